@@ -1,6 +1,6 @@
 //! The key characteristics of a drive: the columns of uFLIP's Table 3.
 //!
-//! The paper read them off its figures. Here each has a rule, stated where it is applied.
+//! The paper read them from its figures. Here each has a rule, stated where it is applied.
 
 use std::ops::Range;
 
@@ -11,20 +11,20 @@ use crate::facts::{Bounded, Characteristics, PauseEffect};
 use crate::hints::NEARLY;
 use crate::means::{Mean, Means};
 
-/// Up to this ratio, something costs "about the same" as sequential writes.
+/// The ratio up to which something costs "about the same" as sequential writes.
 pub(crate) const ABOUT_THE_SAME: f64 = 1.5;
 
-/// Something has an effect when it saves at least this share of the cost.
+/// The least saving, as a share of the cost, that counts as an effect.
 const NOTICEABLE: f64 = 0.2;
 
-/// A locality area, or a number of partitions, is good as long as it costs at most this share of what the
-/// dearest costs, as those of Table 3 do (up to 19 %: the Transcend Module, x2 of x10.6).
+/// The share of the highest cost up to which a locality area or a number of partitions is good. In Table 3 they cost up to 19 %
+/// of it (the Transcend Module, x2 of x10.6).
 const STILL_CHEAP: f64 = 0.25;
 
-/// So is one that costs up to half of the dearest, where that is nearly what sequential writes cost.
+/// The share of the highest cost up to which they are good if they also cost nearly the same as sequential writes.
 const HALF: f64 = 0.5;
 
-/// The gaps between IOs that count as large increments (Table 3: "from one 1 MB to 8 MB").
+/// The gaps in bytes that count as large increments (Table 3: "from one 1 MB to 8 MB").
 const LARGE_GAPS: std::ops::RangeInclusive<u64> = Bytes::MIB.0..=Bytes::mib(8).0;
 
 impl Means {
@@ -63,20 +63,20 @@ impl Means {
         })
     }
 
-    /// Up to which value of the parameter an experiment is cheap.
+    /// Returns the value of the parameter up to which an experiment is cheap.
     fn bounded(&self, benchmark: &str, experiment: &str) -> Option<Bounded> {
         let means = self.experiment(benchmark, experiment);
         let sequential = self.basic("SW")?.ns;
-        let dearest = |values: Range<usize>| {
-            let dearest = means[values].iter().map(|mean| mean.ns).max_by(by_value)?;
-            dearest.ratio(&sequential)
+        let highest_cost = |values: Range<usize>| {
+            let highest_cost = means[values].iter().map(|mean| mean.ns).max_by(by_value)?;
+            highest_cost.ratio(&sequential)
         };
-        let ratio = dearest(0..means.len())?;
-        // Only what is dear beyond the uncertainty of its mean counts as dear.
+        let ratio = highest_cost(0..means.len())?;
+        // Only costs that are high beyond the uncertainty of their mean count as high.
         let at_least = means.iter().map(|mean| mean.ns.low.unwrap_or(mean.ns.value));
         let at_most = means.iter().map(|mean| mean.ns.high.unwrap_or(mean.ns.value));
         if at_least.fold(0.0, f64::max) <= ABOUT_THE_SAME * at_most.fold(f64::MAX, f64::min) {
-            // It costs the same everywhere: everywhere little, or everywhere much.
+            // The cost is the same everywhere: either low or high.
             let measured = unsigned(means.last()?.value);
             let cheap = ratio.low.unwrap_or(ratio.value) <= ABOUT_THE_SAME;
             return Some(if cheap { Bounded::Unlimited { measured, ratio } } else { Bounded::No });
@@ -84,13 +84,16 @@ impl Means {
         let highest = means.iter().map(|mean| mean.ns.value).fold(0.0, f64::max);
         let limit = (STILL_CHEAP * highest).max((HALF * highest).min(NEARLY * sequential.value));
         let is_cheap = |mean: &&Mean| mean.ns.value <= limit;
-        // The smallest values may be dear for another reason: an area of one IO is written in place.
+        // The smallest values may be slow for another reason: an area of one IO is written in place.
         let Some(first) = means.iter().position(|mean| is_cheap(&mean)) else {
             return Some(Bounded::No);
         };
         let cheap = means[first..].iter().take_while(is_cheap).count();
         let last = first + cheap;
-        Some(Bounded::UpTo { value: unsigned(means[last - 1].value), ratio: dearest(first..last)? })
+        Some(Bounded::UpTo {
+            value: unsigned(means[last - 1].value),
+            ratio: highest_cost(first..last)?,
+        })
     }
 
     fn large_increments(&self) -> Option<Estimate> {
@@ -115,7 +118,7 @@ mod tests {
     use super::*;
     use crate::scripted::{MS, means};
 
-    /// The Memoright SSD of Table 3: SW 0.3 ms, RW 5 ms, and what is varied.
+    /// The Memoright SSD of Table 3: SW 0.3 ms, RW 5 ms, and the varied experiment.
     fn memoright(benchmark: &str, experiment: &str, varied: &[(i64, f64)]) -> Characteristics {
         means(&[
             ("preparation", "SW", &[(20480, 0.3)]),
@@ -125,9 +128,8 @@ mod tests {
         .characteristics()
     }
 
-    // Is the row of Table 3 that the paper gives for the Memoright SSD found from such means?
     #[test]
-    fn row_of_the_memoright() {
+    fn the_row_of_the_memoright_in_table_3_is_reproduced() {
         let pause =
             memoright("pause", "RW", &[(100_000, 4.9), (1_600_000, 3.0), (6_400_000, 0.35)]);
         assert_eq!(pause.pause, Some(PauseEffect::AsSequential { pause_ns: Nanos(6_400_000) }));
@@ -145,7 +147,6 @@ mod tests {
         assert!(order.large_increments.unwrap().covers(4.0));
     }
 
-    // Is an increment of more bytes than a number holds no large one, without a panic?
     #[test]
     fn huge_increments_do_not_overflow() {
         let order = [(1, 0.3), (32, 12.0), (i64::MAX, 20.0)];
@@ -153,9 +154,8 @@ mod tests {
         assert!(order.large_increments.unwrap().covers(2.4));
     }
 
-    // Are drives told apart that have no cheap area, or nothing but?
     #[test]
-    fn bounds_of_all_kinds() {
+    fn bounds_are_none_partial_or_unlimited() {
         let partitions = |means: &[(i64, f64)]| memoright("partitioning", "SW", means).partitioning;
         assert_eq!(partitions(&[(1, 4.0), (2, 5.0), (256, 5.0)]), Some(Bounded::No));
         let all = partitions(&[(1, 0.3), (2, 0.3), (256, 0.4)]);
@@ -163,13 +163,12 @@ mod tests {
         let four = partitions(&[(1, 0.3), (2, 0.3), (4, 0.6), (8, 4.0), (256, 5.0)]);
         assert!(matches!(four, Some(Bounded::UpTo { value: 4, ratio }) if ratio.covers(2.0)));
         assert_eq!(partitions(&[]), None);
-        // What is dear in place may be cheap in an area, as Table 3 has it for USB drives.
+        // A drive may be slow in place and fast in an area, as Table 3 shows for USB drives.
         let areas = [(32 << 10, 12.0), (1 << 20, 0.6), (8 << 20, 0.6), (64 << 20, 9.0)];
         let area = memoright("locality", "RW", &areas).locality;
         assert!(matches!(area, Some(Bounded::UpTo { value: 8_388_608, .. })));
     }
 
-    // Is a single dear value that is not sure no reason to call the rest cheap?
     #[test]
     fn uncertain_means_bound_nothing() {
         let mut given = means(&[
@@ -184,14 +183,13 @@ mod tests {
         assert!(matches!(found, Some(Bounded::UpTo { value: 2, .. })));
     }
 
-    // Are pauses without effect told from those with some?
     #[test]
-    fn effects_of_pauses() {
+    fn pauses_have_no_some_or_full_effect() {
         let none = memoright("pause", "RW", &[(100_000, 5.1), (25_600_000, 4.9)]);
         assert_eq!(none.pause, Some(PauseEffect::None));
         let some = memoright("pause", "RW", &[(100_000, 5.1), (25_600_000, 2.5)]);
         assert!(matches!(some.pause, Some(PauseEffect::Cheaper { ratio }) if ratio.covers(0.5)));
-        // Where random writes cost little more than sequential ones, a pause still has to help.
+        // A pause has to help even if random writes cost little more than sequential ones.
         let near = means(&[
             ("preparation", "SW", &[(20480, 1.7)]),
             ("preparation", "RW", &[(20480, 1.9)]),
@@ -199,20 +197,18 @@ mod tests {
         ]);
         let helps = PauseEffect::AsSequential { pause_ns: Nanos(800_000) };
         assert_eq!(near.characteristics().pause, Some(helps));
-        // A shorter pause that happens to be cheap does not count when a longer one is dear.
+        // A shorter pause that happens to be fast does not count if a longer one is slow.
         let odd = memoright("pause", "RW", &[(100_000, 0.3), (200_000, 5.0), (400_000, 0.3)]);
         assert_eq!(odd.pause, Some(PauseEffect::AsSequential { pause_ns: Nanos(400_000) }));
     }
 
-    // Is what was not measured absent?
     #[test]
-    fn nothing_of_nothing() {
+    fn experiments_that_were_not_run_give_no_characteristics() {
         assert_eq!(means(&[]).characteristics(), Characteristics::default());
     }
 
-    // Is a baseline taken from the best run there is?
     #[test]
-    fn baselines_have_fallbacks() {
+    fn baselines_fall_back_to_other_micro_benchmarks() {
         let granularity = means(&[("granularity", "SR", &[(512, 0.1), (32768, 0.3)])]);
         assert!(granularity.characteristics().sequential_read_ns.unwrap().covers(0.3 * MS));
         let alignment = means(&[("alignment", "RR", &[(0, 0.4), (512, 0.8)])]);

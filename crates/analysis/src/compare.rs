@@ -1,9 +1,8 @@
-//! Results side by side.
+//! Compares results side by side.
 //!
-//! Two numbers differ when the 95 % interval of their ratio excludes 1. Of numbers that are the same
-//! in truth one in twenty differs so by chance, and a full result of uFLIP has hundreds: a
-//! single mark among many says little, a row of them does. Nothing is widened for the number of
-//! comparisons, as it is not known which of them a reader came for.
+//! Two numbers differ if the 95 % interval of their ratio excludes 1. Of numbers that are truly equal, one in twenty appears to
+//! differ by chance, and a full uFLIP result has hundreds. A single mark among many therefore means little, and a row of them
+//! more. The intervals are not widened for the number of comparisons, because it is not known which of them a reader looks for.
 
 use std::collections::BTreeMap;
 
@@ -17,12 +16,12 @@ use serde::{Deserialize, Serialize};
 use crate::Facts;
 use crate::facts::Characteristics;
 
-/// Several results beside the first of them.
+/// A comparison of several results with the first.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Comparison {
-    /// The numeric columns of uFLIP's Table 3, by the names of their fields.
+    /// The numeric columns of uFLIP's Table 3, by field name.
     pub characteristics: Vec<ComparedCharacteristic>,
-    /// Experiments that any of the results has, in the order of the micro-benchmarks.
+    /// The experiments of all results, in the order of the micro-benchmarks.
     pub experiments: Vec<ComparedExperiment>,
 }
 
@@ -31,7 +30,7 @@ pub struct Comparison {
 pub struct ComparedCharacteristic {
     /// The field of the characteristics, such as `random_write_ns`.
     pub name: String,
-    /// The same in each result, in their order.
+    /// Its value in each result, in their order.
     pub results: Vec<Compared>,
 }
 
@@ -42,11 +41,11 @@ pub struct ComparedExperiment {
     pub micro_benchmark: String,
     /// The experiment.
     pub experiment: String,
-    /// The values of the parameter that any of the results has, rising.
+    /// The values of the parameter in any of the results, in rising order.
     pub values: Vec<ComparedValue>,
 }
 
-/// One value of the parameter in each result.
+/// A value of the parameter in each result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ComparedValue {
     /// The value.
@@ -55,19 +54,19 @@ pub struct ComparedValue {
     pub results: Vec<Compared>,
 }
 
-/// A number of one result beside that of the first.
+/// A number of one result, compared with that of the first.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Compared {
-    /// The number; absent where the result does not have it.
+    /// The number; absent if the result does not have it.
     pub value: Option<Estimate>,
-    /// It over that of the first result; absent for the first, and where either is.
+    /// The ratio to the number of the first result; absent for the first, and if either number is absent.
     pub ratio: Option<Estimate>,
-    /// Whether they differ by more than their uncertainty: the 95 % interval of the ratio excludes 1,
-    /// which it does for one in twenty that are the same. Absent where there is no interval.
+    /// True if the numbers differ by more than their uncertainty: the 95 % interval of the ratio excludes 1, which happens for
+    /// one in twenty equal numbers. Absent if there is no interval.
     pub differs: Option<bool>,
 }
 
-/// Several results beside the first of them.
+/// Compares several results with the first.
 pub fn compare(results: &[(&Manifest, &Facts)]) -> Comparison {
     let characteristics = NUMERIC.into_iter().map(|(name, of)| ComparedCharacteristic {
         name: name.into(),
@@ -76,7 +75,7 @@ pub fn compare(results: &[(&Manifest, &Facts)]) -> Comparison {
     Comparison { characteristics: characteristics.collect(), experiments: experiments(results) }
 }
 
-/// The numeric columns of Table 3.
+/// A numeric column of Table 3: the field name and its value.
 type Column = (&'static str, fn(&Characteristics) -> Option<Estimate>);
 
 const NUMERIC: [Column; 7] = [
@@ -119,7 +118,7 @@ fn experiments(results: &[(&Manifest, &Facts)]) -> Vec<ComparedExperiment> {
             }
         }
     }
-    // Those of uFLIP in their order, then all others as they were found.
+    // The micro-benchmarks of uFLIP come first, in their order, and then all others in the order of the results.
     let rank = |benchmark: &str| uflip::all().position(|known| known.name == benchmark);
     named.sort_by_key(|(benchmark, _)| rank(benchmark).unwrap_or(usize::MAX));
     let compared = |(benchmark, experiment): (&str, &str)| {
@@ -142,7 +141,7 @@ fn experiments(results: &[(&Manifest, &Facts)]) -> Vec<ComparedExperiment> {
     named.into_iter().filter_map(compared).collect()
 }
 
-/// Every value that any result has.
+/// Returns every value of the parameter that any result has.
 fn values(means: &[ByValue]) -> Vec<ComparedValue> {
     let mut values: Vec<i64> = means.iter().flat_map(BTreeMap::keys).copied().collect();
     values.sort_unstable();
@@ -157,16 +156,15 @@ fn values(means: &[ByValue]) -> Vec<ComparedValue> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scripted::{Given, result};
+    use crate::scripted::{GivenMeans, result};
 
-    fn compared(results: &[&[Given]]) -> Comparison {
+    fn compared(results: &[&[GivenMeans]]) -> Comparison {
         let results: Vec<_> = results.iter().map(|given| result(given)).collect();
         compare(&results.iter().map(|(manifest, facts)| (manifest, facts)).collect::<Vec<_>>())
     }
 
-    // Is each number beside that of the first result, marked where the intervals leave no doubt?
     #[test]
-    fn ratios_to_the_first() {
+    fn numbers_differ_from_the_first_if_intervals_exclude_equality() {
         let locality = |ms: [f64; 2]| ("locality", "RW", [(1 << 20, ms[0]), (2 << 20, ms[1])]);
         let [a, b] = [locality([1.0, 2.0]), locality([1.005, 3.0])];
         let found = compared(&[&[(a.0, a.1, &a.2)], &[(b.0, b.1, &b.2)]]);
@@ -179,11 +177,10 @@ mod tests {
         assert!(other.results[1].ratio.unwrap().covers(1.5));
     }
 
-    // Is what one of the results lacks absent there, and the order that of uFLIP, then any other?
     #[test]
-    fn what_is_missing_is_absent() {
-        let first: &[Given] = &[("trace", "x", &[(1, 1.0)]), ("order", "SW", &[(1, 1.0)])];
-        let second: &[Given] = &[
+    fn missing_experiments_are_absent_and_order_follows_uflip() {
+        let first: &[GivenMeans] = &[("trace", "x", &[(1, 1.0)]), ("order", "SW", &[(1, 1.0)])];
+        let second: &[GivenMeans] = &[
             ("preparation", "SW", &[(20480, 2.0)]),
             ("order", "SW", &[(-1, 3.0), (1, 1.5)]),
             ("granularity", "SR", &[]),
@@ -208,9 +205,8 @@ mod tests {
         assert_eq!(compare(&[]).experiments, []);
     }
 
-    // Is every numeric column of the characteristics compared, by the name of its field?
     #[test]
-    fn all_numeric_columns() {
+    fn every_numeric_characteristic_is_compared() {
         let estimate = Some(Estimate::symmetric(1.0, None));
         let full = Characteristics {
             sequential_read_ns: estimate,

@@ -5,10 +5,9 @@ use flashscope_workload::pattern::{Address, Pattern, Reference, Timing};
 
 use crate::Facts;
 
-/// What IOs took on a drive that was measured, to plan with; `None` where nothing of a kind was run.
+/// Returns the cost of each kind of IO on a measured drive, for estimates of plans; `None` if no reads were run.
 ///
-/// By the runs of basic patterns without pauses, of the smallest and the largest IOs: the line
-/// through their means.
+/// The cost is the line through the means of the smallest and the largest IOs, among runs of basic patterns without pauses.
 pub fn costs(manifest: &Manifest, facts: &Facts) -> Option<Costs> {
     let mean =
         |id: u32| facts.runs.iter().find(|run| run.run == id).map(|run| run.latency_ns.mean.value);

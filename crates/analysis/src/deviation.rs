@@ -1,46 +1,46 @@
-//! How far what was measured is from what anyone would expect.
+//! Deviations of the measurements from the expectation.
 
 use flashscope_stats::Estimate;
 
 use crate::means::Mean;
 
-/// What costs less than a quarter more, or less, than a definite expectation is as expected.
+/// The ratio up to which a cost counts as expected.
 pub(crate) const AS_EXPECTED: f64 = 1.25;
 
-/// A mean beside what is expected of it.
+/// A mean compared with its expectation.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Deviation {
     /// The value of the parameter.
     pub value: i64,
-    /// The value that it is compared with, where that is one.
+    /// The value that it is compared with, if the expectation is another mean.
     pub than: Option<i64>,
-    /// The mean over what is expected; its interval allows for all comparisons that were made.
+    /// The ratio of the mean to the expectation; its interval is widened for all comparisons made.
     pub ratio: Estimate,
-    /// What was measured.
+    /// The runs of the measurement.
     pub runs: Vec<u32>,
 }
 
 impl Deviation {
-    /// What is expected over the mean.
+    /// Returns the ratio of the expectation to the mean.
     pub fn inverse(&self) -> Deviation {
         let Estimate { value, low, high } = self.ratio;
         let over_one = |x: f64| 1.0 / x;
         let ratio = Estimate {
             value: over_one(value),
-            // Without an upper end it is anything over 0.
+            // Without an upper end, the lower end of the inverse is 0.
             low: high.map(over_one).or(low.map(|_| 0.0)),
             high: low.filter(|low| *low > 0.0).map(over_one),
         };
         Deviation { ratio, ..self.clone() }
     }
 
-    /// Whether the interval leaves no doubt that it is over 1.
+    /// Returns true if the interval is entirely above 1.
     pub fn is_sure(&self) -> bool {
         self.ratio.low.is_some_and(|low| low > 1.0)
     }
 }
 
-/// Each mean over what is expected of it, where anything is.
+/// Returns the deviation of each mean that has an expectation.
 pub(crate) fn deviations(
     means: &[Mean],
     expected: impl Fn(&Mean) -> Option<Estimate>,
@@ -54,12 +54,12 @@ pub(crate) fn deviations(
     compared.iter().filter_map(deviation).collect()
 }
 
-/// The ratio of two estimates as one of `comparisons`.
+/// Returns the ratio of two estimates, widened as one of `comparisons`.
 pub(crate) fn ratio_among(a: &Estimate, b: &Estimate, comparisons: usize) -> Option<Estimate> {
     a.among(comparisons).ratio(&b.among(comparisons))
 }
 
-/// Each mean over one of them, which is left out.
+/// Returns the deviations of all other means from that of `reference`.
 pub(crate) fn over_value(means: &[Mean], reference: i64) -> Vec<Deviation> {
     let Some(than) = means.iter().find(|mean| mean.value == reference) else { return vec![] };
     let others: Vec<Mean> = means.iter().filter(|mean| mean.value != reference).cloned().collect();
@@ -71,39 +71,39 @@ pub(crate) fn over_value(means: &[Mean], reference: i64) -> Vec<Deviation> {
     all
 }
 
-/// Every mean over every one that is cheaper, one after the other: of many means there are too many to keep.
+/// Returns the deviation of every mean from every lower one. The result is lazy, because many means have too many pairs to store.
 pub(crate) fn pairs(means: &[Mean]) -> impl Iterator<Item = Deviation> {
     let comparisons = means.len() * means.len().saturating_sub(1) / 2;
-    let over = move |dear: &Mean, cheap: &Mean| {
-        let ratio = ratio_among(&dear.ns, &cheap.ns, comparisons)?;
-        let runs = dear.runs.iter().chain(&cheap.runs).copied().collect();
-        Some(Deviation { value: dear.value, than: Some(cheap.value), ratio, runs })
+    let over = move |high: &Mean, low: &Mean| {
+        let ratio = ratio_among(&high.ns, &low.ns, comparisons)?;
+        let runs = high.runs.iter().chain(&low.runs).copied().collect();
+        Some(Deviation { value: high.value, than: Some(low.value), ratio, runs })
     };
-    let cheaper =
-        |dear: &Mean, cheap: &Mean| cheap.value != dear.value && cheap.ns.value <= dear.ns.value;
+    let is_lower =
+        |high: &Mean, low: &Mean| low.value != high.value && low.ns.value <= high.ns.value;
     let of =
-        move |dear| means.iter().filter(move |cheap| cheaper(dear, cheap)).map(move |c| (dear, c));
-    means.iter().flat_map(of).filter_map(move |(dear, cheap)| over(dear, cheap))
+        move |high| means.iter().filter(move |low| is_lower(high, low)).map(move |c| (high, c));
+    means.iter().flat_map(of).filter_map(move |(high, low)| over(high, low))
 }
 
-/// The largest deviation that is over 1 without doubt; where none is, the largest of all.
+/// Returns the largest deviation that is certainly above 1 or, if there is none, the largest of all.
 pub(crate) fn largest(all: impl IntoIterator<Item = Deviation>) -> Option<Deviation> {
     all.into_iter()
         .max_by(|a, b| a.is_sure().cmp(&b.is_sure()).then(a.ratio.value.total_cmp(&b.ratio.value)))
 }
 
-/// What an interval says of a limit.
+/// The relation of an interval to a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Answer {
-    /// All of it is over the limit.
+    /// The whole interval is above the limit.
     Yes,
-    /// None of it is.
+    /// No part of the interval is above the limit.
     No,
-    /// The limit lies in it, or there is none.
+    /// The limit is within the interval, or there is no interval.
     Unsure,
 }
 
-/// Whether an estimate is over a limit.
+/// Tells whether an estimate is above a limit.
 pub(crate) fn is_over(estimate: &Estimate, limit: f64) -> Answer {
     match (estimate.low, estimate.high) {
         (Some(low), _) if low > limit => Answer::Yes,
@@ -122,23 +122,23 @@ impl Answer {
     }
 }
 
-/// A latency, and a time for each byte.
+/// A linear cost: a latency, and a time per byte.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Line {
-    /// What an IO costs beside its bytes, ns.
+    /// The fixed cost of an IO, in ns.
     pub latency_ns: f64,
-    /// What a byte costs, ns.
+    /// The cost of a byte, in ns.
     pub per_byte_ns: f64,
 }
 
 impl Line {
-    /// The line that is nearest to the means of IOs by their size, by squared relative distances,
-    /// neither part of it negative. `None` for fewer than three sizes.
+    /// Returns the line nearest to the means of IOs by size (least squares of relative distances), with both parts at least 0.
+    /// Returns `None` for fewer than three sizes.
     pub fn through(means: &[Mean]) -> Option<Line> {
         if means.len() < 3 {
             return None;
         }
-        // The distance of 1 from latency / mean + per byte × size / mean.
+        // The fit minimises the distance of latency / mean + per byte × size / mean from 1.
         let points = || means.iter().map(|mean| (1.0 / mean.ns.value, size(mean) / mean.ns.value));
         let sum = |of: fn((f64, f64)) -> f64| points().map(of).sum::<f64>();
         let (u, v) = (sum(|(u, _)| u), sum(|(_, v)| v));
@@ -160,8 +160,7 @@ impl Line {
         (line.latency_ns.is_finite() && line.per_byte_ns.is_finite()).then_some(line)
     }
 
-    /// The latency of [`Line::through`], with the interval that follows from those of the means, to
-    /// first order.
+    /// Returns the latency of [`Line::through`], with the interval that follows from those of the means (first order).
     pub fn latency(means: &[Mean]) -> Option<Estimate> {
         let latency = |means: &[Mean]| Some(Line::through(means)?.latency_ns);
         let value = latency(means)?;
@@ -175,19 +174,19 @@ impl Line {
         Some(Estimate::symmetric(value, moves.map(together)))
     }
 
-    /// What an IO of so many bytes costs, ns.
+    /// Returns the cost of an IO of `bytes` bytes, in ns.
     pub fn at(&self, bytes: f64) -> f64 {
         self.latency_ns + self.per_byte_ns * bytes
     }
 }
 
-/// The size of an IO of which the parameter is its size.
+/// Returns the size of an IO, for experiments whose parameter is the size.
 #[allow(clippy::cast_precision_loss)] // far below 2⁵³
 pub(crate) fn size(mean: &Mean) -> f64 {
     mean.value as f64
 }
 
-/// What a byte costs in IOs of one size over what it costs in IOs of another, as one of `comparisons`.
+/// Returns the cost per byte of small IOs relative to large ones, widened as one of `comparisons`.
 pub(crate) fn per_byte(small: &Mean, large: &Mean, comparisons: usize) -> Option<Estimate> {
     let whole = ratio_among(&small.ns, &large.ns, comparisons)?;
     let factor = size(large) / size(small);
@@ -208,9 +207,8 @@ mod tests {
         Mean { value, ns: Estimate::symmetric(ns, Some(half)), runs: vec![run] }
     }
 
-    // Is a large ratio that may be chance passed over for a smaller one that is not?
     #[test]
-    fn what_is_sure_comes_first() {
+    fn a_certain_ratio_beats_a_larger_uncertain_one() {
         let means = [mean(1, 100.0, 1.0), mean(2, 200.0, 2.0), mean(4, 900.0, 850.0)];
         let found = largest(pairs(&means)).unwrap();
         assert_eq!((found.value, found.than, &found.runs[..]), (2, Some(1), &[2, 1][..]));
@@ -219,7 +217,7 @@ mod tests {
         assert_eq!(largest(pairs(&means[..1])), None);
     }
 
-    // Are the pairs of many means looked at without keeping all, which are billions?
+    // All pairs would be billions.
     #[test]
     fn pairs_of_many_means_are_not_collected() {
         let many: Vec<Mean> =
@@ -228,9 +226,8 @@ mod tests {
         assert_eq!((first.value, first.than), (100_000, Some(99_999)));
     }
 
-    // Are answers those of the whole interval, whose ends belong to it?
     #[test]
-    fn answers_of_intervals() {
+    fn answers_follow_the_whole_interval_with_its_ends() {
         let ratio = |value, half| is_over(&Estimate::symmetric(value, half), 1.5);
         assert_eq!(ratio(2.0, Some(0.4)), Answer::Yes);
         assert_eq!(ratio(1.0, Some(0.5)), Answer::No);
@@ -239,10 +236,8 @@ mod tests {
         assert_eq!(ratio(1.5, Some(0.0)), Answer::No);
     }
 
-    // Does the line go through means that lie on one, with the interval of its latency, and is no
-    // part of it ever negative?
     #[test]
-    fn lines() {
+    fn the_line_fits_the_means_with_no_negative_part() {
         let on = |a: f64, b: f64| -> Vec<Mean> {
             [512, 4096, 32768, 262_144]
                 .map(|s| mean(s, a + b * f64::from(i32::try_from(s).unwrap()), 0.01 * a))

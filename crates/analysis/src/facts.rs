@@ -1,4 +1,4 @@
-//! `facts.json`: what the records of a result say.
+//! `facts.json`: the facts derived from the records of a result.
 
 use flashscope_block::{Bytes, Nanos, Op};
 use flashscope_result::environment::Disturbance;
@@ -7,35 +7,34 @@ use flashscope_stats::Estimate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Version of the format of the facts.
+/// The version of the format of the facts.
 pub const SCHEMA_VERSION: u32 = 4;
 
-/// Everything that was found in a result.
+/// The facts about a result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Facts {
-    /// Version of the format, [`SCHEMA_VERSION`].
+    /// The version of the format, [`SCHEMA_VERSION`].
     pub schema_version: u32,
-    /// What summarizes the drive: a row of uFLIP's Table 3.
+    /// The summary of the drive: a row of uFLIP's Table 3.
     pub characteristics: Characteristics,
-    /// The statistics of each run that has any IO, by its number.
+    /// The statistics of each run with IOs, in the order of their numbers.
     pub runs: Vec<RunFacts>,
-    /// What runs that were repeated say together.
+    /// The combined statistics of repeated runs.
     #[serde(default)]
     pub repeats: Vec<RepeatFacts>,
-    /// What a test in rounds says.
+    /// The report of a test in rounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rounds: Option<RoundsFacts>,
-    /// The summary grid: whether each experiment of the nine micro-benchmarks is worth a look, in their
-    /// order; those that were not performed are among them. Absent from facts before version 4.
+    /// The summary grid: a verdict for each experiment of the nine micro-benchmarks, in their order, including those that were
+    /// not performed. Absent from facts before version 4.
     #[serde(default)]
     pub grid: Vec<Verdict>,
-    /// The design hints of uFLIP's section 5.3, judged for this drive, in their order. Absent from
-    /// facts before version 4.
+    /// The design hints of uFLIP's section 5.3, judged for this drive, in order. Absent from facts before version 4.
     #[serde(default)]
     pub hints: Vec<Hint>,
 }
 
-/// What an experiment shows, at a glance.
+/// The verdict about an experiment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Verdict {
     /// The micro-benchmark.
@@ -44,136 +43,133 @@ pub struct Verdict {
     pub experiment: String,
     /// The verdict.
     pub interest: Interest,
-    /// By which rule, in a sentence with the numbers that it rests on.
+    /// The reason: the rule, in a sentence with its numbers.
     pub reason: String,
-    /// How much the parameter matters: the dearest over the cheapest, as the rule of the
-    /// micro-benchmark compares them; absent where it was not performed.
+    /// The effect of the parameter: the ratio of the highest to the lowest cost, as the rule of the micro-benchmark compares
+    /// them. Absent if the experiment was not performed.
     pub effect: Option<Estimate>,
 }
 
-/// Whether an experiment is worth a look.
+/// The interest of an experiment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Interest {
-    /// Its parameter changes what an IO costs beyond what anyone would expect.
+    /// The parameter changes the cost of an IO more than expected.
     Interesting,
-    /// It does not.
+    /// The parameter does not change the cost more than expected.
     NotInteresting,
-    /// Too little of it was run.
+    /// Too few values of the parameter were run.
     NotPerformed,
 }
 
 /// A design hint of uFLIP's section 5.3, judged for one drive.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Hint {
-    /// Its number in the paper, 1 to 7.
+    /// The number in the paper, 1 to 7.
     pub number: u32,
-    /// What it says, in the words of the paper.
+    /// The hint in the words of the paper.
     pub title: String,
-    /// Whether it holds here.
+    /// The judgement for this drive.
     pub judgement: Judgement,
-    /// What was found on this drive, in a sentence or two with numbers.
+    /// The finding on this drive, in a sentence or two with numbers.
     pub finding: String,
-    /// What that rests on.
+    /// The numbers that support the finding.
     pub evidence: Vec<Evidence>,
 }
 
-/// Whether a hint holds for a drive.
+/// The judgement of a hint for a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Judgement {
-    /// It does.
+    /// The hint holds.
     Holds,
-    /// In part, or within limits: the finding says which.
+    /// The hint holds in part or within limits; the finding states which.
     HoldsInPart,
-    /// It does not.
+    /// The hint does not hold.
     DoesNotHold,
-    /// What was measured is too uncertain to say.
+    /// The measurement is too uncertain to decide.
     Undecided,
-    /// What it rests on was not measured.
+    /// The required experiments were not run.
     NotMeasured,
 }
 
-/// A number that a hint rests on, and where it comes from.
+/// A number that supports a hint, with its origin.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Evidence {
-    /// What it is, such as `random writes in 8 MiB, relative to sequential ones`.
+    /// The description, such as `random writes in 8 MiB, relative to sequential ones`.
     pub what: String,
-    /// The number; a ratio, or nanoseconds where `unit` says so.
+    /// The number: a ratio, or nanoseconds if `unit` says so.
     pub value: Estimate,
-    /// What the number counts.
+    /// The unit of the number.
     pub unit: EvidenceUnit,
-    /// The micro-benchmark that shows it.
+    /// The micro-benchmark of the number.
     pub micro_benchmark: String,
-    /// The experiment that shows it.
+    /// The experiment of the number.
     pub experiment: String,
-    /// The runs that it was computed from.
+    /// The runs of the number.
     pub runs: Vec<u32>,
 }
 
-/// What the number of an [`Evidence`] counts.
+/// The unit of an [`Evidence`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EvidenceUnit {
-    /// One thing relative to another.
+    /// A ratio.
     Ratio,
-    /// A time.
+    /// A time in nanoseconds.
     Nanoseconds,
 }
 
-/// What a test in rounds says: its report after SNIA SSS PTS 2.0.
+/// The report of a test in rounds, after SNIA SSS PTS 2.0.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RoundsFacts {
     /// The micro-benchmark, such as `pts-iops`.
     pub test: String,
-    /// Rounds that were run to their end.
+    /// Completed rounds.
     pub rounds: u32,
-    /// The first and the last of the rounds over which the report goes: the measurement window in which
-    /// the drive was steady or, where it never was, the last one. Of a test that does not end when
-    /// the drive is steady, all rounds.
+    /// The first and the last round of the report: the measurement window in which the drive was steady or, if it never was, the
+    /// last window. For a test that does not end when the drive is steady, all rounds.
     pub window: [u32; 2],
-    /// Whether the drive was steady at the end.
+    /// True if the drive was steady at the end.
     pub steady: bool,
-    /// The round with which the first measurement window ended since which it was steady.
+    /// The round that ended the first measurement window since which the drive was steady.
     pub steady_round: Option<u32>,
-    /// What was tracked to see it.
+    /// The values tracked for steadiness.
     pub tracked: Vec<Tracked>,
-    /// The means over the measurement window of each run of a round, in the order of a round.
+    /// The means over the measurement window for each run of a round, in the order of a round.
     pub cells: Vec<Cell>,
-    /// In which ways the test was not run as it is specified, in words.
+    /// The deviations from the specification of the test, as text.
     pub deviations: Vec<String>,
 }
 
-/// A value that has to be steady.
+/// A value that has to become steady.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Tracked {
     /// The experiment.
     pub experiment: String,
-    /// What of it.
+    /// The metric.
     pub metric: Metric,
-    /// Its values in rounds 1, 2, …; IOs or bytes a second, or ns; `null` for a round that was not run
-    /// to its end.
+    /// Its values in rounds 1, 2, …: IOs or bytes per second, or ns; `null` for a round that was not completed.
     pub values: Vec<Option<f64>>,
-    /// The mean of the values in the last measurement window, where it is whole.
+    /// The mean of the values in the last measurement window, if that is complete.
     #[schemars(range(min = 0.0))]
     pub mean: Option<f64>,
-    /// From the smallest to the largest of them, relative to the mean.
+    /// The difference between the largest and the smallest of these values, relative to the mean.
     #[schemars(range(min = 0.0))]
     pub range: Option<f64>,
-    /// How far the line fitted to them rises over the window, relative to the mean; negative where it
-    /// falls.
+    /// The rise of the fitted line over the window, relative to the mean; negative for a fall.
     pub slope: Option<f64>,
-    /// The largest range of a steady drive.
+    /// The largest allowed range.
     #[schemars(range(min = 0.0))]
     pub range_limit: f64,
-    /// The largest rise or fall of a steady drive.
+    /// The largest allowed rise or fall.
     #[schemars(range(min = 0.0))]
     pub slope_limit: f64,
-    /// Whether both are kept.
+    /// True if both limits are kept.
     pub steady: bool,
 }
 
-/// What a run of a round comes to over the measurement window.
+/// The result of a run of a round over the measurement window.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cell {
     /// The experiment.
@@ -185,12 +181,12 @@ pub struct Cell {
     pub io_size_bytes: Bytes,
     /// IOs in flight.
     pub queue_depth: u32,
-    /// The runs that count, one of each round.
+    /// The runs that count, one per round.
     pub runs: Vec<u32>,
-    /// The mean of the rounds' IOs a second.
+    /// The mean of the rounds' IOs per second.
     #[schemars(range(min = 0.0))]
     pub iops: f64,
-    /// The mean of the rounds' bytes a second.
+    /// The mean of the rounds' bytes per second.
     #[schemars(range(min = 0.0))]
     pub throughput_bytes_per_s: f64,
     /// The mean of the rounds' mean response times.
@@ -200,7 +196,7 @@ pub struct Cell {
     pub max_latency_ns: u64,
 }
 
-/// One value of the parameter of an experiment that was run several times.
+/// The combined statistics of a parameter value that was run several times.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RepeatFacts {
     /// The micro-benchmark.
@@ -211,16 +207,15 @@ pub struct RepeatFacts {
     pub value: i64,
     /// The numbers of the runs.
     pub runs: Vec<u32>,
-    /// The mean of the runs' means, in ns, with an interval from how they differ: wide for few.
+    /// The mean of the runs' means in ns, with an interval from their differences; wide for few runs.
     pub mean_ns: Estimate,
-    /// The standard deviation of a run's mean that the IOs within the run account for, in ns.
+    /// The standard deviation of a run's mean due to the IOs within the run, in ns.
     #[schemars(range(min = 0.0))]
     pub within_runs_ns: f64,
-    /// The standard deviation of the runs' true means, in ns; 0 where they differ by no more than
-    /// what is within them accounts for.
+    /// The standard deviation of the runs' true means, in ns; 0 if the runs differ by no more than the IOs within them explain.
     #[schemars(range(min = 0.0))]
     pub between_runs_ns: f64,
-    /// 1 less the probability that runs with one true mean differ as much.
+    /// 1 minus the probability that runs with the same true mean differ this much.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub differ_confidence: f64,
 }
@@ -230,94 +225,94 @@ pub struct RepeatFacts {
 pub struct RunFacts {
     /// The number of the run.
     pub run: u32,
-    /// IOs counted: answered without error, the first `IOIgnore` left out.
+    /// IOs counted: successful ones, without the first `IOIgnore`.
     pub ios: u64,
     /// IOs that failed.
     pub errors: u64,
-    /// IOs left out at the start.
+    /// IOs ignored at the start.
     pub ignored: u64,
     /// Response times of the IOs counted.
     pub latency_ns: Latency,
-    /// The same for each pattern of a mix or a sequence apart, in the order of the reference
-    /// pattern; `null` for one of which no IO counts. Empty where there is but one pattern.
+    /// The response times of each pattern of a mix or a sequence, in the order of the reference pattern; `null` for a pattern
+    /// without counted IOs. Empty if there is only one pattern.
     pub parts: Vec<Option<Latency>>,
-    /// The same for each operation apart; empty where there is but one.
+    /// The response times of each operation; empty if there is only one.
     #[serde(default)]
     pub operations: Vec<OperationFacts>,
-    /// Where IOs were due at times of their own (an open loop): what that says of them.
+    /// The statistics of an open loop, in which IOs are due at times of their own.
     #[serde(default)]
     pub open_loop: Option<OpenLoop>,
-    /// Of uniform writes, which have many lengths: what a byte took.
+    /// The time per byte of uniform writes, which have many lengths.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uniform: Option<UniformFacts>,
-    /// From the first submission to the last completion of the IOs counted.
+    /// The time from the first submission to the last completion of the IOs counted.
     pub duration_ns: Nanos,
-    /// Bytes of the IOs counted over that time.
+    /// Bytes per second of the IOs counted, over that time.
     #[schemars(range(min = 0.0))]
     pub throughput_bytes_per_s: f64,
-    /// What the harness itself takes of the mean response time, as a share of it, where that is more
-    /// than 5 %: then it is not the drive alone that was measured. Never on virtual time.
+    /// The share of the harness in the mean response time, if that is more than 5 %: the measurement then does not show the drive
+    /// alone. Never on virtual time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0))]
     pub harness_share: Option<f64>,
-    /// What others did during the run that may have changed its numbers.
+    /// The disturbances by other processes that may have changed the numbers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub disturbed_by: Vec<Disturbance>,
 }
 
-/// What uniform writes come to by their bytes.
+/// The time per byte of uniform writes.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UniformFacts {
     /// Bytes of the IOs counted.
     pub bytes: Bytes,
-    /// Response time for each of them.
+    /// The response time per byte.
     pub per_byte_ns: Estimate,
 }
 
-/// The IOs of one operation in a run.
+/// The statistics of one operation in a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OperationFacts {
     /// The operation.
     pub op: Op,
     /// IOs counted.
     pub ios: u64,
-    /// Their bytes.
+    /// The bytes of these IOs.
     pub bytes: Bytes,
-    /// Their response times.
+    /// The response times of these IOs.
     pub latency_ns: Latency,
 }
 
-/// IOs that were due at times of their own. One that had to wait for others is answered late, which
-/// its response time alone, from its submission on, would hide (*coordinated omission*).
+/// The statistics of an open loop, in which IOs are due at times of their own. An IO that waits for others is late. The response
+/// time alone, from its submission on, would hide that (*coordinated omission*).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OpenLoop {
-    /// From when each IO was due to its answer.
+    /// The time from when each IO was due to its answer.
     pub latency_ns: Latency,
-    /// From when each IO was due to its submission.
+    /// The time from when each IO was due to its submission.
     pub late_ns: Latency,
 }
 
-/// Summary of response times, in nanoseconds.
+/// A summary of response times, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Latency {
-    /// Arithmetic mean.
+    /// The arithmetic mean.
     pub mean: Estimate,
-    /// Standard deviation of single IOs.
+    /// The standard deviation of single IOs.
     #[schemars(range(min = 0.0))]
     pub standard_deviation: f64,
-    /// Fastest.
+    /// The fastest response.
     pub min: u64,
-    /// Slowest.
+    /// The slowest response.
     pub max: u64,
-    /// Median.
+    /// The median.
     pub p50: u64,
-    /// 99th percentile.
+    /// The 99th percentile.
     pub p99: u64,
-    /// 99.9th percentile.
+    /// The 99.9th percentile.
     pub p999: u64,
 }
 
-/// The columns of uFLIP's Table 3 for one drive. A column is absent when its runs are.
+/// The columns of uFLIP's Table 3 for one drive. A column is absent if its runs are.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Characteristics {
     /// IO size of the basic patterns.
@@ -330,21 +325,21 @@ pub struct Characteristics {
     pub sequential_write_ns: Option<Estimate>,
     /// Mean response time of random writes, ns.
     pub random_write_ns: Option<Estimate>,
-    /// Whether pauses make random writes as cheap as sequential ones.
+    /// The effect of pauses on random writes.
     pub pause: Option<PauseEffect>,
     /// The area in which random writes are cheap.
     pub locality: Option<Bounded>,
-    /// The number of partitions into which sequential writes can go in turns.
+    /// The number of partitions that sequential writes can alternate between.
     pub partitioning: Option<Bounded>,
     /// Sequential writes in reverse order (Incr = −1), relative to those in order (Incr = 1).
     pub reverse: Option<Estimate>,
     /// Sequential writes in place (Incr = 0), relative to those in order (Incr = 1).
     pub in_place: Option<Estimate>,
-    /// The dearest of the large increments (1 MiB to 8 MiB), relative to random writes.
+    /// The slowest of the large increments (1 MiB to 8 MiB), relative to random writes.
     pub large_increments: Option<Estimate>,
 }
 
-/// What pauses do to random writes.
+/// The effect of pauses on random writes.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "effect")]
 pub enum PauseEffect {
@@ -362,24 +357,24 @@ pub enum PauseEffect {
     },
 }
 
-/// Up to where something is cheap.
+/// The limit up to which something is cheap.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "limit")]
 pub enum Bounded {
-    /// Nowhere: it is dear from the smallest value on.
+    /// No value is cheap, not even the smallest.
     No,
-    /// Everywhere that was measured.
+    /// Every measured value is cheap.
     Unlimited {
         /// The largest value measured.
         measured: u64,
-        /// The dearest mean, relative to sequential writes.
+        /// The highest mean, relative to sequential writes.
         ratio: Estimate,
     },
-    /// Up to this value.
+    /// Values up to this one are cheap.
     UpTo {
         /// The value, in the unit of the parameter.
         value: u64,
-        /// The dearest mean up to there, relative to sequential writes.
+        /// The highest mean up to there, relative to sequential writes.
         ratio: Estimate,
     },
 }

@@ -1,9 +1,8 @@
-//! The summary grid of uFLIP (the visual tool's "device result summary"): whether each experiment of
-//! the nine micro-benchmarks is worth a look.
+//! The summary grid of uFLIP (the visual tool's "device result summary"): a verdict on whether each experiment of the nine
+//! micro-benchmarks is interesting.
 //!
-//! Every rule states what anyone would expect of the parameter. An experiment is interesting when it
-//! is off by more than the limit of the rule, and the interval of how far it is off, widened for all
-//! comparisons that were made to find it, leaves no doubt that it is off at all.
+//! Every rule states an expectation for the parameter. An experiment is interesting if it deviates by more than the limit of the
+//! rule, and if the interval of the deviation, widened for all comparisons made, excludes no deviation.
 
 use flashscope_block::Bytes;
 use flashscope_result::Manifest;
@@ -22,9 +21,9 @@ use crate::words::{ratio_text, times};
 pub struct Rule {
     /// The micro-benchmark.
     pub micro_benchmark: &'static str,
-    /// When an experiment is interesting, for people.
+    /// The condition for an interesting experiment, as text for the user.
     pub statement: &'static str,
-    /// What is off in an experiment, or what is missing to say.
+    /// Returns the deviations of an experiment, or the text that names what is missing.
     find: fn(&Series) -> Result<Vec<Finding>, String>,
 }
 
@@ -44,18 +43,18 @@ pub const RULES: [Rule; 9] = [
     },
     Rule {
         micro_benchmark: "locality",
-        statement: "the dearest area costs more than 1.5 times the cheapest",
-        find: dearest,
+        statement: "the most expensive area costs more than 1.5 times the cheapest",
+        find: highest_cost,
     },
     Rule {
         micro_benchmark: "partitioning",
-        statement: "the dearest number of partitions costs more than 1.5 times the cheapest",
-        find: dearest,
+        statement: "the most expensive number of partitions costs more than 1.5 times the cheapest",
+        find: highest_cost,
     },
     Rule {
         micro_benchmark: "order",
-        statement: "the dearest increment costs more than 1.5 times the cheapest",
-        find: dearest,
+        statement: "the most expensive increment costs more than 1.5 times the cheapest",
+        find: highest_cost,
     },
     Rule {
         micro_benchmark: "parallelism",
@@ -77,15 +76,15 @@ pub const RULES: [Rule; 9] = [
     },
     Rule {
         micro_benchmark: "bursts",
-        statement: "the dearest length of bursts costs more than 1.5 times the cheapest",
-        find: dearest,
+        statement: "the most expensive length of bursts costs more than 1.5 times the cheapest",
+        find: highest_cost,
     },
 ];
 
-/// Against what IOs of the usual size are compared: a byte may cost so much more in them.
+/// The largest expected ratio of the cost per byte in IOs of the usual size to that in the largest IOs.
 const BYTE_LIMIT: f64 = 2.0;
 
-/// An experiment as a rule sees it.
+/// An experiment as input of a rule.
 struct Series<'a> {
     means: &'a [Mean],
     all: &'a Means,
@@ -94,25 +93,25 @@ struct Series<'a> {
 }
 
 impl Series<'_> {
-    /// A value of the parameter for people.
+    /// Returns a value of the parameter as text.
     fn text(&self, value: i64) -> String {
         format!("{} {}", self.benchmark.parameter, self.benchmark.unit.text(value))
     }
 
-    /// The mean of a baseline, or which is missing.
+    /// Returns the mean of a baseline, or a text that names the missing baseline.
     fn basic(&self, baseline: &str) -> Result<Estimate, String> {
         let missing = || format!("{baseline}, with which it is compared, was not run.");
         self.all.basic(baseline).map(|mean| mean.ns).ok_or_else(missing)
     }
 }
 
-/// Something that may be off.
+/// A possible deviation.
 struct Finding {
-    /// How far: over 1.
+    /// The size of the deviation, above 1.
     ratio: Estimate,
-    /// Up to where that is expected.
+    /// The largest expected ratio.
     limit: f64,
-    /// In words, with the ratio.
+    /// The deviation as text, with the ratio.
     words: String,
 }
 
@@ -140,13 +139,12 @@ impl Finding {
     }
 }
 
-/// The grid of a result, every experiment of the nine micro-benchmarks in it; empty for a result that
-/// is none of uFLIP.
+/// Returns the grid of a result, with every experiment of the nine micro-benchmarks; empty if the result has none of them.
 pub(crate) fn grid(manifest: &Manifest, means: &Means) -> Vec<Verdict> {
     if !manifest.micro_benchmarks.iter().any(|benchmark| uflip::find(&benchmark.name).is_some()) {
         return vec![];
     }
-    // Experiments are called alike with any setup, and that of a manifest may be one that no drive can have.
+    // The names of experiments do not depend on the setup, and a manifest may hold an impossible one.
     let any = Setup::paper(Bytes::gib(1), 0);
     let mut grid = Vec::new();
     for (benchmark, rule) in MICRO_BENCHMARKS.into_iter().zip(&RULES) {
@@ -185,7 +183,7 @@ fn verdict(rule: &Rule, benchmark: &MicroBenchmark, experiment: &str, all: &Mean
     }
 }
 
-fn dearest(series: &Series) -> Result<Vec<Finding>, String> {
+fn highest_cost(series: &Series) -> Result<Vec<Finding>, String> {
     let found = largest(pairs(series.means)).map(|found| {
         let than = found.than.map(|than| series.text(than)).unwrap_or_default();
         let (value, times) = (series.text(found.value), times(&found.ratio));
@@ -199,7 +197,7 @@ fn dearest(series: &Series) -> Result<Vec<Finding>, String> {
 fn granularity(series: &Series) -> Result<Vec<Finding>, String> {
     let mut found = Vec::new();
     if let Some(line) = Line::through(series.means) {
-        // Two numbers are fitted to all means: that is how well the line is known.
+        // Two numbers are fitted to all means, which determines the uncertainty of the line.
         let known: Vec<f64> = series.means.iter().filter_map(relative_half_width).collect();
         let squares = known.iter().map(|half| half * half).sum::<f64>();
         let half = (2.0 * squares).sqrt() / (known.len() as f64);
@@ -225,7 +223,7 @@ fn granularity(series: &Series) -> Result<Vec<Finding>, String> {
     Ok(found)
 }
 
-/// Half the width of the interval of a mean, relative to it.
+/// Returns half the width of a mean's interval, relative to the mean.
 fn relative_half_width(mean: &Mean) -> Option<f64> {
     Some(mean.ns.half_width()? / mean.ns.value)
 }
@@ -268,8 +266,7 @@ fn mix(series: &Series) -> Result<Vec<Finding>, String> {
     ))
 }
 
-/// What a mix costs when neither pattern disturbs the other: `value` IOs of the first for one of the
-/// second.
+/// Returns the expected cost of a mix if neither pattern disturbs the other: `value` IOs of the first for one of the second.
 pub(crate) fn expected_of_mix(mean: &Mean, first: Estimate, second: Estimate) -> Estimate {
     let ratio = size(mean);
     Estimate::weighted_sum(&[(ratio / (ratio + 1.0), first), (1.0 / (ratio + 1.0), second)])
@@ -284,7 +281,7 @@ fn pause(series: &Series) -> Result<Vec<Finding>, String> {
     ))
 }
 
-/// The largest deviation upwards and the largest downwards, as what `of` costs relative to `than`.
+/// Returns the largest deviation upwards and the largest downwards, as the cost of `of` relative to `than`.
 fn either_way(all: Vec<Deviation>, of: impl Fn(i64) -> String, than: &str) -> Vec<Finding> {
     let finding = |found: Deviation, words: String| {
         let words = format!("{} {words} {than}", of(found.value));

@@ -1,5 +1,5 @@
-//! From the records of a result to facts with intervals. Nothing here knows a drive: what is
-//! said rests on the records alone.
+//! Derives facts with intervals from the records of a result. This crate knows no drive: it draws conclusions from the records
+//! alone.
 
 mod characteristics;
 pub mod compare;
@@ -31,15 +31,15 @@ pub use trace::TraceFacts;
 pub use view::Outline;
 pub use write_grid::write_grid;
 
-/// The harness may take this share of what is measured.
+/// The share of the measured time above which the cost of the harness is reported.
 const HARNESS_SHARE: f64 = 0.05;
 
-/// Everything that the records of a result say.
+/// Derives the facts from the records of a result.
 pub fn analyse(folder: &ResultFolder, manifest: &Manifest) -> Result<Facts, Error> {
     analyse_telling(folder, manifest, |_, _| {})
 }
 
-/// As [`analyse`]; `progress` is told how many IOs were read, of how many.
+/// Does the same as [`analyse`]; `progress` receives the number of IOs read and the total.
 pub fn analyse_telling(
     folder: &ResultFolder,
     manifest: &Manifest,
@@ -56,7 +56,7 @@ pub fn analyse_telling(
     Ok(conclude(manifest, found))
 }
 
-/// As [`analyse`], of records that lie in no folder: `records` gives those of a run, in order.
+/// Does the same as [`analyse`] for records that are not in a folder: `records` returns those of a run, in order.
 pub fn analyse_records<'r>(manifest: &Manifest, records: impl Fn(&Run) -> &'r [Record]) -> Facts {
     let find = |run: &Run| {
         let Ok(found) = runs::find(run, |each| {
@@ -69,8 +69,8 @@ pub fn analyse_records<'r>(manifest: &Manifest, records: impl Fn(&Run) -> &'r [R
     conclude(manifest, recorded.filter_map(find).collect())
 }
 
-/// What the runs say together.
-fn conclude(manifest: &Manifest, found: Vec<runs::Found>) -> Facts {
+/// Combines the statistics of the runs into facts.
+fn conclude(manifest: &Manifest, found: Vec<runs::RunStatistics>) -> Facts {
     let repeats = repeats::repeat_facts(manifest, &found);
     let mut runs: Vec<_> = found.into_iter().map(|found| found.facts).collect();
     let conditions = manifest.runs().filter_map(|run| Some((run.id, run.conditions.as_ref()?)));

@@ -5,18 +5,18 @@ use flashscope_stats::Estimate;
 use crate::facts::{RepeatFacts, RunFacts};
 use crate::repeats;
 
-/// The mean response time for one value of a parameter.
+/// The mean response time at a value of a parameter.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Mean {
     /// The value.
     pub value: i64,
-    /// The mean, ns.
+    /// The mean in ns.
     pub ns: Estimate,
-    /// The runs that it is of.
+    /// The runs that contribute to the mean.
     pub runs: Vec<u32>,
 }
 
-/// The mean response times of an experiment by rising value of its parameter.
+/// The mean response times of an experiment, by rising value of its parameter.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Series {
     pub benchmark: String,
@@ -24,7 +24,7 @@ pub(crate) struct Series {
     pub means: Vec<Mean>,
 }
 
-/// The mean response times of a result: all that the characteristics, the grid and the hints rest on.
+/// The mean response times of a result, from which the characteristics, the grid and the hints follow.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Means {
     pub series: Vec<Series>,
@@ -53,7 +53,7 @@ impl Means {
         Means { series, io_size: manifest.options.setup.io_size }
     }
 
-    /// The means of an experiment; empty where none was measured.
+    /// Returns the means of an experiment; empty if it was not measured.
     pub fn experiment(&self, benchmark: &str, experiment: &str) -> &[Mean] {
         let named = |s: &&Series| s.benchmark == benchmark && s.experiment == experiment;
         self.series.iter().find(named).map_or(&[], |series| &series.means)
@@ -63,8 +63,8 @@ impl Means {
         self.experiment(benchmark, experiment).iter().find(|mean| mean.value == value)
     }
 
-    /// A baseline pattern at the IO size of the result: from the long preparation run where there
-    /// is one, else from a run of a micro-benchmark that is just the baseline.
+    /// Returns the mean of a baseline pattern at the IO size of the result: from the long preparation run if there is one, and
+    /// otherwise from a run of a micro-benchmark with the same pattern.
     pub fn basic(&self, baseline: &str) -> Option<&Mean> {
         let io_size = i64::try_from(self.io_size.0).ok()?;
         self.experiment("preparation", baseline)

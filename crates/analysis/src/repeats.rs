@@ -3,18 +3,18 @@ use flashscope_result::manifest::{Experiment, MicroBenchmark, Run};
 use flashscope_stats::{Estimate, RunMean, repeats};
 
 use crate::facts::{Facts, RepeatFacts, RunFacts};
-use crate::runs::Found;
+use crate::runs::RunStatistics;
 
 impl Facts {
-    /// The mean response time for each value of an experiment of the result, in ns; `None` where none
-    /// was measured. What was repeated counts once, with what its runs say together.
+    /// Returns the mean response time for each value of an experiment of the result, in ns; `None` for values that were not
+    /// measured. Repeated runs of a value count once, with their combined mean.
     pub fn means(&self, experiment: &Experiment) -> Vec<(i64, Option<Estimate>)> {
         means(experiment, &self.runs, &self.repeats)
     }
 }
 
-/// The mean response time for each value of an experiment in ns; `None` where none was measured. What
-/// was repeated counts once, with what its runs say together.
+/// Returns the mean response time for each value of an experiment, in ns; `None` for values that were not measured. Repeated runs
+/// of a value count once, with their combined mean.
 pub(crate) fn means(
     experiment: &Experiment,
     runs: &[RunFacts],
@@ -29,8 +29,8 @@ pub(crate) fn means(
     experiment.runs.chunk_by(|a, b| a.value == b.value).map(mean_of).collect()
 }
 
-/// What the runs of each value that was run several times say together.
-pub(crate) fn repeat_facts(manifest: &Manifest, runs: &[Found]) -> Vec<RepeatFacts> {
+/// Combines the runs of each value that was run several times.
+pub(crate) fn repeat_facts(manifest: &Manifest, runs: &[RunStatistics]) -> Vec<RepeatFacts> {
     let mut all = Vec::new();
     for benchmark in &manifest.micro_benchmarks {
         for experiment in &benchmark.experiments {
@@ -45,15 +45,15 @@ fn of_value(
     benchmark: &MicroBenchmark,
     experiment: &Experiment,
     again: &[Run],
-    runs: &[Found],
+    runs: &[RunStatistics],
 ) -> Option<RepeatFacts> {
     let of_run = |id: u32| runs.iter().find(|found| found.facts.run == id);
-    let found: Vec<&Found> = again.iter().filter_map(|run| of_run(run.id)).collect();
+    let found: Vec<&RunStatistics> = again.iter().filter_map(|run| of_run(run.id)).collect();
     let means: Vec<RunMean> = found
         .iter()
         .filter_map(|found| {
             let (mean, error) = (found.facts.latency_ns.mean.value, found.standard_error?);
-            // Runs whose IOs all took the same are as certain as the clock.
+            // If all IOs of a run took the same time, the clock limits the precision.
             Some(RunMean { mean, standard_error: error.max(CLOCK_NS) })
         })
         .collect();
@@ -70,5 +70,5 @@ fn of_value(
     })
 }
 
-/// No mean is known better than that, in ns.
+/// The best precision of a mean, in ns.
 const CLOCK_NS: f64 = 1.0;

@@ -7,7 +7,7 @@ use flashscope_workload::pattern::Reference;
 
 use crate::facts::{Cell, RoundsFacts, RunFacts, Tracked};
 
-/// What a test in rounds says; `None` where there is none, or no whole round of it.
+/// Returns the report of a test in rounds; `None` if there is no such test, or no complete round.
 pub(crate) fn rounds_facts(manifest: &Manifest, runs: &[RunFacts]) -> Option<RoundsFacts> {
     let (rule, test) = manifest.rounds()?;
     let rounds = whole_rounds(test);
@@ -22,7 +22,7 @@ pub(crate) fn rounds_facts(manifest: &Manifest, runs: &[RunFacts]) -> Option<Rou
         };
         !tracked.is_empty() && tracked.iter().all(within)
     };
-    // Of a test that goes on: since when it was steady up to its end.
+    // For a test that continues when steady: the first round of its final steady phase.
     let steady_round = (1..=rounds).rev().take_while(steady_in).last();
     let last = if rule.until_steady { steady_round.unwrap_or(rounds) } else { rounds };
     let first = if rule.until_steady { (last + 1).saturating_sub(rule.window).max(1) } else { 1 };
@@ -41,11 +41,11 @@ pub(crate) fn rounds_facts(manifest: &Manifest, runs: &[RunFacts]) -> Option<Rou
     })
 }
 
-/// How many rounds, from the first on, were run to their end.
+/// Returns the number of completed rounds.
 fn whole_rounds(test: &MicroBenchmark) -> u32 {
     let ended =
         |run: &&Run| matches!(run.progress, Progress::Done { .. } | Progress::Failed { .. });
-    // What cannot be run on the drive is in no round.
+    // Runs that are impossible on the drive belong to no round.
     let counts = test.experiments.iter().filter_map(|e| {
         let possible = e.runs.first().is_some_and(|run| run.progress.ios() > 0);
         possible.then(|| e.runs.iter().take_while(ended).count())
@@ -53,7 +53,7 @@ fn whole_rounds(test: &MicroBenchmark) -> u32 {
     u32::try_from(counts.min().unwrap_or(0)).unwrap_or(u32::MAX)
 }
 
-/// How steady the values up to `round` are over as many rounds as are looked at together.
+/// Returns the steadiness of the values over the window that ends with `round`.
 fn window(values: &[Option<f64>], round: u32, rule: &Rounds) -> Option<Steadiness> {
     Steadiness::of(&rule.window_of(values, round)?)
 }
@@ -73,7 +73,7 @@ fn tracked_facts(experiment: &str, values: Vec<Option<f64>>, round: u32, rule: &
     }
 }
 
-/// The means of an experiment over rounds `first` to `last`; `None` where nothing was measured.
+/// Returns the means of an experiment over rounds `first` to `last`; `None` if nothing was measured.
 #[allow(clippy::cast_precision_loss)]
 fn cell(experiment: &Experiment, [first, last]: [u32; 2], runs: &[RunFacts]) -> Option<Cell> {
     let Reference::Blend { pattern, reads_percent, queue_depth, .. } =
@@ -100,7 +100,7 @@ fn cell(experiment: &Experiment, [first, last]: [u32; 2], runs: &[RunFacts]) -> 
     })
 }
 
-/// In which ways a test was not run as it is specified.
+/// Returns the deviations from the specification of a test, as text.
 fn deviations(manifest: &Manifest, rule: &Rounds) -> Vec<String> {
     let options = &manifest.options;
     let mut found = Vec::new();
@@ -118,7 +118,7 @@ fn deviations(manifest: &Manifest, rule: &Rounds) -> Vec<String> {
     if options.run_pause_ns > Nanos(0) {
         found.push(format!("the drive rested for {} between runs", options.run_pause_ns));
     }
-    // A simulated drive that is gone on with has not noticed.
+    // A simulated drive does not notice that a test was resumed.
     if !manifest.resumed.is_empty() && manifest.device.kind != DeviceKind::Sim {
         found.push(format!("it was stopped and gone on with, {} times", manifest.resumed.len()));
     }

@@ -5,33 +5,33 @@ use flashscope_workload::pattern::Reference;
 
 use crate::facts::{Latency, OpenLoop, OperationFacts, RunFacts, UniformFacts};
 
-/// What is found in one run.
-pub(crate) struct Found {
+/// The statistics of a run.
+pub(crate) struct RunStatistics {
     pub facts: RunFacts,
-    /// The standard error of the mean response time in ns, where there is data enough for one.
+    /// The standard error of the mean response time in ns, if there are enough data.
     pub standard_error: Option<f64>,
 }
 
-/// As many response times are kept for the interval of their mean; the one of more comes from batch
-/// means that need no memory.
+/// The most response times kept for the interval of their mean. With more, the interval comes from batch means, which need no
+/// memory.
 const MOST_KEPT: usize = 1 << 22;
 
-/// How often intervals hold the truth.
+/// The confidence level of intervals.
 const CONFIDENCE: f64 = 0.95;
 
-/// What is found in a run, its `IOIgnore` first IOs left out; `None` where no IO counts. `records` gives
-/// each record of the run, in order.
+/// Computes the statistics of a run without its first `IOIgnore` IOs; `None` if no IO counts. `records` passes each record of the
+/// run to its argument, in order.
 pub(crate) fn find<E>(
     run: &Run,
     records: impl FnOnce(&mut dyn FnMut(&Record)) -> Result<(), E>,
-) -> Result<Option<Found>, E> {
-    let mut gathered = Gathered::new(&run.reference);
-    records(&mut |record| gathered.push(record))?;
+) -> Result<Option<RunStatistics>, E> {
+    let mut accumulator = RunAccumulator::new(&run.reference);
+    records(&mut |record| accumulator.push(record))?;
     let period = run.length.map_or(1, |length| length.period_ios);
-    Ok(gathered.facts(run.id).map(|facts| gathered.with_interval(facts, period)))
+    Ok(accumulator.facts(run.id).map(|facts| accumulator.with_interval(facts, period)))
 }
 
-struct Gathered<'a> {
+struct RunAccumulator<'a> {
     reference: &'a Reference,
     ignore: u64,
     seen: u64,
@@ -40,14 +40,14 @@ struct Gathered<'a> {
     first: Option<Nanos>,
     last: Nanos,
     latency: Summary,
-    /// For each pattern apart; empty where there is but one.
+    /// A summary for each pattern; empty if there is only one.
     parts: Vec<Summary>,
-    /// Of a trace or a blend, for each operation apart.
+    /// A summary and the bytes for each operation of a trace or a blend.
     operations: Vec<(Summary, u64)>,
     open_loop: Option<OpenLoopSummary>,
-    /// ns for each byte, of uniform writes.
+    /// The ns per byte of uniform writes.
     per_byte: Option<Ratio>,
-    /// Response times in order, up to [`MOST_KEPT`] of them.
+    /// The response times in order, up to [`MOST_KEPT`].
     values: Vec<f64>,
 }
 
@@ -57,10 +57,10 @@ struct OpenLoopSummary {
     late: Summary,
 }
 
-impl Gathered<'_> {
-    fn new(reference: &Reference) -> Gathered<'_> {
+impl RunAccumulator<'_> {
+    fn new(reference: &Reference) -> RunAccumulator<'_> {
         let patterns = reference.patterns().len();
-        Gathered {
+        RunAccumulator {
             reference,
             ignore: reference.io_ignore(),
             seen: 0,
@@ -114,8 +114,8 @@ impl Gathered<'_> {
         }
     }
 
-    /// The facts with the interval of the mean as the length of a run rests on it, over whole periods.
-    fn with_interval(&self, mut facts: RunFacts, period: u64) -> Found {
+    /// Adds the interval of the mean, over whole periods, as used for the length of a run.
+    fn with_interval(&self, mut facts: RunFacts, period: u64) -> RunStatistics {
         let kept = self.values.len() as u64 == facts.ios;
         let period = usize::try_from(period).unwrap_or(usize::MAX);
         let interval = kept.then(|| mean_interval(&self.values, period, CONFIDENCE)).flatten();
@@ -123,7 +123,7 @@ impl Gathered<'_> {
             let (low, high) = (Some(interval.low), Some(interval.high));
             facts.latency_ns.mean = Estimate { low, high, ..facts.latency_ns.mean };
         }
-        Found { facts, standard_error: interval.map(|interval| interval.standard_error) }
+        RunStatistics { facts, standard_error: interval.map(|interval| interval.standard_error) }
     }
 
     #[allow(clippy::cast_precision_loss)]
@@ -153,8 +153,8 @@ impl Gathered<'_> {
     }
 }
 
-impl Gathered<'_> {
-    /// What was gathered of each operation, where there are several.
+impl RunAccumulator<'_> {
+    /// Returns the statistics of each operation, if there are several.
     fn operations(&self) -> Vec<OperationFacts> {
         let facts = |(op, (summary, bytes)): (Op, &(Summary, u64))| {
             let latency_ns = latency(summary)?;
@@ -225,19 +225,18 @@ mod tests {
         Reference::Trace { playback, queue_depth: 4, ios: 3, modifies: true }
     }
 
-    // Does a trace tell its operations apart, and what waited for others from when it was due?
     #[test]
-    fn traces_tell_what_was_late() {
+    fn traces_separate_operations_and_count_lateness() {
         let reference = trace(Pace::Timed);
-        let mut gathered = Gathered::new(&reference);
+        let mut accumulator = RunAccumulator::new(&reference);
         let late =
             |latency, late, op| Record { late: Nanos(late), op, ..record(0, latency, Ok(())) };
         for (latency, submitted_late, op) in
             [(100, 0, Op::Read), (100, 50, Op::Read), (700, 900, Op::Write)]
         {
-            gathered.push(&late(latency, submitted_late, op));
+            accumulator.push(&late(latency, submitted_late, op));
         }
-        let facts = gathered.facts(1).unwrap();
+        let facts = accumulator.facts(1).unwrap();
         assert_eq!(facts.latency_ns.max, 700);
         let open_loop = facts.open_loop.unwrap();
         assert_eq!((open_loop.latency_ns.min, open_loop.latency_ns.max), (100, 1600));
@@ -247,22 +246,21 @@ mod tests {
         assert_eq!(operations, [(Op::Read, 2, 2000, 100), (Op::Write, 1, 1000, 700)]);
 
         let reference = trace(Pace::Asap);
-        let mut gathered = Gathered::new(&reference);
-        gathered.push(&late(100, 0, Op::Read));
-        let facts = gathered.facts(1).unwrap();
+        let mut accumulator = RunAccumulator::new(&reference);
+        accumulator.push(&late(100, 0, Op::Read));
+        let facts = accumulator.facts(1).unwrap();
         assert!(facts.open_loop.is_none() && facts.operations.is_empty());
     }
 
-    // Are ignored and failed IOs left out of every number but their own count?
     #[test]
-    fn counts_what_counts() {
+    fn ignored_and_failed_ios_do_not_count() {
         let reference = Reference::Basic { pattern: pattern(1) };
-        let mut gathered = Gathered::new(&reference);
-        gathered.push(&record(0, 1_000_000, Ok(())));
-        gathered.push(&record(1_000, 100, Ok(())));
-        gathered.push(&record(1_100, 7_000_000, Err(Errno::EIO)));
-        gathered.push(&record(1_200, 300, Ok(())));
-        let facts = gathered.facts(4).unwrap();
+        let mut accumulator = RunAccumulator::new(&reference);
+        accumulator.push(&record(0, 1_000_000, Ok(())));
+        accumulator.push(&record(1_000, 100, Ok(())));
+        accumulator.push(&record(1_100, 7_000_000, Err(Errno::EIO)));
+        accumulator.push(&record(1_200, 300, Ok(())));
+        let facts = accumulator.facts(4).unwrap();
         assert_eq!((facts.run, facts.ios, facts.errors, facts.ignored), (4, 2, 1, 1));
         let latency = facts.latency_ns;
         assert_eq!((latency.min, latency.max, latency.mean.value), (100, 300, 200.0));
@@ -271,26 +269,24 @@ mod tests {
         assert!(facts.parts.is_empty());
     }
 
-    // Are the patterns of a mix told apart, whatever they cost together?
     #[test]
-    fn parts_are_told_apart() {
+    fn the_patterns_of_a_mix_have_separate_statistics() {
         let (first, second) = (pattern(0), pattern(0));
         let reference = Reference::Mixed { first, second, ratio: 2 };
-        let mut gathered = Gathered::new(&reference);
+        let mut accumulator = RunAccumulator::new(&reference);
         for i in 0..12 {
-            gathered.push(&record(i * 1000, if i % 3 == 2 { 900 } else { 100 }, Ok(())));
+            accumulator.push(&record(i * 1000, if i % 3 == 2 { 900 } else { 100 }, Ok(())));
         }
-        let facts = gathered.facts(1).unwrap();
+        let facts = accumulator.facts(1).unwrap();
         let [Some(first), Some(second)] = facts.parts[..] else { panic!("two parts") };
         assert_eq!((first.min, first.max, second.min, second.max), (100, 100, 900, 900));
     }
 
-    // Is a run without a single good IO without facts, rather than with zeros?
     #[test]
-    fn nothing_of_nothing() {
+    fn a_run_without_successful_ios_has_no_facts() {
         let reference = Reference::Basic { pattern: pattern(0) };
-        let mut gathered = Gathered::new(&reference);
-        gathered.push(&record(0, 1, Err(Errno::EIO)));
-        assert_eq!(gathered.facts(1), None);
+        let mut accumulator = RunAccumulator::new(&reference);
+        accumulator.push(&record(0, 1, Err(Errno::EIO)));
+        assert_eq!(accumulator.facts(1), None);
     }
 }

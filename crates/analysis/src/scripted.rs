@@ -1,4 +1,4 @@
-//! Results with known answers, to test by.
+//! Results with known answers, for tests.
 
 use flashscope_block::{Bytes, DeviceInfo, DeviceKind, Nanos, Op};
 use flashscope_result::manifest::{
@@ -13,14 +13,14 @@ use flashscope_workload::uflip::{Setup, Unit};
 use crate::facts::{Facts, Latency, RunFacts, SCHEMA_VERSION};
 use crate::means::Means;
 
-/// A ms in ns.
+/// A millisecond in ns.
 pub(crate) const MS: f64 = 1e6;
 
-/// Micro-benchmark, experiment, and the mean in ms for each value.
-pub(crate) type Given<'a> = (&'a str, &'a str, &'a [(i64, f64)]);
+/// An experiment: micro-benchmark, name, and the mean in ms for each value.
+pub(crate) type GivenMeans<'a> = (&'a str, &'a str, &'a [(i64, f64)]);
 
-/// A result of IOs of 32 KiB whose means are known within 10 µs; its runs are numbered from 1.
-pub(crate) fn result(given: &[Given]) -> (Manifest, Facts) {
+/// Returns a result of IOs of 32 KiB whose means are known to within 10 µs; its runs are numbered from 1.
+pub(crate) fn result(given: &[GivenMeans]) -> (Manifest, Facts) {
     let (mut benchmarks, mut runs) = (Vec::<MicroBenchmark>::new(), Vec::new());
     for (benchmark, experiment, means) in given {
         let mut of_experiment = Vec::new();
@@ -41,13 +41,13 @@ pub(crate) fn result(given: &[Given]) -> (Manifest, Facts) {
     (manifest, facts)
 }
 
-/// The means of such a result.
-pub(crate) fn means(given: &[Given]) -> Means {
+/// Returns the means of such a result.
+pub(crate) fn means(given: &[GivenMeans]) -> Means {
     let (manifest, facts) = result(given);
     Means::of(&manifest, &facts.runs, &facts.repeats)
 }
 
-/// Facts of nothing.
+/// Returns empty facts.
 pub(crate) fn no_facts() -> Facts {
     Facts {
         schema_version: SCHEMA_VERSION,
@@ -86,7 +86,7 @@ fn facts_of_run(run: u32, mean: Estimate) -> RunFacts {
     }
 }
 
-/// A run of `ios` IOs that was run to its end.
+/// Returns a completed run of `ios` IOs.
 pub(crate) fn run(id: u32, ios: u64) -> Run {
     let pattern = Pattern {
         op: Op::Write,

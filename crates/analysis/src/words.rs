@@ -1,10 +1,10 @@
-//! Numbers in sentences.
+//! Numbers as text.
 
 use flashscope_block::Nanos;
 use flashscope_stats::Estimate;
 use flashscope_workload::uflip::Baseline;
 
-/// A ratio with its interval, such as `2.31 (2.10 to 2.52)`.
+/// Returns a ratio with its interval, such as `2.31 (2.10 to 2.52)`.
 pub(crate) fn ratio_text(ratio: &Estimate) -> String {
     match (ratio.low, ratio.high) {
         (Some(low), Some(high)) => {
@@ -15,12 +15,12 @@ pub(crate) fn ratio_text(ratio: &Estimate) -> String {
     }
 }
 
-/// How much dearer: `2.31 (2.10 to 2.52) times`.
+/// Returns a cost ratio as text, such as `2.31 (2.10 to 2.52) times`.
 pub(crate) fn times(ratio: &Estimate) -> String {
     format!("{} times", ratio_text(ratio))
 }
 
-/// A number with three digits.
+/// Returns a number with three digits.
 fn number(x: f64) -> String {
     match x.abs() {
         100.0.. => format!("{x:.0}"),
@@ -29,14 +29,14 @@ fn number(x: f64) -> String {
     }
 }
 
-/// A time, such as `70 µs`.
+/// Returns a time, such as `70 µs`.
 // A mean response time is far below 2⁶³ ns, and never negative.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 pub(crate) fn duration(ns: f64) -> String {
     Nanos(ns.max(0.0).round() as u64).to_string()
 }
 
-/// A baseline for people, such as `sequential reads`.
+/// Returns the name of a baseline for readers, such as `sequential reads`.
 pub(crate) fn baseline_words(baseline: Baseline) -> &'static str {
     match baseline {
         Baseline::SequentialRead => "sequential reads",
@@ -46,7 +46,7 @@ pub(crate) fn baseline_words(baseline: Baseline) -> &'static str {
     }
 }
 
-/// `a`, `a and b`, `a, b and c`.
+/// Returns a list such as `a`, `a and b`, or `a, b and c`.
 pub(crate) fn list(parts: &[String]) -> String {
     match parts {
         [] => String::new(),

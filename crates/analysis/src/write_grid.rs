@@ -1,4 +1,4 @@
-//! The grid of uniform writes (not the summary grid of uFLIP, which is `grid.rs`).
+//! The grid of uniform writes (as opposed to the summary grid of uFLIP in `grid.rs`).
 
 use std::cmp::Reverse;
 
@@ -12,7 +12,7 @@ use flashscope_workload::pattern::Reference;
 use crate::Facts;
 use crate::facts::UniformFacts;
 
-/// What the runs of a grid of uniform writes came to; `None` of a result that has none.
+/// Returns the grid of uniform writes of a result; `None` if the result has none.
 pub fn write_grid(manifest: &Manifest, facts: &Facts) -> Option<Grid> {
     let rule = manifest.options.grid.as_ref()?;
     let mut points: Vec<GridPoint> =
@@ -30,7 +30,7 @@ pub fn write_grid(manifest: &Manifest, facts: &Facts) -> Option<Grid> {
     })
 }
 
-/// What a run came to; `None` where nothing of it counts, or its pages are of no bytes.
+/// Returns the point of a run; `None` if no IO counts, or if the page size is 0.
 #[allow(clippy::cast_precision_loss)] // counts of a run
 fn point(run: &Run, rule: &GridRule, facts: &Facts) -> Option<GridPoint> {
     let Reference::Uniform { writes } = &run.reference else { return None };

@@ -1,4 +1,4 @@
-//! Results of older versions, as they were written.
+//! Results of older versions, as written by them.
 
 use std::fs;
 use std::path::Path;
@@ -7,10 +7,9 @@ use flashscope_analysis::facts::{Interest, Judgement};
 use flashscope_analysis::{Facts, analyse};
 use flashscope_result::ResultFolder;
 
-// Do facts of the first version load, without the grid and the hints that it did not know, and is a
-// result of that version judged when it is analysed anew?
+// Such facts have neither grid nor hints; a new analysis adds them.
 #[test]
-fn facts_of_version_1() {
+fn facts_of_version_1_load_and_a_new_analysis_judges_them() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/results/v1.flashscope");
     let facts: Facts = serde_json::from_slice(&fs::read(path.join("facts.json")).unwrap()).unwrap();
     assert_eq!((facts.schema_version, facts.grid.len(), facts.hints.len()), (1, 0, 0));
@@ -19,7 +18,7 @@ fn facts_of_version_1() {
     let (folder, manifest) = ResultFolder::open(&path).unwrap();
     let facts = analyse(&folder, &manifest).unwrap();
     assert_eq!((facts.grid.len(), facts.hints.len()), (34, 7));
-    // It has pauses alone, and nothing without a pause to compare them with.
+    // The result has runs with pauses, and no run without a pause for comparison.
     let verdicts = facts.grid.iter().filter(|verdict| verdict.micro_benchmark == "pause");
     let reasons: Vec<_> = verdicts.map(|verdict| (verdict.interest, &*verdict.reason)).collect();
     let missing = |name| format!("{name}, with which it is compared, was not run.");

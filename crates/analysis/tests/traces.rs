@@ -1,7 +1,7 @@
-//! The characteristics of real traces, against what their manifest says of them.
+//! Compares the statistics of real traces with their manifest.
 //!
-//! They lie in `$FLASHSCOPE_DATA/traces`, or in `shared/data/traces` beside the checkout, and are
-//! passed over with a message where there are none.
+//! The traces are in `$FLASHSCOPE_DATA/traces`, or in `shared/data/traces` next to the checkout. Without them, the test is
+//! skipped with a message.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use flashscope_analysis::trace::Characteristics;
 use flashscope_analysis::trace::facts::DoubtKind;
 use flashscope_workload::trace::{Reader, Spec};
 
-/// The columns of the manifest, as far as this looks at them.
+/// A row of the manifest.
 struct Entry {
     fields: Vec<(String, String)>,
 }
@@ -48,7 +48,7 @@ fn manifest() -> Option<(PathBuf, Vec<Entry>)> {
     Some((folder, entries.collect()))
 }
 
-/// The fields of a line of CSV, out of their quotes.
+/// Returns the fields of a line of CSV, without quotes.
 fn fields(line: &str) -> Vec<String> {
     let (mut fields, mut quoted) = (vec![String::new()], false);
     for character in line.chars() {
@@ -73,7 +73,7 @@ fn facts(path: &Path) -> TraceFacts {
     }
 }
 
-/// What of a trace is not what the manifest says: each number to the digits that are printed there.
+/// Returns the differences between the facts and the manifest, to the digits printed there.
 fn differences(entry: &Entry, found: &TraceFacts) -> Vec<String> {
     let sizes = found.sizes.as_ref().expect("accesses");
     let mean = |summary: Option<&flashscope_analysis::trace::facts::SizeSummary>| {
@@ -82,7 +82,7 @@ fn differences(entry: &Entry, found: &TraceFacts) -> Vec<String> {
     let sequentiality = found.sequentiality.expect("accesses");
     let alignment = found.alignment.expect("accesses");
     let overwrite = found.overwrite_ratio.map_or(0.0, |ratio| ratio.value);
-    // The manifest counts what lies before a partition to it.
+    // The manifest counts requests before a partition as part of it.
     let volumes = found.volumes.iter().filter(|volume| volume.name != "before").count();
     let volumes = volumes as u64 + found.volume_count - found.volumes.len() as u64;
     let checks = [
@@ -110,14 +110,14 @@ fn differences(entry: &Entry, found: &TraceFacts) -> Vec<String> {
             return None;
         }
         let wanted = entry.number(name);
-        // Not `>`: what is no number differs.
+        // Written without `>`, so that NaN counts as a difference.
         let same = (value - wanted).abs() <= within;
         (!same).then(|| format!("{}: {name} is {value}, not {wanted}", entry.text("file")))
     };
     checks.into_iter().filter_map(differs).collect()
 }
 
-// Are the characteristics of real traces what was counted in them by other means?
+// Other programs have counted the values of the manifest.
 #[test]
 fn real_traces_are_as_their_manifest_says() {
     let Some((folder, entries)) = manifest() else { return };

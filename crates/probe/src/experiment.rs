@@ -1,76 +1,76 @@
-//! What an experiment asks of the drive, and what comes of it.
+//! The requests of an experiment, and their records.
 
 use flashscope_block::{Data, Nanos, Op, Record};
 
-/// What an IO of an experiment does.
+/// A request of an experiment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
-    /// What to do.
+    /// The operation.
     pub op: Op,
     /// The first byte addressed.
     pub offset: u64,
-    /// How many bytes.
+    /// The number of bytes.
     pub len: u64,
-    /// What is written.
+    /// The data to write.
     pub data: Data,
-    /// How long after the answer to the one before it is due, with nothing in flight.
+    /// The delay after the previous answer; the IO is then due with nothing in flight.
     pub after: Nanos,
 }
 
 impl Request {
-    /// A read at once.
+    /// Creates a read without delay.
     pub fn read(offset: u64, len: u64) -> Request {
         Request { op: Op::Read, offset, len, data: Data::Random, after: Nanos(0) }
     }
 
-    /// A write at once, of random data.
+    /// Creates a write of random data without delay.
     pub fn write(offset: u64, len: u64) -> Request {
         Request { op: Op::Write, ..Request::read(offset, len) }
     }
 
-    /// Tells the drive that a range is no longer needed.
+    /// Creates a trim: the drive may drop the data of a range.
     pub fn trim(offset: u64, len: u64) -> Request {
         Request { op: Op::Trim, ..Request::read(offset, len) }
     }
 
-    /// Makes durable what was acknowledged.
+    /// Creates a flush, which makes acknowledged writes durable.
     pub fn flush() -> Request {
         Request { op: Op::Flush, ..Request::read(0, 0) }
     }
 
-    /// With other data.
+    /// Replaces the data to write.
     #[must_use]
     pub fn with_data(self, data: Data) -> Request {
         Request { data, ..self }
     }
 
-    /// Later.
+    /// Replaces the delay.
     #[must_use]
     pub fn after(self, after: Nanos) -> Request {
         Request { after, ..self }
     }
 }
 
-/// What an experiment showed: every IO, in the order of completion.
+/// The result of an experiment: every IO, in the order of completion.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Run {
-    /// Its number; they count from 1.
+    /// The number of the run, from 1.
     pub number: u32,
-    /// What it was for, in a few words.
+    /// The purpose of the run, in a few words.
     pub purpose: String,
-    /// Its IOs, on a clock that starts with the run.
+    /// The IOs, on a clock that starts with the run.
     pub records: Vec<Record>,
-    /// From the first submission to the last answer.
+    /// The time from the first submission to the last answer.
     pub took: Nanos,
 }
 
 impl Run {
-    /// The response times, in nanoseconds.
+    /// Returns the response times in nanoseconds.
     pub fn latencies(&self) -> Vec<f64> {
         self.records.iter().map(Run::nanos).collect()
     }
 
-    /// A response time in nanoseconds, which are far below 2^53.
+    /// Returns a response time in nanoseconds, which is far below 2^53.
     #[allow(clippy::cast_precision_loss)]
     pub fn nanos(record: &Record) -> f64 {
         record.latency.0 as f64
@@ -79,8 +79,7 @@ impl Run {
 
 #[cfg(test)]
 impl Run {
-    /// A run of IOs one after the other, all of one kind and length, by the place of each and what it took in
-    /// nanoseconds.
+    /// Creates a run of consecutive IOs of one kind and length, from the offset and the latency in nanoseconds of each.
     pub fn of(op: Op, len: u64, ios: impl IntoIterator<Item = (u64, u64)>) -> Run {
         use flashscope_block::Bytes;
 

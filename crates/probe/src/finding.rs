@@ -1,4 +1,4 @@
-//! What a probe states about a parameter, and what shows it.
+//! Findings: a probe's statement about a parameter, and the evidence for it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,35 +6,35 @@ use serde::{Deserialize, Serialize};
 use crate::Parameter;
 use crate::profile::in_unit;
 
-/// What is known of a parameter.
+/// The answer to the question about a parameter.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Answer {
     /// A number in the unit of the parameter.
     Value {
-        /// The most likely one.
+        /// The most likely value.
         value: f64,
-        /// The lowest that the evidence allows (95 %).
+        /// The lowest value that the evidence allows (95 %).
         low: f64,
-        /// The highest.
+        /// The highest value that the evidence allows (95 %).
         high: f64,
     },
-    /// One of the classes that the parameter may have.
+    /// One of the classes of the parameter.
     Class {
-        /// Its name.
+        /// The name of the class.
         class: String,
     },
-    /// The drive has no such thing, such as a write buffer.
+    /// The drive does not have this feature, such as a write buffer.
     Absent,
-    /// Not known.
+    /// The answer is not known.
     Unknown {
-        /// Why, as a sentence without a full stop.
+        /// The reason, as a sentence without a full stop.
         why: String,
     },
 }
 
 impl Answer {
-    /// The value, of whole bytes or things.
+    /// Returns the value as a whole number, for bytes and counts.
     pub fn whole(&self) -> Option<u64> {
         match self {
             // Such values are far below 2^53, and not negative.
@@ -45,28 +45,28 @@ impl Answer {
     }
 }
 
-/// What a probe states about one parameter.
+/// The statement of a probe about one parameter.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
     /// The parameter.
     pub parameter: Parameter,
-    /// What was found.
+    /// The answer.
     pub answer: Answer,
-    /// The probability (0 to 1) that the answer is right: the class itself, or a value within the
-    /// tolerance of its parameter. 0 where nothing is known.
+    /// The probability (0 to 1) that the answer is right: the class itself, or a value within the tolerance of its parameter. 0
+    /// if the answer is not known.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub probability: f64,
-    /// What was seen that leads there, in a sentence or two.
+    /// The evidence for the answer, in a sentence or two.
     pub because: String,
-    /// The numbers of the runs that show it.
+    /// The numbers of the runs that contain the evidence.
     pub runs: Vec<u32>,
-    /// The pictures that show it. As findings of one probe have the same, `probe.json` has them apart.
+    /// The charts that show the evidence. Findings of one probe share them, so `probe.json` stores them separately.
     #[serde(skip)]
     pub signals: Vec<Signal>,
 }
 
 impl Finding {
-    /// A value with an interval of 95 %.
+    /// Creates a value with an interval of 95 %.
     pub fn value(
         parameter: Parameter,
         value: f64,
@@ -77,22 +77,22 @@ impl Finding {
         Finding::new(parameter, Answer::Value { value, low, high }, probability)
     }
 
-    /// A whole number, a size or what else is exact if it is right.
+    /// Creates a value that is exact if it is right, such as a count or a size.
     pub fn exact(parameter: Parameter, value: f64, probability: f64) -> Finding {
         Finding::value(parameter, value, value, value, probability)
     }
 
-    /// A class.
+    /// Creates a class.
     pub fn class(parameter: Parameter, class: &str, probability: f64) -> Finding {
         Finding::new(parameter, Answer::Class { class: class.into() }, probability)
     }
 
-    /// That the drive has no such thing.
+    /// Creates the finding that the drive does not have this feature.
     pub fn absent(parameter: Parameter, probability: f64) -> Finding {
         Finding::new(parameter, Answer::Absent, probability)
     }
 
-    /// That it is not known, and why.
+    /// Creates the finding that the parameter is not known, with the reason.
     pub fn unknown(parameter: Parameter, why: impl Into<String>) -> Finding {
         Finding::new(parameter, Answer::Unknown { why: why.into() }, 0.0)
     }
@@ -103,20 +103,20 @@ impl Finding {
         Finding { parameter, answer, probability, because, runs, signals }
     }
 
-    /// With what was seen.
+    /// Adds the evidence, as text.
     #[must_use]
     pub fn because(self, because: impl Into<String>) -> Finding {
         Finding { because: because.into(), ..self }
     }
 
-    /// With the runs that show it.
+    /// Adds the runs that contain the evidence.
     #[must_use]
     pub fn runs(mut self, runs: impl IntoIterator<Item = u32>) -> Finding {
         self.runs.extend(runs);
         self
     }
 
-    /// With the runs and the pictures of another finding, from which it follows.
+    /// Adds the runs and the charts of another finding, from which this one follows.
     #[must_use]
     pub fn shown_by(mut self, other: &Finding) -> Finding {
         self.runs.extend(&other.runs);
@@ -124,19 +124,19 @@ impl Finding {
         self
     }
 
-    /// With a picture that shows it.
+    /// Adds a chart.
     #[must_use]
     pub fn signal(mut self, signal: Signal) -> Finding {
         self.signals.push(signal);
         self
     }
 
-    /// Whether anything is known.
+    /// Returns true unless the answer is [`Answer::Unknown`].
     pub fn is_known(&self) -> bool {
         !matches!(self.answer, Answer::Unknown { .. })
     }
 
-    /// The answer as people read it, with its interval where that has a width.
+    /// Returns the answer as text, with its interval if that has a width.
     pub fn text(&self) -> String {
         let unit = self.parameter.spec().unit;
         let text = |value| in_unit(value, unit);
@@ -151,8 +151,7 @@ impl Finding {
         }
     }
 
-    /// Whether another finding about the same parameter states the same, a value within its
-    /// tolerance.
+    /// Returns true if another finding about the same parameter has the same answer; values may differ by the tolerance.
     pub fn agrees_with(&self, other: &Finding) -> bool {
         match (&self.answer, &other.answer) {
             (Answer::Value { value: a, .. }, Answer::Value { value: b, .. }) => {
@@ -164,65 +163,65 @@ impl Finding {
     }
 }
 
-/// The most points that a picture keeps of a series: more than a screen can show apart.
+/// The most points of a series in a chart: more than a screen can show.
 const MOST_POINTS: usize = 4096;
 
-/// A picture of what a probe saw: series over one pair of axes.
+/// A chart of a probe's measurements: series over one pair of axes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Signal {
-    /// What it shows, with the figure of the paper that it is like.
+    /// The title, with the figure of the paper that the chart resembles.
     pub title: String,
-    /// What is along the horizontal axis, with its unit.
+    /// The label of the horizontal axis, with its unit.
     pub x: String,
-    /// What is along the vertical axis, with its unit.
+    /// The label of the vertical axis, with its unit.
     pub y: String,
-    /// How the points are drawn.
+    /// The shape of the points.
     pub shape: Shape,
-    /// Whether the horizontal axis is logarithmic.
+    /// True if the horizontal axis is logarithmic.
     pub log_x: bool,
     /// The series.
     pub series: Vec<Series>,
-    /// Places on the horizontal axis worth marking, such as the value that was found.
+    /// Marked places on the horizontal axis, such as the value found.
     pub marks: Vec<Mark>,
 }
 
-/// How the points of a picture are drawn.
+/// The shape of a chart's points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Shape {
-    /// Each by itself.
+    /// Separate points.
     Points,
-    /// Joined.
+    /// A line through the points.
     Line,
 }
 
-/// A series of a picture.
+/// A series of a chart.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Series {
-    /// What it is.
+    /// The name of the series.
     pub name: String,
-    /// Its points, as x and y.
+    /// The points, as x and y.
     pub points: Vec<(f64, f64)>,
 }
 
-/// A place on the horizontal axis.
+/// A marked place on the horizontal axis.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Mark {
-    /// Where.
+    /// The place.
     pub x: f64,
-    /// What is there.
+    /// The label of the mark.
     pub label: String,
 }
 
 impl Signal {
-    /// A picture without series.
+    /// Creates a chart without series.
     pub fn new(title: &str, x: &str, y: &str, shape: Shape) -> Signal {
         let (title, x, y) = (title.into(), x.into(), y.into());
         Signal { title, x, y, shape, log_x: false, series: Vec::new(), marks: Vec::new() }
     }
 
-    /// With a series. Of more points than can be told apart, neighbours are left out, but never the
-    /// highest or the lowest of a stretch.
+    /// Adds a series. A series with more points than a screen can show is thinned; the lowest and the highest point of each part
+    /// are kept.
     #[must_use]
     pub fn series(mut self, name: &str, points: impl IntoIterator<Item = (f64, f64)>) -> Signal {
         let points = thinned(points.into_iter().collect());
@@ -230,21 +229,21 @@ impl Signal {
         self
     }
 
-    /// With a place marked.
+    /// Adds a mark.
     #[must_use]
     pub fn mark(mut self, x: f64, label: impl Into<String>) -> Signal {
         self.marks.push(Mark { x, label: label.into() });
         self
     }
 
-    /// With a logarithmic horizontal axis.
+    /// Makes the horizontal axis logarithmic.
     #[must_use]
     pub fn log_x(self) -> Signal {
         Signal { log_x: true, ..self }
     }
 }
 
-/// The lowest and the highest of each of so many stretches that few enough points are left.
+/// Returns the lowest and the highest point of each part, with as many parts as the limit allows.
 fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     if points.len() <= MOST_POINTS {
         return points;
@@ -264,7 +263,6 @@ fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
 mod tests {
     use super::*;
 
-    // Does a long series keep its extremes and its order, in few points?
     #[test]
     fn thinning_keeps_extremes() {
         let mut points: Vec<(f64, f64)> = (0..100_000).map(|i| (f64::from(i), 1.0)).collect();
@@ -277,9 +275,8 @@ mod tests {
         assert!(kept.is_sorted_by(|a, b| a.0 <= b.0));
     }
 
-    // Do values agree within the tolerance of their parameter, and classes if they are the same?
     #[test]
-    fn agreement() {
+    fn values_agree_within_their_tolerance_and_classes_if_equal() {
         let pages = |value| Finding::exact(Parameter::PageSize, value, 0.9);
         assert!(pages(4096.0).agrees_with(&pages(4096.0)));
         assert!(!pages(4096.0).agrees_with(&pages(8192.0)));

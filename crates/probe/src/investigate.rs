@@ -1,4 +1,4 @@
-//! Assume, test, refine: which experiment is next, and what is made of what it shows.
+//! The loop of assuming, testing and refining: chooses the next experiment and takes in its results.
 
 use flashscope_block::Nanos;
 use schemars::JsonSchema;
@@ -7,25 +7,24 @@ use serde::{Deserialize, Serialize};
 use crate::probes::{PROBES, Probe};
 use crate::{Finding, Halt, Knowledge, Lab, Parameter};
 
-/// How often a probe is run at most.
+/// The most attempts of a probe.
 const MOST_ATTEMPTS: u32 = 3;
 
-/// The share of what is unknown that a probe is expected to tell, when it runs for the first time,
-/// the second and the third.
+/// The share of the uncertainty that a probe is expected to resolve in its first, second and third attempt.
 const TELLS: [f64; MOST_ATTEMPTS as usize] = [0.9, 0.5, 0.25];
 
-/// What is expected to tell less, in bits, is not worth an experiment.
+/// The least expected information, in bits, that is worth an experiment.
 const LEAST_GAIN: f64 = 0.3;
 
-/// What one drive-write costs in the same coin as so much time.
+/// The time that counts as much as one drive-write in the cost of an experiment.
 const TIME_OF_A_DRIVE_WRITE: Nanos = Nanos::secs(60);
 
-/// What came of a probe.
+/// The outcome of a probe.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// What it found.
+    /// The findings.
     pub findings: Vec<Finding>,
-    /// What it assumed and found to be wrong.
+    /// The findings that the probe assumed and then disproved.
     pub contradicts: Vec<Contradiction>,
 }
 
@@ -35,45 +34,45 @@ impl From<Vec<Finding>> for Outcome {
     }
 }
 
-/// A finding that a probe went by and that cannot be right.
+/// A finding that a probe assumed and that cannot be right.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Contradiction {
-    /// What was found before.
+    /// The parameter of the earlier finding.
     pub parameter: Parameter,
-    /// What speaks against it, as a sentence without a full stop.
+    /// The evidence against it, as a sentence without a full stop.
     pub because: String,
 }
 
-/// What happens in an investigation, as it happens.
+/// An event of an investigation.
 pub enum Event<'e> {
-    /// A probe begins.
+    /// A probe starts.
     Begins {
         /// The probe.
         probe: &'static Probe,
-        /// How often it was run before.
+        /// The number of earlier attempts.
         attempt: u32,
     },
-    /// A probe has found something.
+    /// A probe states a finding.
     Found(&'e Finding),
-    /// A probe contradicts what was found before.
+    /// A probe contradicts an earlier finding.
     Contradicted {
         /// The probe.
         probe: &'static Probe,
-        /// What it contradicts.
+        /// The contradiction.
         contradiction: &'e Contradiction,
     },
 }
 
-/// What is wanted of an investigation.
+/// The settings of an investigation.
 pub struct Investigation<'a> {
     /// The parameters to look for; empty for all.
     pub wanted: &'a [Parameter],
-    /// Is told what happens.
+    /// Receives the events.
     pub tell: &'a mut dyn FnMut(&Event<'_>),
 }
 
-/// Looks for the parameters of a drive until all are known well enough, or the budget is used up.
-/// Returns what is known, with a statement for each parameter, and what ended it before its end.
+/// Looks for the parameters of a drive until all are known well enough or the budget is used up. Returns the knowledge, with a
+/// finding for each parameter, and what ended the investigation early, if anything did.
 pub fn investigate(lab: &mut Lab<'_>, how: &mut Investigation<'_>) -> (Knowledge, Option<Halt>) {
     let mut knowledge = Knowledge::default();
     let mut attempts = vec![0; PROBES.len()];
@@ -87,7 +86,7 @@ pub fn investigate(lab: &mut Lab<'_>, how: &mut Investigation<'_>) -> (Knowledge
         attempts[next] += 1;
         match (probe.run)(lab, &knowledge) {
             Ok(outcome) => take(probe, outcome, &mut knowledge, &mut attempts, how),
-            // Another probe may still do with what is left.
+            // Another probe may still fit into the rest of the budget.
             Err(Halt::Budget) => {
                 leave(probe, "it would take more than the budget allows", &mut knowledge)
             }
@@ -109,7 +108,7 @@ pub fn investigate(lab: &mut Lab<'_>, how: &mut Investigation<'_>) -> (Knowledge
     (knowledge, halt)
 }
 
-/// What the drive is known to be that other probes have nothing to say about.
+/// Returns the medium if it is known not to be flash; the other probes cannot find anything then.
 fn no_flash(knowledge: &Knowledge) -> Option<&str> {
     knowledge.class(Parameter::Medium).filter(|medium| *medium != "flash")
 }
@@ -139,7 +138,7 @@ fn take(
     }
 }
 
-/// Takes back a finding and all that was concluded from it, so that the probes behind run again.
+/// Withdraws a finding and everything concluded from it, so that the probes concerned run again.
 fn reopen(parameter: Parameter, knowledge: &mut Knowledge, attempts: &[u32]) {
     let asked = PROBES.iter().zip(attempts.iter());
     let again =
@@ -159,8 +158,8 @@ fn leave(probe: &Probe, why: &str, knowledge: &mut Knowledge) {
     probe.unknown(why).into_iter().for_each(|finding| knowledge.take(finding));
 }
 
-/// The probe that is expected to tell most for what it costs, among those whose assumptions are known, or
-/// were looked at as often as that is worth, and that the budget allows.
+/// Returns the probe with the most expected information per cost. Its assumptions must have been looked for, and the budget must
+/// allow it.
 fn choose(
     lab: &Lab<'_>,
     knowledge: &Knowledge,
@@ -183,7 +182,7 @@ fn choose(
         let gain = expected_gain(probe, attempt, knowledge);
         (gain >= LEAST_GAIN).then(|| (gain / price(&cost, &scene), index))
     };
-    // What the medium is decides whether anything else is worth asking.
+    // The medium decides whether any other probe makes sense.
     let about_medium = |index: &usize| PROBES[*index].finds.contains(&Parameter::Medium);
     if knowledge.finding(Parameter::Medium).is_none()
         && let Some(first) = (0..PROBES.len()).find(about_medium)
@@ -191,7 +190,7 @@ fn choose(
     {
         return Some(first);
     }
-    // What goes by something that is not known yet waits for it, as long as it can be asked for again.
+    // A probe waits for an unknown assumption as long as another attempt may find it.
     let waits = |index: &usize| {
         let unknown = |at: &&Parameter| !knowledge.finding(**at).is_some_and(Finding::is_known);
         let mut missing = PROBES[*index].assumes.iter().filter(unknown);
@@ -200,7 +199,7 @@ fn choose(
         })
     };
     let best = (0..PROBES.len()).filter(|index| !waits(index)).filter_map(worth);
-    // The first of equals: the order of the registry.
+    // The order of the registry breaks ties.
     best.reduce(|best, other| if other.0 > best.0 { other } else { best }).map(|(_, index)| index)
 }
 
@@ -209,14 +208,14 @@ fn expected_gain(probe: &Probe, attempt: u32, knowledge: &Knowledge) -> f64 {
     unknown * TELLS[attempt as usize]
 }
 
-/// What a probe costs, in seconds: its time, and its writes at their exchange rate.
+/// Returns the cost of a probe in seconds: its time, plus its writes at their exchange rate.
 #[allow(clippy::cast_precision_loss)]
 fn price(cost: &crate::Cost, scene: &crate::Scene) -> f64 {
     let drive_writes = cost.written.0 as f64 / scene.capacity.0.max(1) as f64;
     1e-3 + 1e-9 * (cost.time.0 as f64 + drive_writes * TIME_OF_A_DRIVE_WRITE.0 as f64)
 }
 
-/// What is wanted, and what probes for it assume, and so on.
+/// Returns the wanted parameters, the assumptions of their probes, the assumptions of those, and so on.
 fn needed(wanted: &[Parameter]) -> Vec<Parameter> {
     if wanted.is_empty() {
         return crate::PARAMETERS.iter().map(|spec| spec.parameter).collect();
@@ -239,14 +238,14 @@ fn needed(wanted: &[Parameter]) -> Vec<Parameter> {
     needed
 }
 
-/// States of each parameter that was not looked at why.
+/// Adds an unknown finding, with the reason, for each parameter without one.
 fn conclude(lab: &Lab<'_>, knowledge: &mut Knowledge, wanted: &[Parameter], halt: Option<Halt>) {
     let no_flash = no_flash(knowledge).map(|medium| match medium {
         "nothing" => String::from("there is no flash: nothing is behind this drive"),
         medium => format!("there is no flash: the medium is {medium}"),
     });
     if no_flash.is_some() {
-        // Others may have found something while the medium was still in doubt: it was taken for flash then.
+        // Other probes may have stated findings while the medium was still taken for flash.
         knowledge.withdraw_all_but(Parameter::Medium);
     }
     let missing: Vec<Parameter> = knowledge.missing().collect();
@@ -281,10 +280,8 @@ mod tests {
     use super::*;
     use crate::Budget;
 
-    // Does a contradiction take back what was found and what rests on it, as long as it can be looked for
-    // again, and nothing else?
     #[test]
-    fn contradictions_reopen() {
+    fn a_contradiction_withdraws_the_finding_and_its_consequences() {
         let known = || {
             let mut knowledge = Knowledge::default();
             for parameter in [Parameter::Mapping, Parameter::Volumes, Parameter::ReadAhead] {
@@ -301,9 +298,8 @@ mod tests {
         assert_eq!(left(MOST_ATTEMPTS).len(), 3);
     }
 
-    // Does what goes by a parameter that was not found wait until that was looked for often enough?
     #[test]
-    fn unknown_assumptions_are_looked_for_again() {
+    fn probes_wait_for_unknown_assumptions() {
         let mut device = NullDevice::new(Bytes(1 << 30), 1, || Nanos(0));
         let budget = Budget { bytes: Bytes(8 << 30), time: Nanos::secs(1 << 20) };
         let (stop, mut keeper) = (AtomicBool::new(false), ());
@@ -322,9 +318,9 @@ mod tests {
         assert_eq!(next(MOST_ATTEMPTS), Some("parallel"));
     }
 
-    // Is nothing of flash stated of memory that was known as memory only after others had looked?
+    // Covers findings that were stated before the medium was recognised as memory.
     #[test]
-    fn nothing_of_flash_is_left_where_there_is_none() {
+    fn findings_about_flash_are_withdrawn_from_memory() {
         let mut device = NullDevice::new(Bytes(1 << 30), 1, || Nanos(0));
         let budget = Budget { bytes: Bytes(8 << 30), time: Nanos::secs(1 << 20) };
         let (stop, mut keeper) = (AtomicBool::new(false), ());
@@ -346,9 +342,8 @@ mod tests {
         assert_eq!((of_flash.len(), all), (2, true));
     }
 
-    // Is all that the probes of a wanted parameter assume looked for as well?
     #[test]
-    fn assumptions_are_needed() {
+    fn assumptions_of_wanted_parameters_are_looked_for() {
         for probe in PROBES {
             for found in probe.finds {
                 let needed = needed(&[*found]);

@@ -1,29 +1,29 @@
-//! What is known so far.
+//! The knowledge about a drive so far.
 
 use std::collections::BTreeMap;
 
 use crate::finding::{Answer, Finding};
 use crate::{PARAMETERS, Parameter};
 
-/// From this probability on, a finding is what other probes go by.
+/// The probability from which on other probes rely on a finding.
 const BELIEVED: f64 = 0.5;
 
-/// The findings so far, at most one a parameter.
+/// The findings so far, at most one per parameter.
 #[derive(Debug, Clone, Default)]
 pub struct Knowledge(BTreeMap<Parameter, Finding>);
 
 impl Knowledge {
-    /// What is stated about a parameter, where it was looked at.
+    /// Returns the finding about a parameter, if a probe looked for it.
     pub fn finding(&self, parameter: Parameter) -> Option<&Finding> {
         self.0.get(&parameter)
     }
 
-    /// Every finding, in the order in which they are shown.
+    /// Returns every finding, in display order.
     pub fn findings(&self) -> impl Iterator<Item = &Finding> {
         self.0.values()
     }
 
-    /// The value of a parameter, where one is believed.
+    /// Returns the value of a parameter, if it is believed.
     pub fn value(&self, parameter: Parameter) -> Option<f64> {
         match self.believed(parameter)?.answer {
             Answer::Value { value, .. } => Some(value),
@@ -31,12 +31,12 @@ impl Knowledge {
         }
     }
 
-    /// The value of a parameter of whole bytes or things, where one is believed.
+    /// Returns the value of a parameter that counts bytes or things, if it is believed.
     pub fn whole(&self, parameter: Parameter) -> Option<u64> {
         self.believed(parameter)?.answer.whole()
     }
 
-    /// The class of a parameter, where one is believed.
+    /// Returns the class of a parameter, if it is believed.
     pub fn class(&self, parameter: Parameter) -> Option<&str> {
         match &self.believed(parameter)?.answer {
             Answer::Class { class } => Some(class),
@@ -44,7 +44,7 @@ impl Knowledge {
         }
     }
 
-    /// Whether it is believed that the drive has no such thing.
+    /// Returns true if the drive is believed not to have the feature.
     pub fn lacks(&self, parameter: Parameter) -> bool {
         self.believed(parameter).is_some_and(|finding| finding.answer == Answer::Absent)
     }
@@ -53,8 +53,8 @@ impl Knowledge {
         self.finding(parameter).filter(|finding| finding.probability >= BELIEVED)
     }
 
-    /// How much is unknown about a parameter, in bits: before anything was found, the logarithm of
-    /// its alternatives; afterwards, the entropy that the probability of the answer leaves.
+    /// Returns the uncertainty about a parameter in bits: the logarithm of its alternatives if nothing is known, and otherwise
+    /// the entropy left by the probability of the answer.
     pub fn uncertainty(&self, parameter: Parameter) -> f64 {
         let alternatives = f64::from(parameter.spec().alternatives);
         let known = self.finding(parameter).filter(|finding| finding.is_known());
@@ -64,8 +64,8 @@ impl Knowledge {
         part(p) + part(q) + q * (alternatives - 1.0).log2()
     }
 
-    /// Takes a finding in. Where the same was found before, both together are surer than each; where
-    /// something else was, the likelier stays, and is less sure than it was.
+    /// Adds a finding. If it agrees with the earlier one, the combined probability is higher than each. If it disagrees, the
+    /// likelier one stays, with a lower probability.
     pub fn take(&mut self, finding: Finding) {
         let Some(old) = self.0.remove(&finding.parameter).filter(Finding::is_known) else {
             self.0.insert(finding.parameter, finding);
@@ -83,24 +83,24 @@ impl Knowledge {
             };
             let (p, q) = (likelier.probability, other.probability);
             let (right, wrong) = (p * (1.0 - q), q * (1.0 - p));
-            // Both certain and contradictory: nothing is known of which is right.
+            // Both are certain and contradict each other, so either may be right.
             let probability = if right + wrong > 0.0 { right / (right + wrong) } else { 0.5 };
             Finding { probability, ..likelier }
         };
         self.0.insert(kept.parameter, kept);
     }
 
-    /// Takes a finding back that others contradict; it is asked for again.
+    /// Withdraws a finding that others contradict, so that probes look for it again.
     pub fn withdraw(&mut self, parameter: Parameter) {
         self.0.remove(&parameter);
     }
 
-    /// Takes back all findings but that of one parameter.
+    /// Withdraws all findings except that of one parameter.
     pub fn withdraw_all_but(&mut self, parameter: Parameter) {
         self.0.retain(|of, _| *of == parameter);
     }
 
-    /// The parameters that nothing is stated about yet.
+    /// Returns the parameters without a finding.
     pub fn missing(&self) -> impl Iterator<Item = Parameter> {
         PARAMETERS.iter().map(|spec| spec.parameter).filter(|at| !self.0.contains_key(at))
     }
@@ -110,9 +110,8 @@ impl Knowledge {
 mod tests {
     use super::*;
 
-    // Do two findings that agree make each other surer, and two that differ less sure?
     #[test]
-    fn findings_are_combined() {
+    fn agreeing_findings_raise_the_probability_and_differing_ones_lower_it() {
         let pages = |value, probability| Finding::exact(Parameter::PageSize, value, probability);
         let mut knowledge = Knowledge::default();
         assert!((knowledge.uncertainty(Parameter::PageSize) - 6f64.log2()).abs() < 1e-12);

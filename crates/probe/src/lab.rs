@@ -1,4 +1,4 @@
-//! Where experiments are run: all that touches the drive.
+//! Runs experiments: the only part that touches the drive.
 
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
@@ -9,39 +9,39 @@ use flashscope_workload::Stream;
 
 use crate::{IoErrors, Request, Run, RunSummary, Scene};
 
-/// The length of the writes that fill the drive.
+/// The length of the writes that fill the drive, in bytes.
 const FILL_SIZE: u64 = 128 << 10;
 
-/// What pairs of requests wait between each other: longer than two reads of a flash page take.
+/// The rest between pairs of requests: longer than two reads of a flash page.
 const PAIR_REST: Nanos = Nanos::millis(1);
 
-/// The longest request that an experiment makes.
+/// The longest request of an experiment.
 pub const LONGEST: Bytes = Bytes::mib(4);
 
-/// The most requests that an experiment has in flight.
+/// The most requests in flight of an experiment.
 pub const DEEPEST: u32 = 64;
 
-/// Why an experiment ended before its end.
+/// The reason why an experiment ended early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Halt {
-    /// The user asked for it.
+    /// The user interrupted it.
     Interrupted,
-    /// Nothing is left of the budget.
+    /// The budget is used up.
     Budget,
-    /// It would have to write, which is not wanted.
+    /// The experiment would write, but only reads are allowed.
     ReadOnly,
     /// The drive refused an IO.
     Failed {
-        /// With what error.
+        /// The error.
         errno: Errno,
-        /// Where.
+        /// The offset of the IO.
         offset: Bytes,
     },
-    /// The drive was removed, or does not answer any more.
+    /// The drive was removed, or no longer answers.
     Gone,
 }
 
-/// What may be used up.
+/// The budget of an investigation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
     /// Bytes that may be written; 0 for a drive that must only be read.
@@ -50,49 +50,48 @@ pub struct Budget {
     pub time: Nanos,
 }
 
-/// Is told of each IO when it is answered, and of each run when it ends, however it does.
+/// Receives each IO when it is answered, and each run when it ends, for whatever reason.
 pub trait Keeper {
-    /// An IO of a run was answered, which is then so far.
+    /// Takes an answered IO of a run, with the progress of the run.
     fn io(&mut self, run: &RunInProgress<'_>, record: &Record);
 
-    /// A run has ended.
+    /// Takes a run that has ended.
     fn end(&mut self, run: RunSummary);
 }
 
-/// Keeps nothing.
+/// Discards everything.
 impl Keeper for () {
     fn io(&mut self, _: &RunInProgress<'_>, _: &Record) {}
 
     fn end(&mut self, _: RunSummary) {}
 }
 
-/// How far a run is.
+/// The progress of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunInProgress<'r> {
-    /// Its number; they count from 1.
+    /// The number of the run, from 1.
     pub number: u32,
-    /// What it is for, in a few words.
+    /// The purpose of the run, in a few words.
     pub purpose: &'r str,
-    /// IOs that were answered.
+    /// IOs answered.
     pub ios: u64,
-    /// How many there will be, where that is known.
+    /// The total number of IOs, if it is known.
     pub of: Option<u64>,
 }
 
-/// The run that filled the drive in order, of which only what it cost is kept: a large drive is filled with
-/// millions of writes.
+/// The run that filled the drive in order. It keeps only the costs, because a large drive takes millions of writes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fill {
     /// The number of the run.
     pub number: u32,
     /// The bytes of each write.
     pub len: u64,
-    /// What each took, in nanoseconds.
+    /// The latency of each write, in nanoseconds.
     pub costs: Vec<f64>,
 }
 
 impl Fill {
-    /// A run of writes in order, all of the same length; an empty one is of length 0.
+    /// Creates a fill from a run of writes in order, all of the same length; for an empty run the length is 0.
     #[must_use]
     pub fn of(run: &Run) -> Fill {
         let len = run.records.first().map_or(0, |record| record.len.0);
@@ -100,7 +99,7 @@ impl Fill {
     }
 }
 
-/// The place where experiments are run on a drive, with a budget.
+/// Runs experiments on a drive, within a budget.
 pub struct Lab<'a> {
     device: &'a mut dyn Device,
     stop: &'a AtomicBool,
@@ -113,14 +112,13 @@ pub struct Lab<'a> {
     costs: [MeanCost; 2],
     errors: Option<IoErrors>,
     gone: bool,
-    /// Randomness of experiments, from the seed of the investigation.
+    /// The random numbers of the experiments, from the seed of the investigation.
     pub rng: fastrand::Rng,
-    /// How often the probe that runs was tried before: each time it should take more samples, or
-    /// look another way.
+    /// The number of earlier attempts of the running probe. Each attempt should take more samples, or use another method.
     pub attempt: u32,
 }
 
-/// What IOs took so far.
+/// The mean latency of IOs so far.
 #[derive(Debug, Clone, Copy, Default)]
 struct MeanCost {
     ios: u64,
@@ -135,7 +133,7 @@ impl MeanCost {
 }
 
 impl<'a> Lab<'a> {
-    /// A lab around a drive. The keeper is told of everything that is done to it.
+    /// Creates a lab around a drive. The keeper receives everything done to the drive.
     pub fn new(
         device: &'a mut dyn Device,
         budget: Budget,
@@ -163,28 +161,28 @@ impl<'a> Lab<'a> {
         }
     }
 
-    /// What is known about the drive without measuring it.
+    /// Returns the description of the drive, known without measurement.
     pub fn info(&self) -> &DeviceInfo {
         self.device.info()
     }
 
-    /// Addressable bytes, rounded down to whole units of a fill.
+    /// Returns the addressable bytes, rounded down to whole writes of a fill.
     pub fn capacity(&self) -> u64 {
         let capacity = self.info().capacity.0;
         if capacity < FILL_SIZE { capacity } else { capacity / FILL_SIZE * FILL_SIZE }
     }
 
-    /// Whether nothing may be written.
+    /// Returns true if nothing may be written.
     pub fn is_read_only(&self) -> bool {
         self.budget.bytes == Bytes(0)
     }
 
-    /// What was used up so far.
+    /// Returns the part of the budget used so far.
     pub fn used(&self) -> Budget {
         Budget { bytes: self.written, time: self.device.now().since(self.began) }
     }
 
-    /// What is left of the budget.
+    /// Returns the rest of the budget.
     pub fn left(&self) -> Budget {
         let used = self.used();
         Budget {
@@ -193,7 +191,7 @@ impl<'a> Lab<'a> {
         }
     }
 
-    /// What the costs of experiments are reckoned from.
+    /// Returns the quantities from which probes calculate their costs.
     pub fn scene(&self) -> Scene {
         let mean = |cost: MeanCost, guess| match cost.ios {
             0 => Nanos(guess),
@@ -201,7 +199,7 @@ impl<'a> Lab<'a> {
         };
         Scene {
             capacity: Bytes(self.capacity()),
-            // What must only be read is not filled, see `ensure_filled`.
+            // A read-only drive is never filled, see `ensure_filled`.
             is_filled: self.fill.is_some() || self.is_read_only(),
             queue_depth: self.info().queue_depth,
             read: mean(self.costs[0], 200_000),
@@ -209,13 +207,12 @@ impl<'a> Lab<'a> {
         }
     }
 
-    /// The IOs that failed though the drive knows such IOs; `None` where there was none.
+    /// Returns the failed IOs, except those of operations that the drive does not support; `None` if there were none.
     pub fn errors(&self) -> Option<&IoErrors> {
         self.errors.as_ref()
     }
 
-    /// Offsets of requests of `len` bytes at random places of a part of the address space, each a
-    /// multiple of `align` from its start.
+    /// Returns the offset of a request of `len` bytes at a random place of `space`, a multiple of `align` from its start.
     pub fn random_offset(&mut self, space: &Range<u64>, len: u64, align: u64) -> u64 {
         let places = (space.end - space.start).saturating_sub(len) / align + 1;
         space.start + self.rng.u64(0..places) * align
@@ -224,7 +221,7 @@ impl<'a> Lab<'a> {
     /// Runs requests one after the other.
     ///
     /// # Errors
-    /// What ended the run before its end; what was done is kept as evidence.
+    /// The reason why the run ended early; the IOs done are kept as evidence.
     pub fn run(
         &mut self,
         purpose: &str,
@@ -233,10 +230,10 @@ impl<'a> Lab<'a> {
         self.run_at(purpose, 1, requests)
     }
 
-    /// Runs requests with up to `depth` of them in flight, but not more than the drive accepts.
+    /// Runs requests with up to `depth` of them in flight, limited to the queue depth of the drive.
     ///
     /// # Errors
-    /// As [`Lab::run`].
+    /// See [`Lab::run`].
     pub fn run_at(
         &mut self,
         purpose: &str,
@@ -246,12 +243,11 @@ impl<'a> Lab<'a> {
         self.kept(purpose, depth, false, requests)
     }
 
-    /// Runs requests two by two: both at once, and the next two a while after the first was answered. Where
-    /// the second took longer than that, the next two are not handed over at once: see
-    /// [`Record::submitted`].
+    /// Runs requests in pairs: both at once, and the next pair a while after the first answer. If the second answer takes longer
+    /// than that, the next two are not submitted at the same time; see [`Record::submitted`].
     ///
     /// # Errors
-    /// As [`Lab::run`].
+    /// See [`Lab::run`].
     pub fn run_in_pairs(
         &mut self,
         purpose: &str,
@@ -287,7 +283,7 @@ impl<'a> Lab<'a> {
         }
         let start = self.device.now();
         let requests = requests.into_iter();
-        // What is not bounded is not told, and what is ends no later.
+        // Report a total only if the iterator has an upper bound.
         let of = requests.size_hint().1.map(|most| most as u64);
         let mut script = Script {
             requests,
@@ -323,7 +319,7 @@ impl<'a> Lab<'a> {
             bytes_written: written,
             took_ns: self.device.now().since(start),
         };
-        // What ended before its first IO was no run.
+        // A run that ended before its first IO does not count.
         if run.ios > 0 {
             self.runs += 1;
             self.written += written;
@@ -331,7 +327,7 @@ impl<'a> Lab<'a> {
         }
         if let RunEnd::Failed { errors, first, gone } = ended {
             self.gone = gone;
-            // What a drive does not know is an answer.
+            // Drives may reject operations that they do not support; that is an answer rather than an error.
             if !matches!(first.errno, Errno::EOPNOTSUPP | Errno::EINVAL) {
                 let first = IoErrors::new(run.number, first);
                 self.errors.get_or_insert(first).ios += errors;
@@ -357,12 +353,11 @@ impl<'a> Lab<'a> {
         self.device.idle_until(until);
     }
 
-    /// Writes the whole drive once from the first byte to the last, unless that was done before:
-    /// what is read must have been written, in an order that is known. A drive that must only be
-    /// read stays as it is.
+    /// Writes the whole drive once from the first byte to the last, unless that was done before. Reads then meet data that was
+    /// written in a known order. A read-only drive stays as it is.
     ///
     /// # Errors
-    /// As [`Lab::run`].
+    /// See [`Lab::run`].
     pub fn ensure_filled(&mut self) -> Result<(), Halt> {
         if self.fill.is_some() || self.is_read_only() {
             return Ok(());
@@ -376,13 +371,13 @@ impl<'a> Lab<'a> {
         Ok(())
     }
 
-    /// The run that filled the drive in order, where there was one.
+    /// Returns the run that filled the drive in order, if there was one.
     pub fn fill(&self) -> Option<&Fill> {
         self.fill.as_ref()
     }
 }
 
-/// Requests as a stream that ends with the budget.
+/// A stream of requests that ends with the budget.
 struct Script<I> {
     requests: I,
     bytes_left: u64,
@@ -392,17 +387,17 @@ struct Script<I> {
     halt: Option<Halt>,
 }
 
-/// Where a script stands that goes two by two.
+/// The state of a script that runs in pairs.
 struct Pair {
-    /// Whether the next request is the first of a pair.
+    /// True if the next request is the first of a pair.
     first: bool,
-    /// When the pair is due.
+    /// The time at which the pair is due.
     due: Nanos,
 }
 
 impl Pair {
-    /// When the next request is due, where the one before was answered at `previous`: both of a pair
-    /// are due at once, a while after the first of the pair before.
+    /// Returns the time at which the next request is due, if the previous answer came at `previous`. Both requests of a pair are
+    /// due at once, a while after the first answer to the previous pair.
     fn next(&mut self, previous: Nanos) -> Nanos {
         if self.first && previous > self.due {
             self.due = previous + PAIR_REST;
@@ -446,7 +441,7 @@ mod tests {
 
     use super::*;
 
-    /// Keeps how many IOs each run had, and how far each was.
+    /// Records the IOs of each run, and the progress reports.
     #[derive(Default)]
     struct Counts {
         runs: Vec<u64>,
@@ -463,9 +458,8 @@ mod tests {
         }
     }
 
-    // Is each IO of the fill told when it is answered, with how many there will be, and does what it cost stay?
     #[test]
-    fn fills_are_told_as_they_go() {
+    fn a_fill_reports_each_io_with_the_total() {
         let mut device = NullDevice::new(Bytes(1 << 20), 1, || Nanos(0));
         let (mut kept, stop) = (Counts::default(), AtomicBool::new(false));
         let budget = Budget { bytes: Bytes(1 << 20), time: Nanos::secs(1) };
@@ -489,18 +483,16 @@ mod tests {
         (result, kept.runs, written)
     }
 
-    // Does a run end before it would write more than the budget allows, and keep what was done?
     #[test]
-    fn budget_of_bytes() {
+    fn a_run_ends_before_it_exceeds_the_write_budget() {
         let budget = Budget { bytes: Bytes(10_000), time: Nanos::secs(1) };
         let writes = (0..4).map(|i| Request::write(i * 4096, 4096)).collect();
         let (result, kept, written) = halted(budget, writes);
         assert_eq!((result, kept, written), (Err(Halt::Budget), vec![2], Bytes(8192)));
     }
 
-    // Are the two of each pair handed over at once, and the next two after them?
     #[test]
-    fn pairs_are_handed_over_at_once() {
+    fn pairs_are_submitted_at_once() {
         let clock = std::cell::Cell::new(0);
         let tick = || Nanos(clock.replace(clock.get() + 10_000));
         let mut device = NullDevice::new(Bytes(1 << 20), 2, tick);
@@ -516,9 +508,8 @@ mod tests {
         assert!(pairs.windows(2).all(|two| two[1][0].submitted >= two[0][1].completed()));
     }
 
-    // Is nothing written, and nothing trimmed, to a drive that must only be read?
     #[test]
-    fn read_only() {
+    fn a_read_only_drive_is_neither_written_nor_trimmed() {
         let budget = Budget { bytes: Bytes(0), time: Nanos::secs(1) };
         for request in [Request::write(0, 4096), Request::trim(0, 4096)] {
             let (result, kept, written) = halted(budget, vec![Request::read(0, 4096), request]);

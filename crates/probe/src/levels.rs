@@ -1,23 +1,23 @@
-//! What requests typically cost, and telling cheap ones from dear ones.
+//! Typical costs of requests, and the separation of fast requests from slow ones.
 
 use std::f64::consts::FRAC_PI_2;
 
 /// Two levels of a cost, such as of writes with and without a merge.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Levels {
-    /// The median of the lower ones.
+    /// The median of the lower costs.
     pub low: f64,
-    /// The median of the higher ones.
+    /// The median of the higher costs.
     pub high: f64,
-    /// What divides them.
+    /// The cost that divides the levels.
     pub threshold: f64,
-    /// The share of the costs that is higher.
+    /// The share of the higher costs.
     pub share: f64,
-    /// How far the levels are apart, in units of the spread within them.
+    /// The distance between the levels, in units of the spread within them.
     pub separation: f64,
 }
 
-/// The median; 0 of nothing.
+/// Returns the median; 0 for no values.
 pub fn median(values: &[f64]) -> f64 {
     let mut values = values.to_vec();
     if values.is_empty() {
@@ -27,23 +27,23 @@ pub fn median(values: &[f64]) -> f64 {
     *values.select_nth_unstable_by(middle, f64::total_cmp).1
 }
 
-/// The spread: the median distance from the median, times 1.4826, which is the standard deviation
-/// where costs are normal. A few hiccups do not move it.
+/// Returns the spread: the median distance from the median, times 1.4826. For normally distributed costs that is the standard
+/// deviation. Single outliers hardly change it.
 pub fn spread(values: &[f64]) -> f64 {
     let middle = median(values);
     let distances: Vec<f64> = values.iter().map(|value| (value - middle).abs()).collect();
     1.4826 * median(&distances)
 }
 
-/// The standard error of the median, from the spread: that of a mean is `deviation / sqrt(n)`, and that of
-/// the median of normal costs `sqrt(pi / 2)` times as much. Not a number of no costs.
+/// Returns the standard error of the median, calculated from the spread. The standard error of a mean is `deviation / sqrt(n)`;
+/// for the median of normally distributed costs it is `sqrt(pi / 2)` times as large. Returns NaN for no costs.
 #[allow(clippy::cast_precision_loss, reason = "counts of costs are far below 2^53")]
 pub fn standard_error(costs: &[f64]) -> f64 {
     FRAC_PI_2.sqrt() * spread(costs) / (costs.len() as f64).sqrt()
 }
 
-/// Divides costs into two levels where the logarithms of both parts vary least (Otsu's criterion):
-/// costs of a drive differ by factors. None of fewer than four costs, or where all are the same.
+/// Divides costs into two levels such that the logarithms within both parts vary least (Otsu's criterion), because the costs of a
+/// drive differ by factors. Returns `None` for fewer than four costs, or if all are equal.
 pub fn levels(costs: &[f64]) -> Option<Levels> {
     let mut sorted: Vec<f64> = costs.iter().map(|cost| cost.max(1.0)).collect();
     sorted.sort_unstable_by(f64::total_cmp);
@@ -73,7 +73,7 @@ pub fn levels(costs: &[f64]) -> Option<Levels> {
     Some(Levels { low, high, threshold, share, separation: (high - low) / within })
 }
 
-/// The probability that something normal is off by less than so many standard errors.
+/// Returns the probability that a normally distributed quantity is off by less than this many standard errors.
 pub(crate) fn within_errors(errors: f64) -> f64 {
     1.0 - (-0.717 * errors - 0.416 * errors * errors).exp()
 }
@@ -82,9 +82,8 @@ pub(crate) fn within_errors(errors: f64) -> f64 {
 mod tests {
     use super::*;
 
-    // Are rare dear writes told from cheap ones whose cost varies?
     #[test]
-    fn rare_high_level() {
+    fn rare_slow_writes_are_told_from_varying_fast_ones() {
         let costs: Vec<f64> = (0..640)
             .map(|i| if i % 64 == 63 { 120e6 } else { 1.5e6 + f64::from(i) * 1e3 })
             .collect();
@@ -94,10 +93,10 @@ mod tests {
         assert!(levels.threshold > 2.2e6 && levels.threshold < 120e6);
     }
 
-    // Is the standard error of a median what medians of normal costs deviate by, a quarter of it with
-    // sixteen times the costs, and no number of no costs?
+    // The standard error is the deviation of medians of normally distributed costs; with sixteen times as many costs it is a
+    // quarter.
     #[test]
-    fn errors_of_medians() {
+    fn the_standard_error_matches_the_deviation_of_medians() {
         let mut rng = fastrand::Rng::with_seed(11);
         let mut normal = || (0..12).map(|_| rng.f64()).sum::<f64>() - 6.0;
         let mut sample = |count: usize| (0..count).map(|_| normal()).collect::<Vec<f64>>();
@@ -109,9 +108,8 @@ mod tests {
         assert!(standard_error(&[]).is_nan());
     }
 
-    // Is nothing divided where there is nothing to divide?
     #[test]
-    fn one_level() {
+    fn equal_or_too_few_costs_have_no_levels() {
         assert_eq!(levels(&[5.0; 10]), None);
         assert_eq!(levels(&[1.0, 2.0]), None);
     }

@@ -3,12 +3,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What is asked about a drive.
+/// A parameter of a drive.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
-#[allow(missing_docs, reason = "PARAMETERS says what each is")]
+#[allow(missing_docs, reason = "PARAMETERS describes each")]
 pub enum Parameter {
     Medium,
     LargestRequest,
@@ -43,7 +43,7 @@ pub enum Parameter {
     IdleCleaning,
 }
 
-/// What a value of a parameter counts.
+/// The unit of a parameter's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {
@@ -51,51 +51,51 @@ pub enum Unit {
     Bytes,
     /// Nanoseconds.
     Nanoseconds,
-    /// Things.
+    /// A count.
     Count,
     /// A share, 0 to 1.
     Share,
-    /// None: one of the classes that [`Spec::classes`] names.
+    /// No unit: one of the classes in [`Spec::classes`].
     Class,
 }
 
-/// What a parameter is.
+/// The specification of a parameter.
 #[derive(Debug, Clone, Copy)]
 pub struct Spec {
     /// The parameter.
     pub parameter: Parameter,
-    /// Its name in what is typed and printed.
+    /// The name on the command line and in results.
     pub name: &'static str,
-    /// Its name for readers.
+    /// The name for readers.
     pub title: &'static str,
-    /// What its values count.
+    /// The unit of its values.
     pub unit: Unit,
-    /// The classes that it may have; empty unless `unit` is [`Unit::Class`].
+    /// The possible classes; empty unless `unit` is [`Unit::Class`].
     pub classes: &'static [&'static str],
-    /// What exactly is meant.
+    /// The exact meaning.
     pub summary: &'static str,
-    /// Where it comes from.
+    /// The source.
     pub source: &'static str,
-    /// How far a value may be off, as a share of it, and still be right.
+    /// The relative error that a value may have and still count as right.
     pub tolerance: f64,
-    /// About how many answers are possible before anything was measured: what is known when it is
-    /// known is the binary logarithm of that.
+    /// The approximate number of possible answers before any measurement. Its binary logarithm is the information in a certain
+    /// answer.
     pub alternatives: u32,
 }
 
 impl Parameter {
-    /// What it is.
+    /// Returns the specification.
     pub fn spec(self) -> &'static Spec {
-        // The order is that of the variants, as a test says.
+        // PARAMETERS has the order of the variants; a test checks that.
         &PARAMETERS[self as usize]
     }
 
-    /// The parameter of this name.
+    /// Returns the parameter of this name.
     pub fn named(name: &str) -> Option<Parameter> {
         PARAMETERS.iter().find(|spec| spec.name == name).map(|spec| spec.parameter)
     }
 
-    /// Its name in what is typed and printed.
+    /// Returns the name on the command line and in results.
     pub fn name(self) -> &'static str {
         self.spec().name
     }
@@ -117,7 +117,7 @@ const COUNT: Spec = Spec { unit: Unit::Count, ..BYTES };
 const TIME: Spec = Spec { unit: Unit::Nanoseconds, tolerance: 0.1, ..BYTES };
 const SHARE: Spec = Spec { unit: Unit::Share, tolerance: 0.2, ..BYTES };
 
-/// Every parameter, in the order in which they are shown.
+/// Every parameter, in display order.
 pub const PARAMETERS: &[Spec] = &[
     Spec {
         parameter: Parameter::Medium,
@@ -426,10 +426,8 @@ pub const PARAMETERS: &[Spec] = &[
 mod tests {
     use super::*;
 
-    // Is each parameter where `spec` looks for it, with the name that serde gives it and by which it is found, and are classes
-    // there exactly where the unit says so?
     #[test]
-    fn parameters_are_in_order() {
+    fn parameters_are_in_order_with_serde_names_and_classes() {
         for (i, spec) in PARAMETERS.iter().enumerate() {
             assert_eq!(spec.parameter as usize, i);
             assert_eq!(format!("{:?}", spec.parameter), pascal(spec.name));

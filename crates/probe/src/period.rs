@@ -1,141 +1,141 @@
-//! Dear requests that come at equal distances.
+//! Slow requests at equal distances.
 
 use std::collections::BTreeMap;
 
 use crate::{median, spread};
 
-/// What is dear repeats after so many requests.
+/// A period of slow requests.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Period {
-    /// How many requests from one to the next.
+    /// The number of requests from one slow one to the next.
     pub length: usize,
-    /// Where in a period they come, counted from the first request.
+    /// The places of the slow requests within a period, counted from the first request.
     pub phases: Vec<usize>,
-    /// How many periods were seen.
+    /// The number of periods observed.
     pub count: usize,
-    /// The share of the periods in which they came where they must.
+    /// The share of the periods with a slow request at the expected place.
     pub kept: f64,
-    /// The share of all dear requests that come so. The others may be hiccups of the host.
+    /// The share of all slow requests at the expected places. The others may be hiccups of the host.
     pub explained: f64,
-    /// How much likelier this is than that they come at random, as a natural logarithm, less what
-    /// it takes to say where they come.
+    /// The log-likelihood ratio (natural logarithm) of this period against random places, minus the cost of describing the
+    /// places.
     pub score: f64,
 }
 
-/// Which costs stand out from the others: by more than the others vary, as seldom happens by chance.
-pub fn dear(costs: &[f64]) -> Vec<usize> {
+/// Returns the indices of costs far above the others, at a distance that noise seldom reaches.
+pub fn slow(costs: &[f64]) -> Vec<usize> {
     let (middle, within) = (median(costs), spread(costs));
     let threshold = middle + (4.5 * within).max(0.15 * middle);
     (0..costs.len()).filter(|nth| costs[*nth] > threshold).collect()
 }
 
-/// In how many of the periods a dear request must come where it must.
+/// The least share of periods with a slow request at the expected place.
 const LEAST_KEPT: f64 = 0.75;
 
-/// The fewest periods that tell.
+/// The fewest periods that count as evidence.
 const FEWEST: usize = 4;
 
-/// The most dear requests that are looked at.
+/// The most slow requests to analyse.
 const MOST: usize = 600;
 
-/// The shortest period with which nearly as many of the dear requests among `total` come at equal
-/// distances as with any, give or take a little. They may come several times in each period, as
-/// where parts of a drive that are written in turns each have theirs.
+/// Returns the shortest period that explains nearly as many of the slow requests among `total` as the best one, with a small
+/// tolerance. A period may contain several slow requests, for instance if parts of a drive that are written in turn each have
+/// their own.
 ///
-/// Folding the requests tells multiples and parts of the period apart, which an autocorrelation does
-/// not: in a part of it, most of the expected ones are missing; a multiple is longer.
-pub fn period(dear: &[usize], total: usize) -> Option<Period> {
-    let (first, last) = (*dear.first()?, *dear.last()?);
+/// Folding the requests distinguishes the period from its multiples and fractions; an autocorrelation does not. For a fraction,
+/// most of the expected requests are missing; a multiple is longer.
+pub fn period(slow: &[usize], total: usize) -> Option<Period> {
+    let (first, last) = (*slow.first()?, *slow.last()?);
     let seen = (last + 1 - first).max(1);
-    // What is dear all the time tells in its last part.
-    let dear = &dear[dear.len().saturating_sub(MOST)..];
+    // If slow requests are frequent, the last part is enough.
+    let slow = &slow[slow.len().saturating_sub(MOST)..];
     let longest = (total.min(seen) / (FEWEST - 1)).max(2);
-    let folded: Vec<Period> = (2..=longest).filter_map(|length| fold(dear, length)).collect();
+    let folded: Vec<Period> = (2..=longest).filter_map(|length| fold(slow, length)).collect();
     let best = folded.iter().map(|period| period.score).fold(0.0, f64::max);
     let good = |period: &&Period| period.score > 0.0 && period.score >= 0.7 * best;
     let shortest = folded.iter().find(good)?.length;
-    // Lengths nearby are as good with what is given and taken; of them, the sharpest.
+    // With the tolerance, nearby lengths are as good; choose the sharpest.
     let near = folded.iter().filter(|p| p.length >= shortest && p.length <= shortest * 17 / 16);
     near.filter(good)
-        .map(|period| (sharpness(dear, period.length), period))
+        .map(|period| (sharpness(slow, period.length), period))
         .reduce(|best, other| if other.0 > best.0 { other } else { best })
         .map(|(_, period)| period.clone())
 }
 
-/// The fewest pages of a block that has been seen; lengths are a multiple of a quarter of that.
+/// The fewest pages of a block that has been observed; lengths are multiples of a quarter of that.
 const LEAST_BLOCK: usize = 32;
 
-/// The share of dear requests that must be followed by another, where the drive also does other things.
+/// The least share of slow requests followed by another after the length, on drives with other background work.
 const LEAST_RECURRING: f64 = 0.4;
 
-/// The length after which most dear requests are followed by another, give or take one.
+/// Returns the length after which most slow requests are followed by another, with a tolerance of one.
 ///
-/// Where a drive writes now and then for itself, such as parts of its map, what is dear drifts
-/// through the periods, so that folding smears it; from one to the next it has hardly moved.
+/// If a drive sometimes writes for itself, such as parts of its map, the slow requests drift through the periods, and folding
+/// blurs them. From one period to the next they hardly move.
 #[allow(clippy::cast_precision_loss, reason = "counts of requests are far below 2^53")]
-pub fn recurrence(dear: &[usize]) -> Option<Period> {
-    let (first, last) = (*dear.first()?, *dear.last()?);
+pub fn recurrence(slow: &[usize]) -> Option<Period> {
+    let (first, last) = (*slow.first()?, *slow.last()?);
     let span = (last - first).max(1);
-    let chance = (3.0 * dear.len() as f64 / span as f64).clamp(1e-9, 0.9);
+    let chance = (3.0 * slow.len() as f64 / span as f64).clamp(1e-9, 0.9);
     let again = |at: usize, length: usize| {
-        let next = dear.partition_point(|other| *other + 1 < at + length);
-        dear.get(next).is_some_and(|other| *other <= at + length + 1)
+        let next = slow.partition_point(|other| *other + 1 < at + length);
+        slow.get(next).is_some_and(|other| *other <= at + length + 1)
     };
     let recurs = |length: usize| {
-        let due = dear.partition_point(|at| at + length <= last);
-        let came = dear[..due].iter().filter(|at| again(**at, length)).count();
+        let due = slow.partition_point(|at| at + length <= last);
+        let came = slow[..due].iter().filter(|at| again(**at, length)).count();
         let kept = came as f64 / due.max(1) as f64;
         let term = |p: f64, q: f64| if p > 0.0 { p * (p / q).ln() } else { 0.0 };
         let gain = term(kept, chance) + term(1.0 - kept, 1.0 - chance);
         let score = if kept > chance { due as f64 * gain } else { 0.0 };
-        let phases = dear.iter().filter(|at| **at + length > last).map(|at| at % length).collect();
+        let phases = slow.iter().filter(|at| **at + length > last).map(|at| at % length).collect();
         Period { length, phases, count: span / length, kept, explained: kept, score }
     };
     let lengths = (LEAST_BLOCK..=span / (2 * FEWEST)).step_by(LEAST_BLOCK / 4);
     let all: Vec<Period> =
         lengths.map(recurs).filter(|found| found.kept >= LEAST_RECURRING).collect();
     let best = all.iter().map(|found| found.score).fold(0.0, f64::max);
-    // A multiple is as good, but for what has moved in the meantime.
+    // A multiple is as good, except for the drift in the meantime.
     all.into_iter().find(|found| found.score > 0.0 && found.score >= 0.65 * best)
 }
 
-/// How far off a dear request may come.
+/// Returns the tolerance for the place of a slow request.
 fn slack(length: usize) -> usize {
     1 + length / 128
 }
 
-/// How much the dear requests come at few places of a period.
-fn sharpness(dear: &[usize], length: usize) -> usize {
+/// Returns how strongly the slow requests concentrate on few places of a period.
+fn sharpness(slow: &[usize], length: usize) -> usize {
     let mut phases: BTreeMap<usize, usize> = BTreeMap::new();
-    for nth in dear {
+    for nth in slow {
         *phases.entry(nth % length).or_default() += 1;
     }
     let sharp: usize = phases.values().map(|count| count * count).sum();
-    // Blocks hold a multiple of eight pages or more: of lengths that are about as sharp, a round one.
+    // Blocks hold a multiple of eight pages or more, so prefer round lengths among those of similar sharpness.
     sharp * (8 + length.trailing_zeros().min(5) as usize)
 }
 
-/// The dear requests that come at the same places of a period of this length in most of them.
+/// Returns the period of this length, with the places at which slow requests come in most periods; `None` if there are none.
 #[allow(clippy::cast_precision_loss, reason = "counts of requests are far below 2^53")]
-fn fold(dear: &[usize], length: usize) -> Option<Period> {
+fn fold(slow: &[usize], length: usize) -> Option<Period> {
     let slack = slack(length);
     if 2 * slack + 1 >= length {
         return None;
     }
-    let span = dear[dear.len() - 1] - dear[0];
+    let span = slow[slow.len() - 1] - slow[0];
     let expected = span / length;
     if expected + 1 < FEWEST {
         return None;
     }
-    let density = dear.len() as f64 / span as f64;
+    let density = slow.len() as f64 / span as f64;
     let (mut phases, mut score) = (Vec::new(), 0.0);
     let (mut came, mut all_due, mut explained) = (0, 0, 0);
-    for place in places(dear, length, slack) {
+    for place in places(slow, length, slack) {
         let mut which: Vec<usize> = place.iter().map(|(_, period)| *period).collect();
         which.sort_unstable();
         which.dedup();
-        // Before the first of them, what makes them dear may not have begun.
-        let due = (dear[dear.len() - 1] / length).saturating_sub(which[0]).max(1);
+        // The cause may not exist before the first slow request of this place.
+        let due = (slow[slow.len() - 1] / length).saturating_sub(which[0]).max(1);
         if (which.len() as f64) < LEAST_KEPT * due as f64 || 2 * due < expected {
             continue;
         }
@@ -153,15 +153,15 @@ fn fold(dear: &[usize], length: usize) -> Option<Period> {
     }
     phases.sort_unstable();
     let kept = came as f64 / all_due as f64;
-    let explained = explained as f64 / dear.len() as f64;
+    let explained = explained as f64 / slow.len() as f64;
     Some(Period { length, phases, count: expected, kept, explained, score })
 }
 
-/// The dear requests by where in a period they come, those near each other together: each with its
-/// place and the number of its period.
-fn places(dear: &[usize], length: usize, slack: usize) -> Vec<Vec<(usize, usize)>> {
+/// Groups the slow requests by their place in a period, with nearby places together. Each has its place and the number of its
+/// period.
+fn places(slow: &[usize], length: usize, slack: usize) -> Vec<Vec<(usize, usize)>> {
     let mut folded: Vec<(usize, usize)> =
-        dear.iter().map(|nth| (nth % length, nth / length)).collect();
+        slow.iter().map(|nth| (nth % length, nth / length)).collect();
     folded.sort_unstable();
     let mut places: Vec<Vec<(usize, usize)>> = Vec::new();
     for at in folded {
@@ -170,7 +170,7 @@ fn places(dear: &[usize], length: usize, slack: usize) -> Vec<Vec<(usize, usize)
             _ => places.push(vec![at]),
         }
     }
-    // The end of a period is near the beginning of the next.
+    // The end of a period is next to the beginning of the next.
     if places.len() > 1 {
         let first = places[0][0].0;
         let last = places[places.len() - 1].last().map_or(0, |at| at.0);
@@ -191,9 +191,9 @@ fn places(dear: &[usize], length: usize, slack: usize) -> Vec<Vec<(usize, usize)
 mod tests {
     use super::*;
 
-    // Is the period found where hiccups come in between and one spike is missing?
+    // Three hiccups come in between, and one slow request is missing.
     #[test]
-    fn hiccups_do_not_matter() {
+    fn a_period_is_found_despite_hiccups() {
         let mut costs = vec![1.0; 640];
         for nth in (63..640).step_by(64).filter(|nth| *nth != 319) {
             costs[nth] = 60.0;
@@ -201,46 +201,43 @@ mod tests {
         for hiccup in [7, 200, 431] {
             costs[hiccup] = 9.0;
         }
-        let dear = dear(&costs);
-        assert_eq!(dear.len(), 12);
-        let period = period(&dear, 640).unwrap();
+        let slow = slow(&costs);
+        assert_eq!(slow.len(), 12);
+        let period = period(&slow, 640).unwrap();
         assert_eq!((period.length, &period.phases[..]), (64, &[63][..]));
         assert!(period.count >= 8);
         assert!(period.kept >= 0.9 && period.explained > 0.7);
     }
 
-    // Are spikes of eight units in turns one period, not eight?
     #[test]
-    fn units_in_turns() {
-        let dear: Vec<usize> =
+    fn units_written_in_turn_form_one_period() {
+        let slow: Vec<usize> =
             (0..6).flat_map(|n| (0..8).map(move |unit| 40 + n * 512 + unit * 8)).collect();
-        assert_eq!(period(&dear, 3200).unwrap().length, 512);
+        assert_eq!(period(&slow, 3200).unwrap().length, 512);
     }
 
-    // Is a period found whose places drift, as where now and then a page more is written, and none
-    // where dear requests come by chance?
+    // The drift models a drive that now and then writes a page more.
     #[test]
-    fn recurs_though_it_drifts() {
+    fn a_drifting_period_is_found_and_chance_is_not() {
         let drifting = |unit: usize| (0..60).map(move |n| unit * 97 + n * 256 + n * (unit + 1) / 5);
-        let mut dear: Vec<usize> = (0..3).flat_map(drifting).collect();
-        dear.sort_unstable();
-        let found = recurrence(&dear).unwrap();
+        let mut slow: Vec<usize> = (0..3).flat_map(drifting).collect();
+        slow.sort_unstable();
+        let found = recurrence(&slow).unwrap();
         assert_eq!(found.length, 256);
         assert!(found.score > 100.0 && found.count > 50, "{found:?}");
         let mut rng = fastrand::Rng::with_seed(3);
-        let mut dear: Vec<usize> = (0..60).map(|_| rng.usize(0..4000)).collect();
-        dear.sort_unstable();
-        assert!(recurrence(&dear).is_none_or(|found| found.score < 20.0));
+        let mut slow: Vec<usize> = (0..60).map(|_| rng.usize(0..4000)).collect();
+        slow.sort_unstable();
+        assert!(recurrence(&slow).is_none_or(|found| found.score < 20.0));
         assert_eq!(recurrence(&[]), None);
     }
 
-    // Is no period found where dear requests come by chance?
     #[test]
-    fn chance_has_no_period() {
+    fn random_slow_requests_have_no_period() {
         let mut rng = fastrand::Rng::with_seed(1);
-        let mut dear: Vec<usize> = (0..60).map(|_| rng.usize(0..4000)).collect();
-        dear.sort_unstable();
-        let found = period(&dear, 4000);
+        let mut slow: Vec<usize> = (0..60).map(|_| rng.usize(0..4000)).collect();
+        slow.sort_unstable();
+        let found = period(&slow, 4000);
         assert!(found.as_ref().is_none_or(|period| period.score < 15.0), "{found:?}");
         assert_eq!(period(&[], 4000), None);
         assert_eq!(period(&[5], 4000), None);

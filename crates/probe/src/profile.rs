@@ -1,4 +1,4 @@
-//! What was found as a profile of a simulated drive, in TOML.
+//! Writes the findings as the profile of a simulated drive, in TOML.
 
 use std::fmt::Write;
 
@@ -6,8 +6,7 @@ use flashscope_block::{Bytes, DeviceInfo, Nanos};
 
 use crate::{Knowledge, Parameter};
 
-/// What stands in the profile where nothing was found: the chips of Agrawal et al., USENIX ATC 2008,
-/// Table 1.
+/// The defaults for unknown parameters: the chips of Agrawal et al., USENIX ATC 2008, Table 1.
 const PAGE: u64 = 4096;
 const PAGES_PER_BLOCK: u64 = 64;
 const PAGE_PROGRAM: u64 = 200_000;
@@ -16,14 +15,13 @@ const SERIAL_PER_KIB: u64 = 25_600;
 const BLOCK_ERASE: u64 = 1_500_000;
 const OVER_PROVISIONING: f64 = 0.15;
 
-/// Blocks of each package that are spare at least, with some room for rounding.
+/// The fewest spare blocks of each package, with some room for rounding.
 const SPARE_BLOCKS: f64 = 3.5;
 
-/// Bytes of an entry of the map.
+/// The bytes of a map entry.
 const MAP_ENTRY: u64 = 8;
 
-/// Parameters of which a profile has no field: what they measure follows from other fields, or the
-/// simulator knows no such thing.
+/// Parameters without a field in a profile: other fields imply their values, or the simulator does not have the feature.
 const WITHOUT_FIELD: [Parameter; 8] = [
     Parameter::Alignment,
     Parameter::Volumes,
@@ -35,9 +33,8 @@ const WITHOUT_FIELD: [Parameter; 8] = [
     Parameter::Medium,
 ];
 
-/// A simulated drive with what was found of this one, as TOML that `sim:` takes: a fit, which shows
-/// what this drive shows, and need not be what it is made of. `None` unless it was found to be flash,
-/// or to have an FTL where the medium is not known.
+/// Returns a simulated drive with the findings, as TOML for `sim:`. It is a fit: it behaves like the drive, but need not have the
+/// same internals. Returns `None` unless the medium is flash, or is unknown and the drive has an FTL.
 pub fn profile(knowledge: &Knowledge, drive: &DeviceInfo) -> Option<String> {
     let is_flash = match knowledge.class(Parameter::Medium) {
         Some(medium) => medium == "flash",
@@ -136,8 +133,8 @@ impl<'k> Twin<'k> {
         self.set("background_cleaning", idle, &self.found(Parameter::IdleCleaning));
     }
 
-    /// As found, but never fewer than the few blocks of each package that a drive cannot do without:
-    /// one to write to, one to move pages to, and one to clean.
+    /// Returns the over-provisioning found, but at least the few blocks of each package that a drive needs: one to write to, one
+    /// to move pages to, and one to clean.
     fn over_provisioning(&self) -> f64 {
         let found = self.knowledge.value(Parameter::OverProvisioning);
         let found = found.filter(|share| (0.01..0.9).contains(share)).unwrap_or(OVER_PROVISIONING);
@@ -145,13 +142,13 @@ impl<'k> Twin<'k> {
         found.max(least)
     }
 
-    /// How many blocks of each package what can be addressed takes.
+    /// Returns how many blocks of each package the addressable data takes.
     #[allow(clippy::cast_precision_loss, reason = "bytes of drives are below 2^53")]
     fn blocks_of_data(&self) -> f64 {
         self.drive.capacity.0 as f64 / (self.packages * self.page * self.pages_per_block) as f64
     }
 
-    /// So many blocks that as much can be addressed as the drive has.
+    /// Returns the number of blocks that gives the addressable capacity of the drive.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     fn blocks(&self) -> u64 {
         (self.blocks_of_data() / (1.0 - self.over_provisioning())).ceil() as u64
@@ -176,7 +173,7 @@ impl<'k> Twin<'k> {
         self.set_time("zero_page_program", zeros, &self.found(Parameter::ContentEffect));
     }
 
-    /// What remains of a merge for each page of a block.
+    /// Returns the program time of a page that explains the cost of a merge.
     fn page_program(&self) -> u64 {
         let Some(merge) = self.knowledge.whole(Parameter::MergeCost) else { return PAGE_PROGRAM };
         let Times { page_read, serial_per_kib, .. } = self.times();
@@ -185,12 +182,12 @@ impl<'k> Twin<'k> {
         copied.saturating_sub(moved).max(page_read)
     }
 
-    /// Times that give reads of the costs that were found: the bus to the host decides what long ones
-    /// cost, and what the flash takes is within that.
+    /// Returns times that reproduce the costs of reads. The host bus determines the cost of long reads, and the flash is fast
+    /// enough for that.
     fn times(&self) -> Times {
         let request = self.knowledge.whole(Parameter::RequestCost).unwrap_or(2 * PAGE_READ);
         let block = self.knowledge.whole(Parameter::BlockCost).unwrap_or(request / 4);
-        // What a page may take while the bus is busy with those of all packages.
+        // The time that a page may take while the bus transfers those of all packages.
         let per_page = block.min(request) * self.page / 4096 * self.packages;
         let page_read = PAGE_READ.min(per_page / 4).max(1);
         let serial_per_kib = SERIAL_PER_KIB.min(per_page / 4 * 1024 / self.page).max(1);
@@ -211,8 +208,8 @@ impl<'k> Twin<'k> {
         let apart = self.knowledge.class(Parameter::CleaningSeparation) == Some("apart");
         let frontiers = if apart { "host-and-cleaning" } else { "one" };
         self.set("frontiers", quoted(frontiers), &self.found(Parameter::CleaningSeparation));
-        // Well within the spare blocks, but not fewer than the two that a drive cannot do without:
-        // one to write to and one to move pages to.
+        // The threshold is well within the spare blocks, but at least the two that a drive needs: one to write to and one to move
+        // pages to.
         #[allow(clippy::cast_precision_loss, reason = "drives have fewer than 2^53 blocks")]
         let least = 1.999 / self.blocks() as f64;
         let threshold = (self.over_provisioning() / 4.0).min(0.03).max(least);
@@ -227,7 +224,7 @@ impl<'k> Twin<'k> {
 
     fn log(&mut self) {
         let blocks = self.knowledge.whole(Parameter::LogList).unwrap_or(4).max(1);
-        // FAST has one log block for what is written in order beside those of its list.
+        // FAST has one log block for sequential writes in addition to its list.
         let blocks = if self.ftl == "bast" { blocks } else { blocks.max(4) + 1 };
         self.set("blocks", blocks, &self.found(Parameter::LogList));
         let eviction = match self.knowledge.class(Parameter::LogEviction) {
@@ -278,7 +275,7 @@ impl<'k> Twin<'k> {
         self.set_time("switch_time", switch, &self.found(Parameter::GroupSwitch));
     }
 
-    /// What was found and is no field.
+    /// Writes the findings without a field, as comments.
     fn rest(&mut self) {
         self.line("");
         for parameter in WITHOUT_FIELD {
@@ -307,7 +304,7 @@ impl<'k> Twin<'k> {
         writeln!(self.text, "{text}").expect("a String can always be written to");
     }
 
-    /// Where the value of a field comes from.
+    /// Returns the origin of a field's value.
     fn found(&self, parameter: Parameter) -> String {
         let finding = self.knowledge.finding(parameter).filter(|finding| finding.is_known());
         let name = parameter.name();
@@ -325,7 +322,7 @@ impl<'k> Twin<'k> {
     }
 }
 
-/// Times in nanoseconds.
+/// Times, in nanoseconds.
 struct Times {
     page_read: u64,
     serial_per_kib: u64,
@@ -337,7 +334,7 @@ fn quoted(text: &str) -> String {
     format!("\"{text}\"")
 }
 
-/// A value in its unit, as people read it.
+/// Returns a value in its unit, as text.
 pub(crate) fn in_unit(value: f64, unit: crate::Unit) -> String {
     use crate::Unit;
     // Such values are far below 2^53, and not negative.

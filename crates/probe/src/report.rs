@@ -1,4 +1,4 @@
-//! `probe.json`: what was found of a drive, how, and what it took.
+//! `probe.json`: the findings about a drive, the experiments, and their cost.
 
 use std::fmt;
 
@@ -9,77 +9,76 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Budget, Contradiction, Event, Finding, Halt, Knowledge, Parameter, Signal, Unit};
 
-/// `probe.json`: what was found of a drive, with what shows it.
+/// `probe.json`: the findings about a drive, with their evidence.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProbeReport {
     /// The version of the format.
     pub schema_version: u32,
     /// The version of flashscope that probed.
     pub flashscope: String,
-    /// When it began, as in RFC 3339, in UTC.
+    /// The start time as RFC 3339, in UTC.
     pub began: String,
-    /// What is known about the drive without measuring it.
+    /// The description of the drive, known without measurement.
     pub drive: DeviceInfo,
-    /// Seed of everything random.
+    /// The seed of all random choices.
     #[schemars(range(max = u64::MAX))]
     pub seed: u64,
-    /// What was looked for; empty where that was everything.
+    /// The requested parameters; empty for all.
     pub wanted: Vec<Parameter>,
-    /// How it ended.
+    /// The way the probe ended.
     pub status: ProbeStatus,
-    /// The IOs that failed though the drive knows such IOs; absent where none did. What such a run was to
-    /// tell is not known.
+    /// The failed IOs, except those of operations that the drive does not support; absent if there were none. The runs with
+    /// errors give no findings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub errors: Option<IoErrors>,
-    /// What might be used up.
+    /// The budget.
     pub budget: Spent,
-    /// What was.
+    /// The part of the budget used.
     pub used: Spent,
-    /// What is stated of each parameter, known or not, in the order in which they are shown.
+    /// The statements about each parameter, known or not, in display order.
     pub findings: Vec<Stated>,
-    /// The pictures that show it, each once.
+    /// The charts, each once.
     pub signals: Vec<Signal>,
-    /// The experiments, in the order in which they were made.
+    /// The experiments in order.
     pub steps: Vec<Step>,
-    /// A simulated drive with what was found, as a profile in TOML; absent where too little is known
-    /// for one.
+    /// A profile of a simulated drive with the findings, in TOML; absent if too little is known.
     #[schemars(length(max = 65536))]
     pub profile: Option<String>,
 }
 
-/// How a probe ended.
+/// The way a probe ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ProbeStatus {
-    /// Nothing was left that would have told more within the budget.
+    /// No further experiment would have given more information within the budget.
     Complete,
-    /// It was interrupted: what was found up to then is here.
+    /// The user interrupted the probe; the findings so far are included.
     Interrupted,
-    /// The drive was removed, or did not answer any more: what was found up to then is here.
+    /// The drive was removed or stopped answering; the findings so far are included.
     Failed,
 }
 
 /// IOs that failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IoErrors {
-    /// How many, with those in flight with the one that ended a run.
+    /// The number of failed IOs, including those in flight with the one that ended a run.
     pub ios: u64,
-    /// The run of the first, whose records hold it.
+    /// The run of the first failed IO, whose records contain it.
     pub run: u32,
-    /// What the first was to do.
+    /// The operation of the first failed IO.
     pub op: Op,
-    /// Where.
+    /// The offset of the first failed IO.
     pub offset_bytes: Bytes,
-    /// With how many bytes.
+    /// The length of the first failed IO.
     pub len_bytes: Bytes,
-    /// Its error.
+    /// The error of the first failed IO.
     pub errno: Errno,
-    /// The error in words.
+    /// The error as text.
     pub error: String,
 }
 
 impl IoErrors {
-    /// None yet, the first of which is such an IO of a run.
+    /// Creates a summary with a count of 0 and this first failed IO of a run.
     pub(crate) fn new(run: u32, first: FailedIo) -> IoErrors {
         let FailedIo { errno, op, offset, len } = first;
         let error = errno.to_string();
@@ -100,12 +99,12 @@ impl fmt::Display for IoErrors {
     }
 }
 
-/// Bytes and time.
+/// An amount of bytes and time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Spent {
-    /// Bytes that are written.
+    /// Bytes written.
     pub bytes_written: Bytes,
-    /// Time on the clock of the drive; absent where it has no bound.
+    /// Time on the clock of the drive; absent if unlimited.
     pub time_ns: Option<Nanos>,
 }
 
@@ -116,31 +115,31 @@ impl From<Budget> for Spent {
     }
 }
 
-/// What is stated of a parameter, with what it is.
+/// A finding with the description of its parameter.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Stated {
     /// The parameter's name for readers.
     pub title: String,
-    /// What exactly is meant.
+    /// The exact meaning.
     pub summary: String,
-    /// Where it comes from.
+    /// The source.
     pub source: String,
-    /// What its values count.
+    /// The unit of its values.
     pub unit: Unit,
-    /// What is stated.
+    /// The finding.
     pub finding: Finding,
-    /// The pictures that show it, by their places in the report's `signals`, from 0.
+    /// The charts that show it, as indices into the report's `signals`, from 0.
     pub signals: Vec<usize>,
 }
 
 impl Stated {
-    /// What is stated, with its pictures put to those that there are.
+    /// Describes a finding, and adds its charts to `signals`.
     fn new(finding: &Finding, signals: &mut Vec<Signal>) -> Stated {
         let places = finding.signals.iter().map(|signal| place_in(signals, signal));
         Stated::shown_by(finding.clone(), places.collect())
     }
 
-    /// What is stated, shown by the pictures at these places in the report's `signals`.
+    /// Describes a finding whose charts are at these indices in the report's `signals`.
     #[must_use]
     pub fn shown_by(finding: Finding, signals: Vec<usize>) -> Stated {
         let spec = finding.parameter.spec();
@@ -155,46 +154,46 @@ impl Stated {
     }
 }
 
-/// One experiment.
+/// An experiment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Step {
     /// The name of the probe.
     pub probe: String,
-    /// What it does.
+    /// The experiment and its purpose.
     pub summary: String,
-    /// How often it was run before.
+    /// The number of earlier attempts.
     pub attempt: u32,
-    /// Its runs.
+    /// The runs.
     pub runs: Vec<RunSummary>,
-    /// The parameters about which it stated something.
+    /// The parameters with new findings.
     pub found: Vec<Parameter>,
-    /// What it found to be wrong of what had been found before, and why.
+    /// The earlier findings that it contradicted, with the reasons.
     pub contradicted: Vec<Contradiction>,
 }
 
-/// A run, whose IOs are in `records`.
+/// A run; `records` holds its IOs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunSummary {
-    /// Its number; they count from 1.
+    /// The number of the run, from 1.
     pub run: u32,
-    /// What it was for.
+    /// The purpose of the run.
     pub purpose: String,
-    /// IOs that were answered.
+    /// IOs answered.
     pub ios: u64,
-    /// Bytes that they wrote.
+    /// Bytes written.
     pub bytes_written: Bytes,
-    /// From the first submission to the last answer.
+    /// The time from the first submission to the last answer.
     pub took_ns: Nanos,
 }
 
-/// Puts down what happens in an investigation.
+/// Records the steps of an investigation.
 #[derive(Debug, Default)]
 pub struct Diary {
     steps: Vec<Step>,
 }
 
 impl Diary {
-    /// Something happens.
+    /// Takes an event.
     pub fn tell(&mut self, event: &Event<'_>) {
         match event {
             Event::Begins { probe, attempt } => self.steps.push(Step {
@@ -218,21 +217,21 @@ impl Diary {
         }
     }
 
-    /// A run has ended.
+    /// Takes a run that has ended.
     pub fn keep(&mut self, run: RunSummary) {
         if let Some(step) = self.steps.last_mut() {
             step.runs.push(run);
         }
     }
 
-    /// The experiments so far.
+    /// Returns the experiments so far.
     pub fn steps(self) -> Vec<Step> {
         self.steps
     }
 }
 
 impl ProbeStatus {
-    /// How an investigation ended, by what ended it.
+    /// Returns the status for the halt that ended an investigation, if any.
     pub fn of(halt: Option<Halt>) -> ProbeStatus {
         match halt {
             Some(Halt::Gone) => ProbeStatus::Failed,
@@ -242,14 +241,14 @@ impl ProbeStatus {
     }
 }
 
-/// What is stated of each parameter, and the pictures that show it.
+/// Describes all findings, and collects their charts.
 pub fn stated(knowledge: &Knowledge) -> (Vec<Stated>, Vec<Signal>) {
     let mut signals = Vec::new();
     let stated = knowledge.findings().map(|finding| Stated::new(finding, &mut signals)).collect();
     (stated, signals)
 }
 
-/// Where a picture is among others, to which it is put where it is not.
+/// Returns the index of a chart, after adding it if it is new.
 fn place_in(signals: &mut Vec<Signal>, signal: &Signal) -> usize {
     signals.iter().position(|known| known == signal).unwrap_or_else(|| {
         signals.push(signal.clone());

@@ -1,33 +1,32 @@
-//! Where a series goes from one level to another, such as the costs of writes when a buffer is full.
+//! Steps: places where a series goes from one level to another, such as the costs of writes when a buffer becomes full.
 
 use crate::median;
 
-/// How many times the median of the later half a value counts at most: a hiccup must not outweigh
-/// what is typical.
+/// The limit for values, as a multiple of the later half's median, so that a hiccup does not outweigh typical values.
 const OUTLIER: f64 = 4.0;
 
 /// A step up in a series.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Step {
-    /// How many values come before it.
+    /// The number of values before it.
     pub at: usize,
-    /// The mean of the values before, outliers cut off.
+    /// The mean of the values before, with outliers cut off.
     pub before: f64,
-    /// The mean of the values behind, outliers cut off.
+    /// The mean of the values after, with outliers cut off.
     pub after: f64,
     /// The share of the variance that the step explains, 0 to 1.
     pub explains: f64,
 }
 
 impl Step {
-    /// How many times higher the level behind the step is.
+    /// Returns the ratio of the level after the step to that before.
     pub fn ratio(&self) -> f64 {
         self.after / self.before.max(1.0)
     }
 }
 
-/// The step up that explains most of a series (least squares), at least `margin` values from either
-/// end. None where the series falls, or is too short.
+/// Returns the step up that explains most of a series (least squares), at least `margin` values from either end. Returns `None`
+/// if the series falls or is too short.
 pub fn step(series: &[f64], margin: usize) -> Option<Step> {
     let (margin, count) = (margin.max(1), series.len());
     if count < 2 * margin + 1 {
@@ -56,8 +55,8 @@ pub fn step(series: &[f64], margin: usize) -> Option<Step> {
     Some(Step { explains: between / variance.max(f64::MIN_POSITIVE), ..step })
 }
 
-/// The medians of several series, place by place, as far as the shortest goes: what comes at the same
-/// place of each stays, a hiccup of one does not.
+/// Returns the medians of several series, place by place, up to the length of the shortest. Values at the same place of every
+/// series remain; a hiccup of one does not.
 pub fn medians(series: &[Vec<f64>]) -> Vec<f64> {
     let len = series.iter().map(Vec::len).min().unwrap_or(0);
     let at = |place: usize| series.iter().map(|one| one[place]).collect::<Vec<f64>>();
@@ -68,9 +67,8 @@ pub fn medians(series: &[Vec<f64>]) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    // Is a step found at its place, in spite of a hiccup before it?
     #[test]
-    fn a_step_and_a_hiccup() {
+    fn a_step_is_found_despite_a_hiccup() {
         let mut series: Vec<f64> =
             (0..100).map(|i| if i < 30 { 50.0 } else { 300.0 } + f64::from(i % 3)).collect();
         series[10] = 20_000.0;
@@ -79,15 +77,13 @@ mod tests {
         assert!(step.ratio() > 2.0 && step.explains > 0.4);
     }
 
-    // Is there no step worth its name in what is level?
     #[test]
-    fn level() {
+    fn a_level_series_has_no_real_step() {
         let series: Vec<f64> = (0..100).map(|i| 100.0 + f64::from(i * 37 % 11)).collect();
         assert!(step(&series, 2).is_none_or(|step| step.ratio() < 1.1));
         assert_eq!(step(&[1.0, 2.0], 2), None);
     }
 
-    // Does the median of series keep what they share, and nothing else?
     #[test]
     fn medians_place_by_place() {
         let series = [vec![1.0, 9.0, 5.0], vec![1.0, 2.0, 5.0, 7.0], vec![8.0, 2.0, 5.0]];

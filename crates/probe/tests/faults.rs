@@ -1,4 +1,4 @@
-//! Drives that fail while they are probed: every probe ends, what was answered is told, and so is the fault.
+//! Drives that fail while they are probed: every probe ends, keeps the answers so far, and reports the fault.
 
 use std::cell::Cell;
 use std::sync::atomic::AtomicBool;
@@ -13,14 +13,14 @@ use flashscope_probe::{
 /// The seed of the probes.
 const SEED: u64 = 5;
 
-/// Keeps every record, and how many IOs each run had.
+/// Keeps every record, and the number of IOs of each run.
 #[derive(Default)]
-struct Kept {
+struct RecordKeeper {
     records: Vec<Record>,
     runs: Vec<u64>,
 }
 
-impl Keeper for Kept {
+impl Keeper for RecordKeeper {
     fn io(&mut self, _: &RunInProgress<'_>, record: &Record) {
         self.records.push(*record);
     }
@@ -30,16 +30,16 @@ impl Keeper for Kept {
     }
 }
 
-/// What came of a probe on a drive that fails.
-struct Probed {
+/// The outcome of a probe on a failing drive.
+struct ProbeOutcome {
     halt: Option<Halt>,
     errors: Option<IoErrors>,
-    kept: Kept,
+    kept: RecordKeeper,
     asked: u64,
 }
 
-/// Runs one probe on a small drive whose IOs take from 60 to 80 µs.
-fn run(probe: &Probe, faults: &[(u64, Fault)]) -> Probed {
+/// Runs one probe on a small drive whose IOs take 60 to 80 µs.
+fn run(probe: &Probe, faults: &[(u64, Fault)]) -> ProbeOutcome {
     let readings = Cell::new(0);
     let clock = || {
         let n = readings.get() + 1;
@@ -48,17 +48,17 @@ fn run(probe: &Probe, faults: &[(u64, Fault)]) -> Probed {
     };
     let mut device =
         Faulty::new(NullDevice::new(Bytes::mib(16), 64, clock), faults.iter().copied());
-    let (stop, mut kept) = (AtomicBool::new(false), Kept::default());
+    let (stop, mut kept) = (AtomicBool::new(false), RecordKeeper::default());
     let budget = Budget { bytes: Bytes::mib(64), time: Nanos::secs(100) };
     let mut lab = Lab::new(&mut device, budget, SEED, &stop, &mut kept);
     let mut knowledge = Knowledge::default();
     knowledge.take(Finding::class(Parameter::Medium, "flash", 0.99));
     let halt = (probe.run)(&mut lab, &knowledge).err();
     let errors = lab.errors().cloned();
-    Probed { halt, errors, kept, asked: device.asked() }
+    ProbeOutcome { halt, errors, kept, asked: device.asked() }
 }
 
-/// Every kind of fault with how it is told; none where an IO is answered late or out of order, but answered.
+/// Returns every kind of fault with the error that reports it; `None` if the IO is only answered late or out of order.
 fn faults(random: &mut fastrand::Rng) -> [(Fault, Option<Errno>); 9] {
     let long = Nanos(random.u64(1_000_000..10_000_000_000));
     [
@@ -74,13 +74,13 @@ fn faults(random: &mut fastrand::Rng) -> [(Fault, Option<Errno>); 9] {
     ]
 }
 
-/// Has each probe meet each fault at so many points; how many that were.
+/// Injects each fault into each probe at `points` points; returns the number of injections.
 fn inject(points: u64) -> u64 {
     let mut random = fastrand::Rng::with_seed(15);
     let mut injected = 0;
     for probe in PROBES {
         let sound = run(probe, &[]);
-        // What it assumes is not known, so that it has nothing to ask.
+        // The probe lacks its assumptions and makes no requests.
         if sound.asked == 0 {
             continue;
         }
@@ -96,31 +96,31 @@ fn inject(points: u64) -> u64 {
     injected
 }
 
-/// Asserts that what was answered before IO `number` is kept, and the fault told.
+/// Asserts that everything answered before IO `number` is kept and the fault is reported.
 fn check(
-    sound: &Probed,
-    struck: &Probed,
+    sound: &ProbeOutcome,
+    struck: &ProbeOutcome,
     number: u64,
     (fault, errno): (Fault, Option<Errno>),
     what: &str,
 ) {
     let (kept, whole) = (&struck.kept.records, &sound.kept.records);
     let same = kept.iter().zip(whole).take_while(|(one, other)| one == other).count() as u64;
-    // Others may have been in flight with the one that was struck.
+    // Others may have been in flight with the failed IO.
     assert!(same + 64 >= number, "{what}: {same} of {number} records are there");
     assert_eq!(struck.kept.runs.iter().sum::<u64>(), kept.len() as u64, "{what}");
     let failed = kept.iter().filter(|record| record.result.is_err()).count() as u64;
-    let told = struck.errors.as_ref();
-    assert_eq!(told.map_or(0, |errors| errors.ios), failed, "{what}");
+    let reported = struck.errors.as_ref();
+    assert_eq!(reported.map_or(0, |errors| errors.ios), failed, "{what}");
     if let Some(errno) = errno {
-        assert_eq!(told.map(|errors| errors.errno), Some(errno), "{what}");
+        assert_eq!(reported.map(|errors| errors.errno), Some(errno), "{what}");
     }
     assert_eq!(fault == Fault::Short, failed > 0 && errno.is_none(), "{what}");
     let gone = matches!(fault, Fault::Removed | Fault::Lost);
     assert_eq!(struck.halt == Some(Halt::Gone), gone, "{what}: {:?}", struck.halt);
 }
 
-// Does every probe end, whatever fault it meets, with all that was answered before told and the fault, too?
+// Every probe keeps all answers before the fault, and reports the fault.
 #[test]
 fn every_probe_survives_every_fault() {
     println!("{} faults were injected while drives were probed", inject(2));
@@ -133,14 +133,13 @@ fn every_probe_survives_every_fault_at_many_points() {
     println!("{} faults were injected while drives were probed", inject(60));
 }
 
-// Is nothing more asked of a drive that was removed? Each probe that was left was run, and the investigation
-// said that it was complete.
+// A regression test: each remaining probe was run, and the investigation reported that it was complete.
 #[test]
-fn a_removed_drive_was_probed_on() {
+fn a_removed_drive_gets_no_further_requests() {
     let clock = Cell::new(0);
     let null = NullDevice::new(Bytes::mib(16), 64, || Nanos(clock.replace(clock.get() + 50_000)));
     let mut device = Faulty::new(null, [(10, Fault::Removed)]);
-    let (stop, mut kept) = (AtomicBool::new(false), Kept::default());
+    let (stop, mut kept) = (AtomicBool::new(false), RecordKeeper::default());
     let budget = Budget { bytes: Bytes::mib(64), time: Nanos::secs(100) };
     let mut lab = Lab::new(&mut device, budget, SEED, &stop, &mut kept);
     let mut how = Investigation { wanted: &[], tell: &mut |_| {} };

@@ -2,10 +2,10 @@ use flashscope_workload::uflip::all;
 use proptest::prelude::*;
 
 use super::*;
-use crate::scripted::{Given, means, micro_benchmark, result};
+use crate::scripted::{GivenMeans, means, micro_benchmark, result};
 
-/// The verdict of an experiment.
-fn verdict_of(given: &[Given], benchmark: &str, experiment: &str) -> Verdict {
+/// Returns the verdict of an experiment.
+fn verdict_of(given: &[GivenMeans], benchmark: &str, experiment: &str) -> Verdict {
     let (manifest, _) = result(given);
     let grid = grid(&manifest, &means(given));
     let named = |v: &&Verdict| v.micro_benchmark == benchmark && v.experiment == experiment;
@@ -15,10 +15,9 @@ fn verdict_of(given: &[Given], benchmark: &str, experiment: &str) -> Verdict {
 const INTERESTING: Interest = Interest::Interesting;
 const AS_USUAL: Interest = Interest::NotInteresting;
 
-// Is every experiment of the nine in the grid, in order, whatever was run, and none of another test?
 #[test]
-fn the_grid_is_whole() {
-    let given: &[Given] = &[("order", "SW", &[(1, 1.0), (2, 1.0)])];
+fn the_grid_holds_every_experiment_of_the_nine_micro_benchmarks() {
+    let given: &[GivenMeans] = &[("order", "SW", &[(1, 1.0), (2, 1.0)])];
     let (manifest, _) = result(given);
     let grid = super::grid(&manifest, &means(given));
     let rows: Vec<(String, usize)> = MICRO_BENCHMARKS
@@ -34,7 +33,7 @@ fn the_grid_is_whole() {
     assert_eq!(performed.count(), 1);
     assert!(grid.iter().all(|verdict| !verdict.reason.is_empty()));
 
-    // And if the manifest says that IOs were larger than any can be?
+    // A manifest may state larger IOs than any drive can have.
     let (mut hostile, _) = result(given);
     hostile.options.setup.io_size = flashscope_block::Bytes(u64::MAX);
     assert_eq!(super::grid(&hostile, &means(given)), grid);
@@ -44,7 +43,6 @@ fn the_grid_is_whole() {
     assert_eq!(super::grid(&manifest, &means(&[])), []);
 }
 
-// Does each micro-benchmark have its rule, in the same order?
 #[test]
 fn every_micro_benchmark_has_a_rule() {
     let ruled: Vec<_> = RULES.iter().map(|rule| rule.micro_benchmark).collect();
@@ -52,14 +50,13 @@ fn every_micro_benchmark_has_a_rule() {
     assert_eq!(ruled, known);
 }
 
-/// A line of 0.07 ms and 0.23 ms for 32 KiB, as the paper has it for the Memoright SSD.
+/// Returns a linear cost of 0.07 ms plus 0.23 ms for 32 KiB, as the paper states for the Memoright SSD.
 fn line(bytes: i64) -> f64 {
     0.07 + 0.23 * f64::from(i32::try_from(bytes).unwrap()) / 32_768.0
 }
 
-// Is a line of latency and bandwidth as usual, and a step, or a price by the IO, not?
 #[test]
-fn granularity_is_off_the_line() {
+fn only_costs_off_the_line_are_interesting() {
     let sizes = [512, 4096, 16_384, 32_768, 65_536, 131_072, 262_144];
     let verdict = |ms: &dyn Fn(i64) -> f64| {
         let means = sizes.map(|size| (size, ms(size)));
@@ -77,11 +74,11 @@ fn granularity_is_off_the_line() {
     );
 }
 
-// Do the rules that compare with one thing answer as they are stated?
+// Each case compares with a single expectation.
 #[test]
 fn rules_answer_as_stated() {
-    let cases: &[(Given, Interest)] = &[
-        // Samsung: 18 ms aligned, 32 ms not.
+    let cases: &[(GivenMeans, Interest)] = &[
+        // Samsung: 18 ms if aligned, 32 ms otherwise.
         (("alignment", "RW", &[(0, 18.0), (512, 32.0), (16_384, 18.0)]), INTERESTING),
         (("alignment", "RR", &[(0, 0.40), (512, 0.45), (16_384, 0.4)]), AS_USUAL),
         (("locality", "RW", &[(32_768, 0.3), (1 << 23, 0.3), (1 << 26, 5.0)]), INTERESTING),
@@ -100,22 +97,21 @@ fn rules_answer_as_stated() {
         (("bursts", "SW", &[(10, 0.3), (640, 0.32)]), AS_USUAL),
     ];
     for (given, interest) in cases {
-        let preparation: [Given; 4] = [
+        let preparation: [GivenMeans; 4] = [
             ("preparation", "SR", &[(20480, 0.3)]),
             ("preparation", "RR", &[(20480, 0.4)]),
             ("preparation", "SW", &[(20480, 0.3)]),
             ("preparation", "RW", &[(20480, 5.0)]),
         ];
-        let all: Vec<Given> = preparation.into_iter().chain([*given]).collect();
+        let all: Vec<GivenMeans> = preparation.into_iter().chain([*given]).collect();
         let found = verdict_of(&all, given.0, given.1);
         assert_eq!(found.interest, *interest, "{} {}: {}", given.0, given.1, found.reason);
         assert!(found.effect.is_some());
     }
 }
 
-// Is what would be compared with what was not run, or with nothing, not performed, and why is said?
 #[test]
-fn what_is_missing_is_said() {
+fn experiments_without_a_comparison_are_not_performed_and_say_why() {
     let mix = verdict_of(&[("mix", "SR/RW", &[(1, 1.0), (2, 1.0)])], "mix", "SR/RW");
     assert_eq!((mix.interest, mix.effect), (Interest::NotPerformed, None));
     assert!(mix.reason.starts_with("SR, with which"), "{}", mix.reason);
@@ -128,10 +124,9 @@ fn what_is_missing_is_said() {
     assert_eq!(shifted.interest, Interest::NotPerformed);
 }
 
-// Is a large difference that may be chance not called interesting, and named so?
 #[test]
 fn chance_is_not_interesting() {
-    let given: &[Given] = &[("order", "SW", &[(1, 1.0), (2, 2.0)])];
+    let given: &[GivenMeans] = &[("order", "SW", &[(1, 1.0), (2, 2.0)])];
     let (manifest, _) = result(given);
     let mut means = means(given);
     means.series[0].means[1].ns = Estimate::symmetric(2e6, Some(1.2e6));
@@ -141,11 +136,11 @@ fn chance_is_not_interesting() {
     assert!(order.reason.ends_with("it may be chance."), "{}", order.reason);
 }
 
-/// Micro-benchmark, experiment, and the mean in ms for each value.
-type Owned = (String, String, Vec<(i64, f64)>);
+/// An experiment: micro-benchmark, name, and the mean in ms for each value.
+type OwnedMeans = (String, String, Vec<(i64, f64)>);
 
-/// A drive about which nothing is interesting: the means that are expected, for every experiment.
-fn plain(setup: &uflip::Setup) -> Vec<Owned> {
+/// A drive with no interesting experiment: every experiment has the expected means.
+fn plain(setup: &uflip::Setup) -> Vec<OwnedMeans> {
     let base = |name: &str| match name {
         "SR" => 0.3,
         "RR" => 0.4,
@@ -170,19 +165,19 @@ fn plain(setup: &uflip::Setup) -> Vec<Owned> {
     given
 }
 
-/// A normally distributed number of variance 1, near enough.
+/// Returns an approximately normally distributed number of variance 1.
 fn normal(random: &mut fastrand::Rng) -> f64 {
     (0..12).map(|_| random.f64()).sum::<f64>() - 6.0
 }
 
-fn borrowed(given: &[Owned]) -> Vec<Given<'_>> {
+fn borrowed(given: &[OwnedMeans]) -> Vec<GivenMeans<'_>> {
     given.iter().map(|(b, e, means)| (b.as_str(), e.as_str(), means.as_slice())).collect()
 }
 
-// How often does noise alone make an experiment interesting? Never where means are known as
-// well as a benchmark knows them, and hardly more often than an interval misses where they are not.
+// Noise alone never makes an experiment interesting if the means are as precise as in a benchmark. With less precise means it
+// does so hardly more often than an interval misses.
 #[test]
-fn false_alarms() {
+fn noise_alone_is_rarely_interesting() {
     let (manifest, _) = result(&[]);
     let given = plain(&manifest.options.setup);
     let (manifest, _) = result(&borrowed(&given));
@@ -193,7 +188,7 @@ fn false_alarms() {
         for _ in 0..60 {
             let mut noisy = truth.clone();
             for mean in noisy.series.iter_mut().flat_map(|series| &mut series.means) {
-                // The interval is 1.96 standard errors wide; `relative` is half of it.
+                // The interval is 1.96 standard errors wide to either side; `relative` is that half-width.
                 let error = relative / 1.96 * normal(&mut random);
                 let value = (mean.ns.value * (1.0 + error)).max(0.01 * mean.ns.value);
                 mean.ns = Estimate::symmetric(value, Some(relative * mean.ns.value));
@@ -214,9 +209,8 @@ fn false_alarms() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
-    // Are verdicts the same for a drive that is faster or slower in all?
     #[test]
-    fn scale_changes_nothing(
+    fn verdicts_do_not_depend_on_the_speed_of_the_drive(
         factor in 0.001f64..1000.0,
         ratios in prop::collection::vec(0.2f64..5.0, 500),
     ) {
@@ -240,7 +234,6 @@ proptest! {
     }
 }
 
-// Does the page about judgement state every rule as it is applied?
 #[test]
 fn the_rules_are_documented() {
     let page = include_str!("../../../../docs/judgement.md");

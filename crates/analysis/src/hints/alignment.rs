@@ -1,34 +1,34 @@
 use flashscope_workload::uflip::Unit;
 
-use super::{Found, Question, Rule, baselines, judge, ratio, sentences};
+use super::{HintResult, Question, Rule, baselines, judge, ratio, sentences};
 use crate::deviation::{AS_EXPECTED, Answer, Deviation, is_over, largest, over_value};
 use crate::means::Means;
 use crate::words::baseline_words;
 
-/// Blocks belong on pages.
+/// Hint: align blocks to flash pages.
 pub(super) const RULE: Rule = Rule {
     title: "Blocks should be aligned to flash pages",
-    statement: "the dearest shift costs more than 1.25 times what aligned IOs do, for each baseline",
+    statement: "the most expensive shift costs more than 1.25 times what aligned IOs do, for each baseline",
     judge: alignment,
 };
 
-fn alignment(means: &Means) -> Found {
+fn alignment(means: &Means) -> HintResult {
     let (mut questions, mut free) = (Vec::new(), None);
     for (baseline, name) in baselines() {
         let shifted = over_value(means.experiment("alignment", name), 0);
         free = free.max(free_from(&shifted));
-        let Some(dearest) = largest(shifted) else { continue };
+        let Some(highest_cost) = largest(shifted) else { continue };
         let words = baseline_words(baseline);
-        let shift = Unit::Bytes.text(dearest.value);
+        let shift = Unit::Bytes.text(highest_cost.value);
         let what = format!("{words} shifted by {shift}, relative to aligned ones");
         questions.push(Question {
             of: words.into(),
-            answer: is_over(&dearest.ratio, AS_EXPECTED),
-            evidence: ratio(what, dearest.ratio, ("alignment", name), dearest.runs),
+            answer: is_over(&highest_cost.ratio, AS_EXPECTED),
+            evidence: ratio(what, highest_cost.ratio, ("alignment", name), highest_cost.runs),
         });
     }
     if questions.is_empty() {
-        return Found::nothing("shifted and aligned IOs (alignment)");
+        return HintResult::nothing("shifted and aligned IOs (alignment)");
     }
     let judgement = judge(questions.iter().map(|question| question.answer));
     let mut finding = sentences(
@@ -43,10 +43,10 @@ fn alignment(means: &Means) -> Found {
         finding += &format!(" Shifts by multiples of {} cost nothing.", Unit::Bytes.text(free));
     }
     let evidence = questions.into_iter().map(|question| question.evidence).collect();
-    Found { judgement, finding, evidence }
+    HintResult { judgement, finding, evidence }
 }
 
-/// The smallest shift from which on none costs more than what is expected.
+/// Returns the smallest shift from which on no shift costs more than expected.
 fn free_from(shifted: &[Deviation]) -> Option<i64> {
     let is_free = |shift: &&Deviation| shift.ratio.value <= AS_EXPECTED;
     shifted.iter().rev().take_while(is_free).last().map(|shift| shift.value)

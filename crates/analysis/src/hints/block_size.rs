@@ -3,13 +3,13 @@ use std::ops::RangeInclusive;
 use flashscope_block::Op;
 use flashscope_workload::uflip::{Baseline, Unit};
 
-use super::{Found, NEARLY, Rule, ratio};
+use super::{HintResult, NEARLY, Rule, ratio};
 use crate::deviation::{Answer, is_over, per_byte};
 use crate::facts::Judgement;
 use crate::means::{Mean, Means};
 use crate::words::{baseline_words, list};
 
-/// The trade-off of size.
+/// Hint: the best IO size is a trade-off.
 pub(super) const RULE: Rule = Rule {
     title: "Block size should (currently) be 32 KB",
     statement: "the size halfway (on a log axis) between what reads and what writes need is 16 to \
@@ -19,17 +19,17 @@ pub(super) const RULE: Rule = Rule {
     judge: block_size,
 };
 
-/// What counts as 32 KiB: half and twice of it, as powers of two.
+/// The sizes that count as 32 KiB, from half of it to twice, as powers of two.
 const SIZES: RangeInclusive<f64> = 14.0..=16.0;
 
-/// From which size on an experiment has half of its throughput.
+/// The size from which on an experiment has half of its throughput.
 struct Half<'a> {
     baseline: Baseline,
-    /// The size by the means themselves.
+    /// The size according to the means.
     size: &'a Mean,
     /// The best size.
     best: &'a Mean,
-    /// The smallest size from which on it may have it, and the one from which on it surely has.
+    /// The smallest size that may have half the throughput, and the smallest that certainly has.
     between: [i64; 2],
 }
 
@@ -43,7 +43,7 @@ fn half(means: &Means, baseline: Baseline) -> Option<Half<'_>> {
     let comparisons = series.len() - 1;
     let over = |mean: &Mean| per_byte(mean, best, comparisons);
     let from = |is_dear: &dyn Fn(&Mean) -> bool| {
-        // The best size is not dear.
+        // The best size is never expensive.
         series.iter().rev().take_while(|mean| mean.value == best.value || !is_dear(mean)).last()
     };
     let size = from(&|mean| over(mean).is_none_or(|ratio| ratio.value > NEARLY))?;
@@ -53,11 +53,11 @@ fn half(means: &Means, baseline: Baseline) -> Option<Half<'_>> {
     Some(Half { baseline, size, best, between: [earliest, latest] })
 }
 
-fn block_size(means: &Means) -> Found {
+fn block_size(means: &Means) -> HintResult {
     let halves: Vec<Half> =
         Baseline::ALL.into_iter().filter_map(|baseline| half(means, baseline)).collect();
     if halves.is_empty() {
-        return Found::nothing("several sizes of IO (granularity)");
+        return HintResult::nothing("several sizes of IO (granularity)");
     }
     let [earliest, latest] = [0, 1].map(|end| halfway(&halves, |half| half.between[end]));
     let judgement = match (SIZES.contains(&earliest), SIZES.contains(&latest)) {
@@ -83,10 +83,10 @@ fn block_size(means: &Means) -> Found {
         let value = per_byte(half.size, half.best, 1)?;
         Some(ratio(what, value, ("granularity", half.baseline.name()), runs))
     });
-    Found { judgement, finding, evidence: evidence.collect() }
+    HintResult { judgement, finding, evidence: evidence.collect() }
 }
 
-/// Halfway between what reads and what writes need, as a power of two.
+/// Returns the middle between the sizes that reads and writes need, as a power of two.
 #[allow(clippy::cast_precision_loss)] // sizes are far below 2⁵³
 fn halfway(halves: &[Half], needed: impl Fn(&Half) -> i64) -> f64 {
     let of = |op: Op| {
@@ -97,7 +97,7 @@ fn halfway(halves: &[Half], needed: impl Fn(&Half) -> i64) -> f64 {
     powers.iter().sum::<f64>() / powers.len() as f64
 }
 
-/// The nearest power of two.
+/// Returns the nearest power of two.
 #[allow(clippy::cast_possible_truncation)] // far below 2⁶³
 fn nearest_power(power: f64) -> i64 {
     power.round().exp2() as i64

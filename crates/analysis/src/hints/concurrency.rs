@@ -1,13 +1,13 @@
 use flashscope_stats::Estimate;
 use flashscope_workload::uflip::Baseline;
 
-use super::{Found, Question, Rule, baselines, judge, ratio, sentences};
+use super::{HintResult, Question, Rule, baselines, judge, ratio, sentences};
 use crate::deviation::{AS_EXPECTED, Answer, Deviation, deviations, is_over, largest, size};
 use crate::facts::Judgement;
 use crate::means::{Mean, Means};
 use crate::words::baseline_words;
 
-/// Scheduling gains nothing.
+/// Hint: concurrent or delayed IOs gain nothing.
 pub(super) const RULE: Rule = Rule {
     title: "Neither concurrent nor delayed IOs improve the performance",
     statement: "no degree of concurrency answers more than 1.25 times as many IOs a second, and no pause \
@@ -16,13 +16,15 @@ pub(super) const RULE: Rule = Rule {
     judge: concurrency,
 };
 
-fn concurrency(means: &Means) -> Found {
+fn concurrency(means: &Means) -> HintResult {
     let concurrent: Vec<Question> =
         baselines().filter_map(|(baseline, _)| concurrent(means, baseline)).collect();
     let delayed: Vec<Question> =
         baselines().filter_map(|(baseline, _)| delayed(means, baseline)).collect();
     let missing = match (concurrent.is_empty(), delayed.is_empty()) {
-        (true, true) => return Found::nothing("concurrent (parallelism) or delayed (pause) IOs"),
+        (true, true) => {
+            return HintResult::nothing("concurrent (parallelism) or delayed (pause) IOs");
+        }
         (true, false) => " Concurrent IOs were not measured.",
         (false, true) => " Delayed IOs were not measured.",
         (false, false) => "",
@@ -54,10 +56,10 @@ fn concurrency(means: &Means) -> Found {
     finding += &of_delays;
     finding += missing;
     let evidence = concurrent.into_iter().chain(delayed).map(|question| question.evidence);
-    Found { judgement, finding, evidence: evidence.collect() }
+    HintResult { judgement, finding, evidence: evidence.collect() }
 }
 
-/// What is gained by concurrency at best.
+/// Returns the best gain by concurrency.
 fn concurrent(means: &Means, baseline: Baseline) -> Option<Question> {
     let series = means.experiment("parallelism", baseline.name());
     let alone =
@@ -76,7 +78,7 @@ fn concurrent(means: &Means, baseline: Baseline) -> Option<Question> {
     })
 }
 
-/// What is gained by a pause at best, when it counts as well.
+/// Returns the best gain by a pause, counting the pause itself.
 fn delayed(means: &Means, baseline: Baseline) -> Option<Question> {
     let series = means.experiment("pause", baseline.name());
     let without = means.basic(baseline.name())?;

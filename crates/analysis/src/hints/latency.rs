@@ -1,16 +1,16 @@
-use super::{Found, Question, Rule, baselines, judge, ratio, sentences};
+use super::{HintResult, Question, Rule, baselines, judge, ratio, sentences};
 use crate::deviation::{Answer, Line, is_over, per_byte};
 use crate::facts::{Evidence, EvidenceUnit};
 use crate::means::Means;
 use crate::words::{baseline_words, duration};
 
-/// Larger IOs are beneficial when a byte of small ones costs more than so many times as much.
+/// The ratio of a byte's cost in small IOs to that in large ones, above which larger IOs are beneficial.
 const BENEFICIAL: f64 = 1.5;
 
-/// What counts as small: a page of a file system.
+/// The size of small IOs in bytes: a page of a file system.
 const SMALL: i64 = 4096;
 
-/// Larger IOs pay.
+/// Hint: larger IOs amortise the latency.
 pub(super) const RULE: Rule = Rule {
     title: "Flash devices do incur latency",
     statement: "a byte costs more than 1.5 times as much in IOs of 4 KiB as in the largest, for each \
@@ -18,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
     judge: latency,
 };
 
-fn latency(means: &Means) -> Found {
+fn latency(means: &Means) -> HintResult {
     let (mut questions, mut latencies) = (Vec::new(), Vec::new());
     for (baseline, name) in baselines() {
         let series = means.experiment("granularity", name);
@@ -47,7 +47,7 @@ fn latency(means: &Means) -> Found {
         }));
     }
     if questions.is_empty() {
-        return Found::nothing("several sizes of IO (granularity)");
+        return HintResult::nothing("several sizes of IO (granularity)");
     }
     let judgement = judge(questions.iter().map(|question| question.answer));
     let told: Vec<String> = latencies
@@ -66,5 +66,5 @@ fn latency(means: &Means) -> Found {
         finding += &format!(" Beside its bytes an IO costs {}.", told.join(", "));
     }
     let evidence = questions.into_iter().map(|question| question.evidence).chain(latencies);
-    Found { judgement, finding, evidence: evidence.collect() }
+    HintResult { judgement, finding, evidence: evidence.collect() }
 }

@@ -1,24 +1,26 @@
 use flashscope_block::Bytes;
 use flashscope_stats::Estimate;
 
-use super::{Found, NEARLY, Rule, judge, ratio};
+use super::{HintResult, NEARLY, Rule, judge, ratio};
 use crate::deviation::is_over;
 use crate::facts::{Bounded, Evidence, Judgement};
 use crate::means::{Mean, Means};
 use crate::words::times;
 
-/// Random writes belong together.
+/// Hint: focus random writes on a small area.
 pub(super) const RULE: Rule = Rule {
     title: "Random writes should be limited to a focused area",
-    statement: "there is an area (see the characteristics) beyond which random writes are dear, and in \
+    statement: "there is an area (see the characteristics) beyond which random writes are slow, and in \
                 it they cost at most twice what sequential ones do; in part where they cost more in it; \
-                not where they are cheap all over, or dear in any area",
+                not where they are cheap all over, or slow in any area",
     judge: locality,
 };
 
-fn locality(means: &Means) -> Found {
+fn locality(means: &Means) -> HintResult {
     let Some(bounded) = means.characteristics().locality else {
-        return Found::nothing("random writes in several areas (locality) and sequential writes");
+        return HintResult::nothing(
+            "random writes in several areas (locality) and sequential writes",
+        );
     };
     let areas = means.experiment("locality", "RW");
     let evidence =
@@ -28,7 +30,7 @@ fn locality(means: &Means) -> Found {
     let (judgement, finding) = match bounded {
         Bounded::No => (
             Judgement::DoesNotHold,
-            "Random writes are dear in the smallest areas as well: focusing them gains nothing."
+            "Random writes are slow even in the smallest areas: focusing them gains nothing."
                 .into(),
         ),
         Bounded::Unlimited { measured, ratio } => (
@@ -43,16 +45,16 @@ fn locality(means: &Means) -> Found {
         Bounded::UpTo { value, ratio } => (
             nearly(&ratio),
             format!(
-                "In areas up to {} random writes cost at most {} sequential ones; beyond, they are dear.",
+                "In areas up to {} random writes cost at most {} sequential ones; beyond, they are slow.",
                 Bytes(value),
                 times(&ratio)
             ),
         ),
     };
-    Found { judgement, finding, evidence }
+    HintResult { judgement, finding, evidence }
 }
 
-/// Whether what is cheap is nearly as cheap as sequential writes.
+/// Returns whether the cheap values cost nearly the same as sequential writes.
 pub(super) fn nearly(ratio: &Estimate) -> Judgement {
     match judge([is_over(ratio, NEARLY).not()]) {
         Judgement::DoesNotHold => Judgement::HoldsInPart,
@@ -60,7 +62,7 @@ pub(super) fn nearly(ratio: &Estimate) -> Judgement {
     }
 }
 
-/// The dearest mean up to the bound, and the dearest of all, over sequential writes.
+/// Returns the highest mean up to the bound and the highest of all, relative to sequential writes.
 pub(super) fn bounds(
     means: &Means,
     series: &[Mean],
@@ -72,15 +74,15 @@ pub(super) fn bounds(
     let Some(sequential) = means.basic("SW") else { return vec![] };
     let up_to = |last: u64| {
         let within = series.iter().filter(|mean| mean.value.unsigned_abs() <= last);
-        let dearest = within.max_by(|a, b| a.ns.value.total_cmp(&b.ns.value))?;
-        let runs = dearest.runs.iter().chain(&sequential.runs).copied().collect();
-        let value = dearest.ns.ratio(&sequential.ns)?;
+        let highest_cost = within.max_by(|a, b| a.ns.value.total_cmp(&b.ns.value))?;
+        let runs = highest_cost.runs.iter().chain(&sequential.runs).copied().collect();
+        let value = highest_cost.ns.ratio(&sequential.ns)?;
         let what = format!("{what} {}, relative to sequential writes", text(last));
         Some(ratio(what, value, shown_by, runs))
     };
     let bound = match bounded {
         Bounded::UpTo { value, ratio: found } => up_to(value).map(|evidence| Evidence {
-            // The smallest values may be dear for another reason.
+            // The smallest values may be slow for another reason.
             value: found,
             ..evidence
         }),

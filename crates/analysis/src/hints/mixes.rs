@@ -1,11 +1,11 @@
 use flashscope_workload::uflip;
 
-use super::{Found, Question, Rule, judge, ratio, sentences};
+use super::{HintResult, Question, Rule, judge, ratio, sentences};
 use crate::deviation::{AS_EXPECTED, Answer, deviations, is_over, largest};
 use crate::grid::expected_of_mix;
 use crate::means::Means;
 
-/// Patterns may be combined.
+/// Hint: a few patterns may be combined.
 pub(super) const RULE: Rule = Rule {
     title: "Combining a limited number of patterns is acceptable",
     statement: "no ratio of a mix costs more than 1.25 times the mean of its two baselines, each \
@@ -13,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
     judge: mixes,
 };
 
-fn mixes(means: &Means) -> Found {
+fn mixes(means: &Means) -> HintResult {
     let mut questions = Vec::new();
     for series in means.series.iter().filter(|series| is_mix(&series.benchmark)) {
         let mix = &series.experiment;
@@ -22,22 +22,23 @@ fn mixes(means: &Means) -> Found {
             .and_then(|(first, second)| Some((means.basic(first)?, means.basic(second)?)));
         let Some((first, second)) = baselines else { continue };
         let expected = |mean: &_| Some(expected_of_mix(mean, first.ns, second.ns));
-        let Some(dearest) = largest(deviations(&series.means, expected)) else { continue };
+        let Some(highest_cost) = largest(deviations(&series.means, expected)) else { continue };
         let what = format!(
             "{} {} for one {}, relative to what the two cost apart",
-            dearest.value,
+            highest_cost.value,
             mix.split('/').next().unwrap_or_default(),
             mix.split('/').nth(1).unwrap_or_default()
         );
-        let runs = dearest.runs.iter().chain(&first.runs).chain(&second.runs).copied().collect();
+        let runs =
+            highest_cost.runs.iter().chain(&first.runs).chain(&second.runs).copied().collect();
         questions.push(Question {
             of: mix.clone(),
-            answer: is_over(&dearest.ratio, AS_EXPECTED).not(),
-            evidence: ratio(what, dearest.ratio, (&series.benchmark, mix), runs),
+            answer: is_over(&highest_cost.ratio, AS_EXPECTED).not(),
+            evidence: ratio(what, highest_cost.ratio, (&series.benchmark, mix), runs),
         });
     }
     if questions.is_empty() {
-        return Found::nothing("mixes (mix) and the baselines that they consist of");
+        return HintResult::nothing("mixes (mix) and the baselines that they consist of");
     }
     let judgement = judge(questions.iter().map(|question| question.answer));
     let finding = sentences(
@@ -49,7 +50,7 @@ fn mixes(means: &Means) -> Found {
         ],
     );
     let evidence = questions.into_iter().map(|question| question.evidence).collect();
-    Found { judgement, finding, evidence }
+    HintResult { judgement, finding, evidence }
 }
 
 fn is_mix(benchmark: &str) -> bool {

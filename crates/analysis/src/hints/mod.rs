@@ -1,7 +1,7 @@
-//! The design hints of uFLIP's section 5.3, judged for one drive.
+//! Judges the design hints of uFLIP's section 5.3 for one drive.
 //!
-//! The paper drew them from eleven drives of 2008. Each is put here as questions that the interval of
-//! a measured ratio answers by yes, no, or not surely; see [`judge`].
+//! The paper derived them from eleven drives of 2008. Here each hint is a set of questions. The interval of a measured ratio
+//! answers a question by yes, no or unsure; see [`judge`].
 
 mod alignment;
 mod block_size;
@@ -19,13 +19,13 @@ use crate::facts::{Evidence, EvidenceUnit, Hint, Judgement};
 use crate::means::Means;
 use crate::words::list;
 
-/// A hint, and the rule by which it is judged.
+/// A hint, and the rule that judges it.
 pub struct Rule {
-    /// What it says, in the words of the paper.
+    /// The hint in the words of the paper.
     pub title: &'static str,
-    /// When it holds, for people.
+    /// The condition for the hint to hold, as text for the user.
     pub statement: &'static str,
-    judge: fn(&Means) -> Found,
+    judge: fn(&Means) -> HintResult,
 }
 
 /// The hints, in the order of the paper.
@@ -39,20 +39,20 @@ pub const RULES: [Rule; 7] = [
     concurrency::RULE,
 ];
 
-/// "Nearly as well as", "acceptable": up to so many times the cost.
+/// The largest ratio that counts as "nearly as well as" or "acceptable".
 pub(crate) const NEARLY: f64 = 2.0;
 
-/// What was found on a drive.
-struct Found {
+/// The judgement of a hint, with its evidence.
+struct HintResult {
     judgement: Judgement,
     finding: String,
     evidence: Vec<Evidence>,
 }
 
-impl Found {
-    /// Nothing, for want of what `missing` names.
-    fn nothing(missing: &str) -> Found {
-        Found {
+impl HintResult {
+    /// Creates the judgement for a drive on which the experiments in `missing` were not run.
+    fn nothing(missing: &str) -> HintResult {
+        HintResult {
             judgement: Judgement::NotMeasured,
             finding: format!("Not measured: it takes {missing}."),
             evidence: vec![],
@@ -60,17 +60,17 @@ impl Found {
     }
 }
 
-/// A question, answered by a number.
+/// A question with its answer by a number.
 struct Question {
-    /// What it is asked of, such as `random writes`.
+    /// The subject of the question, such as `random writes`.
     of: String,
-    /// Whether the hint is right there.
+    /// The answer: whether the hint holds for the subject.
     answer: Answer,
     evidence: Evidence,
 }
 
-/// What the answers come to: the hint holds where all are yes, does not where all are no, holds in part
-/// where some are yes, and is undecided where none is.
+/// Returns the judgement that follows from the answers. The hint holds if all are yes, does not hold if all are no, holds in part
+/// if some are yes, and is undecided otherwise.
 fn judge(answers: impl IntoIterator<Item = Answer>) -> Judgement {
     let answers: Vec<Answer> = answers.into_iter().collect();
     let all = |wanted| answers.iter().all(|answer| *answer == wanted);
@@ -83,14 +83,14 @@ fn judge(answers: impl IntoIterator<Item = Answer>) -> Judgement {
     }
 }
 
-/// Of what a question was answered so, as a list.
+/// Returns the subjects with this answer as a list.
 fn answered(questions: &[Question], answer: Answer) -> Option<String> {
     let of = questions.iter().filter(|question| question.answer == answer);
     let of: Vec<String> = of.map(|question| question.of.clone()).collect();
     (!of.is_empty()).then(|| list(&of))
 }
 
-/// A sentence for each answer that was given: `{of} {words}.`
+/// Returns a sentence for each answer given: `{of} {words}.`
 fn sentences(questions: &[Question], words: [(Answer, &str); 3]) -> String {
     let sentence = |(answer, words): (Answer, &str)| {
         let of = answered(questions, answer)?;
@@ -100,7 +100,7 @@ fn sentences(questions: &[Question], words: [(Answer, &str); 3]) -> String {
     words.into_iter().filter_map(sentence).collect::<Vec<_>>().join(" ")
 }
 
-/// The hints, judged for the drive of a result; none for a result that is none of uFLIP.
+/// Judges the hints for the drive of a result; empty for a result without uFLIP's micro-benchmarks.
 pub(crate) fn hints(manifest: &Manifest, means: &Means) -> Vec<Hint> {
     if !manifest.micro_benchmarks.iter().any(|benchmark| uflip::find(&benchmark.name).is_some()) {
         return vec![];
@@ -110,13 +110,13 @@ pub(crate) fn hints(manifest: &Manifest, means: &Means) -> Vec<Hint> {
 
 fn judged(means: &Means) -> Vec<Hint> {
     let hint = |(number, rule): (u32, &Rule)| {
-        let Found { judgement, finding, evidence } = (rule.judge)(means);
+        let HintResult { judgement, finding, evidence } = (rule.judge)(means);
         Hint { number, title: rule.title.into(), judgement, finding, evidence }
     };
     (1..).zip(&RULES).map(hint).collect()
 }
 
-/// Evidence that is a ratio.
+/// Creates evidence that is a ratio.
 fn ratio(
     what: String,
     value: flashscope_stats::Estimate,
@@ -127,7 +127,7 @@ fn ratio(
     Evidence { what, value, unit: EvidenceUnit::Ratio, micro_benchmark, experiment, runs }
 }
 
-/// All baselines by their names.
+/// Returns all baselines with their names.
 fn baselines() -> impl Iterator<Item = (Baseline, &'static str)> {
     Baseline::ALL.into_iter().map(|baseline| (baseline, baseline.name()))
 }

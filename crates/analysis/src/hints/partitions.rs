@@ -1,21 +1,21 @@
 use super::locality::{bounds, nearly};
-use super::{Found, Rule};
+use super::{HintResult, Rule};
 use crate::facts::{Bounded, Judgement};
 use crate::means::Means;
 use crate::words::times;
 
-/// Few places at once.
+/// Hint: write sequentially to few places at once.
 pub(super) const RULE: Rule = Rule {
     title: "Sequential writes should be limited to a few partitions",
     statement: "there is a number of partitions (see the characteristics) beyond which sequential writes \
-                are dear, and up to it they cost at most twice what they do in one; in part where they \
-                cost more up to it; not where they are cheap in any number, or dear in any",
+                are slow, and up to it they cost at most twice what they do in one; in part where they \
+                cost more up to it; not where they are cheap in any number, or slow in any",
     judge: partitions,
 };
 
-fn partitions(means: &Means) -> Found {
+fn partitions(means: &Means) -> HintResult {
     let Some(bounded) = means.characteristics().partitioning else {
-        return Found::nothing("sequential writes in several partitions (partitioning)");
+        return HintResult::nothing("sequential writes in several partitions (partitioning)");
     };
     let series = means.experiment("partitioning", "SW");
     let what = "sequential writes in turns in partitions up to";
@@ -23,7 +23,8 @@ fn partitions(means: &Means) -> Found {
     let (judgement, finding) = match bounded {
         Bounded::No => (
             Judgement::DoesNotHold,
-            "Sequential writes in turns in partitions are dear in any number of them.".into(),
+            "Sequential writes that alternate between partitions are slow with any number of them."
+                .into(),
         ),
         Bounded::Unlimited { measured, ratio } => (
             Judgement::DoesNotHold,
@@ -37,10 +38,10 @@ fn partitions(means: &Means) -> Found {
             nearly(&ratio),
             format!(
                 "In up to {value} partitions writes cost at most {} sequential ones; in more, they are \
-                 dear.",
+                 slow.",
                 times(&ratio)
             ),
         ),
     };
-    Found { judgement, finding, evidence }
+    HintResult { judgement, finding, evidence }
 }

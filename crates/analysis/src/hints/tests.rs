@@ -1,12 +1,12 @@
 use super::*;
-use crate::scripted::{Given, means, result};
+use crate::scripted::{GivenMeans, means, result};
 use Judgement::{DoesNotHold, Holds, HoldsInPart, NotMeasured, Undecided};
 
 const KIB: i64 = 1 << 10;
 const MIB: i64 = 1 << 20;
 
-/// Baselines in ms.
-fn preparation(ms: &'static [[(i64, f64); 1]; 4]) -> [Given<'static>; 4] {
+/// Returns the runs of the baselines, from their means in ms.
+fn preparation(ms: &'static [[(i64, f64); 1]; 4]) -> [GivenMeans<'static>; 4] {
     let [sr, rr, sw, rw] = ms;
     [
         ("preparation", "SR", sr),
@@ -16,9 +16,9 @@ fn preparation(ms: &'static [[(i64, f64); 1]; 4]) -> [Given<'static>; 4] {
     ]
 }
 
-/// The Memoright SSD as section 5.2 and Table 3 tell of it.
-fn memoright() -> Vec<Given<'static>> {
-    let mut given: Vec<Given> =
+/// The Memoright SSD as described in section 5.2 and Table 3.
+fn memoright() -> Vec<GivenMeans<'static>> {
+    let mut given: Vec<GivenMeans> =
         preparation(&[[(20480, 0.3)], [(20480, 0.4)], [(20480, 0.3)], [(20480, 5.0)]]).into();
     given.extend([
         (
@@ -60,14 +60,13 @@ fn memoright() -> Vec<Given<'static>> {
     given
 }
 
-fn judgements(given: &[Given]) -> Vec<Judgement> {
+fn judgements(given: &[GivenMeans]) -> Vec<Judgement> {
     judged(&means(given)).iter().map(|hint| hint.judgement).collect()
 }
 
-// Does the Memoright SSD, from which the paper drew them, say of the hints what the paper says? It
-// needs alignment for reads alone.
+// The paper derived the hints from this drive, among others. It needs alignment for reads only.
 #[test]
-fn the_memoright() {
+fn the_memoright_confirms_the_hints_as_the_paper_states() {
     let given = memoright();
     let hints = judged(&means(&given));
     let found: Vec<_> = hints.iter().map(|hint| hint.judgement).collect();
@@ -83,9 +82,8 @@ fn the_memoright() {
     assert_eq!(numbers, [1, 2, 3, 4, 5, 6, 7]);
 }
 
-// Does every piece of evidence name runs that are those of its experiment or of a baseline?
 #[test]
-fn evidence_names_its_runs() {
+fn evidence_names_runs_of_its_experiment_or_of_a_baseline() {
     let given = memoright();
     let (manifest, _) = result(&given);
     let hints = judged(&means(&given));
@@ -101,11 +99,10 @@ fn evidence_names_its_runs() {
     }
 }
 
-// Is the Kingston DTI, of which the paper says that no area helps and that few partitions cost five
-// times as much, told so?
+// According to the paper, no area helps this drive, and a few partitions cost five times as much.
 #[test]
-fn the_kingston_dti() {
-    let mut given: Vec<Given> =
+fn the_kingston_dti_has_no_good_area_and_few_partitions() {
+    let mut given: Vec<GivenMeans> =
         preparation(&[[(20480, 1.9)], [(20480, 2.2)], [(20480, 2.9)], [(20480, 256.0)]]).into();
     given.extend([
         ("locality", "RW", &[(MIB, 250.0), (8 * MIB, 256.0), (64 * MIB, 256.0)][..]),
@@ -121,11 +118,10 @@ fn the_kingston_dti() {
     assert!(hints[4].finding.contains("5.00"), "{}", hints[4].finding);
 }
 
-// Is a drive of today, whose writes are cheap everywhere and which gains by concurrency, told that the
-// hints are none for it?
+// Writes to such a drive are fast everywhere, and concurrency helps.
 #[test]
-fn a_drive_without_these_limits() {
-    let mut given: Vec<Given> =
+fn the_hints_do_not_hold_for_a_drive_of_today() {
+    let mut given: Vec<GivenMeans> =
         preparation(&[[(20480, 0.1)], [(20480, 0.1)], [(20480, 0.1)], [(20480, 0.11)]]).into();
     given.extend([
         ("locality", "RW", &[(MIB, 0.1), (64 * MIB, 0.11)][..]),
@@ -138,11 +134,10 @@ fn a_drive_without_these_limits() {
     assert_eq!(found[3..], [DoesNotHold, DoesNotHold, DoesNotHold, DoesNotHold]);
 }
 
-// Where intervals hold the limit, is nothing decided, and where half of a hint was measured, is it held
-// in part at most?
+// If an interval contains the limit, the hint is undecided. If only half of a hint was measured, it holds at most in part.
 #[test]
-fn doubts_are_said() {
-    let mut given: Vec<Given> =
+fn uncertain_or_incomplete_measurements_limit_the_judgement() {
+    let mut given: Vec<GivenMeans> =
         preparation(&[[(20480, 0.3)], [(20480, 0.4)], [(20480, 0.3)], [(20480, 5.0)]]).into();
     given.extend([
         ("alignment", "RW", &[(0, 5.0), (512, 6.2)][..]),
@@ -157,17 +152,15 @@ fn doubts_are_said() {
     assert_eq!(judgement(&means, 3), Undecided);
 }
 
-// Is a result without a run of uFLIP without hints, and one of little without judgement?
 #[test]
-fn nothing_of_nothing() {
+fn other_results_have_no_hints_and_empty_ones_no_judgement() {
     let (manifest, _) = result(&[("pts-iops", "RW", &[(1, 1.0)])]);
     assert_eq!(hints(&manifest, &means(&[])), []);
     assert_eq!(judgements(&[]), [NotMeasured; 7]);
 }
 
-// Do answers come to the judgement that is stated?
 #[test]
-fn answers_come_to_judgements() {
+fn answers_determine_the_judgement() {
     use Answer::{No, Unsure, Yes};
     let cases: [(&[Answer], Judgement); 7] = [
         (&[], NotMeasured),
@@ -183,7 +176,6 @@ fn answers_come_to_judgements() {
     }
 }
 
-// Does the page about judgement state every rule as it is applied?
 #[test]
 fn the_rules_are_documented() {
     let page = include_str!("../../../../docs/judgement.md");

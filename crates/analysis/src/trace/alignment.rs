@@ -1,4 +1,4 @@
-//! How accesses lie to 4 KiB.
+//! The alignment of accesses to 4 KiB.
 
 use flashscope_block::Bytes;
 
@@ -7,21 +7,21 @@ use super::facts::{Alignment, Misalignment};
 const SECTOR: u64 = 512;
 const PAGE: u64 = 4096;
 
-/// Above this share of accesses, a misalignment dominates: as `--realign` has it.
+/// The share of accesses above which a misalignment dominates, as for `--realign`.
 const DOMINATING: f64 = 0.5;
 
-/// Of fewer accesses nothing is concluded.
+/// The least number of accesses for a conclusion.
 const LEAST: u64 = 20;
 
-/// Accesses by how they lie to a page.
+/// Counts of accesses by their alignment to a page.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Lying {
+pub(super) struct AlignmentCounts {
     mod_8: [u64; 8],
     unaligned: u64,
     partial_sectors: u64,
 }
 
-impl Lying {
+impl AlignmentCounts {
     #[inline]
     pub fn push(&mut self, offset: u64, len: u64) {
         self.mod_8[(offset / SECTOR % 8) as usize] += 1;
@@ -29,7 +29,7 @@ impl Lying {
         self.partial_sectors += u64::from(!(offset | len).is_multiple_of(SECTOR));
     }
 
-    pub fn add(&mut self, other: &Lying) {
+    pub fn add(&mut self, other: &AlignmentCounts) {
         for (count, more) in self.mod_8.iter_mut().zip(other.mod_8) {
             *count += more;
         }
@@ -41,7 +41,7 @@ impl Lying {
         self.partial_sectors
     }
 
-    /// The misalignment that most accesses share.
+    /// Returns the misalignment that most accesses share.
     pub fn misalignment(&self) -> Option<Misalignment> {
         let total: u64 = self.mod_8.iter().sum();
         let (lba_mod_8, count) = (0u8..).zip(self.mod_8).max_by_key(|(_, count)| *count)?;
@@ -68,17 +68,16 @@ impl Lying {
 mod tests {
     use super::*;
 
-    // Is the misalignment of TPC-C found, with the shift that mends it?
     #[test]
-    fn misaligned_as_tpc_c() {
-        let mut lying = Lying::default();
+    fn the_misalignment_of_tpc_c_is_found_with_its_shift() {
+        let mut alignments = AlignmentCounts::default();
         for i in 0..80 {
-            lying.push((i * 16 + 7) * SECTOR, 8192);
+            alignments.push((i * 16 + 7) * SECTOR, 8192);
         }
         for i in 0..20 {
-            lying.push(i * PAGE + 100, PAGE);
+            alignments.push(i * PAGE + 100, PAGE);
         }
-        let facts = lying.facts().unwrap();
+        let facts = alignments.facts().unwrap();
         assert_eq!(facts.lba_mod_8, [20, 0, 0, 0, 0, 0, 0, 80]);
         assert_eq!((facts.unaligned_share, facts.partial_sectors), (1.0, 20));
         let wanted = Misalignment { lba_mod_8: 7, share: 0.8, shift_bytes: Bytes(512) };
@@ -86,13 +85,12 @@ mod tests {
         assert_eq!((7 * SECTOR + wanted.shift_bytes.0) % PAGE, 0);
     }
 
-    // Is nothing found where accesses are aligned, or lie anyhow, or are few?
     #[test]
-    fn nothing_to_mend() {
+    fn aligned_irregular_or_few_accesses_have_no_misalignment() {
         let found = |count: u64, step: u64, from: u64| {
-            let mut lying = Lying::default();
-            (0..count).for_each(|i| lying.push((from + i * step) * SECTOR, PAGE));
-            lying.misalignment()
+            let mut alignments = AlignmentCounts::default();
+            (0..count).for_each(|i| alignments.push((from + i * step) * SECTOR, PAGE));
+            alignments.misalignment()
         };
         assert_eq!(found(100, 8, 0), None);
         assert_eq!(found(100, 3, 0), None);

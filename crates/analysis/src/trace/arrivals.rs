@@ -1,21 +1,21 @@
-//! Times between requests, and how requests come in bursts.
+//! Times between requests, and burstiness.
 
 use flashscope_block::Nanos;
 use hdrhistogram::Histogram;
 
 use super::facts::{Burstiness, InterArrival, TimeBucket};
 
-/// Significant decimal digits of quantiles.
+/// The significant decimal digits of quantiles.
 const DIGITS: u8 = 3;
 
-/// Times between successive requests.
+/// The times between successive requests.
 #[derive(Debug, Clone)]
 pub(super) struct Gaps {
     last: Option<u64>,
-    /// Sum of their squares.
+    /// The sum of the squares.
     squares: f64,
     quantiles: Histogram<u64>,
-    /// By the bits of the gap.
+    /// Counts by the number of bits of the gap.
     octaves: [u64; 65],
 }
 
@@ -31,7 +31,7 @@ impl Default for Gaps {
 }
 
 impl Gaps {
-    /// Adds requests at these times, which do not fall.
+    /// Adds requests at these times, in rising order.
     pub fn push(&mut self, times: &[u64]) {
         let Some(first) = times.first() else { return };
         let skip = usize::from(self.last.is_none());
@@ -46,7 +46,7 @@ impl Gaps {
         self.last = Some(last);
     }
 
-    /// What they come to, `end` being the time of the last request.
+    /// Returns the statistics; `end` is the time of the last request.
     pub fn facts(&self, end: u64) -> Option<InterArrival> {
         let count = self.quantiles.len();
         if count == 0 {
@@ -73,16 +73,16 @@ impl Gaps {
     }
 }
 
-/// The shortest window; each of the others is ten times the one before.
+/// The shortest window, in ns; each of the others is ten times the one before.
 const SHORTEST: u64 = 1_000_000;
 
-/// How many lengths of windows.
+/// The number of window lengths.
 const LENGTHS: usize = 8;
 
-/// With fewer windows, nothing is said of them.
+/// The least number of windows for statistics.
 const LEAST_WINDOWS: u64 = 10;
 
-/// Requests in windows of time: 1 ms, 10 ms, and so on.
+/// The requests in windows of time: 1 ms, 10 ms, and so on.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Windows {
     levels: [Level; LENGTHS],
@@ -90,10 +90,10 @@ pub(super) struct Windows {
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Level {
-    /// The window that is open, and the requests in it.
+    /// The index of the open window; `count` is the requests in it.
     window: u64,
     count: u64,
-    /// Of the windows before.
+    /// The sum over the closed windows.
     sum: u64,
     squares: u128,
     peak: u64,
@@ -110,7 +110,7 @@ impl Level {
 }
 
 impl Windows {
-    /// Adds requests at these times, which do not fall.
+    /// Adds requests at these times, in rising order.
     pub fn push(&mut self, times: &[u64]) {
         for time in times {
             let window = time / SHORTEST;
@@ -121,8 +121,8 @@ impl Windows {
         }
     }
 
-    /// Closes the windows that end before the window `to` of the shortest. The requests of a window
-    /// count in the longer one when it closes.
+    /// Closes the windows that end before the shortest window `to`. The requests of a window count in the longer one when it
+    /// closes.
     fn advance(&mut self, to: u64) {
         let mut to = to;
         let mut carried = 0;
@@ -141,7 +141,7 @@ impl Windows {
         let mut length = SHORTEST;
         let mut found = Vec::new();
         for level in &self.levels {
-            // Those before the one that is open: the last of the trace, which is not whole.
+            // The open window at the end of the trace is incomplete and does not count.
             let windows = level.window;
             let mean = level.sum as f64 / windows as f64;
             if windows >= LEAST_WINDOWS && mean > 0.0 {
@@ -166,9 +166,9 @@ mod tests {
 
     use super::*;
 
-    // Are mean, variation and histogram what they are by hand, whatever the batches?
+    // The batches do not matter.
     #[test]
-    fn gaps_by_hand() {
+    fn gap_statistics_match_a_calculation_by_hand() {
         for cut in 0..=4 {
             let times = [0, 10, 10, 40];
             let mut gaps = Gaps::default();
@@ -177,7 +177,7 @@ mod tests {
             let facts = gaps.facts(40).unwrap();
             assert_eq!((facts.min, facts.p50, facts.max), (0, 10, 30));
             assert!((facts.mean - 40.0 / 3.0).abs() < 1e-9);
-            // Squares 100, 0, 900; variance 1000/3 − (40/3)².
+            // Squares: 100, 0, 900; variance: 1000/3 − (40/3)².
             let variation = (1000.0f64 / 3.0 - 1600.0 / 9.0).sqrt() / (40.0 / 3.0);
             assert!((facts.coefficient_of_variation.unwrap() - variation).abs() < 1e-9);
             let found: Vec<_> = facts.histogram.iter().map(|b| (b.from_ns.0, b.count)).collect();
@@ -189,7 +189,6 @@ mod tests {
     }
 
     proptest! {
-        // Do windows count what is in them at every length, by the definition of each number?
         #[test]
         fn windows_agree_with_definitions(
             gaps in prop::collection::vec(0u64..200_000_000, 1..400),

@@ -1,4 +1,4 @@
-//! How requests concentrate on the hottest pages.
+//! The concentration of requests on the hottest pages.
 
 use std::collections::BTreeMap;
 
@@ -7,16 +7,16 @@ use flashscope_stats::Estimate;
 use super::facts::{Concentration, HotShare, LorenzPoint};
 use super::replicates::{self, REPLICATES};
 
-/// The shares of the pages that are told.
+/// The reported shares of the pages.
 const HOTTEST: [f64; 5] = [0.01, 0.05, 0.1, 0.2, 0.5];
 
-/// How many steps the curve has: they are short where it is steep, at the hottest pages.
+/// The number of steps of the curve. They are short at the hottest pages, where the curve is steep.
 const STEPS: u32 = 40;
 
-/// How often pages were requested: up to here in a table.
+/// The largest number of requests per page that is counted in the table.
 const TABLE: usize = 1 << 12;
 
-/// How many pages were requested how often, in one part of a sample.
+/// The number of pages by their number of requests, in one part of a sample.
 #[derive(Debug, Clone)]
 pub(super) struct Counts {
     table: Vec<u64>,
@@ -30,7 +30,7 @@ impl Default for Counts {
 }
 
 impl Counts {
-    /// Adds a page; one without requests is left out.
+    /// Adds a page; a page without requests does not count.
     pub fn push(&mut self, requests: u32) {
         match self.table.get_mut(requests as usize) {
             Some(pages) => *pages += u64::from(requests > 0),
@@ -46,28 +46,27 @@ impl Counts {
     }
 }
 
-/// Pages by how often they were requested.
-struct Ranked {
-    /// Requests of a page, and how many pages have so many, the hottest first.
+/// Pages in order of their requests.
+struct PageRanking {
+    /// Pairs of requests per page and number of such pages, the hottest first.
     ranks: Vec<(u32, u64)>,
     pages: u64,
     requests: u64,
 }
 
-impl Ranked {
-    fn of<'a>(parts: impl IntoIterator<Item = &'a Counts>) -> Ranked {
+impl PageRanking {
+    fn of<'a>(parts: impl IntoIterator<Item = &'a Counts>) -> PageRanking {
         let mut all = BTreeMap::new();
         parts.into_iter().for_each(|part| part.add_to(&mut all));
         let ranks: Vec<_> = all.into_iter().rev().collect();
-        Ranked {
+        PageRanking {
             pages: ranks.iter().map(|(_, pages)| pages).sum(),
             requests: ranks.iter().map(|(requests, pages)| u64::from(*requests) * pages).sum(),
             ranks,
         }
     }
 
-    /// The share of all requests that goes to the hottest `share` of the pages, of the last of
-    /// which a part counts in proportion.
+    /// Returns the share of all requests that go to the hottest `share` of the pages. The last page counts in proportion.
     fn share_of(&self, share: f64) -> f64 {
         let mut left = share * self.pages as f64;
         let mut found = 0.0;
@@ -83,24 +82,24 @@ impl Ranked {
     }
 }
 
-/// How the requests concentrate that the parts of a sample of `rate` counted. `missing` is the share
-/// of all requests that the sample stands for too little or too much.
+/// Returns the concentration from the counts of a sample's parts. `rate` is the share of the sample; `missing` is the relative
+/// error of the requests that the sample represents.
 pub(super) fn facts(
     parts: &[Counts; REPLICATES],
     rate: f64,
     missing: f64,
 ) -> Option<Concentration> {
-    let all = Ranked::of(parts);
+    let all = PageRanking::of(parts);
     if all.requests == 0 {
         return None;
     }
-    let ranked = parts.each_ref().map(|part| Ranked::of([part]));
+    let ranked = parts.each_ref().map(|part| PageRanking::of([part]));
     let hot = |pages: f64| {
         let value = all.share_of(pages);
         let mut half = 0.0;
         if rate < 1.0 {
-            // A part without requests says nothing.
-            let share = |part: &Ranked| {
+            // A part without requests has no share of its own.
+            let share = |part: &PageRanking| {
                 if part.requests > 0 { part.share_of(pages) } else { value }
             };
             half = replicates::half_width(value, &ranked.each_ref().map(share), rate) + missing;
@@ -132,10 +131,9 @@ mod tests {
         parts
     }
 
-    // Do the hottest pages have their share, by hand, also where one is requested very often?
     #[test]
-    fn by_hand() {
-        // 100 pages: one of 5,000 requests, nine of 100, ninety of 1; and one without any.
+    fn the_hottest_pages_have_their_share() {
+        // 100 pages: one with 5,000 requests, nine with 100, ninety with 1; and one without any.
         let mut counts = vec![5_000];
         counts.extend([100; 9]);
         counts.extend([1; 90]);
@@ -156,9 +154,8 @@ mod tests {
         assert!((ends[1].share - 1.0).abs() < 1e-12);
     }
 
-    // Is there no curve of no requests?
     #[test]
-    fn nothing_of_nothing() {
+    fn no_requests_have_no_concentration() {
         assert_eq!(facts(&parts(&[0, 0]), 1.0, 0.0), None);
     }
 }

@@ -1,29 +1,29 @@
-//! What looks wrong with a trace.
+//! Warnings about a trace.
 
 use flashscope_block::{Bytes, Nanos};
 
-use super::alignment::Lying;
+use super::alignment::AlignmentCounts;
 use super::facts::{Doubt, DoubtKind, TimeFacts};
 use super::per_second;
 use super::time::Clock;
 
-/// More requests in a second no drive takes: 10 million.
+/// The most requests per second that any drive takes: 10 million.
 const MOST_PER_SECOND: f64 = 1e7;
 
-/// No trace is as long: three years.
+/// The longest plausible trace: three years.
 const LONGEST: Nanos = Nanos(3 * 365 * 86_400_000_000_000);
 
-/// Operating systems split larger requests: 1 GiB.
+/// The largest plausible request: 1 GiB. Operating systems split larger ones.
 const LARGEST: u64 = 1 << 30;
 
-/// No volume is larger: 1 PiB.
+/// The largest plausible volume: 1 PiB.
 const HIGHEST: u64 = 1 << 50;
 
-/// From so many requests on, a rate says something.
+/// The least number of requests for a meaningful rate.
 const ENOUGH: u64 = 100;
 
-/// Finds one thing that is wrong, if it is.
-type Check = fn(&Seen) -> Option<(DoubtKind, String)>;
+/// A check that returns a warning if it applies.
+type Check = fn(&DoubtInput) -> Option<(DoubtKind, String)>;
 
 const CHECKS: [Check; 10] = [
     empty,
@@ -38,8 +38,8 @@ const CHECKS: [Check; 10] = [
     misaligned,
 ];
 
-/// What doubts rest on.
-pub(super) struct Seen<'a> {
+/// The input of the checks.
+pub(super) struct DoubtInput<'a> {
     pub requests: u64,
     pub accesses: u64,
     pub clock: &'a Clock,
@@ -47,22 +47,22 @@ pub(super) struct Seen<'a> {
     /// The smallest and the largest size of an access.
     pub sizes: Option<(u64, u64)>,
     pub large: u64,
-    pub lying: &'a Lying,
+    pub alignments: &'a AlignmentCounts,
     pub highest_end: u64,
 }
 
-/// Everything that looks wrong.
-pub(super) fn doubts(seen: &Seen) -> Vec<Doubt> {
+/// Returns all warnings.
+pub(super) fn doubts(seen: &DoubtInput) -> Vec<Doubt> {
     let found = CHECKS.iter().filter_map(|check| check(seen));
     found.map(|(kind, text)| Doubt { kind, text }).collect()
 }
 
-fn empty(seen: &Seen) -> Option<(DoubtKind, String)> {
+fn empty(seen: &DoubtInput) -> Option<(DoubtKind, String)> {
     let text = "there is no request in it".into();
     (seen.requests == 0).then_some((DoubtKind::Empty, text))
 }
 
-fn backwards(seen: &Seen) -> Option<(DoubtKind, String)> {
+fn backwards(seen: &DoubtInput) -> Option<(DoubtKind, String)> {
     let TimeFacts { backwards, longest_backwards_ns, .. } = seen.time;
     let first = seen.time.first_backwards?;
     let text = format!(
@@ -74,18 +74,18 @@ fn backwards(seen: &Seen) -> Option<(DoubtKind, String)> {
     Some((DoubtKind::Backwards, text))
 }
 
-fn no_time(seen: &Seen) -> Option<(DoubtKind, String)> {
-    let text = "all requests have the same time: nothing can be said of rates and windows".into();
+fn no_time(seen: &DoubtInput) -> Option<(DoubtKind, String)> {
+    let text = "all requests have the same time: there are no rates or windows".into();
     (seen.requests > 1 && seen.time.span_ns == Nanos(0)).then_some((DoubtKind::NoTime, text))
 }
 
-fn whole_seconds(seen: &Seen) -> Option<(DoubtKind, String)> {
+fn whole_seconds(seen: &DoubtInput) -> Option<(DoubtKind, String)> {
     let text = "all times are whole seconds: times between requests and bursts below that are lost";
     (seen.requests > 1 && seen.clock.whole_seconds())
         .then(|| (DoubtKind::WholeSeconds, text.into()))
 }
 
-fn rate(seen: &Seen) -> Option<(DoubtKind, String)> {
+fn rate(seen: &DoubtInput) -> Option<(DoubtKind, String)> {
     let rate = per_second(seen.requests, seen.time.span_ns)?;
     let text = format!(
         "{rate:.3e} requests come in a second, more than drives take: times may be in a longer \
@@ -95,7 +95,7 @@ fn rate(seen: &Seen) -> Option<(DoubtKind, String)> {
     (seen.requests >= ENOUGH && rate > MOST_PER_SECOND).then_some((DoubtKind::Rate, text))
 }
 
-fn span(seen: &Seen) -> Option<(DoubtKind, String)> {
+fn span(seen: &DoubtInput) -> Option<(DoubtKind, String)> {
     let years = seen.time.span_ns.as_secs_f64() / (365.0 * 86_400.0);
     let text = format!(
         "it spans {years:.1} years: times may be in a shorter unit than the format says (`--speed` \
@@ -104,7 +104,7 @@ fn span(seen: &Seen) -> Option<(DoubtKind, String)> {
     (seen.time.span_ns > LONGEST).then_some((DoubtKind::Span, text))
 }
 
-fn sizes(seen: &Seen) -> Option<(DoubtKind, String)> {
+fn sizes(seen: &DoubtInput) -> Option<(DoubtKind, String)> {
     let (_, largest) = seen.sizes?;
     if largest > LARGEST {
         let text = format!(
@@ -123,8 +123,8 @@ fn sizes(seen: &Seen) -> Option<(DoubtKind, String)> {
     (seen.accesses >= ENOUGH && largest < 512).then_some((DoubtKind::SmallRequests, text))
 }
 
-fn partial_sectors(seen: &Seen) -> Option<(DoubtKind, String)> {
-    let count = seen.lying.partial_sectors();
+fn partial_sectors(seen: &DoubtInput) -> Option<(DoubtKind, String)> {
+    let count = seen.alignments.partial_sectors();
     let text = format!(
         "{count} of {} accesses are no whole sectors of 512 B: what was recorded may be calls to a \
          file, not requests to a drive, or the unit of sizes and offsets may be another",
@@ -133,7 +133,7 @@ fn partial_sectors(seen: &Seen) -> Option<(DoubtKind, String)> {
     (count > 0).then_some((DoubtKind::PartialSectors, text))
 }
 
-fn addresses(seen: &Seen) -> Option<(DoubtKind, String)> {
+fn addresses(seen: &DoubtInput) -> Option<(DoubtKind, String)> {
     let text = format!(
         "addresses go up to {}, beyond any volume: they may be in a smaller unit than the format \
          says (`--sector` sets that of formats in sectors), or be no addresses of one",
@@ -142,8 +142,8 @@ fn addresses(seen: &Seen) -> Option<(DoubtKind, String)> {
     (seen.highest_end > HIGHEST).then_some((DoubtKind::Addresses, text))
 }
 
-fn misaligned(seen: &Seen) -> Option<(DoubtKind, String)> {
-    let found = seen.lying.misalignment()?;
+fn misaligned(seen: &DoubtInput) -> Option<(DoubtKind, String)> {
+    let found = seen.alignments.misalignment()?;
     let text = format!(
         "{:.1} % of accesses begin at LBA mod 8 = {}, so that each may touch a page of 4 KiB \
          more than it need: a partition may begin there; `--realign` mends it, adding {} B to all \

@@ -1,16 +1,16 @@
-//! The distinct pages that a trace touches, exactly.
+//! The distinct pages that a trace touches, counted exactly.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::RangeInclusive;
 
-use super::pages::{Hashed, hash};
+use super::pages::{HashedKeyHasher, hash};
 
-/// Distinct pages.
+/// A number of distinct pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Pages {
-    /// Read or written.
+    /// Pages read or written.
     pub accessed: u64,
-    /// Written.
+    /// Pages written.
     pub written: u64,
 }
 
@@ -21,10 +21,10 @@ impl Pages {
     }
 }
 
-/// How many pages a chunk has, as a power of two: 1 MiB.
+/// The pages of a chunk, as a power of two: 1 MiB.
 const CHUNK: u32 = 8;
 
-/// A bit for each page of a chunk: a line of the caches.
+/// A bit for each page of a chunk, in one cache line.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(align(64))]
 struct Chunk {
@@ -32,7 +32,7 @@ struct Chunk {
     written: [u64; 4],
 }
 
-/// Pages of one chunk that are accessed together.
+/// The pages of one chunk that a request accesses.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Part {
     key: u64,
@@ -45,7 +45,7 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// The parts of some pages of a volume that are read or written.
+    /// Divides pages of a volume that are read or written into parts.
     #[inline]
     pub fn of(
         volume: u32,
@@ -62,38 +62,38 @@ impl Part {
     }
 }
 
-/// The place of a page in its chunk.
+/// Returns the index of a page in its chunk.
 #[inline]
 #[allow(clippy::cast_possible_truncation, reason = "a chunk has 256 pages")]
 fn in_chunk(page: u64) -> u8 {
     page as u8
 }
 
-/// Chunks are allocated so many at a time.
+/// The number of chunks allocated at a time.
 const TOGETHER: usize = 1 << 12;
 
-/// Ranges of pages that are trimmed are joined; more of them than this are not kept.
+/// The most ranges of trimmed pages to keep, after joining adjacent ones.
 const MOST_RANGES: usize = 1 << 20;
 
-/// The pages that were touched, as bitmaps of those chunks that were.
+/// The pages touched, as bitmaps of the chunks that contain any.
 #[derive(Debug, Clone)]
-pub(super) struct Touched {
+pub(super) struct TouchedPages {
     most_chunks: usize,
-    slots: HashMap<u64, u32, std::hash::BuildHasherDefault<Hashed>>,
+    slots: HashMap<u64, u32, std::hash::BuildHasherDefault<HashedKeyHasher>>,
     chunks: Vec<Box<[Chunk]>>,
     by_volume: Vec<Pages>,
 }
 
-impl Touched {
-    /// No pages; they may come to fill about so many chunks of 1 MiB, of 64 bytes each.
-    pub fn new(most_chunks: usize) -> Touched {
+impl TouchedPages {
+    /// Creates an empty set with a limit of about `most_chunks` chunks of 1 MiB, 64 bytes each.
+    pub fn new(most_chunks: usize) -> TouchedPages {
         let (slots, chunks, by_volume) = (HashMap::default(), Vec::new(), Vec::new());
-        Touched { most_chunks, slots, chunks, by_volume }
+        TouchedPages { most_chunks, slots, chunks, by_volume }
     }
 
-    /// Adds pages that are read or written, at a time of which `note` learns how many were new.
+    /// Adds pages that are read or written. `note` receives the time and the number of new pages.
     ///
-    /// All are looked up before any is changed: their misses of the caches then overlap.
+    /// It looks up all parts before it changes any, so that their cache misses overlap.
     pub fn access(&mut self, parts: &mut [Part], mut note: impl FnMut(u64, Pages)) {
         for part in parts.iter_mut() {
             part.slot = match self.slots.get(&part.key) {
@@ -146,18 +146,18 @@ impl Touched {
         self.by_volume[volume].add(new);
     }
 
-    /// Whether there are more chunks than may be kept.
+    /// Returns true if there are more chunks than the limit.
     pub fn is_too_large(&self) -> bool {
         self.slots.len() > self.most_chunks
     }
 
-    /// How many pages of each volume were touched.
+    /// Returns the number of pages touched in each volume.
     pub fn by_volume(&self) -> &[Pages] {
         &self.by_volume
     }
 }
 
-/// Sets bits; gives how many were not.
+/// Sets bits, and returns how many were not set before.
 #[inline]
 fn set(word: &mut u64, bits: u64) -> u64 {
     let new = bits & !*word;
@@ -165,24 +165,24 @@ fn set(word: &mut u64, bits: u64) -> u64 {
     new.count_ones().into()
 }
 
-/// The pages that were trimmed, as ranges, which are mostly long.
+/// The pages trimmed, as ranges, which are mostly long.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Trimmed {
-    /// By volume and first page; the page after the last.
+pub(super) struct TrimmedPages {
+    /// The page after the last of each range, by volume and first page.
     ranges: BTreeMap<(u32, u64), u64>,
     pages: u64,
-    /// There are too many ranges to keep them.
+    /// True if there were too many ranges to keep.
     lost: bool,
 }
 
-impl Trimmed {
-    /// Adds pages that are trimmed.
+impl TrimmedPages {
+    /// Adds trimmed pages.
     pub fn push(&mut self, volume: u32, pages: RangeInclusive<u64>) {
         if self.lost {
             return;
         }
         let (mut from, mut to) = (*pages.start(), pages.end() + 1);
-        // Takes out what overlaps or touches, the last first.
+        // Remove the ranges that overlap or touch, the last first.
         while let Some((&key, &end)) = self.ranges.range(..=(volume, to)).next_back()
             && key.0 == volume
             && end >= from
@@ -196,7 +196,7 @@ impl Trimmed {
         self.lost = self.ranges.len() > MOST_RANGES;
     }
 
-    /// How many there are; absent where they could not be counted.
+    /// Returns the number of pages; `None` if there were too many ranges to count.
     pub fn pages(&self) -> Option<u64> {
         (!self.lost).then_some(self.pages)
     }
@@ -211,12 +211,11 @@ mod tests {
     use super::*;
 
     proptest! {
-        // Is every page counted once, of each volume, whatever ranges it is in?
         #[test]
         fn pages_are_counted_once(
             ranges in prop::collection::vec((0u32..3, 0u64..1200, 0u64..700, any::<bool>()), 1..60),
         ) {
-            let (mut touched, mut trimmed) = (Touched::new(1000), Trimmed::default());
+            let (mut touched, mut trimmed) = (TouchedPages::new(1000), TrimmedPages::default());
             let mut sets = [BTreeSet::new(), BTreeSet::new()];
             for (volume, first, more, write) in ranges {
                 let pages = first..=first + more;
@@ -242,10 +241,10 @@ mod tests {
         }
     }
 
-    // Are ranges that touch one, so that many trims in order take no memory?
+    // Many trims in order therefore need no memory.
     #[test]
-    fn ranges_are_joined() {
-        let mut trimmed = Trimmed::default();
+    fn adjacent_ranges_are_joined() {
+        let mut trimmed = TrimmedPages::default();
         (0..1000).for_each(|i| trimmed.push(7, i * 10..=i * 10 + 9));
         assert_eq!((trimmed.ranges.len(), trimmed.pages()), (1, Some(10_000)));
         (0..=MOST_RANGES as u64).for_each(|i| trimmed.push(8, i * 2..=i * 2));

@@ -1,39 +1,38 @@
-//! Writes against erase blocks (Boboila & Desnoyers, 2011, section III and Fig. 1).
+//! Writes divided by erase blocks (Boboila & Desnoyers, 2011, section III and Fig. 1).
 
 use super::facts::{Fragment, Fragments, LengthBucket};
 
-/// The sizes that writes are divided by, as powers of two: of a page in bytes, of an erase block
-/// in pages.
+/// The sizes that divide writes, as powers of two: the bytes of a page, and the pages of an erase block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Division {
     pub page: u32,
     pub block: u32,
 }
 
-/// Writes and the fragments that they fall into.
+/// The writes and their fragments.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Divided {
+pub(super) struct FragmentCounts {
     head: Fragment,
     middle: Fragment,
     tail: Fragment,
-    /// By the power of two not above their pages.
+    /// The number of writes by the power of two at or below their pages.
     lengths: [u64; 64],
 }
 
-impl Default for Divided {
+impl Default for FragmentCounts {
     fn default() -> Self {
         let none = Fragment::default();
-        Divided { head: none, middle: none, tail: none, lengths: [0; 64] }
+        FragmentCounts { head: none, middle: none, tail: none, lengths: [0; 64] }
     }
 }
 
-impl Divided {
-    /// Adds a write from `offset` to `end`, which is beyond it.
+impl FragmentCounts {
+    /// Adds a write from `offset` to `end`, with `end` above `offset`.
     pub fn push(&mut self, offset: u64, end: u64, by: Division) {
         let [from, to] = [offset >> by.page, ((end - 1) >> by.page) + 1];
         let (block, in_block) = (1u64 << by.block, (1u64 << by.block) - 1);
         self.lengths[(to - from).ilog2() as usize] += 1;
-        // The first boundary not before the write, the last one not after it.
+        // The first block boundary at or after the start, and the last one at or before the end.
         let first = (from + in_block) >> by.block << by.block;
         let last = to >> by.block << by.block;
         if from < first {
@@ -65,7 +64,7 @@ impl Divided {
     }
 }
 
-/// Saturates: a few lines of a trace may name more pages than there can be.
+/// Adds to a fragment, and saturates: a few lines of a trace may name more pages than can exist.
 fn add(to: &mut Fragment, count: u64, pages: u64) {
     to.count = to.count.saturating_add(count);
     to.pages = to.pages.saturating_add(pages);
@@ -79,7 +78,7 @@ mod tests {
 
     const BY: Division = Division { page: 11, block: 6 };
 
-    /// The definition of the paper, page by page.
+    /// Divides a write page by page, following the paper's definition.
     fn by_definition(from: u64, to: u64, block: u64) -> [Fragment; 3] {
         let mut found = [Fragment::default(); 3];
         let mut start = from;
@@ -96,10 +95,9 @@ mod tests {
         found
     }
 
-    // Is the write of the paper's Fig. 1, over three blocks, a head, a middle and a tail?
     #[test]
-    fn as_in_the_figure() {
-        let mut divided = Divided::default();
+    fn the_write_of_fig_1_has_a_head_a_middle_and_a_tail() {
+        let mut divided = FragmentCounts::default();
         divided.push(40 * 2048, (40 + 24 + 64 + 10) * 2048, BY);
         let facts = divided.facts().unwrap();
         assert_eq!(facts.head, Fragment { count: 1, pages: 24 });
@@ -109,10 +107,9 @@ mod tests {
         assert_eq!(facts.histogram, [LengthBucket { from_pages: 64, writes: 1 }]);
     }
 
-    // Do writes of more pages than a number holds stop there, without a panic?
     #[test]
     fn huge_writes_do_not_overflow() {
-        let mut divided = Divided::default();
+        let mut divided = FragmentCounts::default();
         for _ in 0..1 << 10 {
             divided.push(1, u64::MAX, Division { page: 9, block: 3 });
         }
@@ -121,13 +118,12 @@ mod tests {
     }
 
     proptest! {
-        // Is every write divided as the definition has it, of whatever sizes pages and blocks are?
         #[test]
         fn agrees_with_definition(
             from in 0u64..1000, pages in 1u64..1000, page in 9u32..13, block in 0u32..9,
         ) {
-            let mut divided = Divided::default();
-            // Within the first and the last page anywhere.
+            let mut divided = FragmentCounts::default();
+            // The offset and the end are anywhere within the first and the last page.
             let (offset, end) = ((from << page) + from % 512, ((from + pages) << page) - pages % 512);
             prop_assume!(offset < end);
             divided.push(offset, end, Division { page, block });

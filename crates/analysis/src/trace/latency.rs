@@ -1,4 +1,4 @@
-//! Latencies, where the trace has them.
+//! The latencies, if the trace has them.
 
 use flashscope_block::Op;
 use flashscope_stats::Summary;
@@ -7,11 +7,11 @@ use flashscope_workload::trace::Request;
 use super::facts::OpLatency;
 use crate::runs::latency;
 
-/// Latencies of all requests, and of each operation.
+/// The latencies of all requests, and of each operation.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Latencies {
     all: Summary,
-    /// By the code of the operation.
+    /// The latencies by operation code.
     ops: [Summary; 4],
 }
 

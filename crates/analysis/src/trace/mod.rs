@@ -1,9 +1,8 @@
-//! The characteristics of a trace, gathered in one pass.
+//! The statistics of a trace, gathered in one pass.
 //!
-//! Memory is bounded whatever the trace: by 256 MiB for the pages that are followed one by one, of
-//! which beyond that a sample is, and by about as much for the set of all pages touched, beyond
-//! which the footprint is estimated from the sample. Where numbers rest on a sample, they have its
-//! interval.
+//! Memory is bounded for any trace. At most 256 MiB hold the pages that are followed one by one; beyond that, a sample is
+//! followed. About as much holds the set of all pages touched; beyond that, the footprint is estimated from the sample. Numbers
+//! from a sample have its interval.
 
 mod alignment;
 mod arrivals;
@@ -29,7 +28,7 @@ use facts::{ByteCounts, Footprint, Requests, TRACE_SCHEMA_VERSION, WriteLengths}
 use flashscope_block::{Bytes, Nanos};
 use flashscope_stats::Estimate;
 use flashscope_workload::trace::{Request, Volumes};
-use footprint::Touched;
+use footprint::TouchedPages;
 use fragments::Division;
 use latency::Latencies;
 use pages::{Bounds, PageTable};
@@ -38,17 +37,16 @@ use sizes::Sizes;
 use time::Clock;
 use volumes::{ByVolume, Total};
 
-/// What a page is, in bytes, for footprint, working set and concentration.
+/// The size of a page in bytes, for footprint, working set and concentration.
 const PAGE: u64 = 4096;
 
-/// The page and the erase block that writes are divided by unless something else is asked for: those
-/// of Boboila & Desnoyers, 2 KiB and 64 pages.
+/// The default page and erase block that divide writes: those of Boboila & Desnoyers, 2 KiB and 64 pages.
 const DIVISION: Division = Division { page: 11, block: 6 };
 
-/// What is kept of pages, at most.
+/// The default bounds of the page tables.
 const BOUNDS: Bounds = Bounds { groups: 1 << 21, chunks: 3_500_000 };
 
-/// Gathers the characteristics of a trace, batch by batch.
+/// Gathers the statistics of a trace, batch by batch.
 pub struct Characteristics {
     clock: Clock,
     gaps: arrivals::Gaps,
@@ -70,15 +68,15 @@ impl Default for Characteristics {
 }
 
 impl Characteristics {
-    /// Nothing gathered yet.
+    /// Creates an empty collection.
     pub fn new() -> Characteristics {
         Characteristics::of(DIVISION, BOUNDS)
     }
 
-    /// Nothing gathered yet; writes will be divided by erase blocks of so many bytes.
+    /// Creates an empty collection that divides writes by erase blocks of `block` bytes.
     ///
     /// # Errors
-    /// In words, where that is no power of two from 4 KiB to 1 GiB.
+    /// A text, if `block` is not a power of two from 4 KiB to 1 GiB.
     pub fn with_block(block: Bytes) -> Result<Characteristics, String> {
         if !block.0.is_power_of_two() || !(4096..=1 << 30).contains(&block.0) {
             return Err(format!(
@@ -108,7 +106,7 @@ impl Characteristics {
     /// Adds the next requests of the trace.
     pub fn push(&mut self, batch: &[Request]) {
         let mut times = std::mem::take(&mut self.times);
-        // Each goes through the batch for itself: it stays in the caches, and so do their tables.
+        // Each part goes through the whole batch by itself, so that the batch and the part's table stay in the caches.
         self.clock.push(batch, &mut times);
         self.gaps.push(&times);
         self.windows.push(&times);
@@ -121,7 +119,7 @@ impl Characteristics {
         self.times = times;
     }
 
-    /// What the requests so far come to; `names` are those of their volumes.
+    /// Returns the statistics of the requests so far; `names` are those of their volumes.
     pub fn finish(&self, names: &Volumes) -> TraceFacts {
         let total = self.volumes.total();
         let Requests { reads, writes, .. } = total.requests;
@@ -132,17 +130,17 @@ impl Characteristics {
         let end = self.clock.end();
         let pages = self.pages.facts(end);
         let footprint = self.footprint(&total);
-        let by_volume = self.pages.touched().map(Touched::by_volume);
+        let by_volume = self.pages.touched().map(TouchedPages::by_volume);
         TraceFacts {
             schema_version: TRACE_SCHEMA_VERSION,
-            doubts: doubts::doubts(&doubts::Seen {
+            doubts: doubts::doubts(&doubts::DoubtInput {
                 requests: total.requests.total,
                 accesses,
                 clock: &self.clock,
                 time: &time,
                 sizes: self.sizes.range(),
                 large: pages.sampling.cut,
-                lying: &total.lying,
+                alignments: &total.alignments,
                 highest_end: total.highest_end,
             }),
             requests: total.requests,
@@ -154,7 +152,7 @@ impl Characteristics {
             overwrite_ratio: ratio(written.0, &footprint.written_bytes),
             footprint,
             sequentiality: sequence::facts(total.sequential, accesses, bytes),
-            alignment: total.lying.facts(),
+            alignment: total.alignments.facts(),
             inter_arrival: self.gaps.facts(end),
             burstiness: self.windows.facts(),
             working_set: pages.working_set,
@@ -197,7 +195,7 @@ fn share(part: u64, of: u64) -> Option<f64> {
     (of > 0).then(|| part as f64 / of as f64)
 }
 
-/// A place in a table, all of which have far fewer than 2³² entries.
+/// Converts an index of a table; all tables have far fewer than 2³² entries.
 #[inline]
 #[allow(clippy::cast_possible_truncation, reason = "it is below the length of a table")]
 fn index(place: u64) -> usize {
@@ -213,7 +211,7 @@ fn scaled(estimate: &Estimate, by: f64) -> Estimate {
     Estimate { value: value * by, low: low.map(|low| low * by), high: high.map(|high| high * by) }
 }
 
-/// An exact number over an estimate.
+/// Divides an exact number by an estimate.
 fn ratio(of: u64, over: &Estimate) -> Option<Estimate> {
     let over_one = |bound: f64| Some(of as f64 / bound).filter(|ratio| ratio.is_finite());
     Some(Estimate {

@@ -1,6 +1,5 @@
-//! What is followed of each page: all of them up to a bound on memory, beyond it a sample by a hash
-//! of their address (SHARDS with a fixed size, Waldspurger et al., FAST 2015, section 4: where the
-//! bound is reached, the threshold of the hash is halved).
+//! The state of each followed page: all pages up to a memory bound, and beyond it a sample by a hash of their address. This is
+//! SHARDS with a fixed size (Waldspurger et al., FAST 2015, section 4): at the bound, the threshold of the hash is halved.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -11,34 +10,34 @@ use flashscope_workload::trace::Request;
 
 use super::concentration::{self, Counts};
 use super::facts::{Concentration, Sampling, WorkingSet};
-use super::footprint::{Pages, Part, Touched, Trimmed};
+use super::footprint::{Pages, Part, TouchedPages, TrimmedPages};
 use super::replicates::{self, REPLICATES};
 use super::series::Timeline;
 use super::working_set::{self, Gaps};
 use super::{PAGE, index};
 
-/// Adjacent pages that are followed, or not, together: a request then looks up few groups.
+/// The number of adjacent pages that are followed together, so that a request looks up few groups.
 const GROUP: u8 = 8;
 
-/// The same, to count with.
+/// The same as a 64-bit number.
 const GROUP_PAGES: u64 = GROUP as u64;
 
-/// What is kept at most.
+/// The memory bounds.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bounds {
-    /// Groups of pages that are followed, of 128 bytes each.
+    /// The most groups of pages to follow, 128 bytes each.
     pub groups: usize,
-    /// Chunks of 1 MiB in which some page was touched, of 64 bytes each.
+    /// The most chunks of 1 MiB with touched pages, 64 bytes each.
     pub chunks: usize,
 }
 
-/// Of a larger request only so much counts for pages, so that no broken trace takes forever.
+/// The most bytes of a request that count for pages, so that a corrupt trace does not take forever.
 pub(super) const MOST_ACCESS: u64 = 1 << 30;
 
-/// So many groups are looked up together: their misses of the caches then overlap.
+/// The number of groups looked up together, so that their cache misses overlap.
 const TOGETHER: usize = 512;
 
-/// Groups are allocated so many at a time.
+/// The number of groups allocated at a time.
 const CHUNK: usize = 1 << 12;
 
 /// A page that was read or written.
@@ -51,7 +50,7 @@ struct Page {
 
 type Group = [Page; GROUP as usize];
 
-/// What of a group is accessed by a request.
+/// The part of a group that a request accesses.
 #[derive(Debug, Clone, Copy)]
 struct Access {
     hash: u64,
@@ -64,35 +63,35 @@ struct Access {
     write: bool,
 }
 
-/// The pages that are followed.
+/// The followed pages.
 pub(super) struct PageTable {
-    /// Groups are followed whose hash begins with so many zeros.
+    /// The number of leading zeros in the hash of a followed group.
     shift: u32,
     most: usize,
-    slots: HashMap<u64, u32, BuildHasherDefault<Hashed>>,
+    slots: HashMap<u64, u32, BuildHasherDefault<HashedKeyHasher>>,
     groups: Vec<Box<[Group]>>,
     used: u32,
     free: Vec<u32>,
     pending: Vec<Access>,
-    /// What of the set of all pages is accessed by the same requests.
+    /// The parts of the same requests for the set of all pages.
     parts: Vec<Part>,
     gaps: Box<[Gaps; REPLICATES]>,
-    /// Reads and writes of pages, of all pages.
+    /// The reads and the writes of all pages, followed or not.
     accesses: [u64; 2],
-    /// Every page, while that fits memory.
-    touched: Option<Touched>,
+    /// The set of all pages, while it fits in memory.
+    touched: Option<TouchedPages>,
     pages: Pages,
-    trimmed: Trimmed,
-    /// Pages that were new after that, as far as the sample stands for them.
+    trimmed: TrimmedPages,
+    /// The new pages after that, estimated from the sample.
     estimated: [[u64; REPLICATES]; 2],
     cut: u64,
 }
 
-/// The key is a hash already.
+/// A hasher for keys that are hashes already.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Hashed(u64);
+pub(super) struct HashedKeyHasher(u64);
 
-impl Hasher for Hashed {
+impl Hasher for HashedKeyHasher {
     fn finish(&self) -> u64 {
         self.0
     }
@@ -100,12 +99,12 @@ impl Hasher for Hashed {
         unreachable!("keys are of 64 bits");
     }
     fn write_u64(&mut self, key: u64) {
-        // The first bits are all zero in a sample, and they tell entries apart in the table.
+        // The first bits are all zero in a sample, and the table uses them to distinguish entries.
         self.0 = key.rotate_left(24);
     }
 }
 
-/// A permutation of 64 bits that looks random (SplitMix64, Steele et al., OOPSLA 2014).
+/// A pseudo-random permutation of 64 bits (SplitMix64, Steele et al., OOPSLA 2014).
 #[inline]
 fn mix(mut x: u64) -> u64 {
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -113,14 +112,14 @@ fn mix(mut x: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// Of two groups of different volumes, the same with a chance of 2⁻⁶⁴.
+/// Hashes a group. Two groups of different volumes collide with probability 2⁻⁶⁴.
 #[inline]
 pub(super) fn hash(volume: u32, group: u64) -> u64 {
     mix(group ^ mix(u64::from(volume) + 0x9e37_79b9_7f4a_7c15))
 }
 
 impl PageTable {
-    /// A table with nothing in it.
+    /// Creates an empty table.
     pub fn new(bounds: Bounds) -> PageTable {
         PageTable {
             shift: 0,
@@ -133,15 +132,15 @@ impl PageTable {
             parts: Vec::with_capacity(2 * TOGETHER),
             gaps: Box::default(),
             accesses: [0; 2],
-            touched: Some(Touched::new(bounds.chunks)),
+            touched: Some(TouchedPages::new(bounds.chunks)),
             pages: Pages::default(),
-            trimmed: Trimmed::default(),
+            trimmed: TrimmedPages::default(),
             estimated: [[0; REPLICATES]; 2],
             cut: 0,
         }
     }
 
-    /// Adds requests, which came at these times.
+    /// Adds requests at these times.
     pub fn push(&mut self, batch: &[Request], times: &[u64], timeline: &mut Timeline) {
         for (request, time) in batch.iter().zip(times) {
             match request.op {
@@ -156,7 +155,7 @@ impl PageTable {
             }
         }
         self.flush(timeline);
-        if self.touched.as_ref().is_some_and(Touched::is_too_large) {
+        if self.touched.as_ref().is_some_and(TouchedPages::is_too_large) {
             self.touched = None;
             while self.shift == 0 {
                 self.halve();
@@ -187,7 +186,7 @@ impl PageTable {
         }
     }
 
-    /// Looks up what is pending, and counts it.
+    /// Looks up the pending accesses, and counts them.
     fn flush(&mut self, timeline: &mut Timeline) {
         let mut pending = std::mem::take(&mut self.pending);
         for access in &mut pending {
@@ -263,12 +262,12 @@ impl PageTable {
         }
     }
 
-    /// Pages are new of those that are followed.
+    /// Records new pages among the followed ones.
     fn note_followed(&mut self, access: &Access, new: Pages, timeline: &mut Timeline) {
         let first = access.group * GROUP_PAGES;
         let range = first + u64::from(access.from)..=first + u64::from(access.to);
         match &self.touched {
-            // What is not followed has to be looked up as well: `access` sees to that.
+            // Pages that are not followed need a lookup as well, which `access` does.
             Some(_) if self.shift > 0 => {}
             Some(_) => {
                 self.parts.extend(Part::of(access.volume, range, access.write, access.time));
@@ -305,7 +304,7 @@ impl PageTable {
         0.5f64.powi(self.shift.cast_signed())
     }
 
-    /// Distinct pages accessed, and written.
+    /// Returns the distinct pages accessed, and written.
     pub fn footprint(&self) -> [Estimate; 2] {
         let exact = [self.pages.accessed, self.pages.written];
         [0, 1].map(|of| {
@@ -317,17 +316,17 @@ impl PageTable {
         })
     }
 
-    /// Distinct pages trimmed; absent where they were too many to be counted.
+    /// Returns the distinct pages trimmed; `None` if there were too many ranges to count.
     pub fn trimmed(&self) -> Option<u64> {
         self.trimmed.pages()
     }
 
-    /// Every page, where all were counted.
-    pub fn touched(&self) -> Option<&Touched> {
+    /// Returns the set of all pages, if all were counted.
+    pub fn touched(&self) -> Option<&TouchedPages> {
         self.touched.as_ref()
     }
 
-    /// What is known of the pages over the time `end`.
+    /// Returns the statistics of the pages up to the time `end`.
     pub fn facts(&self, end: u64) -> PageFacts {
         let mut gaps = self.gaps.clone();
         let mut counts = [(); 2].map(|()| [(); REPLICATES].map(|()| Counts::default()));
@@ -364,7 +363,7 @@ impl PageTable {
     }
 }
 
-/// What is known of the pages.
+/// The statistics of the pages.
 pub(super) struct PageFacts {
     pub working_set: Vec<WorkingSet>,
     pub accesses: Option<Concentration>,
@@ -372,14 +371,14 @@ pub(super) struct PageFacts {
     pub sampling: Sampling,
 }
 
-/// The place of a page in its group.
+/// Returns the index of a page in its group.
 #[inline]
 #[allow(clippy::cast_possible_truncation, reason = "it is below the size of a group")]
 fn in_group(page: u64) -> u8 {
     (page % GROUP_PAGES) as u8
 }
 
-/// The first and the last page of a request, of which at most `most` bytes count.
+/// Returns the first and the last page of a request, of which at most `most` bytes count.
 #[inline]
 fn range(request: &Request, most: u64) -> Option<(u64, u64)> {
     let end = request.offset.0.saturating_add(request.len.0.min(most));

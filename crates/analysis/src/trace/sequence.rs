@@ -1,8 +1,8 @@
-//! Whether accesses follow each other in address.
+//! The sequentiality of accesses.
 
 use super::facts::Sequentiality;
 
-/// The accesses of a volume, as far as one follows the other.
+/// The sequential accesses of a volume.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Sequence {
     last_end: Option<u64>,
@@ -17,9 +17,9 @@ impl Sequence {
     }
 }
 
-/// What `sequential` of `accesses` that follow the one before come to.
+/// Returns the sequentiality from the number of sequential accesses.
 pub(super) fn facts(sequential: u64, accesses: u64, bytes: u64) -> Option<Sequentiality> {
-    // Every access that does not follow begins a run.
+    // Every access that is not sequential begins a run.
     let runs = accesses - sequential;
     (runs > 0).then(|| Sequentiality {
         sequential_share: sequential as f64 / accesses as f64,

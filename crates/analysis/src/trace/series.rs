@@ -1,4 +1,4 @@
-//! The trace over time, in bounded memory: steps are twice as long where they become too many.
+//! The trace over time, in bounded memory: the length of steps doubles when there are too many.
 
 use flashscope_block::{Bytes, Nanos, Op};
 use flashscope_workload::trace::Request;
@@ -17,10 +17,10 @@ const MOST_STEPS: usize = 400;
 const MOST_COLUMNS: usize = 200;
 const MOST_ROWS: usize = 100;
 
-/// What happened in a step.
+/// The sums over a step.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sums {
-    /// By the code of the operation.
+    /// The requests by operation code.
     requests: [u64; 4],
     bytes: [u64; 4],
     new: Pages,
@@ -36,7 +36,7 @@ impl Sums {
     }
 }
 
-/// What happened when.
+/// The sums over all steps.
 #[derive(Debug, Clone)]
 pub(super) struct Timeline {
     shift: u32,
@@ -50,7 +50,7 @@ impl Default for Timeline {
 }
 
 impl Timeline {
-    /// Adds requests at these times, which do not fall.
+    /// Adds requests at these times, in rising order.
     pub fn push(&mut self, batch: &[Request], times: &[u64]) {
         let Some(last) = times.last() else { return };
         self.make_room(*last);
@@ -62,7 +62,7 @@ impl Timeline {
         }
     }
 
-    /// Pages are new at a time at which there was a request.
+    /// Adds new pages at the time of a request.
     pub fn touch(&mut self, time: u64, new: Pages) {
         self.steps[index(time >> self.shift)].new.add(new);
     }
@@ -101,7 +101,7 @@ impl Timeline {
     }
 }
 
-/// Bytes read and written by time and address.
+/// The bytes read and written, by time and address.
 #[derive(Debug, Clone)]
 pub(super) struct Map {
     column: u32,
@@ -118,7 +118,7 @@ impl Default for Map {
 }
 
 impl Map {
-    /// Adds requests at these times, which do not fall.
+    /// Adds requests at these times, in rising order.
     pub fn push(&mut self, batch: &[Request], times: &[u64]) {
         let Some(last) = times.last() else { return };
         self.make_room(*last);
@@ -138,7 +138,7 @@ impl Map {
             let column = &mut self.columns[index(time >> self.column)];
             while at < end {
                 let row = at >> self.row;
-                // The first byte of the next row; there may be none.
+                // The first byte of the next row, if there is a next row.
                 let next = ((row + 1) << self.row).wrapping_sub(1).min(end - 1).wrapping_add(1);
                 let cell = &mut column[index(row)][of];
                 *cell = cell.saturating_add(next - at);

@@ -1,4 +1,4 @@
-//! Sizes of accesses.
+//! The sizes of accesses.
 
 use std::collections::BTreeMap;
 
@@ -7,25 +7,25 @@ use flashscope_workload::trace::Request;
 
 use super::facts::{SizeBucket, SizeFacts, SizeSummary};
 
-/// Whole sectors up to this many are counted in a table.
+/// The largest number of sectors that is counted in the table.
 const TABLE: usize = 1 << 11;
 
-/// So many other sizes are kept apart; beyond, they are rounded down to [`DIGITS`] binary digits.
+/// The most other sizes to count separately; further sizes are rounded down to [`DIGITS`] binary digits.
 const MOST_OTHERS: usize = 1 << 16;
 
-/// Rounding to so many binary digits is by less than 1 %.
+/// The binary digits of rounded sizes; the error is less than 1 %.
 const DIGITS: u32 = 8;
 
-/// How many of the most frequent sizes are told.
+/// The number of most frequent sizes to report.
 const MOST_FREQUENT: usize = 10;
 
-/// Reads and writes.
+/// The number of reads and of writes.
 type Counts = [u64; 2];
 
 /// Counts accesses by their exact size.
 #[derive(Debug, Clone)]
 pub(super) struct Sizes {
-    /// By sectors.
+    /// The counts by number of sectors.
     table: Vec<Counts>,
     others: BTreeMap<u64, Counts>,
     rounded: u64,
@@ -67,7 +67,7 @@ impl Sizes {
         self.others.entry(len).or_default()[of] += 1;
     }
 
-    /// The smallest and the largest size.
+    /// Returns the smallest and the largest size.
     pub fn range(&self) -> Option<(u64, u64)> {
         let counts = self.counts();
         Some((counts.keys().next().copied()?, counts.keys().next_back().copied()?))
@@ -113,7 +113,7 @@ impl Sizes {
     }
 }
 
-/// The distribution of sizes that rise, each with how often it is.
+/// Returns the distribution of sizes, given in rising order with their counts.
 fn summary(sizes: impl Iterator<Item = (u64, u64)>) -> Option<SizeSummary> {
     let sizes: Vec<_> = sizes.filter(|(_, count)| *count > 0).collect();
     let count: u64 = sizes.iter().map(|(_, count)| count).sum();
@@ -145,9 +145,8 @@ mod tests {
     use super::super::tests::request;
     use super::*;
 
-    // Are mean, quantiles, histogram and ranking what they are by hand?
     #[test]
-    fn by_hand() {
+    fn size_statistics_match_a_calculation_by_hand() {
         let mut sizes = Sizes::default();
         let mut batch = vec![request(0, Op::Write, 0, 4096); 6];
         batch.extend([request(0, Op::Read, 0, 512), request(0, Op::Read, 0, 6000)]);
@@ -171,9 +170,9 @@ mod tests {
         assert_eq!((facts.distinct, facts.rounded), (4, 0));
     }
 
-    // Is memory bounded where every size is another, and does rounding stay below 1 %?
+    // Every size is different.
     #[test]
-    fn many_sizes_are_rounded() {
+    fn too_many_sizes_are_rounded_by_less_than_a_percent() {
         let mut sizes = Sizes::default();
         let count = 4 * MOST_OTHERS as u64;
         for i in 0..count {
@@ -186,9 +185,8 @@ mod tests {
         assert!((facts.all.p50.0 as f64 / exact - 1.0).abs() < 0.01);
     }
 
-    // Is nothing said of no accesses?
     #[test]
-    fn nothing_of_nothing() {
+    fn no_accesses_have_no_sizes() {
         let mut sizes = Sizes::default();
         sizes.push(&[request(0, Op::Trim, 0, 4096)]);
         assert_eq!((sizes.facts(), sizes.range()), (None, None));

@@ -35,7 +35,7 @@ fn exact(value: f64) -> Estimate {
 
 const SECOND: u64 = 1_000_000_000;
 
-/// Two volumes, all operations: small enough to be counted by hand.
+/// Two volumes and all operations, few enough to count by hand.
 fn small() -> Vec<Request> {
     vec![
         request(0, Op::Write, 0, 8192),
@@ -49,9 +49,8 @@ fn small() -> Vec<Request> {
     ]
 }
 
-// Are the counts of a small trace those by hand?
 #[test]
-fn counts_by_hand() {
+fn counts_match_a_calculation_by_hand() {
     let facts = facts(&small());
     let requests = Requests { total: 8, reads: 3, writes: 3, trims: 1, flushes: 1 };
     assert_eq!(facts.requests, requests);
@@ -62,13 +61,13 @@ fn counts_by_hand() {
     assert_eq!(facts.time.span_ns, Nanos(8 * SECOND));
     assert_eq!(facts.time.requests_per_s, Some(1.0));
     assert_eq!(facts.time.bytes_per_s, Some(25_088.0 / 8.0));
-    // Pages 0, 1, 2, 3 of a and 2, 3 of b; written are 0, 1, 2.
+    // Pages 0, 1, 2, 3 of a and 2, 3 of b are accessed; 0, 1, 2 are written.
     let Footprint { accessed_pages, written_pages, trimmed_pages, highest_end, .. } =
         facts.footprint;
     assert_eq!((accessed_pages, written_pages), (exact(6.0), exact(3.0)));
     assert_eq!((trimmed_pages, highest_end), (Some(2), Bytes(20_480)));
     assert_eq!(facts.overwrite_ratio, Some(exact(16_384.0 / 12_288.0)));
-    // Sequential are the second write, the read after the trim, and the second read of b.
+    // The second write, the read after the trim, and the second read of b are sequential.
     let sequentiality = Sequentiality {
         sequential_share: 0.5,
         runs: 3,
@@ -84,9 +83,8 @@ fn counts_by_hand() {
     assert_eq!(kinds, [DoubtKind::WholeSeconds]);
 }
 
-// Are volumes told apart, the one with most bytes first?
 #[test]
-fn volumes_by_hand() {
+fn volumes_are_separate_and_ordered_by_bytes() {
     let facts = facts(&small());
     assert_eq!(facts.volume_count, 2);
     let [a, b] = &facts.volumes[..] else { panic!("two volumes") };
@@ -99,17 +97,16 @@ fn volumes_by_hand() {
     assert_eq!((a.highest_end, b.highest_end), (Bytes(20_480), Bytes(16_384)));
 }
 
-// Are writes divided each for itself, and joined where they follow each other?
 #[test]
-fn write_lengths_by_hand() {
+fn writes_are_divided_singly_and_joined() {
     let lengths = facts(&small()).write_lengths.unwrap();
     assert_eq!((lengths.page_bytes, lengths.block_bytes), (Bytes(2048), Bytes(131_072)));
-    // 8 KiB at 0 is a tail of 4 pages; the others are heads of 2.
+    // 8 KiB at 0 is a tail of 4 pages; the other writes are heads of 2.
     let requests = lengths.requests;
     assert_eq!((requests.writes, requests.mean_pages), (3, 8.0 / 3.0));
     assert_eq!(requests.head, Fragment { count: 2, pages: 4 });
     assert_eq!(requests.tail, Fragment { count: 1, pages: 4 });
-    // The first two are one write of 6 pages.
+    // The first two writes join to one of 6 pages.
     let joined = lengths.joined;
     assert_eq!((joined.writes, joined.mean_pages), (2, 4.0));
     assert_eq!(joined.head, Fragment { count: 1, pages: 2 });
@@ -117,9 +114,8 @@ fn write_lengths_by_hand() {
     assert_eq!(joined.middle, Fragment::default());
 }
 
-// Does the size of an erase block have limits, and effect?
 #[test]
-fn blocks_can_be_chosen() {
+fn the_erase_block_has_limits_and_an_effect() {
     let mut found = Characteristics::with_block(Bytes(4096)).unwrap();
     found.push(&small());
     let lengths = found.finish(&names()).write_lengths.unwrap();
@@ -129,9 +125,8 @@ fn blocks_can_be_chosen() {
     }
 }
 
-// Does the trace over time hold everything once, and grow to the footprint?
 #[test]
-fn series_holds_everything() {
+fn the_series_counts_everything_once_and_grows_to_the_footprint() {
     let facts = facts(&small());
     let Series { step_ns, steps } = &facts.series;
     assert!(steps.len() <= 400 && steps.len() > 200, "{}", steps.len());
@@ -145,9 +140,8 @@ fn series_holds_everything() {
     assert_eq!((last.accessed_bytes, last.written_bytes), (Bytes(6 * 4096), Bytes(3 * 4096)));
 }
 
-// Does the map hold every byte once, where it was accessed, also where it had to grow?
 #[test]
-fn map_holds_everything() {
+fn the_map_counts_every_byte_once_as_it_grows() {
     let mut requests = small();
     let far = request(9 * SECOND, Op::Write, 1 << 40, 1 << 35);
     let before = facts(&requests).heat_map;
@@ -167,9 +161,8 @@ fn map_holds_everything() {
     assert_eq!(last[..first].iter().sum::<u64>(), 0);
 }
 
-// Is each thing that can be wrong said, and nothing of what is right?
 #[test]
-fn doubts_by_kind() {
+fn each_kind_of_doubt_is_reported_and_nothing_else() {
     let kinds = |requests: &[Request]| -> Vec<DoubtKind> {
         facts(requests).doubts.iter().map(|doubt| doubt.kind).collect()
     };
@@ -195,9 +188,8 @@ fn doubts_by_kind() {
     assert!(text.contains("at 1 of 200 requests, first at request 12, by up to 1 ms"), "{text}");
 }
 
-// Does a request at the end of the address space, or of all of it, stop nothing?
 #[test]
-fn extremes_are_survived() {
+fn requests_at_the_end_of_the_address_space_are_handled() {
     let requests = [
         request(0, Op::Write, 0, u64::MAX),
         request(u64::MAX, Op::Read, u64::MAX - 512, 512),
@@ -210,12 +202,11 @@ fn extremes_are_survived() {
     assert_eq!(facts.footprint.accessed_pages, exact(262_145.0));
 }
 
-/// The average working set in pages, instant by instant: `at` a time, the pages accessed in the
-/// window that ends there.
+/// Returns the average working set in pages, instant by instant: the pages accessed in the window that ends there.
 fn working_set_by_definition(requests: &[Request], window: u64, end: u64) -> f64 {
     let mut sum = 0;
     for instant in 0..end {
-        // Over the unit of time that begins at the instant.
+        // The instant stands for the unit of time that begins there.
         let inside = |r: &&Request| r.at.0 <= instant && r.at.0 + window > instant;
         let pages: BTreeSet<u64> = requests.iter().filter(inside).flat_map(pages_of).collect();
         sum += pages.len();
@@ -243,8 +234,7 @@ fn accesses() -> impl Strategy<Value = Vec<Request>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
-    // Do footprint, working set and concentration agree with their definitions, whatever the
-    // batches?
+    // The batches do not matter.
     #[test]
     fn agrees_with_definitions(requests in accesses(), cut in 0usize..40) {
         let mut found = Characteristics::new();
@@ -290,7 +280,7 @@ proptest! {
     }
 }
 
-/// What tables of these bounds say of the same requests, which concentrate on few of many pages.
+/// Returns the facts that tables with these bounds derive from the same requests, which concentrate on few of many pages.
 fn of_bounds<const N: usize>(bounds: [Bounds; N]) -> [TraceFacts; N] {
     let mut state = 1u64;
     let mut next = |below: u64| {
@@ -313,15 +303,14 @@ fn of_bounds<const N: usize>(bounds: [Bounds; N]) -> [TraceFacts; N] {
     tables.map(|table| table.finish(&names()))
 }
 
-// Does a sample say what the whole is, within the interval that it gives, and how it was taken?
 #[test]
-fn a_sample_stands_for_the_whole() {
+fn a_sample_represents_the_whole_within_its_interval() {
     let few = Bounds { groups: 1 << 10, ..BOUNDS };
     let [sampled, full] = of_bounds([few, BOUNDS]);
     assert!(sampled.sampling.rate < 0.05 && sampled.sampling.groups <= 1 << 10);
     assert!((sampled.sampling.coverage.unwrap() - 1.0).abs() < 0.1);
     assert_eq!(full.sampling.rate, 1.0);
-    // Every page is known in a set, whatever is followed one by one.
+    // The set contains every page, whichever pages are followed one by one.
     assert_eq!(sampled.footprint, full.footprint);
     assert_eq!(sampled.series, full.series);
     let covered = |pairs: &mut dyn Iterator<Item = (Estimate, Estimate)>| {
@@ -345,9 +334,9 @@ fn a_sample_stands_for_the_whole() {
     assert!(count == 10 && inside >= 8, "{inside} of {count}");
 }
 
-// Where the set of all pages is too large to be kept, is the footprint estimated, and its growth?
+// The set of all pages is too large to keep here.
 #[test]
-fn a_footprint_is_estimated() {
+fn a_footprint_too_large_to_keep_is_estimated() {
     let little = Bounds { chunks: 100, ..BOUNDS };
     let least = Bounds { groups: 1 << 10, chunks: 100 };
     let [half, sampled, full] = of_bounds([little, least, BOUNDS]);
@@ -368,7 +357,6 @@ fn a_footprint_is_estimated() {
     }
 }
 
-// Is the same trace the same facts, byte for byte?
 #[test]
 fn facts_are_deterministic() {
     let few = Bounds { groups: 1 << 10, chunks: 100 };

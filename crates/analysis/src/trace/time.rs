@@ -1,4 +1,4 @@
-//! When requests came, on a clock that does not go backwards.
+//! The times of requests, on a clock that does not go backwards.
 
 use flashscope_block::Nanos;
 use flashscope_workload::trace::Request;
@@ -6,7 +6,7 @@ use flashscope_workload::trace::Request;
 use super::facts::TimeFacts;
 use super::per_second;
 
-/// The clock of a trace, and what is wrong with it.
+/// The clock of a trace, and its anomalies.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Clock {
     requests: u64,
@@ -16,13 +16,13 @@ pub(super) struct Clock {
     backwards: u64,
     first_backwards: Option<u64>,
     longest_backwards: u64,
-    /// Whether some time is no whole number of seconds after the first.
+    /// True if some time is not a whole number of seconds after the first.
     fractions: bool,
 }
 
 impl Clock {
-    /// Replaces `times` by the times of the requests since the first of all; where one goes
-    /// backwards, that of the latest request before.
+    /// Replaces `times` by the times of the requests since the first of all. A request whose time goes backwards gets the latest
+    /// time before it.
     pub fn push(&mut self, batch: &[Request], times: &mut Vec<u64>) {
         times.clear();
         if let (0, Some(first)) = (self.requests, batch.first()) {
@@ -50,12 +50,12 @@ impl Clock {
         self.fractions |= !at.abs_diff(self.first).is_multiple_of(1_000_000_000);
     }
 
-    /// From the first request to the latest, on the clock that does not go backwards.
+    /// Returns the time from the first request to the latest, on the clock that does not go backwards.
     pub fn end(&self) -> u64 {
         self.latest - self.first
     }
 
-    /// Whether all times are whole seconds, and not all the same.
+    /// Returns true if all times are whole seconds, and not all equal.
     pub fn whole_seconds(&self) -> bool {
         !self.fractions && self.latest > self.earliest
     }
@@ -88,9 +88,8 @@ mod tests {
         (clock, found)
     }
 
-    // Is time monotone for what follows, and is what went backwards counted?
     #[test]
-    fn steps_backwards_are_counted() {
+    fn times_become_monotone_and_steps_backwards_are_counted() {
         let (clock, times) = clock(&[100, 150, 120, 90, 150, 200]);
         assert_eq!(times, [0, 50, 50, 50, 50, 100]);
         let facts = clock.facts(0);
@@ -99,9 +98,8 @@ mod tests {
         assert_eq!(facts.start_ns, Nanos(100));
     }
 
-    // Are whole seconds told from times that are finer, and from no times at all?
     #[test]
-    fn whole_seconds_are_found() {
+    fn whole_seconds_are_told_from_finer_or_equal_times() {
         let second = 1_000_000_000;
         assert!(clock(&[500, 500 + second, 500 + 7 * second]).0.whole_seconds());
         assert!(!clock(&[500, 600, 500 + 7 * second]).0.whole_seconds());

@@ -1,52 +1,52 @@
-//! What is counted of each volume, and what all come to.
+//! The counts of each volume, and of all volumes together.
 
 use flashscope_block::{Bytes, Op};
 use flashscope_workload::trace::{Request, Volumes};
 
-use super::alignment::Lying;
+use super::alignment::AlignmentCounts;
 use super::facts::{ByteCounts, Requests, VolumeFacts};
 use super::footprint::Pages;
-use super::fragments::{Divided, Division};
+use super::fragments::{Division, FragmentCounts};
 use super::sequence::Sequence;
 use super::share;
 
-/// So many volumes are listed, those with most bytes accessed.
+/// The most volumes to list, those with the most bytes accessed.
 pub const MOST_VOLUMES: usize = 1_000;
 
-/// What is counted of each volume.
+/// The counts of each volume.
 #[derive(Debug, Clone)]
 pub(super) struct ByVolume {
     by: Division,
     volumes: Vec<Volume>,
-    /// Writes of all volumes, each for itself, and joined where they follow each other.
-    pub writes: Divided,
-    pub joined: Divided,
+    /// The writes of all volumes, singly; `joined` has consecutive ones joined.
+    pub writes: FragmentCounts,
+    pub joined: FragmentCounts,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Volume {
-    /// By the code of the operation.
+    /// The requests by operation code.
     requests: [u64; 4],
     bytes: [u64; 4],
     highest_end: u64,
     sequence: Sequence,
-    lying: Lying,
-    /// The writes that follow each other, from where to where; nothing before the first.
+    alignments: AlignmentCounts,
+    /// The current sequence of consecutive writes, from its start to its end; empty before the first.
     joined: (u64, u64),
 }
 
-/// What all volumes come to.
+/// The counts of all volumes together.
 pub(super) struct Total {
     pub requests: Requests,
     pub bytes: ByteCounts,
     pub highest_end: u64,
     pub sequential: u64,
-    pub lying: Lying,
+    pub alignments: AlignmentCounts,
 }
 
 impl ByVolume {
     pub fn new(by: Division) -> ByVolume {
-        let (writes, joined) = (Divided::default(), Divided::default());
+        let (writes, joined) = (FragmentCounts::default(), FragmentCounts::default());
         ByVolume { by, volumes: Vec::new(), writes, joined }
     }
 
@@ -69,7 +69,7 @@ impl ByVolume {
                 continue;
             }
             volume.sequence.push(offset, end);
-            volume.lying.push(offset, len);
+            volume.alignments.push(offset, len);
             if request.op == Op::Write {
                 self.writes.push(offset, end, self.by);
                 match &mut volume.joined {
@@ -85,8 +85,8 @@ impl ByVolume {
         }
     }
 
-    /// Joined writes, with those that still go on.
-    pub fn joined(&self) -> Divided {
+    /// Returns the joined writes, including the sequences still open.
+    pub fn joined(&self) -> FragmentCounts {
         let mut joined = self.joined;
         for (from, to) in self.volumes.iter().map(|volume| volume.joined) {
             if from < to {
@@ -105,23 +105,23 @@ impl ByVolume {
             }
             all.highest_end = all.highest_end.max(volume.highest_end);
             all.sequence.sequential += volume.sequence.sequential;
-            all.lying.add(&volume.lying);
+            all.alignments.add(&volume.alignments);
         }
         Total {
             requests: all.requests(),
             bytes: all.bytes(),
             highest_end: all.highest_end,
             sequential: all.sequence.sequential,
-            lying: all.lying,
+            alignments: all.alignments,
         }
     }
 
-    /// How many volumes there are.
+    /// Returns the number of volumes.
     pub fn count(&self) -> u64 {
         self.volumes.iter().filter(|volume| volume.requests != [0; 4]).count() as u64
     }
 
-    /// The volumes with most bytes accessed, with the pages that were counted of them.
+    /// Returns the volumes with the most bytes accessed, with their page counts.
     pub fn facts(&self, names: &Volumes, pages: Option<&[Pages]>) -> Vec<VolumeFacts> {
         let accessed = |volume: &Volume| volume.bytes[0].saturating_add(volume.bytes[1]);
         let mut order: Vec<_> = (0u32..).zip(&self.volumes).collect();
@@ -139,7 +139,7 @@ impl ByVolume {
                 written_bytes: counted.map(|pages| Bytes(pages.written * super::PAGE)),
                 sequential_share: share(volume.sequence.sequential, accesses),
                 highest_end: Bytes(volume.highest_end),
-                misalignment: volume.lying.misalignment(),
+                misalignment: volume.alignments.misalignment(),
             }
         };
         order.into_iter().map(facts).collect()

@@ -1,5 +1,4 @@
-//! The average working set (Denning & Slutz, *Generalized working sets for segment reference
-//! strings*, CACM 21, 1978).
+//! The average working set (Denning & Slutz, *Generalized working sets for segment reference strings*, CACM 21, 1978).
 
 use flashscope_block::Nanos;
 
@@ -10,11 +9,11 @@ use super::replicates::{self, REPLICATES};
 /// The shortest window, as a power of two of nanoseconds: about a microsecond.
 const SHORTEST: u32 = 10;
 
-/// For how long pages stayed without being accessed, in buckets from one power of two to the next.
+/// The times for which pages were not accessed, in buckets from one power of two to the next.
 ///
-/// After each access a page is in the working set of a window τ until τ later, or until its next
-/// access: for min(τ, gap). The mean size over a time T is the sum of that over all accesses, over
-/// T. Where τ is the edge of a bucket, counts and sums of gaps give it exactly.
+/// After each access, a page is in the working set of a window τ for min(τ, gap): until τ later, or until its next access. The
+/// mean size over a time T is the sum of that over all accesses, divided by T. If τ is the edge of a bucket, the counts and sums
+/// of gaps give it exactly.
 #[derive(Debug, Clone)]
 pub(super) struct Gaps {
     buckets: [Bucket; 65],
@@ -33,7 +32,7 @@ impl Default for Gaps {
 }
 
 impl Gaps {
-    /// Adds a gap of so many pages, each of which stands for 2^`shift`.
+    /// Adds a gap of `pages` pages, each of which represents 2^`shift`.
     #[inline]
     pub fn push(&mut self, gap: u64, pages: u64, shift: u32) {
         let bucket = &mut self.buckets[(u64::BITS - gap.leading_zeros()) as usize];
@@ -42,7 +41,7 @@ impl Gaps {
         bucket.sum += u128::from(gap) * u128::from(count);
     }
 
-    /// The sum of min(2^`power`, gap).
+    /// Returns the sum of min(2^`power`, gap).
     fn sum_up_to(&self, power: u32) -> f64 {
         let (below, above) = self.buckets.split_at(power as usize + 1);
         let below: u128 = below.iter().map(|bucket| bucket.sum).sum();
@@ -51,7 +50,7 @@ impl Gaps {
     }
 }
 
-/// The working set of a trace over the time `end`, from the gaps of each part of a sample of `rate`.
+/// Returns the working set of a trace over the time `end`, from the gaps of each part of a sample with share `rate`.
 pub(super) fn facts(parts: &[Gaps; REPLICATES], end: u64, rate: f64) -> Vec<WorkingSet> {
     let powers = SHORTEST..=end.checked_ilog2().unwrap_or(0);
     let at = |power| {

@@ -5,11 +5,11 @@ use flashscope_block::Nanos;
 use flashscope_result::activity::Activity;
 use flashscope_result::{Error, ResultFolder};
 
-/// As many activities are told at once.
+/// The most activities to return at once.
 const MOST: usize = 1000;
 
-/// What the drive did inside at any time in `window` of run `run`, in the order of its begin; of too
-/// much, the longest.
+/// Returns the internal activities of the drive at any time in `window` of run `run`, in the order of their start; if there are
+/// too many, the longest.
 pub(super) fn activities(
     folder: &ResultFolder,
     run: u32,

@@ -12,24 +12,24 @@ use super::clamp;
 use super::overview::{CHUNK, Overview, whole_chunks};
 use crate::Facts;
 
-/// The colour analysis of an experiment (uFLIP's "experiment color analysis"): a row a run, a column
-/// an IO, or as many successive IOs as are shown in one.
+/// The colour analysis of an experiment (uFLIP's "experiment color analysis"), with a row per run. A column is one IO, or several
+/// successive IOs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Colours {
     /// The micro-benchmark.
     pub micro_benchmark: String,
     /// The experiment.
     pub experiment: String,
-    /// The position of the first IO that is shown.
+    /// The position of the first IO shown.
     pub from: u64,
-    /// The position after the last.
+    /// The position after the last IO shown.
     pub to: u64,
-    /// How many successive IOs a column stands for; the slowest of them is shown.
+    /// The number of successive IOs per column, which shows the slowest of them.
     pub ios_per_column: u64,
-    /// The response time of code 1: the fastest IO of the experiment that counts. It does not depend on
-    /// the window, so that a colour keeps its meaning; what is faster has the same code.
+    /// The response time of code 1: the fastest counted IO of the experiment. It does not depend on the window, so that a colour
+    /// keeps its meaning; faster IOs have the same code.
     pub low_ns: f64,
-    /// The response time of code 255: the slowest IO of the experiment that counts.
+    /// The response time of code 255: the slowest counted IO of the experiment.
     pub high_ns: f64,
     /// The runs, in the order of the plan.
     pub rows: Vec<ColourRow>,
@@ -40,18 +40,18 @@ pub struct Colours {
 pub struct ColourRow {
     /// The number of the run.
     pub run: u32,
-    /// How many IOs the run has.
+    /// The number of IOs in the run.
     pub ios: u64,
-    /// A byte a column, in base64. Codes 1 to 255 divide the logarithm of the response time evenly
-    /// between `low_ns` and `high_ns`; 0 is a column of which every IO failed.
+    /// A byte per column, in base64. Codes 1 to 255 divide the logarithm of the response time evenly between `low_ns` and
+    /// `high_ns`; 0 is a column in which every IO failed.
     pub codes: String,
 }
 
 impl Colours {
-    /// The same with two columns in one, the slower of them; of a last one alone, it.
+    /// Returns the same colours with each two columns joined into the slower of them; a single last column remains.
     pub fn halved(&self) -> Colours {
         let rows = self.rows.iter().map(|row| {
-            // What is not base64 was not made here.
+            // Invalid base64 cannot come from this crate.
             let codes = BASE64_STANDARD.decode(&row.codes).unwrap_or_default();
             let codes: Vec<u8> =
                 codes.chunks(2).map(|pair| pair.iter().copied().max().unwrap_or(0)).collect();
@@ -66,7 +66,7 @@ impl Colours {
         }
     }
 
-    /// How many columns there are.
+    /// Returns the number of columns.
     pub fn columns(&self) -> u64 {
         (self.to - self.from).div_ceil(self.ios_per_column.max(1))
     }
@@ -129,7 +129,7 @@ impl Painter {
             for (_, chunk) in overview.chunks(&window) {
                 columns.push(CHUNK, chunk.slowest_answered);
             }
-            // The window begins with a chunk.
+            // The window begins at a chunk boundary.
             read = covered.end..window.end;
         }
         rows.for_each_latency(read, |latency| columns.push(1, latency.map(Nanos)))?;
@@ -166,7 +166,7 @@ impl Columns {
         Columns { ios_per_column, scale, codes: vec![], slowest: None, ios: 0 }
     }
 
-    /// Adds `ios` IOs that do not go beyond the end of a column, with the slowest of them.
+    /// Adds `ios` IOs with the slowest of them; they do not extend beyond the end of a column.
     #[inline]
     fn push(&mut self, ios: u64, slowest: Option<Nanos>) {
         self.slowest = self.slowest.max(slowest);

@@ -8,42 +8,42 @@ use serde::{Deserialize, Serialize};
 use super::clamp;
 use super::overview::{divide, in_threads};
 
-/// How the response times of a run, or of a part of it, are distributed.
+/// The distribution of response times in a run or in a window of it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LatencyHistogram {
     /// The number of the run.
     pub run: u32,
-    /// The position of the first IO that counts.
+    /// The position of the first IO in the window.
     pub from: u64,
-    /// The position after the last.
+    /// The position after the last IO in the window.
     pub to: u64,
-    /// IOs that count; those that failed do not.
+    /// IOs counted; failed IOs do not count.
     pub ios: u64,
-    /// The bins that hold any, by rising time, each 1/16 of a factor of ten wide.
+    /// The non-empty bins by rising time, each 1/16 of a factor of ten wide.
     pub bins: Vec<LatencyBin>,
-    /// Percentiles in percent, with their response times in ns, within 0.1 %; the 0th is the fastest
-    /// and the 100th the slowest. Those are left out beyond which there is no IO.
+    /// Percentiles in percent, with their response times in ns, accurate to within 0.1 %; the 0th is the fastest and the 100th
+    /// the slowest. Percentiles beyond which there is no IO are omitted.
     pub percentiles: Vec<(f64, u64)>,
 }
 
-/// The IOs whose response time lies in one range.
+/// The IOs whose response time is within one range.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LatencyBin {
-    /// Where the range begins, ns.
+    /// The start of the range, in ns.
     pub from_ns: f64,
-    /// Where it ends, ns.
+    /// The end of the range, in ns.
     pub to_ns: f64,
-    /// How many.
+    /// The number of IOs.
     pub ios: u64,
 }
 
-/// Bins of a factor of ten.
+/// The number of bins per factor of ten.
 const BINS_PER_DECADE: f64 = 16.0;
 
-/// Significant decimal digits of percentiles: they are within 0.1 %.
+/// The significant decimal digits of percentiles: they are accurate to within 0.1 %.
 const DIGITS: u8 = 3;
 
-/// Which percentiles are told, as far as there are IOs beyond them.
+/// The percentiles to report, as far as there are IOs beyond them.
 const PERCENTILES: [f64; 13] =
     [0.0, 1.0, 5.0, 10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 99.0, 99.9, 99.99, 99.999];
 
@@ -69,16 +69,16 @@ pub(super) fn histogram(
     Ok(all.finish(run, window, &edges))
 }
 
-/// Where the bins begin.
+/// The edges of the bins.
 struct Edges {
     /// The smallest whole number of ns in each bin.
     first: Vec<u64>,
-    /// The bin of the smallest number that has so many bits.
+    /// The bin of the smallest number with this many bits.
     by_bits: [usize; 65],
 }
 
 impl Edges {
-    // No bin begins beyond the largest number, so that this one lies in the last.
+    // No bin begins beyond the largest number, so the largest number is in the last bin.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     fn new() -> Edges {
         let begins = (0..).map(edge).take_while(|edge| *edge < 2f64.powi(64));
@@ -100,7 +100,7 @@ impl Edges {
     }
 }
 
-/// Where a bin begins, ns.
+/// Returns the start of a bin, in ns.
 #[allow(clippy::cast_precision_loss)] // a few hundred bins
 fn edge(bin: usize) -> f64 {
     10_f64.powf(bin as f64 / BINS_PER_DECADE)
@@ -133,13 +133,14 @@ impl Counts {
         let ios = self.exact.len();
         let filled = self.bins.iter().enumerate().filter(|(_, ios)| **ios > 0);
         let bins = filled.map(|(bin, &ios)| LatencyBin {
-            // Nothing is faster than 1 ns but what took no time at all.
+            // Only times of 0 are below 1 ns.
             from_ns: if bin == 0 { 0.0 } else { edge(bin) },
             to_ns: edge((bin + 1).min(edges.first.len())),
             ios,
         });
-        let told = |percent: &f64| *percent < 90.0 || (1.0 - percent / 100.0) * ios as f64 >= 1.0;
-        let percentiles = PERCENTILES.into_iter().filter(told).chain([100.0]);
+        let reported =
+            |percent: &f64| *percent < 90.0 || (1.0 - percent / 100.0) * ios as f64 >= 1.0;
+        let percentiles = PERCENTILES.into_iter().filter(reported).chain([100.0]);
         let value = |percent: f64| match percent {
             0.0 => self.exact.min(),
             percent => self.exact.value_at_percentile(percent).min(self.exact.max()),
@@ -157,7 +158,6 @@ impl Counts {
 mod tests {
     use super::*;
 
-    // Is the longest time there can be in the last bin, which holds it by its ends as well?
     #[test]
     fn longest_latency_is_not_past_the_last_bin() {
         let edges = Edges::new();
@@ -169,7 +169,7 @@ mod tests {
         let found = counts.finish(1, 0..3, &edges);
         assert_eq!(found.bins.iter().map(|bin| bin.ios).collect::<Vec<_>>(), [1, 2]);
         assert!((found.bins[1].from_ns..found.bins[1].to_ns).contains(&2f64.powi(64)));
-        // The histogram of percentiles ends a nanosecond before.
+        // The histogram of percentiles ends one nanosecond earlier.
         assert_eq!(found.percentiles.last(), Some(&(100.0, u64::MAX - 1)));
     }
 }

@@ -11,34 +11,34 @@ use serde::{Deserialize, Serialize};
 use super::activities::activities;
 use super::clamp;
 
-/// Successive IOs of a run, every one as it was recorded, and what the drive did meanwhile.
+/// Successive IOs of a run, exactly as recorded, with the activities of the drive meanwhile.
 ///
 /// The lists are columns of one table.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Ios {
     /// The number of the run.
     pub run: u32,
-    /// How many IOs the run has.
+    /// The number of IOs in the run.
     pub ios: u64,
-    /// The position of the first of these, from 0, in the order of completion.
+    /// The position in the run of the first of these IOs, from 0, in the order of completion.
     pub from: u64,
-    /// When each was submitted, from the begin of the run.
+    /// The time of submission of each IO, from the start of the run.
     pub submitted_ns: Vec<u64>,
-    /// Its response time.
+    /// The response time of each IO.
     pub latency_ns: Vec<u64>,
-    /// Where it began.
+    /// The offset of each IO.
     pub offset_bytes: Vec<u64>,
-    /// Its length.
+    /// The length of each IO.
     pub length_bytes: Vec<u64>,
-    /// What it did: 0 read, 1 write, 2 trim, 3 flush.
+    /// The operation of each IO: 0 read, 1 write, 2 trim, 3 flush.
     pub op: Vec<u8>,
-    /// The process or stream that it belongs to.
+    /// The process or stream of each IO.
     pub stream: Vec<u16>,
-    /// The error of each, 0 for those that succeeded.
+    /// The error of each IO, 0 for success.
     pub errno: Vec<i32>,
-    /// How long after it was due it was submitted.
+    /// The delay of each IO between its due time and its submission.
     pub late_ns: Vec<u64>,
-    /// What the drive did inside while any of these was in flight; of simulated drives alone.
+    /// The internal activities of the drive while any of these IOs was in flight; for simulated drives only.
     pub activities: Vec<Activity>,
 }
 
@@ -70,12 +70,12 @@ pub(super) fn ios(
 }
 
 impl Ios {
-    /// Of the neighbours of a run's slowest IOs, as [`super::Viewer::slowest`] told them, those of the
-    /// `count` slowest alone, up to `around` positions beside each: the same as if asked for so, as
-    /// long as that is not more than there was.
-    pub fn fewer(told: &[Ios], count: usize, around: u64) -> Vec<Ios> {
+    /// Reduces the neighbours of a run's slowest IOs, as [`super::Viewer::slowest`] returned them, to those of the `count`
+    /// slowest, up to `around` positions on each side. The result is the same as that of [`super::Viewer::slowest`] with these
+    /// arguments, provided that they are not larger than before.
+    pub fn fewer(all: &[Ios], count: usize, around: u64) -> Vec<Ios> {
         let mut slowest = Slowest::new(count);
-        for ios in told {
+        for ios in all {
             for (position, (latency, errno)) in
                 (ios.from..).zip(ios.latency_ns.iter().zip(&ios.errno))
             {
@@ -83,14 +83,14 @@ impl Ios {
             }
         }
         let windows = slowest.windows(around);
-        windows.iter().filter_map(|window| told.iter().find_map(|ios| ios.part(window))).collect()
+        windows.iter().filter_map(|window| all.iter().find_map(|ios| ios.part(window))).collect()
     }
 
     fn end(&self) -> u64 {
         self.from + self.latency_ns.len() as u64
     }
 
-    /// Those of them that lie in `window`, if its first one does.
+    /// Returns the part of these IOs in `window`, if they include its first one.
     fn part(&self, window: &Range<u64>) -> Option<Ios> {
         if !(self.from..self.end()).contains(&window.start) {
             return None;
@@ -122,7 +122,7 @@ impl Ios {
     }
 }
 
-/// Windows around the `count` slowest IOs, in order, none of which overlap.
+/// Returns windows around the `count` slowest IOs, in order and without overlaps.
 pub(super) fn around_slowest(
     rows: &Rows,
     count: usize,
@@ -137,10 +137,10 @@ pub(super) fn around_slowest(
     Ok(slowest.windows(around))
 }
 
-/// The slowest IOs; of those that took the same the first.
+/// The slowest IOs; of equally slow ones, the first.
 struct Slowest {
     count: usize,
-    /// Response times with positions; the fastest is the first to go.
+    /// Response times with positions; the fastest is removed first.
     kept: BinaryHeap<(Reverse<u64>, u64)>,
 }
 
@@ -149,7 +149,7 @@ impl Slowest {
         Slowest { count, kept: BinaryHeap::new() }
     }
 
-    /// Adds the IO at `position`, whose response time is `None` if it failed.
+    /// Adds the IO at `position`; `latency` is `None` if it failed.
     fn push(&mut self, position: u64, latency: Option<u64>) {
         let Some(latency) = latency else { return };
         self.kept.push((Reverse(latency), position));
@@ -158,7 +158,7 @@ impl Slowest {
         }
     }
 
-    /// Windows of up to `around` positions beside each, in order, none of which overlap.
+    /// Returns windows of up to `around` positions on each side, in order and without overlaps.
     fn windows(self, around: u64) -> Vec<Range<u64>> {
         let mut positions: Vec<u64> = self.kept.into_iter().map(|(_, position)| position).collect();
         positions.sort_unstable();

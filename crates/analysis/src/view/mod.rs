@@ -27,24 +27,23 @@ use crate::Facts;
 
 /// Makes the views of one result.
 ///
-/// Windows are positions of IOs in a run, from 0, in the order of completion; what of a window lies
-/// behind the end of the run is left out, so `0..u64::MAX` is the whole run. What is asked of a run or
-/// an experiment that has no records is `None`.
+/// Windows are positions of IOs in a run, from 0, in the order of completion. The part of a window beyond the end of the run is
+/// omitted, so `0..u64::MAX` is the whole run. A view of a run or an experiment without records is `None`.
 #[derive(Debug, Clone, Copy)]
 pub struct Viewer<'a> {
-    /// Where the records lie.
+    /// The folder of the records.
     pub folder: &'a ResultFolder,
-    /// What was measured.
+    /// The manifest of the result.
     pub manifest: &'a Manifest,
-    /// What was found.
+    /// The facts about the result.
     pub facts: &'a Facts,
-    /// What is kept of long runs from one view to the next.
+    /// The overviews of long runs, kept from one view to the next.
     pub overviews: &'a Overviews,
 }
 
 impl Viewer<'_> {
-    /// A window of a run as a picture of `stretches` stretches: at most three IOs of each; of a whole
-    /// run, with how its mean settles.
+    /// Returns a window of a run as a chart of `stretches` parts, with at most three IOs of each. For a whole run, it includes
+    /// the running mean.
     pub fn outline(
         &self,
         run: u32,
@@ -61,7 +60,7 @@ impl Viewer<'_> {
         outline::outline(run, &rows, overview.as_deref(), window, stretches, ignored).map(Some)
     }
 
-    /// How the response times of a window of a run are distributed.
+    /// Returns the distribution of the response times in a window of a run.
     pub fn histogram(
         &self,
         run: u32,
@@ -71,14 +70,14 @@ impl Viewer<'_> {
         histogram::histogram(run, &rows, window, self.overviews.threads()).map(Some)
     }
 
-    /// Every IO of a window of a run, with up to 1,000 activities of the drive meanwhile: the longest.
+    /// Returns every IO in a window of a run, with up to 1,000 activities of the drive meanwhile, the longest.
     pub fn ios(&self, run: u32, window: Range<u64>) -> Result<Option<Ios>, Error> {
         let Some(rows) = self.rows(run)? else { return Ok(None) };
         ios::ios(self.folder, run, &rows, window).map(Some)
     }
 
-    /// What the drive did inside at any time in `window`, which counts from the begin of the run, in
-    /// the order of its begin: up to 1,000 activities, the longest; of simulated drives alone.
+    /// Returns the internal activities of the drive in `window`, which counts from the start of the run, in the order of their
+    /// start: up to 1,000, the longest. For simulated drives only.
     pub fn activities(
         &self,
         run: u32,
@@ -90,17 +89,16 @@ impl Viewer<'_> {
         activities::activities(self.folder, run, window).map(Some)
     }
 
-    /// The `count` slowest IOs of a run and those up to `around` positions beside each; neighbours that
-    /// overlap are told together.
+    /// Returns the `count` slowest IOs of a run and up to `around` positions on each side; overlapping neighbourhoods are joined.
     pub fn slowest(&self, run: u32, count: usize, around: u64) -> Result<Vec<Ios>, Error> {
         let Some(rows) = self.rows(run)? else { return Ok(vec![]) };
         let windows = ios::around_slowest(&rows, count, around)?;
         windows.into_iter().map(|window| ios::ios(self.folder, run, &rows, window)).collect()
     }
 
-    /// A window of every run of an experiment, in at most `columns` columns.
+    /// Returns a window of every run of an experiment, in at most `columns` columns.
     ///
-    /// Where a column stands for many IOs, the window begins up to 255 IOs earlier.
+    /// If a column stands for many IOs, the window begins up to 255 IOs earlier.
     pub fn colours(
         &self,
         micro_benchmark: &str,
@@ -122,14 +120,14 @@ impl Viewer<'_> {
         let scale = colours::Scale::of(self.facts, &found.runs);
         let mut colours = colours::Painter::new(&runs, window, columns, scale);
         for (run, rows) in &runs {
-            // Making one takes three times as long as reading response times alone.
+            // Making an overview takes three times as long as reading the response times.
             let overview = self.overviews.kept(*run, rows);
             colours.row(*run, rows, overview.as_deref())?;
         }
         Ok(Some(colours.finish(micro_benchmark, experiment)))
     }
 
-    /// The outlines of all runs that have records, each of `stretches` stretches.
+    /// Returns the outlines of all runs with records, each of `stretches` parts.
     pub fn outlines(&self, stretches: u64) -> Result<Vec<Outline>, Error> {
         let runs = self.manifest.runs().filter(|run| run.progress.ios() > 0);
         let outlines = runs.map(|run| self.outline(run.id, 0..u64::MAX, stretches));
@@ -140,14 +138,14 @@ impl Viewer<'_> {
         self.recorded(run).map(|run| self.folder.records(run)).transpose()
     }
 
-    /// A run, if it has records.
+    /// Returns a run, if it has records.
     fn recorded(&self, id: u32) -> Option<&Run> {
         let found = self.manifest.runs().find(|run| run.id == id);
         found.filter(|run| run.progress.ios() > 0)
     }
 }
 
-/// What of `window` a run of `ios` IOs has.
+/// Limits `window` to a run of `ios` IOs.
 fn clamp(window: &Range<u64>, ios: u64) -> Range<u64> {
     let from = window.start.min(ios);
     from..window.end.clamp(from, ios)

@@ -6,56 +6,54 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::clamp;
-use super::overview::{CHUNK, Extremes, Overview, Shown, whole_chunks};
-use super::running::{Running, RunningMeans};
+use super::overview::{CHUNK, Extremes, OutlinePoint, Overview, whole_chunks};
+use super::running::{RunningMeanBuilder, RunningMeans};
 
-/// How many stretches the picture of a whole run has in a report.
+/// The number of stretches in the chart of a whole run in a report.
 pub const STRETCHES: u64 = 400;
 
-/// A run, or a window of it, as a picture can show it: its IOs in order of completion or, where there
-/// are too many, the fastest, the slowest and the first failed one of each stretch. What is shown was
-/// measured as it stands.
+/// A run, or a window of it, reduced for a chart: all its IOs in order of completion or, if there are too many, the fastest, the
+/// slowest and the first failed one of each stretch. The IOs shown are measured ones, not averages.
 ///
 /// The lists are columns of one table.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Outline {
     /// The number of the run.
     pub run: u32,
-    /// How many IOs the run has.
+    /// The number of IOs in the run.
     pub ios: u64,
-    /// The position of each IO shown in the run, from 0.
+    /// The position in the run of each IO shown, from 0.
     pub index: Vec<u64>,
-    /// When it was submitted, from the begin of the run.
+    /// The time of submission of each IO, from the start of the run.
     pub submitted_ns: Vec<u64>,
-    /// Its response time.
+    /// The response time of each IO.
     pub latency_ns: Vec<u64>,
-    /// Where it began.
+    /// The offset of each IO.
     pub offset_bytes: Vec<u64>,
-    /// What it did: 0 read, 1 write.
+    /// The operation of each IO: 0 read, 1 write.
     pub op: Vec<u8>,
-    /// The error of each, 0 for those that succeeded.
+    /// The error of each IO, 0 for success.
     pub errno: Vec<i32>,
-    /// How the mean settles; where the outline is that of a whole run.
+    /// The running mean, if the outline is that of a whole run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub running_means: Option<RunningMeans>,
 }
 
-/// How long stretches are so that there are at most `stretches` of them in `count` IOs; of 1 where all
-/// can be shown.
+/// Returns the length of stretches such that there are at most `stretches` of them in `count` IOs; 1 if all IOs can be shown.
 fn stretch_length(count: u64, stretches: u64) -> u64 {
-    // Two IOs are shown of each stretch; up to twice as many are all shown.
+    // Each stretch shows two IOs, so up to twice as many IOs are all shown.
     if count <= stretches.saturating_mul(2) {
         return 1;
     }
     let length = count.div_ceil(stretches.max(1));
-    // The first may begin within a chunk.
+    // The first stretch may begin within a chunk.
     let whole = whole_chunks((count + CHUNK).div_ceil(stretches.max(1)));
     whole.filter(|_| whole_chunks(length).is_some()).unwrap_or(length)
 }
 
 impl Outline {
-    /// This outline of a whole run, which was made in `stretches` stretches, in at most `fewer` of them:
-    /// each as long as some of those together, so that what is shown of it is what its records give.
+    /// Reduces this outline of a whole run, made in `stretches` stretches, to at most `fewer`. Each new stretch consists of whole
+    /// old ones, so that the result is the same as from the records.
     pub fn coarser(&self, stretches: u64, fewer: u64) -> Outline {
         let made = stretch_length(self.ios, stretches);
         let stretch = match stretch_length(self.ios, fewer) {
@@ -80,9 +78,9 @@ impl Outline {
         outliner.finish()
     }
 
-    fn shown(&self) -> impl Iterator<Item = Shown> {
+    fn shown(&self) -> impl Iterator<Item = OutlinePoint> {
         (0..self.index.len()).filter_map(|i| {
-            Some(Shown {
+            Some(OutlinePoint {
                 index: self.index[i],
                 submitted: Nanos(self.submitted_ns[i]),
                 latency: Nanos(self.latency_ns[i]),
@@ -94,14 +92,14 @@ impl Outline {
     }
 }
 
-/// Whether the outline of a window would be put together from an overview.
+/// Returns true if the outline of a window would use an overview.
 pub(super) fn needs_overview(rows: &Rows, window: &Range<u64>, stretches: u64) -> bool {
     let window = clamp(window, rows.total());
     whole_chunks(stretch_length(window.end - window.start, stretches)).is_some()
 }
 
-/// The outline of a window of a run whose first `ignored` IOs are left out of its statistics, the same
-/// with an overview and without.
+/// Returns the outline of a window of a run whose statistics ignore the first `ignored` IOs. The result does not depend on the
+/// overview.
 pub(super) fn outline(
     run: u32,
     rows: &Rows,
@@ -124,7 +122,9 @@ pub(super) fn outline(
         stretch,
         end: first + stretch,
         extremes: Extremes::default(),
-        running: whole.then(|| Running::of(rows, ignored, step, overview.is_some())).transpose()?,
+        running: whole
+            .then(|| RunningMeanBuilder::of(rows, ignored, step, overview.is_some()))
+            .transpose()?,
     };
     let covered = match overview {
         Some(overview) => overview.covered(&window),
@@ -141,11 +141,11 @@ pub(super) fn outline(
 struct Outliner {
     outline: Outline,
     stretch: u64,
-    /// Where the current stretch ends.
+    /// The end of the current stretch.
     end: u64,
     extremes: Extremes,
-    /// Of a whole run alone.
-    running: Option<Running>,
+    /// The running mean, for a whole run.
+    running: Option<RunningMeanBuilder>,
 }
 
 impl Outliner {
@@ -160,7 +160,7 @@ impl Outliner {
         }
     }
 
-    /// Adds a chunk, which does not go beyond the end of a stretch.
+    /// Adds a chunk, which does not extend beyond the end of a stretch.
     fn push_chunk(&mut self, index: u64, chunk: &Extremes) {
         if index == self.end {
             self.end_stretch();
@@ -172,8 +172,8 @@ impl Outliner {
         }
     }
 
-    /// Adds an IO that was shown before; those in between were not.
-    fn push_shown(&mut self, shown: Shown) {
+    /// Adds an IO of an earlier outline, which omitted those in between.
+    fn push_shown(&mut self, shown: OutlinePoint) {
         while shown.index >= self.end {
             self.end_stretch();
         }

@@ -6,22 +6,21 @@ use std::thread;
 use flashscope_block::{Bytes, Errno, Nanos, Op, Record};
 use flashscope_result::{Error, Rows};
 
-/// Successive IOs that an [`Overview`] tells together.
+/// The number of successive IOs that an [`Overview`] summarises together.
 pub(super) const CHUNK: u64 = 256;
 
-/// Stretches of at least so many IOs are put together from whole chunks, so that rounding to
-/// chunks costs at most a quarter of them.
+/// The shortest stretch that is built from whole chunks; rounding to chunks lengthens it by at most a quarter.
 const LEAST_STRETCH: u64 = 4 * CHUNK;
 
-/// Runs that are shorter are read anew each time: that takes less than 10 ms.
+/// The shortest run with an overview; reading a shorter one takes less than 10 ms.
 const LEAST_IOS: u64 = 1 << 18;
 
-/// What a thread reads at once ends with a row group, so that none is read twice.
+/// The rows in a row group. A thread's part ends with one, so that none is read twice.
 const ROW_GROUP: u64 = 1 << 16;
 
-/// An IO as an outline shows it.
+/// An IO of an outline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Shown {
+pub(super) struct OutlinePoint {
     pub index: u64,
     pub submitted: Nanos,
     pub latency: Nanos,
@@ -30,58 +29,58 @@ pub(super) struct Shown {
     pub result: Result<(), Errno>,
 }
 
-impl Shown {
-    fn new(index: u64, record: &Record) -> Shown {
+impl OutlinePoint {
+    fn new(index: u64, record: &Record) -> OutlinePoint {
         let Record { submitted, latency, offset, op, result, .. } = *record;
-        Shown { index, submitted, latency, offset, op, result }
+        OutlinePoint { index, submitted, latency, offset, op, result }
     }
 }
 
-/// What stands out among successive IOs.
+/// The extremes of successive IOs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Extremes {
-    pub fastest: Option<Shown>,
-    pub slowest: Option<Shown>,
-    /// The first that failed.
-    pub failed: Option<Shown>,
-    /// The longest response time of those that did not fail.
+    pub fastest: Option<OutlinePoint>,
+    pub slowest: Option<OutlinePoint>,
+    /// The first failed IO.
+    pub failed: Option<OutlinePoint>,
+    /// The longest response time of a successful IO.
     pub slowest_answered: Option<Nanos>,
-    /// Those that did not fail, together.
-    pub answered: Answered,
+    /// The sums over the successful IOs.
+    pub answered: LatencySum,
 }
 
-/// IOs that did not fail.
+/// The sums over successful IOs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Answered {
+pub(super) struct LatencySum {
     ios: u64,
     latency_ns: u64,
 }
 
-impl Answered {
-    /// Adds the response time of an IO, `None` where it failed.
+impl LatencySum {
+    /// Adds the response time of an IO; `None` if it failed.
     #[inline]
     pub fn push(&mut self, latency: Option<u64>) {
         if let Some(latency) = latency {
             self.ios += 1;
-            // Damaged records may say anything.
+            // Damaged records may hold any value.
             self.latency_ns = self.latency_ns.saturating_add(latency);
         }
     }
 
-    pub fn join(&mut self, next: &Answered) {
+    pub fn join(&mut self, next: &LatencySum) {
         self.ios += next.ios;
         self.latency_ns = self.latency_ns.saturating_add(next.latency_ns);
     }
 
-    /// These without the `first` of them.
-    pub fn since(&self, first: &Answered) -> Answered {
-        Answered {
+    /// Subtracts the sums over the `first` IOs.
+    pub fn since(&self, first: &LatencySum) -> LatencySum {
+        LatencySum {
             ios: self.ios.saturating_sub(first.ios),
             latency_ns: self.latency_ns.saturating_sub(first.latency_ns),
         }
     }
 
-    /// Their mean response time in ns; `None` where there are none.
+    /// Returns the mean response time in ns; `None` without IOs.
     pub fn mean(&self) -> Option<u64> {
         self.latency_ns.checked_div(self.ios)
     }
@@ -91,22 +90,22 @@ impl Extremes {
     #[inline]
     pub fn push(&mut self, index: u64, record: &Record) {
         if self.fastest.is_none_or(|fastest| record.latency < fastest.latency) {
-            self.fastest = Some(Shown::new(index, record));
+            self.fastest = Some(OutlinePoint::new(index, record));
         }
         if self.slowest.is_none_or(|slowest| record.latency > slowest.latency) {
-            self.slowest = Some(Shown::new(index, record));
+            self.slowest = Some(OutlinePoint::new(index, record));
         }
         self.answered.push(record.result.is_ok().then_some(record.latency.0));
         match record.result {
             Ok(()) => self.slowest_answered = self.slowest_answered.max(Some(record.latency)),
-            Err(_) if self.failed.is_none() => self.failed = Some(Shown::new(index, record)),
+            Err(_) if self.failed.is_none() => self.failed = Some(OutlinePoint::new(index, record)),
             Err(_) => {}
         }
     }
 
-    /// Adds what stands out among the IOs after these.
+    /// Adds the extremes of the IOs after these.
     pub fn join(&mut self, next: &Extremes) {
-        let faster = |a: &Shown, b: &Shown| a.latency < b.latency;
+        let faster = |a: &OutlinePoint, b: &OutlinePoint| a.latency < b.latency;
         if next.fastest.is_some_and(|next| self.fastest.is_none_or(|this| faster(&next, &this))) {
             self.fastest = next.fastest;
         }
@@ -118,24 +117,25 @@ impl Extremes {
         self.answered.join(&next.answered);
     }
 
-    /// Those of an IO that was shown before.
-    pub fn of(shown: Shown) -> Extremes {
+    /// Returns the extremes of a single IO of an outline.
+    pub fn of(shown: OutlinePoint) -> Extremes {
         let failed = shown.result.is_err().then_some(shown);
         Extremes { fastest: Some(shown), slowest: Some(shown), failed, ..Extremes::default() }
     }
 
-    /// Those that are shown, in order, each once.
-    pub fn shown(&self) -> impl Iterator<Item = Shown> {
+    /// Returns the IOs to show, in order and without duplicates.
+    pub fn shown(&self) -> impl Iterator<Item = OutlinePoint> {
         let mut shown = [self.fastest, self.slowest, self.failed];
         shown.sort_by_key(|shown| shown.map(|shown| shown.index));
         let repeated = |i: usize| i > 0 && shown[i] == shown[i - 1];
-        let once: [Option<Shown>; 3] = std::array::from_fn(|i| shown[i].filter(|_| !repeated(i)));
+        let once: [Option<OutlinePoint>; 3] =
+            std::array::from_fn(|i| shown[i].filter(|_| !repeated(i)));
         once.into_iter().flatten()
     }
 }
 
-/// What a screen needs of a long run without reading it again: what stands out of each 256 IOs, in
-/// about half a byte an IO.
+/// A summary of a long run, which saves reading it again for each view: the extremes of each 256 IOs, in about half a byte per
+/// IO.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Overview {
     ios: u64,
@@ -150,8 +150,8 @@ impl Overview {
         Ok(Overview { ios: rows.total(), chunks })
     }
 
-    /// The chunks that lie in `window` as a whole, each with the position of its first IO.
-    // There are not more chunks than memory has room for.
+    /// Returns the chunks entirely within `window`, each with the position of its first IO.
+    // There are no more chunks than memory can hold.
     #[allow(clippy::cast_possible_truncation)]
     pub(super) fn chunks(&self, window: &Range<u64>) -> impl Iterator<Item = (u64, &Extremes)> {
         let whole = self.covered(window);
@@ -160,7 +160,7 @@ impl Overview {
         starts.skip(before).take_while(move |(start, _)| *start < whole.end)
     }
 
-    /// The part of `window` that its whole chunks cover.
+    /// Returns the part of `window` that whole chunks cover.
     pub(super) fn covered(&self, window: &Range<u64>) -> Range<u64> {
         let start = window.start.next_multiple_of(CHUNK).min(window.end);
         let end = if window.end == self.ios { self.ios } else { window.end / CHUNK * CHUNK };
@@ -181,7 +181,7 @@ fn chunks(rows: &Rows, part: Range<u64>) -> Result<Vec<Extremes>, Error> {
     Ok(chunks)
 }
 
-/// Divides a window into up to `parts` of about the same length, whole row groups each.
+/// Divides a window into up to `parts` parts of similar length, each of whole row groups.
 pub(super) fn divide(window: Range<u64>, parts: usize) -> Vec<Range<u64>> {
     let count = window.end.saturating_sub(window.start);
     let length = count.div_ceil(parts.max(1) as u64).next_multiple_of(ROW_GROUP).max(ROW_GROUP);
@@ -192,7 +192,7 @@ pub(super) fn divide(window: Range<u64>, parts: usize) -> Vec<Range<u64>> {
         .collect()
 }
 
-/// Does `work` for each part in a thread of its own; the outcomes in the order of the parts.
+/// Does `work` for each part in a separate thread; returns the outcomes in the order of the parts.
 pub(super) fn in_threads<T: Send>(
     parts: Vec<Range<u64>>,
     work: impl Fn(Range<u64>) -> Result<T, Error> + Sync,
@@ -208,51 +208,50 @@ pub(super) fn in_threads<T: Send>(
     })
 }
 
-/// How coarse stretches of `length` IOs have to be to consist of whole chunks, if they are long.
+/// Returns the next length of whole chunks for stretches of `length` IOs; `None` for short stretches.
 pub(super) fn whole_chunks(length: u64) -> Option<u64> {
     (length >= LEAST_STRETCH).then(|| length.next_multiple_of(CHUNK))
 }
 
-/// The overviews of a result's long runs, each made when it is first needed and then kept: about
-/// half a byte an IO.
+/// The overviews of a result's long runs. Each is made when it is first needed, and then kept, in about half a byte per IO.
 #[derive(Debug)]
 pub struct Overviews {
     threads: usize,
-    kept: Mutex<BTreeMap<u32, Kept>>,
+    kept: Mutex<BTreeMap<u32, OverviewSlot>>,
 }
 
-/// Who needs it while another makes it waits.
-type Kept = Arc<Mutex<Option<Arc<Overview>>>>;
+/// The slot of an overview. Its lock makes other threads wait while one makes the overview.
+type OverviewSlot = Arc<Mutex<Option<Arc<Overview>>>>;
 
 impl Overviews {
-    /// None yet; runs are read by up to `threads` threads at once.
+    /// Creates an empty set, which reads runs with up to `threads` threads.
     pub fn new(threads: usize) -> Overviews {
         Overviews { threads: threads.max(1), kept: Mutex::default() }
     }
 
-    /// Threads that may read a run.
+    /// Returns the number of threads that may read a run.
     pub(super) fn threads(&self) -> usize {
         self.threads
     }
 
-    /// The overview of a run that was made already.
+    /// Returns the overview of a run if it exists already.
     pub(super) fn kept(&self, run: u32, rows: &Rows) -> Option<Arc<Overview>> {
         let kept = Arc::clone(self.kept.lock().unwrap_or_else(PoisonError::into_inner).get(&run)?);
         let kept = kept.lock().unwrap_or_else(PoisonError::into_inner).clone();
         kept.filter(|overview| overview.ios == rows.total())
     }
 
-    /// The overview of a run; `None` for one so short that it is read as fast.
+    /// Returns the overview of a run, after making it if necessary; `None` for a run short enough to read directly.
     pub(super) fn of(&self, run: u32, rows: &Rows) -> Result<Option<Arc<Overview>>, Error> {
         if rows.total() < LEAST_IOS {
             return Ok(None);
         }
-        // What panicked while it held the lock has changed nothing.
+        // A thread that panicked while it held the lock has changed nothing.
         let kept = Arc::clone(
             self.kept.lock().unwrap_or_else(PoisonError::into_inner).entry(run).or_default(),
         );
         let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-        // A run that was gone on with since has more IOs.
+        // A run that was resumed since has more IOs.
         if kept.as_ref().is_none_or(|overview| overview.ios != rows.total()) {
             *kept = Some(Arc::new(Overview::of(rows, self.threads)?));
         }

@@ -2,52 +2,56 @@ use flashscope_result::{Error, Rows};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::overview::Answered;
+use super::overview::LatencySum;
 
-/// How many points the means of a run are told at, at most: they are smooth.
+/// The most points of a running mean, which is smooth.
 const POINTS: u64 = 128;
 
-/// How the mean response time of a run settles: at some of its IOs, the mean of all up to there.
+/// The running mean of a run's response time: at some of its IOs, the mean of all IOs so far.
 ///
 /// The lists are columns of one table.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunningMeans {
-    /// The position of each of these IOs in the run, from 0.
+    /// The position in the run of each of these IOs, from 0.
     pub index: Vec<u64>,
-    /// The mean of the IOs up to it, in ns; `null` as long as all have failed.
+    /// The mean of the IOs up to that position, in ns; `null` while all have failed.
     pub all_ns: Vec<Option<u64>>,
-    /// The mean of those of them that are not left out as start-up; `null` as long as there is none.
+    /// The same without the IOs ignored as start-up; `null` while there are none.
     pub after_start_up_ns: Vec<Option<u64>>,
 }
 
-/// Finds the running means of a whole run as its IOs come along.
-pub(super) struct Running {
+/// Computes the running means of a whole run, one IO after the other.
+pub(super) struct RunningMeanBuilder {
     means: RunningMeans,
     total: u64,
-    /// The mean is told after every so many IOs, and after all.
+    /// The number of IOs between points; the last point is after all IOs.
     every: u64,
-    /// After how many it is told next.
+    /// The number of IOs at the next point.
     next: u64,
-    /// How many of the first IOs are left out as start-up.
+    /// The number of IOs ignored as start-up.
     ignored: u64,
-    /// Those of them that were answered, once they were all seen.
-    start_up: Answered,
+    /// The sums over the start-up, once it is complete.
+    start_up: LatencySum,
     seen: u64,
-    so_far: Answered,
+    so_far: LatencySum,
 }
 
-impl Running {
-    /// For a run whose first `ignored` IOs are left out of its statistics; means are told after
-    /// multiples of `step` IOs, and after all. Where the IOs come in the chunks of an `overview`,
-    /// within which a start-up may end, it is read here.
-    pub fn of(rows: &Rows, ignored: u64, step: u64, overview: bool) -> Result<Running, Error> {
-        let mut start_up = Answered::default();
+impl RunningMeanBuilder {
+    /// Starts for a run whose statistics ignore the first `ignored` IOs. Points come after multiples of `step` IOs, and after
+    /// all. With an overview, a start-up may end within a chunk, so this function reads the start-up from the rows.
+    pub fn of(
+        rows: &Rows,
+        ignored: u64,
+        step: u64,
+        overview: bool,
+    ) -> Result<RunningMeanBuilder, Error> {
+        let mut start_up = LatencySum::default();
         if overview {
             rows.for_each_latency(0..ignored, |latency| start_up.push(latency))?;
         }
         let total = rows.total();
         let every = total.div_ceil(POINTS).next_multiple_of(step).max(step);
-        Ok(Running {
+        Ok(RunningMeanBuilder {
             means: RunningMeans::default(),
             total,
             every,
@@ -55,11 +59,11 @@ impl Running {
             ignored,
             start_up,
             seen: 0,
-            so_far: Answered::default(),
+            so_far: LatencySum::default(),
         })
     }
 
-    /// Adds an IO, with its response time if it did not fail.
+    /// Adds an IO; `latency` is `None` if it failed.
     #[inline]
     pub fn push(&mut self, latency: Option<u64>) {
         self.so_far.push(latency);
@@ -71,7 +75,7 @@ impl Running {
     }
 
     /// Adds a chunk of `ios` IOs.
-    pub fn push_chunk(&mut self, ios: u64, answered: &Answered) {
+    pub fn push_chunk(&mut self, ios: u64, answered: &LatencySum) {
         self.so_far.join(answered);
         self.seen += ios;
         self.tell_if_due();

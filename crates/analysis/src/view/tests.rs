@@ -6,7 +6,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::scripted::{experiment_of, manifest, micro_benchmark, no_facts, run};
 
-/// A result with a run of `latencies` for each of them; those of 13 ns fail.
+/// A result with a run for each slice of latencies; IOs of 13 ns fail.
 struct Scripted {
     folder: ResultFolder,
     manifest: Manifest,
@@ -15,7 +15,7 @@ struct Scripted {
     _place: TempDir,
 }
 
-/// What an IO that fails takes.
+/// The latency of a failed IO, in ns.
 const FAILED: u64 = 13;
 
 fn record(index: usize, latency: u64) -> Record {
@@ -66,19 +66,18 @@ impl Scripted {
     }
 }
 
-/// Response times without any order, between 20 and 20 + `range`.
+/// Returns response times in pseudo-random order, between 20 and 20 + `range`.
 fn scattered(count: u64, range: u64) -> Vec<u64> {
     (0..count).map(|i| 20 + i.wrapping_mul(0x9e37_79b9_7f4a_7c15) % range).collect()
 }
 
-/// The outline of one run.
+/// Returns the outline of one run.
 fn outline(latencies: &[u64], window: Range<u64>, stretches: u64) -> Outline {
     Scripted::new(&[latencies]).viewer().outline(1, window, stretches).unwrap().unwrap()
 }
 
-// Is a short window shown whole?
 #[test]
-fn short_windows_are_whole() {
+fn a_short_window_shows_every_io() {
     let latencies = scattered(800, 1000);
     assert_eq!(outline(&latencies, 0..u64::MAX, STRETCHES).latency_ns, latencies);
     let part = outline(&latencies, 100..120, 10);
@@ -87,9 +86,8 @@ fn short_windows_are_whole() {
     assert_eq!(outline(&latencies, 800..900, 10).index, [0_u64; 0]);
 }
 
-// Is what no run or experiment has absent, rather than empty or an error?
 #[test]
-fn what_is_not_there_is_absent() {
+fn views_of_missing_runs_are_absent() {
     let scripted = Scripted::new(&[&[20, 30]]);
     let viewer = scripted.viewer();
     assert_eq!(viewer.outline(2, 0..9, 9).unwrap(), None);
@@ -102,8 +100,7 @@ fn what_is_not_there_is_absent() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    // Of a long window, are the extremes and the first failure shown, in order, no more than a
-    // picture holds, and every IO shown as it was?
+    // The outline also keeps the order, respects the limit, and shows every IO as recorded.
     #[test]
     fn long_windows_keep_their_extremes(
         mut latencies in prop::collection::vec(20u64..1 << 40, 900..5000),
@@ -128,9 +125,8 @@ proptest! {
     }
 }
 
-// Are pictures from an overview those that the records give, wherever windows begin and end?
 #[test]
-fn overviews_change_nothing() {
+fn outlines_are_the_same_with_and_without_an_overview() {
     let mut latencies = scattered(300_100, 1 << 30);
     latencies[123_456] = FAILED;
     latencies[250_000..260_000].fill(FAILED);
@@ -155,8 +151,7 @@ fn overviews_change_nothing() {
     assert!(used > 50);
 }
 
-// Is a coarser outline made of a finer one what the records give for as long stretches, and no longer
-// than asked for?
+// The coarser outline equals that from the records with stretches of the same length.
 #[test]
 fn outlines_get_coarser_without_the_records() {
     for count in [700, 5000, 300_000] {
@@ -180,7 +175,7 @@ fn outlines_get_coarser_without_the_records() {
     }
 }
 
-/// The positions of the first fastest, slowest and failed IO of each `stretch` IOs.
+/// Returns the positions of the first fastest, slowest and failed IO of each `stretch` IOs.
 fn standing_out(latencies: &[u64], stretch: usize) -> Vec<u64> {
     let of_stretch = |(nth, latencies): (usize, &[u64])| {
         let all = || latencies.iter().enumerate();
@@ -195,7 +190,6 @@ fn standing_out(latencies: &[u64], stretch: usize) -> Vec<u64> {
     latencies.chunks(stretch).enumerate().flat_map(of_stretch).collect()
 }
 
-// Are colours of two columns in one those that the records give for so many IOs a column?
 #[test]
 fn colours_are_halved_without_the_records() {
     let mut latencies = scattered(4097, 1 << 30);
@@ -209,7 +203,6 @@ fn colours_are_halved_without_the_records() {
     }
 }
 
-// Are fewer neighbours of fewer of the slowest IOs those that the records give?
 #[test]
 fn neighbours_get_fewer_without_the_records() {
     let mut latencies = scattered(900, 1 << 30);
@@ -219,16 +212,15 @@ fn neighbours_get_fewer_without_the_records() {
     }
     let scripted = Scripted::new(&[&latencies]);
     let slowest = |count, around| scripted.viewer().slowest(1, count, around).unwrap();
-    let told = slowest(3, 25);
-    assert_eq!(told.len(), 2);
+    let all = slowest(3, 25);
+    assert_eq!(all.len(), 2);
     for (count, around) in [(3, 25), (2, 25), (1, 25), (3, 2), (1, 10), (0, 0)] {
-        assert_eq!(Ios::fewer(&told, count, around), slowest(count, around), "{count}, {around}");
+        assert_eq!(Ios::fewer(&all, count, around), slowest(count, around), "{count}, {around}");
     }
 }
 
-// Is an overview made once, and anew when the run has got longer?
 #[test]
-fn overviews_are_kept() {
+fn an_overview_is_made_once_and_again_for_a_longer_run() {
     let scripted = Scripted::new(&[&scattered(300_000, 100), &scattered(1000, 100)]);
     let rows = |run| scripted.folder.rows(run).unwrap();
     let first = scripted.overviews.of(1, &rows(1)).unwrap().unwrap();
@@ -240,9 +232,8 @@ fn overviews_are_kept() {
     assert_ne!(first, third);
 }
 
-// Do the bins hold each IO once, where it belongs, and do percentiles follow their definition?
 #[test]
-fn histograms_count_what_they_say() {
+fn bins_count_each_io_once_and_percentiles_are_right() {
     let mut latencies = scattered(140_000, 1 << 34);
     latencies.extend([0, 1, 9, 10, 11, 99, 100, 999_999_999, 1_000_000_000, u64::MAX >> 1]);
     latencies.extend([FAILED; 3]);
@@ -281,7 +272,6 @@ fn histograms_count_what_they_say() {
     }
 }
 
-// Are single IOs shown as they were recorded, in every column?
 #[test]
 fn ios_are_as_recorded() {
     let latencies = scattered(1000, 500);
@@ -294,7 +284,6 @@ fn ios_are_as_recorded() {
     assert_eq!((ios.length_bytes[0], ios.op[0], ios.stream[0], ios.late_ns[4]), (512, 1, 3, 4));
 }
 
-// Are the slowest IOs found with their neighbours, each neighbour once, and no failed one counted?
 #[test]
 fn the_slowest_are_shown_with_their_neighbours() {
     let mut latencies = vec![100; 1000];
@@ -309,9 +298,8 @@ fn the_slowest_are_shown_with_their_neighbours() {
     assert_eq!(failed.viewer().slowest(1, 3, 0).unwrap().len(), 1);
 }
 
-// Is what the drive did inside told with the IOs that were in flight, and of much the longest?
 #[test]
-fn activities_are_told_with_ios() {
+fn activities_during_ios_are_returned_the_longest_first() {
     let scripted = Scripted::new(&[&[100; 50]]);
     let activity = |start: u64, end: u64| Activity {
         kind: "cleaning".into(),
@@ -335,10 +323,8 @@ fn activities_are_told_with_ios() {
     assert!(ios.activities.iter().all(|activity| activity.end_ns.0 > 450));
 }
 
-// Do colours go by the logarithm of the slowest IO of a column, from the fastest of the experiment to
-// its slowest, and is a column that failed told apart?
 #[test]
-fn colours_are_codes_of_response_times() {
+fn colours_follow_the_logarithm_of_the_slowest_io() {
     let short = [100, 100, FAILED, FAILED];
     let long = [100, 1_000, 10_000, 1_000_000, 100, FAILED];
     let scripted = Scripted::new(&[&short, &long]);
@@ -350,14 +336,13 @@ fn colours_are_codes_of_response_times() {
     assert_eq!((colours.from, colours.ios_per_column), (1, 2));
     assert_eq!(codes, [vec![1, 0], vec![128, 255, 0]]);
     assert_eq!((colours.rows[0].run, colours.rows[0].ios), (1, 4));
-    // A drive without any variation has one colour.
+    // A drive without variation has a single colour.
     let (_, codes) = Scripted::new(&[&[50, 50]]).codes(0..9, 9);
     assert_eq!(codes, [[1, 1]]);
 }
 
-// Are coarse colours those of the slowest IO of each column, as fine ones show it?
 #[test]
-fn coarse_colours_are_the_slowest() {
+fn a_coarse_column_shows_its_slowest_io() {
     let mut long = scattered(300_000, 1 << 20);
     long[..2000].fill(FAILED);
     let scripted = Scripted::new(&[&long, &scattered(70_000, 100)]);
@@ -380,19 +365,17 @@ fn coarse_colours_are_the_slowest() {
     }
 }
 
-// Are there facts without which the views would have no scale? Then they still have one.
 #[test]
-fn colours_without_facts() {
+fn colours_have_a_scale_without_facts() {
     let mut scripted = Scripted::new(&[&[20, 40]]);
     scripted.facts = no_facts();
     let (colours, codes) = scripted.codes(0..2, 2);
     assert_eq!((colours.low_ns, colours.high_ns, codes), (1.0, 1.0, vec![vec![1, 1]]));
 }
 
-// Is the running mean that of the IOs that did not fail up to each point, with the start-up and without,
-// from an overview the same as from the records, and at the end that of the run?
+// The running mean is the same from an overview and from the records, and its last point is the mean of the run.
 #[test]
-fn running_means_are_means() {
+fn running_means_cover_successful_ios_with_and_without_start_up() {
     let mut latencies = scattered(300_000, 1000);
     latencies[5] = FAILED;
     let mut scripted = Scripted::new(&[&latencies, &latencies[..3000], &[FAILED, FAILED]]);

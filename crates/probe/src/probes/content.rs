@@ -1,4 +1,4 @@
-//! Whether it matters what is written.
+//! The effect of the written data on the cost of writes.
 
 use flashscope_block::Data;
 
@@ -8,17 +8,16 @@ use crate::{
     Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, median, standard_error,
 };
 
-/// The length of the writes: whole flash pages of any drive, as a page counts for zeros only if all
-/// of it is.
+/// The length of the writes in bytes: whole flash pages of any drive, because only a page of nothing but zeros counts as zeros.
 const LEN: u64 = 64 << 10;
 
-/// The share of the drive that is overwritten.
+/// The overwritten part of the drive is its capacity divided by this.
 const SHARE: u64 = 96;
 
-/// Passes with each content.
+/// The number of passes with each content.
 const PASSES: u32 = 8;
 
-/// Zeros take less if they take less than this share.
+/// Zeros count as faster if they take less than this share of the time of random data.
 const CHEAPER: f64 = 0.92;
 
 pub const PROBE: Probe = Probe {
@@ -33,7 +32,7 @@ pub const PROBE: Probe = Probe {
     run,
 };
 
-/// The blocks that are overwritten in a pass.
+/// Returns the number of blocks overwritten in a pass.
 fn blocks(capacity: u64) -> u64 {
     (capacity / SHARE / LEN).clamp(16, 256).min(capacity / LEN)
 }
@@ -53,8 +52,8 @@ fn run(lab: &mut Lab<'_>, _: &Knowledge) -> Result<Outcome, Halt> {
     Ok(vec![estimate(&passes)].into())
 }
 
-/// What writes of one content took in each pass but the first, which may still bear the cost of what
-/// was there before: the lower quartile, as merges come now and then.
+/// Returns the time of a write of one content in each pass but the first, which may still include the cost of older data. The
+/// time is the lower quartile, because merges come now and then.
 fn times(passes: &[(Data, Run)], data: Data) -> Vec<f64> {
     let quartile = |run: &Run| {
         let mut costs = run.latencies();
@@ -70,7 +69,7 @@ fn estimate(passes: &[(Data, Run)]) -> Finding {
     let ratio = median(&zeros) / median(&random).max(1.0);
     let error = |times: &[f64]| standard_error(times) / median(times).max(1.0);
     let noise = error(&random).hypot(error(&zeros)).max(0.002);
-    // How far the ratio is from the line between the classes, in standard errors.
+    // The distance of the ratio from the border between the classes, in standard errors.
     let apart = (ratio - CHEAPER).abs() / noise;
     let parameter = Parameter::ContentEffect;
     let finding = if apart < 2.5 {
@@ -93,7 +92,7 @@ fn picture(passes: &[(Data, Run)]) -> Signal {
         "response time (ms)",
         Shape::Points,
     );
-    // Each pass overwrites what the one before wrote: the last of each content, which all follow another.
+    // Each pass overwrites the data of the pass before. Show the last pass of each content, which follows another content.
     let last = passes.len().saturating_sub(3);
     for (nth, (data, run)) in passes.iter().enumerate().skip(last) {
         let over = nth.checked_sub(1).map_or("the fill", |before| name(passes[before].0));
@@ -131,9 +130,8 @@ mod tests {
         (0..PASSES).flat_map(|_| contents).map(|(data, cost)| pass(data, cost)).collect()
     }
 
-    // Are zeros that cost less told from zeros that do not, and neither where it is too close?
     #[test]
-    fn zeros_that_cost_less() {
+    fn faster_zeros_are_told_from_equal_ones_unless_noise_hides_it() {
         let class = |zeros, noise| estimate(&passes(zeros, noise));
         let parameter = Parameter::ContentEffect;
         assert!(class(400_000, 50_000).agrees_with(&Finding::class(

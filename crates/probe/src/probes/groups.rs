@@ -1,4 +1,4 @@
-//! What random reads cost, and address groups: parts of the address space of which one is at hand.
+//! The cost of random reads, and address groups: parts of the address space of which one at a time is quickly accessible.
 
 use crate::finding::{Shape, Signal};
 use crate::investigate::Outcome;
@@ -6,22 +6,22 @@ use crate::{
     Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, median, standard_error,
 };
 
-/// The length of the reads, as Sun and Zhang's.
+/// The length of the reads in bytes, as in Sun and Zhang.
 const LEN: u64 = 4096;
 
-/// Reads of the first attempt: theirs are 1000.
+/// Reads of the first attempt; Sun and Zhang use 1000.
 const READS: u64 = 1500;
 
-/// Reads in order beside them, as theirs.
+/// Reads in order for comparison, as many as in Sun and Zhang.
 const IN_ORDER: u64 = 1000;
 
-/// The most groups that are considered.
+/// The most groups to consider.
 const MOST: u64 = 64;
 
-/// From so many standard errors on, a switch is there.
+/// The number of standard errors from which on a switch counts as certain.
 const SURE: f64 = 6.0;
 
-/// What a switch costs at least to count as one, as a share of a read.
+/// The least cost of a switch, as a share of a read.
 const LEAST_EFFECT: f64 = 0.03;
 
 pub const PROBE: Probe = Probe {
@@ -54,7 +54,7 @@ fn run(lab: &mut Lab<'_>, _: &Knowledge) -> Result<Outcome, Halt> {
     Ok(findings.into())
 }
 
-/// What reads cost that need not switch groups, as far as these are known.
+/// Returns the cost of reads without a switch of groups, as far as the groups are known.
 fn request_cost(steps: &[Step], division: Option<&Division>, capacity: u64) -> Finding {
     let near = |step: &&Step| division.is_none_or(|d| !step.switches(d.groups, capacity));
     let costs: Vec<f64> = steps.iter().filter(near).map(|step| step.cost).collect();
@@ -73,22 +73,22 @@ struct Step {
 }
 
 impl Step {
-    /// Whether the two are in different groups.
+    /// Returns true if the two reads are in different groups.
     fn switches(&self, groups: u64, capacity: u64) -> bool {
         let size = capacity.div_ceil(groups);
         self.from / size != self.to / size
     }
 }
 
-/// How well a division of the address space explains the costs.
+/// A division of the address space, and how well it explains the costs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Division {
     groups: u64,
-    /// What reads of another group cost more.
+    /// The additional cost of reads in another group.
     switch: f64,
-    /// How far that is from nothing, in standard errors.
+    /// The distance of the additional cost from 0, in standard errors.
     significance: f64,
-    /// What is left unexplained: the sum of the distances from the medians.
+    /// The unexplained rest: the sum of the distances from the medians.
     unexplained: f64,
 }
 
@@ -111,7 +111,7 @@ fn divide(steps: &[Step], groups: u64, capacity: u64) -> Option<Division> {
 
 fn estimate(run: &Run, capacity: u64) -> Vec<Finding> {
     let costs = run.latencies();
-    // Waits of the host are much longer than any switch.
+    // Longer times are waits of the host, which are much longer than any switch.
     let limit = 5.0 * median(&costs);
     let steps: Vec<Step> = run
         .records
@@ -142,7 +142,7 @@ fn estimate(run: &Run, capacity: u64) -> Vec<Finding> {
         best.switch / 1e3,
         best.significance
     );
-    // The tolerance of the time against its standard error.
+    // The ratio of the tolerance to the standard error.
     let within = Parameter::GroupSwitch.spec().tolerance * best.switch / error;
     let sure = if within > 2.6 { 0.99 } else { 0.9 };
     let (low, high) = (best.switch - 1.96 * error, best.switch + 1.96 * error);
@@ -154,8 +154,8 @@ fn estimate(run: &Run, capacity: u64) -> Vec<Finding> {
     ]
 }
 
-/// How likely the best division is beside the others: costs that vary by an exponential distribution
-/// around two levels have the logarithm of the sum of their distances as their likelihood.
+/// Returns the probability of the best division among all. The model is an exponential distribution around two levels, whose
+/// log-likelihood is the logarithm of the sum of distances.
 fn likelihood_of(best: &Division, divisions: &[Division], steps: usize) -> f64 {
     let log = |division: &Division| -(steps as f64) * division.unexplained.max(1.0).ln();
     let others = divisions.iter().filter(|division| division.groups != best.groups);
@@ -163,10 +163,10 @@ fn likelihood_of(best: &Division, divisions: &[Division], steps: usize) -> f64 {
     (1.0 / (1.0 + weight)).min(0.995)
 }
 
-/// What is said where no division explains anything: that there is none, if one would have shown.
+/// Returns the findings if no division explains anything: there are no groups, provided that groups would have shown.
 fn no_groups(steps: &[Step], base: f64) -> Vec<Finding> {
     let costs: Vec<f64> = steps.iter().map(|step| step.cost).collect();
-    // As of two levels, half of the reads each, that differ.
+    // The standard error for two levels with half of the reads each.
     let error = 2.0 * standard_error(&costs);
     if error * SURE > 0.3 * base {
         let why = "reads vary too much for a switch of groups to show";
@@ -198,7 +198,7 @@ fn picture(steps: &[Step], best: Option<&Division>, capacity: u64) -> Signal {
     }
 }
 
-/// What each read took, apart by whether it left the group of the one before.
+/// Returns the chart of each read's cost, separated by whether it left the group of the read before.
 fn trials(steps: &[Step], division: Option<&Division>, capacity: u64) -> Signal {
     let leaves = |step: &Step| division.is_some_and(|d| step.switches(d.groups, capacity));
     let points = |wanted: bool| {
@@ -219,7 +219,7 @@ fn trials(steps: &[Step], division: Option<&Division>, capacity: u64) -> Signal 
     }
 }
 
-/// What reads in order cost together, and as many at random.
+/// Returns the chart of the cumulative cost of reads in order, and of as many random reads.
 fn cumulative(in_order: &Run, at_random: &Run) -> Signal {
     let sums = |run: &Run| {
         let shown = run.records.iter().take(in_order.records.len());
@@ -263,9 +263,9 @@ mod tests {
         Run::of(Op::Read, LEN, reads)
     }
 
-    // Are the groups of the paper's drives found, and their switch of 0.25 ms?
+    // The switch costs 0.25 ms, as in the paper.
     #[test]
-    fn finds_groups() {
+    fn groups_and_their_switch_are_found() {
         for groups in [2, 3, 4, 8] {
             let found = estimate(&reads(groups, 250_000, 0.2), 1 << 28);
             assert!(
@@ -277,9 +277,8 @@ mod tests {
         }
     }
 
-    // Does the picture of reads in order end at what all of them took, beside as many at random?
     #[test]
-    fn cumulative_cost() {
+    fn the_cumulative_chart_ends_at_the_total_cost() {
         let in_order = Run::of(Op::Read, LEN, (0..10).map(|nth| (nth * LEN, 700_000)));
         let picture = cumulative(&in_order, &reads(2, 250_000, 0.0));
         let last = |series: usize| picture.series[series].points.last().copied().unwrap();
@@ -288,9 +287,9 @@ mod tests {
         assert!(last(1).0 == 40.0 && (7.5..=10.0).contains(&last(1).1), "{:?}", last(1));
     }
 
-    // Is a drive without groups said to have one, and none where the noise would hide a switch?
+    // Strong noise could hide a switch, so the number of groups is unknown there.
     #[test]
-    fn no_groups_where_there_are_none() {
+    fn a_drive_without_groups_has_one_unless_noise_hides_them() {
         let found = estimate(&reads(1, 0, 0.2), 1 << 28);
         assert!(found[0].agrees_with(&Finding::exact(Parameter::Groups, 1.0, 1.0)));
         assert!(found[1].agrees_with(&Finding::absent(Parameter::GroupSwitch, 1.0)));

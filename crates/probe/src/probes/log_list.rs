@@ -1,5 +1,5 @@
-//! Rounds of writes to many segments: which of them wait for a merge tells how addresses are mapped,
-//! how many log segments there are, and which of them goes first.
+//! Rounds of writes to many segments. The writes that wait for a merge show how addresses are mapped, how many log segments there
+//! are, and which of them is merged first.
 
 mod policies;
 
@@ -15,27 +15,27 @@ use crate::{
     standard_error,
 };
 
-/// The length of writes where the page is not known, as Sun and Zhang's. Of more pages than one, each
-/// might be in another part of the drive, with a list of its own.
+/// The length of writes in bytes if the page is not known, as in Sun and Zhang. With longer writes, each page might belong to
+/// another part of the drive with its own list.
 const WRITE: u64 = 4 << 10;
 
-/// Writes of this probe, but for those to fill the log segments of a drive where all share them.
+/// The writes of this probe, without those that fill shared log segments.
 const WRITES: u64 = 900;
 
-/// Segments whose worth is written to turn over log segments that all share.
+/// The number of segments' worth of writes that replaces all shared log segments.
 const TURNS: u64 = 16;
 
-/// The fewest segments that a drive must have to tell.
+/// The fewest segments that the drive must have.
 const FEWEST: u64 = 16;
 
-/// A write with a merge takes at least so many times as long as one without: a merge copies the pages
-/// of a block, which are at least 32. Less is what fetching a part of the map takes.
+/// The least ratio of a write with a merge to one without. A merge copies the pages of a block, which are at least 32; fetching a
+/// part of the map costs less.
 const LEAST_FACTOR: f64 = 4.0;
 
-/// How likely it is that a drive that takes trims has no log segments, where nothing else tells.
+/// The probability that a drive that supports TRIM has no log segments, without further evidence.
 const TRIMS_ALONE: f64 = 0.88;
 
-/// By how much, as a natural logarithm, a list must explain what was seen better than chance.
+/// The least log-likelihood ratio of a list to chance.
 const CLEARLY: f64 = 8.0;
 
 pub const PROBE: Probe = Probe {
@@ -85,12 +85,12 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     let order = rounds(&mut trial.lab.rng, trial.places, guess);
     trial.touch("rounds in changing order", order)?;
     if let Some(List { eviction: Eviction::Random, len, .. }) = trial.likeliest() {
-        // Chance takes more to be told from chance.
+        // Random eviction needs more data to be distinguished from chance.
         let more = rounds(&mut trial.lab.rng, trial.places, len);
         trial.touch("more rounds in changing order", more)?;
     }
-    // A buffer that no flush empties holds pages or blocks as a list does segments; where flushes wait
-    // for what is dear, they empty it. Few drives with log segments take trims.
+    // A buffer that ignores flushes holds pages or blocks as a list holds segments. If slow flushes show the waits, the flushes
+    // empty the buffer. Few drives with log segments support TRIM.
     let buffered = !knowledge.lacks(Parameter::WriteBuffer);
     let is_list = match trial.likeliest() {
         None => false,
@@ -105,14 +105,14 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     Ok(with_list(&trial, &shown).into())
 }
 
-/// Whether what an earlier attempt found is as sure as another would make it.
+/// Returns true if another attempt would not make the findings more certain.
 fn is_settled(knowledge: &Knowledge) -> bool {
     let class = knowledge.class(Parameter::FtlClass);
     let sure = |parameter: &Parameter| {
         knowledge.finding(*parameter).is_some_and(|finding| finding.probability > 0.9)
     };
     match class {
-        // What trims alone tell they would tell again.
+        // TRIM support would give the same answer again.
         Some("page-mapped") => {
             let found = knowledge.finding(Parameter::FtlClass);
             found.is_some_and(|finding| finding.probability > TRIMS_ALONE - 0.03)
@@ -130,9 +130,8 @@ fn unknown(parameters: &[Parameter], why: &str) -> Vec<Finding> {
     parameters.iter().map(|parameter| Finding::unknown(*parameter, why)).collect()
 }
 
-/// The order in which segments are written to where about so many fit in the list: rounds over some
-/// more than that, each in another order, with some segments twice in a row; then rounds over twice
-/// as many side by side.
+/// Returns the order of writes to segments for a list of about `len`: rounds over a few more segments than that, each in another
+/// order and with some segments twice in a row; then rounds over twice as many adjacent segments.
 fn rounds(rng: &mut Rng, places: u64, len: usize) -> Vec<u64> {
     let len = (len as u64).min(places / 4).max(1);
     let many = (len + len.div_ceil(2) + 1).min(places);
@@ -157,24 +156,24 @@ fn rounds(rng: &mut Rng, places: u64, len: usize) -> Vec<u64> {
     order
 }
 
-/// So many segments as far apart as they can be.
+/// Returns `many` segments, as far apart as possible.
 fn spread_out(rng: &mut Rng, places: u64, many: u64) -> Vec<u64> {
     let step = (places / many).max(1);
     let first = rng.u64(..step);
     (0..many).map(|nth| first + nth * step).collect()
 }
 
-/// Writes to segments, and what they cost.
+/// Writes to segments, and their costs.
 struct Trial<'l, 'd> {
     lab: &'l mut Lab<'d>,
     unit: u64,
     size: u64,
-    /// Segments of the drive.
+    /// The number of segments in the drive.
     places: u64,
     segments: Vec<u64>,
-    /// What each took, with the flush behind it.
+    /// The cost of each write, including the flush after it.
     costs: Vec<f64>,
-    /// What of that was the flush, as far as rounds went.
+    /// The share of the flush in that cost, for the writes of rounds.
     flushes: Vec<f64>,
     runs: Vec<u32>,
 }
@@ -186,13 +185,13 @@ impl<'l, 'd> Trial<'l, 'd> {
         Trial { lab, unit, size, places, segments, costs, flushes, runs }
     }
 
-    /// A place of a segment that is not its first page, which FAST takes for the beginning of a
+    /// Returns an offset inside a segment, away from its first page: FAST takes a write to the first page for the beginning of a
     /// sequential write.
     fn inside(&self, segment: u64) -> u64 {
         segment * self.unit + self.unit / 2 / self.size * self.size
     }
 
-    /// Writes to these addresses, one by one, each made durable so that no buffer hides its cost.
+    /// Writes to these addresses, one by one, each with a flush, so that no buffer hides the cost.
     fn write(&mut self, purpose: &str, offsets: impl Iterator<Item = u64>) -> Result<Run, Halt> {
         let size = self.size;
         let writes = offsets.flat_map(|offset| [Request::write(offset, size), Request::flush()]);
@@ -201,7 +200,7 @@ impl<'l, 'd> Trial<'l, 'd> {
         Ok(run)
     }
 
-    /// Writes to the inside of these segments, in turn.
+    /// Writes to the inside of these segments, one after the other.
     fn touch(&mut self, purpose: &str, segments: Vec<u64>) -> Result<(), Halt> {
         let offsets: Vec<u64> = segments.iter().map(|segment| self.inside(*segment)).collect();
         let run = self.write(purpose, offsets.into_iter())?;
@@ -211,17 +210,17 @@ impl<'l, 'd> Trial<'l, 'd> {
         Ok(())
     }
 
-    /// Whether what is dear waits in the flushes behind writes, and not in the writes themselves: a buffer
-    /// takes these, and does not hide from a flush what the flash takes.
+    /// Returns true if slow writes wait in the flushes after them rather than in the writes. A buffer then takes the writes, but
+    /// the flush shows the cost of the flash.
     fn waits_in_flushes(&self) -> bool {
         let cut = self.cut();
-        let dear = self.costs.iter().zip(&self.flushes).filter(|(cost, _)| **cost > cut);
+        let slow = self.costs.iter().zip(&self.flushes).filter(|(cost, _)| **cost > cut);
         let (all, waited) =
-            dear.fold((0.0, 0.0), |(all, waited), (cost, flush)| (all + cost, waited + flush));
+            slow.fold((0.0, 0.0), |(all, waited), (cost, flush)| (all + cost, waited + flush));
         waited > 0.5 * all
     }
 
-    /// Two rounds over 1, 2, 4 segments and so on (Sun and Zhang, section 4.3).
+    /// Writes two rounds over 1, 2, 4 segments and so on (Sun and Zhang, section 4.3).
     fn doubled_rounds(&mut self) -> Result<(), Halt> {
         let mut many = 1;
         while many <= 32 && many <= self.places / 2 {
@@ -232,12 +231,11 @@ impl<'l, 'd> Trial<'l, 'd> {
         Ok(())
     }
 
-    /// Whether a page is cheap behind another one of its segment, which a log segment takes in and a
-    /// buffer of pages does not.
+    /// Returns true if a second page of a segment is fast: a log segment takes it, and a buffer of pages does not.
     fn is_of_segments(&mut self) -> Result<bool, Halt> {
         const PAIRS: usize = 12;
         let cut = self.cut();
-        // In the same part of the drive, where parts take pages in turns.
+        // The second page must be in the same part of the drive, in case parts take pages in turn.
         let pages = if self.unit > 16 * self.size { 8 } else { 1 };
         let segments: Vec<u64> = (0..PAIRS).map(|_| self.lab.rng.u64(..self.places)).collect();
         let firsts = segments.iter().map(|segment| self.inside(*segment));
@@ -249,7 +247,7 @@ impl<'l, 'd> Trial<'l, 'd> {
         Ok(second.filter(|cost| **cost > cut).count() <= PAIRS / 4)
     }
 
-    /// What divides writes with a merge from those without.
+    /// Returns the cost that separates writes with a merge from those without.
     fn cut(&self) -> f64 {
         let mut sorted = self.costs.clone();
         sorted.sort_unstable_by(f64::total_cmp);
@@ -261,11 +259,11 @@ impl<'l, 'd> Trial<'l, 'd> {
     fn touches(&self) -> Vec<Touch> {
         let cut = self.cut();
         let touches = self.segments.iter().zip(&self.costs);
-        touches.map(|(segment, cost)| Touch { segment: *segment, dear: *cost > cut }).collect()
+        touches.map(|(segment, cost)| Touch { segment: *segment, slow: *cost > cut }).collect()
     }
 
-    /// Whether flushes have nothing to do although something was just written: a buffer that they do not empty
-    /// hides what the flash takes.
+    /// Returns true if flushes right after writes take no longer than others. A buffer that ignores flushes then hides the cost
+    /// of the flash.
     fn flushes_do_nothing(&mut self) -> Result<bool, Halt> {
         const ALONE: usize = 16;
         let run = self.lab.run("flushes with nothing to do", [Request::flush(); ALONE])?;
@@ -276,17 +274,17 @@ impl<'l, 'd> Trial<'l, 'd> {
         Ok(more < (5.0 * noise).max(0.1 * median(&alone)))
     }
 
-    /// The list that explains best what was seen, where that is better than chance.
+    /// Returns the list that explains the costs best, if it explains them better than chance.
     fn likeliest(&self) -> Option<List> {
         let (lists, better) = posterior(&self.touches());
         let cut = self.cut();
-        let (dear, cheap): (Vec<f64>, Vec<f64>) = self.costs.iter().partition(|cost| **cost > cut);
-        let merges = median(&dear) > LEAST_FACTOR * median(&cheap);
+        let (slow, cheap): (Vec<f64>, Vec<f64>) = self.costs.iter().partition(|cost| **cost > cut);
+        let merges = median(&slow) > LEAST_FACTOR * median(&cheap);
         (merges && better > CLEARLY).then_some(lists[0].0)
     }
 
-    /// Writes in turns to as many places as the list is long, and to one more, each in order.
-    /// Returns for both what each write cost, round by round.
+    /// Writes in turn to as many places as the list is long, and then to one more, in order at each place. Returns the cost of
+    /// each write for both.
     fn partitions(&mut self, len: usize) -> Result<Vec<Rounds>, Halt> {
         let mut shown = Vec::new();
         for many in [len as u64, len as u64 + 1] {
@@ -307,25 +305,25 @@ impl<'l, 'd> Trial<'l, 'd> {
     }
 }
 
-/// What each flush took.
+/// Returns the cost of each flush.
 fn flushes(run: &Run) -> impl Iterator<Item = f64> {
     run.records.iter().filter(|record| record.op == Op::Flush).map(Run::nanos)
 }
 
-/// Writes to places in turns.
+/// Writes to places in turn.
 struct Rounds {
     places: usize,
     costs: Vec<f64>,
 }
 
 impl Rounds {
-    /// How many of the writes of the last two rounds were dear.
-    fn dear(&self, cut: f64) -> usize {
+    /// Returns the number of slow writes in the last two rounds.
+    fn slow(&self, cut: f64) -> usize {
         let last = self.costs.len().saturating_sub(2 * self.places);
         self.costs[last..].iter().filter(|cost| **cost > cut).count()
     }
 
-    /// The first two rounds, in milliseconds.
+    /// Returns the points of the first two rounds, in milliseconds.
     #[allow(clippy::cast_precision_loss, reason = "rounds are short")]
     fn points(&self) -> impl Iterator<Item = (f64, f64)> {
         let shown = self.costs.iter().take(2 * self.places).enumerate();
@@ -333,7 +331,7 @@ impl Rounds {
     }
 }
 
-/// The findings about a drive with a list of log segments, each for one segment or one group of them.
+/// Returns the findings for a drive with a list of log segments, each for one segment or one group of segments.
 fn with_list(trial: &Trial<'_, '_>, shown: &[Rounds]) -> Vec<Finding> {
     let (lists, _) = posterior(&trial.touches());
     let share = |is: &dyn Fn(&List) -> bool| {
@@ -360,7 +358,7 @@ fn with_list(trial: &Trial<'_, '_>, shown: &[Rounds]) -> Vec<Finding> {
     } else {
         format!("writes in turns to up to {len} segments do not merge, wherever they are")
     };
-    let grows = shown.len() == 2 && shown[0].dear(cut) <= 1 && shown[1].dear(cut) >= 2;
+    let grows = shown.len() == 2 && shown[0].slow(cut) <= 1 && shown[1].slow(cut) >= 2;
     let len = f64::from(u32::try_from(len).unwrap_or(u32::MAX));
     let told = |finding: Finding, because: String| {
         finding.because(because).runs(trial.runs.iter().copied()).signal(table.clone())
@@ -385,33 +383,33 @@ fn with_list(trial: &Trial<'_, '_>, shown: &[Rounds]) -> Vec<Finding> {
             Finding::exact(Parameter::OpenPartitions, len, in_turns),
             format!(
                 "of the last two rounds, {} writes merge with as many places as that and {} with one more",
-                shown.first().map_or(0, |rounds| rounds.dear(cut)),
-                shown.last().map_or(0, |rounds| rounds.dear(cut)),
+                shown.first().map_or(0, |rounds| rounds.slow(cut)),
+                shown.last().map_or(0, |rounds| rounds.slow(cut)),
             ),
         ),
     ]
 }
 
-/// What dear writes take longer than cheap ones.
+/// Estimates the additional cost of slow writes.
 fn merge_cost(trial: &Trial<'_, '_>, cut: f64, table: &Signal) -> Finding {
-    let (dear, cheap): (Vec<f64>, Vec<f64>) = trial.costs.iter().partition(|cost| **cost > cut);
-    // Log segments of groups may hold pages of several segments, and hiccups are less than merges.
-    let mut sorted = dear.clone();
+    let (slow, cheap): (Vec<f64>, Vec<f64>) = trial.costs.iter().partition(|cost| **cost > cut);
+    // Log segments of groups may hold pages of several segments, and hiccups are shorter than merges.
+    let mut sorted = slow.clone();
     sorted.sort_unstable_by(f64::total_cmp);
     let Some(low) = sorted.get(sorted.len() / 4).copied() else {
         return Finding::unknown(Parameter::MergeCost, "no write waited for a merge");
     };
-    let alike: Vec<f64> = dear.into_iter().filter(|c| (0.6 * low..1.5 * low).contains(c)).collect();
+    let alike: Vec<f64> = slow.into_iter().filter(|c| (0.6 * low..1.5 * low).contains(c)).collect();
     stated_cost(&alike, median(&cheap)).runs(trial.runs.iter().copied()).signal(table.clone())
 }
 
-/// The cost of merges from writes with one, and the median of those without.
-fn stated_cost(dear: &[f64], cheap: f64) -> Finding {
-    let value = median(dear) - cheap;
-    let error = standard_error(dear);
-    // How likely the median is within the tolerance, by a normal distribution's tails.
+/// Returns the cost of merges, from the writes with a merge and the median of those without.
+fn stated_cost(slow: &[f64], cheap: f64) -> Finding {
+    let value = median(slow) - cheap;
+    let error = standard_error(slow);
+    // The probability that the median is within the tolerance, from the tails of a normal distribution.
     let reach = Parameter::MergeCost.spec().tolerance * value / error.max(1e-3 * value);
-    let few = if dear.len() < 4 { 0.8 } else { 0.97 };
+    let few = if slow.len() < 4 { 0.8 } else { 0.97 };
     let probability = few * (1.0 - (-0.5 * reach * reach).exp());
     let finding = Finding::value(
         Parameter::MergeCost,
@@ -421,11 +419,11 @@ fn stated_cost(dear: &[f64], cheap: f64) -> Finding {
         probability,
     );
     finding
-        .because(format!("the median of {} writes with a merge, less that of others", dear.len()))
+        .because(format!("the median of {} writes with a merge, less that of others", slow.len()))
 }
 
-/// The findings about a drive that no list explains: pages are mapped anywhere, or log segments take
-/// pages of any segment.
+/// Returns the findings for a drive that no list explains: either it maps pages freely, or its log segments take pages of any
+/// segment.
 fn without_list(
     trial: &mut Trial<'_, '_>,
     has_segment: bool,
@@ -462,8 +460,8 @@ fn without_list(
         }
     }
     let hidden = trims && buffered && trial.flushes_do_nothing()?;
-    // Where not even the size of a segment shows, less is seen of the drive; and where a buffer hides
-    // merges, only that few drives with log segments take trims speaks against these.
+    // If even the size of a segment does not show, the evidence is weaker. If a buffer hides merges, the only evidence against
+    // log segments is TRIM support, which few such drives have.
     let probability = (1.0 - fast) * if has_segment { 1.0 } else { 0.97 };
     let probability = if hidden { TRIMS_ALONE * probability } else { probability };
     let why = match hidden {
@@ -488,7 +486,7 @@ fn without_list(
     Ok(found)
 }
 
-/// Whether the drive takes the trim of a page, which is written again behind it.
+/// Returns true if the drive supports trimming a page; writes the page again afterwards.
 fn takes_trims(trial: &mut Trial<'_, '_>) -> Result<bool, Halt> {
     let (offset, size) = (trial.inside(0), trial.size);
     match trial.lab.run("trim a page", [Request::trim(offset, size), Request::write(offset, size)])
@@ -499,8 +497,8 @@ fn takes_trims(trial: &mut Trial<'_, '_>) -> Result<bool, Halt> {
     }
 }
 
-/// The findings about a drive that has as many log segments as groups of segments: rounds never need
-/// another, but many writes to one place merge.
+/// Returns the findings for a drive with as many log segments as groups of segments: rounds never need another log segment, but
+/// many writes to one place merge.
 fn few_groups(trial: &Trial<'_, '_>, cost: Finding, signal: &Signal) -> Vec<Finding> {
     let class = Finding::class(Parameter::FtlClass, "groups-of-blocks", 0.85 * cost.probability)
         .because("rounds over many segments do not merge, but many writes to one page do")
@@ -514,22 +512,22 @@ fn few_groups(trial: &Trial<'_, '_>, cost: Finding, signal: &Signal) -> Vec<Find
     found
 }
 
-/// Writes to first pages of segments, and to others, in turns.
+/// Writes to first pages of segments and to other pages, in turn.
 struct Starts {
-    /// What those to first pages cost.
+    /// The costs of the writes to first pages.
     first: Vec<f64>,
-    /// What the others cost.
+    /// The costs of the writes to other pages.
     inside: Vec<f64>,
 }
 
-/// Writes to the first pages of segments far apart, in turns with pages inside others. FAST begins a
-/// sequential log segment with each first page, and merges the one before.
+/// Writes alternately to the first pages of distant segments and to pages inside other segments. FAST begins a sequential log
+/// segment with each first page, and merges the previous one.
 fn first_pages(trial: &mut Trial<'_, '_>, buffered: bool) -> Result<Starts, Halt> {
     let many = 16.min(trial.places / 2);
     let segments = spread_out(&mut trial.lab.rng, trial.places, many);
     let unit = trial.unit;
-    // A buffer may still hold what was written to before. Where there is none, log segments better
-    // have no second page of a segment: its merge would take the first along.
+    // A buffer may still hold the pages written before. Without a buffer, do not write a second page of a segment to the log: its
+    // merge would include the first.
     let other = |trial: &Trial<'_, '_>, segment: u64| match buffered {
         true => segment * unit + unit / 4 / trial.size * trial.size,
         false => trial.inside(segment),
@@ -543,16 +541,16 @@ fn first_pages(trial: &mut Trial<'_, '_>, buffered: bool) -> Result<Starts, Halt
     let costs = with_flushes(&run);
     let (first, inside) =
         (costs.iter().copied().step_by(2), costs.iter().copied().skip(1).step_by(2));
-    // With the first of all, there may be no sequential log segment yet.
+    // Skip the first write: there may be no sequential log segment before it.
     Ok(Starts { first: first.skip(1).collect(), inside: inside.collect() })
 }
 
 impl Starts {
-    /// How likely it is that first pages merge and others do not, against that all are alike.
+    /// Returns the probability that first pages merge and others do not, against the hypothesis that all are alike.
     #[allow(clippy::cast_precision_loss, reason = "writes are few")]
     fn likelihood_of_fast(&self, cut: f64) -> f64 {
-        let dear = |costs: &[f64]| costs.iter().filter(|cost| **cost > cut).count() as f64;
-        let (first, inside) = (dear(&self.first), dear(&self.inside));
+        let slow = |costs: &[f64]| costs.iter().filter(|cost| **cost > cut).count() as f64;
+        let (first, inside) = (slow(&self.first), slow(&self.inside));
         let (n, m) = (self.first.len() as f64, self.inside.len() as f64);
         let term = |count: f64, all: f64, share: f64| {
             count * share.ln() + (all - count) * (1.0 - share).ln()
@@ -580,8 +578,8 @@ impl Starts {
     }
 }
 
-/// What a merge costs where all segments share log segments: each is filled with writes to one
-/// page, so that its merge is of one segment.
+/// Estimates the cost of a merge if all segments share the log segments. Each log segment is filled with writes to one page, so
+/// that its merge concerns one segment.
 fn shared_merge_cost(trial: &mut Trial<'_, '_>) -> Result<Finding, Halt> {
     let each = trial.unit / trial.size;
     let turns = TURNS.min(trial.lab.capacity() / 4 / trial.unit).max(4);
@@ -594,17 +592,17 @@ fn shared_merge_cost(trial: &mut Trial<'_, '_>) -> Result<Finding, Halt> {
         .collect();
     let run = trial.write("one page of each segment over and over", offsets.into_iter())?;
     let costs = with_flushes(&run);
-    // What was in the log segments before is gone by the last of them.
+    // The last four segments have replaced the older contents of the log segments.
     const LAST: usize = 4;
     let from = costs.len() - costs.len() * LAST / segments.len();
     let mut last = costs[from..].to_vec();
     last.sort_unstable_by(|a, b| b.total_cmp(a));
     let cheap = median(&last);
-    // A merge of nothing that is still valid is an erase alone, far less.
+    // A merge without valid data is only an erasure, which costs far less.
     let least = (0.6 * median(&last[..LAST.min(last.len())])).max(LEAST_FACTOR * cheap);
-    let dear: Vec<f64> = last.into_iter().filter(|cost| *cost > least).collect();
-    if dear.len() < 2 {
+    let slow: Vec<f64> = last.into_iter().filter(|cost| *cost > least).collect();
+    if slow.len() < 2 {
         return Ok(Finding::unknown(Parameter::MergeCost, "no write waited for a merge"));
     }
-    Ok(stated_cost(&dear, cheap).runs(trial.runs.last().copied()))
+    Ok(stated_cost(&slow, cheap).runs(trial.runs.last().copied()))
 }

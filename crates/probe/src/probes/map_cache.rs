@@ -1,13 +1,12 @@
-//! How far random reads reach before entries of the map have to be fetched from the flash.
+//! The size of the address space whose map entries fit in the drive's memory.
 //!
-//! A drive with too little memory for its map keeps the entries that it used last. Reads of few places
-//! all over the drive find theirs there (the cost `hit`), and reads of places that were not read for
-//! long do not (`miss`). Of reads at random within a span s, the share R / s finds its entry if R is
-//! what memory reaches, whatever entry it gives up for another: so the mean cost tells R, best where
-//! about half of them do.
+//! A drive with too little memory for its map keeps the entries used last. Repeated reads of few places all over the drive find
+//! their entries in memory (the cost `hit`); reads of places not read for long do not (`miss`). If memory reaches R bytes, then
+//! the share R / s of random reads within a span s finds its entry, whatever the replacement policy. The mean cost therefore
+//! shows R, best where about half of the reads are hits.
 //!
-//! Few places and many are spread over the whole drive alike, so that what a far jump costs, as
-//! between groups of addresses, is the same for both.
+//! Both the few places and the many are spread over the whole drive. The cost of far jumps, such as between address groups, is
+//! then the same for both.
 
 use flashscope_block::Nanos;
 
@@ -15,22 +14,22 @@ use crate::finding::{Shape, Signal};
 use crate::investigate::Outcome;
 use crate::{Cost, Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, median};
 
-/// The length of reads: what is read should take little beside what is looked up.
+/// The length of reads in bytes; short, so that the lookup dominates the cost.
 const LEN: u64 = 4096;
 
-/// Places that the entries of any memory suffice for.
+/// The number of places whose entries fit in any memory.
 const FEW: usize = 16;
 
-/// Reads of which a level is the median, and a share the mean.
+/// The number of reads per measured level or share.
 const SAMPLES: usize = 1500;
 
-/// Reads that have the entries of any memory change places, at most.
+/// The most reads that replace the entries in memory.
 const MOST_SWEPT: u64 = 16384;
 
-/// How many times the median a cost counts at most.
+/// The largest cost that counts, as a multiple of the median.
 const OUTLIER: f64 = 4.0;
 
-/// What is left to write out, or to clean, has time to be done.
+/// The rest in which the drive completes pending writes and cleaning.
 const REST: Nanos = Nanos::secs(10);
 
 pub const PROBE: Probe = Probe {
@@ -50,7 +49,7 @@ pub const PROBE: Probe = Probe {
 
 fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     lab.ensure_filled()?;
-    // Reads should come from the flash, not from a write buffer.
+    // The reads must come from the flash, not from a write buffer.
     if !lab.is_read_only() {
         match lab.run("empty the write buffer", [Request::flush()]) {
             Ok(_) | Err(Halt::Failed { .. }) => {}
@@ -80,7 +79,7 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     Ok(vec![finding.runs(reads.runs)].into())
 }
 
-/// How places are read.
+/// Reads of places, and their settings.
 struct Reads {
     align: u64,
     samples: usize,
@@ -88,8 +87,8 @@ struct Reads {
 }
 
 impl Reads {
-    /// Reads each place once, in random order, as far as that goes: the costs of the later half, when
-    /// memory holds only entries that were read for these.
+    /// Reads each place once, in random order, up to a limit. Returns the costs of the later half, when memory holds only entries
+    /// of these reads.
     fn once_each(&mut self, lab: &mut Lab<'_>) -> Result<Vec<f64>, Halt> {
         let mut places: Vec<u64> = (0..lab.capacity() / self.align).collect();
         lab.rng.shuffle(&mut places);
@@ -101,7 +100,7 @@ impl Reads {
     /// Reads few places again and again, in random order.
     fn again(&mut self, lab: &mut Lab<'_>) -> Result<Vec<f64>, Halt> {
         let all = lab.capacity() / self.align;
-        // One in each part of the drive, so that far jumps are as frequent as among all places.
+        // One place in each part of the drive makes far jumps as frequent as among all places.
         let parts = FEW as u64;
         let few: Vec<u64> =
             (0..parts).map(|part| (part * all + lab.rng.u64(0..all)) / parts).collect();
@@ -111,13 +110,13 @@ impl Reads {
         Ok(costs[FEW..].to_vec())
     }
 
-    /// Reads at random within a span, after as many as `warm` of each place of it.
+    /// Reads at random within a span, after each place once and up to `warm` random reads.
     fn within(&mut self, lab: &mut Lab<'_>, span: u64, warm: u64) -> Result<Vec<f64>, Halt> {
         let all = lab.capacity() / self.align;
         let count = (span / self.align).clamp(1, all);
         let first = lab.rng.u64(0..=all - count);
-        // Each once, so that all are known where memory suffices, and then at random, so that what
-        // memory holds where it does not is as random as what is read.
+        // Reading each place once fills a sufficient memory. The random reads then make the contents of an insufficient memory
+        // random as well.
         let mut places: Vec<u64> = (first..first + count).collect();
         lab.rng.shuffle(&mut places);
         let warm = usize::try_from(warm.min(MOST_SWEPT)).unwrap_or(usize::MAX);
@@ -136,8 +135,8 @@ impl Reads {
     }
 }
 
-/// The mean of costs, hiccups cut off, and its standard error: not their median, as reads may have two
-/// costs, after near and after far jumps.
+/// Returns the mean of costs, limited against hiccups, and its standard error. The median would not do, because reads may have
+/// two costs, after near and after far jumps.
 #[allow(clippy::cast_precision_loss, reason = "samples are few")]
 fn level(costs: &[f64]) -> (f64, f64) {
     let most = OUTLIER * median(costs);
@@ -150,11 +149,11 @@ fn level(costs: &[f64]) -> (f64, f64) {
     (mean, ((squares / count - mean * mean).max(0.0) / count).sqrt())
 }
 
-/// What a read takes whose entry is in memory, and one whose entry is not.
+/// The cost of reads whose entry is in memory, and of others.
 struct HitAndMiss {
     hit: f64,
     miss: f64,
-    /// The standard error of their difference.
+    /// The standard error of the difference.
     error: f64,
 }
 
@@ -168,21 +167,21 @@ impl HitAndMiss {
         self.miss - self.hit > (8.0 * self.error).max(0.05 * self.hit)
     }
 
-    /// The probability that there is nothing to find, of levels that are not apart.
+    /// Returns the probability that memory holds the whole map, if the levels do not differ.
     fn sure_of_none(&self) -> f64 {
         let least = (8.0 * self.error).max(0.05 * self.hit);
         0.99 - 0.1 * ((self.miss - self.hit) / least).clamp(0.0, 1.0)
             - (2.0 * self.error / self.hit)
     }
 
-    /// The share of costs that are hits, and its standard error.
+    /// Returns the share of hits among the costs, and its standard error.
     fn hits(&self, costs: &[f64]) -> (f64, f64) {
         let ((mean, error), difference) = (level(costs), self.miss - self.hit);
         ((self.miss - mean) / difference, error.hypot(self.error) / difference)
     }
 }
 
-/// Reads within a span.
+/// The result of reads within a span.
 struct Span {
     bytes: f64,
     /// The share of hits, and its standard error.
@@ -191,14 +190,13 @@ struct Span {
 }
 
 impl Span {
-    /// What memory reaches, if it is less than the span.
+    /// Returns the bytes that memory reaches, if that is less than the span.
     fn reach(&self) -> f64 {
         self.bytes * self.hits.0
     }
 }
 
-/// Reads within spans until two of them are of a length that tells much, and one is shorter than what
-/// memory reaches.
+/// Reads within spans until two have an informative length, and one is shorter than the reach of memory.
 fn spans(lab: &mut Lab<'_>, reads: &mut Reads, levels: &HitAndMiss) -> Result<Vec<Span>, Halt> {
     let mut spans: Vec<Span> = Vec::new();
     let mut of = lab.capacity();
@@ -207,9 +205,9 @@ fn spans(lab: &mut Lab<'_>, reads: &mut Reads, levels: &HitAndMiss) -> Result<Ve
         let (reach, hits) = (span.reach(), span.hits.0);
         spans.push(span);
         of = match hits {
-            // Too few hits to tell how many: a good deal less.
+            // Too few hits to measure: make the span a good deal smaller.
             ..0.15 => of / 4,
-            // Nearly all hits: more.
+            // Nearly all are hits: make the span larger.
             0.9.. => (2 * of).min(lab.capacity()),
             _ => whole(1.7 * reach).min(lab.capacity()),
         };
@@ -235,13 +233,13 @@ fn span(lab: &mut Lab<'_>, reads: &mut Reads, levels: &HitAndMiss, of: u64) -> R
     Ok(Span { bytes, hits, mean: levels.miss - hits.0 * (levels.miss - levels.hit) })
 }
 
-/// A size that is not negative, and far below 2^53.
+/// Converts a size, which is not negative and far below 2^53.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 fn whole(bytes: f64) -> u64 {
     bytes.max(0.0) as u64
 }
 
-/// What the spans tell that are longer than what memory reaches.
+/// Returns the finding from the spans that are longer than the reach of memory.
 fn conclude(levels: &HitAndMiss, spans: &[Span], capacity: u64) -> Finding {
     let unknown = |why: &str| Finding::unknown(Parameter::MapCache, why);
     let (mut sum, mut weights) = (0.0, 0.0);
@@ -310,16 +308,15 @@ fn levels_shown(few: &[f64], once: &[f64]) -> Signal {
 mod tests {
     use super::*;
 
-    /// Costs of which such a share is a hit, with noise.
+    /// Generates noisy costs with this share of hits.
     fn costs(share: f64, seed: u64) -> Vec<f64> {
         let mut rng = fastrand::Rng::with_seed(seed);
         let mut cost = || if rng.f64() < share { 130e3 } else { 230e3 } * (0.9 + 0.2 * rng.f64());
         (0..SAMPLES).map(|_| cost()).collect()
     }
 
-    // Is what memory reaches found from the shares of hits within spans?
     #[test]
-    fn reach() {
+    fn the_reach_of_memory_follows_from_hits_within_spans() {
         let levels = HitAndMiss::new(&costs(1.0, 1), &costs(0.0, 2));
         assert!(levels.is_apart());
         let span = |mib: f64| {
@@ -332,14 +329,12 @@ mod tests {
         let crate::Answer::Value { value, low, high } = finding.answer else { panic!() };
         assert!((value / 8_388_608.0 - 1.0).abs() < 0.06, "{value}");
         assert!(low < value && value < high && finding.probability > 0.9);
-        // Spans that all hit, or none of which does, tell no reach.
+        // Spans with only hits or only misses do not show the reach.
         assert!(!conclude(&levels, &[span(64.0), span(16.0)], 64 << 20).is_known());
     }
 
-    // Is nothing found where few places cost as much as many, even if each has two costs, as with
-    // groups of addresses?
     #[test]
-    fn no_map() {
+    fn equal_costs_of_few_and_many_places_show_no_map() {
         let levels = HitAndMiss::new(&costs(0.5, 1), &costs(0.5, 2));
         assert!(!levels.is_apart() && levels.sure_of_none() > 0.85);
     }

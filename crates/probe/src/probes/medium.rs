@@ -1,4 +1,4 @@
-//! What the data is on: flash, or something else about which no other probe has anything to say.
+//! The medium: flash, or something else for which the other probes do not apply.
 
 use flashscope_block::{Bytes, Op};
 
@@ -6,30 +6,30 @@ use crate::finding::{Shape, Signal};
 use crate::investigate::Outcome;
 use crate::{Answer, Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, Scene};
 
-/// The length of short requests.
+/// The length of short requests, in bytes.
 const SHORT: u64 = 4096;
 
-/// The length of long requests.
+/// The length of long requests, in bytes.
 const LONG: u64 = 1 << 20;
 
-/// The length that the fill writes with, at which reads are compared with it.
+/// The length of the fill's writes, in bytes; reads of this length are compared with them.
 const MIDDLE: u64 = 128 << 10;
 
-/// Short reads, and short writes where reads leave it open.
+/// The number of short reads, and of short writes if reads are not conclusive.
 const SAMPLES: u32 = 400;
 
-/// Long requests.
+/// The number of long requests.
 const LONG_SAMPLES: u32 = 24;
 
-/// Bytes that pass in a nanosecond where they do not pass at all: 400 GB/s, more than the memory of
-/// a machine gives to one copy.
+/// The rate in bytes per nanosecond above which no data can have moved: 400 GB/s, more than the memory of a machine gives to one
+/// copy.
 const NO_TRANSFER: f64 = 400.0;
 
-/// The shortest window over which waits for a platter are spread, in nanoseconds: the middle 80 % of
-/// the 4 ms that a turn takes at 15,000 rpm, the fastest that was sold.
+/// The narrowest range of waits for a platter, in nanoseconds: the middle 80 % of the 4 ms that a turn takes at 15,000 rpm, the
+/// fastest drives ever sold.
 const PLATTER_WINDOW: f64 = 0.8 * 0.9 * 4e6;
 
-/// From this probability on, a medium is stated.
+/// The least probability of a stated medium.
 const SURE: f64 = 0.9;
 
 pub const PROBE: Probe = Probe {
@@ -39,15 +39,14 @@ pub const PROBE: Probe = Probe {
     source: "Sun and Zhang, section 3.2; Ruemmler and Wilkes, IEEE Computer 1994, for disks",
     finds: &[Parameter::Medium],
     assumes: &[],
-    // Where nothing may be written, or not enough, it goes by its reads; and a disk is not filled to
-    // be known as one.
+    // Without permission or budget to write, the probe uses its reads alone. A disk need not be filled to be recognised.
     writes: false,
     cost: |scene, _| Scene { is_filled: true, ..*scene }.cost(u64::from(3 * SAMPLES), 0, 0),
     run,
 };
 
 fn run(lab: &mut Lab<'_>, _: &Knowledge) -> Result<Outcome, Halt> {
-    // Neither a disk nor nothing at all has to be filled for that to be seen.
+    // Recognising a disk, or a drive without any medium, does not require filling it.
     let reads = walk(lab)?;
     if let Some(finding) = platter(&reads, lab.capacity()) {
         return Ok(vec![finding].into());
@@ -82,18 +81,18 @@ fn run(lab: &mut Lab<'_>, _: &Knowledge) -> Result<Outcome, Halt> {
     Ok(vec![evidence.finding()].into())
 }
 
-/// What is written beside the fill at most.
+/// The most bytes written in addition to the fill.
 const WRITTEN: u64 = 4 * (SHORT * SAMPLES as u64 + MIDDLE * LONG_SAMPLES as u64);
 
-/// What memory takes for writes over its reads, and the deviation of the logarithm of that: for the first
-/// writes, which may have to be made room for, and for others.
+/// The typical ratio of writes to reads on memory, and the standard deviation of its logarithm: for first writes, which may have
+/// to allocate memory, and for later ones.
 const FIRST_WRITES: (f64, f64) = (1.5, 0.4);
 const AGAIN: (f64, f64) = (1.0, 0.12);
 
-/// Above this probability no writes are made to be surer.
+/// The probability above which no further writes are made.
 const SURE_WITHOUT_WRITES: f64 = 0.99;
 
-/// Short reads, each at a random distance from the one before: as many near as far.
+/// Makes short reads, each at a random distance from the one before, near as often as far.
 fn walk(lab: &mut Lab<'_>) -> Result<Run, Halt> {
     let places = (lab.capacity() / SHORT).max(1);
     let mut at = lab.rng.u64(0..places);
@@ -106,14 +105,14 @@ fn walk(lab: &mut Lab<'_>) -> Result<Run, Halt> {
     lab.run("short reads at short and long distances", reads)
 }
 
-/// A distance in one of both directions, as places forward in a ring, whose logarithm is uniform.
+/// Returns a jump in either direction, as places forward in a ring. The logarithm of the distance is uniformly distributed.
 #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 fn jump(rng: &mut fastrand::Rng, places: u64) -> u64 {
     let distance = ((places as f64).powf(rng.f64()) as u64).clamp(1, places);
     if rng.bool() { distance % places } else { (places - distance) % places }
 }
 
-/// Reads of `len` at random.
+/// Makes reads of `len` bytes at random.
 fn long_reads(lab: &mut Lab<'_>, len: u64) -> Result<Run, Halt> {
     let space = 0..lab.capacity();
     let len = len.min(lab.capacity());
@@ -123,8 +122,8 @@ fn long_reads(lab: &mut Lab<'_>, len: u64) -> Result<Run, Halt> {
     lab.run("long reads at random", reads)
 }
 
-/// As many reads as writes of `len` at random, in turns: the host, which takes a short and a long way by
-/// turns of its own, then has the same share in both.
+/// Makes as many reads as writes of `len` bytes at random, alternately. The host has faster and slower periods; alternating gives
+/// both kinds the same share of them.
 fn reads_and_writes(lab: &mut Lab<'_>, len: u64, samples: u32) -> Result<Run, Halt> {
     let space = 0..lab.capacity();
     let (len, step) = (len.min(lab.capacity()), SHORT.min(lab.capacity()));
@@ -135,19 +134,19 @@ fn reads_and_writes(lab: &mut Lab<'_>, len: u64, samples: u32) -> Result<Run, Ha
     lab.run("reads and writes at random, in turns", requests)
 }
 
-/// What requests of a kind cost.
+/// Returns the costs of requests of one kind.
 fn costs_of(run: &Run, op: Op) -> Vec<f64> {
     run.records.iter().filter(|record| record.op == op).map(Run::nanos).collect()
 }
 
-/// Whether long requests are answered so soon that no data can have moved.
+/// Returns true if long requests are answered too soon for data to have moved.
 #[allow(clippy::cast_precision_loss)]
 fn transfers_nothing(run: &Run) -> bool {
     let bytes = run.records.first().map_or(0, |record| record.len.0);
     bytes >= 16 * SHORT && bytes as f64 > NO_TRANSFER * quantile(&run.latencies(), 0.5)
 }
 
-/// Nothing, unless writes say otherwise: what was never written may be read at once.
+/// Returns the finding that there is no medium, unless writes contradict it: reads of data never written may be answered at once.
 fn nothing(lab: &mut Lab<'_>, reads: &Run) -> Result<Finding, Halt> {
     if lab.left().bytes < Bytes(u64::from(LONG_SAMPLES) * LONG) {
         let why = "it reads faster than data can move, which a drive does as well that was never \
@@ -183,7 +182,7 @@ fn nothing(lab: &mut Lab<'_>, reads: &Run) -> Result<Finding, Halt> {
         .signal(signal))
 }
 
-/// A rotating disk, where reads wait for a platter and, the farther they are, for an arm.
+/// Returns the finding of a rotating disk, if reads wait for a platter and, at longer distances, for an arm.
 #[allow(clippy::cast_precision_loss, reason = "distances are far below 2^53")]
 fn platter(run: &Run, capacity: u64) -> Option<Finding> {
     let mut by_distance: Vec<(f64, f64)> = distances(run);
@@ -199,8 +198,8 @@ fn platter(run: &Run, capacity: u64) -> Option<Finding> {
     if window < PLATTER_WINDOW {
         return None;
     }
-    // Of short distances half go against the turn of the platter and wait nearly a whole one: their
-    // mean tells what their median does not.
+    // At short distances, half of the reads go against the rotation and wait for nearly a whole turn. The mean shows that, and
+    // the median does not.
     let (more, error) = difference(&far, &near);
     let farther = more / error;
     let filled = occupied(&far);
@@ -232,7 +231,7 @@ fn platter(run: &Run, capacity: u64) -> Option<Finding> {
     )
 }
 
-/// How much larger the mean of one is than that of another, and the standard error of that.
+/// Returns how much larger one mean is than the other, and the standard error of the difference.
 #[allow(clippy::cast_precision_loss)]
 fn difference(larger: &[f64], smaller: &[f64]) -> (f64, f64) {
     let variance = |costs: &[f64], mean: f64| {
@@ -243,9 +242,8 @@ fn difference(larger: &[f64], smaller: &[f64]) -> (f64, f64) {
     (large - small, (variance(larger, large) + variance(smaller, small)).sqrt().max(1.0))
 }
 
-/// The share of ten stretches between the lowest and the highest decile that hold at least a quarter of
-/// their part of the costs: 1 of waits that are uniform, with or without seeks of many lengths; little
-/// of two levels.
+/// Divides the range between the lowest and the highest decile into ten parts. Returns the share of parts with at least a quarter
+/// of the costs expected there: 1 for uniform waits, with or without seeks of many lengths, and little for two levels.
 fn occupied(costs: &[f64]) -> f64 {
     let (low, high) = (quantile(costs, 0.1), quantile(costs, 0.9));
     let width = (high - low) / 10.0;
@@ -257,7 +255,7 @@ fn occupied(costs: &[f64]) -> f64 {
     f64::from((0..10).map(|i| u8::from(4 * within(i) >= part)).sum::<u8>()) / 10.0
 }
 
-/// Distance of each read from the one before, and its cost.
+/// Returns the distance of each read from the one before, and its cost.
 #[allow(clippy::cast_precision_loss, reason = "distances are far below 2^53")]
 fn distances(run: &Run) -> Vec<(f64, f64)> {
     let pairs = run.records.windows(2);
@@ -266,11 +264,10 @@ fn distances(run: &Run) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// What reads tell where nothing may be written: that it is flash, if they are slow enough to have
-/// been there.
+/// Returns the finding from reads alone: flash, if the reads are slow enough to have reached it.
 fn by_reads_alone(reads: &Run) -> Finding {
     let mut evidence = Evidence::of_reads(reads);
-    // Behind a network reads are no different; who looks at a drive has a drive.
+    // Reads over a network look the same, but a user probes a drive.
     evidence.logs[Medium::Other as usize] -= 3.0;
     let finding = evidence.finding();
     match finding.answer {
@@ -284,18 +281,18 @@ fn by_reads_alone(reads: &Run) -> Finding {
     }
 }
 
-/// What neither turns nor is nothing.
+/// A medium that neither rotates nor is absent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Medium {
     Flash,
     Memory,
-    /// What takes the same time for everything, but not a short one, as a network does.
+    /// A medium with the same long time for every request, such as a network.
     Other,
 }
 
-/// What speaks for each medium.
+/// The evidence for each medium.
 struct Evidence<'r> {
-    /// The logarithm of the likelihood of each, up to a constant.
+    /// The log-likelihood of each medium, up to a constant.
     logs: [f64; 3],
     seen: Vec<String>,
     runs: Vec<u32>,
@@ -303,8 +300,8 @@ struct Evidence<'r> {
 }
 
 impl Evidence<'_> {
-    /// What the shortest of random short reads tell: sensing a page takes flash tens of microseconds
-    /// (Z-NAND, 3), with some for the way there. Their lower end, for the host may add to any.
+    /// Returns the evidence from the fastest of the random short reads. Sensing a page takes flash tens of microseconds (Z-NAND,
+    /// 3), plus the transfer. The lower end counts, because the host may delay any read.
     fn of_reads(reads: &Run) -> Evidence<'static> {
         let least = quantile(&reads.latencies(), 0.05).max(1.0);
         let at = |typical: f64, deviation: f64| log_normal((least / typical).ln(), deviation);
@@ -318,15 +315,15 @@ impl Evidence<'_> {
         Evidence { logs, seen, runs: vec![reads.number], pictures }
     }
 
-    /// What writes cost, as a multiple of reads of the same length. Programming and erasing take
-    /// flash longer than reading, but a buffer may hide that, and then they take less; memory writes
-    /// as `memory` says: the multiple that is typical of it, and the deviation of its logarithm.
+    /// Adds the evidence from the cost of writes, as a multiple of reads of the same length. Programming and erasing take flash
+    /// longer than reading; a buffer may hide that, and then writes are faster. `memory` holds the typical multiple for memory
+    /// and the standard deviation of its logarithm.
     fn compare(&mut self, what: &str, ratio: f64, memory: (f64, f64), runs: &[u32]) {
         let log = ratio.max(1e-6).ln();
         self.logs[Medium::Flash as usize] += log_normal(log, 1.2);
         let (typical, deviation) = (memory.0.ln(), memory.1);
         let near = |deviation: f64| log_normal(log - typical, deviation).exp();
-        // Now and then the host is in the way of one of both: hence the wide part.
+        // The wide part accounts for occasional disturbances by the host.
         let same = (0.9 * near(deviation) + 0.1 * near(0.9)).ln();
         self.logs[Medium::Memory as usize] += same;
         self.logs[Medium::Other as usize] += same;
@@ -334,7 +331,7 @@ impl Evidence<'_> {
         self.runs.extend(runs);
     }
 
-    /// The likeliest medium, and its probability.
+    /// Returns the likeliest medium, and its probability.
     fn posterior(&self) -> (Medium, f64) {
         let most = self.logs.iter().copied().fold(f64::MIN, f64::max);
         let weights = self.logs.map(|log| (log - most).exp());
@@ -371,19 +368,19 @@ impl Evidence<'_> {
     }
 }
 
-/// The logarithm of the density of a normal distribution around 0.
+/// Returns the logarithm of the density of a normal distribution around 0.
 fn log_normal(distance: f64, deviation: f64) -> f64 {
     let z = distance / deviation;
     -0.5 * z * z - deviation.ln()
 }
 
-/// What a quarter of all requests do not exceed: pauses of a busy host only ever add, and reach the mean
-/// of memory before they reach this.
+/// Returns the lower quartile of the costs. Pauses of a busy host only add time, and affect the mean of memory before they affect
+/// this.
 fn calm(costs: &[f64]) -> f64 {
     quantile(costs, 0.25).max(1.0)
 }
 
-/// The mean of all but the hundredth that is slowest, in which the host's own pauses are.
+/// Returns the mean without the slowest hundredth, which contains the host's pauses.
 #[allow(clippy::cast_precision_loss)]
 fn body(costs: &[f64]) -> f64 {
     let mut costs = costs.to_vec();
@@ -392,7 +389,7 @@ fn body(costs: &[f64]) -> f64 {
     (kept.iter().sum::<f64>() / kept.len().max(1) as f64).max(1.0)
 }
 
-/// The cost that a share of all does not exceed; 0 of nothing.
+/// Returns the cost that a share of all does not exceed; 0 for no costs.
 #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 fn quantile(costs: &[f64], share: f64) -> f64 {
     let mut costs = costs.to_vec();
@@ -401,7 +398,7 @@ fn quantile(costs: &[f64], share: f64) -> f64 {
     costs.get((share * last as f64).round() as usize).copied().unwrap_or(0.0)
 }
 
-/// Costs in milliseconds against their rank as a share.
+/// Returns costs in milliseconds against their rank as a share.
 #[allow(clippy::cast_precision_loss)]
 fn series(costs: &[f64]) -> Vec<(f64, f64)> {
     let mut costs = costs.to_vec();
@@ -410,7 +407,7 @@ fn series(costs: &[f64]) -> Vec<(f64, f64)> {
     costs.iter().enumerate().map(|(i, cost)| (i as f64 / count, cost / 1e6)).collect()
 }
 
-/// Costs against their number, in so many nanoseconds.
+/// Returns costs against their number, in units of this many nanoseconds.
 #[allow(clippy::cast_precision_loss)]
 fn indexed(run: &Run, unit: f64) -> Vec<(f64, f64)> {
     run.latencies().iter().enumerate().map(|(i, cost)| (i as f64, cost / unit)).collect()
@@ -427,10 +424,8 @@ mod tests {
         }
     }
 
-    // Is a disk known by waits for platter and arm, and neither two levels of flash nor one with the
-    // host's pauses taken for one?
     #[test]
-    fn platters() {
+    fn a_disk_is_recognised_and_flash_with_two_levels_or_pauses_is_not() {
         let mut rng = fastrand::Rng::with_seed(1);
         let capacity = 1 << 40;
         let mut walk = |cost: &mut dyn FnMut(u64, &mut fastrand::Rng) -> u64| {
@@ -456,10 +451,9 @@ mod tests {
         assert_eq!(platter(&paused, capacity), None);
     }
 
-    // Are flash and memory told apart by the time of reads and by what writes cost, and is neither
-    // stated of what is slow but takes the same for both?
+    // A slow medium with equal reads and writes is neither.
     #[test]
-    fn flash_and_memory() {
+    fn flash_and_memory_differ_by_read_time_and_write_cost() {
         let judged = |read: u64, ratios: &[f64]| {
             let run = Run::of(Op::Read, SHORT, (0..400).map(|i| (i * SHORT, read + i)));
             let mut evidence = Evidence::of_reads(&run);

@@ -22,33 +22,32 @@ use flashscope_block::{Bytes, Nanos};
 use crate::investigate::Outcome;
 use crate::{Finding, Halt, Knowledge, Lab, Parameter};
 
-/// What an experiment costs.
+/// The cost of an experiment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Cost {
-    /// The bytes that it writes at most.
+    /// The most bytes written.
     pub written: Bytes,
-    /// The time that it takes, about.
+    /// The approximate time.
     pub time: Nanos,
 }
 
-/// What the cost of an experiment is reckoned from.
+/// The quantities from which the cost of an experiment is calculated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Scene {
-    /// Bytes of the drive.
+    /// The capacity of the drive.
     pub capacity: Bytes,
-    /// Whether the drive was filled in order.
+    /// True if the drive was filled in order.
     pub is_filled: bool,
-    /// Requests that may be in flight at once.
+    /// The requests that may be in flight at once.
     pub queue_depth: u32,
-    /// What a read took so far, on average.
+    /// The mean time of a read so far.
     pub read: Nanos,
-    /// What a write took so far, on average.
+    /// The mean time of a write so far.
     pub write: Nanos,
 }
 
 impl Scene {
-    /// The cost of so many reads and so many writes of `len` bytes each, and of filling the drive
-    /// before, where that was not done.
+    /// Returns the cost of `reads` reads and `writes` writes of `len` bytes each, and of filling the drive first if necessary.
     pub fn cost(&self, reads: u64, writes: u64, len: u64) -> Cost {
         let fill = if self.is_filled { 0 } else { self.capacity.0 };
         let fill_writes = fill / (128 << 10);
@@ -59,32 +58,32 @@ impl Scene {
 
 /// An experiment that finds parameters.
 pub struct Probe {
-    /// Its name.
+    /// The name.
     pub name: &'static str,
-    /// What it does and what it looks for, in a sentence.
+    /// The experiment and its purpose, in a sentence.
     pub summary: &'static str,
-    /// Where it comes from.
+    /// The source of the method.
     pub source: &'static str,
-    /// What it states something about.
+    /// The parameters that the probe looks for.
     pub finds: &'static [Parameter],
-    /// What it goes by: it runs after these were looked at, whether or not they were found.
+    /// The parameters that the probe relies on. It runs after other probes have looked for these, found or not.
     pub assumes: &'static [Parameter],
-    /// Whether it writes, beyond filling the drive so that there is something to read.
+    /// True if the probe writes more than the fill that makes the drive readable.
     pub writes: bool,
-    /// What it costs.
+    /// Returns the cost.
     pub cost: fn(&Scene, &Knowledge) -> Cost,
-    /// Runs it.
+    /// Runs the experiment and returns its outcome.
     pub run: fn(&mut Lab<'_>, &Knowledge) -> Result<Outcome, Halt>,
 }
 
 impl Probe {
-    /// That nothing is known of all that it looks for, and why.
+    /// Returns unknown findings for all its parameters, with the reason.
     pub fn unknown(&self, why: &str) -> Vec<Finding> {
         self.finds.iter().map(|parameter| Finding::unknown(*parameter, why)).collect()
     }
 }
 
-/// Every probe; among those that are as good, the first is run first.
+/// Every probe. Among equally good probes, the first in this list runs first.
 pub const PROBES: &[Probe] = &[
     medium::PROBE,
     requests::PROBE,

@@ -1,4 +1,4 @@
-//! The flash page and where pages begin: what a short read costs that straddles a boundary.
+//! The flash page and its alignment, from the cost of short reads across a boundary.
 
 use flashscope_block::{Nanos, Op};
 
@@ -8,31 +8,31 @@ use crate::{
     Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, median, standard_error,
 };
 
-/// The part of the drive that is read, so small that the map of it stays in memory.
+/// The part of the drive to read, in bytes: small enough for its map to stay in memory.
 const SPACE: u64 = 1 << 20;
 
-/// The largest page that could be found.
+/// The largest page to find, in bytes.
 const LARGEST: u64 = 64 << 10;
 
-/// Reads at each offset at first.
+/// The initial number of reads at each offset.
 const SAMPLES: u64 = 1;
 
-/// How often as many more are read, until pages show.
+/// The number of rounds, each with twice the reads of the one before, until pages show.
 const ROUNDS: u32 = 4;
 
-/// Writes of each length, where reads show nothing.
+/// The number of writes of each length, if reads show nothing.
 const WRITES: u64 = 96;
 
-/// What is handed over within so long counts as at once.
+/// The largest difference of submission times that counts as simultaneous.
 const AT_ONCE: Nanos = Nanos::micros(5);
 
-/// From so many standard errors on, something is there.
+/// The number of standard errors from which on an effect counts as certain.
 const SURE: f64 = 5.0;
 
-/// From so many on it could not be clearer: how much two effects differ beside next to no noise says nothing.
+/// The number of standard errors above which differences no longer count. With next to no noise, they mean nothing.
 const CLEAR: f64 = 60.0;
 
-/// The least that shows, as a share of a read.
+/// The least effect, as a share of a read.
 const LEAST_EFFECT: f64 = 0.01;
 
 pub const PROBE: Probe = Probe {
@@ -54,7 +54,7 @@ fn run(lab: &mut Lab<'_>, _: &Knowledge) -> Result<Outcome, Halt> {
         return Ok(PROBE.unknown("the drive is too small").into());
     }
     let in_pairs = lab.info().queue_depth >= 2;
-    let (mut seen, mut runs) = (Seen::new(block), Vec::new());
+    let (mut seen, mut runs) = (Measurements::new(block), Vec::new());
     let mut page = None;
     for round in 0..ROUNDS {
         let samples = (SAMPLES << lab.attempt) << round;
@@ -77,19 +77,23 @@ fn run(lab: &mut Lab<'_>, _: &Knowledge) -> Result<Outcome, Halt> {
     Ok(found.into_iter().map(|finding| finding.runs(runs.clone())).collect::<Vec<_>>().into())
 }
 
-/// The costs seen at each offset modulo [`LARGEST`], in logical blocks.
-struct Seen {
+/// The measured costs at each offset modulo [`LARGEST`], in logical blocks.
+struct Measurements {
     block: u64,
-    /// Of reads of two blocks that straddle the offset.
+    /// The costs of reads of two blocks that straddle the offset.
     straddling: Vec<Vec<f64>>,
-    /// Of two reads at once of a block each, before and behind the offset.
+    /// The costs of two simultaneous reads of a block each, before and after the offset.
     pairs: Vec<Vec<f64>>,
 }
 
-impl Seen {
-    fn new(block: u64) -> Seen {
+impl Measurements {
+    fn new(block: u64) -> Measurements {
         let offsets = usize::try_from(LARGEST / block).expect("there are few offsets");
-        Seen { block, straddling: vec![Vec::new(); offsets], pairs: vec![Vec::new(); offsets] }
+        Measurements {
+            block,
+            straddling: vec![Vec::new(); offsets],
+            pairs: vec![Vec::new(); offsets],
+        }
     }
 
     fn index(&self, offset: u64) -> usize {
@@ -97,7 +101,7 @@ impl Seen {
     }
 }
 
-/// What is typical of an offset.
+/// The typical cost at an offset.
 #[derive(Debug, Clone, Copy)]
 struct Typical {
     cost: f64,
@@ -114,14 +118,14 @@ impl Typical {
     }
 }
 
-/// As [`Seen`], with what is typical of each offset.
+/// The typical costs at each offset, from [`Measurements`].
 struct Summary {
     block: u64,
     straddling: Vec<Typical>,
     pairs: Vec<Typical>,
 }
 
-impl Seen {
+impl Measurements {
     fn summary(&self) -> Summary {
         let typical = |costs: &[Vec<f64>]| costs.iter().map(|costs| Typical::of(costs)).collect();
         let (straddling, pairs) = (typical(&self.straddling), typical(&self.pairs));
@@ -129,7 +133,7 @@ impl Seen {
     }
 }
 
-/// Offsets in random order, each so often, but the very first.
+/// Returns every offset except the first, `samples` times, in random order.
 fn offsets(lab: &mut Lab<'_>, block: u64, samples: u64) -> Vec<u64> {
     let places = 1..SPACE / block;
     let mut offsets: Vec<u64> =
@@ -139,7 +143,12 @@ fn offsets(lab: &mut Lab<'_>, block: u64, samples: u64) -> Vec<u64> {
 }
 
 /// Reads two blocks around each offset.
-fn straddling(lab: &mut Lab<'_>, block: u64, samples: u64, seen: &mut Seen) -> Result<u32, Halt> {
+fn straddling(
+    lab: &mut Lab<'_>,
+    block: u64,
+    samples: u64,
+    seen: &mut Measurements,
+) -> Result<u32, Halt> {
     let offsets = offsets(lab, block, samples);
     let reads = offsets.iter().map(|offset| Request::read(offset - block, 2 * block));
     let run = lab.run("two blocks at every offset", reads)?;
@@ -150,9 +159,13 @@ fn straddling(lab: &mut Lab<'_>, block: u64, samples: u64, seen: &mut Seen) -> R
     Ok(run.number)
 }
 
-/// Reads the block behind and the block before each offset at once: in that order, which is not that of
-/// reads that a drive would read ahead for.
-fn pairs(lab: &mut Lab<'_>, block: u64, samples: u64, seen: &mut Seen) -> Result<u32, Halt> {
+/// Reads the block after and the block before each offset at once, in this order, which does not trigger read-ahead.
+fn pairs(
+    lab: &mut Lab<'_>,
+    block: u64,
+    samples: u64,
+    seen: &mut Measurements,
+) -> Result<u32, Halt> {
     let offsets = offsets(lab, block, samples);
     let reads = offsets
         .iter()
@@ -170,15 +183,15 @@ fn pairs(lab: &mut Lab<'_>, block: u64, samples: u64, seen: &mut Seen) -> Result
     Ok(run.number)
 }
 
-/// A page that explains what was seen.
+/// A page that explains the costs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Page {
     size: u64,
-    /// Where the first begins.
+    /// The offset of the first page.
     start: u64,
-    /// How much more straddling reads cost across its end, or how much less pairs, in standard errors.
+    /// The evidence in standard errors: reads across the end of the page cost more, or pairs there cost less.
     significance: f64,
-    /// The same for the next best page.
+    /// The evidence for the next best page.
     other: f64,
 }
 
@@ -188,8 +201,8 @@ impl Page {
     }
 }
 
-/// How far the costs at some offsets are from those within pages, in standard errors and as a share. The
-/// mean over offsets of their medians: some ends of pages may show otherwise, as they are ends of chunks.
+/// Returns the difference between the costs at some offsets and those within pages, in standard errors and as a share. It
+/// compares means over offsets of their medians, because some page ends may look different as they are also chunk ends.
 fn contrast(
     costs: &[Typical],
     at: impl Fn(usize) -> bool,
@@ -211,9 +224,8 @@ fn contrast(
     ((at - within) / (a + b).sqrt().max(1.0), (at - within) / within.max(1.0))
 }
 
-/// How clearly the multiples of a size, from a start on, are ends of pages, both every other one of them
-/// and the others: one costs more to read across, or it is the end of a chunk, too, and two reads at once
-/// take less.
+/// Returns the evidence that the multiples of a size from a start on are ends of pages, both the even and the odd ones. A read
+/// across the end of a page costs more; if the end of a chunk is there as well, two simultaneous reads take less instead.
 fn evidence(seen: &Summary, size: u64, start: u64) -> f64 {
     let (size, start) = (size / seen.block, start / seen.block);
     let count = LARGEST / seen.block;
@@ -231,13 +243,13 @@ fn evidence(seen: &Summary, size: u64, start: u64) -> f64 {
     every_other(0).min(every_other(size)).min(CLEAR)
 }
 
-/// The smallest page whose ends show.
-fn likeliest(seen: &Seen) -> Option<Page> {
+/// Returns the smallest page whose ends show.
+fn likeliest(seen: &Measurements) -> Option<Page> {
     let seen = &seen.summary();
     let sizes: Vec<u64> =
         (1..).map(|power| seen.block << power).take_while(|size| *size <= LARGEST / 2).collect();
     let starts = |size: u64| (0..size / seen.block).map(|i| i * seen.block);
-    // Pages mostly begin where the drive does; other starts have to show more clearly.
+    // Pages mostly begin where the drive does; other starts need clearer evidence.
     let candidates = sizes.iter().flat_map(|size| starts(*size).map(move |start| (*size, start)));
     let mut scored: Vec<(f64, u64, u64)> = candidates
         .map(|(size, start)| {
@@ -246,13 +258,13 @@ fn likeliest(seen: &Seen) -> Option<Page> {
         })
         .filter(|(score, ..)| *score > SURE)
         .collect();
-    // Of those that show about as clearly as any, the smallest: multiples of a page show, too.
+    // Among sizes with similar evidence, the smallest is right: multiples of a page show as well.
     let best = scored.iter().map(|(score, ..)| *score).fold(0.0, f64::max);
     scored.retain(|(score, ..)| *score > 0.35 * best);
     scored.sort_by(|a, b| (a.1, b.0).partial_cmp(&(b.1, a.0)).expect("scores are numbers"));
     let (score, size, start) = *scored.first()?;
-    // Pages that begin half a page behind the start look like pages of half the size of which every
-    // other end is that of a chunk and does not show. The latter is what drives are like.
+    // Pages that begin half a page after the start look like pages of half the size whose every other end is a chunk end and does
+    // not show. Real drives are like the latter.
     if start > 0 && 2 * start == size && start > seen.block {
         return Some(Page { size: start, start: 0, significance: score, other: 0.5 * score });
     }
@@ -262,9 +274,8 @@ fn likeliest(seen: &Seen) -> Option<Page> {
     Some(Page { size, start, significance: score, other })
 }
 
-/// The page by writes of each length beside reads of it: a write of less than a page has to read the rest
-/// first. For drives that take one request at a time and spread pages over units that work side by side.
-/// Returns the number of the run as well.
+/// Finds the page from writes of each length, compared with reads: a write of less than a page has to read the rest first. For
+/// drives that take one request at a time and spread pages over parallel units. Also returns the number of the run.
 fn by_writes(lab: &mut Lab<'_>, block: u64) -> Result<(Finding, u32), Halt> {
     let lengths: Vec<u64> =
         (0..).map(|power| block << power).take_while(|len| *len <= LARGEST).collect();
@@ -291,7 +302,7 @@ fn by_writes(lab: &mut Lab<'_>, block: u64) -> Result<(Finding, u32), Halt> {
     Ok((whole_page(&lengths, &extra).signal(picture), run.number))
 }
 
-/// Where the first page begins, given that writes at multiples of a page were whole pages.
+/// Returns the alignment, given that writes at multiples of a page were whole pages.
 fn start_of(page: &Finding) -> Finding {
     match page.is_known() {
         true => Finding::exact(Parameter::Alignment, 0.0, page.probability)
@@ -304,8 +315,8 @@ fn repeated(lengths: &[u64], times: u64) -> Vec<u64> {
     (0..times).flat_map(|_| lengths.iter().copied()).collect()
 }
 
-/// The shortest write that needs not read first: what writes take more than reads falls there by what
-/// reading takes, and neither before nor behind.
+/// Returns the shortest write that need not read first. At that length, and only there, the difference between writes and reads
+/// falls by the cost of a read.
 fn whole_page(lengths: &[u64], extra: &[Typical]) -> Finding {
     let falls: Vec<(f64, u64)> = extra
         .windows(2)
@@ -317,7 +328,7 @@ fn whole_page(lengths: &[u64], extra: &[Typical]) -> Finding {
         .collect();
     let mut sorted = falls.clone();
     sorted.sort_by(|a, b| b.0.total_cmp(&a.0));
-    // A write that goes to a buffer takes no program.
+    // A buffered write does not program the flash.
     if extra.iter().any(|extra| extra.cost < 0.0) {
         let why = "short reads do not show where pages end, and writes are buffered";
         return Finding::unknown(Parameter::PageSize, why);
@@ -350,7 +361,7 @@ fn extra_picture(lengths: &[u64], extra: &[Typical]) -> Signal {
     .log_x()
 }
 
-fn findings(page: Option<&Page>, seen: &Seen) -> Vec<Finding> {
+fn findings(page: Option<&Page>, seen: &Measurements) -> Vec<Finding> {
     let picture = picture(page, seen);
     let Some(page) = page else {
         let why = "reads cost the same at every offset, as far as the noise lets see";
@@ -369,7 +380,7 @@ fn findings(page: Option<&Page>, seen: &Seen) -> Vec<Finding> {
         page.other
     );
     let size = if page.size == 2 * seen.block {
-        // Smaller ones could not have shown.
+        // Smaller pages could not have shown.
         let value = page.size as f64;
         Finding::value(Parameter::PageSize, value, seen.block as f64, value, 0.6 * probability)
     } else {
@@ -383,7 +394,7 @@ fn findings(page: Option<&Page>, seen: &Seen) -> Vec<Finding> {
     ]
 }
 
-fn picture(page: Option<&Page>, seen: &Seen) -> Signal {
+fn picture(page: Option<&Page>, seen: &Measurements) -> Signal {
     let points = |costs: &[Vec<f64>]| -> Vec<(f64, f64)> {
         let known = costs.iter().enumerate().filter(|(_, costs)| !costs.is_empty());
         known
@@ -410,10 +421,9 @@ fn picture(page: Option<&Page>, seen: &Seen) -> Signal {
 mod tests {
     use super::*;
 
-    /// Costs of a drive with pages of a size from a start on, of which so many are on one unit before the
-    /// next has its turn.
-    fn drive(page: u64, start: u64, chunk: u64, noise: f64) -> Seen {
-        let mut seen = Seen::new(512);
+    /// Generates the costs of a drive with pages of a size from a start on, and chunks of `chunk` bytes.
+    fn drive(page: u64, start: u64, chunk: u64, noise: f64) -> Measurements {
+        let mut seen = Measurements::new(512);
         let mut rng = fastrand::Rng::with_seed(3);
         for offset in (0..LARGEST).step_by(512) {
             let index = seen.index(offset);
@@ -428,9 +438,8 @@ mod tests {
         seen
     }
 
-    // Are pages found, also where each is a chunk of its own, and where they begin behind the start?
     #[test]
-    fn finds_pages() {
+    fn pages_are_found_with_any_chunk_and_alignment() {
         assert_eq!(likeliest(&drive(8192, 4096, 1 << 30, 0.3)).map(|page| page.size), Some(4096));
         for (page, start, chunk) in [
             (2048, 0, 1 << 30),
@@ -445,15 +454,13 @@ mod tests {
         }
     }
 
-    // Is nothing found where offsets do not matter?
     #[test]
-    fn no_page_without_one() {
+    fn no_page_is_found_where_offsets_do_not_matter() {
         assert_eq!(likeliest(&drive(1 << 30, 512, 1 << 30, 0.3)), None);
     }
 
-    // Is the page where writes need not read first, and unknown where they are buffered?
     #[test]
-    fn page_by_writes() {
+    fn the_page_is_the_shortest_write_without_a_read_unless_buffered() {
         let lengths = [512, 1024, 2048, 4096, 8192];
         let extra = |costs: [f64; 5]| costs.map(|cost| Typical { cost, variance: 1e6 });
         let found = whole_page(&lengths, &extra([400e3, 401e3, 400e3, 330e3, 331e3]));

@@ -1,4 +1,4 @@
-//! Read-ahead: after two reads in a row and a pause, how many of the bytes behind are there already.
+//! Read-ahead: the bytes that are already available after reads in a row and a pause.
 
 use crate::finding::{Shape, Signal};
 use crate::investigate::Outcome;
@@ -7,25 +7,25 @@ use crate::{
 };
 use flashscope_block::Nanos;
 
-/// What is read in a row: a multiple of any page of flash.
+/// The length of the reads in a row, in bytes: a multiple of any flash page.
 const LEAD: u64 = 16 << 10;
 
-/// Reads in a row before the pause: enough to be taken for a sequence.
+/// The number of reads in a row before the pause: enough to be recognised as sequential.
 const LEADS: u64 = 3;
 
-/// The grain of what is looked for.
+/// The resolution in bytes.
 const GRAIN: u64 = 2 << 10;
 
-/// The furthest that is looked at, in grains.
+/// The farthest distance to check, in grains.
 const FURTHEST: u64 = (4 << 20) / GRAIN;
 
-/// Long enough for what is fetched to arrive.
+/// The pause: long enough for the read-ahead to complete.
 const PAUSE: Nanos = Nanos::millis(30);
 
-/// Trials at each place, when it is first looked at.
+/// The initial number of trials at each place.
 const TRIALS: usize = 12;
 
-/// Trials in a row that tell whether there is any read-ahead.
+/// The number of trials that decide whether there is any read-ahead.
 const FIRST_TRIALS: usize = 60;
 
 pub const PROBE: Probe = Probe {
@@ -45,12 +45,12 @@ pub const PROBE: Probe = Probe {
     run,
 };
 
-/// What short reads took after a pause, by how far behind the reads in a row they began.
+/// The times of short reads after a pause, by their distance from the end of the reads in a row.
 #[derive(Debug, Clone, Default)]
 struct Behind {
-    /// Grains behind the end, and what it took.
+    /// The distance from the end in grains, and the time in nanoseconds.
     costs: Vec<(u64, f64)>,
-    /// What it took right behind the same reads in falling order, which nobody reads ahead of.
+    /// The times right after the same reads in falling order, which triggers no read-ahead.
     apart: Vec<f64>,
     runs: Vec<u32>,
 }
@@ -69,13 +69,13 @@ fn run(lab: &mut Lab<'_>, _: &Knowledge) -> Result<Outcome, Halt> {
     look(lab, &vec![0; trials], Order::Rising, &mut behind)?;
     look(lab, &vec![0; trials], Order::Falling, &mut behind)?;
     let (near, far) = (behind.at(0), behind.apart.clone());
-    let saved = Saved::between(&near, &far);
+    let saved = Saving::between(&near, &far);
     if !saved.is_seen() {
         return Ok(vec![none(saved, &behind)].into());
     }
     let divide = (median(&near) * median(&far)).sqrt();
     let (mut here, mut gone, mut doubt) = (0, furthest, 0.0);
-    // Doubling from the near end, then halving what is left.
+    // Double the distance from the near end, then bisect.
     while here + 1 < gone {
         let at = match gone == furthest {
             true => (2 * here).clamp(1, furthest - 1),
@@ -92,7 +92,7 @@ fn run(lab: &mut Lab<'_>, _: &Knowledge) -> Result<Outcome, Halt> {
             break;
         }
     }
-    // Once more on both sides of the edge.
+    // Check both sides of the edge once more.
     for (at, is) in [(here, true), (gone, false)] {
         let there = is_there(lab, at, divide, &mut behind)?;
         doubt += if there.is == is { there.doubt } else { 1.0 - there.doubt };
@@ -100,14 +100,14 @@ fn run(lab: &mut Lab<'_>, _: &Knowledge) -> Result<Outcome, Halt> {
     Ok(vec![found(gone, doubt, &behind)].into())
 }
 
-/// In which order the reads before the pause come.
+/// The order of the reads before the pause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Order {
     Rising,
     Falling,
 }
 
-/// Reads short pieces behind reads in a row, each at a place of its own.
+/// Makes short reads after reads in a row, each at a different place.
 fn look(lab: &mut Lab<'_>, grains: &[u64], order: Order, behind: &mut Behind) -> Result<(), Halt> {
     let furthest = FURTHEST.min(lab.capacity() / GRAIN / 8);
     let len = lab.info().logical_block.0.min(GRAIN * 2);
@@ -136,7 +136,7 @@ fn look(lab: &mut Lab<'_>, grains: &[u64], order: Order, behind: &mut Behind) ->
     Ok(())
 }
 
-/// Whether what is so far behind is there, and how likely that is wrong.
+/// Tells whether the data at a distance was read ahead.
 struct There {
     is: bool,
     doubt: f64,
@@ -152,43 +152,43 @@ fn is_there(
     let costs = behind.at(grain);
     let below = costs.iter().filter(|cost| **cost < divide).count();
     let is = 2 * below > costs.len();
-    // How far the median is from what divides, in units of its own deviation.
+    // The distance of the median from the dividing time, in standard errors.
     let error = standard_error(&costs).max(1.0);
     let doubt = beyond((median(&costs) - divide).abs() / error);
     Ok(There { is, doubt })
 }
 
-/// The probability that a normal deviation is beyond so many standard deviations, with a floor for
-/// all that is not normal.
+/// Returns the probability that a normally distributed value is beyond this many standard deviations, with a floor for deviations
+/// from normality.
 fn beyond(z: f64) -> f64 {
     (0.5 * (-0.717 * z - 0.416 * z * z).exp()).max(5e-4)
 }
 
-/// What reads right behind others save.
+/// The time saved by reads right after others.
 #[derive(Debug, Clone, Copy)]
-struct Saved {
+struct Saving {
     time: f64,
     error: f64,
     cost: f64,
 }
 
-impl Saved {
-    fn between(near: &[f64], far: &[f64]) -> Saved {
+impl Saving {
+    fn between(near: &[f64], far: &[f64]) -> Saving {
         let error = standard_error(near).hypot(standard_error(far)).max(1.0);
-        Saved { time: median(far) - median(near), error, cost: median(far) }
+        Saving { time: median(far) - median(near), error, cost: median(far) }
     }
 
-    /// Whether it is more than chance, and than a drive may save otherwise.
+    /// Returns true if the saving exceeds both chance and other possible savings of a drive.
     fn is_seen(self) -> bool {
         self.time > 4.0 * self.error && self.time > 0.03 * self.cost
     }
 
-    /// The probability that nothing is read ahead: the read of a page from the flash, at least 20 us
-    /// of all NAND but the fastest, would be saved.
+    /// Returns the probability that nothing is read ahead. Read-ahead would save the read of a page from the flash: at least 20
+    /// us for all NAND but the fastest.
     fn none(self) -> f64 {
         let likely = |time: f64| (-0.5 * ((self.time - time) / self.error).powi(2)).exp();
         let least = 20e3f64.min(0.5 * self.cost);
-        // Any time from the least on, or that of the best fit.
+        // Any saving from the least on counts as likely.
         let saved = if self.time > least { 1.0 } else { likely(least) };
         let none = likely(0.0).max(likely(0.03 * self.cost)).max(1e-9);
         (none / (none + saved)).min(0.995)
@@ -208,7 +208,7 @@ fn signal(behind: &Behind) -> Signal {
     .series("behind reads in falling order", behind.apart.iter().map(|cost| (0.0, cost / 1e6)))
 }
 
-fn none(saved: Saved, behind: &Behind) -> Finding {
+fn none(saved: Saving, behind: &Behind) -> Finding {
     let because = format!(
         "reads right behind a row of others take {:.1} us less than elsewhere, give or take {:.1}: a \
          page of flash is not saved",
@@ -242,16 +242,15 @@ fn found(grains: u64, doubt: f64, behind: &Behind) -> Finding {
 mod tests {
     use super::*;
 
-    // Is a saving told from none, and none from a spread that hides it?
     #[test]
-    fn savings() {
+    fn savings_are_found_unless_noise_may_hide_them() {
         let costs = |mean: f64, spread: f64| -> Vec<f64> {
             (0..60).map(|i| mean + spread * (f64::from(i % 7) - 3.0)).collect()
         };
-        assert!(Saved::between(&costs(60e3, 1e3), &costs(100e3, 1e3)).is_seen());
-        let same = Saved::between(&costs(100e3, 1e3), &costs(100e3, 1e3));
+        assert!(Saving::between(&costs(60e3, 1e3), &costs(100e3, 1e3)).is_seen());
+        let same = Saving::between(&costs(100e3, 1e3), &costs(100e3, 1e3));
         assert!(!same.is_seen() && same.none() > 0.99);
-        let noisy = Saved::between(&costs(900e3, 200e3), &costs(900e3, 200e3));
+        let noisy = Saving::between(&costs(900e3, 200e3), &costs(900e3, 200e3));
         assert!(!noisy.is_seen() && noisy.none() < 0.7);
     }
 }

@@ -1,5 +1,4 @@
-//! What requests of each length cost: each block of a long one, and the longest that is carried out as
-//! one.
+//! The cost of requests by length: the cost per block of a long request, and the longest request that is carried out as one.
 
 use std::collections::BTreeMap;
 use std::ops::{Range, RangeInclusive};
@@ -11,61 +10,61 @@ use crate::{
     Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, median, standard_error,
 };
 
-/// The blocks that lengths are counted in, as Sun and Zhang do.
+/// The unit of lengths in bytes, as in Sun and Zhang.
 const BLOCK: u64 = 4096;
 
-/// The longest read that is tried, in blocks.
+/// The longest read to try, in blocks.
 const LONGEST: u64 = 160;
 
-/// The longest request that could be found, in blocks: there must be longer reads.
+/// The longest request to find, in blocks; some reads must be longer.
 const LONGEST_FOUND: u64 = 136;
 
-/// How long the other of two reads is beyond one at least, in blocks.
+/// The least difference in length between two compared reads, in blocks.
 const LEAST_STRIDE: u64 = 16;
 
-/// Reads of each length at first.
+/// The initial number of reads of each length.
 const SAMPLES: u64 = 12;
 
-/// How often as many are read again, until it is known where requests are cut.
+/// The number of rounds, each with twice the reads of the one before, until the cut of requests is known.
 const ROUNDS: u32 = 3;
 
-/// The lengths of writes, in blocks, up to what Sun and Zhang wrote at most, and writes of each.
+/// The lengths of writes in blocks, up to Sun and Zhang's longest, and the number of writes of each.
 const WRITTEN: [u64; 14] = [1, 2, 3, 4, 6, 8, 10, 12, 15, 18, 21, 24, 27, 30];
 const WRITES: u64 = 6;
 
-/// Where writes begin, so that the longest is within a segment of any drive whose segments are as large as
-/// theirs, in blocks: so many behind a multiple of the other.
+/// The place of writes in blocks: this far after a multiple of the other. The longest write is then within one segment, if
+/// segments are at least as large as in the paper.
 const WITHIN: u64 = 16;
 const APART: u64 = 64;
 
-/// How many times more than writes beside the reads take must be left.
+/// The least remaining write budget, as a multiple of these writes.
 const LEAST_LEFT: u64 = 20;
 
-/// From so many standard errors on, something is there.
+/// The number of standard errors from which on an effect counts as certain.
 const SURE: f64 = 5.0;
 
-/// The least probability that is worth stating, and the most that reads can give.
+/// The least probability worth stating, and the highest that reads can give.
 const LEAST: f64 = 0.6;
 const MOST_SURE: f64 = 0.99;
 
-/// Reads go on until that much is sure.
+/// The probability at which reads stop.
 const ENOUGH: f64 = 0.9;
 
-/// Lengths, in blocks, where requests are often cut beside powers of two: 240 sectors are the most that many
-/// hosts ask of a USB drive at once.
+/// Usual cut lengths in blocks, in addition to powers of two: 240 sectors are the most that many hosts request of a USB drive at
+/// once.
 const USUAL: [u64; 2] = [30, 60];
 
-/// How likely it is that requests are cut at a usual length, and at any other, beside that they are not.
+/// The prior odds of a cut at a usual length and at any other length, against no cut.
 const USUAL_LENGTH: f64 = 0.15;
 const ANY_LENGTH: f64 = 0.004;
 
-/// The costs of a further request that are tried.
+/// The number of tried costs of a further request.
 const HEIGHTS: u32 = 24;
 
-/// What a cut may leave unexplained, as a multiple of what noise would.
+/// The largest misfit of a cut, as a multiple of that of noise.
 const MOST_MISFIT: f64 = 4.0;
 
-/// The least that a further request costs, as a share of a read of one block.
+/// The least cost of a further request, as a share of a read of one block.
 const LEAST_CUT: f64 = 0.06;
 
 pub const PROBE: Probe = Probe {
@@ -80,7 +79,7 @@ pub const PROBE: Probe = Probe {
     run,
 };
 
-/// The costs of the reads of each length, by blocks.
+/// The costs of reads by length in blocks.
 type Costs = BTreeMap<u64, Vec<f64>>;
 
 fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
@@ -109,13 +108,13 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     Ok(vec![cost, largest].into())
 }
 
-/// Each length so many times.
+/// Returns each length, `times` times.
 fn repeated(lengths: impl Iterator<Item = u64>, times: u64) -> Vec<u64> {
     lengths.flat_map(|n| (0..times).map(move |_| n)).collect()
 }
 
-/// Reads of the given lengths in random order, all from the first byte on, so that neither the map nor
-/// groups of addresses nor chunks matter.
+/// Makes reads of the given lengths in random order, all from the first byte on. The map, address groups and chunks then have no
+/// effect.
 fn read(
     lab: &mut Lab<'_>,
     purpose: &str,
@@ -131,9 +130,9 @@ fn read(
     Ok(run.number)
 }
 
-/// Writes of each length at random places, each behind a short one to the same place: on a drive with log
-/// segments, that one waits for the merge. Returns what the second ones cost, and the number of the run; none
-/// where that would use up what other probes may need.
+/// Makes writes of each length at random places, each after a short write to the same place. On a drive with log segments, the
+/// short write waits for the merge. Returns the costs of the second writes and the number of the run, or `None` if the writes
+/// would use up budget that other probes need.
 fn write(lab: &mut Lab<'_>) -> Result<Option<(Costs, u32)>, Halt> {
     let places = lab.capacity() / BLOCK / APART;
     let blocks: u64 = WRITTEN.iter().map(|n| (1 + n) * WRITES).sum();
@@ -151,7 +150,7 @@ fn write(lab: &mut Lab<'_>) -> Result<Option<(Costs, u32)>, Halt> {
         .collect();
     let run = match lab.run("writes of each length, each behind a short one", pairs) {
         Ok(run) => run,
-        // What the reads tell stands without them.
+        // The result of the reads is valid without the writes.
         Err(Halt::Budget | Halt::Failed { .. }) => return Ok(None),
         Err(halt) => return Err(halt),
     };
@@ -166,20 +165,20 @@ fn cost(costs: &Costs, blocks: u64) -> f64 {
     costs.get(&blocks).map_or(0.0, |costs| median(costs))
 }
 
-/// The standard error of the cost of reads of one length.
+/// Returns the standard error of the cost of reads of one length.
 fn error(costs: &Costs, blocks: u64) -> f64 {
     costs.get(&blocks).map_or(f64::INFINITY, |costs| standard_error(costs))
 }
 
-/// How much longer the other of two reads is that are compared, in blocks: as long as it takes to go
-/// round the units of the flash, once or several times, so that both end alike.
+/// The difference in length between two compared reads, in blocks: one or several rounds over the parallel units of the flash, so
+/// that both reads end at the same place of a round.
 struct Strides {
-    /// Once round.
+    /// The length of one round.
     round: u64,
     long: u64,
-    /// For requests that are cut up at less than the long one.
+    /// The stride for requests that are cut at less than the long stride.
     short: Option<u64>,
-    /// Whether it is known how the address space goes round the units.
+    /// True if the distribution of the address space over the units is known.
     known: bool,
 }
 
@@ -199,7 +198,7 @@ impl Strides {
         }
     }
 
-    /// Those of a drive that goes round its units in so many bytes.
+    /// Returns the strides for a drive whose round over the units has `bytes` bytes.
     fn around(bytes: u64, page: u64) -> Strides {
         let round = common_multiple(common_multiple(bytes, page), BLOCK) / BLOCK;
         let short = LEAST_STRIDE / 2 / round * round;
@@ -211,7 +210,7 @@ impl Strides {
         }
     }
 
-    /// Each with the lengths that it can show requests to be cut up at.
+    /// Returns each stride with the cut lengths that it can show.
     fn each(&self) -> impl Iterator<Item = (u64, RangeInclusive<u64>)> {
         let least = self.short.map_or(self.long / 2 + 1, |_| self.long + 1);
         let short = self.short.map(|short| (short, short + 1..=self.long));
@@ -227,7 +226,7 @@ fn common_multiple(a: u64, b: u64) -> u64 {
     a / divisor.max(1) * b
 }
 
-/// What two reads differ by that are a stride apart in length, for each shorter one.
+/// The difference in cost between two reads whose lengths differ by a stride, by the shorter length.
 struct Difference {
     length: u64,
     cost: f64,
@@ -240,25 +239,24 @@ fn differences(costs: &Costs, stride: u64) -> Vec<Difference> {
         cost: cost(costs, length + stride) - cost(costs, length),
         variance: error(costs, length + stride).powi(2) + error(costs, length).powi(2) + 1.0,
     };
-    // The shortest reads may not keep all units busy.
+    // Shorter reads may not keep all units busy.
     (stride / 2..=LONGEST - stride).map(of).collect()
 }
 
-/// A length where requests may be cut up: reads that go over one multiple of it more than the others cost
-/// more.
+/// A cut: a length at which the drive may divide requests. Reads that cross one multiple of it more than others cost more.
 #[derive(Debug, Clone, Copy)]
 struct Cut {
     at: u64,
-    /// What each part costs beyond its blocks.
+    /// The cost of each part beyond its blocks.
     height: f64,
     error: f64,
-    /// What it leaves unexplained, as a multiple of what noise would.
+    /// The unexplained rest, as a multiple of that of noise.
     misfit: f64,
 }
 
 impl Cut {
     fn of(differences: &[Difference], at: u64, stride: u64) -> Cut {
-        // Whether one multiple more than the least is gone over.
+        // Returns true if the difference crosses one multiple more than the least number.
         let over = |d: &Difference| {
             let multiples = |length: u64| (length - 1) / at;
             (multiples(d.length + stride) - multiples(d.length)) > stride / at
@@ -275,18 +273,18 @@ impl Cut {
         if !variance.is_finite() {
             return Cut { at, height: 0.0, error: f64::INFINITY, misfit: f64::INFINITY };
         }
-        // What is small beside the cut is no reason to doubt it, however little noise there is.
+        // Deviations that are small relative to the cut do not count against it, however little noise there is.
         let slack = (0.1 * height).powi(2);
         let rest = |d: &Difference| {
             (d.cost - if over(d) { high } else { low }).powi(2) / (d.variance + slack)
         };
         let misfit = differences.iter().map(rest).sum::<f64>() / differences.len() as f64;
-        // Neighbours share reads and are not independent: as many errors as there are reads in common.
+        // Neighbours share reads and are not independent, which doubles the variance.
         Cut { at, height, error: (2.0 * variance).sqrt(), misfit }
     }
 
-    /// How much likelier than no cut it is, as a logarithm: a further request may cost anything between
-    /// `heights`, and requests are cut at some lengths more often than elsewhere.
+    /// Returns the log-odds of the cut against no cut. A further request may cost anything within `heights`, and some cut lengths
+    /// are more usual than others.
     fn weight(&self, heights: &Range<f64>) -> f64 {
         let variance = self.error.powi(2) * self.misfit.max(1.0);
         if !variance.is_finite() {
@@ -298,7 +296,7 @@ impl Cut {
             heights.start * (heights.end / heights.start).powf(part)
         });
         let gains: Vec<f64> = tried.map(gain).collect();
-        // Heights are far apart where there is little noise.
+        // The tried heights are far apart if there is little noise.
         let peak = gain(self.height.clamp(heights.start, heights.end));
         let sum: f64 = gains.iter().map(|gain| (gain - peak).exp()).sum();
         let usual = self.at.is_power_of_two() || USUAL.contains(&self.at);
@@ -307,14 +305,14 @@ impl Cut {
     }
 }
 
-/// The likeliest cut, with the probability of it, and that there is none.
+/// The likeliest cut, with its probability and that of no cut.
 struct Likely {
     cut: Cut,
     probability: f64,
     absent: f64,
 }
 
-/// The range of what one more request may cost.
+/// Returns the possible costs of one more request.
 fn heights(costs: &Costs) -> Range<f64> {
     LEAST_CUT * cost(costs, 1)..cost(costs, 1)
 }
@@ -331,10 +329,10 @@ fn likeliest(costs: &Costs, strides: &Strides) -> Likely {
     let weight = |cut: &Cut| cut.weight(&heights);
     let best = cuts.iter().reduce(|a, b| if weight(b) > weight(a) { b } else { a });
     let best = best.expect("there are lengths to try");
-    // A multiple of a length where requests are cut looks like one, too.
+    // A multiple of the true cut looks like a cut as well.
     let divides = |cut: &&Cut| best.at.is_multiple_of(cut.at) && cut.height > 0.75 * best.height;
     let best = cuts.iter().find(divides).unwrap_or(best);
-    // Relative to the best of all, none among them: likelihoods grow beyond all bounds.
+    // Relative to the best of all, including no cut, to avoid overflow.
     let most = cuts.iter().map(weight).fold(0.0, f64::max);
     let share = |log: f64| (log - most).exp();
     let total: f64 = share(0.0) + cuts.iter().map(|cut| share(weight(cut))).sum::<f64>();
@@ -342,8 +340,8 @@ fn likeliest(costs: &Costs, strides: &Strides) -> Likely {
     Likely { cut: *best, probability, absent }
 }
 
-/// How much less a read costs than two, of a length and of the rest, in units of what a cut there would
-/// cost, and the error of that: nothing where it is cut up there.
+/// Returns how much less one read costs than two that cover it, in units of the cost of a cut, and the error of that. The saving
+/// is 0 if the drive cuts the read there.
 fn saving(costs: &Costs, cut: &Cut) -> (f64, f64) {
     let rests = (1..=LEAST_STRIDE).filter(|rest| cut.at + rest <= LONGEST);
     let saved: Vec<f64> = rests
@@ -353,8 +351,8 @@ fn saving(costs: &Costs, cut: &Cut) -> (f64, f64) {
     (saved.iter().sum::<f64>() / saved.len() as f64 / cut.height, error)
 }
 
-/// What a block adds to reads that are carried out as one, from reads that differ by a stride and are in
-/// as many parts.
+/// Returns the cost of a block in reads that are carried out as one, from reads whose lengths differ by a stride and that have
+/// the same number of parts.
 fn block_cost(costs: &Costs, strides: &Strides, largest: &Finding) -> Finding {
     let cut = largest.answer.whole().map_or(LONGEST + 1, |bytes| bytes / BLOCK);
     let fits = |stride: &u64| 2 * stride < cut.min(LONGEST);
@@ -366,7 +364,7 @@ fn block_cost(costs: &Costs, strides: &Strides, largest: &Finding) -> Finding {
     let parts = |length: u64| (length - 1) / cut;
     let mut within = differences(costs, stride);
     within.retain(|d| parts(d.length) == parts(d.length + stride));
-    // Where requests may be cut up nobody knows where, a few differences are too large.
+    // If requests may be cut at an unknown length, a few differences are too large.
     let (value, error) = match largest.is_known() {
         true => mean_slope(costs, &within, stride),
         false => median_slope(&within, stride),
@@ -386,10 +384,10 @@ fn block_cost(costs: &Costs, strides: &Strides, largest: &Finding) -> Finding {
     .because(format!("the slope of cost against length, of reads {} KiB apart", stride * 4))
 }
 
-/// The mean of slopes, each weighted by how well it is known, and its standard error.
+/// Returns the mean of slopes, weighted by their precision, and its standard error.
 fn mean_slope(costs: &Costs, differences: &[Difference], stride: u64) -> (f64, f64) {
     let (mut sum, mut total) = (0.0, 0.0);
-    // How often the cost of each length is counted: most are taken off once and added once.
+    // The weight of each length's cost: most are subtracted once and added once.
     let mut counted: BTreeMap<u64, f64> = BTreeMap::new();
     for difference in differences {
         let weight = difference.variance.recip();
@@ -403,10 +401,10 @@ fn mean_slope(costs: &Costs, differences: &[Difference], stride: u64) -> (f64, f
     (sum * scale, variance.sum::<f64>().sqrt() * scale)
 }
 
-/// The median of slopes, and its standard error.
+/// Returns the median of slopes, and its standard error.
 fn median_slope(differences: &[Difference], stride: u64) -> (f64, f64) {
     let slopes: Vec<f64> = differences.iter().map(|d| d.cost / stride as f64).collect();
-    // Neighbours share reads: as many are independent as there are strides.
+    // Neighbours share reads: only as many are independent as there are strides.
     let error = standard_error(&slopes) * (stride as f64).sqrt();
     (median(&slopes), error)
 }
@@ -428,7 +426,7 @@ fn largest(costs: &Costs, strides: &Strides) -> Finding {
                 "steps in the cost of reads come from chunks of the flash",
             );
         }
-        // Strides that do not go round the units are taken in by chunks, which only the saving shows.
+        // If strides are not whole rounds over the units, chunks can look like cuts; only the saving shows it.
         let most = if strides.known || cut.at > LEAST_STRIDE { 0.6 } else { 0.35 };
         if probability < LEAST || saving - error > most {
             return Finding::unknown(
@@ -450,7 +448,7 @@ fn largest(costs: &Costs, strides: &Strides) -> Finding {
             "reads vary too much to see whether long ones are cut up",
         );
     }
-    // Where requests are cut at a length that a stride is a multiple of, no read of it shows a step.
+    // If a stride is a multiple of the cut length, no read of that stride shows a step.
     let hidden = Cut { at: strides.long, height: 1.0, ..cut };
     let (saved, error) = saving(costs, &hidden);
     if strides.long > LEAST_STRIDE && saved < SURE * error {
@@ -466,7 +464,7 @@ fn largest(costs: &Costs, strides: &Strides) -> Finding {
     ))
 }
 
-/// Requests whose cost is shown against their length.
+/// The kind of requests in a chart of cost against length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Large {
     Reads,
@@ -474,7 +472,7 @@ enum Large {
 }
 
 impl Large {
-    /// Long requests beside as many short ones for the same bytes, and what each block of them takes.
+    /// Returns two charts: long requests compared with short ones for the same bytes, and the cost per block of long requests.
     fn pictures(self, costs: &Costs, largest: &Finding) -> [Signal; 2] {
         let [beside, per_block] = match self {
             Large::Reads => [
@@ -511,7 +509,7 @@ mod tests {
 
     use super::*;
 
-    /// Costs of reads of a drive that cuts them up at a length and spreads pages of 8 KiB over units.
+    /// Generates the costs of reads of a drive that cuts them at a length and spreads pages of 8 KiB over units.
     fn drive(cut: u64, units: u64, noise: f64) -> Costs {
         let mut rng = fastrand::Rng::with_seed(5);
         let part = |blocks: u64| {
@@ -533,9 +531,8 @@ mod tests {
 
     const PLAIN: fn(u64) -> Strides = |units| Strides::around(units * 8192, 8192);
 
-    // Is the length found at which requests are cut up, and that there is none?
     #[test]
-    fn finds_largest_request() {
+    fn the_largest_request_is_found_or_absent() {
         for cut in [16, 30, 60, 64, 128] {
             let found = largest(&drive(cut, 1, 0.05), &PLAIN(1));
             let right = Finding::exact(Parameter::LargestRequest, (cut * BLOCK) as f64, 1.0);
@@ -545,9 +542,8 @@ mod tests {
         assert!(found.agrees_with(&Finding::absent(Parameter::LargestRequest, 1.0)), "{found:?}");
     }
 
-    // Are steps that come from going round the units not taken for the longest request?
     #[test]
-    fn chunks_are_no_cuts() {
+    fn steps_from_rounds_over_units_are_no_cuts() {
         for units in [2, 4, 8, 16] {
             let unknown = Strides::of(&Knowledge::default());
             let found = largest(&drive(1 << 20, units, 0.02), &unknown);
@@ -555,9 +551,8 @@ mod tests {
         }
     }
 
-    // Does a block cost what the slope says, whatever a request costs beyond it?
     #[test]
-    fn finds_block_cost() {
+    fn the_block_cost_is_the_slope_whatever_a_request_costs() {
         for cut in [16, 30, 64, 1 << 20] {
             let found = block_cost(
                 &drive(cut, 1, 0.05),

@@ -1,22 +1,22 @@
-//! Writes in order: every so many of them, one is dear.
+//! The segment: writes in order of which one in every few is slow.
 
 use flashscope_block::Op;
 
 use crate::finding::{Shape, Signal};
 use crate::investigate::Outcome;
-use crate::period::{Period, dear, period, recurrence};
+use crate::period::{Period, period, recurrence, slow};
 use crate::{Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, Scene};
 
-/// The length of the writes where the page is not known: no page is longer that has been seen.
+/// The length of the writes in bytes if the page is not known: at least as long as any observed page.
 const WRITE: u64 = 16 << 10;
 
-/// The shortest writes, as Sun and Zhang's.
+/// The shortest writes in bytes, as in Sun and Zhang.
 const SHORTEST: u64 = 4 << 10;
 
-/// What is written at first.
+/// The bytes written at first.
 const FIRST: u64 = 8 << 20;
 
-/// What is written at most, without and with cleaning up before.
+/// The most bytes written.
 const MOST: u64 = 1 << 30;
 
 pub const PROBE: Probe = Probe {
@@ -47,7 +47,7 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
                            before each has to erase";
         return Ok(vec![Finding::unknown(Parameter::Segment, WHY)].into());
     }
-    // Where a buffer gives up blocks, a flush behind each write makes each a write of a block.
+    // If a buffer evicts blocks, a flush after each write would turn each into a write of a block.
     let flushed = match lab.attempt {
         0 => !blocks,
         1 if !blocks && knowledge.whole(Parameter::Segment).is_none() => false,
@@ -55,17 +55,17 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     };
     lab.ensure_filled()?;
     let size = write_size(knowledge);
-    // A drive that takes trims is likely to map pages: what it shows then is not what copies of
-    // pages that are still valid add to.
+    // A drive that supports TRIM probably maps pages. After a trim, its costs do not include copies of valid pages.
     let found = match write_to_trimmed(lab, size, flushed)? {
         Some(found) => found,
         None => overwrite(lab, size)?,
     };
-    Ok(vec![found.map_or_else(|| Finding::unknown(Parameter::Segment, WHY), Found::state)].into())
+    Ok(vec![found.map_or_else(|| Finding::unknown(Parameter::Segment, WHY), SegmentPeriod::state)]
+        .into())
 }
 
-/// A period of what writes in order cost.
-struct Found {
+/// A period in the costs of writes in order.
+struct SegmentPeriod {
     size: u64,
     period: Period,
     costs: Vec<f64>,
@@ -73,11 +73,11 @@ struct Found {
     runs: Vec<u32>,
 }
 
-impl Found {
+impl SegmentPeriod {
     fn probability(&self) -> f64 {
         let Period { count, kept, explained, .. } = &self.period;
-        // That a period is in truth another takes each of its spikes to come where it must by
-        // chance, or half of them to be missed.
+        // If the true period were another one, each spike would have to come at the expected place by chance, or half of them
+        // would have to be missed.
         let chance = 0.5f64.powi(i32::try_from(*count).unwrap_or(8).min(8) - 1);
         let trimmed = if self.trimmed { 1.0 } else { 0.995 };
         (1.0 - chance) * (0.9 + 0.1 * kept) * (0.85 + 0.15 * explained.min(1.0)) * trimmed
@@ -128,10 +128,10 @@ impl Found {
     }
 }
 
-/// The largest part of a period such that what is dear is at a boundary of parts.
+/// Returns the largest part of a period such that slow writes are at the boundaries of parts.
 ///
-/// Where segments share log segments, not each boundary is dear, and a period is a group of
-/// segments; but no merge is inside of a segment.
+/// If segments share log segments, not every boundary is slow, and a period is a group of segments. Merges never occur inside a
+/// segment, however.
 fn between_boundaries(length: usize, phases: &[usize]) -> usize {
     let at_boundary = |phase: usize, part: usize| (phase + 1) % part <= 2;
     let parts = (1..=8).filter(|n| length.is_multiple_of(*n) && length / n > 4).map(|n| length / n);
@@ -139,16 +139,16 @@ fn between_boundaries(length: usize, phases: &[usize]) -> usize {
     in_blocks(fitting.next().unwrap_or(length))
 }
 
-/// The nearest length of a whole number of the smallest blocks, where one is near: a group that has its
-/// log segments full a few pages earlier each time shows a period that is too short.
+/// Rounds a length to a whole number of the smallest blocks, if one is near. A group whose log segments fill up a few pages
+/// earlier each time shows a period that is too short.
 fn in_blocks(length: usize) -> usize {
     const BLOCK: usize = 32;
     let whole = (length + BLOCK / 2) / BLOCK * BLOCK;
     if length.abs_diff(whole) <= length / 32 { whole } else { length }
 }
 
-/// Overwrites the beginning of the drive in order, until a period shows or half of it is overwritten.
-fn overwrite(lab: &mut Lab<'_>, size: u64) -> Result<Option<Found>, Halt> {
+/// Overwrites the beginning of the drive in order, until a period shows or half of the drive is overwritten.
+fn overwrite(lab: &mut Lab<'_>, size: u64) -> Result<Option<SegmentPeriod>, Halt> {
     let most = (lab.capacity() / 2).min(MOST / 2);
     let (mut costs, mut runs, mut next, mut until) = (Vec::new(), Vec::new(), 0, FIRST.min(most));
     loop {
@@ -157,9 +157,9 @@ fn overwrite(lab: &mut Lab<'_>, size: u64) -> Result<Option<Found>, Halt> {
         let run = lab.run("writes in order", writes)?;
         costs.extend(with_flushes(&run));
         runs.push(run.number);
-        // Log segments that are left over may be merged only once there are many.
+        // Leftover log segments may be merged only once there are many of them.
         if let Some(period) = clear_period(&costs, 24) {
-            return Ok(Some(Found { size, period, costs, trimmed: false, runs }));
+            return Ok(Some(SegmentPeriod { size, period, costs, trimmed: false, runs }));
         }
         if until >= most {
             break;
@@ -167,36 +167,36 @@ fn overwrite(lab: &mut Lab<'_>, size: u64) -> Result<Option<Found>, Halt> {
         (next, until) = (until / size * size, (2 * until).min(most));
     }
     let found = clear_period(&costs, 4);
-    Ok(found.map(|period| Found { size, period, costs, trimmed: false, runs }))
+    Ok(found.map(|period| SegmentPeriod { size, period, costs, trimmed: false, runs }))
 }
 
-/// A period that explains most of what is dear, seen at least so often.
+/// Returns a period that explains most slow writes and was observed at least `count` times.
 fn clear_period(costs: &[f64], count: usize) -> Option<Period> {
-    let found = period(&dear(costs), costs.len())?;
+    let found = period(&slow(costs), costs.len())?;
     (found.count >= count && found.score > 12.0 && found.explained > 0.3).then_some(found)
 }
 
-/// A period of what is erased, of writes that copy nothing.
+/// Returns the period of erasures, for writes that copy nothing.
 fn recurring(costs: &[f64]) -> Option<Period> {
-    let dear = dear(costs);
-    if dear.len() > costs.len() / 8 {
-        // Writes are of several kinds, and the dearer ones not those that wait for an erase.
+    let slow = slow(costs);
+    if slow.len() > costs.len() / 8 {
+        // There are several kinds of writes, and the slower ones do not wait for erasures.
         return None;
     }
     let clear = |found: &Period| found.score > 20.0;
     let folded = || clear_period(costs, 8).filter(|found| found.explained > 0.5);
-    recurrence(&dear).filter(clear).or_else(folded)
+    recurrence(&slow).filter(clear).or_else(folded)
 }
 
-/// Trims the drive and fills it again in order, so that each block that is taken into use has to be
-/// erased and nothing has to be copied. A flush behind each write shows what a buffer hides.
+/// Trims the drive and fills it again in order. Each new block then has to be erased, and nothing has to be copied. A flush after
+/// each write shows costs that a buffer would hide.
 ///
-/// None where the drive does not take trims.
+/// Returns `None` if the drive does not support TRIM.
 fn write_to_trimmed(
     lab: &mut Lab<'_>,
     size: u64,
     flushed: bool,
-) -> Result<Option<Option<Found>>, Halt> {
+) -> Result<Option<Option<SegmentPeriod>>, Halt> {
     let capacity = lab.capacity();
     let step = 1 << 20;
     let trims = (0..capacity).step_by(step).map(|at| {
@@ -217,10 +217,10 @@ fn write_to_trimmed(
     let rest = rest.map(|at| Request::write(at, (capacity - at).min(128 << 10)));
     lab.run("fill the rest in order", rest)?;
     let costs = with_flushes(&run);
-    // At first, blocks are free that were spare.
+    // The first blocks come from the free spare blocks.
     let from = costs.len() * 2 / 5;
     let runs = vec![trimmed, run.number];
-    let found = recurring(&costs[from..]).map(|period| Found {
+    let found = recurring(&costs[from..]).map(|period| SegmentPeriod {
         size,
         period,
         costs: costs[from..].to_vec(),
@@ -230,7 +230,7 @@ fn write_to_trimmed(
     Ok(Some(found))
 }
 
-/// What each write cost with the flushes behind it.
+/// Returns the cost of each write, including the flushes after it.
 pub fn with_flushes(run: &Run) -> Vec<f64> {
     let mut costs = Vec::new();
     for record in &run.records {
@@ -246,15 +246,14 @@ pub fn with_flushes(run: &Run) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    // Is a segment found where merges are at some of the boundaries of a group of four, give or take
-    // the last write before and the first behind; and is a period without boundaries left as it is?
+    // The boundary may be off by the last write before it or the first after it.
     #[test]
-    fn groups_have_segments() {
+    fn segments_are_found_within_periods_of_groups() {
         assert_eq!(between_boundaries(64, &[63]), 64);
         assert_eq!(between_boundaries(64, &[16, 31, 47, 63]), 16);
         assert_eq!(between_boundaries(512, &[256, 384]), 128);
         assert_eq!(between_boundaries(64, &[37]), 64);
-        // Each group's log segments are full three pages before a segment's end.
+        // The log segments of each group are full three pages before the end of a segment.
         assert_eq!(between_boundaries(125, &[60]), 128);
     }
 }

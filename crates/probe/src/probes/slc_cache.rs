@@ -1,12 +1,11 @@
-//! How much is written at the speed of cells with one bit before that of the others shows: the cliff of
-//! bandwidth in the run that filled the drive in order.
+//! The SLC cache: the amount written at the speed of cells with one bit, up to the drop in bandwidth (the cliff) in the run that
+//! filled the drive in order.
 //!
-//! Behind the cliff a drive either writes past the full cache, and each write takes longer, or moves
-//! what is in it first, and some writes take much longer. Both raise the mean, so the cliff is where
-//! the mean cost steps up; a hiccup of the host raises it as well, but once.
+//! After the cliff, a drive either writes past the full cache, so that each write takes longer, or empties the cache first, so
+//! that some writes take much longer. Both raise the mean cost, so the cliff is where the mean steps up. A hiccup of the host
+//! raises it as well, but only once.
 //!
-//! A write buffer before it takes the first writes at the speed of memory, and still holds as much when
-//! the cache is full.
+//! A write buffer takes the first writes at the speed of memory, and is still full when the cache becomes full.
 
 use flashscope_block::Nanos;
 
@@ -14,10 +13,10 @@ use crate::finding::{Shape, Signal};
 use crate::investigate::Outcome;
 use crate::{Cost, Fill, Finding, Halt, Knowledge, Lab, Parameter, Probe, median};
 
-/// How many times dearer writes behind the cliff are on average, at least.
+/// The least ratio of the mean cost after the cliff to that before.
 const CLIFF: f64 = 1.3;
 
-/// The least part of the fill on either side of the cliff.
+/// The fewest writes on either side of the cliff.
 const LEAST: usize = 4;
 
 pub const PROBE: Probe = Probe {
@@ -36,7 +35,7 @@ pub const PROBE: Probe = Probe {
 
 fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     if lab.attempt > 0 {
-        // A drive is filled for the first time only once.
+        // A drive can be filled for the first time only once.
         return Ok(Outcome::default());
     }
     let class = knowledge.class(Parameter::FtlClass).filter(|class| *class != "page-mapped");
@@ -55,28 +54,28 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     Ok(vec![finding].into())
 }
 
-/// What the writes cost that filled the drive, or an empty part of it, beside what is known of it.
+/// The costs of the writes that filled the drive or an empty part of it, with what is known about the drive.
 pub(super) struct FillCosts<'f> {
     run: u32,
     costs: &'f [f64],
     /// The bytes of a write.
     len: f64,
-    /// The bytes that a write buffer holds; 0 of a drive without.
+    /// The capacity of the write buffer in bytes; 0 for a drive without one.
     buffer: f64,
-    /// Whether that is known.
+    /// True if the capacity of the buffer is known.
     buffer_is_known: bool,
-    /// The bytes that entries of the map in memory reach, of a drive with too little of it.
+    /// The bytes that the map entries in memory reach, for a drive with too little memory for its map.
     map: Option<f64>,
-    /// Whether it is known that the drive has no log blocks.
+    /// True if the FTL class is known.
     class_is_known: bool,
 }
 
 /// A cliff in the fill.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Cliff {
-    /// How many writes come before it.
+    /// The number of writes before it.
     at: usize,
-    /// What a write takes before, and behind, on average.
+    /// The mean cost of a write before and after it, in nanoseconds.
     low: f64,
     high: f64,
 }
@@ -96,17 +95,17 @@ impl<'f> FillCosts<'f> {
         }
     }
 
-    /// The writes that a buffer may have taken.
+    /// Returns the number of writes that a buffer may have taken.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small number")]
     fn in_buffer(&self) -> usize {
         (1.25 * self.buffer / self.len).ceil() as usize
     }
 
-    /// The cliff, where there is one.
+    /// Returns the cliff, if there is one.
     fn cliff(&self) -> Option<Cliff> {
         let mut skipped = self.in_buffer();
         let mut found = cliff(self.costs, skipped);
-        // Where the first step is that of a buffer that was written out meanwhile, another may follow.
+        // If the first step is that of a buffer that emptied meanwhile, another step may follow.
         while let Some(cliff) = found.filter(|cliff| self.is_of_memory(cliff)) {
             skipped = cliff.at + 1;
             found = self::cliff(self.costs, skipped);
@@ -114,13 +113,13 @@ impl<'f> FillCosts<'f> {
         found
     }
 
-    /// The bytes that were written before the cliff.
+    /// Returns the bytes written before the cliff.
     #[allow(clippy::cast_precision_loss, reason = "a drive has few such writes")]
     fn before(&self, cliff: &Cliff) -> f64 {
         (cliff.at as f64 + 0.5) * self.len
     }
 
-    /// The bytes that the cache took, where there is a cliff.
+    /// Returns the bytes that the cache took, if there is a cliff.
     pub(super) fn size(&self) -> Option<f64> {
         let size = self.before(&self.cliff()?) - self.buffer;
         (size > 0.0).then_some(size)
@@ -161,7 +160,7 @@ impl<'f> FillCosts<'f> {
             .runs([self.run])
     }
 
-    /// Whether the writes before a cliff are as fast as the first, which a write buffer took.
+    /// Returns true if the writes before a cliff are as fast as the first ones, which a write buffer took.
     fn is_of_memory(&self, cliff: &Cliff) -> bool {
         let skipped = self.in_buffer();
         if skipped == 0 || cliff.at <= skipped {
@@ -171,7 +170,7 @@ impl<'f> FillCosts<'f> {
         median(&self.costs[skipped..cliff.at]) < 1.2 * memory
     }
 
-    /// The probability that a cliff is one, and at its place within the tolerance.
+    /// Returns the probability that a cliff is real, and at its place within the tolerance.
     fn sure(&self, cliff: &Cliff) -> f64 {
         let clear = (cliff.high / cliff.low / CLIFF).ln().max(0.0);
         #[allow(clippy::cast_precision_loss, reason = "a drive has few such writes")]
@@ -198,34 +197,35 @@ impl<'f> FillCosts<'f> {
     }
 }
 
-/// The cliff behind the first `skipped` writes.
+/// Returns the cliff after the first `skipped` writes.
 fn cliff(costs: &[f64], skipped: usize) -> Option<Cliff> {
-    // Cells with one bit hold a third of what they do with three: were all of them such a cache, it
-    // would take a third of the drive. What comes later is cleaning.
+    // Cells with one bit hold a third of what they hold with three. If all cells were such a cache, it would hold a third of the
+    // drive. Later steps are due to cleaning.
     let costs = costs.get(skipped..2 * costs.len() / 3)?;
     let about = about(costs)?;
-    let at = first_dear(costs, about).unwrap_or(about);
+    let at = first_slow(costs, about).unwrap_or(about);
     let (low, high) = (mean(&costs[..at.max(1)]), mean(&costs[at..]));
     (at >= 1 && high >= CLIFF * low).then_some(Cliff { at: at + skipped, low, high })
 }
 
-/// The first dear write around a step, where dear ones are so rare that the step is not exactly there:
-/// when a full cache is moved by whole blocks.
-fn first_dear(costs: &[f64], about: usize) -> Option<usize> {
+/// Returns the first slow write around a step, if slow writes are rare enough to blur the step: when a full cache is emptied by
+/// whole blocks.
+fn first_slow(costs: &[f64], about: usize) -> Option<usize> {
     let mut before = costs[..about].to_vec();
     before.sort_unstable_by(f64::total_cmp);
-    let dear = 1.3 * before[(before.len() - 1) * 19 / 20];
-    let dears: Vec<usize> = (about * 6 / 10..costs.len()).filter(|i| costs[*i] > dear).collect();
+    let slow = 1.3 * before[(before.len() - 1) * 19 / 20];
+    let slow_writes: Vec<usize> =
+        (about * 6 / 10..costs.len()).filter(|i| costs[*i] > slow).collect();
     let gap = |pair: &[usize]| u32::try_from(pair[1] - pair[0]).map_or(f64::MAX, f64::from);
-    let behind = dears.windows(2).filter(|pair| pair[0] >= about);
+    let behind = slow_writes.windows(2).filter(|pair| pair[0] >= about);
     let gaps: Vec<f64> = behind.map(gap).collect();
-    // A hiccup is far from the next dear write.
+    // A hiccup is far from the next slow write.
     let near = 2.0 * median(&gaps) + 2.0;
-    let first = dears.windows(2).find(|pair| gap(pair) <= near)?[0];
+    let first = slow_writes.windows(2).find(|pair| gap(pair) <= near)?[0];
     (first < 2 * about && median(&gaps) > 1.5).then_some(first)
 }
 
-/// Where a series steps up, in its first half, by least squares. None where it does not by enough.
+/// Returns the place where a series steps up, in its first half, by least squares; `None` if the step is too small.
 #[allow(clippy::cast_precision_loss, reason = "a drive has few such writes")]
 fn about(costs: &[f64]) -> Option<usize> {
     let total: f64 = costs.iter().sum();
@@ -266,7 +266,7 @@ mod tests {
         }
     }
 
-    /// A fill of 900 writes at one level, then another from `full` on, with a hiccup.
+    /// Generates a fill of 900 writes with one hiccup, at one level up to `full` and at another from there on.
     fn two_levels(full: usize, high: f64) -> Vec<f64> {
         let level = |i: usize| if i < full { 2e6 } else { high };
         let mut costs: Vec<f64> = (0..900).map(level).collect();
@@ -282,10 +282,9 @@ mod tests {
         }
     }
 
-    // Is the cliff found where every write is dearer behind it, and where one in ten is much dearer,
-    // as blocks are moved?
+    // In the second fill, one write in ten is much slower because blocks are moved.
     #[test]
-    fn cliffs() {
+    fn cliffs_of_all_writes_and_of_some_are_found() {
         assert_eq!(value(&fill(&two_levels(80, 5e6), 0.0).finding()), Some(80.5));
         let mut folds = two_levels(80, 2e6);
         (85..900).step_by(10).for_each(|i| folds[i] = 40e6);
@@ -293,18 +292,16 @@ mod tests {
         assert!((80.0..=90.0).contains(&found), "{found}");
     }
 
-    // Is nothing found in a level fill, one that becomes dearer late, or one behind a write buffer?
     #[test]
-    fn none() {
+    fn level_fills_late_steps_and_buffers_are_no_cache() {
         assert_eq!(value(&fill(&two_levels(900, 5e6), 0.0).finding()), None);
         assert_eq!(value(&fill(&two_levels(700, 5e6), 0.0).finding()), None);
         let buffered = two_levels(18, 5e6);
         assert_eq!(value(&fill(&buffered, 16.0 * 131_072.0).finding()), None);
     }
 
-    // Is what a write buffer holds when the cache is full not counted?
     #[test]
-    fn behind_a_buffer() {
+    fn the_buffer_is_not_counted_as_cache() {
         let mut costs = two_levels(80, 5e6);
         costs[..16].fill(0.5e6);
         assert_eq!(value(&fill(&costs, 16.0 * 131_072.0).finding()), Some(64.5));

@@ -1,9 +1,8 @@
-//! Whether a cache of faster cells is always as large, or shrinks as the drive fills up: its size in a
-//! drive that holds data nearly everywhere, beside that in the empty one.
+//! The kind of SLC cache, static or dynamic: compares its size in a nearly full drive with that in the empty drive.
 //!
-//! A static cache has blocks of its own. A dynamic one borrows the cells that no data is in, and is
-//! largest when the drive is empty. What is in the cache keeps it from taking more, so it is made
-//! worthless first: a region is written, which is what the cache holds then, and trimmed.
+//! A static cache has its own blocks. A dynamic one borrows cells without data, and is largest in an empty drive. Data in the
+//! cache keeps it from taking more, so the probe first makes that data invalid: it writes a region, which the cache then holds,
+//! and trims it.
 
 use flashscope_block::Nanos;
 
@@ -12,24 +11,23 @@ use crate::investigate::Outcome;
 use crate::levels::within_errors;
 use crate::{Answer, Cost, Fill, Finding, Halt, Knowledge, Lab, Parameter, Probe, Request};
 
-/// Length of writes.
+/// The length of writes, in bytes.
 const LEN: u64 = 128 << 10;
 
-/// The region is so many times as large as the cache, so that its end shows within.
+/// The size of the region relative to the cache, large enough to show the end of the cache.
 const REGION: u64 = 4;
 
-/// The largest region, as a share of the drive: nearly everything else holds data.
+/// The largest region is the capacity divided by this; nearly everything else holds data.
 const LARGEST: u64 = 2;
 
-/// How long the drive rests before the cache is filled again: longer than it takes to erase it.
+/// The rest before the cache is filled again: longer than erasing it takes.
 const REST: Nanos = Nanos::secs(2);
 
-/// Caches whose sizes are closer than this are of one size, and a dynamic one is smaller than that in
-/// a drive that is nearly full: it borrows what is free.
+/// The ratio of sizes above which the cache is static. A dynamic one is smaller in a nearly full drive, because it borrows free
+/// cells.
 const SAME: f64 = 0.7;
 
-/// The spread of the ratio of two sizes of a static cache, where blocks of it are erased or not as
-/// writes begin.
+/// The spread of the ratio for a static cache, some of whose blocks may or may not be erased when writes begin.
 const SPREAD: f64 = 0.1;
 
 const KIND: Parameter = Parameter::SlcCacheKind;
@@ -50,7 +48,7 @@ pub const PROBE: Probe = Probe {
     run,
 };
 
-/// The bytes that are written twice, where it is known how large the cache is.
+/// Returns the bytes that are written twice, if the size of the cache is known.
 fn region(knowledge: &Knowledge, capacity: u64) -> Option<u64> {
     let cache = knowledge.whole(Parameter::SlcCache)? + buffer(knowledge);
     Some((REGION * cache).min(capacity / LARGEST) / LEN * LEN)
@@ -62,7 +60,7 @@ fn buffer(knowledge: &Knowledge) -> u64 {
 
 fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     if lab.attempt > 0 {
-        // What is left open is whether there is a cache, which the same again does not tell.
+        // The open question is whether there is a cache, which a repetition does not answer.
         return Ok(Outcome::default());
     }
     let unknown = |why: &str| Ok(vec![Finding::unknown(KIND, why)].into());
@@ -100,7 +98,7 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     Ok(vec![finding.signal(fill.picture(title))].into())
 }
 
-/// What the size of the cache in a full drive tells, beside that in an empty one.
+/// Returns the kind, from the sizes of the cache in a full and in an empty drive.
 fn kind(cache: &Finding, full: Option<f64>) -> Finding {
     let Answer::Value { value: empty, .. } = cache.answer else {
         return Finding::unknown(KIND, "it is not known how large the cache is");
@@ -125,10 +123,9 @@ fn kind(cache: &Finding, full: Option<f64>) -> Finding {
 mod tests {
     use super::*;
 
-    // Is a cache static that is as large in a full drive, dynamic if it is far smaller there, and is
-    // nothing said where none shows?
+    // Without a cliff in the full drive, the kind is unknown.
     #[test]
-    fn kinds() {
+    fn a_cache_that_shrinks_in_a_full_drive_is_dynamic() {
         let cache = Finding::exact(Parameter::SlcCache, 4e6, 0.98);
         let class = |full: Option<f64>| kind(&cache, full).answer;
         let is = |class: &str| Answer::Class { class: class.into() };

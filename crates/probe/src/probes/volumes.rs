@@ -1,33 +1,34 @@
-//! Internal volumes: parts of the address space that write for themselves, so that writes to one of
-//! them take as long as if the others were not there.
+//! Internal volumes: parts of the address space that write independently. Writes to one of them take as long as if the others did
+//! not exist.
 
 use crate::finding::{Shape, Signal};
 use crate::investigate::{Contradiction, Outcome};
 use crate::{Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, median};
 
-/// Writes in flight.
+/// The writes in flight.
 const DEPTH: u32 = 16;
 
-/// Writes in a series, twice over for each place that they go to, and series of each kind.
+/// The writes in a series, twice as many for each place, and the number of series of each kind.
 const WRITES: u32 = 24;
 const SERIES: usize = 7;
 
-/// The pages that are written to, all units together.
+/// The number of pages to write to, over all units.
 const MOST_PAGES: u64 = 256;
 
-/// The most parts that are compared.
+/// The most parts to compare.
 const MOST_PARTS: u64 = 32;
 
-/// Writes to two volumes take half of what they take to one; to two parts of the same as much.
+/// The ratio between the two cases: writes to two volumes take half as long as writes to one, and writes to two parts of one
+/// volume as long.
 const BETWEEN: f64 = 0.72;
 
-/// The least probability that is worth stating.
+/// The least probability worth stating.
 const LEAST: f64 = 0.75;
 
-/// Series that are further apart than this are of different kinds: some wait for cleaning.
+/// The largest relative difference between series of one kind; beyond it, some wait for cleaning.
 const MOST_APART: f64 = 0.2;
 
-/// Some units in a volume and some not is rare: it takes so many standard deviations to believe it.
+/// The number of standard deviations needed for a mixed result: volumes with only some of the units are rare.
 const SURE: f64 = 4.0;
 
 pub const PROBE: Probe = Probe {
@@ -47,12 +48,12 @@ pub const PROBE: Probe = Probe {
     run,
 };
 
-/// What is known of where pages are.
+/// The placement of pages, as far as known.
 struct Place {
     page: u64,
     chunk: u64,
     units: u64,
-    /// Where the first period begins that is written to, and how many there are.
+    /// The start of the first period to write to, and the number of periods.
     start: u64,
     periods: u64,
 }
@@ -76,7 +77,7 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     lab.ensure_filled()?;
     let period = units * chunk;
     let start = lab.capacity() / 16 * 5 / period * period;
-    // Few enough that a drive need not fetch what it knows of them.
+    // So few pages that the drive need not fetch map entries for them.
     let most = u64::from(WRITES).div_ceil(chunk / page).max(MOST_PAGES * page / period);
     let periods = most.min(lab.capacity() / 8 / period).max(1);
     let place = Place { page, chunk, units: units.min(MOST_PARTS), start, periods };
@@ -85,8 +86,8 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     Ok(Outcome { findings: vec![found(knowledge, &evidence)], contradicts })
 }
 
-/// What cannot be right of what was found before: where the order of writes decides on which unit data is,
-/// all writes go to all units, and none wait for each other more than others.
+/// Returns the contradiction to a dynamic mapping, if there is one. If the order of writes decided the unit of data, all writes
+/// would go to all units, and none would wait for each other more than others.
 fn contradiction(knowledge: &Knowledge, evidence: &Evidence) -> Option<Contradiction> {
     let ratios = (1..evidence.took.len()).map(|nth| evidence.ratio(nth));
     let clearly = |ratio: f64| (BETWEEN - ratio) * BETWEEN.recip() > SURE * evidence.error();
@@ -102,9 +103,9 @@ fn contradiction(knowledge: &Knowledge, evidence: &Evidence) -> Option<Contradic
     })
 }
 
-/// What series of writes took, flushed to the end.
+/// The times of series of writes, including the final flush.
 struct Evidence {
-    /// To pages of the first unit alone, and in turns of it and the nth.
+    /// The times of writes to pages of the first unit alone, and alternately of it and the nth.
     took: Vec<Vec<f64>>,
     runs: Vec<u32>,
 }
@@ -124,30 +125,29 @@ impl Evidence {
         Ok(Evidence { took, runs })
     }
 
-    /// What writes to the first unit and the nth take, as a share of what as many to the first take.
+    /// Returns the time of writes to the first unit and the nth, relative to as many writes to the first.
     fn ratio(&self, nth: usize) -> f64 {
         let level = if self.is_even() { quartile } else { mean };
         level(&self.took[nth]) / level(&self.took[0])
     }
 
-    /// Whether the series of each kind are alike: where some wait for cleaning, they are not, and
-    /// what they take on average must do.
+    /// Returns true if the series of each kind are alike. If some wait for cleaning, they differ, and their mean has to serve.
     fn is_even(&self) -> bool {
         self.apart() <= MOST_APART
     }
 
-    /// How far the median of series is above their lower quartile, as a share of that.
+    /// Returns the relative distance of the median of series from their lower quartile.
     fn apart(&self) -> f64 {
         let apart = |took: &Vec<f64>| median(took) / quartile(took) - 1.0;
         median(&self.took.iter().map(apart).collect::<Vec<_>>())
     }
 
-    /// How far a ratio is off, as a share of it.
+    /// Returns the relative error of a ratio.
     fn error(&self) -> f64 {
         let count = self.took[0].len() as f64;
         if self.is_even() {
-            // The distance from the quartile to the median is 0.67 of a standard deviation, and
-            // either of two quartiles is off by 1.36 of it over the root of the series.
+            // The distance from the quartile to the median is 0.67 standard deviations, and the error of each quartile is 1.36
+            // standard deviations over the root of the number of series.
             return self.apart().max(0.01) / 0.67 * 1.36 * (2.0 / count).sqrt();
         }
         let deviation = |took: &Vec<f64>| {
@@ -163,15 +163,15 @@ fn mean(took: &[f64]) -> f64 {
     took.iter().sum::<f64>() / took.len().max(1) as f64
 }
 
-/// The lower quartile: the others may have waited for cleaning.
+/// Returns the lower quartile; the other values may include waits for cleaning.
 fn quartile(took: &[f64]) -> f64 {
     let mut took = took.to_vec();
     let quarter = took.len() / 4;
     *took.select_nth_unstable_by(quarter, f64::total_cmp).1
 }
 
-/// Writes to pages of random periods, in turns of the first unit and the nth and none twice, and
-/// waits until all is on the flash.
+/// Writes to pages of random periods, alternately of the first unit and the nth, each page once. The run ends when all data is on
+/// the flash.
 fn write(lab: &mut Lab<'_>, place: &Place, nth: u64) -> Result<Run, Halt> {
     let in_chunk = place.chunk / place.page;
     let mut pages: Vec<u64> = (0..place.periods * in_chunk).collect();
@@ -201,7 +201,7 @@ fn found(knowledge: &Knowledge, evidence: &Evidence) -> Finding {
     if knowledge.class(Parameter::WriteBufferKind) == Some("blocks") {
         return unknown("the write buffer writes whole blocks, which are on all units");
     }
-    // Units that share a volume with the first, itself among them.
+    // The number of units that share a volume with the first, including itself.
     let same = 1 + ratios.iter().filter(|ratio| **ratio > BETWEEN).count();
     if !parts.is_multiple_of(same) {
         return unknown("which units write for themselves is not the same from one to the other");
@@ -218,7 +218,7 @@ fn found(knowledge: &Knowledge, evidence: &Evidence) -> Finding {
     }
     let nearest = ratios.iter().map(|ratio| (ratio / BETWEEN).ln().abs()).fold(f64::MAX, f64::min);
     let z = nearest / evidence.error();
-    // Half a dozen series are never surer than this.
+    // Half a dozen series give at most this probability.
     let probability = (1.0 - 0.5 * (-0.717 * z - 0.416 * z * z).exp()).min(0.985);
     let mixed = 1 < same && same < parts;
     let between = ratios.iter().any(|ratio| (BETWEEN - ratio).abs() < 0.12);
@@ -264,10 +264,8 @@ mod tests {
         }
     }
 
-    // Are units that write for themselves told from those that do not, and from a memory that hides
-    // both?
     #[test]
-    fn volumes_of_units() {
+    fn volumes_are_counted_unless_a_memory_hides_them() {
         assert_eq!(volumes(&[100.0, 51.0, 52.0, 50.0], "static"), Some(4.0));
         assert_eq!(volumes(&[100.0, 98.0, 50.0, 53.0], "static"), Some(2.0));
         assert_eq!(volumes(&[100.0, 99.0, 101.0, 100.0], "dynamic"), Some(1.0));

@@ -1,12 +1,11 @@
-//! The size of the write buffer: how many writes in a burst are cheap after a rest.
+//! The size of the write buffer: the number of fast writes in a burst after a rest.
 //!
-//! A drive with a buffer answers a write when it is there, until the buffer is full; then each write
-//! waits until another has left for the flash. What leaves during the burst makes it look larger, so
-//! bursts are repeated at a slower pace: a buffer that is emptied meanwhile takes more then, and by
-//! how much more tells what it takes when nothing leaves.
+//! A drive with a buffer answers a write once the buffer holds it, until the buffer is full; then each write waits until another
+//! has been written to the flash. Data that drains during the burst makes the buffer look larger, so the probe repeats bursts at
+//! a slower pace. A buffer that drains meanwhile then takes more, and the difference gives its size without draining.
 //!
-//! Other caches give bursts a cheap beginning, too: flash used as SLC, or blocks that cleaning has
-//! freed during the rest. A buffer is memory: what is there is read at once, and a flush waits for it.
+//! Other caches also make the beginning of a burst fast: flash used as SLC, or blocks freed by cleaning during the rest. Two
+//! properties identify memory: its contents are read fast, and a flush waits for it.
 
 use flashscope_block::{Nanos, Op};
 
@@ -15,28 +14,28 @@ use crate::investigate::Outcome;
 use crate::steps::{Step, medians, step};
 use crate::{Cost, Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, median, spread};
 
-/// A multiple of the pages of most flash, for when the page is not known.
+/// The length of writes in bytes if the page is not known: a multiple of most pages.
 const LARGEST_PAGE: u64 = 16 << 10;
 
-/// Writes of the shortest burst.
+/// The number of writes in the shortest burst.
 const SHORTEST: usize = 32;
 
-/// The least rest before a burst.
+/// The shortest rest before a burst.
 const REST: Nanos = Nanos::millis(200);
 
-/// The first rest, after the drive was filled: nothing is known about what is left to write out then.
+/// The first rest, after the fill, when the amount of pending data is unknown.
 const FIRST_REST: Nanos = Nanos::secs(10);
 
-/// How many times as clear as chance would make it a step must be.
+/// The clarity that a step must have, as a multiple of that of chance.
 const CLEAR: f64 = 4.0;
 
-/// The share of a burst that is still in the buffer when that is full, at least.
+/// The least share of a burst that is in the buffer when it becomes full.
 const MOSTLY: f64 = 0.7;
 
-/// What is less probable is not stated.
+/// The least probability worth stating.
 const LEAST_SURE: f64 = 0.72;
 
-/// How many times dearer writes to a full buffer are, at least.
+/// The least ratio of writes to a full buffer to those before.
 const CLIFF: f64 = 1.25;
 
 pub const PROBE: Probe = Probe {
@@ -55,7 +54,7 @@ pub const PROBE: Probe = Probe {
     run,
 };
 
-/// The length of writes: a page of the flash, so that each takes one place in a buffer.
+/// Returns the length of writes: a flash page, so that each takes one place in a buffer.
 pub(super) fn unit(knowledge: &Knowledge) -> u64 {
     knowledge.whole(Parameter::PageSize).map_or(LARGEST_PAGE, |page| page.max(4096))
 }
@@ -63,7 +62,7 @@ pub(super) fn unit(knowledge: &Knowledge) -> u64 {
 fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     let found = knowledge.finding(Parameter::WriteBuffer);
     if lab.attempt > 0 && found.is_none_or(|found| !found.is_known()) {
-        // More of the same bursts, which write much, would not tell more.
+        // More of the same bursts, with their many writes, would not show more.
         return Ok(Outcome::default());
     }
     lab.ensure_filled()?;
@@ -96,17 +95,17 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     Ok(vec![finding.runs(bursts.runs)].into())
 }
 
-/// Where bursts are written, one behind the other.
+/// Writes bursts, one after the other.
 pub(super) struct Bursts {
-    /// The length of a write.
+    /// The length of a write, in bytes.
     pub unit: u64,
-    /// Whether the drive takes flushes.
+    /// True if the drive supports flushes.
     flushes: bool,
     cursor: u64,
     rest: Nanos,
-    /// The response times of the bursts that were laid on each other.
+    /// The response times of the combined bursts.
     shown: Vec<f64>,
-    /// What a flush took after each burst, and one after that.
+    /// The time of a flush after each burst, and of a second flush.
     flushed: Vec<(f64, f64)>,
     pub runs: Vec<u32>,
 }
@@ -123,9 +122,8 @@ impl Bursts {
         Ok(Bursts { unit, flushes, cursor, rest: FIRST_REST, shown, flushed, runs })
     }
 
-    /// Has requests follow that begin with an empty buffer: after a flush and a rest. Where it can be,
-    /// the first request after the rest is another flush, with nothing to do: drives and hosts take
-    /// their time to wake up.
+    /// Appends requests that begin with an empty buffer: after a flush and a rest. If possible, the first request after the rest
+    /// is another flush, without work, because drives and hosts need time to wake up.
     pub fn begin(&self, all: &mut Vec<Request>, then: impl Iterator<Item = Request>) {
         if self.flushes {
             all.extend([Request::flush(), Request::flush().after(self.rest)]);
@@ -137,8 +135,8 @@ impl Bursts {
         }
     }
 
-    /// So many writes from the cursor on, each `pace` after the one before was answered, the first
-    /// after a rest that empties any buffer.
+    /// Returns `count` writes from the cursor on, each `pace` after the answer to the one before. The first follows a rest that
+    /// empties any buffer.
     fn writes(&mut self, lab: &Lab<'_>, count: usize, pace: Nanos) -> Vec<Request> {
         let mut writes = Vec::with_capacity(count);
         for _ in 0..count {
@@ -153,14 +151,14 @@ impl Bursts {
         requests
     }
 
-    /// Notes what a run took: the next rest is long enough to write that out.
+    /// Records a run. The next rest is long enough for the drive to write its data out.
     pub fn note(&mut self, run: &Run) {
         let busy: u64 = run.records.iter().map(|record| record.latency.0).sum();
         self.rest = REST.max(Nanos(4 * busy));
         self.runs.push(run.number);
     }
 
-    /// Writes a burst, and returns what its writes took.
+    /// Writes a burst, and returns the times of its writes.
     fn burst(&mut self, lab: &mut Lab<'_>, count: usize, pace: Nanos) -> Result<Vec<f64>, Halt> {
         let mut requests = self.writes(lab, count, pace);
         let at = requests.len();
@@ -187,22 +185,22 @@ pub(super) fn response_times(run: &Run, op: Op) -> Vec<f64> {
     run.records.iter().filter(|record| record.op == op).map(Run::nanos).collect()
 }
 
-/// The place where a buffer is full.
+/// The place at which a buffer becomes full.
 struct Cliff {
-    /// How many writes it took.
+    /// The number of writes before.
     at: usize,
-    /// What a write takes before, in nanoseconds.
+    /// The time of a write before, in nanoseconds.
     low: f64,
-    /// What a write takes behind, on average.
+    /// The mean time of a write after, in nanoseconds.
     high: f64,
-    /// What the first write takes that waits.
+    /// The time of the first write that waits, in nanoseconds.
     wait: f64,
-    /// Bursts whose own step is at that place, as far as the tolerance goes.
+    /// The share of bursts with a step at that place, within the tolerance.
     agreeing: f64,
 }
 
 impl Cliff {
-    /// Whether bursts at another pace wait at the same place.
+    /// Returns true if bursts at another pace wait at the same place.
     fn is_in(&self, shared: &[f64]) -> bool {
         let near = self.at / 25 + 2;
         let places = self.at - near.min(self.at)..(self.at + near).min(shared.len());
@@ -233,7 +231,7 @@ fn search(lab: &mut Lab<'_>, bursts: &mut Bursts) -> Result<Option<Cliff>, Halt>
     }
 }
 
-/// The first step up in a series that is `sure` times as clear as chance would make it.
+/// Returns the first step up in a series that is `sure` times as clear as chance.
 fn first_step(series: &[f64], sure: f64) -> Option<Step> {
     let is_clear = |step: &Step, count: usize| {
         #[allow(clippy::cast_precision_loss, reason = "bursts are short")]
@@ -241,20 +239,20 @@ fn first_step(series: &[f64], sure: f64) -> Option<Step> {
         step.ratio() >= CLIFF && clear > sure
     };
     let mut found = step(series, 2).filter(|step| is_clear(step, series.len()))?;
-    // There may be an earlier one: a buffer before flash that is used as SLC.
+    // There may be an earlier step: a buffer in front of an SLC cache.
     while let Some(earlier) = step(&series[..found.at], 2).filter(|s| is_clear(s, found.at)) {
         found = earlier;
     }
     Some(found)
 }
 
-/// How many bursts of about so many writes are laid on each other: enough to tell a hiccup from what
-/// comes each time, and of short ones more.
+/// Returns the number of bursts of about `writes` writes to combine: enough to separate hiccups from regular steps, and more for
+/// short bursts.
 fn repeats(writes: usize) -> usize {
     (3072 / writes.max(1)).clamp(3, 7)
 }
 
-/// Repeats bursts around a step, and lays them on each other.
+/// Repeats bursts around a step, and combines them.
 fn refine(lab: &mut Lab<'_>, bursts: &mut Bursts, about: usize) -> Result<Option<Cliff>, Halt> {
     let series = laid(lab, bursts, about * 3 / 2 + 24, Nanos(0))?;
     let Some(cliff) = cliff(&series) else { return Ok(None) };
@@ -262,8 +260,7 @@ fn refine(lab: &mut Lab<'_>, bursts: &mut Bursts, about: usize) -> Result<Option
     Ok(Some(cliff))
 }
 
-/// Several bursts of at least so many writes. Their length varies, so that what cleaning does is
-/// elsewhere in each.
+/// Writes several bursts of at least `count` writes. Their length varies, so that cleaning occurs at different places.
 fn laid(
     lab: &mut Lab<'_>,
     bursts: &mut Bursts,
@@ -277,36 +274,36 @@ fn laid(
     (0..repeats(count)).map(one).collect()
 }
 
-/// The cliff that bursts share.
+/// Returns the cliff that bursts share.
 fn cliff(series: &[Vec<f64>]) -> Option<Cliff> {
     let shared = medians(series);
     let about = first_step(&shared, CLEAR)?;
     let low = median(&shared[..about.at.div_ceil(2)]);
     let noise = spread(&shared[..about.at.div_ceil(2)]).max(0.01 * low);
     let top = median(&shared[about.at..]).max(about.after);
-    let dear = low + (6.0 * noise).max(0.25 * (top - low));
-    let is_dear = |place: usize| shared[place] > dear;
-    let next = |place: usize| (place + 1..place + 17).any(|p| p < shared.len() && is_dear(p));
-    // A wait that none follows is one all the same if every burst has it.
+    let slow = low + (6.0 * noise).max(0.25 * (top - low));
+    let is_slow = |place: usize| shared[place] > slow;
+    let next = |place: usize| (place + 1..place + 17).any(|p| p < shared.len() && is_slow(p));
+    // A single wait counts if every burst has it.
     let in_all = |place: usize| series.iter().all(|burst| burst[place] > 2.0 * low + 8.0 * noise);
-    let waits = |place: &usize| is_dear(*place) && (next(*place) || in_all(*place));
+    let waits = |place: &usize| is_slow(*place) && (next(*place) || in_all(*place));
     let at = (1..shared.len() - 1).find(waits)?;
-    // A burst agrees that waits there, and hardly before: for a hiccup, or for cleaning.
+    // A burst agrees if it waits at that place, and hardly ever before, except for hiccups or cleaning.
     let near = (at / 10).max(2);
     let agrees = |burst: &&Vec<f64>| {
         let (before, there) = burst.split_at(at - near.min(at));
-        let early = before.iter().filter(|cost| **cost > dear).count();
-        early <= 1 + at / 32 && there.iter().take(2 * near).any(|cost| *cost > dear)
+        let early = before.iter().filter(|cost| **cost > slow).count();
+        early <= 1 + at / 32 && there.iter().take(2 * near).any(|cost| *cost > slow)
     };
     #[allow(clippy::cast_precision_loss, reason = "bursts are few")]
     let agreeing = series.iter().filter(agrees).count() as f64 / series.len() as f64;
-    let high = behind(series, at, dear).max(CLIFF * low);
+    let high = behind(series, at, slow).max(CLIFF * low);
     let wait = shared[at..].iter().take(16).copied().fold(0.0, f64::max);
     (at >= 2).then_some(Cliff { at, low, high, wait, agreeing })
 }
 
-/// The first wait that bursts share, of a drive that writes out as fast as the host writes, but much
-/// at once: then a single write has to wait, whenever the buffer is full.
+/// Returns the first wait that bursts share, for a drive that writes out as fast as the host writes, but in large batches: a
+/// single write waits whenever the buffer is full.
 fn waits(lab: &mut Lab<'_>, bursts: &mut Bursts) -> Result<Option<Cliff>, Halt> {
     let count = usize::try_from(lab.capacity() / 12 / bursts.unit).unwrap_or(usize::MAX);
     let series = laid(lab, bursts, count, Nanos(0))?;
@@ -323,37 +320,36 @@ fn first_wait(series: &[Vec<f64>]) -> Option<Cliff> {
     Some(Cliff { at, low, high: high.max(CLIFF * low), wait: shared[at], agreeing: 0.9 })
 }
 
-/// What a write takes behind a place, on average. Writes that wait for several others to leave, and
-/// those that find room then, are as many as they are, so a median would tell nothing; but what takes
-/// much longer than most of those that wait, as it waits for cleaning, too, is cut off.
-fn behind(series: &[Vec<f64>], at: usize, dear: f64) -> f64 {
+/// Returns the mean time of a write after a place. Writes that wait for a batch and those that find room afterwards alternate, so
+/// the median would not do. Times far above those of most waiting writes are cut off, because they include cleaning.
+fn behind(series: &[Vec<f64>], at: usize, slow: f64) -> f64 {
     let tails: Vec<f64> = series.iter().flat_map(|burst| burst.iter().skip(at)).copied().collect();
-    let waiting: Vec<f64> = tails.iter().filter(|cost| **cost > dear).copied().collect();
-    let most = 1.5 * median(&waiting).max(dear);
+    let waiting: Vec<f64> = tails.iter().filter(|cost| **cost > slow).copied().collect();
+    let most = 1.5 * median(&waiting).max(slow);
     #[allow(clippy::cast_precision_loss, reason = "bursts are short")]
     let count = tails.len().max(1) as f64;
     tails.iter().map(|cost| cost.min(most)).sum::<f64>() / count
 }
 
-/// What bursts at a slower pace show.
+/// The result of bursts at a slower pace.
 enum Pace {
-    /// They wait at the same place: nothing leaves the buffer meanwhile.
+    /// Bursts wait at the same place, so the buffer does not drain meanwhile.
     Same,
-    /// They wait later, after so many writes, with so much time from one write to the next.
+    /// Bursts wait later, after `at` writes, with `period` nanoseconds from one write to the next.
     Later { period: f64, at: usize },
-    /// They never wait: what leaves the buffer is as much as what comes.
+    /// Bursts never wait: the buffer drains as fast as it fills.
     Never,
 }
 
 /// Repeats the bursts at a pace between that of an empty and that of a full buffer.
 fn pace(lab: &mut Lab<'_>, bursts: &mut Bursts, cliff: &Cliff) -> Result<Pace, Halt> {
     let mut period = (0.6 * cliff.high).max(0.5 * (cliff.low + cliff.high));
-    // What is long is not tried twice.
+    // Long bursts are tried only once.
     let tries = if 16 * cliff.at as u64 * bursts.unit > lab.capacity() { 1 } else { 2 };
     for _ in 0..tries {
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "above low")]
         let think = Nanos((period - cliff.low) as u64);
-        // Most buffers take no more at this pace: bursts that are hardly longer show that.
+        // Most buffers take no more at this pace, which slightly longer bursts show.
         let short = laid(lab, bursts, cliff.at * 9 / 8 + 8, think)?;
         if cliff.is_in(&medians(&short)) {
             return Ok(Pace::Same);
@@ -367,11 +363,11 @@ fn pace(lab: &mut Lab<'_>, bursts: &mut Bursts, cliff: &Cliff) -> Result<Pace, H
     Ok(Pace::Never)
 }
 
-/// What the buffer holds when nothing leaves it, in writes: of writes at two paces, where `drains`
-/// is how many are behind the point from which on the buffer is emptied.
+/// Returns the capacity of the buffer without draining, in writes, from bursts at two paces. `drains` is the number of writes
+/// after the point at which draining begins.
 ///
-/// A buffer of S writes that is emptied once A are in it, one in the time T that a write takes when
-/// it is full, takes A + (S - A) / (1 - p / T) writes at a period of p.
+/// A buffer of S writes drains once it holds A, one write in the time T that a write takes when it is full. At a period of p it
+/// takes A + (S - A) / (1 - p / T) writes.
 #[allow(clippy::cast_precision_loss, reason = "bursts are short")]
 fn at_rest(cliff: &Cliff, pace: &Pace) -> Option<f64> {
     let fast = cliff.at as f64;
@@ -384,7 +380,7 @@ fn at_rest(cliff: &Cliff, pace: &Pace) -> Option<f64> {
     let (at_fast, at_slow) = (grows(cliff.low), grows(period));
     let drains = (slow - fast) / (at_slow - at_fast).max(1e-3);
     let places = fast - drains * (at_fast - 1.0);
-    // Where much leaves, a small error of how fast is a large one of what is there.
+    // If much drains, a small error of the rate is a large error of the capacity.
     let is_slow = cliff.low < MOSTLY * cliff.high;
     (slow > fast && is_slow && places > MOSTLY * fast).then_some(places)
 }
@@ -401,7 +397,7 @@ fn size(bursts: &Bursts, cliff: &Cliff, pace: &Pace, memory: &Memory) -> Finding
     let value = (places * unit / 4096.0).round() * 4096.0;
     let probability = (0.985 - 0.4 * (1.0 - cliff.agreeing) - 0.3 * drained.max(0.0)).max(0.5);
     if probability < LEAST_SURE {
-        let why = "bursts become dear at places too different to tell how much the buffer holds";
+        let why = "bursts become slow at places too different to tell how much the buffer holds";
         return Finding::unknown(Parameter::WriteBuffer, why);
     }
     let off = unit.max(0.5 * drained * value);
@@ -418,18 +414,18 @@ fn size(bursts: &Bursts, cliff: &Cliff, pace: &Pace, memory: &Memory) -> Finding
         .because(because)
 }
 
-/// What shows whether memory holds what was written.
+/// The evidence that memory holds the written data.
 struct Memory {
-    /// Reads of what was just written.
+    /// Times of reads of data just written.
     new: Vec<f64>,
-    /// Reads of the same places later.
+    /// Times of reads of the same places later.
     old: Vec<f64>,
-    /// What a flush takes after a burst, as a multiple of one that has nothing to do.
+    /// The time of a flush after a burst, relative to one without work.
     flush: f64,
 }
 
 impl Memory {
-    /// How much faster what was just written is read, in units of what chance makes of it.
+    /// Returns how much faster data just written is read, in standard errors.
     #[allow(clippy::cast_precision_loss, reason = "reads are few")]
     fn contrast(&self) -> f64 {
         let noise = |reads: &[f64]| spread(reads).max(0.01 * median(reads)).powi(2);
@@ -445,7 +441,7 @@ impl Memory {
         self.is_read_faster() || self.flush > 5.0
     }
 
-    /// The probability that there is none, where none is seen.
+    /// Returns the probability that there is no buffer, if none shows.
     fn lacks_it(&self) -> f64 {
         let slower = 0.02 * (self.contrast() / 5.0).clamp(0.0, 1.0);
         let flush = 0.02 * ((self.flush - 1.0) / 4.0).clamp(0.0, 1.0);
@@ -472,8 +468,8 @@ impl Memory {
     }
 }
 
-/// Reads of what was just written, and of the same after a flush and a rest, when it is on the flash:
-/// all else, such as what memory knows of where it is, is the same.
+/// Reads data just written, and the same data after a flush and a rest, when it is on the flash. Everything else, such as the map
+/// entries in memory, is the same.
 fn memory(lab: &mut Lab<'_>, bursts: &mut Bursts, fits: usize) -> Result<Memory, Halt> {
     let count = (fits / 2).clamp(1, 32);
     let (mut new, mut old) = (Vec::new(), Vec::new());
@@ -481,8 +477,7 @@ fn memory(lab: &mut Lab<'_>, bursts: &mut Bursts, fits: usize) -> Result<Memory,
         let mut requests = bursts.writes(lab, count, Nanos(0));
         let at = requests.len();
         let written: Vec<u64> = requests[at - count..].iter().map(|r| r.offset).collect();
-        // What was written last is the likeliest to be there; no read goes on where another ended, so
-        // that nothing is read ahead.
+        // The latest writes are the likeliest to be in the buffer. No read begins where another ended, which avoids read-ahead.
         let apart = written.iter().rev().step_by((count / 8).max(2));
         let reads: Vec<Request> = apart.map(|offset| Request::read(*offset, bursts.unit)).collect();
         requests.extend(&reads);
@@ -503,8 +498,8 @@ fn memory(lab: &mut Lab<'_>, bursts: &mut Bursts, fits: usize) -> Result<Memory,
 mod tests {
     use super::*;
 
-    /// Bursts of a drive with room for so many writes, with noise and a hiccup in each; full, it waits
-    /// for `batch` others to leave, each of which takes 300 µs, and has room for as many then.
+    /// Generates noisy bursts of a drive with room for `room` writes, with a hiccup in each. When it is full, it waits for
+    /// `batch` writes to drain, 300 µs each, and then has room for as many.
     fn bursts(room: usize, len: usize, batch: usize) -> Vec<Vec<f64>> {
         let mut rng = fastrand::Rng::with_seed(1);
         let mut cost = |nth: usize| {
@@ -520,10 +515,8 @@ mod tests {
         series
     }
 
-    // Is the place found where a buffer is full, whether each write waits from then on or every
-    // fourth, and what a write takes on average from there?
     #[test]
-    fn cliffs() {
+    fn a_full_buffer_is_found_with_any_batch() {
         for batch in [1, 4] {
             let cliff = cliff(&bursts(64, 130, batch)).unwrap();
             assert_eq!(cliff.at, 64);
@@ -532,23 +525,21 @@ mod tests {
         }
     }
 
-    // Is no cliff seen in bursts without one, in spite of hiccups?
     #[test]
-    fn no_cliff() {
+    fn hiccups_are_no_cliff() {
         assert!(cliff(&bursts(1000, 130, 1)).is_none());
         assert!(first_wait(&bursts(1000, 130, 1)).is_none());
     }
 
-    // Is a single wait that every burst has found, as of a drive that writes out much at once?
+    // The drive writes out in large batches.
     #[test]
-    fn waits_of_all() {
+    fn a_single_wait_of_every_burst_is_found() {
         assert_eq!(first_wait(&bursts(64, 130, 64)).unwrap().at, 64);
     }
 
-    // Is what leaves a buffer of 1,000 writes during a burst taken off: all the time, or from when
-    // half of it is full, or not at all; and is nothing said where as much leaves as comes?
+    // The buffer of 1,000 writes drains all the time, or once it is half full, or not at all.
     #[test]
-    fn what_leaves_is_taken_off() {
+    fn drained_writes_are_subtracted() {
         let (low, high, period) = (50e3, 500e3, 300e3);
         for always in [0.0, 500.0] {
             let at = |period: f64| always + (1000.0 - always) / (1.0 - period / high);
@@ -563,9 +554,8 @@ mod tests {
         assert_eq!(at_rest(&cliff, &Pace::Same), Some(1000.0));
     }
 
-    // Does memory show by faster reads or by a long flush, and only then?
     #[test]
-    fn memory_shows() {
+    fn memory_shows_by_fast_reads_or_a_long_flush() {
         let reads = |cost: f64| -> Vec<f64> {
             (0..64).map(|i| cost * (1.0 + f64::from(i * 7 % 10) / 100.0)).collect()
         };

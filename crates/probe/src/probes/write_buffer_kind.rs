@@ -1,12 +1,11 @@
-//! What a write buffer does with what is written again while it is there.
+//! The kind of write buffer: its handling of rewritten pages.
 //!
-//! *A queue* takes each write of the same page as another, so that writing one page again and again
-//! fills it, too. A buffer of *rewrites* keeps one place for it, and each write stays cheap.
+//! A *queue* takes each write of the same page as another entry, so rewriting one page fills it. A buffer with *rewrites* keeps
+//! one entry per page, and each rewrite stays fast.
 //!
-//! A buffer of rewrites gives up single pages, the one first that was written longest ago, or *whole
-//! blocks*: then a page stays as long as another of its block is written. So a page is written, then
-//! others that nearly fill the buffer, then its neighbour, and then others until the first would have to
-//! leave. Whether it is there, a read tells.
+//! A buffer with rewrites evicts single pages, the least recently written first, or *whole blocks*. In the latter case a page
+//! stays as long as another page of its block is written. The probe writes a page, then others that nearly fill the buffer, then
+//! the page's neighbour, and then others until the first page would have to leave. A read shows whether it is still there.
 
 use flashscope_block::{Nanos, Op};
 
@@ -15,10 +14,10 @@ use crate::finding::{Shape, Signal};
 use crate::investigate::Outcome;
 use crate::{Cost, Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, median, spread};
 
-/// Reads that a level is the median of, at least.
+/// The least number of reads for a median.
 const READS: usize = 24;
 
-/// How often one page is written again at most.
+/// The most rewrites of one page.
 const MOST_REWRITES: usize = 8192;
 
 pub const PROBE: Probe = Probe {
@@ -66,15 +65,15 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     Ok(vec![finding.signal(again.picture()).runs(bursts.runs)].into())
 }
 
-/// Writes of one page.
+/// Rewrites of one page.
 struct Again {
-    /// What each took.
+    /// The time of each write, in nanoseconds.
     costs: Vec<f64>,
-    /// How many fill the buffer.
+    /// The number of writes that fill the buffer.
     holds: usize,
 }
 
-/// Writes one page again and again.
+/// Writes one page repeatedly.
 fn again(lab: &mut Lab<'_>, bursts: &mut Bursts, holds: usize) -> Result<Again, Halt> {
     let count = (2 * holds + 32).min(MOST_REWRITES);
     let mut requests = Vec::new();
@@ -86,26 +85,26 @@ fn again(lab: &mut Lab<'_>, bursts: &mut Bursts, holds: usize) -> Result<Again, 
 }
 
 impl Again {
-    /// What the first writes take, and the last.
+    /// Returns the times of the first writes and of the last.
     fn ends(&self) -> (&[f64], &[f64]) {
         let count = self.costs.len();
         (&self.costs[..(self.holds / 2).clamp(1, count)], &self.costs[count - count / 3..])
     }
 
-    /// Whether the last ones wait, though none but one page is written.
+    /// Returns true if the last writes wait, although only one page is written.
     fn waits(&self) -> bool {
         let (first, last) = self.ends();
         median(last) > 1.25 * median(first) + 2.0 * spread(first)
     }
 
-    /// How long so many writes take, and half as long again.
+    /// Returns one and a half times the time of `count` writes.
     fn time_of(&self, count: usize) -> Nanos {
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a short time")]
         let all = self.costs.iter().sum::<f64>() as u64;
         Nanos(3 * all * count as u64 / (2 * self.costs.len().max(1) as u64))
     }
 
-    /// How far above chance that is, as a probability.
+    /// Returns the probability of the conclusion.
     fn sure(&self) -> f64 {
         let (first, last) = self.ends();
         let ratio = median(last) / median(first).max(1.0);
@@ -135,11 +134,11 @@ impl Again {
     }
 }
 
-/// Whether pages leave the buffer for one that is written again and again: a queue of a drive that
-/// writes out as fast as the host writes never makes it wait, but is filled by it all the same.
+/// Tests whether a rewritten page evicts other pages. On a drive that writes out as fast as the host writes, the rewrites never
+/// make a queue wait, but fill it all the same.
 ///
-/// They are read after a pause longer than that takes, too: a buffer that is written out in the
-/// background tells nothing.
+/// The pages are also read after a pause that is longer than the rewrites take: a buffer that drains in the background shows
+/// nothing.
 fn others(lab: &mut Lab<'_>, bursts: &mut Bursts, again: &Again) -> Result<Pages, Halt> {
     let mut pages = Pages::default();
     let (unit, count) = (bursts.unit, again.holds * 5 / 4 + 2);
@@ -172,26 +171,26 @@ fn others(lab: &mut Lab<'_>, bursts: &mut Bursts, again: &Again) -> Result<Pages
     Ok(pages)
 }
 
-/// Reads of pages after others were written.
+/// Times of reads of pages after other writes.
 #[derive(Default)]
 struct Pages {
-    /// Of those that would have to leave by themselves.
+    /// Pages that would have left by themselves.
     first: Vec<f64>,
-    /// Of pages that are in the buffer.
+    /// Pages in the buffer.
     neighbours: Vec<f64>,
-    /// Of the first, after a flush and a rest.
+    /// The first pages, after a flush and a rest.
     flash: Vec<f64>,
 }
 
-/// Writes pages, others, their neighbours, others, and reads them.
+/// Writes pages, others, their neighbours and others, and then reads them.
 fn pages(lab: &mut Lab<'_>, bursts: &mut Bursts, holds: usize) -> Result<Pages, Halt> {
     let mut pages = Pages::default();
     let at_once = (holds / 16).clamp(1, 8);
     for _ in 0..READS.div_ceil(at_once) {
         let unit = bursts.unit;
         let space = 0..lab.capacity();
-        // Few are written behind the neighbours: a buffer of which half is kept free has them still.
-        // An even page and the one behind: of one block, whatever its size.
+        // Only few writes follow the neighbours, so that a buffer that keeps half free still has them. An even page and the next
+        // one belong to the same block of any size.
         let mut some = |count: usize| -> Vec<u64> {
             (0..count).map(|_| lab.random_offset(&space, 2 * unit, 2 * unit)).collect()
         };
@@ -222,8 +221,8 @@ impl Pages {
         self.flash.extend(flash);
     }
 
-    /// How far the first pages are from the buffer, between 0 (there) and 1 (on the flash), and the
-    /// standard error of that; none where reads do not tell the two apart.
+    /// Returns the position of the first pages between 0 (in the buffer) and 1 (on the flash), and its standard error. Returns
+    /// `None` if reads do not show the difference.
     #[allow(clippy::cast_precision_loss, reason = "reads are few")]
     fn left(&self) -> Option<(f64, f64)> {
         let (here, flash) = (median(&self.neighbours), median(&self.flash));
@@ -231,12 +230,12 @@ impl Pages {
         let levels = error(&self.neighbours) + error(&self.flash);
         let (apart, noise) = (flash - here, levels.sqrt().max(0.01 * flash));
         let tells = apart > 4.0 * noise && here < 0.93 * flash;
-        // Reads from the flash may wait for what is written out: they take longer then, and vary.
+        // Reads from the flash may wait for writes, which makes them longer and more variable.
         let all = (levels + error(&self.first)).sqrt().max(0.01 * flash);
         tells.then(|| ((median(&self.first) - here) / apart, all / apart))
     }
 
-    /// Whether nearly all of the first pages have left, and nearly none of the others.
+    /// Returns true if nearly all first pages have left, and nearly none of the others.
     #[allow(clippy::cast_precision_loss, reason = "reads are few")]
     fn all_left(&self) -> bool {
         let middle = 0.5 * (median(&self.neighbours) + median(&self.flash));
@@ -295,7 +294,7 @@ impl Pages {
     }
 }
 
-/// The probability that a share is on that side of one half on which it was measured.
+/// Returns the probability that a share is on the measured side of one half.
 fn sure(share: f64, error: f64) -> f64 {
     let z = (share - 0.5).abs() / error.max(0.05);
     (1.0 / (1.0 + (-1.702 * z).exp())).min(0.985)
@@ -316,19 +315,16 @@ mod tests {
         }
     }
 
-    // Does one page written again and again fill a queue, and no other buffer?
     #[test]
-    fn queues_wait() {
+    fn rewrites_of_one_page_fill_only_a_queue() {
         let costs = |full: f64| (0..96).map(|i| if i < 32 { 50e3 } else { full }).collect();
         let again = |full| Again { costs: costs(full), holds: 32 };
         assert!(again(300e3).waits() && again(300e3).queue().probability > 0.95);
         assert!(!again(51e3).waits());
     }
 
-    // Is a buffer that keeps a page with its neighbour told from one that gives it up, and nothing
-    // said where reads do not show what is in the buffer?
     #[test]
-    fn blocks_or_pages() {
+    fn a_page_kept_with_its_neighbour_shows_a_buffer_of_blocks() {
         let again = Again { costs: vec![50e3; 96], holds: 32 };
         let pages = |first, flash| {
             Pages { first: reads(first), neighbours: reads(60e3), flash: reads(flash) }
@@ -339,9 +335,9 @@ mod tests {
         assert_eq!(class(&pages(60e3, 61e3)), None);
     }
 
-    // Does a queue push others out, and a buffer that is written out in a pause as well tell nothing?
+    // A buffer that drains in a pause shows nothing.
     #[test]
-    fn pushed_out() {
+    fn a_queue_evicts_other_pages() {
         let pages = |first, neighbours| Pages {
             first: reads(first),
             neighbours: reads(neighbours),

@@ -1,24 +1,24 @@
-//! Which drive the writes fit best: by policy, number of places, and size of blocks.
+//! Chooses the modelled drive that fits the writes best, by policy, number of places and size of blocks.
 
 use super::Story;
 use super::fit::{Fit, Window, fit, mean_cost, windows};
 use super::model::{Policy, Size};
 use super::plan::Regions;
 
-/// Sizes of blocks that are tried: so many to the drive.
+/// The block sizes to try, as numbers of blocks in the drive.
 const BLOCKS: [usize; 4] = [128, 256, 512, 1024];
 
 /// The model that fits best.
 #[derive(Debug, Clone)]
 pub(super) struct Choice {
-    /// The places for data that it has, in units.
+    /// Its places for data, in units.
     pub(super) places: usize,
-    /// How far it is off, for each window.
+    /// Its misfit per window.
     pub(super) misfit: f64,
-    /// How far the best is off that has a policy of another class.
+    /// The misfit of the best model with a policy of another class.
     pub(super) other: f64,
     pub(super) windows: Vec<Window>,
-    /// What writes cost in each window, and what the model would have them cost, in nanoseconds.
+    /// The measured and the expected cost of writes in each window, in nanoseconds.
     pub(super) seen: Vec<f64>,
     pub(super) expected: Vec<f64>,
     policy: Policy,
@@ -30,7 +30,7 @@ impl Choice {
     }
 }
 
-/// A drive that is tried.
+/// A drive to try.
 #[derive(Debug, Clone, Copy)]
 struct Trial {
     policy: Policy,
@@ -38,7 +38,7 @@ struct Trial {
     blocks: usize,
 }
 
-/// Tries drives on the thin overwriting, where policies differ: roughly, then around the best of each
+/// Fits drives to the thin overwriting, where policies differ: a coarse search first, then a fine one around the best of each
 /// policy.
 pub(super) fn choose(story: &Story, regions: &Regions, base: f64) -> Choice {
     let units = regions.units as usize;
@@ -84,7 +84,7 @@ fn conclude(story: &Story, trials: &[(Fit, Trial)], windows: Vec<Window>) -> Cho
     let (fit, trial) = best(trials);
     let others = trials.iter().filter(|(_, other)| other.policy.class() != trial.policy.class());
     let other = others.map(|(fit, _)| fit.misfit).fold(f64::MAX, f64::min);
-    // A misfit far below what is expected is not told from one that is a little below.
+    // Below this, differences between misfits are noise.
     let each = |misfit: f64| (misfit / windows.len() as f64).max(0.05);
     Choice {
         places: trial.places,

@@ -1,4 +1,4 @@
-//! What the writes tell.
+//! Estimates the parameters of cleaning from the writes.
 
 #![allow(clippy::cast_precision_loss, reason = "counts of writes are far below 2^53")]
 
@@ -10,37 +10,37 @@ use super::{FLUSH_EVERY, Rests, Story};
 use crate::finding::{Shape, Signal};
 use crate::{Answer, Finding, Parameter, levels, median};
 
-/// A write waited if it cost so much more than the dear ones among those that could not.
+/// The cost of a write that waited, relative to the slow ones among those that could not wait.
 const WAITED: f64 = 1.4;
 
-/// Overwriting here and there costs so much more than in order where more is written than is asked for.
+/// The cost of scattered overwriting relative to overwriting in order, above which the drive writes more than the host.
 const AMPLIFIES: f64 = 2.5;
 
-/// How likely the room of the drive that fits best is that of the drive, within the tolerance of the onset,
-/// where waits do not show it: so it was of seven in eight simulated drives.
+/// The probability that the best fit has the right number of places, within the tolerance of the onset, if waits do not show it.
+/// It was right for seven in eight simulated drives.
 const FITTED: f64 = 0.87;
 
-/// So far off, as a multiple of what noise would, a drive that fits best tells nothing of the room.
+/// The misfit, as a multiple of that of noise, above which the best fit tells nothing about the number of places.
 const MOST_MISFIT: f64 = 4.0;
 
-/// How far the room that waits show and that of the drive that fits best may be apart, as a share of it.
+/// The largest relative difference between the places that waits show and those of the best fit.
 const MOST_OFF: f64 = 0.4;
 
-/// What follows from the drive that fits best is less likely by so much where the drive cleans between
-/// requests, which none that is tried does: of such simulated drives the policy is right of seven in ten.
+/// The factor on the probability of conclusions from the best fit, if the drive cleans between requests; no model does. For such
+/// simulated drives, the policy is right in seven of ten.
 const HIDDEN: f64 = 0.72;
 
-/// The least probability that is worth stating.
+/// The least probability worth stating.
 const LEAST: f64 = 0.6;
 
-/// Where cleaning began: from there on writes wait as often as they never did before. None as long
-/// as they do not.
+/// Returns the write at which cleaning began: from there on writes wait far more often than before. Returns `None` if they do
+/// not.
 pub(super) fn onset(story: &Story, regions: &Regions) -> Option<usize> {
     let threshold = threshold(story, regions);
     let waits: Vec<usize> =
         (story.filled..story.costs.len()).filter(|at| story.costs[*at] > threshold).collect();
     let total = story.costs.len() - story.filled;
-    // The change between two rates that explains the waits best: it is just before a wait.
+    // Search the change between two rates that explains the waits best; it lies just before a wait.
     let count = waits.len();
     let rate = |waits: usize, writes: usize| {
         let (k, n) = (waits as f64, writes as f64);
@@ -64,22 +64,21 @@ pub(super) fn onset(story: &Story, regions: &Regions) -> Option<usize> {
     clear.then_some(at)
 }
 
-/// What a write costs more than if it waited for cleaning.
+/// Returns the cost above which a write waited for cleaning.
 fn threshold(story: &Story, regions: &Regions) -> f64 {
     let mut costs = before(story, regions).to_vec();
     costs.sort_unstable_by(f64::total_cmp);
-    let dear = costs[(costs.len() * 996 / 1000).min(costs.len() - 1)];
-    WAITED * dear
+    let slow = costs[(costs.len() * 996 / 1000).min(costs.len() - 1)];
+    WAITED * slow
 }
 
-/// What overwriting costs before there can have been any cleaning: until everything that the host
-/// can address could have been written once.
+/// Returns the costs of overwriting before any cleaning is possible: until the host could have written every address once.
 fn before<'s>(story: &'s Story, regions: &Regions) -> &'s [f64] {
     &story.costs[story.filled..(regions.units as usize).min(story.costs.len())]
 }
 
-/// Whether overwriting units here and there costs far more than overwriting them in order, long
-/// before there can be any cleaning: `from` is where the former began.
+/// Returns true if scattered overwriting costs far more than overwriting in order, long before any cleaning is possible. The
+/// scattered overwriting began at `from`.
 pub(super) fn amplifies(story: &Story, from: usize) -> bool {
     let typical = |costs: &[f64]| {
         let means: Vec<f64> = costs.chunks_exact(FLUSH_EVERY).map(mean).collect();
@@ -88,13 +87,13 @@ pub(super) fn amplifies(story: &Story, from: usize) -> bool {
     typical(&story.costs[from..]) > AMPLIFIES * typical(&story.costs[story.filled..from])
 }
 
-/// The share of steady random writes that wait for cleaning, roughly.
+/// Returns the approximate share of steady random writes that wait for cleaning.
 pub(super) fn waiting(story: &Story) -> f64 {
     levels(&story.costs[story.steady.0..story.steady.1]).map_or(0.0, |levels| levels.share)
 }
 
-/// What a write costs without cleaning: the median over stretches that each hold the same number of
-/// flushes, of the mean. They are longer where a cache of faster cells is emptied, by whole blocks.
+/// Returns the cost of a write without cleaning: the median of the means over stretches with the same number of flushes.
+/// Stretches are longer if the drive has an SLC cache, which empties by whole blocks.
 pub(super) fn base(story: &Story, regions: &Regions) -> f64 {
     let stretch = match story.cache {
         0 => 2 * FLUSH_EVERY,
@@ -109,7 +108,7 @@ fn mean(costs: &[f64]) -> f64 {
     costs.iter().sum::<f64>() / costs.len().max(1) as f64
 }
 
-/// What all of it tells.
+/// Returns the findings from all writes.
 pub(super) fn findings(
     story: &Story,
     regions: &Regions,
@@ -136,7 +135,7 @@ pub(super) fn findings(
     found.into_iter().map(|finding| with_course(finding).runs(story.runs.iter().copied())).collect()
 }
 
-/// What writes cost from the first overwriting on, and what is expected of the drive that fits best.
+/// Returns the chart of the cost of writes since the first overwriting, measured and expected of the best fit.
 fn course(story: &Story, choice: &Choice, onset: Option<usize>) -> Signal {
     let middle = |window: &Window| (window.from + window.to) as f64 / 2.0 * story.unit as f64 / 1e6;
     let series = |costs: &[f64]| -> Vec<(f64, f64)> {
@@ -152,7 +151,7 @@ fn course(story: &Story, choice: &Choice, onset: Option<usize>) -> Signal {
     }
 }
 
-/// Over-provisioning: what was written before cleaning had to move data is all the places there are.
+/// Estimates the over-provisioning: the amount written before cleaning had to move data is the number of all places.
 fn room(
     story: &Story,
     regions: &Regions,
@@ -175,7 +174,7 @@ fn room(
     }
     let spare = |places: usize| 1.0 - f64::from(regions.units) / places as f64;
     let (seen, fitted) = (spare(onset), spare(choice.places));
-    // One block more or less, and what the best of the models would have.
+    // The relative difference between the waits and the best model.
     let off = (seen - fitted).abs() / seen.max(0.01);
     if seen < 0.02 {
         return unknown("writes wait for cleaning from the first that could");
@@ -193,7 +192,7 @@ fn room(
         ))
 }
 
-/// The onset of cleaning.
+/// Estimates the onset of cleaning.
 fn begins(story: &Story, onset: Option<usize>, choice: &Choice, cleans_idle: bool) -> Finding {
     let parameter = Parameter::CleaningOnset;
     let unknown = |why: &str| Finding::unknown(parameter, why);
@@ -220,7 +219,7 @@ fn begins(story: &Story, onset: Option<usize>, choice: &Choice, cleans_idle: boo
         .because("from there on writes wait again and again, and never did before")
 }
 
-/// The cleaning policy: that of the model that fits best.
+/// Estimates the cleaning policy: that of the best model.
 fn policy(choice: &Choice, cleans_idle: bool) -> Finding {
     let ratio = choice.other / choice.misfit;
     let class = choice.policy().class();
@@ -236,8 +235,8 @@ fn policy(choice: &Choice, cleans_idle: bool) -> Finding {
     ))
 }
 
-/// Separation: when one small region is written again and again, blocks that hold nothing else become
-/// worthless as a whole.
+/// Estimates the separation. If one small region is written again and again, blocks that hold nothing else become invalid as a
+/// whole.
 fn separation(story: &Story, choice: &Choice, base: f64, cleans_idle: bool) -> Finding {
     let eighth = |from: usize, to: usize, nth: usize| {
         let at = |nth: usize| from + (to - from) * nth / 8;
@@ -255,8 +254,8 @@ fn separation(story: &Story, choice: &Choice, base: f64, cleans_idle: bool) -> F
     let last = circles[6].min(circles[7]);
     let ratio = last / before.max(1e-3);
     let class = if ratio < 0.5 { "apart" } else { "together" };
-    // A policy that goes by chance takes long to find all old data.
-    // What is cleaned between requests is not seen.
+    // A policy with random choices takes long to find all old data.
+    // Cleaning between requests does not show in the costs.
     let doubt = if choice.policy().draws() || cleans_idle { 0.05 } else { 0.01 };
     let probability = 1.0 - doubt - 0.5 * (-8.0 * (ratio - 0.5).abs()).exp();
     if before < 0.15 || probability < 0.75 {
@@ -271,7 +270,7 @@ fn separation(story: &Story, choice: &Choice, base: f64, cleans_idle: bool) -> F
         .signal(signal)
 }
 
-/// How much is written at random between waits.
+/// Estimates the bytes written at random between waits.
 fn period(story: &Story, cleans_idle: bool, by_chance: bool) -> Finding {
     let unknown = |why: &str| Finding::unknown(Parameter::CleaningPeriod, why);
     if cleans_idle {
@@ -302,7 +301,7 @@ fn period(story: &Story, cleans_idle: bool, by_chance: bool) -> Finding {
         )
 }
 
-/// Whether writes after a rest wait as often as others.
+/// Estimates whether the drive cleans while idle: writes after a rest wait less often then.
 fn idle(rests: &Rests) -> Finding {
     let unknown = |why: &str| Finding::unknown(Parameter::IdleCleaning, why);
     if rests.after.is_empty() {
@@ -341,7 +340,7 @@ fn is_class(finding: &Finding, name: &str) -> bool {
     matches!(&finding.answer, Answer::Class { class } if class == name)
 }
 
-/// The share of writes that wait, if each that does waits as long as the long waits.
+/// Returns the share of writes that wait, assuming that each waits as long as the long waits.
 fn waits(costs: &[f64], base: f64) -> f64 {
     let total: f64 = costs.iter().map(|cost| cost - base).sum();
     let squares: f64 = costs.iter().map(|cost| (cost - base).powi(2)).sum();
@@ -352,9 +351,8 @@ fn waits(costs: &[f64], base: f64) -> f64 {
 mod tests {
     use super::*;
 
-    // Is it seen that rests help, that they do not, and that there is nothing to see?
     #[test]
-    fn rests_help_or_not() {
+    fn idle_cleaning_is_found_only_where_writes_wait() {
         let waiting: Vec<f64> =
             (0..400).map(|nth| if nth % 20 == 0 { 20e6 } else { 1e6 + f64::from(nth) }).collect();
         let cheap: Vec<f64> = (0..400).map(|nth| 1e6 + f64::from(nth)).collect();
@@ -366,9 +364,8 @@ mod tests {
         assert!(!after(&cheap, &cheap).is_known());
     }
 
-    // Are steady waits counted, and not where the page is not known?
     #[test]
-    fn waits_are_counted() {
+    fn steady_waits_are_counted_if_the_page_is_known() {
         let costs: Vec<f64> =
             (0..1000).map(|nth| if nth % 16 == 0 { 20e6 } else { 1e6 + f64::from(nth) }).collect();
         let story = Story {

@@ -1,37 +1,37 @@
-//! What each policy says that writes cost, beside what they cost.
+//! Fits the costs that each policy predicts to the measured ones.
 
 use super::Story;
 use super::model::{Model, Policy, Size, Work};
 
-/// Draws that a policy with chance in it is averaged over.
+/// The number of random runs to average, for a policy with random choices.
 const DRAWS: u64 = 3;
 
-/// What moving a unit takes at least, as a share of what the host waits for when it writes one.
+/// The least cost of moving a unit, relative to the cost of a host write of a unit.
 const LEAST_MOVE: f64 = 0.4;
 
-/// Writes that are looked at together.
+/// A range of writes that is analysed together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Window {
     pub(super) from: usize,
     pub(super) to: usize,
 }
 
-/// Windows of `len` writes.
+/// Returns windows of `len` writes.
 pub(super) fn windows(from: usize, to: usize, len: usize) -> Vec<Window> {
     let starts = (from..to).step_by(len.max(1));
     starts.map(|from| Window { from, to: (from + len).min(to) }).collect()
 }
 
-/// How well a policy fits.
+/// The quality of a policy's fit.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Fit {
-    /// The sum of squared residuals, each in units of the deviation that is expected.
+    /// The sum of squared residuals, each in units of the expected deviation.
     pub(super) misfit: f64,
-    /// What is expected of each window, in nanoseconds a write.
+    /// The expected cost in each window, in nanoseconds per write.
     pub(super) expected: Vec<f64>,
 }
 
-/// The work of a drive of this size in each window, if it cleans by `policy`.
+/// Returns the work in each window for a drive of this size that cleans by `policy`.
 fn replay(story: &Story, size: Size, policy: Policy, windows: &[Window], seed: u64) -> Vec<Work> {
     let mut model = Model::trimmed(size, policy, story.before, seed);
     let mut written = 0;
@@ -52,8 +52,8 @@ fn replay(story: &Story, size: Size, policy: Policy, windows: &[Window], seed: u
     windows.iter().map(work).collect()
 }
 
-/// Units moved and blocks erased for each write, and blocks erased, in each window: the mean of
-/// several draws where the policy draws.
+/// Returns the units moved and the blocks erased per write, and the blocks erased, for each window. For a policy with random
+/// choices, it averages several runs.
 #[allow(clippy::cast_precision_loss, reason = "counts of writes are far below 2^53")]
 fn rates(
     story: &Story,
@@ -73,12 +73,12 @@ fn rates(
             *erased += work.erased as f64 / draws as f64;
         }
     }
-    // What is erased in any case is in the cost of every write.
+    // The cost of every write includes the erasures that happen in any case.
     rows.iter_mut().for_each(|row| row[1] = row[1].max(0.0));
     (rows, erased)
 }
 
-/// Fits what a move and an erase take, to costs beyond `base` for each write.
+/// Fits the cost of a move and of an erasure to the costs beyond `base` per write.
 #[allow(clippy::cast_precision_loss, reason = "counts of writes are far below 2^53")]
 pub(super) fn fit(story: &Story, size: Size, policy: Policy, windows: &[Window], base: f64) -> Fit {
     let (rows, erased) = rates(story, size, policy, windows);
@@ -87,7 +87,7 @@ pub(super) fn fit(story: &Story, size: Size, policy: Policy, windows: &[Window],
     let middle = excess.iter().sum::<f64>() / excess.len() as f64;
     let usual: Vec<f64> =
         excess.iter().map(|excess| 0.1 * excess.abs() + 0.1 * middle.abs() + 0.02 * base).collect();
-    // What a move takes at least: the flash is written for it as for the host.
+    // A move costs at least this much: the flash is written for it as for the host.
     let least = LEAST_MOVE * base;
     let rest: Vec<f64> =
         excess.iter().zip(&rows).map(|(excess, row)| excess - row[0] * least).collect();
@@ -97,7 +97,7 @@ pub(super) fn fit(story: &Story, size: Size, policy: Policy, windows: &[Window],
         rows.iter().map(|row| base + row[0] * costs[0] + row[1] * costs[1]).collect();
     let misfit = (0..rows.len()).map(|nth| {
         let drawn = match policy.draws() {
-            // Blocks differ, and few of them are cleaned in a window.
+            // Blocks differ, and only few of them are cleaned in a window.
             true => 0.7 * (expected[nth] - base) / (1.0 + erased[nth]).sqrt(),
             false => 0.0,
         };
@@ -108,14 +108,14 @@ pub(super) fn fit(story: &Story, size: Size, policy: Policy, windows: &[Window],
     Fit { misfit: misfit.sum(), expected }
 }
 
-/// What a write of a window cost, on average.
+/// Returns the mean cost of a write in a window.
 #[allow(clippy::cast_precision_loss, reason = "counts of writes are far below 2^53")]
 pub(super) fn mean_cost(story: &Story, window: Window) -> f64 {
     let costs = &story.costs[window.from..window.to];
     costs.iter().sum::<f64>() / costs.len().max(1) as f64
 }
 
-/// The two coefficients, neither below 0, with the least squares of what is left.
+/// Returns the two non-negative coefficients with the least sum of squared residuals.
 fn least_squares(rows: &[[f64; 2]], values: &[f64], deviation: &[f64]) -> [f64; 2] {
     let (mut xx, mut xy, mut yy, mut xv, mut yv) = (0.0, 0.0, 0.0, 0.0, 0.0);
     for ((row, value), deviation) in rows.iter().zip(values).zip(deviation) {
@@ -136,7 +136,7 @@ fn least_squares(rows: &[[f64; 2]], values: &[f64], deviation: &[f64]) -> [f64; 
     let alone =
         |square: f64, product: f64| if square > 0.0 { (product / square).max(0.0) } else { 0.0 };
     let (first, second) = (alone(xx, xv), alone(yy, yv));
-    // What is explained of the sum of squares.
+    // Compare the explained parts of the sum of squares.
     if first * xv >= second * yv { [first, 0.0] } else { [0.0, second] }
 }
 
@@ -144,9 +144,8 @@ fn least_squares(rows: &[[f64; 2]], values: &[f64], deviation: &[f64]) -> [f64; 
 mod tests {
     use super::*;
 
-    // Are two costs found from sums, and is none below 0?
     #[test]
-    fn coefficients() {
+    fn least_squares_finds_two_costs_and_none_below_zero() {
         let rows = [[1.0, 0.1], [5.0, 0.2], [0.0, 0.1], [9.0, 0.9]];
         let values: Vec<f64> = rows.iter().map(|row| 3.0 * row[0] + 20.0 * row[1]).collect();
         let found = least_squares(&rows, &values, &[1.0; 4]);

@@ -1,5 +1,4 @@
-//! Cleaning: how much room it has, when it begins, which blocks it chooses, where it puts what it
-//! moves, and whether it uses idle time.
+//! Cleaning: its over-provisioning, its onset, its choice of blocks, the separation of moved data, and its use of idle time.
 
 mod choose;
 mod estimate;
@@ -13,41 +12,42 @@ use self::plan::Regions;
 use crate::investigate::Outcome;
 use crate::{Cost, Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, Scene, median};
 
-/// The unit of writes where the page is not known: a multiple of all usual pages.
+/// The unit of writes if the page is not known: a multiple of all usual pages, in bytes.
 const USUAL_UNIT: u64 = 16 << 10;
 
-/// The most units that a drive is divided into.
+/// The most units of a drive.
 const MOST_UNITS: u64 = 1 << 18;
 
-/// Length of the writes that fill the drive.
+/// The length of the writes that fill the drive, in bytes.
 const FILL_SIZE: u64 = 128 << 10;
 
-/// The places for data that a drive has at least and at most, for 100 that the host can address.
+/// The least and the most places for data, in percent of the places that the host can address.
 const LEAST_PLACES: usize = 115;
 const MOST_PLACES: usize = 150;
 
-/// After so many writes, what a buffer holds is written to the flash.
+/// The number of writes between flushes, which empty a write buffer.
 const FLUSH_EVERY: usize = 16;
 
-/// How long the drive rests before it is seen whether that helped.
+/// The length of a rest.
 const REST: Nanos = Nanos::secs(2);
 
-/// How often it rests, at least and at most.
+/// The least and the most rests.
 const RESTS: [f64; 2] = [40.0, 120.0];
 
-/// The least rests. So many times as much as fills a buffer again behind each is no more than the drive holds.
+/// The least number of rests if a buffer must be filled again after each. All the refills together write no more than the
+/// capacity of the drive.
 const FEWEST_RESTS: usize = 12;
 
-/// Writes after which it is seen whether a buffer is full.
+/// The number of writes after which to check whether a buffer is full.
 const REFILL: usize = 64;
 
-/// A buffer takes writes in less than this share of the time that the flash takes.
+/// The share of the flash's time below which a buffer took the writes.
 const IN_MEMORY: f64 = 0.5;
 
-/// Writes before and after each rest.
+/// The writes before and after each rest.
 const AROUND_REST: [usize; 2] = [24, 8];
 
-/// So many waits for cleaning are looked for after rests.
+/// The number of waits for cleaning to expect after rests.
 const WAITS: f64 = 12.0;
 
 const FINDS: &[Parameter] = &[
@@ -59,7 +59,7 @@ const FINDS: &[Parameter] = &[
     Parameter::IdleCleaning,
 ];
 
-/// See its summary.
+/// The probe for cleaning; its summary describes the experiment.
 pub const PROBE: Probe = Probe {
     name: "cleaning",
     summary: "a trimmed drive is filled and overwritten, densely in one region and thinly in the \
@@ -84,40 +84,40 @@ fn cost(scene: &Scene, _: &Knowledge) -> Cost {
     Cost { written: Bytes(writes), time: Nanos(writes / USUAL_UNIT * scene.write.0) }
 }
 
-/// Why nothing can be said, where that is so.
-enum Stopped {
+/// The reason why the experiment gave no findings.
+enum StopReason {
     Halt(Halt),
     Because(&'static str),
 }
 
-impl From<Halt> for Stopped {
-    fn from(halt: Halt) -> Stopped {
-        Stopped::Halt(halt)
+impl From<Halt> for StopReason {
+    fn from(halt: Halt) -> StopReason {
+        StopReason::Halt(halt)
     }
 }
 
-/// What the experiment showed: the units in the order in which they were written, and what each cost.
+/// The writes of the experiment: the units in the order of writing, and the cost of each.
 #[derive(Debug, Clone, Default)]
 struct Story {
-    /// Bytes of a unit.
+    /// The bytes of a unit.
     unit: u64,
-    /// Whether a unit is a page of the flash.
+    /// True if a unit is a flash page.
     by_pages: bool,
-    /// Units that a cache of faster cells holds; 0 of a drive without.
+    /// The units in the SLC cache; 0 for a drive without one.
     cache: usize,
-    /// Units' worth of what was written to the drive before it was trimmed, as far as is known.
+    /// The amount written to the drive before it was trimmed, in units, as far as known.
     before: usize,
     writes: Vec<u32>,
-    /// Nanoseconds.
+    /// The cost of each write, in nanoseconds.
     costs: Vec<f64>,
     runs: Vec<u32>,
-    /// Where overwriting began: everything before went to empty blocks.
+    /// The index at which overwriting began; everything before went to empty blocks.
     filled: usize,
-    /// Where the thin overwriting ended, and that of one small region after another began.
+    /// The index at which the thin overwriting ended and the repeated writing of a small region began.
     thinned: usize,
-    /// Where that ended.
+    /// The index at which the repeated writing ended.
     looped: usize,
-    /// Where random writes over the whole drive had gone on for long enough, and where they ended.
+    /// The range of the steady random writes over the whole drive.
     steady: (usize, usize),
 }
 
@@ -136,22 +136,22 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
         ));
     }
     if lab.attempt > 0 {
-        // It writes so much that the same again is not worth it.
+        // The experiment writes too much to be repeated.
         return Ok(Outcome::default());
     }
     lab.ensure_filled()?;
     match experiment(lab, knowledge) {
         Ok(findings) => Ok(findings.into()),
-        Err(Stopped::Because(why)) => Ok(unknown(why)),
-        Err(Stopped::Halt(halt)) => Err(halt),
+        Err(StopReason::Because(why)) => Ok(unknown(why)),
+        Err(StopReason::Halt(halt)) => Err(halt),
     }
 }
 
-fn experiment(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Vec<Finding>, Stopped> {
+fn experiment(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Vec<Finding>, StopReason> {
     let unit = unit(lab.capacity(), knowledge);
     let regions = Regions::new(u32::try_from(lab.capacity() / unit).unwrap_or(u32::MAX));
     if regions.units < 256 {
-        return Err(Stopped::Because("the drive is too small to be divided into regions"));
+        return Err(StopReason::Because("the drive is too small to be divided into regions"));
     }
     let buffered = !knowledge.lacks(Parameter::WriteBuffer);
     let by_pages = knowledge.whole(Parameter::PageSize) == Some(unit);
@@ -178,13 +178,13 @@ fn unit(capacity: u64, knowledge: &Knowledge) -> u64 {
 /// A drive under the experiment.
 struct Bench<'l, 'd> {
     lab: &'l mut Lab<'d>,
-    /// Whether there may be a buffer that would hide when the flash is written.
+    /// True if there may be a write buffer, which would hide the writes to the flash.
     buffered: bool,
     story: Story,
 }
 
 impl Bench<'_, '_> {
-    fn trim(&mut self) -> Result<(), Stopped> {
+    fn trim(&mut self) -> Result<(), StopReason> {
         let capacity = self.lab.capacity();
         let pieces = (0..capacity).step_by(1 << 20);
         let trims = pieces.map(|at| Request::trim(at, (capacity - at).min(1 << 20)));
@@ -192,7 +192,7 @@ impl Bench<'_, '_> {
         match trimmed {
             Ok(run) => self.story.runs.push(run.number),
             Err(Halt::Failed { .. }) => {
-                return Err(Stopped::Because(
+                return Err(StopReason::Because(
                     "the drive cannot be trimmed, so that it begins full",
                 ));
             }
@@ -203,7 +203,7 @@ impl Bench<'_, '_> {
     }
 
     /// Fills a region in order, with long writes.
-    fn fill(&mut self, units: std::ops::Range<u32>) -> Result<(), Stopped> {
+    fn fill(&mut self, units: std::ops::Range<u32>) -> Result<(), StopReason> {
         let unit = self.story.unit;
         let (from, to) = (u64::from(units.start) * unit, u64::from(units.end) * unit);
         let len = FILL_SIZE.max(unit);
@@ -222,13 +222,18 @@ impl Bench<'_, '_> {
         Ok(())
     }
 
-    /// Writes units one by one, and what of them a buffer holds to the flash.
-    fn write(&mut self, purpose: &str, units: &[u32]) -> Result<(), Stopped> {
+    /// Writes units one by one, with the usual flushes.
+    fn write(&mut self, purpose: &str, units: &[u32]) -> Result<(), StopReason> {
         self.write_through(purpose, units, FLUSH_EVERY)
     }
 
-    /// The same, to the flash after each `every` of them.
-    fn write_through(&mut self, purpose: &str, units: &[u32], every: usize) -> Result<(), Stopped> {
+    /// Writes units one by one, with a flush after each `every` of them.
+    fn write_through(
+        &mut self,
+        purpose: &str,
+        units: &[u32],
+        every: usize,
+    ) -> Result<(), StopReason> {
         let unit = self.story.unit;
         let buffered = self.buffered;
         let requests = units.iter().enumerate().flat_map(|(nth, at)| {
@@ -251,14 +256,14 @@ impl Bench<'_, '_> {
         Ok(())
     }
 
-    fn overwrite(&mut self, regions: &Regions) -> Result<(), Stopped> {
+    fn overwrite(&mut self, regions: &Regions) -> Result<(), StopReason> {
         let writes = regions.stale_writes(&mut self.lab.rng);
         self.write("overwrite most of one region", &writes)
     }
 
-    /// Overwrites the other regions thinly until cleaning has to move data, and on. Returns how many
-    /// units were written when it began to, where that can be seen.
-    fn thin(&mut self, regions: &Regions) -> Result<Option<usize>, Stopped> {
+    /// Overwrites the other regions thinly until cleaning has to move data, and beyond. Returns the number of units written when
+    /// it began to, if that can be detected.
+    fn thin(&mut self, regions: &Regions) -> Result<Option<usize>, StopReason> {
         let mut thin = regions.thin_writes(&mut self.lab.rng);
         let units = regions.units as usize;
         let mut onset = None;
@@ -269,7 +274,7 @@ impl Bench<'_, '_> {
             if self.story.writes.len() < begun + chunk * 3
                 && estimate::amplifies(&self.story, begun)
             {
-                return Err(Stopped::Because(
+                return Err(StopReason::Because(
                     "overwriting here and there costs far more than in order, before there is anything \
                      to clean: the drive writes whole blocks for it",
                 ));
@@ -287,10 +292,9 @@ impl Bench<'_, '_> {
         Ok(onset)
     }
 
-    /// Writes a small region that was empty again and again: blocks of its data alone come to hold
-    /// nothing, blocks shared with older data never do. It is larger than a cache of faster cells, in which
-    /// it would be overwritten.
-    fn circle(&mut self, regions: &Regions, onset: Option<usize>) -> Result<(), Stopped> {
+    /// Writes a small empty region again and again. Blocks with only its data become invalid as a whole; blocks shared with older
+    /// data never do. The region is larger than an SLC cache, in which it would otherwise be overwritten.
+    fn circle(&mut self, regions: &Regions, onset: Option<usize>) -> Result<(), StopReason> {
         let units = regions.units as usize;
         let spare = onset.unwrap_or(units + units / 5) - regions.filled as usize;
         let empty = (regions.units - regions.filled) as usize * 9 / 10;
@@ -304,8 +308,8 @@ impl Bench<'_, '_> {
         Ok(())
     }
 
-    /// Writes at random over the whole drive until that costs the same all the time.
-    fn settle(&mut self, regions: &Regions) -> Result<(), Stopped> {
+    /// Writes at random over the whole drive until the cost is constant.
+    fn settle(&mut self, regions: &Regions) -> Result<(), StopReason> {
         let untouched: Vec<u32> = (regions.filled..regions.units).collect();
         self.write("fill what was empty", &untouched)?;
         let random = |lab: &mut Lab<'_>, percent: usize| -> Vec<u32> {
@@ -316,21 +320,21 @@ impl Bench<'_, '_> {
         self.write("random writes until they are steady", &units)?;
         let from = self.story.writes.len();
         let units = random(self.lab, 30);
-        // A full buffer gives up as much as it takes.
+        // A full buffer writes as much to the flash as it takes.
         self.write_through("steady random writes", &units, usize::MAX)?;
         self.story.steady = (from, self.story.writes.len());
         Ok(())
     }
 
-    /// What random writes cost after rests, and without.
+    /// Returns the costs of random writes after rests, and without rests.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
-    fn idle(&mut self, regions: &Regions) -> Result<Rests, Stopped> {
+    fn idle(&mut self, regions: &Regions) -> Result<Rests, StopReason> {
         let each = estimate::waiting(&self.story).max(1e-4);
         let mut count = (WAITS / each / AROUND_REST[1] as f64).clamp(RESTS[0], RESTS[1]) as usize;
         let usual = count * AROUND_REST[1] * 2;
         let usual = self.random("random writes without rests", regions, usual)?;
         let mut rests = Rests { usual, after: Vec::new() };
-        // A buffer that a flush need not empty is emptied in a rest, and takes the writes behind it.
+        // A buffer that ignores flushes empties during a rest, and then takes the following writes.
         let most = regions.units as usize / FEWEST_RESTS;
         let (_, refilled) = self.after_rest(regions, most)?;
         if refilled >= most {
@@ -345,14 +349,18 @@ impl Bench<'_, '_> {
         Ok(rests)
     }
 
-    /// What random writes cost after a rest, once no buffer takes them any more, and how many it took, of
-    /// `most` at most.
-    fn after_rest(&mut self, regions: &Regions, most: usize) -> Result<(Vec<f64>, usize), Stopped> {
-        // Not always as many, so that waits do not keep step with rests.
+    /// Returns the costs of random writes after a rest, once no buffer takes them any more, and the number of writes that the
+    /// buffer took, at most `most`.
+    fn after_rest(
+        &mut self,
+        regions: &Regions,
+        most: usize,
+    ) -> Result<(Vec<f64>, usize), StopReason> {
+        // The number varies, so that waits do not synchronise with rests.
         let before = self.lab.rng.usize(AROUND_REST[0] / 2..AROUND_REST[0]);
         self.random("random writes before a rest", regions, before)?;
         self.lab.rest(REST);
-        // What woke the drive, or the host, is not what writes wait for.
+        // The read takes the delay of waking the drive or the host, which is no wait for cleaning.
         self.lab.run("a read that ends a rest", [Request::read(0, self.story.unit)])?;
         let (on_flash, mut refilled) = (estimate::base(&self.story, regions), 0);
         let purpose = "random writes after a rest";
@@ -365,13 +373,13 @@ impl Bench<'_, '_> {
         Ok((costs, refilled))
     }
 
-    /// Costs of random writes, each to the flash at once.
+    /// Returns the costs of random writes, each flushed to the flash.
     fn random(
         &mut self,
         purpose: &str,
         regions: &Regions,
         count: usize,
-    ) -> Result<Vec<f64>, Stopped> {
+    ) -> Result<Vec<f64>, StopReason> {
         let units: Vec<u32> = (0..count).map(|_| self.lab.rng.u32(0..regions.units)).collect();
         let from = self.story.costs.len();
         self.write_through(purpose, &units, 1)?;
@@ -379,11 +387,11 @@ impl Bench<'_, '_> {
     }
 }
 
-/// Costs of random writes, in nanoseconds.
+/// The costs of random writes, in nanoseconds.
 #[derive(Debug, Clone, Default)]
 struct Rests {
-    /// Without rests.
+    /// Costs without rests.
     usual: Vec<f64>,
-    /// After rests; none where a buffer takes all of them.
+    /// Costs after rests; empty if a buffer takes all writes.
     after: Vec<f64>,
 }

@@ -1,20 +1,20 @@
-//! A page-mapped drive as a hypothesis: which pages cleaning would move, by policy, for the writes of
-//! an experiment. It knows no times: those are fitted to what was measured.
+//! A page-mapped drive as a hypothesis: the pages that cleaning would move, by policy, for the writes of an experiment. The model
+//! has no times; those are fitted to the measurement.
 
 use std::collections::VecDeque;
 
-/// How the block to clean is chosen.
+/// A policy that chooses the block to clean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Policy {
-    /// The one with the fewest valid units.
+    /// The block with the fewest valid units.
     Greedy,
-    /// The best of ten drawn at random (Van Houdt, SIGMETRICS 2013).
+    /// The best of ten random blocks (Van Houdt, SIGMETRICS 2013).
     BestOfTen,
-    /// By what is free in it times its age (Rosenblum and Ousterhout).
+    /// The block with the most free space times age (Rosenblum and Ousterhout).
     CostBenefit,
-    /// The oldest.
+    /// The oldest block.
     Fifo,
-    /// Any.
+    /// A random block.
     Random,
 }
 
@@ -22,12 +22,12 @@ impl Policy {
     pub(super) const ALL: [Policy; 5] =
         [Policy::Greedy, Policy::BestOfTen, Policy::CostBenefit, Policy::Fifo, Policy::Random];
 
-    /// Whether there is chance in it.
+    /// Returns true if the policy makes random choices.
     pub(super) fn draws(self) -> bool {
         matches!(self, Policy::BestOfTen | Policy::Random)
     }
 
-    /// The class of it.
+    /// Returns the name of the policy's class.
     pub(super) fn class(self) -> &'static str {
         match self {
             Policy::Greedy | Policy::BestOfTen | Policy::CostBenefit => "greedy-like",
@@ -37,20 +37,20 @@ impl Policy {
     }
 }
 
-/// What a drive is made of, in units of the experiment.
+/// The size of a drive, in units of the experiment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Size {
     /// Units that the host can address.
     pub(super) units: usize,
-    /// Places for data, without what is always kept free.
+    /// Places for data, without those that are always kept free.
     pub(super) places: usize,
-    /// Units in what is erased together.
+    /// Units in an erase block.
     pub(super) block: usize,
-    /// Units that a cache of faster cells holds; 0 of a drive without.
+    /// Units in the SLC cache; 0 for a drive without one.
     pub(super) cache: usize,
 }
 
-/// What cleaning did.
+/// The work of the host and of cleaning so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Work {
     pub(super) written: u64,
@@ -67,25 +67,25 @@ const RESERVE: usize = 2;
 struct Block {
     units: Vec<u32>,
     valid: usize,
-    /// When it was opened, in blocks opened before.
+    /// The number of blocks opened before.
     opened: u64,
 }
 
-/// The model.
+/// The model of a drive.
 pub(super) struct Model {
     policy: Policy,
     size: Size,
     blocks: Vec<Block>,
-    /// For each unit its block and the place in it.
+    /// The block of each unit, and its place in the block.
     map: Vec<(u32, u32)>,
-    /// What is in the cache of faster cells, the oldest first, and how often it was written.
+    /// The units in the SLC cache, the oldest first, with their version.
     cache: VecDeque<(u32, u32)>,
-    /// How often each unit was written; what is in the cache and was written since is worthless.
+    /// The number of writes of each unit; a cached unit with an older version is invalid.
     versions: Vec<u32>,
     free: Vec<usize>,
     /// Full blocks, the oldest first.
     full: VecDeque<usize>,
-    /// The open block, of the host and of cleaning.
+    /// The open block, shared by the host and cleaning.
     open: Option<usize>,
     opened: u64,
     rng: fastrand::Rng,
@@ -93,7 +93,7 @@ pub(super) struct Model {
 }
 
 impl Model {
-    /// A drive that is trimmed after `written` units: what was there is not erased yet.
+    /// Creates a drive that is trimmed after `written` units; the old blocks are not erased yet.
     pub(super) fn trimmed(size: Size, policy: Policy, written: usize, seed: u64) -> Model {
         let mut model = Model::new(size, policy);
         model.rng = fastrand::Rng::with_seed(seed);
@@ -106,7 +106,7 @@ impl Model {
         model
     }
 
-    /// An empty drive.
+    /// Creates an empty drive.
     pub(super) fn new(size: Size, policy: Policy) -> Model {
         let count = (size.places / size.block).max(4) + RESERVE;
         Model {
@@ -125,7 +125,7 @@ impl Model {
         }
     }
 
-    /// The host writes a unit.
+    /// Writes a unit for the host.
     pub(super) fn write(&mut self, unit: u32) {
         self.forget(unit);
         self.work.written += 1;
@@ -144,7 +144,7 @@ impl Model {
         }
     }
 
-    /// Puts a unit on the flash, which may have to be cleaned first.
+    /// Puts a unit on the flash, after cleaning if necessary.
     fn place(&mut self, unit: u32) {
         if self.open.is_none() {
             self.open = self.take_free();
@@ -168,12 +168,12 @@ impl Model {
         Some(block)
     }
 
-    /// Puts a unit on an open block.
+    /// Appends a unit to the open block.
     fn append(&mut self, unit: u32) {
         if self.open.is_none() {
             self.open = self.take_free();
         }
-        // Where nothing is free the model has come to its end; it then states no more work.
+        // Without a free block the model is at its end and does no more work.
         let Some(block) = self.open else { return };
         let state = &mut self.blocks[block];
         let place = u32::try_from(state.units.len()).unwrap_or(NOWHERE);
@@ -207,7 +207,7 @@ impl Model {
         }
     }
 
-    /// Which of the full blocks is cleaned; never one that nothing would be gained from.
+    /// Chooses the full block to clean; never one without invalid units.
     fn victim(&mut self) -> Option<usize> {
         let suits = |at: &usize| self.blocks[self.full[*at]].valid < self.size.block;
         let valid = |at: usize| self.blocks[self.full[at]].valid;
@@ -242,7 +242,7 @@ impl Model {
 mod tests {
     use super::*;
 
-    /// The write amplification under uniform random writes, over the last quarter of them.
+    /// Returns the write amplification under uniform random writes, over the last quarter of them.
     fn amplification(policy: Policy, spare: f64) -> f64 {
         let block = 64;
         let places = 512 * block;
@@ -264,12 +264,11 @@ mod tests {
         1.0 + moved
     }
 
-    // Does the model amplify as the formulas say: Desnoyers (SYSTOR 2012, equations 4 and 12) for
-    // FIFO and greedy cleaning, Van Houdt (SIGMETRICS 2013) for the best of ten? Cleaning at random
-    // amplifies less than his 5.0 here, as blocks without any free place are passed over, but far more
-    // than the others.
+    // The formulas are those of Desnoyers (SYSTOR 2012, equations 4 and 12) for FIFO and greedy cleaning, and of Van Houdt
+    // (SIGMETRICS 2013) for the best of ten. Random cleaning amplifies less than his 5.0 here, because it skips blocks without
+    // invalid units, but far more than the other policies.
     #[test]
-    fn amplification_by_policy() {
+    fn amplification_matches_the_formulas_of_each_policy() {
         let expected =
             [(Policy::Greedy, 2.5993), (Policy::Fifo, 2.6927), (Policy::BestOfTen, 2.6754)];
         for (policy, wa) in expected {
@@ -280,10 +279,8 @@ mod tests {
         assert!(random > 4.0 && random < 5.0, "{random}");
     }
 
-    // Does a cache hold back the units that were written last, and is what is overwritten there never moved
-    // to the flash?
     #[test]
-    fn cache_of_faster_cells() {
+    fn an_slc_cache_holds_the_latest_writes_and_drops_overwritten_ones() {
         let size = Size { units: 64, places: 96, block: 8, cache: 4 };
         let mut model = Model::new(size, Policy::Greedy);
         let on_flash = |model: &Model| model.map.iter().filter(|at| at.0 != NOWHERE).count();

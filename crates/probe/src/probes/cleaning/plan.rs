@@ -1,20 +1,19 @@
-//! The writes of the experiment: what they overwrite is chosen so that policies differ.
+//! The writes of the experiment, chosen such that policies differ.
 
 use fastrand::Rng;
 
-/// Units of which each pass over the thinned regions overwrites one.
+/// The group size of the thinned regions: each pass overwrites one unit of each group.
 const GROUP: u32 = 16;
 
-/// Of so many units of the stale region, all but one are overwritten.
+/// The group size of the stale region: all but one unit of each group are overwritten.
 const STALE: u32 = 4;
 
 /// The regions, in units, in the order in which they are filled.
 ///
-/// The drive is filled up to `filled`. Then most of the *stale* region is overwritten, and after it
-/// the rest, thinly and evenly, until the drive has to clean and on: before the stale region lie old
-/// blocks that hold more, behind it younger ones. A greedy policy cleans the stale region first, at
-/// little cost, and the rest later; one that goes by age meets dear blocks, then the stale region, then
-/// dear ones; a random one meets a mixture all the time.
+/// The drive is filled up to `filled`. Then most of the *stale* region is overwritten, and then the rest, thinly and evenly,
+/// until the drive has to clean and beyond. The blocks before the stale region are older and hold more valid data; those after it
+/// are younger. A greedy policy cleans the stale region first, at little cost, and the rest later. A policy by age meets
+/// expensive blocks, then the stale region, then expensive ones again. A random policy always meets a mixture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Regions {
     pub(super) units: u32,
@@ -24,7 +23,7 @@ pub(super) struct Regions {
 
 impl Regions {
     pub(super) fn new(units: u32) -> Regions {
-        // Whole groups, so that none is of two regions.
+        // Regions consist of whole groups.
         let whole = |percent: u64| {
             let share = u64::from(units) * percent / 100;
             u32::try_from(share).unwrap_or(u32::MAX) / GROUP * GROUP
@@ -32,7 +31,7 @@ impl Regions {
         Regions { units, stale: (whole(10), whole(26)), filled: whole(85) }
     }
 
-    /// Overwrites most of the stale region, in order.
+    /// Returns writes that overwrite most of the stale region, in order.
     pub(super) fn stale_writes(&self, rng: &mut Rng) -> Vec<u32> {
         let mut writes = Vec::new();
         for first in (self.stale.0..self.stale.1).step_by(STALE as usize) {
@@ -42,7 +41,7 @@ impl Regions {
         writes
     }
 
-    /// Overwrites the rest evenly, without end: in each pass one unit of each group.
+    /// Returns endless writes that overwrite the rest evenly: each pass writes one unit of each group.
     pub(super) fn thin_writes(&self, rng: &mut Rng) -> Thin {
         let outside = |first: &u32| *first < self.stale.0 || *first >= self.stale.1;
         let firsts = (0..self.filled).step_by(GROUP as usize).filter(outside);
@@ -55,7 +54,7 @@ impl Regions {
     }
 }
 
-/// See [`Regions::thin_writes`].
+/// The writes of [`Regions::thin_writes`].
 pub(super) struct Thin {
     groups: Vec<Vec<u32>>,
     next: usize,
@@ -76,9 +75,8 @@ impl Iterator for Thin {
 mod tests {
     use super::*;
 
-    // Are the regions in order, and does each sequence stay in its own?
     #[test]
-    fn regions() {
+    fn regions_are_in_order_and_writes_stay_within_theirs() {
         for units in [512, 4096, 32_768] {
             let regions = Regions::new(units);
             let (from, to) = regions.stale;

@@ -1,18 +1,17 @@
-//! A list of log segments as a cache: which writes merge, under each policy, and how well that agrees
-//! with what was seen.
+//! A list of log segments as a cache: the writes that merge under each policy, and the likelihood of the measured costs.
 
 use std::collections::{HashMap, VecDeque};
 
-/// A write to a segment, and whether it waited for a merge.
+/// A write to a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Touch {
-    /// The segment, counted over the drive.
+    /// The number of the segment in the drive.
     pub segment: u64,
-    /// Whether it was dear.
-    pub dear: bool,
+    /// True if the write was slow, which means that it waited for a merge.
+    pub slow: bool,
 }
 
-/// Which log segment is merged when another is needed.
+/// The policy that chooses the log segment to merge when another is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Eviction {
     Fifo,
@@ -23,7 +22,7 @@ pub enum Eviction {
 impl Eviction {
     const ALL: [Eviction; 3] = [Eviction::Fifo, Eviction::Lru, Eviction::Random];
 
-    /// Its name among the classes of the parameter.
+    /// Returns the name of the class.
     pub fn name(self) -> &'static str {
         match self {
             Eviction::Fifo => "fifo",
@@ -33,32 +32,32 @@ impl Eviction {
     }
 }
 
-/// A list that may be there.
+/// A hypothetical list of log segments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct List {
-    /// Consecutive segments that share log segments.
+    /// The number of consecutive segments that share log segments.
     pub group: u64,
-    /// How many log segments there are.
+    /// The number of log segments.
     pub len: usize,
-    /// Which is merged.
+    /// The policy that chooses the log segment to merge.
     pub eviction: Eviction,
 }
 
-/// How often a write is dear or cheap against the rule: hiccups, and what the model leaves out.
+/// The probability that a write is slow or fast against the rule, because of hiccups or simplifications of the model.
 const ODD: f64 = 0.02;
 
-/// Evidence counts half: errors come in rows, as one write that is taken for another shifts what
-/// the list holds.
+/// The weight of evidence. Errors come in sequences, because one misjudged write shifts the contents of the list; each therefore
+/// counts half.
 const TEMPER: f64 = 0.5;
 
-/// The longest list that is looked for.
+/// The longest list to consider.
 pub const LONGEST: usize = 40;
 
-/// Groups of segments that are looked for.
+/// The group sizes to consider.
 const GROUPS: [u64; 5] = [1, 2, 4, 8, 16];
 
-/// How likely each list is, together 1, the likeliest first; and the logarithm by which the
-/// likeliest explains the touches better than that any of them may be dear.
+/// Returns the probability of each list, the likeliest first, with a sum of 1, and the log-likelihood ratio of the likeliest to
+/// the hypothesis that writes are slow at random.
 pub fn posterior(touches: &[Touch]) -> (Vec<(List, f64)>, f64) {
     let lists = GROUPS.iter().flat_map(|group| {
         (1..=LONGEST).flat_map(move |len| {
@@ -69,7 +68,7 @@ pub fn posterior(touches: &[Touch]) -> (Vec<(List, f64)>, f64) {
         lists.map(|list| (list, log_likelihood(touches, list))).collect();
     weighed.sort_by(|a, b| b.1.total_cmp(&a.1));
     let best = weighed[0].1;
-    // Without groups is as likely beforehand as with any; fewer explanations are not favoured.
+    // No groups is as likely a priori as any group size; fewer explanations are not preferred.
     let prior = |list: List| if list.group == 1 { 4.0 } else { 1.0 };
     for (list, weight) in &mut weighed {
         *weight = prior(*list) * (TEMPER * (*weight - best)).exp();
@@ -79,13 +78,13 @@ pub fn posterior(touches: &[Touch]) -> (Vec<(List, f64)>, f64) {
     (weighed, best - indifferent(touches))
 }
 
-/// The log-likelihood of touches that are dear without regard to segments.
+/// Returns the log-likelihood of writes that are slow at random.
 #[allow(clippy::cast_precision_loss, reason = "touches are few")]
 fn indifferent(touches: &[Touch]) -> f64 {
-    let dear = touches.iter().filter(|touch| touch.dear).count() as f64;
+    let slow = touches.iter().filter(|touch| touch.slow).count() as f64;
     let all = touches.len() as f64;
-    let share = (dear + 0.5) / (all + 1.0);
-    dear * share.ln() + (all - dear) * (1.0 - share).ln()
+    let share = (slow + 0.5) / (all + 1.0);
+    slow * share.ln() + (all - slow) * (1.0 - share).ln()
 }
 
 fn log_likelihood(touches: &[Touch], list: List) -> f64 {
@@ -95,21 +94,21 @@ fn log_likelihood(touches: &[Touch], list: List) -> f64 {
     }
 }
 
-/// The log-likelihood of what was seen where a touch should be dear with this probability.
-fn term(dear: bool, probability: f64) -> f64 {
+/// Returns the log-likelihood of a slow or fast write that should be slow with this probability.
+fn term(slow: bool, probability: f64) -> f64 {
     let probability = ODD + (1.0 - 2.0 * ODD) * probability;
-    if dear { probability.ln() } else { (1.0 - probability).ln() }
+    if slow { probability.ln() } else { (1.0 - probability).ln() }
 }
 
-/// A list of which the first goes, that came first or was written to least recently.
+/// Returns the log-likelihood for FIFO or LRU eviction.
 fn ordered(touches: &[Touch], list: List) -> f64 {
-    // What is in it at first, if anything, is not known.
+    // The initial contents of the list are unknown.
     let mut held: VecDeque<Option<u64>> = vec![None; list.len].into();
     let mut sum = 0.0;
     for touch in touches {
         let key = touch.segment / list.group;
         if let Some(place) = held.iter().position(|other| *other == Some(key)) {
-            sum += term(touch.dear, 0.0);
+            sum += term(touch.slow, 0.0);
             if list.eviction == Eviction::Lru {
                 held.remove(place);
                 held.push_back(Some(key));
@@ -118,27 +117,27 @@ fn ordered(touches: &[Touch], list: List) -> f64 {
         }
         let gone = held.pop_front().flatten();
         held.push_back(Some(key));
-        sum += term(touch.dear, if gone.is_some() { 1.0 } else { 0.5 });
+        sum += term(touch.slow, if gone.is_some() { 1.0 } else { 0.5 });
     }
     sum
 }
 
-/// A list of which any goes.
+/// Returns the log-likelihood for random eviction.
 ///
-/// What is in it is not known for sure: for each segment there is a probability that it is, and
-/// they add up to the length of the list. Each write tells whether its segment was there, which
-/// changes what is likely of the others; each merge takes any of them.
+/// The contents of the list are uncertain: each segment is in it with some probability, and the probabilities add up to the
+/// length of the list. Each write shows whether its segment was there, which changes the probabilities of the others. Each merge
+/// removes any of them.
 fn random(touches: &[Touch], list: List) -> f64 {
     let len = count(list.len);
-    let mut held = Held { keys: HashMap::new(), strangers: len };
+    let mut held = Membership { keys: HashMap::new(), initial: len };
     let (mut misses, mut sum) = (0, 0.0);
     for touch in touches {
         let key = touch.segment / list.group;
         let here = held.keys.remove(&key).unwrap_or(0.0);
         let full = if misses < list.len { 0.5 } else { 1.0 };
-        sum += term(touch.dear, (1.0 - here) * full);
-        // Before the list is full, misses are cheap.
-        let missed = touch.dear || (full < 1.0 && here == 0.0);
+        sum += term(touch.slow, (1.0 - here) * full);
+        // Misses are fast until the list is full.
+        let missed = touch.slow || (full < 1.0 && here == 0.0);
         if missed {
             misses += 1;
             held.settle(len);
@@ -151,32 +150,32 @@ fn random(touches: &[Touch], list: List) -> f64 {
     sum
 }
 
-/// A small count.
+/// Converts a small count.
 #[allow(clippy::cast_precision_loss, reason = "lists are short")]
 fn count(len: usize) -> f64 {
     len as f64
 }
 
-/// How likely each segment is in the list.
-struct Held {
+/// The probability of each segment to be in the list.
+struct Membership {
     keys: HashMap<u64, f64>,
-    /// How many are in it, on average, that were there before the first write.
-    strangers: f64,
+    /// The expected number of segments in the list that were there before the first write.
+    initial: f64,
 }
 
-impl Held {
+impl Membership {
     fn scale_all(&mut self, by: f64) {
         self.keys.values_mut().for_each(|p| *p *= by);
-        self.strangers *= by;
+        self.initial *= by;
     }
 
-    /// Makes the probabilities add up to `len`, by the same factor on the odds of each.
+    /// Scales the odds of all segments by one factor, such that the probabilities add up to `len`.
     fn settle(&mut self, len: f64) {
         let odds = |p: f64, factor: f64| factor * p / (1.0 - p + factor * p).max(1e-12);
         let all = len + 1.0;
         let total = |factor: f64| {
             let known: f64 = self.keys.values().map(|p| odds(*p, factor)).sum();
-            known + all * odds((self.strangers / all).min(1.0), factor)
+            known + all * odds((self.initial / all).min(1.0), factor)
         };
         let (mut low, mut high) = (-4.0f64, 4.0f64);
         for _ in 0..12 {
@@ -186,7 +185,7 @@ impl Held {
         let factor = f64::midpoint(low, high).exp();
         self.keys.values_mut().for_each(|p| *p = odds(*p, factor));
         self.keys.retain(|_, p| *p > 1e-4);
-        self.strangers = all * odds((self.strangers / all).min(1.0), factor);
+        self.initial = all * odds((self.initial / all).min(1.0), factor);
     }
 }
 
@@ -194,7 +193,7 @@ impl Held {
 mod tests {
     use super::*;
 
-    /// What a drive with such a list shows, with a hiccup now and then.
+    /// Simulates the writes to a drive with such a list, with an occasional hiccup.
     fn simulated(list: List, seed: u64) -> Vec<Touch> {
         let mut rng = fastrand::Rng::with_seed(seed);
         let mut held: Vec<u64> = Vec::new();
@@ -209,7 +208,7 @@ mod tests {
         }
         let touch = |segment: u64| {
             let key = segment / list.group;
-            let mut dear = false;
+            let mut slow = false;
             match held.iter().position(|other| *other == key) {
                 Some(place) if list.eviction == Eviction::Lru => {
                     held.remove(place);
@@ -217,22 +216,21 @@ mod tests {
                 }
                 Some(_) => {}
                 None => {
-                    dear = held.len() == list.len;
-                    if dear {
+                    slow = held.len() == list.len;
+                    if slow {
                         let random = list.eviction == Eviction::Random;
                         held.remove(if random { rng.usize(..list.len) } else { 0 });
                     }
                     held.push(key);
                 }
             }
-            Touch { segment, dear: dear || rng.u32(..100) == 0 }
+            Touch { segment, slow: slow || rng.u32(..100) == 0 }
         };
         order.into_iter().map(touch).collect()
     }
 
-    // Is each list told from all others by the rounds that the probe writes?
     #[test]
-    fn lists_are_told_apart() {
+    fn rounds_identify_each_list() {
         let (mut right, mut all) = (0, 0);
         for (seed, len) in (0..).zip([1, 3, 8]) {
             for eviction in Eviction::ALL.into_iter().filter(|_| len > 1) {
@@ -242,7 +240,7 @@ mod tests {
                     assert!(better > 10.0, "{list:?}: {better}");
                     all += 1;
                     let found = posterior[0].0;
-                    // Of lists that give up any, the length is known but for one.
+                    // With random eviction, the length may be off by one.
                     let near = eviction == Eviction::Random && found.len.abs_diff(len) <= 1;
                     right += u32::from(found == list || near && found.eviction == eviction);
                 }
@@ -251,15 +249,14 @@ mod tests {
         assert!(right + 1 >= all, "{right} of {all}");
     }
 
-    // Does a drive whose writes are dear at random not look as if it had a list?
     #[test]
-    fn chance_is_no_list() {
+    fn writes_slow_at_random_are_no_list() {
         let mut rng = fastrand::Rng::with_seed(1);
         for share in [0, 5, 30, 100] {
             let order = super::super::rounds(&mut rng, 4096, 8);
             let touches: Vec<Touch> = order
                 .into_iter()
-                .map(|segment| Touch { segment, dear: rng.u32(..100) < share })
+                .map(|segment| Touch { segment, slow: rng.u32(..100) < share })
                 .collect();
             assert!(posterior(&touches).1 < 5.0, "{share}");
         }

@@ -1,64 +1,63 @@
-//! What is run to find parallel units.
+//! The experiments that look for parallel units.
 
 use flashscope_block::Nanos;
 
 use super::stripes::{
-    ALL_PERIODS, Crossing, LONGEST_PERIOD, Series, Span, Stripes, Weighed, contrast,
+    ALL_PERIODS, Crossing, LONGEST_PERIOD, Series, Span, Stripes, WeighedHypothesis, contrast,
     explain_crossings, explain_reads, explain_spans, hypotheses, tempered,
 };
 use crate::{Halt, Lab, Request, Run, median, spread, standard_error};
 
-/// Requests in flight, where the drive takes as many.
+/// The requests in flight, limited by the drive.
 const DEPTH: u32 = 16;
 
-/// The most pages that are looked at.
+/// The most pages to examine.
 const MOST_PAGES: u64 = 512;
 
-/// Reads at each stride, beyond those that are in flight first.
+/// The reads at each stride, in addition to those in flight first.
 const READS: u32 = 64;
 
-/// Edges of pages that are read across.
+/// The number of page edges to read across.
 pub const EDGES: u32 = 96;
 
-/// The longest writes whose length is varied, in pages and in bytes: what any drive carries out as
-/// one.
+/// The longest writes of the length experiment, in pages and in bytes: any drive carries these out as one request.
 const LONGEST_SPAN: u64 = 8;
 const LONGEST_WRITE: u64 = 64 << 10;
 
-/// Writes of each length.
+/// The number of writes of each length.
 const WRITES: u32 = 32;
 
-/// The length of writes that put pages in order.
+/// The length of the writes that put pages in order, in bytes.
 const IN_ORDER: u64 = 128 << 10;
 
-/// Long enough for what the drive does after writes.
+/// The rest in which the drive completes its work after writes.
 const REST: Nanos = Nanos::millis(200);
 
-/// What was measured.
+/// The measurements of all experiments.
 pub struct Evidence {
-    /// Bytes of a page, as far as is known.
+    /// The bytes of a page, as far as known.
     pub page: u64,
-    /// Where the pages begin that are looked at.
+    /// The offset of the first examined page.
     pub start: u64,
-    /// How many there are.
+    /// The number of examined pages.
     pub pages: u32,
-    /// Requests in flight.
+    /// The requests in flight.
     pub depth: u32,
     /// The shortest reads at each stride.
     pub short: Vec<(u32, Series)>,
-    /// Reads of nearly a page at each stride: some drives move pages to the controller as a whole, in
-    /// others it takes a long read to keep the flash busy for longer than the way to the host.
+    /// Reads of nearly a page at each stride. Some drives transfer whole pages to the controller; on others, only a long read
+    /// keeps the flash busy for longer than the transfer to the host.
     pub long: Vec<(u32, Series)>,
-    /// The short reads alone.
+    /// Short reads across page edges, one at a time.
     pub crossings: Vec<Crossing>,
-    /// The writes alone of several pages.
+    /// Writes of several pages, one at a time.
     pub spans: Vec<Span>,
     /// The numbers of the runs.
     pub runs: Vec<u32>,
 }
 
 impl Evidence {
-    /// Runs what tells of parallel units; nothing of a drive that is too small.
+    /// Runs the experiments. Returns `None` if the drive is too small.
     pub fn gather(lab: &mut Lab<'_>, page: u64) -> Result<Option<Evidence>, Halt> {
         let period = u64::from(LONGEST_PERIOD) * page;
         let pages = (lab.capacity() / 8 / period * period / page).min(MOST_PAGES);
@@ -66,7 +65,7 @@ impl Evidence {
             return Ok(None);
         }
         lab.ensure_filled()?;
-        // Not across a border between address groups, which are halves, quarters or eighths.
+        // The start avoids borders between address groups, which are halves, quarters or eighths.
         let start = lab.capacity() / 16 * 5 / period * period;
         let depth = DEPTH.min(lab.info().queue_depth);
         let pages = u32::try_from(pages).unwrap_or(u32::MAX);
@@ -84,17 +83,17 @@ impl Evidence {
         Ok(Some(evidence))
     }
 
-    /// Whether the drive takes several requests at once.
+    /// Returns true if the drive takes several requests at once.
     pub fn is_deep(&self) -> bool {
         self.depth > 1
     }
 
-    /// Where a page begins.
+    /// Returns the offset of a page.
     pub fn offset(&self, page: u32) -> u64 {
         self.start + u64::from(page) * self.page
     }
 
-    /// The number of a page, counted over the drive, up to a multiple of every period.
+    /// Returns the number of a page in the drive, modulo a multiple of every period.
     fn number(&self, page: u32) -> u32 {
         let first = self.start / self.page % ALL_PERIODS;
         page + u32::try_from(first).unwrap_or(0)
@@ -113,25 +112,25 @@ impl Evidence {
         Ok(())
     }
 
-    /// The shortest read: the flash is what takes time, not the way to the host.
+    /// Returns the length of the shortest read, whose time is that of the flash rather than of the transfer.
     pub fn shortest(&self, lab: &Lab<'_>) -> u64 {
         lab.info().logical_block.0.clamp(1, self.page)
     }
 
-    /// The longest read of one page that does not end where another page begins, as far as the drive
-    /// has blocks short enough: what looks sequential may be read ahead.
+    /// Returns the length of the longest read of one page that ends before the next page, if the logical block is short enough.
+    /// Sequential reads could trigger read-ahead.
     fn longest(&self, lab: &Lab<'_>) -> u64 {
         let block = self.shortest(lab);
         (self.page - block).max(block)
     }
 
-    /// The length of reads that shows best which wait for each other.
+    /// Returns the length of reads that shows waits best.
     pub fn telling(&self, lab: &Lab<'_>) -> u64 {
         let [short, long] = [&self.short, &self.long].map(|reads| contrast(&series(reads)));
         if short < long { self.shortest(lab) } else { self.longest(lab) }
     }
 
-    /// Reads across the edges of pages, and within pages where they are long enough.
+    /// Reads across the edges of pages, and within pages if they are long enough.
     pub fn cross(&mut self, lab: &mut Lab<'_>) -> Result<Vec<Crossing>, Halt> {
         let half = self.shortest(lab).min(self.page / 2);
         let edges = EDGES.min(self.pages - 1);
@@ -172,13 +171,13 @@ impl Evidence {
         Ok(())
     }
 
-    /// So many pages, each so many behind the one before, and from the last again to the first.
+    /// Returns `count` pages at a stride, starting over after the last page.
     pub fn at_stride(&self, lab: &mut Lab<'_>, stride: u32, count: u32) -> Vec<u32> {
         let (from, places) = (lab.rng.u32(0..stride), self.pages / stride);
         (0..count).map(|i| from + i % places * stride).collect()
     }
 
-    /// Short reads of these pages, with many in flight.
+    /// Reads these pages, with many in flight.
     pub fn read(
         &mut self,
         lab: &mut Lab<'_>,
@@ -197,7 +196,7 @@ impl Evidence {
         Ok(Series { pages, took, error })
     }
 
-    /// Writes of several pages, each a request of its own that begins where a period may begin.
+    /// Writes several pages per request, from a possible start of a period on.
     fn span(&mut self, lab: &mut Lab<'_>) -> Result<(), Halt> {
         let longest = LONGEST_SPAN.min(LONGEST_WRITE / self.page).max(1);
         let lengths = 1..=u32::try_from(longest).unwrap_or(1);
@@ -220,8 +219,8 @@ impl Evidence {
         Ok(())
     }
 
-    /// How likely each hypothesis is.
-    pub fn weigh(&self) -> Vec<Weighed> {
+    /// Returns the weight of each hypothesis.
+    pub fn weigh(&self) -> Vec<WeighedHypothesis> {
         let mut weighed = hypotheses();
         let mut add = |measurements: usize, explain: &dyn Fn(Stripes) -> f64| {
             let logs: Vec<f64> = weighed.iter().map(|weighed| explain(weighed.stripes)).collect();
@@ -240,7 +239,7 @@ impl Evidence {
         weighed
     }
 
-    /// How much short reads alone vary where nothing differs.
+    /// Returns the noise of short reads, one at a time.
     pub fn crossing_noise(&self) -> f64 {
         let of = |crosses: bool| -> Vec<f64> {
             let reads = self.crossings.iter().filter(|read| read.crosses == crosses);
@@ -251,7 +250,7 @@ impl Evidence {
         noise.max(0.005 * median(&across)).max(1.0)
     }
 
-    /// Why a number of units can be stated.
+    /// Returns the evidence for a number of units.
     pub fn because(&self, units: u32) -> String {
         match (self.is_deep(), units) {
             (true, 1) => {
@@ -274,7 +273,7 @@ impl Evidence {
         }
     }
 
-    /// Why none can be.
+    /// Returns why the number of units is unknown.
     pub fn why_unknown(&self) -> &'static str {
         match self.is_deep() {
             true => {
@@ -285,12 +284,12 @@ impl Evidence {
     }
 }
 
-/// The series of all strides.
+/// Returns the series of all strides.
 fn series(strides: &[(u32, Series)]) -> Vec<Series> {
     strides.iter().map(|(_, series)| series.clone()).collect()
 }
 
-/// The middle of the lower half of what writes took: the others may have waited for a merge.
+/// Returns the median of the lower half of the times of writes; the others may have waited for a merge.
 fn lower_half(pages: u32, mut took: Vec<f64>) -> Span {
     took.sort_unstable_by(f64::total_cmp);
     let lower = &took[..took.len().div_ceil(2)];

@@ -1,9 +1,9 @@
-//! Parallel units: how many there are, how addresses are dealt out to them, and whether by the
-//! address or by the order of writing.
+//! Parallel units: their number, the distribution of addresses over them, and whether the address or the order of writing decides
+//! it.
 //!
-//! Reads wait for each other where they are on the same unit. With many in flight at strides of 1,
-//! 2, 3 ... pages, throughput dips at strides that lead back to the same unit (Chen et al.). A drive
-//! that takes one request at a time shows as much in requests that cross from page to page.
+//! Reads wait for each other if they are on the same unit. With many in flight at strides of 1, 2, 3 ... pages, throughput falls
+//! at strides that lead back to the same unit (Chen et al.). On a drive that takes one request at a time, requests that cross
+//! from page to page show the same.
 
 mod experiments;
 mod order;
@@ -11,7 +11,7 @@ mod stripes;
 
 use self::experiments::Evidence;
 use self::order::Follows;
-use self::stripes::{Series, Stripes, Weighed, shares};
+use self::stripes::{Series, Stripes, WeighedHypothesis, shares};
 use crate::finding::{Shape, Signal};
 use crate::investigate::Outcome;
 use crate::{Finding, Halt, Knowledge, Lab, Parameter, Probe};
@@ -32,14 +32,14 @@ pub const PROBE: Probe = Probe {
     run,
 };
 
-/// The least probability that is worth stating.
+/// The least probability worth stating.
 const LEAST: f64 = 0.6;
 
-/// What nothing that is measured excludes: a drive that is built in a way that no hypothesis names.
+/// The probability that the drive follows none of the hypotheses, which no measurement excludes.
 const SURPRISE: f64 = 0.01;
 
 fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
-    // All is counted in pages.
+    // All lengths are in pages.
     let (Some(page), Some(size)) =
         (knowledge.whole(Parameter::PageSize), knowledge.finding(Parameter::PageSize))
     else {
@@ -52,9 +52,9 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     };
     let weighed = evidence.weigh();
     let units = shares(&weighed, |stripes| stripes.units);
-    // Of one unit, the chunk is counted as none.
+    // With one unit, the chunk counts as 0.
     let chunks = shares(&weighed, |stripes| if stripes.units > 1 { stripes.chunk } else { 0 });
-    // Of equals the first, which has fewest units.
+    // Of equal weights take the first, which has the fewest units.
     let best = weighed.iter().rev().max_by(|a, b| a.log.total_cmp(&b.log));
     let best = best.map(|best| best.stripes);
     let best = best.unwrap_or(Stripes { units: 1, chunk: 1 });
@@ -113,7 +113,7 @@ fn mapping(follows: Option<&Follows>, (chunk, share): (u32, f64), evidence: &Evi
     Finding::class(parameter, class, probability).because(follows.because())
 }
 
-fn signals(evidence: &Evidence, best: Stripes, weighed: &[Weighed]) -> Vec<Signal> {
+fn signals(evidence: &Evidence, best: Stripes, weighed: &[WeighedHypothesis]) -> Vec<Signal> {
     let mut signals = Vec::new();
     if evidence.is_deep() {
         let points = |reads: &[(u32, Series)]| -> Vec<_> {

@@ -1,4 +1,4 @@
-//! Whether pages are where their address says or where the order of writing puts them.
+//! Tells whether the address of a page or the order of writing decides its place.
 
 use flashscope_block::Nanos;
 
@@ -6,52 +6,50 @@ use super::experiments::{EDGES, Evidence};
 use super::stripes::{Crossing, Stripes};
 use crate::{Halt, Lab, Request, median, spread};
 
-/// Series of reads of each kind.
+/// The number of series of reads of each kind.
 const SERIES: u32 = 5;
 
-/// Reads in a series, beyond those that are in flight first.
+/// The reads in a series, in addition to those in flight first.
 const READS: u32 = 64;
 
-/// Rounds of reads alone across the edges of pages.
+/// The rounds of single reads across page edges.
 const ROUNDS: u32 = 4;
 
-/// Long enough for what the drive does after writes.
+/// The rest in which the drive completes its work after writes.
 const REST: Nanos = Nanos::millis(200);
 
-/// A read of the flash, of all NAND but the fastest, takes no less.
+/// The least time of a read of the flash in nanoseconds, for all NAND but the fastest.
 const LEAST_READ: f64 = 20e3;
 
-/// What reads took after pages were written in another order.
+/// The read times after pages were written in another order.
 pub enum Follows {
-    /// With many in flight.
+    /// With many reads in flight.
     Deep(Deep),
-    /// One at a time.
+    /// With one read at a time.
     Alone(Alone),
 }
 
-/// What reads took with many in flight.
+/// Read times with many in flight.
 pub struct Deep {
-    /// At strides that lead to one unit by address.
+    /// Times at strides that lead to one unit by address.
     address: Vec<f64>,
-    /// At strides that lead to one unit by the order of writing.
+    /// Times at strides that lead to one unit by the order of writing.
     order: Vec<f64>,
-    /// At random.
+    /// Times of random reads.
     random: Vec<f64>,
     period: u32,
 }
 
-/// What reads across the edges of pages took, on a drive of which none waits while pages are in
-/// order.
+/// Times of reads across page edges, on a drive where none waits while pages are in order.
 pub struct Alone {
-    /// How much longer they take than before.
+    /// The additional time after the pages were written in another order, in nanoseconds.
     longer: f64,
     error: f64,
-    /// How much longer they would take, at least, if pages had come to units by chance.
+    /// The least additional time if pages were placed at random.
     by_chance: f64,
 }
 
-/// Writes pages in another order, and looks which reads wait for each other then. None where that
-/// would not tell.
+/// Writes pages in another order, and then measures which reads wait for each other. Returns `None` if that would show nothing.
 pub fn look(
     lab: &mut Lab<'_>,
     evidence: &mut Evidence,
@@ -60,14 +58,14 @@ pub fn look(
     if evidence.is_deep() {
         return deep(lab, evidence, stripes).map(|deep| Some(Follows::Deep(deep)));
     }
-    // With longer chunks, reads alone wait at most edges in any order.
+    // With longer chunks, single reads wait at most edges in any order.
     match stripes.chunk {
         1 => alone(lab, evidence, stripes).map(|alone| Some(Follows::Alone(alone))),
         _ => Ok(None),
     }
 }
 
-/// Writes the first so many pages one by one in a random order, which is returned.
+/// Writes the first `pages` pages one by one in a random order, and returns the order.
 fn shuffle(lab: &mut Lab<'_>, evidence: &mut Evidence, pages: u32) -> Result<Vec<u32>, Halt> {
     let mut order: Vec<u32> = (0..pages).collect();
     lab.rng.shuffle(&mut order);
@@ -116,7 +114,7 @@ impl Alone {
     fn of(before: &[f64], after: &[f64], units: u32) -> Alone {
         let noise = spread(before);
         let level = median(before);
-        // Means, without hiccups: some wait, the others do not.
+        // Compare means without hiccups, because some reads wait and the others do not.
         let mean = |took: &[f64]| {
             let usual = took.iter().filter(|took| **took < 2.0 * level);
             let (sum, count) = usual.fold((0.0, 0.0), |(sum, n), took| (sum + took, n + 1.0));
@@ -143,7 +141,7 @@ impl Deep {
         let error = all.map(|took| spread(took)).into_iter().fold(0.0, f64::max).max(0.02 * random);
         let class = if address > order { "static" } else { "dynamic" };
         let (high, low) = (address.max(order), address.min(order));
-        // One must be as slow as one unit is, the other as fast as at random.
+        // One must be as slow as a single unit, the other as fast as random reads.
         let apart = (high - low) / error / 2f64.sqrt();
         let odd = (low - random).abs() / error / 2f64.sqrt();
         let likely = 1.0 / (1.0 + (-0.5 * apart * apart).exp());
@@ -157,7 +155,7 @@ impl Deep {
 }
 
 impl Follows {
-    /// The class that fits better, and how likely it is.
+    /// Returns the class that fits better, and its probability.
     pub fn class(&self) -> (&'static str, f64) {
         match self {
             Follows::Deep(deep) => deep.class(),
@@ -165,7 +163,7 @@ impl Follows {
         }
     }
 
-    /// What was seen.
+    /// Returns the evidence.
     pub fn because(&self) -> String {
         match self {
             Follows::Deep(deep) => {
@@ -188,7 +186,7 @@ impl Follows {
         }
     }
 
-    /// Why neither is sure.
+    /// Returns why the mapping is unknown.
     pub fn why_unknown(&self) -> &'static str {
         "after pages were written in another order, neither addresses nor the order tell which wait \
          for each other"
@@ -199,9 +197,8 @@ impl Follows {
 mod tests {
     use super::*;
 
-    // Is what is slow by address told from what is slow by order, and neither from both?
     #[test]
-    fn deep() {
+    fn slow_by_address_is_told_from_slow_by_order() {
         let took = |level: f64| (0..5).map(|i| level + f64::from(i)).collect::<Vec<_>>();
         let class = |address, order| {
             let (address, order, random) = (took(address), took(order), took(100.0));
@@ -213,9 +210,8 @@ mod tests {
         assert!(class(400.0, 300.0).1 < 0.6);
     }
 
-    // Is it seen that reads wait where they did not before, and left open what noise may hide?
     #[test]
-    fn alone() {
+    fn new_waits_show_unless_noise_may_hide_them() {
         let took = |level: f64, more: f64, noise: f64| -> Vec<f64> {
             (0..400)
                 .map(|i| level + f64::from(i % 2) * more + noise * f64::from(i % 7 - 3))

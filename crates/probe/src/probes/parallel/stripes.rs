@@ -1,43 +1,41 @@
-//! How addresses are dealt out to parallel units, as hypotheses, and how well each explains what was
-//! measured.
+//! Hypotheses about the distribution of addresses over parallel units, and the likelihood of the measurements under each.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::median;
 
-/// Pages dealt out in turns: so many in a row to one unit, then as many to the next.
+/// A striping of pages: `chunk` consecutive pages on one unit, then as many on the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stripes {
-    /// Parallel units.
+    /// The number of parallel units.
     pub units: u32,
-    /// Consecutive pages on one.
+    /// The number of consecutive pages on one unit.
     pub chunk: u32,
 }
 
 impl Stripes {
-    /// The unit that a page is on.
+    /// Returns the unit of a page.
     pub fn unit(self, page: u32) -> usize {
         (page / self.chunk % self.units) as usize
     }
 
-    /// Pages from one to the next in the same place of the same unit.
+    /// Returns the number of pages until the same place of the same unit.
     pub fn period(self) -> u32 {
         self.units * self.chunk
     }
 }
 
-/// A hypothesis with how likely it is.
+/// A hypothesis and its weight.
 #[derive(Debug, Clone, Copy)]
-pub struct Weighed {
+pub struct WeighedHypothesis {
     /// The hypothesis.
     pub stripes: Stripes,
     /// The logarithm of its weight.
     pub log: f64,
 }
 
-/// Numbers of units, and how likely they are before anything was measured: controllers have powers
-/// of two as a rule, and some 3, 5, 6, 10 or 12.
+/// The numbers of units and their prior weights. Controllers usually have powers of two; some have 3, 5, 6, 10 or 12.
 const UNITS: [(u32, f64); 11] = [
     (1, 1.0),
     (2, 1.0),
@@ -52,20 +50,20 @@ const UNITS: [(u32, f64); 11] = [
     (32, 0.5),
 ];
 
-/// Consecutive pages on a unit.
+/// The numbers of consecutive pages on a unit.
 const CHUNKS: [u32; 6] = [1, 2, 4, 8, 16, 32];
 
-/// The longest period that is looked for, in pages.
+/// The longest period to consider, in pages.
 pub const LONGEST_PERIOD: u32 = 64;
 
 /// A multiple of every number of units times every chunk.
 pub const ALL_PERIODS: u64 = 32 * 32 * 3 * 5;
 
-/// All that is thought possible. One unit has no chunks.
-pub fn hypotheses() -> Vec<Weighed> {
+/// Returns all hypotheses. One unit has no chunks.
+pub fn hypotheses() -> Vec<WeighedHypothesis> {
     let chunks = |units| if units == 1 { &CHUNKS[..1] } else { &CHUNKS[..] };
     let all = UNITS.iter().flat_map(|(units, prior)| {
-        chunks(*units).iter().map(|chunk| Weighed {
+        chunks(*units).iter().map(|chunk| WeighedHypothesis {
             stripes: Stripes { units: *units, chunk: *chunk },
             log: prior.ln(),
         })
@@ -73,33 +71,32 @@ pub fn hypotheses() -> Vec<Weighed> {
     all.filter(|weighed| weighed.stripes.period() <= LONGEST_PERIOD).collect()
 }
 
-/// What a series of reads with many in flight took.
+/// The result of a series of reads with many in flight.
 #[derive(Debug, Clone)]
 pub struct Series {
-    /// The pages that were read, in this order.
+    /// The pages in the order of reading.
     pub pages: Vec<u32>,
-    /// The median response time.
+    /// The median response time, in nanoseconds.
     pub took: f64,
-    /// How far that is off, as a share of it.
+    /// The relative error of the median.
     pub error: f64,
 }
 
-/// What the model leaves out of a drive, as a share of response times: buses that are shared,
-/// controllers with several processors.
+/// The error of the model as a share of response times, from details it omits: shared buses, controllers with several processors.
 const MODEL_ERROR: f64 = 0.03;
 
-/// The least error of a median of a few dozen response times, as a share of it.
+/// The least relative error of a median of a few dozen response times.
 const LEAST_ERROR: f64 = 0.003;
 
-/// Beyond so many standard deviations, a deviation tells no more: it is a disturbance.
+/// The limit of deviations in standard deviations; larger ones are disturbances.
 const OUTLIER: f64 = 5.0;
 
-/// How long everything but the flash takes for a request, as a share of the least time that a read
-/// took at any stride, over the most: what is tried. It bounds that least time where units are many.
+/// The tried values of the controller's time for a request, relative to the ratio of the least to the most time over all strides.
+/// With many units, this time bounds the least one.
 const FRONTS: [f64; 9] = [0.3, 0.6, 0.8, 0.9, 0.95, 1.0, 1.05, 1.15, 1.5];
 
-/// The logarithm of the likelihood of series of reads with `depth` in flight, for the best time of a
-/// flash read and of the work on a request.
+/// Returns the log-likelihood of series of reads with `depth` in flight, for the best times of a flash read and of the
+/// controller.
 pub fn explain_reads(stripes: Stripes, series: &[Series], depth: usize) -> f64 {
     let contrast = contrast(series);
     let fits = FRONTS.iter().map(|front| {
@@ -118,7 +115,7 @@ pub fn explain_reads(stripes: Stripes, series: &[Series], depth: usize) -> f64 {
     fits.fold(f64::MIN, f64::max)
 }
 
-/// The least time that any of the series took, as a share of the most.
+/// Returns the ratio of the least to the most time of the series.
 pub fn contrast(series: &[Series]) -> f64 {
     let took = series.iter().map(|series| series.took);
     took.clone().fold(f64::MAX, f64::min) / took.fold(1.0, f64::max)
@@ -127,10 +124,10 @@ pub fn contrast(series: &[Series]) -> f64 {
 /// The time of a flash read in the model.
 const READ: u64 = 1000;
 
-/// The median response time, in flash reads, of a series of reads with `depth` in flight, where each
-/// takes the controller `front` of a flash read, one after the other.
+/// Returns the median response time, in flash reads, of a series of reads with `depth` in flight. Each read takes the controller
+/// `front` flash reads, one after the other.
 fn predict(stripes: Stripes, pages: &[u32], depth: usize, front: f64) -> f64 {
-    // Shares of a read are small and not negative.
+    // `front` is a small share of a read, and not negative.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
     let front = (front * READ as f64) as u64;
     let (mut free, mut controller) = (vec![0; stripes.units as usize], 0);
@@ -156,23 +153,23 @@ fn predict(stripes: Stripes, pages: &[u32], depth: usize, front: f64) -> f64 {
     }
 }
 
-/// A read or a write alone across pages `first` to `last`.
+/// A single short read, perhaps across the edge of a page.
 #[derive(Debug, Clone, Copy)]
 pub struct Crossing {
-    /// The page where it ends; it begins in the page before, or in this one, where it crosses none.
+    /// The page where the read ends. The read begins in the page before if it crosses the edge, and otherwise in this page.
     pub page: u32,
-    /// Whether it crosses into this page.
+    /// True if the read crosses into this page.
     pub crosses: bool,
-    /// What it took.
+    /// The response time, in nanoseconds.
     pub took: f64,
 }
 
-/// How much longer a short read takes at least that waits for another read of the flash: the host's
-/// and the controller's part of it is at most so many times that of the flash.
+/// The least ratio of a short read that waits for another read of the flash to one that does not. It bounds the part of host and
+/// controller in the response time.
 const LEAST_WAIT: f64 = 1.04;
 
-/// The logarithm of the likelihood of short reads alone, some across the boundary between two pages:
-/// those whose pages are on the same unit take a flash read longer than those that touch one page.
+/// Returns the log-likelihood of single short reads, some across the edge between two pages. If both pages are on the same unit,
+/// the read takes one flash read longer.
 pub fn explain_crossings(stripes: Stripes, reads: &[Crossing], sigma: f64) -> f64 {
     let waits = |read: &&Crossing| {
         read.crosses && stripes.unit(read.page) == stripes.unit(read.page.wrapping_sub(1))
@@ -190,23 +187,23 @@ pub fn explain_crossings(stripes: Stripes, reads: &[Crossing], sigma: f64) -> f6
     -0.5 * (off(&short, low) + off(&long, high))
 }
 
-/// What writes of so many pages took, each a request of its own.
+/// The result of writes of `pages` pages, each as one request.
 #[derive(Debug, Clone, Copy)]
 pub struct Span {
-    /// How many.
+    /// The number of pages.
     pub pages: u32,
-    /// The lower quartile of the response times.
+    /// The lower quartile of the response times, in nanoseconds.
     pub took: f64,
-    /// How far that is off.
+    /// The error of the response time, in nanoseconds.
     pub error: f64,
 }
 
-/// How long it takes to send a page to the drive, as a share of a program: what is tried.
+/// The tried values of the time to send a page to the drive, as a share of a program.
 const SENDS: [f64; 16] =
     [0.0, 0.03, 0.06, 0.1, 0.15, 0.2, 0.26, 0.32, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.2];
 
-/// The logarithm of the likelihood of writes of several lengths: a fixed cost, the way of each page
-/// to the drive, and the programs of each unit, which begin as pages arrive or once all are there.
+/// Returns the log-likelihood of writes of several lengths. Their time is a fixed cost, the transfer of each page to the drive,
+/// and the programs of each unit, which begin as pages arrive or once all have arrived.
 pub fn explain_spans(stripes: Stripes, spans: &[Span]) -> f64 {
     let tried = SENDS.iter().flat_map(|send| [(*send, true), (*send, false)]);
     let fits = tried.map(|(send, at_once)| {
@@ -217,7 +214,7 @@ pub fn explain_spans(stripes: Stripes, spans: &[Span]) -> f64 {
     fits.fold(f64::MIN, f64::max)
 }
 
-/// When the last of so many pages is programmed, in programs, where each takes `send` to arrive.
+/// Returns the time at which the last page is programmed, in programs, if each page takes `send` to arrive.
 fn programs(stripes: Stripes, pages: u32, send: f64, at_once: bool) -> f64 {
     let mut free = vec![0.0f64; stripes.units as usize];
     for page in 0..pages {
@@ -228,7 +225,7 @@ fn programs(stripes: Stripes, pages: u32, send: f64, at_once: bool) -> f64 {
     free.into_iter().fold(0.0, f64::max)
 }
 
-/// The logarithm of the likelihood of a straight line through what spans took, by least squares.
+/// Returns the log-likelihood of a straight line through the times of spans, by weighted least squares.
 fn explain_line(x: &[f64], spans: &[Span]) -> f64 {
     let weight = |span: &Span| span.error.max(LEAST_ERROR * span.took).powi(-2);
     let sum = |value: &dyn Fn(f64, f64) -> f64| -> f64 {
@@ -244,17 +241,16 @@ fn explain_line(x: &[f64], spans: &[Span]) -> f64 {
     -0.5 * sum(&|x, y| (y - fixed - slope * x).powi(2))
 }
 
-/// Makes a likelihood as broad as the best of all hypotheses needs: of so many measurements, each is
-/// off by one standard deviation then, and none can be known better than that.
+/// Flattens the likelihoods until the best hypothesis has a mean deviation of one standard deviation per measurement, so that a
+/// poor fit gives no certainty.
 pub fn tempered(logs: &[f64], measurements: usize) -> Vec<f64> {
     let best = logs.iter().copied().fold(f64::MIN, f64::max);
     let excess = (-2.0 * best / measurements.max(1) as f64).max(1.0);
     logs.iter().map(|log| log / excess).collect()
 }
 
-/// How many weighed hypotheses are alike in something, likeliest first, with their share of the
-/// weight of all.
-pub fn shares(weighed: &[Weighed], of: impl Fn(Stripes) -> u32) -> Vec<(u32, f64)> {
+/// Groups weighed hypotheses by a property. Returns each value with its share of the total weight, the likeliest first.
+pub fn shares(weighed: &[WeighedHypothesis], of: impl Fn(Stripes) -> u32) -> Vec<(u32, f64)> {
     let best = weighed.iter().map(|weighed| weighed.log).fold(f64::MIN, f64::max);
     let total: f64 = weighed.iter().map(|weighed| (weighed.log - best).exp()).sum();
     let mut shares: Vec<(u32, f64)> = Vec::new();
@@ -273,7 +269,7 @@ pub fn shares(weighed: &[Weighed], of: impl Fn(Stripes) -> u32) -> Vec<(u32, f64
 mod tests {
     use super::*;
 
-    /// The likeliest number of units and of pages in a chunk, with their shares.
+    /// Returns the likeliest number of units and chunk length, each with its share.
     fn likeliest(explain: impl Fn(Stripes) -> f64) -> [(u32, f64); 2] {
         let mut weighed = hypotheses();
         weighed.iter_mut().for_each(|weighed| weighed.log += explain(weighed.stripes));
@@ -283,7 +279,7 @@ mod tests {
     fn strides(truth: Stripes, front: f64) -> Vec<Series> {
         let pages = |stride| (0..80).map(|i| i * stride % 512).collect::<Vec<u32>>();
         let series = |stride: u32| {
-            // Times are off by up to 4 %.
+            // The times deviate by up to 4 %.
             let off = 1.0 + 0.02 * (f64::from(stride * 7 % 5) - 2.0);
             let took = 60e3 * off * predict(truth, &pages(stride), 16, front);
             Series { pages: pages(stride), took, error: 0.02 }
@@ -291,10 +287,9 @@ mod tests {
         (1..=48).chain([64, 96]).map(series).collect()
     }
 
-    // Are units and chunks found from reads at strides, and their product where the controller takes
-    // nearly as long as the flash?
+    // If the controller takes nearly as long as the flash, only their product is found.
     #[test]
-    fn strides_tell() {
+    fn strides_show_units_and_chunks() {
         for truth in [(2, 1), (4, 2), (8, 1), (8, 8), (3, 4)] {
             let truth = Stripes { units: truth.0, chunk: truth.1 };
             for front in [0.05, 0.2] {
@@ -309,17 +304,15 @@ mod tests {
         }
     }
 
-    // Is nothing concluded from strides where the controller takes longer than the flash?
     #[test]
-    fn busy_controllers_hide_units() {
+    fn a_controller_slower_than_the_flash_hides_units() {
         let series = strides(Stripes { units: 4, chunk: 1 }, 1.5);
         let [units, _] = likeliest(|stripes| explain_reads(stripes, &series, 16));
         assert!(units.1 < 0.6, "{units:?}");
     }
 
-    // Do reads across edges tell one unit from several, and how long a chunk is?
     #[test]
-    fn edges_tell() {
+    fn reads_across_edges_show_one_unit_or_several_and_the_chunk() {
         for (truth, expected) in [((1, 1), 1), ((4, 4), 4)] {
             let truth = Stripes { units: truth.0, chunk: truth.1 };
             let read = |page: u32, crosses: bool| {
@@ -335,15 +328,14 @@ mod tests {
         }
     }
 
-    // Do writes of several pages tell how many are programmed at once, unless the way to the drive
-    // takes longer than a program?
+    // A transfer longer than a program hides the units.
     #[test]
-    fn spans_tell() {
+    fn writes_of_several_pages_show_units() {
         let spans = |truth: Stripes, send: f64| -> Vec<Span> {
             let took = |pages| 200e3 + 500e3 * programs(truth, pages, send, true);
             (1..=8).map(|pages| Span { pages, took: took(pages), error: 5e3 }).collect()
         };
-        // Whether chunks are longer than a page is for reads across edges to tell.
+        // Only reads across edges can show whether chunks are longer than a page.
         let by_page = |stripes: Stripes, seen: &[Span]| match stripes.chunk {
             1 => explain_spans(stripes, seen),
             _ => f64::MIN,
@@ -357,16 +349,15 @@ mod tests {
         assert!(likeliest(|stripes| by_page(stripes, &seen))[0].1 < 0.6);
     }
 
-    // Is the multiple of every period what it says?
     #[test]
-    fn all_periods() {
-        let divides = |w: &Weighed| ALL_PERIODS.is_multiple_of(u64::from(w.stripes.period()));
+    fn all_periods_is_a_multiple_of_every_period() {
+        let divides =
+            |w: &WeighedHypothesis| ALL_PERIODS.is_multiple_of(u64::from(w.stripes.period()));
         assert!(hypotheses().iter().all(divides));
     }
 
-    // Does a bad best fit make all hypotheses more alike, and a good one leave them as they are?
     #[test]
-    fn bad_fits_are_tempered() {
+    fn poor_fits_are_flattened_and_good_ones_are_kept() {
         assert_eq!(tempered(&[-5.0, -20.0], 40), vec![-5.0, -20.0]);
         assert_eq!(tempered(&[-200.0, -240.0], 40), vec![-20.0, -24.0]);
     }
