@@ -493,7 +493,7 @@ fn a_gathering_that_fails_moves_nothing() {
 
 // Skipped pages hold nothing and can no longer be programmed.
 #[test]
-fn what_is_left_out_stays_empty() {
+fn skipped_pages_stay_empty() {
     let mut array = plain();
     array.skip_pages(BlockId(0), 2).expect("it goes forward");
     program(&mut array, 0, 2, 0);
