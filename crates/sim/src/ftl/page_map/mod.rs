@@ -63,8 +63,8 @@ pub struct PageMap<M = InMemory> {
     programmed: Nanos,
     /// Time at which the last record of trims is on the flash.
     recorded: Nanos,
-    /// What a power cut may undo if the map survives it: a logical page, its previous map entry,
-    /// and the end of the write that replaced it.
+    /// The writes that a power cut may undo if the map survives it: a logical page, its previous
+    /// map entry, and the end of the write that replaced it.
     undo: Option<Vec<(Lpn, u32, Nanos)>>,
     health: Health,
     /// Is true if garbage collection may move many pages in one step.

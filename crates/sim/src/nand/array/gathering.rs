@@ -83,8 +83,9 @@ impl Array {
         Some(done)
     }
 
-    /// Returns true if [`Array::rewrite`] works for blocks on places from `first` to `last`:
-    /// [`Array::is_plain`], and they are on one unit.
+    /// Returns true if [`Array::rewrite`] works for blocks on places from `first` to `last`: they
+    /// are on one unit, no program can fail, and there are no observers, gangs or other features
+    /// that need the general path.
     #[inline]
     pub fn can_rewrite(&self, first: Place, last: Place) -> bool {
         self.plain && first.unit == last.unit
