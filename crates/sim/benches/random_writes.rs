@@ -1,5 +1,5 @@
-//! How many uniform random 4 KiB writes a second the simulator does in the steady state, at queue
-//! depth 1, each with its completion.
+//! Benchmark: uniform random 4 KiB writes a second in the steady state, at queue depth 1, with all
+//! completions.
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
@@ -9,8 +9,8 @@ use flashscope_sim::{Drive, gc};
 const PAGE: u64 = 4096;
 const WRITES: u32 = 1_000_000;
 
-/// Profiles by what stands after `sim:`: the small drive, and 16 GiB of the paper's flash, with
-/// and without the cost of background cleaning's bookkeeping.
+/// Profiles as on the command line after `sim:`: the small drive, and 16 GiB of the paper's flash
+/// without and with the bookkeeping of background garbage collection.
 const DRIVES: [&str; 3] = [
     "demo",
     "agrawal-2008?flash.packages=4",
@@ -43,7 +43,7 @@ impl Writer {
         }
     }
 
-    /// A drive that was filled and then written over at random twice.
+    /// Creates a drive that was filled and then overwritten at random twice.
     fn steady(spec: &str) -> Self {
         let drive = flashscope_sim::open(spec).expect("a valid spec");
         let pages = drive.info().capacity.0 / PAGE;
@@ -62,8 +62,8 @@ fn random_writes(bencher: Bencher, spec: &str) {
         .bench_local(|| writer.write_anywhere(u64::from(WRITES)));
 }
 
-/// The 16 GiB drive with each cleaning policy: what choosing victims costs shows against `fifo`,
-/// which does next to nothing.
+/// The 16 GiB drive with each cleaning policy. The cost of victim selection is the difference to
+/// `fifo`, which does almost none.
 #[divan::bench(args = gc::KINDS.iter().map(|kind| kind.name), sample_count = 5, sample_size = 1)]
 fn policies(bencher: Bencher, policy: &str) {
     let spec = format!("agrawal-2008?flash.packages=4&cleaning.policy={policy}");

@@ -61,7 +61,7 @@ pub struct SimDevice {
     extent: Divisor,
     cut_through: bool,
     /// Whether it matters what is written.
-    heeds_zeros: bool,
+    distinguishes_zeros: bool,
     /// Bytes from which on a write is long.
     long: u64,
     /// Bytes of the longest part of a request that is carried out as one; 0 for any.
@@ -129,7 +129,7 @@ impl SimDevice {
             page_size: Divisor::new(page_size),
             extent: Divisor::new(page_size.max(geometry.element_page())),
             cut_through: interface.cut_through,
-            heeds_zeros: layout.timing.heeds_zeros(),
+            distinguishes_zeros: layout.timing.distinguishes_zeros(),
             long: layout.logs.long,
             largest_request: interface.largest_request.0,
             groups: Groups::new(&profile.groups, u64::from(layout.logical_pages()) * page_size),
@@ -231,14 +231,14 @@ impl SimDevice {
     /// Lets those who look on begin to look, or to look away, if they have just been told to.
     #[inline]
     fn heed(&mut self) {
-        if self.nand.has_news() {
+        if self.nand.observers_changed() {
             self.heed_news();
         }
     }
 
     #[cold]
     fn heed_news(&mut self) {
-        if self.nand.heed() {
+        if self.nand.update_observed() {
             let mut observers = std::mem::take(self.nand.observers());
             observers.iter_mut().for_each(|observer| observer.look_again(self));
             *self.nand.observers() = observers;
@@ -336,7 +336,7 @@ impl SimDevice {
             start: within(from - lpn * self.page_size.value()),
             len: within(to - from),
             long: false,
-            zero: self.heeds_zeros && io.data.is_zero(Bytes(from), Bytes(to - from)),
+            zero: self.distinguishes_zeros && io.data.is_zero(Bytes(from), Bytes(to - from)),
             stream: io.stream,
         }
     }
@@ -582,7 +582,7 @@ impl Device for SimDevice {
             self.cache.settle(self.now);
         }
         if let Some(completion) = &completion {
-            self.nand.tell(|observer| observer.request(completion));
+            self.nand.notify(|observer| observer.request(completion));
         }
         completion
     }

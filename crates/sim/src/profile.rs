@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ftl::{Eviction, Frontiers, Merge, Scope, Transfer};
 use crate::gc::Ties;
-use crate::nand::{Interleaving, Sharing};
+use crate::nand::{GangSharing, Interleaving};
 
 pub use error::ProfileError;
 pub use registry::{KINDS, Kind};
@@ -126,7 +126,7 @@ pub struct Gang {
     /// commands of one kind start at once. With control pins and pages that span the gang, it is
     /// the paper's synchronous gang, else the asynchronous one. Default: `bus`; of no consequence
     /// without gangs. Source: section 3.3.
-    pub sharing: Sharing,
+    pub sharing: GangSharing,
     /// Whether each package of a gang has a queue of its own; otherwise the gang carries out one
     /// command at a time. Default: true; of no consequence without gangs. Source: section 3.3.
     pub queue_per_package: bool,

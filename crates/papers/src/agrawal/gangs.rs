@@ -1,7 +1,7 @@
 use flashscope_block::Bytes;
 use flashscope_sim::Profile;
 use flashscope_sim::ftl::Scope;
-use flashscope_sim::nand::{Interleaving, Sharing};
+use flashscope_sim::nand::{GangSharing, Interleaving};
 
 use super::PAGE;
 use super::workloads::{NOT_PUBLIC, WORKLOADS, Workload, exchange};
@@ -121,16 +121,16 @@ fn by_gang(
 }
 
 fn bus(profile: &mut Profile, _: u32) {
-    profile.gang.sharing = Sharing::Bus;
+    profile.gang.sharing = GangSharing::Bus;
     profile.gang.queue_per_package = false;
 }
 
 fn asynchronous(profile: &mut Profile, _: u32) {
-    profile.gang.sharing = Sharing::Control;
+    profile.gang.sharing = GangSharing::Control;
 }
 
 fn synchronous(profile: &mut Profile, packages: u32) {
-    profile.gang.sharing = Sharing::Control;
+    profile.gang.sharing = GangSharing::Control;
     profile.page_span = packages;
     profile.logical_page_size = Bytes(PAGE * u64::from(packages));
     profile.stripe = profile.logical_page_size;

@@ -31,13 +31,13 @@ pub struct CostBenefit {
 }
 
 /// The time when a block was closed, and the block. No two are equal.
-type Closed = (u64, BlockId);
+type ClosedBlock = (u64, BlockId);
 
 /// A heap of blocks by age. The entry of a removed block stays in the heap as a *ghost* until it
 /// reaches the top, or until there are more ghosts than blocks.
 #[derive(Clone, Default)]
 struct Ages {
-    heap: BinaryHeap<Reverse<Closed>>,
+    heap: BinaryHeap<Reverse<ClosedBlock>>,
     /// Number of entries that are not ghosts.
     present: usize,
 }
@@ -67,14 +67,14 @@ impl CostBenefit {
         let (lanes, blocks) = (u64::from(layout.lanes()), layout.geometry.blocks());
         let heaps = lanes * (u64::from(layout.most_valid()) + 1);
         // With its ghosts, a heap holds at most twice the present blocks plus 17.
-        let entries = Size(size_of::<Reverse<Closed>>() as u64)
+        let entries = Size(size_of::<Reverse<ClosedBlock>>() as u64)
             * heaps.saturating_mul(17).saturating_add(2 * u64::from(blocks))
             * 2;
         fixed::<Ages>(heaps)
             + entries
             + fixed::<u64>(lanes)
             + fixed::<Block>(blocks)
-            + grown::<(u32, Closed)>(layout.blocks_per_lane())
+            + grown::<(u32, ClosedBlock)>(layout.blocks_per_lane())
     }
 
     fn index(&self, lane: u32, valid: u32) -> usize {
@@ -82,7 +82,7 @@ impl CostBenefit {
     }
 
     #[inline]
-    fn push(&mut self, lane: u32, valid: u32, entry: Closed) {
+    fn push(&mut self, lane: u32, valid: u32, entry: ClosedBlock) {
         if valid > self.most_valid {
             return;
         }
@@ -107,7 +107,7 @@ impl CostBenefit {
 
     /// Returns the oldest block with `valid` valid pages.
     #[inline]
-    fn oldest(&mut self, lane: u32, valid: u32) -> Option<Closed> {
+    fn oldest(&mut self, lane: u32, valid: u32) -> Option<ClosedBlock> {
         let index = self.index(lane, valid);
         let heap = &mut self.ages[index].heap;
         while let Some(Reverse(entry)) = heap.peek() {
@@ -121,9 +121,9 @@ impl CostBenefit {
 
     /// Removes the best block from its heap and returns it; among equals the one with fewer valid
     /// pages.
-    fn pop(&mut self, lane: u32) -> Option<(u32, Closed)> {
+    fn pop(&mut self, lane: u32) -> Option<(u32, ClosedBlock)> {
         let clock = self.clocks[lane as usize];
-        let mut best: Option<(u32, Closed, Benefit)> = None;
+        let mut best: Option<(u32, ClosedBlock, Benefit)> = None;
         for valid in 0..=self.most_valid {
             if let Some(entry) = self.oldest(lane, valid) {
                 let benefit = Benefit::new(self.slots_per_block, valid, clock - entry.0);
@@ -140,7 +140,7 @@ impl CostBenefit {
 }
 
 #[inline]
-fn is_present(blocks: &[Block], valid: u32, (closed, block): Closed) -> bool {
+fn is_present(blocks: &[Block], valid: u32, (closed, block): ClosedBlock) -> bool {
     let block = &blocks[block.0 as usize];
     block.closed == closed && block.valid == valid
 }

@@ -7,7 +7,7 @@ use std::ops::Range;
 use flashscope_block::Nanos;
 
 use super::blocks::Blocks;
-use super::disturb::Disturbed;
+use super::disturb::DisturbState;
 use super::faults::Faults;
 use super::schedule::Schedule;
 use super::undo::UndoLog;
@@ -63,7 +63,7 @@ pub struct Array {
     blocks: Blocks,
     schedule: Schedule,
     faults: Faults,
-    disturbed: Option<Disturbed>,
+    disturb: Option<DisturbState>,
     /// Is true if programs by the host currently rewrite existing data to refresh it.
     refreshing: bool,
     counters: FlashCounters,
@@ -89,9 +89,9 @@ impl Array {
             true => u64::from(blocks) * u64::from(geometry.pages_per_slot),
             false => 0,
         };
-        Blocks::footprint(geometry, parts.stamped, parts.timing.heeds_zeros(), torn)
+        Blocks::footprint(geometry, parts.stamped, parts.timing.distinguishes_zeros(), torn)
             + Schedule::footprint(geometry, parts.wiring)
-            + Disturbed::footprint(reliability.read_disturb, u64::from(blocks) * pages)
+            + DisturbState::footprint(reliability.read_disturb, u64::from(blocks) * pages)
             + fixed::<bool>(if slc { blocks } else { 0 })
             // The factory bad blocks, and the erase counts that are collected at the end.
             + fixed::<u32>(geometry.blocks_per_plane)
@@ -101,22 +101,22 @@ impl Array {
     /// Creates an erased array, idle at time 0.
     pub fn new(parts: &Parts) -> Self {
         let geometry = parts.geometry;
-        let zeros = parts.timing.heeds_zeros();
+        let zeros = parts.timing.distinguishes_zeros();
         let mut blocks = Blocks::new(geometry, parts.stamped, parts.settling, zeros);
         let mut faults = Faults::new(&parts.reliability);
         let per_plane = geometry.blocks_per_plane;
         let bad = bad_blocks(parts.reliability.factory_bad_blocks, per_plane);
         for plane in (0..geometry.blocks()).step_by(per_plane as usize) {
             if bad > 0 {
-                let born_bad = faults.born_bad(bad, per_plane);
-                born_bad.iter().for_each(|block| blocks.mark_bad(BlockId(plane + block)));
+                let draw_bad_blocks = faults.draw_bad_blocks(bad, per_plane);
+                draw_bad_blocks.iter().for_each(|block| blocks.mark_bad(BlockId(plane + block)));
             }
         }
         let mut array = Array {
             blocks,
             schedule: Schedule::new(&geometry, parts.timing, parts.wiring, parts.timed),
             faults,
-            disturbed: Disturbed::new(parts.reliability.read_disturb, parts.reliability.seed),
+            disturb: DisturbState::new(parts.reliability.read_disturb, parts.reliability.seed),
             refreshing: false,
             counters: FlashCounters::default(),
             slc: Vec::new(),
@@ -134,7 +134,7 @@ impl Array {
     /// Adds an observer.
     pub fn observe(&mut self, observer: Box<dyn Observer>) {
         self.observers.push(observer);
-        self.heed();
+        self.update_observed();
     }
 
     /// Returns the switch that turns all observers on and off.
@@ -144,13 +144,13 @@ impl Array {
 
     /// Returns true if observers were switched on or off since [`Array::update_observed`].
     #[inline]
-    pub fn has_news(&self) -> bool {
+    pub fn observers_changed(&self) -> bool {
         !self.observers.is_empty() && self.attention.looks() != self.observed
     }
 
     /// Applies the state of the observer switch from now on. Returns true if there are active
     /// observers.
-    pub fn heed(&mut self) -> bool {
+    pub fn update_observed(&mut self) -> bool {
         self.observed = !self.observers.is_empty() && self.attention.looks();
         self.plain = self.is_plain();
         self.observed
@@ -158,8 +158,8 @@ impl Array {
 
     /// Reports the log block that the following merge commands concern.
     #[inline]
-    pub fn tell_merge(&mut self, log: BlockId) {
-        self.tell(|observer| observer.merge(log));
+    pub fn notify_merge(&mut self, log: BlockId) {
+        self.notify(|observer| observer.merge(log));
     }
 
     /// Returns true if there are active observers.
@@ -170,7 +170,7 @@ impl Array {
 
     /// Calls `what` on each observer, if they are active.
     #[inline]
-    pub fn tell(&mut self, what: impl Fn(&mut dyn Observer)) {
+    pub fn notify(&mut self, what: impl Fn(&mut dyn Observer)) {
         if self.observed {
             self.observers.iter_mut().for_each(|observer| what(observer.as_mut()));
         }
@@ -222,7 +222,7 @@ impl Array {
 
     /// Returns true if [`Array::relocate`] can move pages: a logical page is one page of an
     /// element, and no program can fail.
-    pub fn relocates(&self) -> bool {
+    pub fn can_relocate(&self) -> bool {
         let geometry = self.geometry();
         self.faults.programs_succeed()
             && geometry.slots_per_page == 1
@@ -249,7 +249,7 @@ impl Array {
         }
         let transfer = self.schedule.timing().page_transfer;
         let done = self.schedule_read(page, members.clone(), at, cause, transfer).done;
-        if cause == Cause::Host && self.disturbed.is_some() {
+        if cause == Cause::Host && self.disturb.is_some() {
             return self.read_again(page, &members, done);
         }
         Ok(done)
@@ -258,8 +258,8 @@ impl Array {
     /// Repeats a read that ended at `at`, as often as the page needs.
     #[cold]
     fn read_again(&mut self, page: Page, members: &Range<u32>, at: Nanos) -> Result<Nanos, Fault> {
-        let Some(disturbed) = &mut self.disturbed else { return Ok(at) };
-        let effort = disturbed.read(page);
+        let Some(disturb) = &mut self.disturb else { return Ok(at) };
+        let effort = disturb.read(page);
         let (mut done, transfer) = (at, self.schedule.timing().page_transfer);
         for _ in 0..effort.retries {
             done = self.schedule_read(page, members.clone(), done, Cause::Host, transfer).done;
@@ -272,7 +272,7 @@ impl Array {
     /// Returns the pages read since the last call that must be rewritten before they become
     /// unreadable.
     pub fn take_refresh(&mut self) -> Vec<Page> {
-        self.disturbed.as_mut().map(Disturbed::take_refresh).unwrap_or_default()
+        self.disturb.as_mut().map(DisturbState::take_refresh).unwrap_or_default()
     }
 
     /// Sets whether programs by the host from now on are refreshes, which count as [`Cause::Wear`].
@@ -375,13 +375,13 @@ impl Array {
     /// Returns true if the fast path is equivalent: each program writes one logical page to one
     /// page, never fails, and has no observers.
     fn is_plain(&self) -> bool {
-        self.relocates()
-            && self.disturbed.is_none()
+        self.can_relocate()
+            && self.disturb.is_none()
             && self.schedule.is_plain()
             && !self.observed
             && self.undo.is_none()
             && self.slc.is_empty()
-            && !self.schedule.timing().heeds_zeros()
+            && !self.schedule.timing().distinguishes_zeros()
     }
 
     #[inline]
@@ -469,7 +469,7 @@ impl Array {
         moved: impl FnMut(&[u32], Slot),
     ) -> Result<Nanos, Illegal> {
         let Moves { from, to, count, copy_back } = moves;
-        debug_assert!(self.relocates() && count <= self.blocks.valid(from));
+        debug_assert!(self.can_relocate() && count <= self.blocks.valid(from));
         if count == 0 {
             return Ok(at);
         }
@@ -507,8 +507,8 @@ impl Array {
             undo.erase(block, self.blocks.image(block), span.start, span.done);
         }
         self.blocks.erase(block);
-        if let Some(disturbed) = &mut self.disturbed {
-            disturbed.erased(block);
+        if let Some(disturb) = &mut self.disturb {
+            disturb.erased(block);
         }
         if self.faults.erase_fails() {
             self.counters.failed_erases += 1;

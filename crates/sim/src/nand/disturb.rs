@@ -23,13 +23,13 @@ pub struct ReadDisturb {
 
 /// The outcome of a page read: the retries that it took, and whether it succeeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Effort {
+pub(super) struct ReadOutcome {
     pub(super) retries: u32,
     pub(super) readable: bool,
 }
 
 /// The number of read retries that each page needs.
-pub(super) struct Disturbed {
+pub(super) struct DisturbState {
     how: ReadDisturb,
     random: fastrand::Rng,
     /// Retries for each page that needs any, by block and page index.
@@ -38,12 +38,12 @@ pub(super) struct Disturbed {
     to_refresh: Vec<Page>,
 }
 
-impl Disturbed {
+impl DisturbState {
     /// Returns `None` if reads disturb nothing.
-    pub(super) fn new(how: ReadDisturb, seed: u64) -> Option<Disturbed> {
+    pub(super) fn new(how: ReadDisturb, seed: u64) -> Option<DisturbState> {
         let random = fastrand::Rng::with_seed(seed.wrapping_add(1));
         let retries = BTreeMap::new();
-        (how.probability > 0.0).then_some(Disturbed {
+        (how.probability > 0.0).then_some(DisturbState {
             how,
             random,
             retries,
@@ -61,7 +61,7 @@ impl Disturbed {
     }
 
     /// Records a host read of a page, and returns the retries that it needs.
-    pub(super) fn read(&mut self, page: Page) -> Effort {
+    pub(super) fn read(&mut self, page: Page) -> ReadOutcome {
         let place = (page.block, page.index);
         let needed = self.retries.get(&place).copied().unwrap_or_default();
         if self.random.f64() < self.how.probability {
@@ -71,7 +71,7 @@ impl Disturbed {
         if readable && needed >= self.how.refresh_from && !self.to_refresh.contains(&page) {
             self.to_refresh.push(page);
         }
-        Effort { retries: needed.min(self.how.most_retries), readable }
+        ReadOutcome { retries: needed.min(self.how.most_retries), readable }
     }
 
     /// Forgets the retries of an erased block: its pages read like new.

@@ -67,7 +67,7 @@ impl Faults {
     }
 
     /// Draws `count` factory bad blocks of a plane and returns their numbers in the plane.
-    pub(super) fn born_bad(&mut self, count: u32, blocks_per_plane: u32) -> Vec<u32> {
+    pub(super) fn draw_bad_blocks(&mut self, count: u32, blocks_per_plane: u32) -> Vec<u32> {
         let mut blocks: Vec<u32> = (0..blocks_per_plane).collect();
         self.random.shuffle(&mut blocks);
         blocks.truncate(count as usize);

@@ -22,5 +22,5 @@ pub use disturb::ReadDisturb;
 pub use faults::{Fault, Reliability, bad_blocks};
 pub use geometry::{BlockId, Dimensions, Geometry, Lpn, Page, Slot};
 pub(crate) use schedule::units;
-pub use schedule::{Interleaving, Place, Sharing, Wiring};
+pub use schedule::{GangSharing, Interleaving, Place, Wiring};
 pub use timing::{Timing, later, transfer_time};

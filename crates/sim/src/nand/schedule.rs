@@ -29,7 +29,7 @@ pub enum Interleaving {
     Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
-pub enum Sharing {
+pub enum GangSharing {
     /// The serial bus, which carries one page at a time.
     Bus,
     /// The control pins. A command starts on any number of packages of the gang at once, and the
@@ -48,7 +48,7 @@ pub struct Wiring {
     /// Packages in a gang; 1 without gangs, and at most 64.
     pub gang: u32,
     /// The resource that the packages of a gang share.
-    pub sharing: Sharing,
+    pub sharing: GangSharing,
     /// Is true if each package of a gang has its own queue; otherwise the whole gang carries out
     /// one command at a time.
     pub queue_per_package: bool,
@@ -227,11 +227,11 @@ impl Schedule {
     }
 
     fn shares_bus(&self) -> bool {
-        self.wiring.gang > 1 && self.wiring.sharing == Sharing::Bus
+        self.wiring.gang > 1 && self.wiring.sharing == GangSharing::Bus
     }
 
     fn shares_control(&self) -> bool {
-        self.wiring.gang > 1 && self.wiring.sharing == Sharing::Control
+        self.wiring.gang > 1 && self.wiring.sharing == GangSharing::Control
     }
 
     /// Returns the unit and the bus of package `member` of the element.

@@ -22,7 +22,7 @@ const PLAIN: Wiring = Wiring {
     interleaving: Interleaving::None,
     two_plane: false,
     gang: 1,
-    sharing: Sharing::Bus,
+    sharing: GangSharing::Bus,
     queue_per_package: true,
 };
 
@@ -256,7 +256,7 @@ fn a_shared_bus_carries_one_page_at_a_time() {
 // Commands of another kind, and those that come a nanosecond late, wait for the gang.
 #[test]
 fn shared_control_pins_start_commands_of_one_kind_together() {
-    let wiring = Wiring { gang: 2, sharing: Sharing::Control, ..PLAIN };
+    let wiring = Wiring { gang: 2, sharing: GangSharing::Control, ..PLAIN };
     for late in [0, 1] {
         let mut gang = array(2, 1, wiring);
         assert_eq!(program(&mut gang, 0, 0, 50), 50 + WRITE);
@@ -427,7 +427,7 @@ fn gathering_is_reading_and_programming() {
         {
             let read =
                 single.read(page(block, from), 0..1, Nanos(7), Cause::FullMerge).expect("legal");
-            single.leave_out(BlockId(target), index).expect("it goes forward");
+            single.skip_pages(BlockId(target), index).expect("it goes forward");
             let (to, place) = (slot(&single, target, index), single.place(BlockId(target)));
             last = single
                 .program(place, to, &[entry(block, from)], read, Cause::FullMerge)
@@ -493,14 +493,14 @@ fn a_gathering_that_fails_moves_nothing() {
 
 // Skipped pages hold nothing and can no longer be programmed.
 #[test]
-fn what_is_left_out_stays_empty() {
+fn skipped_pages_stay_empty() {
     let mut array = plain();
-    array.leave_out(BlockId(0), 2).expect("it goes forward");
+    array.skip_pages(BlockId(0), 2).expect("it goes forward");
     program(&mut array, 0, 2, 0);
     assert_eq!((array.written(BlockId(0)), array.valid(BlockId(0))), (3, 1));
     assert_eq!(array.entry(slot(&array, 0, 1)), None);
     let again = slot(&array, 0, 1);
     assert!(try_program(&mut array, again, 0).is_err());
-    assert!(array.leave_out(BlockId(0), 1).is_err());
-    assert!(array.leave_out(BlockId(0), 5).is_err());
+    assert!(array.skip_pages(BlockId(0), 1).is_err());
+    assert!(array.skip_pages(BlockId(0), 5).is_err());
 }

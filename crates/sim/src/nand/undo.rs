@@ -13,7 +13,7 @@ enum Undo {
 }
 
 /// A command with its start and end time.
-struct Timed {
+struct TimedCommand {
     start: Nanos,
     done: Nanos,
     undo: Undo,
@@ -24,21 +24,21 @@ struct Timed {
 /// undo it.
 #[derive(Default)]
 pub(super) struct UndoLog {
-    commands: VecDeque<Timed>,
+    commands: VecDeque<TimedCommand>,
 }
 
 impl UndoLog {
     pub(super) fn program(&mut self, page: Page, pages: u32, start: Nanos, done: Nanos) {
-        self.commands.push_back(Timed { start, done, undo: Undo::Program { page, pages } });
+        self.commands.push_back(TimedCommand { start, done, undo: Undo::Program { page, pages } });
     }
 
     pub(super) fn erase(&mut self, block: BlockId, image: Image, start: Nanos, done: Nanos) {
         let undo = Undo::Erase { block, image: Box::new(image) };
-        self.commands.push_back(Timed { start, done, undo });
+        self.commands.push_back(TimedCommand { start, done, undo });
     }
 
     pub(super) fn retire(&mut self, block: BlockId, at: Nanos) {
-        self.commands.push_back(Timed { start: at, done: at, undo: Undo::Retire { block } });
+        self.commands.push_back(TimedCommand { start: at, done: at, undo: Undo::Retire { block } });
     }
 
     /// Forgets the commands that are done by `now`.
@@ -61,7 +61,7 @@ impl UndoLog {
     /// progress, and a block whose erase was in progress, become unreadable.
     pub(super) fn cut(&mut self, blocks: &mut Blocks, now: Nanos) {
         let pages_per_block = blocks.geometry().pages_per_block;
-        while let Some(Timed { start, done, undo }) = self.commands.pop_back() {
+        while let Some(TimedCommand { start, done, undo }) = self.commands.pop_back() {
             if done <= now {
                 continue;
             }

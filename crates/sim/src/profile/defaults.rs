@@ -8,7 +8,7 @@ use super::{
 };
 use crate::ftl::{Eviction, Frontiers, Merge, Scope, Transfer};
 use crate::gc::Ties;
-use crate::nand::{Interleaving, Sharing};
+use crate::nand::{GangSharing, Interleaving};
 
 impl Default for Profile {
     fn default() -> Self {
@@ -98,7 +98,7 @@ impl Default for Log {
 
 impl Default for Gang {
     fn default() -> Self {
-        Gang { packages: 1, sharing: Sharing::Bus, queue_per_package: true }
+        Gang { packages: 1, sharing: GangSharing::Bus, queue_per_package: true }
     }
 }
 

@@ -11,7 +11,7 @@ use crate::footprint::{self, Footprint, Size};
 use crate::ftl::{self, Family, Frontiers, Layout, Scope, Transfer};
 use crate::interface::Interface;
 use crate::nand::{
-    self, Dimensions, Geometry, Interleaving, Sharing, Timing, Wiring, later, transfer_time,
+    self, Dimensions, GangSharing, Geometry, Interleaving, Timing, Wiring, later, transfer_time,
 };
 use crate::{cache, gc, raid, wear};
 
@@ -363,7 +363,7 @@ impl Profile {
 
     fn check_gang(&self) -> Result<(), ProfileError> {
         let (gang, span) = (&self.gang, self.page_span);
-        let control = gang.sharing == Sharing::Control;
+        let control = gang.sharing == GangSharing::Control;
         let rule = format!(
             "it must be 1 or, so that the gang works in step, gang.packages, which is {}",
             gang.packages

@@ -11,7 +11,7 @@ fn cleans_in_background() -> Profile {
     profile
 }
 
-/// Random writes until foreground cleaning has been at work for long.
+/// Returns a drive after random writes, far into foreground garbage collection.
 fn used(profile: &Profile) -> SimDevice {
     let mut drive = drive(profile);
     let pages = drive.info().capacity.0 / PAGE;
@@ -22,8 +22,7 @@ fn used(profile: &Profile) -> SimDevice {
     drive
 }
 
-// Does a pause let the drive clean, so that the writes after it wait for none; and does it not
-// without background cleaning?
+// Without background collection, the writes after a pause still wait.
 #[test]
 fn a_pause_cleans_in_the_background() {
     for background in [true, false] {
@@ -39,7 +38,7 @@ fn a_pause_cleans_in_the_background() {
     }
 }
 
-// Once there are enough free blocks, does more time change nothing?
+// More idle time changes nothing once enough blocks are free.
 #[test]
 fn background_cleaning_stops() {
     let mut drive = used(&cleans_in_background());
@@ -49,8 +48,7 @@ fn background_cleaning_stops() {
     assert_eq!(drive.counters(), before);
 }
 
-// Does a request that comes into background cleaning wait for one page move or one erase at most,
-// whenever it comes?
+// A request waits for at most one page move or one erase, whenever it arrives.
 #[test]
 fn a_request_waits_for_one_step_at_most() {
     let (page, erase) = (436_200, 1_500_000);
@@ -67,9 +65,9 @@ fn a_request_waits_for_one_step_at_most() {
     assert!(longest > page, "no erase was met: {longest} ns");
 }
 
-// Is the result of background cleaning the same whether the time passes in one step or in many?
+// The result is the same whether time passes in one step or in many.
 #[test]
-fn looking_on_changes_nothing() {
+fn idle_steps_do_not_change_the_result() {
     let run = |steps: u64| {
         let mut drive = used(&cleans_in_background());
         let start = drive.now().0;
@@ -83,7 +81,7 @@ fn looking_on_changes_nothing() {
     assert!(run(1).0.pages_moved() > before.pages_moved() + 20);
 }
 
-// Does what the host trims only start work from then on, not in the time before?
+// A trim starts background work from its own time on, and not earlier.
 #[test]
 fn trims_start_no_work_in_the_past() {
     let mut drive = drive(&cleans_in_background());
@@ -105,8 +103,8 @@ fn trims_start_no_work_in_the_past() {
     assert!(drive.counters().since(&before).cleanings() <= 1, "{:?}", drive.counters());
 }
 
-// When the host keeps filling the block that background cleaning has opened, is there always a
-// free block left for the rest of the victim?
+// If the host fills the block that background collection has opened, a free block is still left for
+// the rest of the victim.
 #[test]
 fn writes_into_background_cleaning_leave_it_room() {
     let mut profile = one_pool(48);

@@ -1,5 +1,4 @@
-//! The traffic of the map that is on the flash, for accesses that are uniform and independent, and
-//! what cleaning adds to it.
+//! Mapping traffic of DFTL for uniform independent accesses, with and without garbage collection.
 
 #![allow(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
 
@@ -15,14 +14,13 @@ use crate::{drive, one_pool, round_trip};
 /// Logical pages of the drive.
 const PAGES: u64 = 1 << 18;
 
-/// Accesses that are counted here, and in the reference.
+/// Number of accesses that this test and the reference each count.
 const ACCESSES: u64 = 400_000;
 const REFERENCE: u64 = 2_000_000;
 
-/// From `dftl-mapping-traffic.csv` of the project's reference results, an event simulation of 2
-/// million accesses: entries in memory; their share of hits; the write-backs an access, where they
-/// are not batched, of writes alone and where half of the accesses are reads. Misses all read a
-/// translation page, and how many entries it has makes no difference.
+/// Reference values from `dftl-mapping-traffic.csv`, an event simulation of 2 million accesses:
+/// entries in memory; share of hits; unbatched write-backs an access, for writes alone and for half
+/// reads. Every miss reads a translation page. The number of entries on a page makes no difference.
 const ONE_BY_ONE: [(u64, f64, [f64; 2]); 8] = [
     (64, 0.0002375, [0.9997625, 0.49956]),
     (256, 0.0009505, [0.9990495, 0.499388]),
@@ -34,8 +32,8 @@ const ONE_BY_ONE: [(u64, f64, [f64; 2]); 8] = [
     (131072, 0.4996965, [0.5003035, 0.3333275]),
 ];
 
-/// As [`ONE_BY_ONE`], of write-backs that are batched: entries in memory, entries of a translation
-/// page, write-backs an access of writes alone and with half of them reads.
+/// As [`ONE_BY_ONE`] for batched write-backs: entries in memory, entries of a translation page, and
+/// write-backs an access for writes alone and for half reads.
 const BATCHED: [(u64, u64, [f64; 2]); 4] = [
     (64, 512, [0.890442, 0.470713]),
     (64, 1024, [0.802527, 0.4450755]),
@@ -43,7 +41,7 @@ const BATCHED: [(u64, u64, [f64; 2]); 4] = [
     (4096, 1024, [0.058334, 0.0551195]),
 ];
 
-/// What an access costs on average.
+/// The mean cost of an access.
 #[derive(Debug, PartialEq)]
 struct Traffic {
     hits: f64,
@@ -51,9 +49,9 @@ struct Traffic {
     write_backs: f64,
 }
 
-/// A drive with so much flash that nothing is cleaned, every page of which was written.
+/// Returns a drive with every page written, and so much flash that nothing is garbage-collected.
 fn large_drive(entries: u64, per_page: u64, batch: bool) -> SimDevice {
-    // Every access programs two pages at most.
+    // Every access programs at most two pages.
     let share = 12;
     let blocks = u32::try_from(share * PAGES / 64).expect("small");
     let mut profile = Profile { ftl: "dftl".into(), timed: false, ..one_pool(blocks) };
@@ -88,7 +86,7 @@ fn traffic(entries: u64, per_page: u64, batch: bool, reads: f64) -> Traffic {
     assert_eq!(done.erases.total(), 0, "{done:?}");
     let events = done.events;
     assert_eq!(events.map_hits + events.map_misses, ACCESSES);
-    // A miss reads a page, and so does a write-back, which programs one.
+    // A miss reads one page. A write-back reads one page and programs one.
     assert_eq!(done.reads.mapping, events.map_misses + events.map_write_backs);
     assert_eq!(done.programs.mapping, events.map_write_backs);
     let each = |count: u64| count as f64 / ACCESSES as f64;
@@ -99,18 +97,17 @@ fn traffic(entries: u64, per_page: u64, batch: bool, reads: f64) -> Traffic {
     }
 }
 
-/// Whether shares of accesses agree within 1 %, or, where they are so rare that those of
-/// [`REFERENCE`] accesses are not known that well themselves, within four standard errors.
+/// Returns true if two shares of accesses agree within 1 %. For rare events, whose share in
+/// [`REFERENCE`] accesses is less certain than that, allows four standard errors.
 fn agree(found: f64, expected: f64) -> bool {
     let [here, there] = [ACCESSES, REFERENCE].map(|count| 1.0 / count as f64);
     let error = (expected * (here + there)).sqrt();
     (found - expected).abs() < (0.01 * expected).max(4.0 * error)
 }
 
-// Are hits, fetches and write-backs those of the reference, for memory from 64 entries to half of
-// the map, whether there are reads or not?
+// Covers memory from 64 entries to half of the mapping table, with and without reads.
 #[test]
-fn entries_written_one_by_one_are_the_references() {
+fn single_write_backs_match_the_reference() {
     for (entries, hits, write_backs) in ONE_BY_ONE {
         for (reads, expected) in [0.0, 0.5].into_iter().zip(write_backs) {
             let found = traffic(entries, 512, false, reads);
@@ -124,10 +121,9 @@ fn entries_written_one_by_one_are_the_references() {
     assert_eq!(small, large, "entries of a translation page make a difference");
 }
 
-// Are the write-backs those of the reference where they are batched, which depends on how many
-// entries a translation page has?
+// The number of batched write-backs depends on the number of entries on a translation page.
 #[test]
-fn batched_entries_are_the_references() {
+fn batched_write_backs_match_the_reference() {
     for (entries, per_page, write_backs) in BATCHED {
         for (reads, expected) in [0.0, 0.5].into_iter().zip(write_backs) {
             let found = traffic(entries, per_page, true, reads);
@@ -137,19 +133,20 @@ fn batched_entries_are_the_references() {
     }
 }
 
-/// A drive that cleans `used` blocks, with memory for so many entries, and its pages.
+/// Returns a drive that collects `used` blocks, with memory for `entries` entries, and its number
+/// of pages.
 fn cleaned_drive(used: u32, entries: u64, batch: bool, map: MapMemory) -> (SimDevice, u64) {
     drive_with(used, 0.8, |profile| {
         profile.ftl = "dftl".into();
         profile.persistence.map = map;
-        // A block of the map is open, too.
+        // One translation block is open in addition.
         profile.over_provisioning += 0.01;
         profile.map_cache.size = Bytes(8 * entries);
         profile.map_cache.batch = batch;
     })
 }
 
-/// What uniform writes of a drive that cleans cost in the steady state.
+/// Returns the flash commands of uniform writes in the steady state, with garbage collection.
 fn steady(entries: u64, batch: bool) -> FlashCounters {
     let (mut drive, pages) = cleaned_drive(512, entries, batch, MapMemory::Summary);
     for page in 0..pages {
@@ -169,9 +166,8 @@ fn steady(entries: u64, batch: bool) -> FlashCounters {
     done.flash
 }
 
-// Do the programs of a drive that cleans add up by cause: those of the host, moved pages, summaries
-// and translation pages, which are written back or brought up to date after cleaning, each after it
-// was read; and are the blocks erased as many as are filled?
+// Programs are host writes, moved pages, summaries, and translation pages. Each translation page is
+// read before it is written. As many blocks are erased as are filled.
 #[test]
 fn programs_add_up_by_cause() {
     for batch in [false, true] {
@@ -190,8 +186,8 @@ fn programs_add_up_by_cause() {
     }
 }
 
-// Does a memory for the whole map cost nothing but the first look-up of each page, so that as much
-// is written as with the map in memory; and does a smaller one cost more, the less of it there is?
+// Memory for the whole mapping table costs only the first lookup of each page. Less memory costs
+// more.
 #[test]
 fn memory_saves_traffic() {
     let [none, some, most, all] = [1, 1000, 10_000, 100_000].map(|entries| steady(entries, true));
@@ -202,14 +198,13 @@ fn memory_saves_traffic() {
     assert!(map_pages < 4, "{all:?}");
 }
 
-/// Looks on, and sees nothing.
+/// An observer that ignores all events.
 struct Blind;
 
 impl Observer for Blind {}
 
-// Are the translation pages that cleaning leaves behind, which are written many at once where nobody
-// looks on, written at the same times and to the same places as one by one, whether stamps are kept
-// or not?
+// Out-of-date translation pages are written many at a time if there are no observers. Times and
+// slots are the same as one by one, with and without stamps.
 #[test]
 fn many_at_once_are_the_same_as_one_by_one() {
     for (map, batch) in [(MapMemory::NvRam, true), (MapMemory::Summary, false)] {

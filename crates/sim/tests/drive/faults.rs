@@ -1,4 +1,4 @@
-//! The drive under faults: every FTL with every policy, and to the last block.
+//! Faults with every FTL and every policy, up to the end of life of a drive.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,8 +12,8 @@ use crate::life::{Life, policies};
 use crate::power::script;
 use crate::{drive, one_pool, request};
 
-// Whatever FTL, cleaning policy and wear levelling are put together: is no page lost to failing programs and
-// erases, to bad blocks, to power cuts and to cuts in the midst of the recovery from another?
+// No page is lost to failing programs and erases, to bad blocks, to power cuts, and to power cuts
+// during recovery.
 #[test]
 fn every_ftl_with_every_policy_keeps_its_pages() {
     let (mut drives, mut cut_recoveries, mut failed, mut lost_blocks) = (0, 0, 0, 0);
@@ -34,7 +34,7 @@ fn every_ftl_with_every_policy_keeps_its_pages() {
     assert!(failed > 150 && lost_blocks > 300, "{failed} commands failed, {lost_blocks} blocks");
 }
 
-/// A small drive whose blocks last for a few erases.
+/// Returns a small drive whose blocks last for a few erases.
 fn mortal(ftl: &ftl::Kind) -> Profile {
     let mut profile = one_pool(24);
     profile.ftl = ftl.name.into();
@@ -52,20 +52,25 @@ fn mortal(ftl: &ftl::Kind) -> Profile {
     profile
 }
 
-/// A drive that is written at random, and what it acknowledged.
-struct Written {
+/// A drive under random writes, with the data that it has acknowledged.
+struct AcknowledgedDrive {
     drive: SimDevice,
     random: fastrand::Rng,
     held: BTreeMap<u32, Stamp>,
     page: u64,
 }
 
-impl Written {
-    fn new(profile: &Profile) -> Written {
+impl AcknowledgedDrive {
+    fn new(profile: &Profile) -> AcknowledgedDrive {
         let mut drive = drive(profile);
         drive.expect_power_cuts();
         let page = u64::from(drive.nand().geometry().logical_page_size);
-        Written { drive, random: fastrand::Rng::with_seed(3), held: BTreeMap::new(), page }
+        AcknowledgedDrive {
+            drive,
+            random: fastrand::Rng::with_seed(3),
+            held: BTreeMap::new(),
+            page,
+        }
     }
 
     fn write(&mut self) -> Result<(), Errno> {
@@ -78,7 +83,7 @@ impl Written {
         Ok(())
     }
 
-    /// Reads all of the drive, on which everything is as it was written last.
+    /// Reads the whole drive and checks that it returns the last acknowledged data.
     fn read(&mut self, when: &str) {
         let (capacity, now) = (self.drive.info().capacity.0, self.drive.now());
         self.drive.submit(&request(Op::Read, 0, capacity, now));
@@ -89,12 +94,12 @@ impl Written {
     }
 }
 
-// Does every FTL wear out to the end that is documented: writes are refused as of a read-only file system, the
-// health says since when, all that was acknowledged can be read, and so it stays after power cuts?
+// Every FTL reaches its end of life as documented: writes fail as on a read-only file system, the
+// health report has the time, and all acknowledged data stays readable, also after power cuts.
 #[test]
 fn worn_out_drives_hold_their_data() {
     for ftl in ftl::KINDS {
-        let mut host = Written::new(&mortal(ftl));
+        let mut host = AcknowledgedDrive::new(&mortal(ftl));
         let refused = (0..100_000).find_map(|nth| Some((nth, host.write().err()?)));
         let (written, errno) = refused.expect("it wears out");
         assert_eq!(errno, Errno::EROFS, "{} after {written} pages", ftl.name);
@@ -102,13 +107,13 @@ fn worn_out_drives_hold_their_data() {
         assert!(host.drive.health().end_of_life.is_some(), "{}", ftl.name);
         for again in 0..4 {
             host.read(&format!("of {} after {again} power cuts", ftl.name));
-            // One that still finds a place is acknowledged.
+            // A write that still finds a slot is acknowledged.
             for _ in 0..50 {
                 let later = host.write();
                 assert!(matches!(later, Ok(()) | Err(Errno::EROFS)), "{}: {later:?}", ftl.name);
             }
             let waits = [Nanos(100_000 * again); 2];
-            // Recovery may find no room either, and says so.
+            // Recovery may also find no room, and then reports that.
             if let Err(errno) = host.drive.cut_power_and_again(&waits) {
                 assert!(matches!(errno, Errno::EROFS | Errno::ENOSPC), "{}: {errno:?}", ftl.name);
             }
@@ -116,7 +121,7 @@ fn worn_out_drives_hold_their_data() {
     }
 }
 
-/// A drive whose reads disturb nearly always.
+/// Returns a drive on which nearly every read disturbs.
 fn disturbed(ftl: &ftl::Kind, refresh_retries: u32) -> Profile {
     let mut profile = mortal(ftl);
     profile.reliability = Reliability {
@@ -128,12 +133,12 @@ fn disturbed(ftl: &ftl::Kind, refresh_retries: u32) -> Profile {
     profile
 }
 
-// Do reads that disturb take as long as their retries, are pages written anew before they cannot be read, so that
-// nothing is lost however often it is read, and is an input/output error what a drive answers that does not do so?
+// A read takes as long as its retries. With refresh, no data is lost however often it is read.
+// Without, the drive answers with an input/output error.
 #[test]
 fn what_is_hard_to_read_is_written_anew() {
     for ftl in ftl::KINDS {
-        let mut host = Written::new(&disturbed(ftl, 3));
+        let mut host = AcknowledgedDrive::new(&disturbed(ftl, 3));
         (0..40).for_each(|_| host.write().expect("there is room"));
         let before = host.drive.counters().flash;
         let mut times = BTreeSet::new();
@@ -151,7 +156,7 @@ fn what_is_hard_to_read_is_written_anew() {
         assert!(after.programs.wear > before.programs.wear + 100, "{}: {after:?}", ftl.name);
         assert_eq!((after.programs.host, after.failed_reads), (before.programs.host, 0));
 
-        let mut host = Written::new(&disturbed(ftl, 7));
+        let mut host = AcknowledgedDrive::new(&disturbed(ftl, 7));
         host.write().expect("there is room");
         let lpn = *host.held.keys().next().expect("one page");
         let mut answers = (0..60).map(|_| {

@@ -1,4 +1,4 @@
-//! LAST: which log blocks take what, and what its two localities save.
+//! LAST: the log block that each write goes to, and the savings of its two localities.
 
 use flashscope_block::Bytes;
 use flashscope_sim::nand::{FlashCounters, Lpn};
@@ -6,7 +6,8 @@ use flashscope_sim::{Profile, SimDevice};
 
 use crate::log_blocks::{ERASE, PAGE, PAGES, READ, WRITE, filled, merges, profile, write};
 
-/// A drive with two sequential log blocks and four others, every page of which was written in order.
+/// Returns a drive with two sequential and four other log blocks, whose pages were all written in
+/// order.
 fn last() -> SimDevice {
     filled(&profile("last", 6))
 }
@@ -16,7 +17,7 @@ fn block_of(drive: &SimDevice, page: u64) -> u32 {
     drive.locate(lpn).expect("written").block.0
 }
 
-/// Writes two streams in turns, each of so many pages a request.
+/// Writes two streams in turn, with requests of `len` pages.
 fn two_streams(drive: &mut SimDevice, len: u64) -> FlashCounters {
     let (before, per_stream) = (drive.counters(), 30 * PAGES);
     for nth in 0..per_stream.div_ceil(len) {
@@ -28,9 +29,8 @@ fn two_streams(drive: &mut SimDevice, len: u64) -> FlashCounters {
     drive.counters().since(&before).flash
 }
 
-// Are sequential writes all switch merges, one for each block and nothing else, however long the requests
-// are as long as they count as long, also where as many streams as there are sequential log blocks
-// take turns; of which FAST, which has one, copies nearly every page?
+// Long sequential writes cause one switch merge for each block and nothing else, also with as many
+// streams as sequential log blocks. FAST has one sequential log block and copies nearly every page.
 #[test]
 fn sequential_writes_are_switch_merges() {
     for len in [2, 8, 48, 64] {
@@ -43,8 +43,8 @@ fn sequential_writes_are_switch_merges() {
     assert!(5 * copied > 4 * fast.programs.host, "{fast:?}");
 }
 
-// Does one stream more than there are sequential log blocks cost partial merges, which copy the rest of
-// the block of the stream that is given up and, when that goes on, what comes before?
+// With one stream too many, each eviction copies the rest of the evicted stream's block. When that
+// stream continues, the pages before it are copied.
 #[test]
 fn a_stream_too_many_is_a_partial_merge_each_time() {
     let mut drive = last();
@@ -55,7 +55,7 @@ fn a_stream_too_many_is_a_partial_merge_each_time() {
                 assert_eq!(time, 8 * WRITE);
                 continue;
             }
-            // The one that was begun two writes before, in this round or, by two, in the one before.
+            // The evicted block was begun two writes earlier, in this round or the one before.
             let rest = if stream == 2 { PAGES - 8 * (round + 1) } else { PAGES - 8 * round };
             let copies = rest + 8 * round;
             assert_eq!(merges(&flash), [0, 1, 0], "{round} {stream}");
@@ -64,8 +64,8 @@ fn a_stream_too_many_is_a_partial_merge_each_time() {
     }
 }
 
-// Is a write that begins in the middle of a block preceded by copies of what is before it there, and its
-// block completed like any other; and does one that goes back complete the block first?
+// A write from the middle of a block first copies the pages before it. A write that goes back
+// completes the block first.
 #[test]
 fn long_writes_in_the_middle_are_in_order_too() {
     let mut drive = last();
@@ -80,10 +80,10 @@ fn long_writes_in_the_middle_are_in_order_too() {
     assert_eq!((time, merges(&flash)), (expected, [0, 1, 0]));
 }
 
-// Do short writes go elsewhere than long ones, those of pages that were written within the interval to
-// other blocks than those that were not, and does one more write in between make the difference?
+// Short writes go to other log blocks than long ones. Pages rewritten within the interval have
+// their own, and one more write in between makes the difference.
 #[test]
-fn localities_are_told_by_length_and_by_interval() {
+fn localities_follow_from_length_and_interval() {
     let mut profile = profile("last", 6);
     profile.log.hot_interval = 10;
     let mut drive = filled(&profile);
@@ -107,8 +107,8 @@ fn localities_are_told_by_length_and_by_interval() {
     assert_eq!(block_of(&drive, 3), sequential, "long ones go on where they were");
 }
 
-// Do updates of few pages cost nothing but the erase of a dead block for each block that they fill, and no
-// merge?
+// Updates of few pages cost only the erase of a dead block for each block that they fill, and no
+// merge.
 #[test]
 fn hot_updates_leave_dead_blocks() {
     let mut drive = last();
@@ -126,8 +126,8 @@ fn hot_updates_leave_dead_blocks() {
     assert_eq!((flash.erases.total(), flash.events.log_evictions), (50, 50));
 }
 
-/// Erasures a host page, where most short writes go to few pages, others anywhere, and some writes are long
-/// and in sequence.
+/// Returns the erases for each host page, and the flash commands, if most short writes go to few
+/// pages, others to any page, and some writes are long and sequential.
 fn erases_per_page(profile: &Profile) -> (f64, FlashCounters) {
     let mut drive = filled(profile);
     let (mut random, mut stream) = (fastrand::Rng::with_seed(12), 0);
@@ -152,8 +152,7 @@ fn erases_per_page(profile: &Profile) -> (f64, FlashCounters) {
     (f64::from(erases) / f64::from(pages), done.flash)
 }
 
-// Does LAST erase less than FAST and BAST with the same log blocks where some pages are hot, others cold,
-// and some writes sequential?
+// LAST erases less than FAST and BAST with the same log blocks.
 #[test]
 fn hot_and_cold_apart_save_erases() {
     let [last, fast, bast] = ["last", "fast", "bast"].map(|name| {
@@ -167,10 +166,10 @@ fn hot_and_cold_apart_save_erases() {
     assert!(last.0 < 0.9 * fast.0 && fast.0 < bast.0, "{last:?} {fast:?} {bast:?}");
 }
 
-// Does what leaves a write buffer together count as one write: are writes of a page each, gathered to long
-// runs, switch merges, where they would be short ones without the buffer?
+// One-page writes that a write buffer gathers into long runs are switch merges. Without the buffer
+// they are short writes.
 #[test]
-fn what_leaves_a_buffer_together_is_one_write() {
+fn runs_gathered_by_a_buffer_are_one_write() {
     let full_merges = |kind: &str| {
         let mut profile = profile("last", 6);
         (profile.cache.kind, profile.cache.size) = (kind.into(), Bytes(PAGES * PAGE));

@@ -1,4 +1,4 @@
-//! FTLs with log blocks: which merges there are, what they cost, and when.
+//! FTLs with log blocks: the kinds of merges, their cost and their time.
 
 use flashscope_block::{Device, Nanos, Op};
 use flashscope_sim::ftl::{self, Eviction, Merge};
@@ -10,12 +10,12 @@ use crate::{drive, one_pool, round_trip};
 pub(crate) const PAGE: u64 = 4096;
 pub(crate) const PAGES: u64 = 64;
 
-/// What a page takes to read and to program, and a block to erase.
+/// Times to read and to program a page, and to erase a block, in nanoseconds.
 pub(crate) const READ: u64 = 130_600;
 pub(crate) const WRITE: u64 = 305_600;
 pub(crate) const ERASE: u64 = 1_500_000;
 
-/// A drive of one pool with 64 data blocks and these log blocks.
+/// Returns a drive of one pool with 64 data blocks and `logs` log blocks.
 pub(crate) fn profile(ftl: &str, logs: u32) -> Profile {
     let mut profile = one_pool(64 + logs + 1);
     profile.over_provisioning = f64::from(logs + 1) / f64::from(64 + logs + 1);
@@ -25,8 +25,8 @@ pub(crate) fn profile(ftl: &str, logs: u32) -> Profile {
     profile
 }
 
-/// One of these on which every page was written in order, twice, so that every data block exists
-/// even where the last log blocks are not merged yet.
+/// Returns a drive on which every page was written in order, twice. Every data block then exists,
+/// even if the last log blocks are not merged yet.
 pub(crate) fn filled(profile: &Profile) -> SimDevice {
     let mut drive = drive(profile);
     assert_eq!(drive.info().capacity.0, 64 * PAGES * PAGE);
@@ -36,7 +36,7 @@ pub(crate) fn filled(profile: &Profile) -> SimDevice {
     drive
 }
 
-/// What a write of `pages` pages from `page` on takes, and what the flash did for it.
+/// Writes `pages` pages from `page` on. Returns the time that it takes, and the flash commands.
 pub(crate) fn write(drive: &mut SimDevice, page: u64, pages: u64) -> (u64, FlashCounters) {
     let (start, before) = (drive.now(), drive.counters());
     let done = round_trip(drive, Op::Write, page * PAGE, pages * PAGE);
@@ -48,7 +48,7 @@ pub(crate) fn merges(flash: &FlashCounters) -> [u64; 3] {
     [events.switch_merges, events.partial_merges, events.full_merges]
 }
 
-/// Random writes of up to a block and a half, more often to the front.
+/// Writes up to a block and a half at random positions, more often near the front.
 fn random_writes(drive: &mut SimDevice, count: u32) -> FlashCounters {
     let (mut random, before) = (fastrand::Rng::with_seed(3), drive.counters());
     for _ in 0..count {
@@ -61,8 +61,8 @@ fn random_writes(drive: &mut SimDevice, count: u32) -> FlashCounters {
     drive.counters().since(&before).flash
 }
 
-// Is every page that is moved read and programmed once, does nothing but merges move pages, and
-// does every block come back: as many erased as were taken into use but for those in use?
+// Every moved page is read and programmed once, and only merges move pages. As many blocks are
+// erased as were taken into use, except for those in use.
 #[test]
 fn pages_and_blocks_are_conserved() {
     for kind in ftl::KINDS.iter().filter(|kind| !kind.trims()) {
@@ -81,8 +81,8 @@ fn pages_and_blocks_are_conserved() {
     }
 }
 
-// With one log block to each data block: is a block erased for each switch and each partial merge,
-// and are two for each full one?
+// With one log block for each data block, a switch or partial merge erases one block, and a full
+// merge two.
 #[test]
 fn erases_follow_from_merges() {
     for name in ["bast", "block-map"] {
@@ -103,8 +103,8 @@ fn erases_follow_from_merges() {
     }
 }
 
-// With FAST: is a block erased for each switch and each partial merge, and for a random log block
-// that is merged one more than there are data blocks made?
+// With FAST, a switch or partial merge erases one block. Merging a random log block erases one
+// block more than it writes data blocks.
 #[test]
 fn erases_of_fast_follow_from_merges() {
     for merge in [Merge::Eager, Merge::Lazy] {
@@ -119,10 +119,11 @@ fn erases_of_fast_follow_from_merges() {
     }
 }
 
-// Does FAST take a write to the first page of a data block and those behind it to one log block, which
-// is completed when another begins, and any other to the ring, which costs nothing until that is full?
+// FAST sends a write to the first page of a data block, and the writes that follow it, to the
+// sequential log block, which is merged when another begins. All other writes go to the ring, which
+// costs nothing until it is full.
 #[test]
-fn fast_tells_sequential_from_random_writes() {
+fn fast_separates_sequential_from_random_writes() {
     let mut drive = filled(&profile("fast", 3));
     assert_eq!(write(&mut drive, 5 * PAGES, PAGES).0, PAGES * WRITE + ERASE);
     let of = |drive: &SimDevice, page| {
@@ -136,20 +137,20 @@ fn fast_tells_sequential_from_random_writes() {
     }
     let (time, flash) = write(&mut drive, 7 * PAGES, 1);
     assert_eq!((time, merges(&flash)), (53 * (READ + WRITE) + ERASE + WRITE, [0, 1, 0]));
-    // All that the oldest block of the ring holds was written again, in the next.
+    // All pages of the oldest block of the ring were rewritten in the next one.
     let (time, flash) = write(&mut drive, 20 * PAGES + 12, 1);
     assert_eq!((time, merges(&flash)), (ERASE + WRITE, [0, 0, 0]));
 }
 
-// Does the same page, written over and over, cost 63 writes nothing more and the 64th a merge of 64
-// pages and two blocks, to the nanosecond; or the 65th where merges are lazy?
+// For the same page written repeatedly, the merge of 64 pages and two blocks comes with the 64th
+// write, or with the 65th if merges are lazy. Times are exact to the nanosecond.
 #[test]
-fn sixty_three_writes_are_cheap_and_one_is_dear() {
+fn every_64th_write_pays_for_a_merge() {
     for (merge, dear) in [(Merge::Eager, 63), (Merge::Lazy, 64)] {
         let mut profile = profile("bast", 3);
         profile.log.merge = merge;
         let mut drive = filled(&profile);
-        // The log blocks of the fill are not merged yet where merges are lazy.
+        // With lazy merges, the log blocks of the fill are not merged yet.
         for _ in 0..PAGES {
             write(&mut drive, 5, 1);
         }
@@ -163,8 +164,9 @@ fn sixty_three_writes_are_cheap_and_one_is_dear() {
     }
 }
 
-// Does a block that is written whole and in order cost an erase alone; the same up to the middle,
-// when its log block goes to another, the copies of the rest; and the same backwards all of it?
+// A block written whole and in order costs only an erase. Written up to the middle, it costs the
+// copies of the rest when its log block is evicted. Written backwards, it costs copies of all
+// pages.
 #[test]
 fn order_decides_which_merge_it_is() {
     let mut drive = filled(&profile("bast", 1));
@@ -177,9 +179,9 @@ fn order_decides_which_merge_it_is() {
     assert_eq!((time, merges(&flash)), (64 * (READ + WRITE) + 2 * ERASE + WRITE, [0, 0, 1]));
 }
 
-// Does a log block that takes 8 pages out of order take a whole block in order, be merged with the
-// 8th page of a block that is written backwards, and with the next page where it goes out of order
-// after more than 8?
+// A log block that takes 8 pages out of order takes a whole block in order. It is merged with the
+// 8th page of a block written backwards. After more than 8 pages in order, it is merged with the
+// next page out of order.
 #[test]
 fn few_pages_are_taken_out_of_order() {
     let mut profile = profile("bast", 4);
@@ -196,9 +198,9 @@ fn few_pages_are_taken_out_of_order() {
     assert_eq!(merges(&write(&mut drive, 2 * PAGES, 1).1), [0, 1, 0]);
 }
 
-// Are pages that were never written left out of a merge, so that what is moved is what was written?
+// Pages that were never written are not copied by a merge.
 #[test]
-fn what_was_never_written_is_left_out() {
+fn pages_never_written_are_not_merged() {
     for name in ["bast", "block-map"] {
         let mut drive = drive(&profile(name, 1));
         for page in [9, 3, 40] {
@@ -212,10 +214,10 @@ fn what_was_never_written_is_left_out() {
     }
 }
 
-// Does a block-mapped drive keep up with writes that go forward within a block, and merge before
-// one that goes back?
+// A block-mapped drive does not merge while writes go forward within a block, and merges before one
+// that goes back.
 #[test]
-fn replacement_blocks_take_what_goes_forward() {
+fn replacement_blocks_take_forward_writes() {
     let mut drive = filled(&profile("block-map", 2));
     for page in [1, 2, 7, 40] {
         assert_eq!(write(&mut drive, page, 1).0, WRITE, "page {page}");
@@ -224,7 +226,7 @@ fn replacement_blocks_take_what_goes_forward() {
     assert_eq!((time, merges(&flash)), (64 * (READ + WRITE) + 2 * ERASE + WRITE, [0, 0, 1]));
 }
 
-// Does n-k with one data block and one log block do what bast does, command for command?
+// With one data block and one log block, n-k carries out the same commands as bast.
 #[test]
 fn one_to_one_is_bast() {
     for merge in [Merge::Eager, Merge::Lazy] {
@@ -239,8 +241,8 @@ fn one_to_one_is_bast() {
     }
 }
 
-// Do data blocks that share log blocks need no merges for writes to a few of their pages in turn, which
-// cost one each where every log block is tied to a data block?
+// Data blocks that share log blocks need no merge for writes to a few of their pages in turn. With
+// a log block for each data block, every such write costs a merge.
 #[test]
 fn shared_log_blocks_take_turns() {
     let full_merges = |name| {
@@ -260,8 +262,8 @@ fn shared_log_blocks_take_turns() {
     assert_eq!((full_merges("n-k"), full_merges("bast")), (0, 10 * PAGES));
 }
 
-// Does a superblock that is written in one place cost, for each block that is filled, an erase and a
-// move of the one page that is newest, and nothing else; and may pages of one logical block be in several blocks?
+// A superblock written in one place costs, for each block filled, an erase and a move of its one
+// newest page. The pages of a logical block may be in several blocks.
 #[test]
 fn a_superblock_cleans_what_is_least_valid() {
     let mut profile = profile("superblock", 2);
@@ -281,7 +283,7 @@ fn a_superblock_cleans_what_is_least_valid() {
     assert!(block(5) != block(6) && block(6) == block(7));
 }
 
-// Is a trim refused, and nothing lost by it?
+// A refused trim loses no data.
 #[test]
 fn trims_are_refused() {
     let mut drive = filled(&profile("bast", 2));
@@ -292,9 +294,9 @@ fn trims_are_refused() {
     assert_eq!(drive.counters().host_pages_trimmed, 0);
 }
 
-// Sun and Zhang's experiment (section 4.3, Table 2): of m writes, each to another data block, round
-// after round, does none wait for a merge while there are m log blocks, but for those that are full,
-// and does every one where there is one less?
+// Sun and Zhang's experiment (section 4.3, Table 2): m writes go to m different data blocks, round
+// after round. With m log blocks only writes to full ones wait for a merge. With one log block
+// less, every write waits.
 #[test]
 fn the_log_list_shows_as_a_step() {
     for eviction in [Eviction::Fifo, Eviction::Lru] {
@@ -322,7 +324,7 @@ fn the_log_list_shows_as_a_step() {
     }
 }
 
-// Does a pool begin nothing before a merge is done, even on another package?
+// A pool begins nothing before a merge is done, not even on another package.
 #[test]
 fn a_pool_does_one_thing_at_a_time() {
     let mut profile = profile("bast", 7);

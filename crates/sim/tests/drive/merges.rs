@@ -1,6 +1,6 @@
-//! BAST and FAST against the equivalent throughput that an independent event simulation found, by
-//! the assumptions of Boboila and Desnoyers, MSST'11, section III: uniform starts, lengths that are
-//! geometric with the mean w, cut off at the end of the drive; 8192 data blocks of 64 pages.
+//! BAST and FAST, compared with the equivalent throughput of an independent event simulation under
+//! the assumptions of Boboila and Desnoyers, MSST'11, section III: uniform starts; geometric
+//! lengths with mean w, cut off at the end of the drive; 8192 data blocks of 64 pages.
 
 use flashscope_block::{Device, Op};
 use flashscope_sim::SimDevice;
@@ -12,7 +12,7 @@ const PAGE: u64 = 4096;
 const PAGES: u64 = 64;
 const DATA_BLOCKS: u32 = 8192;
 
-/// For each mean length: BAST with eager and with lazy merging, then FAST; 573 log blocks.
+/// By mean length: BAST with eager and with lazy merging, then FAST; 573 log blocks.
 const UNIFORM: [(u32, [f64; 3]); 15] = [
     (1, [0.008462, 0.008462, 0.077413]),
     (2, [0.016783, 0.016783, 0.090305]),
@@ -31,7 +31,7 @@ const UNIFORM: [(u32, [f64; 3]); 15] = [
     (2500, [0.884490, 0.947117, 0.987717]),
 ];
 
-/// Log blocks, mean length, and the same three figures.
+/// Number of log blocks, mean length, and the same three figures.
 const FREE_SPACE: [(u32, u32, [f64; 3]); 8] = [
     (246, 1, [0.008116, 0.008116, 0.043333]),
     (246, 64, [0.339057, 0.338701, 0.454678]),
@@ -43,7 +43,8 @@ const FREE_SPACE: [(u32, u32, [f64; 3]); 8] = [
     (2458, 1024, [0.705313, 0.845889, 0.971522]),
 ];
 
-/// Mean length, then BAST with FIFO and with LRU, and FAST; 80 % of the writes to 20 % of the space.
+/// Mean length, then BAST with FIFO and with LRU eviction, and FAST; 80 % of the writes go to 20 %
+/// of the space.
 const HOT_AND_COLD: [(u32, [f64; 3]); 5] = [
     (1, [0.010008, 0.010093, 0.099052]),
     (4, [0.038804, 0.039138, 0.162952]),
@@ -52,7 +53,7 @@ const HOT_AND_COLD: [(u32, [f64; 3]); 5] = [
     (256, [0.603040, 0.603058, 0.858904]),
 ];
 
-/// An FTL, when it merges, and what it gives up.
+/// An FTL with its merge and eviction options.
 type Case = (&'static str, Merge, Eviction);
 
 const BAST: Case = ("bast", Merge::Eager, Eviction::Fifo);
@@ -60,7 +61,7 @@ const LAZY_BAST: Case = ("bast", Merge::Lazy, Eviction::Fifo);
 const LRU_BAST: Case = ("bast", Merge::Eager, Eviction::Lru);
 const FAST: Case = ("fast", Merge::Eager, Eviction::Fifo);
 
-/// A drive on which every data block is merged.
+/// Returns a drive without unmerged log blocks.
 fn merged(case: Case, logs: u32) -> SimDevice {
     let mut profile = one_pool(DATA_BLOCKS + logs + 1);
     profile.over_provisioning = f64::from(logs + 1) / f64::from(DATA_BLOCKS + logs + 1);
@@ -76,7 +77,8 @@ fn merged(case: Case, logs: u32) -> SimDevice {
     drive
 }
 
-/// Writes requests of geometric lengths with the mean `w`; `local` ones by 80 % to a fifth.
+/// Writes requests of geometric lengths with mean `w`; if `local`, 80 % of them to a fifth of the
+/// space.
 fn write(drive: &mut SimDevice, random: &mut fastrand::Rng, w: u32, local: bool, requests: u64) {
     let pages = drive.info().capacity.0 / PAGE;
     let hot = pages / 5;
@@ -91,8 +93,8 @@ fn write(drive: &mut SimDevice, random: &mut fastrand::Rng, w: u32, local: bool,
     }
 }
 
-/// Requests that turn the log blocks over once: by pages that do not begin a data block with FAST,
-/// by data blocks with BAST.
+/// Returns the number of requests that turn the log blocks over once: counted with FAST by pages
+/// that do not begin a data block, and with BAST by data blocks.
 fn turnover(case: Case, logs: u32, w: u32) -> u64 {
     let (logs, w) = (f64::from(logs), f64::from(w));
     let head = (1..64).map(|room| w * (1.0 - (1.0 - 1.0 / w).powi(room))).sum::<f64>() / 63.0;
@@ -105,21 +107,21 @@ fn turnover(case: Case, logs: u32, w: u32) -> u64 {
     requests
 }
 
-/// The equivalent throughput once the log blocks were turned over four times or, with FAST and short
-/// writes, more often, as the ring is merged in waves at first.
+/// Returns the equivalent throughput after the log blocks were turned over four times. FAST with
+/// short writes needs more turnovers, because its ring is merged in waves at first.
 fn equivalent_throughput(case: Case, logs: u32, w: u32, local: bool) -> f64 {
     let (mut drive, mut random) = (merged(case, logs), fastrand::Rng::with_seed(u64::from(w)));
     let (turnover, waves) = (turnover(case, logs, w), case == FAST && w <= 8);
     write(&mut drive, &mut random, w, local, if waves { 6 } else { 4 } * turnover);
     let before = drive.counters();
-    // Enough that what is random comes to a third of a percent.
+    // Enough for a random error of a third of a percent.
     let least = if w <= 4 { 20_000 } else { 3_000_000 / u64::from(w.max(64)) };
     write(&mut drive, &mut random, w, local, least.max(if waves { 8 } else { 4 } * turnover));
     let found = drive.counters().since(&before);
     found.equivalent_throughput(64).expect("blocks were erased")
 }
 
-/// Compares it with what is expected; says what was found.
+/// Compares the throughput with the expected one, and describes the difference.
 fn compare(case: Case, logs: u32, w: u32, local: bool, expected: f64) -> String {
     let found = equivalent_throughput(case, logs, w, local);
     let error = found / expected - 1.0;
@@ -140,9 +142,9 @@ fn geometric(random: &mut fastrand::Rng, mean: u32) -> u64 {
     length.max(1)
 }
 
-// Are BAST and FAST within 1 % of the simulation for every mean length of uniform writes?
+// Within 1 % of the simulation for every mean length of uniform writes.
 #[test]
-fn uniform_writes_cost_what_they_must() {
+fn uniform_writes_match_the_simulation() {
     for (w, expected) in UNIFORM {
         for (case, expected) in [BAST, LAZY_BAST, FAST].into_iter().zip(expected) {
             println!("{}", compare(case, 573, w, false, expected));
@@ -150,9 +152,9 @@ fn uniform_writes_cost_what_they_must() {
     }
 }
 
-// And for other shares of log blocks, from 3 to 30 %?
+// Covers log blocks of 3 to 30 % of the data blocks.
 #[test]
-fn so_they_do_with_more_and_fewer_log_blocks() {
+fn more_and_fewer_log_blocks_match_the_simulation() {
     for (logs, w, expected) in FREE_SPACE {
         for (case, expected) in [BAST, LAZY_BAST, FAST].into_iter().zip(expected) {
             println!("{}", compare(case, logs, w, false, expected));
@@ -160,9 +162,10 @@ fn so_they_do_with_more_and_fewer_log_blocks() {
     }
 }
 
-// And where most writes go to a part of the drive, giving up the least recently written, too?
+// Covers writes of which most go to a part of the drive, with eviction of the least recently
+// written log block too.
 #[test]
-fn so_they_do_where_writes_are_local() {
+fn local_writes_match_the_simulation() {
     for (w, expected) in HOT_AND_COLD {
         for (case, expected) in [BAST, LRU_BAST, FAST].into_iter().zip(expected) {
             println!("{}", compare(case, 573, w, true, expected));

@@ -84,7 +84,7 @@ fn profiles() -> Vec<(&'static str, Profile)> {
         profile
     };
     use flashscope_sim::ftl::{Scope, Transfer};
-    use flashscope_sim::nand::{Interleaving, Sharing};
+    use flashscope_sim::nand::{GangSharing, Interleaving};
     vec![
         ("plain", small()),
         ("background", with(|p| p.background_cleaning = true)),
@@ -121,7 +121,7 @@ fn profiles() -> Vec<(&'static str, Profile)> {
             "control gang",
             with(|p| {
                 p.gang.packages = 2;
-                p.gang.sharing = Sharing::Control;
+                p.gang.sharing = GangSharing::Control;
                 p.page_span = 2;
             }),
         ),

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use flashscope_block::{Device, Nanos, Op};
 use flashscope_sim::ftl::{self, Eviction, Frontiers, Merge, Scope, Transfer};
-use flashscope_sim::nand::{BlockId, Interleaving, Lpn, Page, Sharing};
+use flashscope_sim::nand::{BlockId, GangSharing, Interleaving, Lpn, Page};
 use flashscope_sim::profile::MapMemory;
 use flashscope_sim::{Profile, SimDevice, gc, wear};
 use proptest::prelude::*;
@@ -56,7 +56,7 @@ pub fn profiles() -> impl Strategy<Value = Profile> {
         profile.flash.two_plane_commands = two_plane;
         profile.interleaving = flags.2;
         profile.gang.packages = if gang { profile.flash.packages } else { 1 };
-        profile.gang.sharing = if control { Sharing::Control } else { Sharing::Bus };
+        profile.gang.sharing = if control { GangSharing::Control } else { GangSharing::Bus };
         profile.gang.queue_per_package = queues;
         profile.interface.cut_through = cut_through;
         profile.interface.queue_depth = flags.1;

@@ -1,4 +1,4 @@
-//! Write amplification of every cleaning policy in the steady state, against closed forms and
+//! Steady-state write amplification of every cleaning policy, compared with closed forms and with
 //! published or independent simulations.
 //!
 //! T pages are in use, the share rho of them valid, S_f = 1 - rho, alpha = 1/rho, b pages a block;
@@ -28,7 +28,7 @@ fn uniform(pages: u64) -> Workload {
     Box::new(move || (Op::Write, random.u64(..pages), 0))
 }
 
-/// The share `writes` of the writes goes to the share `space` of the pages.
+/// Sends the share `writes` of the writes to the share `space` of the pages.
 fn hot_cold(pages: u64, writes: f64, space: f64) -> Workload {
     let mut random = fastrand::Rng::with_seed(1);
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // between 0 and `pages`
@@ -39,7 +39,7 @@ fn hot_cold(pages: u64, writes: f64, space: f64) -> Workload {
     })
 }
 
-/// Page `n` is written as often as 1 / (n + 1)^exponent.
+/// Writes page `n` with a frequency proportional to 1 / (n + 1)^exponent.
 fn zipf(pages: u64, exponent: f64) -> Workload {
     let mut sum = 0.0;
     let weights = (1..=pages).map(|rank| {
@@ -47,7 +47,7 @@ fn zipf(pages: u64, exponent: f64) -> Workload {
         sum
     });
     let cumulative: Vec<f64> = weights.collect();
-    // The page at each of as many steps of the whole, between two of which the search is short.
+    // An index of evenly spaced steps of the sum, which keeps the search for a page short.
     let step = sum / pages as f64;
     let page_at = |at: f64| cumulative.partition_point(|upto| *upto <= at);
     let guide: Vec<usize> = (0..=pages).map(|n| page_at(n as f64 * step)).collect();
@@ -63,11 +63,11 @@ fn zipf(pages: u64, exponent: f64) -> Workload {
     })
 }
 
-/// The share `share` of the requests trims one of the pages that hold data, at first all.
+/// Makes the share `share` of the requests trims of pages that hold data. At first all pages do.
 fn trims(pages: u64, share: f64) -> Workload {
     let mut random = fastrand::Rng::with_seed(1);
     let mut live: Vec<usize> = (0..usize::try_from(pages).expect("a small drive")).collect();
-    // Where in `live` each page is, if it is there.
+    // The index in `live` of each page that is in it.
     let mut place: Vec<Option<usize>> = live.iter().copied().map(Some).collect();
     Box::new(move || {
         if random.f64() < share && !live.is_empty() {
@@ -88,7 +88,7 @@ fn trims(pages: u64, share: f64) -> Workload {
     })
 }
 
-/// As [`hot_cold`], where the host says which pages are cold.
+/// Does the same as [`hot_cold`], with cold pages marked by the host.
 fn marked_hot_cold(pages: u64, writes: f64, space: f64) -> Workload {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // between 0 and `pages`
     let hot = (pages as f64 * space).round() as u64;
@@ -99,8 +99,8 @@ fn marked_hot_cold(pages: u64, writes: f64, space: f64) -> Workload {
     })
 }
 
-/// Fills the drive, runs `warm_up` times as many requests as it has pages, and measures over
-/// `measured` times as many.
+/// Fills the drive, runs `warm_up` requests for each of its pages, and measures over `measured`
+/// requests for each page.
 fn measure(
     (drive, pages): &mut (SimDevice, u64),
     mut workload: Workload,
@@ -124,7 +124,7 @@ fn measure(
     drive.counters().since(&start).write_amplification().expect("pages were written")
 }
 
-/// Requests for each page of the drive that suit most workloads: to warm up, and to measure.
+/// Requests for each page that suit most workloads: to warm up, and to measure.
 const USUAL: [u64; 2] = [5, 5];
 
 #[track_caller]
@@ -137,7 +137,7 @@ fn cleaning(policy: &str) -> Cleaning {
     Cleaning { policy: policy.into(), ..Profile::default().cleaning }
 }
 
-/// A drive of as many blocks in use with the share `spare` of their pages not valid.
+/// Returns a drive with `used` blocks in use, of whose pages the share `spare` is not valid.
 fn drive(used: u32, spare: f64, cleaning: &Cleaning) -> (SimDevice, u64) {
     drive_with(used, 1.0 - spare, |profile| {
         let free_threshold = profile.cleaning.free_threshold;
@@ -145,7 +145,7 @@ fn drive(used: u32, spare: f64, cleaning: &Cleaning) -> (SimDevice, u64) {
     })
 }
 
-// FIFO: is it the closed form?
+// FIFO matches the closed form.
 #[test]
 fn fifo_uniform() {
     for (spare, expected) in [(0.07, 7.3177), (0.1, 5.1787), (0.2, 2.6927)] {
@@ -155,7 +155,7 @@ fn fifo_uniform() {
     }
 }
 
-// Greedy: is it the mean field for other sizes of blocks, more spare space and either tie?
+// Greedy matches the mean field for other block sizes, more spare space, and either tie-break.
 #[test]
 fn greedy_uniform() {
     let cases = [
@@ -174,10 +174,9 @@ fn greedy_uniform() {
     }
 }
 
-// d choices: is it the mean field? A draw of which every block is full of valid pages is not
-// cleaned but drawn again, so that the left side is (1 - h_i^d) / (1 - h_b^d): for d = 2 that makes
-// 3.2403 of 3.2453, for more it makes no difference. Two choices leave some blocks alone for long,
-// so that the steady state is far.
+// d choices matches the mean field. A draw of only full valid blocks is drawn again, so the left
+// side is (1 - h_i^d) / (1 - h_b^d). For d = 2 that makes 3.2403 of 3.2453; for larger d it makes
+// no difference. Two choices leave some blocks alone for long, so the steady state is far away.
 #[test]
 fn d_choices_uniform() {
     let cases = [(2, 0.21875, 3.2403, [15, 10]), (5, 0.1, 5.3426, USUAL), (10, 0.1, 5.0002, USUAL)];
@@ -189,9 +188,9 @@ fn d_choices_uniform() {
     }
 }
 
-// Random: with full blocks drawn again, the equation above for d = 1 gives 1/(1 - rho + rho/b),
-// which tends to the 1/(1 - rho) of random cleaning for large blocks. Is it that, and that of a
-// single choice, too?
+// Random cleaning draws full blocks again, so the equation above for d = 1 gives 1/(1 - rho +
+// rho/b). For large blocks that tends to the 1/(1 - rho) of random cleaning. A single choice gives
+// the same.
 #[test]
 fn random_uniform() {
     let one_choice = Cleaning { choices: 1, ..cleaning("d-choices") };
@@ -206,8 +205,8 @@ fn random_uniform() {
     }
 }
 
-// Windowed greedy: is it what an independent simulation of Hu et al.'s policy found for 2048
-// blocks, and between FIFO and greedy?
+// Windowed greedy matches an independent simulation of Hu et al.'s policy for 2048 blocks, and lies
+// between FIFO and greedy.
 #[test]
 fn windowed_greedy_uniform() {
     let cases = [(1, 5.182), (10, 5.162), (50, 5.084), (100, 5.034), (500, 4.844), (2000, 4.823)];
@@ -219,7 +218,7 @@ fn windowed_greedy_uniform() {
     }
 }
 
-// Trims: do they act as more spare space, as the closed forms have it?
+// Trims act as more spare space, as in the closed forms.
 #[test]
 fn trimmed() {
     let cases = [
@@ -238,8 +237,8 @@ fn trimmed() {
     }
 }
 
-// Hot and cold pages on one frontier: is FIFO the closed form, and is greedy what an independent
-// simulation found with either way to break ties?
+// Hot and cold pages on one frontier: FIFO matches the closed form. Greedy matches an independent
+// simulation with either tie-break.
 #[test]
 fn hot_and_cold_mixed() {
     let cases = [
@@ -258,8 +257,8 @@ fn hot_and_cold_mixed() {
     }
 }
 
-// Zipf's law over 445,645 pages: is FIFO the closed form with a class for each page, and is greedy
-// what an independent simulation found?
+// Zipf's law over 445,645 pages: FIFO matches the closed form with a class for each page. Greedy
+// matches an independent simulation.
 #[test]
 fn zipf_mixed() {
     let cases = [
@@ -276,8 +275,8 @@ fn zipf_mixed() {
     }
 }
 
-// Cost-benefit on one frontier: is it near what an independent simulation found for 1024 blocks:
-// worse than greedy on uniform writes, better on hot and cold ones?
+// Cost-benefit on one frontier is near an independent simulation for 1024 blocks: worse than greedy
+// on uniform writes, better on hot and cold ones.
 #[test]
 fn cost_benefit_mixed() {
     let drive_of = || drive(1024, 0.1, &cleaning("cost-benefit"));
@@ -289,11 +288,10 @@ fn cost_benefit_mixed() {
     expect("cost-benefit, hot .9/.05", measure(&mut drive, load, [10, 20]), 6.55, 0.01);
 }
 
-// Separate frontiers, for what the host writes and for what is moved: is greedy, and is
-// cost-benefit, which needs them, what independent simulations found; and with hot and cold data
-// apart, because the host tells which is which, what an oracle's separation gave? Cold data is
-// written so seldom that the steady state takes long. Of 1024 blocks, each that is open is one in a
-// hundred of the spare ones, hence the tolerance.
+// Separate frontiers for host writes and moved pages: greedy and cost-benefit, which needs them,
+// match independent simulations. If the host marks cold data, the result matches an oracle's
+// separation. Cold data is rarely written, so the steady state takes long. Of 1024 blocks each open
+// one is a hundredth of the spare blocks, hence the tolerance.
 #[test]
 fn separate_frontiers() {
     let (two, by_heat) = (Frontiers::HostAndCleaning, Frontiers::HotAndCold);

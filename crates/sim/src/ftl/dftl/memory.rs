@@ -18,7 +18,7 @@ use crate::nand::Lpn;
 
 /// The memory in which an entry was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum EntryLocation {
     /// The memory of the controller.
     Controller,
     /// The host memory buffer.
@@ -72,9 +72,9 @@ impl Memory {
 
     /// Uses an entry. If it was in either memory, it is in the controller's afterwards.
     #[inline]
-    pub(super) fn touch(&mut self, lpn: Lpn) -> Found {
+    pub(super) fn touch(&mut self, lpn: Lpn) -> EntryLocation {
         if self.controller.touch(lpn) {
-            return Found::Controller;
+            return EntryLocation::Controller;
         }
         match self.take_from_host(lpn) {
             Some(changed) => {
@@ -82,9 +82,9 @@ impl Memory {
                 if changed {
                     self.controller.change(lpn);
                 }
-                Found::Host
+                EntryLocation::Host
             }
-            None => Found::Nowhere,
+            None => EntryLocation::Nowhere,
         }
     }
 
@@ -163,11 +163,11 @@ mod tests {
     type Plain = Vec<(u32, bool)>;
 
     /// Returns the memory that holds an entry, and the position of the entry in `plain`.
-    fn found(plain: &Plain, controller: usize, lpn: u32) -> (Found, Option<usize>) {
+    fn found(plain: &Plain, controller: usize, lpn: u32) -> (EntryLocation, Option<usize>) {
         match plain.iter().position(|entry| entry.0 == lpn) {
-            Some(nth) if nth + controller >= plain.len() => (Found::Controller, Some(nth)),
-            Some(nth) => (Found::Host, Some(nth)),
-            None => (Found::Nowhere, None),
+            Some(nth) if nth + controller >= plain.len() => (EntryLocation::Controller, Some(nth)),
+            Some(nth) => (EntryLocation::Host, Some(nth)),
+            None => (EntryLocation::Nowhere, None),
         }
     }
 

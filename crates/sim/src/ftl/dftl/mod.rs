@@ -23,8 +23,8 @@
 //! The paper's table is a segmented LRU. Here it is a plain LRU, which behaves the same for
 //! accesses that are independent of each other.
 
-mod behind;
 mod memory;
+mod outdated;
 mod recovery;
 mod table;
 #[cfg(test)]
@@ -36,10 +36,10 @@ use std::sync::Arc;
 
 use flashscope_block::{Errno, Nanos};
 
-use self::behind::{Behind, catch_up};
-use self::memory::{Found, Memory};
+use self::memory::{EntryLocation, Memory};
+use self::outdated::{OutdatedPages, catch_up};
 use super::page_map::footprint::footprint as page_map_footprint;
-use super::page_map::{Front, Mapping, NOWHERE, PageMap, Role};
+use super::page_map::{Front, MapStorage, NOWHERE, PageMap, Role};
 use super::{AnyFtl, Family, Kind, Layout, Recovery};
 use crate::arithmetic::Divisor;
 use crate::footprint::{Size, fixed};
@@ -52,14 +52,14 @@ pub(super) const KIND: Kind = Kind {
     source: "Gupta, Kim and Urgaonkar, \"DFTL\", ASPLOS'09",
     family: Family::PageMapped { map_on_flash: true },
     new: |layout, nand| AnyFtl::Dftl(PageMap::new(layout, nand)),
-    footprint: |layout| page_map_footprint(layout) + Cached::footprint(layout),
+    footprint: |layout| page_map_footprint(layout) + CachedMap::footprint(layout),
 };
 
 /// The DFTL; see [`KIND`].
-pub type Dftl = PageMap<Cached>;
+pub type Dftl = PageMap<CachedMap>;
 
 /// A mapping table on the flash, with some of its entries in memory.
-pub struct Cached {
+pub struct CachedMap {
     memory: Memory,
     /// Number of logical pages whose entries fit on a translation page.
     per_page: Divisor,
@@ -69,7 +69,7 @@ pub struct Cached {
     /// Logical page number of the first translation page.
     first: u32,
     batch: bool,
-    behind: Behind,
+    outdated: OutdatedPages,
     blocks: TranslationBlocks,
     /// The state needed to write the contents of translation pages; `None` unless power cuts are
     /// expected.
@@ -103,11 +103,11 @@ struct Contents {
     changed: BTreeSet<Lpn>,
 }
 
-impl Cached {
+impl CachedMap {
     /// Returns the memory that it needs in addition to a page map.
     fn footprint(layout: &Layout) -> Size {
         Memory::footprint(&layout.map_cache, layout.logical_pages())
-            + Behind::footprint(layout)
+            + OutdatedPages::footprint(layout)
             + (gc::GREEDY.footprint)(layout)
             + fixed::<u32>(layout.lanes())
     }
@@ -187,7 +187,7 @@ fn write(
         ftl.mapping.blocks.policy.superseded(lane, block, valid);
     }
     let mapping = &mut ftl.mapping;
-    mapping.behind.remove(page);
+    mapping.outdated.remove(page);
     let lpns = mapping.lpns(page);
     if let Some(contents) = &mut mapping.contents {
         contents.changed.retain(|lpn| !lpns.contains(&lpn.0));
@@ -209,7 +209,7 @@ fn contents(ftl: &Dftl, nand: &Array, page: u32, evicted: Option<Lpn>) -> Option
     let entry = |(nth, lpn): (usize, u32)| {
         let batched = mapping.batch && mapping.memory.is_changed(Lpn(lpn));
         if batched || evicted == Some(Lpn(lpn)) || changed.contains(&Lpn(lpn)) {
-            return truth(ftl, Lpn(lpn));
+            return current_entry(ftl, Lpn(lpn));
         }
         old.map_or(u64::from(NOWHERE), |old| old[nth])
     };
@@ -217,7 +217,7 @@ fn contents(ftl: &Dftl, nand: &Array, page: u32, evicted: Option<Lpn>) -> Option
 }
 
 /// Returns the current entry of a logical page.
-fn truth(ftl: &Dftl, lpn: Lpn) -> u64 {
+fn current_entry(ftl: &Dftl, lpn: Lpn) -> u64 {
     ftl.slot_of(lpn).map_or(u64::from(NOWHERE), |slot| u64::from(slot.0) + 1)
 }
 
@@ -245,23 +245,23 @@ fn miss(
     }
     let known = fetch(ftl, nand, page, free)?;
     ftl.mapping.memory.insert(lpn);
-    if ftl.mapping.is_behind() {
-        Cached::catch_up(ftl, nand, at)?;
+    if ftl.mapping.must_catch_up() {
+        CachedMap::catch_up(ftl, nand, at)?;
     }
     Ok(known)
 }
 
-impl Mapping for Cached {
+impl MapStorage for CachedMap {
     fn new(layout: &Layout) -> Self {
         let logical_pages = layout.logical_pages();
-        Cached {
+        CachedMap {
             memory: Memory::new(&layout.map_cache, logical_pages),
             per_page: Divisor::new(layout.map_cache.entries_per_page.into()),
             pools: Divisor::new(layout.pools.into()),
             logical_pages,
             first: layout.translation_page(0).0,
             batch: layout.map_cache.batch,
-            behind: Behind::new(layout),
+            outdated: OutdatedPages::new(layout),
             blocks: TranslationBlocks::new(layout),
             contents: None,
         }
@@ -281,15 +281,15 @@ impl Mapping for Cached {
         write: bool,
     ) -> Result<Nanos, Errno> {
         match ftl.mapping.memory.touch(lpn) {
-            Found::Controller => {
+            EntryLocation::Controller => {
                 nand.count(Event::MapHit);
                 Ok(at)
             }
-            Found::Host => {
+            EntryLocation::Host => {
                 nand.count(Event::MapHostHit);
                 Ok(later(at, ftl.mapping.memory.access()))
             }
-            Found::Nowhere => {
+            EntryLocation::Nowhere => {
                 nand.count(Event::MapMiss);
                 miss(ftl, nand, lpn, at, write)
             }
@@ -308,7 +308,7 @@ impl Mapping for Cached {
             return;
         }
         let page = self.page_of(lpn);
-        self.behind.add(page, self.pool_of(page));
+        self.outdated.add(page, self.pool_of(page));
         if let Some(contents) = &mut self.contents {
             contents.changed.insert(lpn);
         }
@@ -331,8 +331,8 @@ impl Mapping for Cached {
     }
 
     #[inline]
-    fn is_behind(&self) -> bool {
-        self.behind.count > self.behind.most
+    fn must_catch_up(&self) -> bool {
+        self.outdated.count > self.outdated.most
     }
 
     fn catch_up(ftl: &mut Dftl, nand: &mut Array, at: Nanos) -> Result<bool, Errno> {
@@ -346,7 +346,7 @@ impl Mapping for Cached {
         at: Nanos,
     ) -> Result<bool, Errno> {
         let pool = lane / ftl.layout.lanes_per_pool;
-        let Some(page) = ftl.mapping.behind.oldest(pool) else { return Ok(false) };
+        let Some(page) = ftl.mapping.outdated.oldest(pool) else { return Ok(false) };
         if !ftl.has_room(Front { lane, role: Role::Map }) {
             return Ok(false);
         }

@@ -8,7 +8,7 @@
 
 use flashscope_block::Errno;
 
-use super::{Dftl, Lpn, catch_up, fetch, truth};
+use super::{Dftl, Lpn, catch_up, current_entry, fetch};
 use crate::ftl::Recovery;
 use crate::ftl::page_map::NOWHERE;
 use crate::nand::{Array, Slot};
@@ -19,7 +19,7 @@ pub(super) fn recover(
     recovery: &mut Recovery,
 ) -> Result<(), Errno> {
     ftl.mapping.memory.forget();
-    ftl.mapping.behind = super::Behind::new(&ftl.layout);
+    ftl.mapping.outdated = super::OutdatedPages::new(&ftl.layout);
     let found = recovery.done;
     for page in 0..ftl.layout.translation_pages() {
         if !ftl.layout.map_survives && ftl.map[ftl.mapping.lpn(page).0 as usize] != NOWHERE {
@@ -28,7 +28,7 @@ pub(super) fn recover(
         let stale = stale(ftl, nand, page);
         if !stale.is_empty() {
             let pool = ftl.mapping.pool_of(page);
-            ftl.mapping.behind.add(page, pool);
+            ftl.mapping.outdated.add(page, pool);
         }
         let lpns = ftl.mapping.lpns(page);
         if let Some(contents) = &mut ftl.mapping.contents {
@@ -49,5 +49,5 @@ pub(super) fn stale(ftl: &Dftl, nand: &Array, page: u32) -> Vec<Lpn> {
     let content = (mapped != NOWHERE).then(|| nand.note(Slot(mapped - 1))).flatten();
     let entry = |nth: usize| content.map_or(u64::from(NOWHERE), |content| content[nth]);
     let lpns = ftl.mapping.lpns(page).map(Lpn).enumerate();
-    lpns.filter(|(nth, lpn)| entry(*nth) != truth(ftl, *lpn)).map(|(_, lpn)| lpn).collect()
+    lpns.filter(|(nth, lpn)| entry(*nth) != current_entry(ftl, *lpn)).map(|(_, lpn)| lpn).collect()
 }

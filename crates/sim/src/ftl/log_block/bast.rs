@@ -2,11 +2,11 @@
 
 use super::LogBlock;
 use super::core::Core;
-use super::tied::{Placing, Tied, Ties};
+use super::tied_logs::{Placement, TiedLogs, Ties};
 use crate::ftl::{AnyFtl, Family, Kind, LogUse};
 
 /// The BAST FTL; see [`KIND`].
-pub type Bast = LogBlock<Tied>;
+pub type Bast = LogBlock<TiedLogs>;
 
 pub(in crate::ftl) const KIND: Kind = Kind {
     name: "bast",
@@ -21,8 +21,10 @@ pub(in crate::ftl) const KIND: Kind = Kind {
         localities: false,
     }),
     new: |layout, nand| {
-        let ties = Ties { group: 1, per_group: 1, placing: Placing::Any };
-        AnyFtl::Bast(LogBlock::new(layout, nand, Tied::new(layout, ties, layout.logs.per_pool)))
+        let ties = Ties { group: 1, per_group: 1, placement: Placement::Any };
+        AnyFtl::Bast(LogBlock::new(layout, nand, TiedLogs::new(layout, ties, layout.logs.per_pool)))
     },
-    footprint: |layout| Core::footprint(layout) + Tied::footprint(layout, 1, layout.logs.per_pool),
+    footprint: |layout| {
+        Core::footprint(layout) + TiedLogs::footprint(layout, 1, layout.logs.per_pool)
+    },
 };

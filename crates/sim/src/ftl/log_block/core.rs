@@ -318,7 +318,7 @@ impl Core {
     fn announce_free(&self, nand: &mut Array, pool: u32, at: Nanos) {
         if nand.is_observed() {
             let free = self.free_in(pool);
-            nand.tell(|observer| observer.free_blocks(pool, free, at));
+            nand.notify(|observer| observer.free_blocks(pool, free, at));
         }
     }
 
@@ -360,7 +360,7 @@ impl Core {
             self.health.failed_blocks += u64::from(!worn);
             self.health.expired_blocks += u64::from(worn);
         }
-        self.keep_waiting(pool, done);
+        self.set_busy_until(pool, done);
         Ok(done)
     }
 
@@ -368,10 +368,10 @@ impl Core {
     fn retire(&mut self, nand: &mut Array, pool: u32, block: BlockId, at: Nanos) {
         nand.mark_bad(block, at);
         self.health.failed_blocks += 1;
-        self.keep_waiting(pool, at);
+        self.set_busy_until(pool, at);
     }
 
-    fn keep_waiting(&mut self, pool: u32, until: Nanos) {
+    fn set_busy_until(&mut self, pool: u32, until: Nanos) {
         let busy = &mut self.pool[pool as usize].busy;
         *busy = until.max(*busy);
     }
@@ -389,7 +389,7 @@ impl Core {
         at: Nanos,
     ) -> Result<Nanos, Errno> {
         let mut at = at;
-        nand.tell_merge(log.block);
+        nand.notify_merge(log.block);
         if self.can_be_completed(nand, log) {
             let (becomes_data, done) = self.complete(nand, log, at)?;
             if becomes_data {
@@ -400,7 +400,7 @@ impl Core {
         while let Some(slot) = nand.next_valid(log.block, 0) {
             // A valid page was programmed and is readable.
             let entry = nand.entry(slot).ok_or(Errno::EIO)?;
-            nand.tell_merge(log.block);
+            nand.notify_merge(log.block);
             at = self.rewrite(nand, self.page(entry.lpn).logical, at)?;
         }
         self.release(nand, self.pool_of(log.logical), log, at, Cause::FullMerge)
@@ -474,9 +474,9 @@ impl Core {
         let to = nand.geometry().slot(log.block, log.next);
         match self.move_to(nand, gap, to, at, Cause::PartialMerge) {
             Ok(done) => {
-                nand.leave_out(log.block, index)?;
+                nand.skip_pages(log.block, index)?;
                 log.next = index;
-                self.keep_waiting(self.pool_of(log.logical), done);
+                self.set_busy_until(self.pool_of(log.logical), done);
                 Ok(done)
             }
             Err(Fault::Failed(done)) => {
@@ -594,7 +594,7 @@ impl Core {
         at: Nanos,
         cause: Cause,
     ) -> Result<Nanos, Errno> {
-        self.keep_waiting(pool, at);
+        self.set_busy_until(pool, at);
         match std::mem::replace(&mut self.data[logical as usize], block.0 + 1) {
             0 => Ok(at),
             before => self.recycle(nand, pool, BlockId(before - 1), at, cause),

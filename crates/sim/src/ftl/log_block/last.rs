@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use flashscope_block::{Errno, Nanos};
 
 use super::core::{Core, HostPage, Log};
-use super::tied::{Placing, Tied, Ties};
+use super::tied_logs::{Placement, TiedLogs, Ties};
 use super::{LogBlock, Role, Room, Scheme};
 use crate::footprint::{Size, fixed, grown};
 use crate::ftl::{AnyFtl, Family, Kind, Layout, LogUse};
@@ -95,14 +95,14 @@ impl Random {
 
 /// A search for the data blocks of which a log block holds the newest pages.
 #[derive(Default)]
-struct Associated {
+struct AssociatedBlocks {
     /// For each logical block, the number of the last search that found it.
     found_by: Vec<u64>,
     search: u64,
     found: Vec<u32>,
 }
 
-impl Associated {
+impl AssociatedBlocks {
     /// Returns the logical blocks of which `block` holds newest pages.
     fn find(&mut self, core: &Core, nand: &Array, block: BlockId) -> Result<&[u32], Errno> {
         self.found_by.resize(core.data.len(), 0);
@@ -124,14 +124,14 @@ impl Associated {
 
 /// The log blocks of a drive, separated by the locality of their pages.
 pub struct Localities {
-    sequential: Tied,
+    sequential: TiedLogs,
     /// Maximum numbers of log blocks in a pool: sequential, shared, and hot among the shared.
     most_sequential: usize,
     most_random: usize,
     most_hot: usize,
     pools: Vec<Random>,
     recency: Recency,
-    associated: Associated,
+    associated: AssociatedBlocks,
 }
 
 impl Localities {
@@ -140,7 +140,7 @@ impl Localities {
         let (logs, entries) = (layout.logs, Core::map_entries(layout));
         let places = layout.slots_per_block();
         let random = grown::<Log>(logs.per_pool - logs.sequential) + grown::<Log>(logs.hot);
-        Tied::footprint(layout, 1, logs.sequential)
+        TiedLogs::footprint(layout, 1, logs.sequential)
             + (fixed::<Random>(1u32) + random) * layout.pools.into()
             + fixed::<u32>(entries)
             + grown::<u64>(entries / u64::from(places))
@@ -149,15 +149,15 @@ impl Localities {
 
     fn new(layout: &Layout) -> Self {
         let logs = layout.logs;
-        let ties = Ties { group: 1, per_group: 1, placing: Placing::InOrder };
+        let ties = Ties { group: 1, per_group: 1, placement: Placement::InOrder };
         Localities {
-            sequential: Tied::new(layout, ties, logs.sequential),
+            sequential: TiedLogs::new(layout, ties, logs.sequential),
             most_sequential: logs.sequential as usize,
             most_random: (logs.per_pool - logs.sequential) as usize,
             most_hot: logs.hot as usize,
             pools: (0..layout.pools).map(|_| Random::default()).collect(),
             recency: Recency::new(logs.hot_interval),
-            associated: Associated::default(),
+            associated: AssociatedBlocks::default(),
         }
     }
 
@@ -181,10 +181,10 @@ impl Localities {
         }
         let mut at = at;
         while role == Role::Hot && self.random(pool).hot.len() >= self.most_hot {
-            at = self.give_up_cheapest(core, nand, pool, &[Role::Hot], at)?;
+            at = self.evict_cheapest(core, nand, pool, &[Role::Hot], at)?;
         }
         while self.random(pool).count() >= self.most_random {
-            at = self.give_up_cheapest(core, nand, pool, &[Role::Hot, Role::Shared], at)?;
+            at = self.evict_cheapest(core, nand, pool, &[Role::Hot, Role::Shared], at)?;
         }
         while core.free_in(pool) < 2 {
             at = self.free_one(core, nand, pool, at)?;
@@ -206,14 +206,14 @@ impl Localities {
         if self.random(pool).count() == 0 {
             return self.sequential.evict(core, nand, pool, at);
         }
-        self.give_up_cheapest(core, nand, pool, &[Role::Hot, Role::Shared], at)
+        self.evict_cheapest(core, nand, pool, &[Role::Hot, Role::Shared], at)
     }
 
     /// Merges the log block of these partitions with newest pages of the fewest data blocks; among
     /// equals the oldest. A log block without newest pages is only erased. The sequential log
     /// blocks of these data blocks are merged first: they can only become data blocks before their
     /// data block is rewritten.
-    fn give_up_cheapest(
+    fn evict_cheapest(
         &mut self,
         core: &mut Core,
         nand: &mut Array,
@@ -225,7 +225,7 @@ impl Localities {
         let victim = self.random(pool).partition(role)[nth].block;
         let mut at = at;
         for logical in self.associated.find(core, nand, victim)?.to_vec() {
-            at = self.sequential.give_up_all_of(core, nand, logical, at)?;
+            at = self.sequential.merge_all_of(core, nand, logical, at)?;
         }
         let logs = self.random(pool).partition(role);
         at = core.merge(nand, &mut logs[nth], at)?;

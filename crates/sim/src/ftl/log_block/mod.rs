@@ -21,7 +21,7 @@ pub(super) mod last;
 pub(super) mod n_k;
 mod recovery;
 pub(super) mod superblock;
-mod tied;
+mod tied_logs;
 
 use flashscope_block::{Errno, Nanos};
 

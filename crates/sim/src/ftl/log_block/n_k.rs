@@ -2,11 +2,11 @@
 
 use super::LogBlock;
 use super::core::Core;
-use super::tied::{Placing, Tied, Ties};
+use super::tied_logs::{Placement, TiedLogs, Ties};
 use crate::ftl::{AnyFtl, Family, Kind, LogUse};
 
 /// The N/K FTL; see [`KIND`].
-pub type NK = LogBlock<Tied>;
+pub type NK = LogBlock<TiedLogs>;
 
 pub(in crate::ftl) const KIND: Kind = Kind {
     name: "n-k",
@@ -16,11 +16,11 @@ pub(in crate::ftl) const KIND: Kind = Kind {
     family: Family::LogBlock(LogUse { least: 1, groups: true, any_order: true, localities: false }),
     new: |layout, nand| {
         let (group, per_group) = (layout.logs.group, layout.logs.per_group);
-        let ties = Ties { group, per_group, placing: Placing::Any };
-        AnyFtl::NK(LogBlock::new(layout, nand, Tied::new(layout, ties, layout.logs.per_pool)))
+        let ties = Ties { group, per_group, placement: Placement::Any };
+        AnyFtl::NK(LogBlock::new(layout, nand, TiedLogs::new(layout, ties, layout.logs.per_pool)))
     },
     footprint: |layout| {
         let logs = layout.logs;
-        Core::footprint(layout) + Tied::footprint(layout, logs.group, logs.per_pool)
+        Core::footprint(layout) + TiedLogs::footprint(layout, logs.group, logs.per_pool)
     },
 };

@@ -54,7 +54,7 @@ impl Core {
         let data: BTreeSet<u32> = self.data.iter().copied().collect();
         let logs = holding.into_iter().filter(|block| !data.contains(&(block.0 + 1)));
         let found = logs.map(|block| self.found_log(nand, block)).collect();
-        recovery.done = self.take_stock(nand, recovery.done)?;
+        recovery.done = self.classify_blocks(nand, recovery.done)?;
         Ok((recovery, found))
     }
 
@@ -152,7 +152,7 @@ impl Core {
 
     /// Finds the free blocks, and erases blocks without valid pages. Returns the time at which that
     /// is done.
-    fn take_stock(&mut self, nand: &mut Array, at: Nanos) -> Result<Nanos, Errno> {
+    fn classify_blocks(&mut self, nand: &mut Array, at: Nanos) -> Result<Nanos, Errno> {
         let mut done = at;
         for pool in 0..self.layout.pools {
             let blocks = std::mem::take(&mut self.pool[pool as usize].blocks);

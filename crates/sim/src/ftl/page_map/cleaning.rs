@@ -6,18 +6,18 @@ use std::collections::BTreeSet;
 use flashscope_block::{Errno, Nanos};
 
 use super::lane::{Front, Frontier, Role};
-use super::{Frontiers, Mapping, NOWHERE, PageMap};
+use super::{Frontiers, MapStorage, NOWHERE, PageMap};
 use crate::gc::VictimPolicy;
 use crate::nand::{Array, BlockId, Cause, Entry, Fault, Lpn, Moves, Page, Slot};
 use crate::wear::Verdict;
 
-impl<M: Mapping> PageMap<M> {
+impl<M: MapStorage> PageMap<M> {
     /// Returns the frontier for the next page of a victim. It differs from the preferred one if
     /// only that frontier has room.
     pub(super) fn target(&self, nand: &Array, lane: u32, victim: BlockId) -> Front {
         let state = &self.lanes[lane as usize];
         let open = |role: Role| state.frontiers[role as usize].is_some();
-        let wanted = self.wanted(nand, victim);
+        let wanted = self.preferred_role(nand, victim);
         if !state.free.is_empty() || open(wanted) {
             return Front { lane, role: wanted };
         }
@@ -26,7 +26,7 @@ impl<M: Mapping> PageMap<M> {
     }
 
     /// Returns the preferred frontier for the pages of a victim.
-    fn wanted(&self, nand: &Array, victim: BlockId) -> Role {
+    fn preferred_role(&self, nand: &Array, victim: BlockId) -> Role {
         match (self.layout.frontiers, Role::of(nand.opened(victim).1)) {
             (_, Role::Map) => Role::Map,
             (Frontiers::One, _) => Role::Host,
@@ -78,7 +78,7 @@ impl<M: Mapping> PageMap<M> {
         if victim.is_some() {
             return victim;
         }
-        let suited = self.suited(nand, lane);
+        let suited = self.eligible_victims(nand, lane);
         let suits = |block: BlockId| suited.as_ref().is_none_or(|suited| suited.contains(&block));
         let first = self.mapping.is_crowded(lane);
         let victim = self.take(nand, lane, first, suits);
@@ -119,7 +119,7 @@ impl<M: Mapping> PageMap<M> {
     /// and power cuts may use up the free blocks, so that some data has no room. If several logical
     /// pages share a flash page, a collection may not reduce the number of pages.
     #[inline]
-    fn suited(&self, nand: &Array, lane: u32) -> Option<BTreeSet<BlockId>> {
+    fn eligible_victims(&self, nand: &Array, lane: u32) -> Option<BTreeSet<BlockId>> {
         let state = &self.lanes[lane as usize];
         let shared = self.layout.geometry.slots_per_page > 1 && self.layout.internal_pages() > 0;
         (shared || state.free.is_empty()).then(|| {
@@ -476,7 +476,7 @@ impl<M: Mapping> PageMap<M> {
 
     /// Moves one page or erases one block. Returns false if there is nothing to do.
     fn background_step(&mut self, nand: &mut Array, lane: u32, at: Nanos) -> Result<bool, Errno> {
-        self.carry_out_all(nand);
+        self.apply_deferred(nand);
         let state = &self.lanes[lane as usize];
         let wanted = state.victim.is_some() || state.free_blocks() < self.layout.background_below;
         if wanted && let Some(victim) = self.choose_victim(nand, lane) {

@@ -7,7 +7,7 @@
 
 use flashscope_block::Nanos;
 
-use super::{Mapping, NOWHERE, PageMap};
+use super::{MapStorage, NOWHERE, PageMap};
 use crate::gc::VictimPolicy;
 use crate::memory::prefetch;
 use crate::nand::{Array, Lpn, Slot};
@@ -26,7 +26,7 @@ struct Write {
 }
 
 /// The deferred writes, in a ring whose oldest is at `first`.
-pub(super) struct Deferred {
+pub(super) struct DeferredWrites {
     ring: [Write; MOST],
     first: usize,
     count: usize,
@@ -35,10 +35,10 @@ pub(super) struct Deferred {
     fetched: usize,
 }
 
-impl Deferred {
+impl DeferredWrites {
     pub(super) fn new() -> Self {
         let none = Write { lpn: Lpn(0), slot: Slot(0), done: Nanos(0) };
-        Deferred { ring: [none; MOST], first: 0, count: 0, fetched: 0 }
+        DeferredWrites { ring: [none; MOST], first: 0, count: 0, fetched: 0 }
     }
 
     fn nth(&self, nth: usize) -> Write {
@@ -67,15 +67,15 @@ impl Deferred {
     }
 }
 
-impl<M: Mapping> PageMap<M> {
+impl<M: MapStorage> PageMap<M> {
     /// Defers mapping `lpn` to `slot`, whose program runs until `done`, and superseding its former
     /// slot.
     #[inline]
-    pub(super) fn point_soon(&mut self, nand: &mut Array, lpn: Lpn, slot: Slot, done: Nanos) {
+    pub(super) fn map_later(&mut self, nand: &mut Array, lpn: Lpn, slot: Slot, done: Nanos) {
         if self.deferred.count == MOST
             && let Some(oldest) = self.deferred.pop()
         {
-            self.carry_out(nand, oldest);
+            self.apply(nand, oldest);
         }
         self.deferred.push(Write { lpn, slot, done });
         prefetch(&self.map, lpn.0 as usize);
@@ -99,20 +99,20 @@ impl<M: Mapping> PageMap<M> {
     }
 
     #[inline]
-    fn carry_out(&mut self, nand: &mut Array, write: Write) {
+    fn apply(&mut self, nand: &mut Array, write: Write) {
         let pool = self.pool_of(write.lpn);
         self.put(nand, pool, write.lpn, write.slot, write.done);
     }
 
     /// Applies every deferred write.
     #[inline]
-    pub(super) fn carry_out_all(&mut self, nand: &mut Array) {
+    pub(super) fn apply_deferred(&mut self, nand: &mut Array) {
         // Prefetches for the newest writes overlap.
         while self.deferred.fetched < self.deferred.count {
             self.expect_supersede(nand);
         }
         while let Some(write) = self.deferred.pop() {
-            self.carry_out(nand, write);
+            self.apply(nand, write);
         }
     }
 }

@@ -4,11 +4,11 @@ use flashscope_block::{Errno, Nanos};
 
 use super::PageMap;
 use super::lane::{Front, Frontier, Role};
-use super::mapping::Mapping;
+use super::map_storage::MapStorage;
 use crate::gc::VictimPolicy;
 use crate::nand::{Array, BlockId, Cause, Entry, Fault, Slot, Stamp};
 
-impl<M: Mapping> PageMap<M> {
+impl<M: MapStorage> PageMap<M> {
     /// Programs logical pages at the frontier `front`, opening a block if there is none. `heat` is
     /// the sum of their temperatures. Returns the first slot and the time at which the program is
     /// done. The caller updates the map and supersedes the former slots. If a block fails, sets it
@@ -106,7 +106,7 @@ impl<M: Mapping> PageMap<M> {
     pub(super) fn announce_free(&self, nand: &mut Array, lane: u32, at: Nanos) {
         if nand.is_observed() {
             let free = self.lanes[lane as usize].free_blocks();
-            nand.tell(|observer| observer.free_blocks(lane, free, at));
+            nand.notify(|observer| observer.free_blocks(lane, free, at));
         }
     }
 
@@ -136,7 +136,7 @@ impl<M: Mapping> PageMap<M> {
     /// Closes a full block: writes its summary, and makes it a candidate for garbage collection.
     pub(super) fn close(&mut self, nand: &mut Array, front: Front, full: &Frontier, done: Nanos) {
         let (Front { lane, role }, block) = (front, full.block);
-        self.carry_out_all(nand);
+        self.apply_deferred(nand);
         self.note_temperature(full);
         if self.layout.geometry.summary_pages > 0 && nand.program_summary(block, done).is_err() {
             self.lane(lane).failed.push_back(block);

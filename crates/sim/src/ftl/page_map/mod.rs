@@ -1,24 +1,24 @@
 //! The page-mapped FTL of Agrawal et al. This file has the path of host requests. The submodules
 //! have lanes, frontiers, garbage collection, the SLC region and recovery.
 
-mod ahead;
 mod cleaning;
 mod deferred;
 pub(super) mod footprint;
 mod frontiers;
 mod lane;
-mod mapping;
+mod map_storage;
 mod recovery;
 mod room;
+mod victim_prefetch;
 
 use std::collections::BTreeSet;
 
 use flashscope_block::{Errno, Nanos};
 
-use self::deferred::Deferred;
+use self::deferred::DeferredWrites;
 use self::lane::Lane;
 pub(super) use self::lane::{Front, Role};
-pub(super) use self::mapping::{InMemory, Mapping};
+pub(super) use self::map_storage::{InMemory, MapStorage};
 use super::{AnyFtl, Family, Frontiers, Ftl, Health, Kind, Layout, Recovery, Slice, Transfer};
 use crate::arithmetic::Divisor;
 use crate::gc::{Policy, VictimPolicy};
@@ -63,20 +63,20 @@ pub struct PageMap<M = InMemory> {
     programmed: Nanos,
     /// Time at which the last record of trims is on the flash.
     recorded: Nanos,
-    /// What a power cut may undo if the map survives it: a logical page, its previous map entry,
-    /// and the end of the write that replaced it.
+    /// The writes that a power cut may undo if the map survives it: a logical page, its previous
+    /// map entry, and the end of the write that replaced it.
     undo: Option<Vec<(Lpn, u32, Nanos)>>,
     health: Health,
     /// Is true if garbage collection may move many pages in one step.
     bulk: bool,
     /// Writes that are not yet in the map.
-    deferred: Deferred,
+    deferred: DeferredWrites,
     /// Is true if writes may be deferred.
     defers: bool,
     pub(super) mapping: M,
 }
 
-impl<M: Mapping> PageMap<M> {
+impl<M: MapStorage> PageMap<M> {
     pub(super) fn new(layout: &Layout, nand: &mut Array) -> Self {
         let lanes: Vec<_> =
             (0..layout.lanes()).map(|index| Lane::new(layout, index, nand)).collect();
@@ -104,8 +104,8 @@ impl<M: Mapping> PageMap<M> {
             recorded: Nanos(0),
             undo: None,
             health: Health { factory_bad_blocks: bad as u64, ..Health::default() },
-            bulk: nand.relocates(),
-            deferred: Deferred::new(),
+            bulk: nand.can_relocate(),
+            deferred: DeferredWrites::new(),
             defers: layout.geometry.slots_per_page == 1,
             lanes,
             mapping: M::new(layout),
@@ -266,13 +266,13 @@ impl<M: Mapping> PageMap<M> {
             let (slot, done) =
                 self.append(nand, front, &[entry], stamp.into(), ready, Cause::Host)?;
             self.mapping.changed(slice.lpn);
-            self.look_ahead(nand, front.lane);
+            self.prefetch_victim(nand, front.lane);
             if self.defers {
-                self.point_soon(nand, slice.lpn, slot, done);
+                self.map_later(nand, slice.lpn, slot, done);
             } else {
                 self.put(nand, pool, slice.lpn, slot, done);
             }
-            return Ok(self.answer(nand, front, slot, done));
+            return Ok(self.completion_time(nand, front, slot, done));
         }
         // A flash page is all zeros only if all its logical pages are written in full with zeros.
         let whole = u64::from(slice.len) == self.layout.geometry.element_page();
@@ -283,13 +283,13 @@ impl<M: Mapping> PageMap<M> {
         for (nth, entry) in (0u32..).zip(entries) {
             self.put(nand, pool, entry.lpn, Slot(first.0 + nth), done);
         }
-        Ok(self.answer(nand, front, first, done))
+        Ok(self.completion_time(nand, front, first, done))
     }
 
     /// Returns when the host is told that its write to `slot`, done at `done`, is complete. If the
     /// write filled the block, that includes writing the summary (Table 3: the 309 us of a write).
     #[inline]
-    fn answer(&self, nand: &Array, front: Front, slot: Slot, done: Nanos) -> Nanos {
+    fn completion_time(&self, nand: &Array, front: Front, slot: Slot, done: Nanos) -> Nanos {
         if self.lanes[front.lane as usize].frontiers[front.role as usize].is_some() {
             return done;
         }
@@ -334,7 +334,7 @@ impl<M: Mapping> PageMap<M> {
     }
 }
 
-impl<M: Mapping> Ftl for PageMap<M> {
+impl<M: MapStorage> Ftl for PageMap<M> {
     #[inline]
     fn expect(&self, lpn: Lpn) {
         crate::memory::prefetch(&self.map, lpn.0 as usize);
@@ -381,7 +381,7 @@ impl<M: Mapping> Ftl for PageMap<M> {
 
     fn trim(&mut self, nand: &mut Array, lpn: Lpn, at: Nanos) -> Result<(), Errno> {
         let pool = self.pool_of(lpn);
-        self.carry_out_all(nand);
+        self.apply_deferred(nand);
         self.background_in(nand, pool, at)?;
         // The host does not wait for the mapping lookup.
         let known = M::look_up(self, nand, lpn, at, false);
@@ -422,7 +422,7 @@ impl<M: Mapping> Ftl for PageMap<M> {
     }
 
     fn catch_up(&mut self, nand: &mut Array) {
-        self.carry_out_all(nand);
+        self.apply_deferred(nand);
     }
 
     fn expect_power_cuts(&mut self) {

@@ -16,11 +16,11 @@ use std::sync::Arc;
 use flashscope_block::{Errno, Nanos};
 
 use super::lane::{Front, Frontier, Role};
-use super::{Mapping, NOWHERE, PageMap};
+use super::{MapStorage, NOWHERE, PageMap};
 use crate::ftl::Recovery;
 use crate::nand::{Array, BlockId, Cause, Entry, Lpn, Page, Slot, Stamp};
 
-impl<M: Mapping> PageMap<M> {
+impl<M: MapStorage> PageMap<M> {
     /// Records trims once the data that they keep alive would fill a block.
     pub(super) fn bound_trimmed(&mut self, nand: &mut Array, at: Nanos) -> Result<(), Errno> {
         if self.trimmed.len() < self.layout.geometry.slots_per_block as usize {
@@ -35,7 +35,7 @@ impl<M: Mapping> PageMap<M> {
 
     /// Records the trims since the last call. Returns the time at which the records are written.
     pub(super) fn record_trims(&mut self, nand: &mut Array, at: Nanos) -> Result<Nanos, Errno> {
-        self.carry_out_all(nand);
+        self.apply_deferred(nand);
         for record in 0..self.unrecorded.len() {
             if self.unrecorded[record] {
                 self.write_record(nand, record, at)?;
@@ -129,7 +129,7 @@ impl<M: Mapping> PageMap<M> {
         self.policy = (self.layout.policy.new)(&self.layout);
         self.mapping.forget_blocks(&self.layout);
         for lane in 0..self.layout.lanes() {
-            self.take_stock(nand, lane, recovery.done)?;
+            self.classify_blocks(nand, lane, recovery.done)?;
         }
         Ok(recovery)
     }
@@ -241,7 +241,7 @@ impl<M: Mapping> PageMap<M> {
     }
 
     /// Sorts the blocks of a lane into free, open and full blocks.
-    fn take_stock(&mut self, nand: &mut Array, lane: u32, at: Nanos) -> Result<(), Errno> {
+    fn classify_blocks(&mut self, nand: &mut Array, lane: u32, at: Nanos) -> Result<(), Errno> {
         let slc_blocks = self.layout.slc_blocks_per_lane as usize;
         let state = self.lane(lane);
         state.frontiers = Default::default();

@@ -3,10 +3,10 @@
 use flashscope_block::{Errno, Nanos};
 
 use super::lane::{Front, Role};
-use super::{Mapping, PageMap};
+use super::{MapStorage, PageMap};
 use crate::nand::{Array, Cause};
 
-impl<M: Mapping> PageMap<M> {
+impl<M: MapStorage> PageMap<M> {
     /// Does the same as [`PageMap::make_room`] for a host page, after updating the translation
     /// pages that garbage collection has made out of date. That may itself need garbage collection.
     /// It terminates, because each data page that moves leaves fewer superseded pages among the
@@ -22,7 +22,7 @@ impl<M: Mapping> PageMap<M> {
         let role = self.role_of(stream);
         loop {
             let front = self.make_room(nand, pool, role, at)?;
-            if !self.mapping.is_behind() {
+            if !self.mapping.must_catch_up() {
                 return Ok(front);
             }
             if !M::catch_up(self, nand, at)? {
@@ -132,7 +132,7 @@ impl<M: Mapping> PageMap<M> {
         front: Front,
         at: Nanos,
     ) -> Result<bool, Errno> {
-        self.carry_out_all(nand);
+        self.apply_deferred(nand);
         let Front { lane, role } = front;
         // Collection may fill the block that was just opened, but each round leaves more free
         // pages.
@@ -171,7 +171,7 @@ impl<M: Mapping> PageMap<M> {
         if self.layout.background_below > 0 {
             return Ok(false);
         }
-        self.carry_out_all(nand);
+        self.apply_deferred(nand);
         let Some(block) = self.lane(lane).slc_full.front().copied() else { return Ok(false) };
         let mut moved = at;
         while nand.valid(block) > 0 {

@@ -14,7 +14,7 @@ impl Array {
     ///
     /// # Errors
     /// Returns [`Illegal::ProgramOutOfOrder`] or [`Illegal::BadBlock`].
-    pub fn leave_out(&mut self, block: BlockId, index: u32) -> Result<(), Illegal> {
+    pub fn skip_pages(&mut self, block: BlockId, index: u32) -> Result<(), Illegal> {
         let next = self.blocks.written(block);
         let page = Page { block, index: next };
         let count =
@@ -83,10 +83,11 @@ impl Array {
         Some(done)
     }
 
-    /// Returns true if [`Array::rewrite`] works for blocks on places from `first` to `last`:
-    /// [`Array::is_plain`], and they are on one unit.
+    /// Returns true if [`Array::rewrite`] works for blocks on places from `first` to `last`: they
+    /// are on one unit, no program can fail, and there are no observers, gangs or other features
+    /// that need the general path.
     #[inline]
-    pub fn rewrites(&self, first: Place, last: Place) -> bool {
+    pub fn can_rewrite(&self, first: Place, last: Place) -> bool {
         self.plain && first.unit == last.unit
     }
 

@@ -61,14 +61,21 @@ impl Array {
         let end = members.end;
         for member in members {
             let part = timed(&mut self.schedule, place, member..member + 1);
-            self.notify(&job, place, member..end, at, part);
+            self.notify_command(&job, place, member..end, at, part);
             span = Span { start: span.start.min(part.start), done: span.done.max(part.done) };
         }
         span
     }
 
     /// Reports the part of the first of these packages to observers.
-    fn notify(&mut self, job: &Job, place: Place, members: Range<u32>, at: Nanos, span: Span) {
+    fn notify_command(
+        &mut self,
+        job: &Job,
+        place: Place,
+        members: Range<u32>,
+        at: Nanos,
+        span: Span,
+    ) {
         let (unit, bus) = self.schedule.parts(place, members.start);
         let number = |index: usize| u32::try_from(index).expect("fewer than blocks");
         let command = Command {
@@ -86,7 +93,7 @@ impl Array {
             done: span.done,
             transfer: if self.schedule.timed() { job.transfer } else { Nanos(0) },
         };
-        self.tell(|observer| observer.command(&command));
+        self.notify(|observer| observer.command(&command));
     }
 
     #[inline]
@@ -180,7 +187,7 @@ impl Array {
             // The source pages matter only for observers, and if the program time depends on the
             // data.
             let (mut read_page, mut zero) = (Page { block: from, index: 0 }, false);
-            if (self.is_observed() || self.schedule.timing().heeds_zeros())
+            if (self.is_observed() || self.schedule.timing().distinguishes_zeros())
                 && let Some(slot) = self.blocks.next_valid(from, next)
             {
                 next = self.geometry().index(slot) + 1;

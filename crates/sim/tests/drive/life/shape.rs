@@ -3,7 +3,7 @@
 use arbitrary::Unstructured;
 use flashscope_block::Nanos;
 use flashscope_sim::ftl::{self, Eviction, Frontiers, Merge, Scope, Transfer};
-use flashscope_sim::nand::{Interleaving, Sharing};
+use flashscope_sim::nand::{GangSharing, Interleaving};
 use flashscope_sim::profile::MapMemory;
 use flashscope_sim::{Profile, gc, wear};
 
@@ -83,7 +83,7 @@ fn wiring(bytes: &mut Unstructured<'_>, profile: &mut Profile) {
         pick(bytes, &[Interleaving::None, Interleaving::Die, Interleaving::PlanePair]);
     profile.flash.two_plane_commands = flip(bytes);
     profile.gang.packages = if flip(bytes) { profile.flash.packages } else { 1 };
-    profile.gang.sharing = pick(bytes, &[Sharing::Bus, Sharing::Control]);
+    profile.gang.sharing = pick(bytes, &[GangSharing::Bus, GangSharing::Control]);
     profile.gang.queue_per_package = flip(bytes);
 }
 

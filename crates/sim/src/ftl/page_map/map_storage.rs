@@ -10,7 +10,7 @@ use crate::nand::{Array, BlockId, Lpn};
 /// The storage of the mapping table of a [`PageMap`]. [`PageMap`] itself always knows the newest
 /// slot of every logical page, as the simulator must. This trait models the cost for the drive to
 /// know it.
-pub trait Mapping: Sized {
+pub trait MapStorage: Sized {
     /// Creates the storage of an empty drive.
     fn new(layout: &Layout) -> Self;
 
@@ -61,7 +61,7 @@ pub trait Mapping: Sized {
 
     /// Returns true if more translation pages are out of date than may be deferred.
     #[inline]
-    fn is_behind(&self) -> bool {
+    fn must_catch_up(&self) -> bool {
         false
     }
 
@@ -113,7 +113,7 @@ pub trait Mapping: Sized {
 /// The whole mapping table in memory.
 pub struct InMemory;
 
-impl Mapping for InMemory {
+impl MapStorage for InMemory {
     fn new(_layout: &Layout) -> Self {
         InMemory
     }

@@ -15,7 +15,7 @@ const NONE: u32 = u32::MAX;
 
 /// The slot of a log block that takes a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Placing {
+pub(super) enum Placement {
     /// The next slot.
     Any,
     /// The slot with the page's index in the data block. Slots in between are skipped.
@@ -31,7 +31,7 @@ pub(super) struct Ties {
     pub(super) group: u32,
     /// Maximum number of log blocks of a group.
     pub(super) per_group: u32,
-    pub(super) placing: Placing,
+    pub(super) placement: Placement,
 }
 
 /// A log block, and the number of its group's log block before it.
@@ -41,13 +41,13 @@ struct Link {
 }
 
 /// The log blocks of a pool, in the order of eviction.
-struct Listed {
+struct EvictionOrder {
     order: List,
     unused: Vec<u32>,
 }
 
 /// Log blocks that belong to groups of data blocks.
-pub struct Tied {
+pub struct TiedLogs {
     ties: Ties,
     merge: Merge,
     eviction: Eviction,
@@ -60,13 +60,14 @@ pub struct Tied {
     newest: Vec<u32>,
     /// The log blocks by number, pool by pool.
     logs: Vec<Option<Link>>,
-    pools: Vec<Listed>,
+    pools: Vec<EvictionOrder>,
 }
 
-impl Tied {
+impl TiedLogs {
     /// Returns the memory for groups of `group` logical blocks: see [`TiedLogs::new`].
     pub(super) fn footprint(layout: &Layout, group: u32, per_pool: u32) -> Size {
-        let lists = fixed::<Listed>(1u32) + List::footprint(per_pool) + fixed::<u32>(per_pool);
+        let lists =
+            fixed::<EvictionOrder>(1u32) + List::footprint(per_pool) + fixed::<u32>(per_pool);
         fixed::<u32>(Grouping::all(layout, group))
             + (fixed::<Option<Link>>(per_pool) + lists) * layout.pools.into()
     }
@@ -74,7 +75,7 @@ impl Tied {
     /// Creates the state for up to `per_pool` log blocks in each pool.
     pub(super) fn new(layout: &Layout, ties: Ties, per_pool: u32) -> Self {
         let logs = layout.logs;
-        let mut tied = Tied {
+        let mut tied = TiedLogs {
             ties,
             merge: logs.merge,
             eviction: logs.eviction,
@@ -85,7 +86,7 @@ impl Tied {
             newest: Vec::new(),
             logs: Vec::new(),
             pools: (0..layout.pools)
-                .map(|_| Listed { order: List::new(0), unused: vec![] })
+                .map(|_| EvictionOrder { order: List::new(0), unused: vec![] })
                 .collect(),
         };
         tied.clear();
@@ -118,7 +119,7 @@ impl Tied {
     /// Returns true if a log block takes a page.
     #[inline]
     fn takes(&self, log: &Log, page: HostPage, places: u32) -> bool {
-        let fits = self.ties.placing == Placing::Any || page.index >= log.next;
+        let fits = self.ties.placement == Placement::Any || page.index >= log.next;
         let goes_on = (log.logical, log.next) == (page.logical, page.index);
         log.has_room(self.most(log.in_order && goes_on, places)) && fits
     }
@@ -135,7 +136,7 @@ impl Tied {
     }
 
     /// Merges a log block and removes it.
-    fn give_up(
+    fn merge_and_remove(
         &mut self,
         core: &mut Core,
         nand: &mut Array,
@@ -170,13 +171,13 @@ impl Tied {
         at: Nanos,
     ) -> Result<Nanos, Errno> {
         let victim = self.victim(pool).ok_or(Errno::ENOSPC)?;
-        let done = self.give_up(core, nand, victim, at)?;
+        let done = self.merge_and_remove(core, nand, victim, at)?;
         nand.count(Event::LogEviction);
         Ok(done)
     }
 
     /// Merges all log blocks of a logical block's group.
-    pub(super) fn give_up_all_of(
+    pub(super) fn merge_all_of(
         &mut self,
         core: &mut Core,
         nand: &mut Array,
@@ -185,7 +186,7 @@ impl Tied {
     ) -> Result<Nanos, Errno> {
         let (group, mut at) = (self.grouping.group_of(logical), at);
         while let Some(oldest) = self.chain(group).last() {
-            at = self.give_up(core, nand, oldest, at)?;
+            at = self.merge_and_remove(core, nand, oldest, at)?;
         }
         Ok(at)
     }
@@ -254,13 +255,13 @@ impl Tied {
         if self.is_complete(group)
             && let Some(oldest) = self.chain(group).last()
         {
-            at = self.give_up(core, nand, oldest, at)?;
+            at = self.merge_and_remove(core, nand, oldest, at)?;
         }
         self.allocate(core, nand, page, at)
     }
 }
 
-impl Scheme for Tied {
+impl Scheme for TiedLogs {
     #[inline]
     fn room(
         &mut self,
@@ -274,13 +275,13 @@ impl Scheme for Tied {
         loop {
             let (number, free) = self.log_for(core, nand, page, at)?;
             let Some(Link { log, .. }) = &mut self.logs[number as usize] else { continue };
-            match self.ties.placing {
-                Placing::Any => return Ok(log.room(free)),
-                Placing::InPlace => {
-                    nand.leave_out(log.block, page.index)?;
+            match self.ties.placement {
+                Placement::Any => return Ok(log.room(free)),
+                Placement::InPlace => {
+                    nand.skip_pages(log.block, page.index)?;
                     return Ok(Room { index: page.index, ..log.room(free) });
                 }
-                Placing::InOrder => at = core.fill(nand, log, page.index, free)?,
+                Placement::InOrder => at = core.fill(nand, log, page.index, free)?,
             }
             if !log.failed {
                 return Ok(log.room(at));
@@ -300,7 +301,7 @@ impl Scheme for Tied {
         let group = self.grouping.group_of(page.logical);
         let number = self.newest[group as usize];
         let Some(Link { log, .. }) = &mut self.logs[number as usize] else { return Ok(done) };
-        let index = if self.ties.placing == Placing::Any { log.next } else { page.index };
+        let index = if self.ties.placement == Placement::Any { log.next } else { page.index };
         log.append(page, index);
         if self.eviction == Eviction::Lru {
             self.pools[page.pool as usize].order.make_newest(number % self.per_pool);
@@ -311,7 +312,7 @@ impl Scheme for Tied {
             return Ok(done);
         }
         let oldest = self.chain(group).last().unwrap_or(number);
-        self.give_up(core, nand, oldest, done)
+        self.merge_and_remove(core, nand, oldest, done)
     }
 
     fn failed(&mut self, nand: &Array, page: HostPage, _block: BlockId) {

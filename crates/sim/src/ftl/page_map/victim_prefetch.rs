@@ -5,7 +5,7 @@
 //! during the writes in between, a few at a time. A wrong guess costs time and changes nothing
 //! else.
 
-use super::{Mapping, PageMap};
+use super::{MapStorage, PageMap};
 use crate::gc::VictimPolicy;
 use crate::memory::prefetch;
 use crate::nand::{Array, Lpn};
@@ -14,12 +14,12 @@ use crate::nand::{Array, Lpn};
 /// time if at most three of four pages are valid.
 const PLACES: u32 = 4;
 
-impl<M: Mapping> PageMap<M> {
+impl<M: MapStorage> PageMap<M> {
     /// Prefetches some of the map entries that the next garbage collection of a lane needs.
     #[inline]
-    pub(super) fn look_ahead(&mut self, nand: &Array, lane: u32) {
+    pub(super) fn prefetch_victim(&mut self, nand: &Array, lane: u32) {
         let Some(likely) = &mut self.lanes[lane as usize].likely else {
-            return self.guess(nand, lane);
+            return self.guess_victim(nand, lane);
         };
         let from = likely.start;
         if from >= likely.end {
@@ -34,7 +34,7 @@ impl<M: Mapping> PageMap<M> {
 
     /// Guesses the next victim of a lane.
     #[cold]
-    fn guess(&mut self, nand: &Array, lane: u32) {
+    fn guess_victim(&mut self, nand: &Array, lane: u32) {
         let mut places = 0..0;
         if let Some(block) = self.policy.likely(lane) {
             nand.expect_cleaning(block);

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use flashscope_block::{Errno, Nanos};
 
-use super::{Cached, Dftl, Layout, write};
+use super::{CachedMap, Dftl, Layout, write};
 use crate::footprint::{Size, fixed, grown};
 use crate::ftl::page_map::{NOWHERE, Role};
 use crate::gc::VictimPolicy;
@@ -12,8 +12,8 @@ use crate::nand::{Array, Cause, Lpn, Slot, Stamp};
 
 /// The translation pages that lack entries which changed while they were not in memory, mostly
 /// because garbage collection moved pages.
-pub(super) struct Behind {
-    is: Vec<bool>,
+pub(super) struct OutdatedPages {
+    is_outdated: Vec<bool>,
     pub(super) count: u32,
     /// Maximum number that may wait.
     pub(super) most: u32,
@@ -27,7 +27,7 @@ pub(super) struct Behind {
 /// been written since are removed.
 const QUEUED: (usize, usize) = (2, 64);
 
-impl Behind {
+impl OutdatedPages {
     /// Returns the memory that it needs.
     pub(super) fn footprint(layout: &Layout) -> Size {
         let (pages, pools) = (u64::from(layout.translation_pages()), u64::from(layout.pools));
@@ -38,8 +38,8 @@ impl Behind {
     }
 
     pub(super) fn new(layout: &Layout) -> Self {
-        Behind {
-            is: vec![false; layout.translation_pages() as usize],
+        OutdatedPages {
+            is_outdated: vec![false; layout.translation_pages() as usize],
             count: 0,
             most: if layout.background_below > 0 { layout.slots_per_block() } else { 0 },
             queues: vec![VecDeque::new(); layout.pools as usize],
@@ -49,9 +49,9 @@ impl Behind {
 
     #[inline]
     pub(super) fn add(&mut self, page: u32, pool: u32) {
-        if !std::mem::replace(&mut self.is[page as usize], true) {
+        if !std::mem::replace(&mut self.is_outdated[page as usize], true) {
             self.count += 1;
-            let most = QUEUED.0 * self.is.len().div_ceil(self.queues.len()) + QUEUED.1;
+            let most = QUEUED.0 * self.is_outdated.len().div_ceil(self.queues.len()) + QUEUED.1;
             if self.queues[pool as usize].len() >= most {
                 self.forget_written(pool);
             }
@@ -63,20 +63,20 @@ impl Behind {
     #[cold]
     fn forget_written(&mut self, pool: u32) {
         let mut seen = BTreeSet::new();
-        let is = &self.is;
+        let is = &self.is_outdated;
         self.queues[pool as usize].retain(|page| is[*page as usize] && seen.insert(*page));
     }
 
     #[inline]
     pub(super) fn remove(&mut self, page: u32) {
-        self.count -= u32::from(std::mem::take(&mut self.is[page as usize]));
+        self.count -= u32::from(std::mem::take(&mut self.is_outdated[page as usize]));
     }
 
     /// Returns the page of a pool that has waited the longest.
     pub(super) fn oldest(&mut self, pool: u32) -> Option<u32> {
         let queue = &mut self.queues[pool as usize];
         while let Some(page) = queue.front().copied() {
-            if self.is[page as usize] {
+            if self.is_outdated[page as usize] {
                 return Some(page);
             }
             queue.pop_front();
@@ -110,9 +110,9 @@ pub(super) fn catch_up(
     let mut done = at;
     // Writes for one pool may need garbage collection, which makes translation pages of others out
     // of date.
-    while ftl.mapping.behind.count > 0 {
+    while ftl.mapping.outdated.count > 0 {
         for pool in 0..ftl.layout.pools {
-            while let Some(page) = ftl.mapping.behind.oldest(pool) {
+            while let Some(page) = ftl.mapping.outdated.oldest(pool) {
                 let written = match write_many(ftl, nand, pool, at) {
                     Ok(None) => write(ftl, nand, page, None, at),
                     Ok(Some(written)) => Ok(written),
@@ -139,7 +139,7 @@ fn write_many(
 ) -> Result<Option<Nanos>, Errno> {
     let places = ftl.lanes[pool as usize].places;
     let waits = ftl.mapping.memory.access() > Nanos(0);
-    if waits || ftl.layout.lanes_per_pool > 1 || !nand.rewrites(places.0, places.1) {
+    if waits || ftl.layout.lanes_per_pool > 1 || !nand.can_rewrite(places.0, places.1) {
         return Ok(None);
     }
     let front = ftl.make_room(nand, pool, Role::Map, at)?;
@@ -148,20 +148,20 @@ fn write_many(
     if room > Stamp::MAX - ftl.stamp {
         return Ok(None);
     }
-    let Cached { behind, blocks, first, .. } = &mut ftl.mapping;
-    behind.take(pool, room, *first, &ftl.map);
-    let Ok(count @ 1..) = u32::try_from(behind.taken.len()) else { return Ok(None) };
+    let CachedMap { outdated, blocks, first, .. } = &mut ftl.mapping;
+    outdated.take(pool, room, *first, &ftl.map);
+    let Ok(count @ 1..) = u32::try_from(outdated.taken.len()) else { return Ok(None) };
     let to = nand.geometry().slot(frontier.block, frontier.next);
-    let moves = (&behind.taken[..], to);
+    let moves = (&outdated.taken[..], to);
     let done = nand.rewrite(moves, ftl.stamp + 1, at, Cause::Mapping, |block, valid| {
         blocks.policy.superseded(front.lane, block, valid);
     })?;
-    for ((lpn, _), place) in behind.taken.iter().zip(to.0 + 1..) {
+    for ((lpn, _), place) in outdated.taken.iter().zip(to.0 + 1..) {
         ftl.map[lpn.0 as usize] = place;
     }
     if ftl.mapping.batch {
         for nth in 0..count as usize {
-            let page = ftl.mapping.behind.taken[nth].0.0 - ftl.mapping.first;
+            let page = ftl.mapping.outdated.taken[nth].0.0 - ftl.mapping.first;
             let lpns = ftl.mapping.lpns(page);
             ftl.mapping.memory.settle(lpns);
         }
