@@ -19,7 +19,7 @@ import flashscope as fs
         (lambda: fs.probe("sim:demo", only=["pages"]), "`pages` is not a parameter"),
         (lambda: fs.predict("sim:demo?over_provision=1"), "did you mean `over_provisioning`?"),
         (lambda: fs.predict("file:x"), "`file:x` is no simulated drive"),
-        (lambda: fs.predict("demo", model="fast"), "the model `fast` is not of ftl"),
+        (lambda: fs.predict("demo", model="fast"), "the model `fast` is not for ftl"),
         (lambda: fs.trace("a.csv", spede=2).requests(), "did you mean `speed`?"),
         (lambda: fs.open("nowhere.flashscope"), "nowhere.flashscope"),
         (lambda: fs.Drive("file:nothing.img").info(), "nothing.img is not there yet"),

@@ -192,7 +192,7 @@ fn contradictory_or_too_few_results_are_errors() {
     let mut sources = Sources::read(&[few]).unwrap();
     sources.measured[0].runs.truncate(4);
     let error = sources.fit(HOW, &AtomicBool::new(false), &mut |_| {}).unwrap_err().to_string();
-    assert!(error.contains("4 runs for") && error.contains("flashscope bench"), "{error}");
+    assert!(error.contains("4 runs to fit") && error.contains("flashscope bench"), "{error}");
 }
 
 #[test]

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 @dataclass(frozen=True)
 class Bounded1:
     """
-    Nowhere: it is dear from the smallest value on.
+    No value is cheap, not even the smallest.
     """
 
     limit: Literal['no']
@@ -25,7 +25,7 @@ A number of bytes, or an address in bytes.
 @dataclass(frozen=True)
 class Cell:
     """
-    What a run of a round comes to over the measurement window.
+    The result of a run of a round over the measurement window.
     """
 
     experiment: str
@@ -38,7 +38,7 @@ class Cell:
     """
     iops: float
     """
-    The mean of the rounds' IOs a second.
+    The mean of the rounds' IOs per second.
     """
     max_latency_ns: int
     """
@@ -58,11 +58,11 @@ class Cell:
     """
     runs: list[int]
     """
-    The runs that count, one of each round.
+    The runs that count, one per round.
     """
     throughput_bytes_per_s: float
     """
-    The mean of the rounds' bytes a second.
+    The mean of the rounds' bytes per second.
     """
 
 
@@ -95,55 +95,55 @@ class Estimate:
 
 EvidenceUnit: TypeAlias = Literal['ratio', 'nanoseconds']
 """
-What the number of an [`Evidence`] counts.
+The unit of an [`Evidence`].
 """
 
 
 Interest: TypeAlias = Literal['interesting', 'not_interesting', 'not_performed']
 """
-Whether an experiment is worth a look.
+The interest of an experiment.
 """
 
 
 Judgement: TypeAlias = Literal['holds', 'holds_in_part', 'does_not_hold', 'undecided', 'not_measured']
 """
-Whether a hint holds for a drive.
+The judgement of a hint for a drive.
 """
 
 
 @dataclass(frozen=True)
 class Latency:
     """
-    Summary of response times, in nanoseconds.
+    A summary of response times, in nanoseconds.
     """
 
     max: int
     """
-    Slowest.
+    The slowest response.
     """
     mean: Estimate
     """
-    Arithmetic mean.
+    The arithmetic mean.
     """
     min: int
     """
-    Fastest.
+    The fastest response.
     """
     p50: int
     """
-    Median.
+    The median.
     """
     p99: int
     """
-    99th percentile.
+    The 99th percentile.
     """
     p999: int
     """
-    99.9th percentile.
+    The 99.9th percentile.
     """
     standard_deviation: float
     """
-    Standard deviation of single IOs.
+    The standard deviation of single IOs.
     """
 
 
@@ -170,29 +170,29 @@ The discriminants are the codes stored in the `op` column of a result's records.
 @dataclass(frozen=True)
 class OpenLoop:
     """
-    IOs that were due at times of their own. One that had to wait for others is answered late, which
-    its response time alone, from its submission on, would hide (*coordinated omission*).
+    The statistics of an open loop, in which IOs are due at times of their own. An IO that waits for others is late. The response
+    time alone, from its submission on, would hide that (*coordinated omission*).
     """
 
     late_ns: Latency
     """
-    From when each IO was due to its submission.
+    The time from when each IO was due to its submission.
     """
     latency_ns: Latency
     """
-    From when each IO was due to its answer.
+    The time from when each IO was due to its answer.
     """
 
 
 @dataclass(frozen=True)
 class OperationFacts:
     """
-    The IOs of one operation in a run.
+    The statistics of one operation in a run.
     """
 
     bytes: Bytes
     """
-    Their bytes.
+    The bytes of these IOs.
     """
     ios: int
     """
@@ -200,7 +200,7 @@ class OperationFacts:
     """
     latency_ns: Latency
     """
-    Their response times.
+    The response times of these IOs.
     """
     op: Op
     """
@@ -245,24 +245,23 @@ class PauseEffect3:
 
 PauseEffect: TypeAlias = PauseEffect1 | PauseEffect2 | PauseEffect3
 """
-What pauses do to random writes.
+The effect of pauses on random writes.
 """
 
 
 @dataclass(frozen=True)
 class RepeatFacts:
     """
-    One value of the parameter of an experiment that was run several times.
+    The combined statistics of a parameter value that was run several times.
     """
 
     between_runs_ns: float
     """
-    The standard deviation of the runs' true means, in ns; 0 where they differ by no more than
-    what is within them accounts for.
+    The standard deviation of the runs' true means, in ns; 0 if the runs differ by no more than the IOs within them explain.
     """
     differ_confidence: float
     """
-    1 less the probability that runs with one true mean differ as much.
+    1 minus the probability that runs with the same true mean differ this much.
     """
     experiment: str
     """
@@ -270,7 +269,7 @@ class RepeatFacts:
     """
     mean_ns: Estimate
     """
-    The mean of the runs' means, in ns, with an interval from how they differ: wide for few.
+    The mean of the runs' means in ns, with an interval from their differences; wide for few runs.
     """
     micro_benchmark: str
     """
@@ -286,7 +285,7 @@ class RepeatFacts:
     """
     within_runs_ns: float
     """
-    The standard deviation of a run's mean that the IOs within the run account for, in ns.
+    The standard deviation of a run's mean due to the IOs within the run, in ns.
     """
 
 
@@ -296,7 +295,7 @@ WindowItem: TypeAlias = int
 @dataclass(frozen=True)
 class Tracked:
     """
-    A value that has to be steady.
+    A value that has to become steady.
     """
 
     experiment: str
@@ -305,44 +304,42 @@ class Tracked:
     """
     metric: Metric
     """
-    What of it.
+    The metric.
     """
     range_limit: float
     """
-    The largest range of a steady drive.
+    The largest allowed range.
     """
     slope_limit: float
     """
-    The largest rise or fall of a steady drive.
+    The largest allowed rise or fall.
     """
     steady: bool
     """
-    Whether both are kept.
+    True if both limits are kept.
     """
     values: list[float | None]
     """
-    Its values in rounds 1, 2, …; IOs or bytes a second, or ns; `null` for a round that was not run
-    to its end.
+    Its values in rounds 1, 2, …: IOs or bytes per second, or ns; `null` for a round that was not completed.
     """
     mean: float | None = None
     """
-    The mean of the values in the last measurement window, where it is whole.
+    The mean of the values in the last measurement window, if that is complete.
     """
     range: float | None = None
     """
-    From the smallest to the largest of them, relative to the mean.
+    The difference between the largest and the smallest of these values, relative to the mean.
     """
     slope: float | None = None
     """
-    How far the line fitted to them rises over the window, relative to the mean; negative where it
-    falls.
+    The rise of the fitted line over the window, relative to the mean; negative for a fall.
     """
 
 
 @dataclass(frozen=True)
 class UniformFacts:
     """
-    What uniform writes come to by their bytes.
+    The time per byte of uniform writes.
     """
 
     bytes: Bytes
@@ -351,14 +348,14 @@ class UniformFacts:
     """
     per_byte_ns: Estimate
     """
-    Response time for each of them.
+    The response time per byte.
     """
 
 
 @dataclass(frozen=True)
 class Verdict:
     """
-    What an experiment shows, at a glance.
+    The verdict about an experiment.
     """
 
     experiment: str
@@ -375,19 +372,19 @@ class Verdict:
     """
     reason: str
     """
-    By which rule, in a sentence with the numbers that it rests on.
+    The reason: the rule, in a sentence with its numbers.
     """
     effect: Estimate | None = None
     """
-    How much the parameter matters: the dearest over the cheapest, as the rule of the
-    micro-benchmark compares them; absent where it was not performed.
+    The effect of the parameter: the ratio of the highest to the lowest cost, as the rule of the micro-benchmark compares
+    them. Absent if the experiment was not performed.
     """
 
 
 @dataclass(frozen=True)
 class Bounded2:
     """
-    Everywhere that was measured.
+    Every measured value is cheap.
     """
 
     limit: Literal['unlimited']
@@ -397,20 +394,20 @@ class Bounded2:
     """
     ratio: Estimate
     """
-    The dearest mean, relative to sequential writes.
+    The highest mean, relative to sequential writes.
     """
 
 
 @dataclass(frozen=True)
 class Bounded3:
     """
-    Up to this value.
+    Values up to this one are cheap.
     """
 
     limit: Literal['up_to']
     ratio: Estimate
     """
-    The dearest mean up to there, relative to sequential writes.
+    The highest mean up to there, relative to sequential writes.
     """
     value: int
     """
@@ -420,14 +417,14 @@ class Bounded3:
 
 Bounded: TypeAlias = Bounded1 | Bounded2 | Bounded3
 """
-Up to where something is cheap.
+The limit up to which something is cheap.
 """
 
 
 @dataclass(frozen=True)
 class Characteristics:
     """
-    The columns of uFLIP's Table 3 for one drive. A column is absent when its runs are.
+    The columns of uFLIP's Table 3 for one drive. A column is absent if its runs are.
     """
 
     in_place: Estimate | None = None
@@ -440,7 +437,7 @@ class Characteristics:
     """
     large_increments: Estimate | None = None
     """
-    The dearest of the large increments (1 MiB to 8 MiB), relative to random writes.
+    The slowest of the large increments (1 MiB to 8 MiB), relative to random writes.
     """
     locality: Bounded | None = None
     """
@@ -448,11 +445,11 @@ class Characteristics:
     """
     partitioning: Bounded | None = None
     """
-    The number of partitions into which sequential writes can go in turns.
+    The number of partitions that sequential writes can alternate between.
     """
     pause: PauseEffect | None = None
     """
-    Whether pauses make random writes as cheap as sequential ones.
+    The effect of pauses on random writes.
     """
     random_read_ns: Estimate | None = None
     """
@@ -479,32 +476,32 @@ class Characteristics:
 @dataclass(frozen=True)
 class Evidence:
     """
-    A number that a hint rests on, and where it comes from.
+    A number that supports a hint, with its origin.
     """
 
     experiment: str
     """
-    The experiment that shows it.
+    The experiment of the number.
     """
     micro_benchmark: str
     """
-    The micro-benchmark that shows it.
+    The micro-benchmark of the number.
     """
     runs: list[int]
     """
-    The runs that it was computed from.
+    The runs of the number.
     """
     unit: EvidenceUnit
     """
-    What the number counts.
+    The unit of the number.
     """
     value: Estimate
     """
-    The number; a ratio, or nanoseconds where `unit` says so.
+    The number: a ratio, or nanoseconds if `unit` says so.
     """
     what: str
     """
-    What it is, such as `random writes in 8 MiB, relative to sequential ones`.
+    The description, such as `random writes in 8 MiB, relative to sequential ones`.
     """
 
 
@@ -516,47 +513,47 @@ class Hint:
 
     evidence: list[Evidence]
     """
-    What that rests on.
+    The numbers that support the finding.
     """
     finding: str
     """
-    What was found on this drive, in a sentence or two with numbers.
+    The finding on this drive, in a sentence or two with numbers.
     """
     judgement: Judgement
     """
-    Whether it holds here.
+    The judgement for this drive.
     """
     number: int
     """
-    Its number in the paper, 1 to 7.
+    The number in the paper, 1 to 7.
     """
     title: str
     """
-    What it says, in the words of the paper.
+    The hint in the words of the paper.
     """
 
 
 @dataclass(frozen=True)
 class RoundsFacts:
     """
-    What a test in rounds says: its report after SNIA SSS PTS 2.0.
+    The report of a test in rounds, after SNIA SSS PTS 2.0.
     """
 
     cells: list[Cell]
     """
-    The means over the measurement window of each run of a round, in the order of a round.
+    The means over the measurement window for each run of a round, in the order of a round.
     """
     deviations: list[str]
     """
-    In which ways the test was not run as it is specified, in words.
+    The deviations from the specification of the test, as text.
     """
     rounds: int
     """
-    Rounds that were run to their end.
+    Completed rounds.
     """
     steady: bool
     """
-    Whether the drive was steady at the end.
+    True if the drive was steady at the end.
     """
     test: str
     """
@@ -564,17 +561,16 @@ class RoundsFacts:
     """
     tracked: list[Tracked]
     """
-    What was tracked to see it.
+    The values tracked for steadiness.
     """
     window: list[WindowItem]
     """
-    The first and the last of the rounds over which the report goes: the measurement window in which
-    the drive was steady or, where it never was, the last one. Of a test that does not end when
-    the drive is steady, all rounds.
+    The first and the last round of the report: the measurement window in which the drive was steady or, if it never was, the
+    last window. For a test that does not end when the drive is steady, all rounds.
     """
     steady_round: int | None = None
     """
-    The round with which the first measurement window ended since which it was steady.
+    The round that ended the first measurement window since which the drive was steady.
     """
 
 
@@ -586,7 +582,7 @@ class RunFacts:
 
     duration_ns: Nanos
     """
-    From the first submission to the last completion of the IOs counted.
+    The time from the first submission to the last completion of the IOs counted.
     """
     errors: int
     """
@@ -594,11 +590,11 @@ class RunFacts:
     """
     ignored: int
     """
-    IOs left out at the start.
+    IOs ignored at the start.
     """
     ios: int
     """
-    IOs counted: answered without error, the first `IOIgnore` left out.
+    IOs counted: successful ones, without the first `IOIgnore`.
     """
     latency_ns: Latency
     """
@@ -606,8 +602,8 @@ class RunFacts:
     """
     parts: list[Latency | None]
     """
-    The same for each pattern of a mix or a sequence apart, in the order of the reference
-    pattern; `null` for one of which no IO counts. Empty where there is but one pattern.
+    The response times of each pattern of a mix or a sequence, in the order of the reference pattern; `null` for a pattern
+    without counted IOs. Empty if there is only one pattern.
     """
     run: int
     """
@@ -615,64 +611,63 @@ class RunFacts:
     """
     throughput_bytes_per_s: float
     """
-    Bytes of the IOs counted over that time.
+    Bytes per second of the IOs counted, over that time.
     """
     disturbed_by: list[Disturbance] | None = None
     """
-    What others did during the run that may have changed its numbers.
+    The disturbances by other processes that may have changed the numbers.
     """
     harness_share: float | None = None
     """
-    What the harness itself takes of the mean response time, as a share of it, where that is more
-    than 5 %: then it is not the drive alone that was measured. Never on virtual time.
+    The share of the harness in the mean response time, if that is more than 5 %: the measurement then does not show the drive
+    alone. Never on virtual time.
     """
     open_loop: OpenLoop | None = None
     """
-    Where IOs were due at times of their own (an open loop): what that says of them.
+    The statistics of an open loop, in which IOs are due at times of their own.
     """
     operations: list[OperationFacts] | None = field(default_factory=list)
     """
-    The same for each operation apart; empty where there is but one.
+    The response times of each operation; empty if there is only one.
     """
     uniform: UniformFacts | None = None
     """
-    Of uniform writes, which have many lengths: what a byte took.
+    The time per byte of uniform writes, which have many lengths.
     """
 
 
 @dataclass(frozen=True)
 class Facts:
     """
-    Everything that was found in a result.
+    The facts about a result.
     """
 
     characteristics: Characteristics
     """
-    What summarizes the drive: a row of uFLIP's Table 3.
+    The summary of the drive: a row of uFLIP's Table 3.
     """
     runs: list[RunFacts]
     """
-    The statistics of each run that has any IO, by its number.
+    The statistics of each run with IOs, in the order of their numbers.
     """
     schema_version: int
     """
-    Version of the format, [`SCHEMA_VERSION`].
+    The version of the format, [`SCHEMA_VERSION`].
     """
     grid: list[Verdict] | None = field(default_factory=list)
     """
-    The summary grid: whether each experiment of the nine micro-benchmarks is worth a look, in their
-    order; those that were not performed are among them. Absent from facts before version 4.
+    The summary grid: a verdict for each experiment of the nine micro-benchmarks, in their order, including those that were
+    not performed. Absent from facts before version 4.
     """
     hints: list[Hint] | None = field(default_factory=list)
     """
-    The design hints of uFLIP's section 5.3, judged for this drive, in their order. Absent from
-    facts before version 4.
+    The design hints of uFLIP's section 5.3, judged for this drive, in order. Absent from facts before version 4.
     """
     repeats: list[RepeatFacts] | None = field(default_factory=list)
     """
-    What runs that were repeated say together.
+    The combined statistics of repeated runs.
     """
     rounds: RoundsFacts | None = None
     """
-    What a test in rounds says.
+    The report of a test in rounds.
     """

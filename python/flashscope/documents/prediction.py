@@ -15,7 +15,7 @@ A number of bytes, or an address in bytes.
 @dataclass(frozen=True)
 class Interval:
     """
-    Where a prediction is expected.
+    The interval of a prediction.
     """
 
     high: float
@@ -31,44 +31,43 @@ class Interval:
 @dataclass(frozen=True)
 class Passes:
     """
-    How often a workload is repeated.
+    The repetitions of a workload.
     """
 
     converged: bool
     """
-    Whether what decides has come round often enough before.
+    True if the warm-up was long enough for the prediction to converge.
     """
     counted: int
     """
-    While it is.
+    Passes that are counted.
     """
     warm_up: int
     """
-    Before anything is counted.
+    Passes before counting starts.
     """
 
 
 @dataclass(frozen=True)
-class Predicted:
+class PredictedValue:
     """
-    A number that was predicted.
+    A predicted number.
     """
 
     value: float
     """
-    The number.
+    The value.
     """
     interval: Interval | None = None
     """
-    Where it is expected; absent where too few cases are known to say, or the drive has what the model does
-    not know.
+    The interval of the value; absent if too few cases are known, or the drive has features that the model ignores.
     """
 
 
 @dataclass(frozen=True)
 class SimulatedReport:
     """
-    What the simulator says of the same passes.
+    The result of simulating the same passes.
     """
 
     erases: float
@@ -77,152 +76,149 @@ class SimulatedReport:
     """
     simulated_ns_per_page: float
     """
-    Nanoseconds on the clock of the simulated drive for each page that the host wrote, one request at a
-    time, reads among them.
+    Simulated nanoseconds per page that the host wrote, with one request at a time, reads included.
     """
     wall_ns: int
     """
-    Nanoseconds on the clock of the machine that the simulation took, the fill of the drive included.
+    Nanoseconds that the simulation took by the machine's clock, including the fill of the drive.
     """
     write_amplification: float
     """
-    Pages programmed for each that the host wrote.
+    Pages programmed per page that the host wrote.
     """
     erases_error: float | None = None
     """
-    Predicted over simulated erases, less one; absent where none is simulated.
+    Predicted over simulated erases, minus one; absent if nothing was erased in the simulation.
     """
     write_amplification_error: float | None = None
     """
-    The same of the write amplification.
+    Predicted over simulated write amplification, minus one.
     """
 
 
 @dataclass(frozen=True)
 class Validation:
     """
-    Where intervals come from.
+    The cases that intervals are based on.
     """
 
     cases: int
     """
-    How many cases of the model were simulated beside it.
+    The number of cases in which the model was compared with the simulator.
     """
     level: float
     """
-    Share of the cases that an interval is to hold (0 to 1).
+    The share of cases that an interval is meant to contain (0 to 1).
     """
 
 
 @dataclass(frozen=True)
 class LifetimeReport:
     """
-    How long a drive lasts.
+    The lifetime of a drive.
     """
 
     block_lifetime: int
     """
-    Erases that a block lasts.
+    The erases that a block endures.
     """
     bytes_per_day: float
     """
-    Bytes that the host writes in a day.
+    Bytes that the host writes per day.
     """
-    days: Predicted
+    days: PredictedValue
     """
-    Days until blocks give out.
+    Days until the blocks wear out.
     """
-    endurance_left_bytes: Predicted
+    endurance_left_bytes: PredictedValue
     """
-    Bytes that the host can still write, of this workload.
+    Bytes of this workload that the host can still write.
     """
     erases_per_block: float
     """
-    Erases that each block has seen.
+    The erases of each block so far.
     """
 
 
 @dataclass(frozen=True)
 class PredictionReport:
     """
-    What `flashscope predict --json` prints.
+    The document that `flashscope predict --json` prints.
     """
 
-    bytes_per_second: Predicted
+    bytes_per_second: PredictedValue
     """
-    Bytes written in a second while all packages are kept busy by writes alone; of a drive that was measured,
-    one after the other.
+    Bytes written per second while writes keep all packages busy; for a measured drive, with one write at a time.
     """
     bytes_written: Bytes
     """
-    The same in bytes.
+    Bytes that the host wrote in the counted passes.
     """
     drive: str
     """
-    The drive, as it was asked for.
+    The drive, as the user wrote it.
     """
     ftl: str
     """
-    How its logical pages are mapped; of a drive that was measured, how it is taken to share out free space.
+    The FTL of the drive; for a measured drive, the one that is assumed when free space is divided.
     """
     host_pages_written: int
     """
-    Logical pages that the host wrote in the passes that count.
+    Logical pages that the host wrote in the counted passes.
     """
     model: str
     """
-    What predicted.
+    The name of the model.
     """
     not_modelled: list[str]
     """
-    What of the drive the model does not know, in words.
+    The features of the drive that the model ignores, in words.
     """
-    ns_per_page: Predicted
+    ns_per_page: PredictedValue
     """
-    Nanoseconds that flash is busy for each page that the host wrote; of a drive that was measured, that the
-    host waits for it.
+    Nanoseconds of flash time per page that the host wrote; for a measured drive, response time per page.
     """
     passes: Passes
     """
-    How often the workload was repeated.
+    The number of repetitions of the workload.
     """
     schema_version: int
     """
-    Version of the format, [`PREDICTION_VERSION`].
+    The version of the format, [`PREDICTION_VERSION`].
     """
     seed: int
     """
-    Seed of everything random.
+    The seed of all random choices.
     """
     validation: Validation
     """
-    Where the intervals come from.
+    The cases that the intervals are based on.
     """
     wall_ns: int
     """
-    Nanoseconds on the clock of the machine that the prediction took.
+    Nanoseconds that the prediction took, by the machine's clock.
     """
     workload: str
     """
-    The workload, as it was asked for.
+    The workload, as the user wrote it.
     """
-    equivalent_throughput: Predicted | None = None
+    equivalent_throughput: PredictedValue | None = None
     """
-    The fewest erases that these writes may take over those that they take; absent where none is.
+    The smallest possible number of erases for these writes, relative to the predicted one; absent if nothing is erased.
     """
-    erases: Predicted | None = None
+    erases: PredictedValue | None = None
     """
-    Blocks erased in the passes that count; absent of a drive that was measured and does not tell.
+    Blocks erased in the counted passes; absent for a measured drive that does not report them.
     """
     lifetime: LifetimeReport | None = None
     """
-    How long the drive lasts, where it was asked for.
+    The lifetime of the drive, if requested.
     """
     simulated: SimulatedReport | None = None
     """
-    What the simulator says, where it was asked.
+    The result of the simulator, if requested.
     """
-    write_amplification: Predicted | None = None
+    write_amplification: PredictedValue | None = None
     """
-    Pages programmed for each that the host wrote; likewise.
+    Pages programmed per page that the host wrote; absent for a measured drive that does not report them.
     """

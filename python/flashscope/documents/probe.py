@@ -15,28 +15,28 @@ class Answer1:
 
     high: float
     """
-    The highest.
+    The highest value that the evidence allows (95 %).
     """
     kind: Literal['value']
     low: float
     """
-    The lowest that the evidence allows (95 %).
+    The lowest value that the evidence allows (95 %).
     """
     value: float
     """
-    The most likely one.
+    The most likely value.
     """
 
 
 @dataclass(frozen=True)
 class Answer2:
     """
-    One of the classes that the parameter may have.
+    One of the classes of the parameter.
     """
 
     class_: str
     """
-    Its name.
+    The name of the class.
     """
     kind: Literal['class']
 
@@ -44,7 +44,7 @@ class Answer2:
 @dataclass(frozen=True)
 class Answer3:
     """
-    The drive has no such thing, such as a write buffer.
+    The drive does not have this feature, such as a write buffer.
     """
 
     kind: Literal['absent']
@@ -53,19 +53,19 @@ class Answer3:
 @dataclass(frozen=True)
 class Answer4:
     """
-    Not known.
+    The answer is not known.
     """
 
     kind: Literal['unknown']
     why: str
     """
-    Why, as a sentence without a full stop.
+    The reason, as a sentence without a full stop.
     """
 
 
 Answer: TypeAlias = Answer1 | Answer2 | Answer3 | Answer4
 """
-What is known of a parameter.
+The answer to the question about a parameter.
 """
 
 
@@ -92,16 +92,16 @@ A simulated drive answers with the numbers a real one would give.
 @dataclass(frozen=True)
 class Mark:
     """
-    A place on the horizontal axis.
+    A marked place on the horizontal axis.
     """
 
     label: str
     """
-    What is there.
+    The label of the mark.
     """
     x: float
     """
-    Where.
+    The place.
     """
 
 
@@ -121,41 +121,41 @@ The discriminants are the codes stored in the `op` column of a result's records.
 
 Parameter: TypeAlias = Literal['medium', 'largest-request', 'request-cost', 'block-cost', 'page-size', 'alignment', 'content-effect', 'groups', 'group-switch', 'read-ahead', 'parallelism', 'chunk', 'mapping', 'volumes', 'write-buffer', 'write-buffer-kind', 'map-cache', 'slc-cache', 'slc-cache-kind', 'ftl-class', 'segment', 'log-list', 'log-eviction', 'merge-cost', 'open-partitions', 'over-provisioning', 'cleaning-policy', 'cleaning-separation', 'cleaning-onset', 'cleaning-period', 'idle-cleaning']
 """
-What is asked about a drive.
+A parameter of a drive.
 """
 
 
 ProbeStatus: TypeAlias = Literal['complete', 'interrupted', 'failed']
 """
-How a probe ended.
+The way a probe ended.
 """
 
 
 @dataclass(frozen=True)
 class RunSummary:
     """
-    A run, whose IOs are in `records`.
+    A run; `records` holds its IOs.
     """
 
     bytes_written: Bytes
     """
-    Bytes that they wrote.
+    Bytes written.
     """
     ios: int
     """
-    IOs that were answered.
+    IOs answered.
     """
     purpose: str
     """
-    What it was for.
+    The purpose of the run.
     """
     run: int
     """
-    Its number; they count from 1.
+    The number of the run, from 1.
     """
     took_ns: Nanos
     """
-    From the first submission to the last answer.
+    The time from the first submission to the last answer.
     """
 
 
@@ -165,38 +165,38 @@ Point: TypeAlias = float
 @dataclass(frozen=True)
 class Series:
     """
-    A series of a picture.
+    A series of a chart.
     """
 
     name: str
     """
-    What it is.
+    The name of the series.
     """
     points: list[tuple[Point, Point]]
     """
-    Its points, as x and y.
+    The points, as x and y.
     """
 
 
 Shape: TypeAlias = Literal['points', 'line']
 """
-How the points of a picture are drawn.
+The shape of a chart's points.
 """
 
 
 @dataclass(frozen=True)
 class Signal:
     """
-    A picture of what a probe saw: series over one pair of axes.
+    A chart of a probe's measurements: series over one pair of axes.
     """
 
     log_x: bool
     """
-    Whether the horizontal axis is logarithmic.
+    True if the horizontal axis is logarithmic.
     """
     marks: list[Mark]
     """
-    Places on the horizontal axis worth marking, such as the value that was found.
+    Marked places on the horizontal axis, such as the value found.
     """
     series: list[Series]
     """
@@ -204,57 +204,57 @@ class Signal:
     """
     shape: Shape
     """
-    How the points are drawn.
+    The shape of the points.
     """
     title: str
     """
-    What it shows, with the figure of the paper that it is like.
+    The title, with the figure of the paper that the chart resembles.
     """
     x: str
     """
-    What is along the horizontal axis, with its unit.
+    The label of the horizontal axis, with its unit.
     """
     y: str
     """
-    What is along the vertical axis, with its unit.
+    The label of the vertical axis, with its unit.
     """
 
 
 @dataclass(frozen=True)
 class Spent:
     """
-    Bytes and time.
+    An amount of bytes and time.
     """
 
     bytes_written: Bytes
     """
-    Bytes that are written.
+    Bytes written.
     """
     time_ns: Nanos | None = None
     """
-    Time on the clock of the drive; absent where it has no bound.
+    Time on the clock of the drive; absent if unlimited.
     """
 
 
 Unit: TypeAlias = Literal['bytes', 'nanoseconds', 'count', 'share', 'class']
 """
-What a value of a parameter counts.
+The unit of a parameter's value.
 """
 
 
 @dataclass(frozen=True)
 class Contradiction:
     """
-    A finding that a probe went by and that cannot be right.
+    A finding that a probe assumed and that cannot be right.
     """
 
     because: str
     """
-    What speaks against it, as a sentence without a full stop.
+    The evidence against it, as a sentence without a full stop.
     """
     parameter: Parameter
     """
-    What was found before.
+    The parameter of the earlier finding.
     """
 
 
@@ -305,16 +305,16 @@ class DeviceInfo:
 @dataclass(frozen=True)
 class Finding:
     """
-    What a probe states about one parameter.
+    The statement of a probe about one parameter.
     """
 
     answer: Answer
     """
-    What was found.
+    The answer.
     """
     because: str
     """
-    What was seen that leads there, in a sentence or two.
+    The evidence for the answer, in a sentence or two.
     """
     parameter: Parameter
     """
@@ -322,12 +322,12 @@ class Finding:
     """
     probability: float
     """
-    The probability (0 to 1) that the answer is right: the class itself, or a value within the
-    tolerance of its parameter. 0 where nothing is known.
+    The probability (0 to 1) that the answer is right: the class itself, or a value within the tolerance of its parameter. 0
+    if the answer is not known.
     """
     runs: list[int]
     """
-    The numbers of the runs that show it.
+    The numbers of the runs that contain the evidence.
     """
 
 
@@ -339,55 +339,55 @@ class IoErrors:
 
     errno: Errno
     """
-    Its error.
+    The error of the first failed IO.
     """
     error: str
     """
-    The error in words.
+    The error as text.
     """
     ios: int
     """
-    How many, with those in flight with the one that ended a run.
+    The number of failed IOs, including those in flight with the one that ended a run.
     """
     len_bytes: Bytes
     """
-    With how many bytes.
+    The length of the first failed IO.
     """
     offset_bytes: Bytes
     """
-    Where.
+    The offset of the first failed IO.
     """
     op: Op
     """
-    What the first was to do.
+    The operation of the first failed IO.
     """
     run: int
     """
-    The run of the first, whose records hold it.
+    The run of the first failed IO, whose records contain it.
     """
 
 
 @dataclass(frozen=True)
 class Stated:
     """
-    What is stated of a parameter, with what it is.
+    A finding with the description of its parameter.
     """
 
     finding: Finding
     """
-    What is stated.
+    The finding.
     """
     signals: list[int]
     """
-    The pictures that show it, by their places in the report's `signals`, from 0.
+    The charts that show it, as indices into the report's `signals`, from 0.
     """
     source: str
     """
-    Where it comes from.
+    The source.
     """
     summary: str
     """
-    What exactly is meant.
+    The exact meaning.
     """
     title: str
     """
@@ -395,27 +395,27 @@ class Stated:
     """
     unit: Unit
     """
-    What its values count.
+    The unit of its values.
     """
 
 
 @dataclass(frozen=True)
 class Step:
     """
-    One experiment.
+    An experiment.
     """
 
     attempt: int
     """
-    How often it was run before.
+    The number of earlier attempts.
     """
     contradicted: list[Contradiction]
     """
-    What it found to be wrong of what had been found before, and why.
+    The earlier findings that it contradicted, with the reasons.
     """
     found: list[Parameter]
     """
-    The parameters about which it stated something.
+    The parameters with new findings.
     """
     probe: str
     """
@@ -423,35 +423,35 @@ class Step:
     """
     runs: list[RunSummary]
     """
-    Its runs.
+    The runs.
     """
     summary: str
     """
-    What it does.
+    The experiment and its purpose.
     """
 
 
 @dataclass(frozen=True)
 class ProbeReport:
     """
-    `probe.json`: what was found of a drive, with what shows it.
+    `probe.json`: the findings about a drive, with their evidence.
     """
 
     began: str
     """
-    When it began, as in RFC 3339, in UTC.
+    The start time as RFC 3339, in UTC.
     """
     budget: Spent
     """
-    What might be used up.
+    The budget.
     """
     drive: DeviceInfo
     """
-    What is known about the drive without measuring it.
+    The description of the drive, known without measurement.
     """
     findings: list[Stated]
     """
-    What is stated of each parameter, known or not, in the order in which they are shown.
+    The statements about each parameter, known or not, in display order.
     """
     flashscope: str
     """
@@ -463,35 +463,34 @@ class ProbeReport:
     """
     seed: int
     """
-    Seed of everything random.
+    The seed of all random choices.
     """
     signals: list[Signal]
     """
-    The pictures that show it, each once.
+    The charts, each once.
     """
     status: ProbeStatus
     """
-    How it ended.
+    The way the probe ended.
     """
     steps: list[Step]
     """
-    The experiments, in the order in which they were made.
+    The experiments in order.
     """
     used: Spent
     """
-    What was.
+    The part of the budget used.
     """
     wanted: list[Parameter]
     """
-    What was looked for; empty where that was everything.
+    The requested parameters; empty for all.
     """
     errors: IoErrors | None = None
     """
-    The IOs that failed though the drive knows such IOs; absent where none did. What such a run was to
-    tell is not known.
+    The failed IOs, except those of operations that the drive does not support; absent if there were none. The runs with
+    errors give no findings.
     """
     profile: str | None = None
     """
-    A simulated drive with what was found, as a profile in TOML; absent where too little is known
-    for one.
+    A profile of a simulated drive with the findings, in TOML; absent if too little is known.
     """

@@ -36,7 +36,7 @@ A number of bytes, or an address in bytes.
 
 Cause: TypeAlias = Literal['host', 'cleaning', 'switch merges', 'partial merges', 'full merges', 'mapping', 'folding', 'wear']
 """
-Why a flash command was given.
+The reason for a flash command.
 """
 
 
@@ -500,12 +500,12 @@ class FreeBlocksReport:
 @dataclass(frozen=True)
 class Health:
     """
-    Where the drive stands in its life.
+    The health of a drive: blocks lost, cold data migrated, and end of life.
     """
 
     expired_blocks: int
     """
-    Blocks taken out of use because their lifetime had passed.
+    Blocks retired because they reached the end of their lifetime.
     """
     factory_bad_blocks: int
     """
@@ -513,7 +513,7 @@ class Health:
     """
     failed_blocks: int
     """
-    Blocks taken out of use because a program or an erase failed.
+    Blocks retired because a program or an erase failed.
     """
     migrations: int
     """
@@ -521,8 +521,8 @@ class Health:
     """
     end_of_life_ns: Nanos | None = None
     """
-    When the drive refused a write for the first time because too few blocks were left: the
-    end of its life.
+    End of life: the time at which the drive first refused a write because too few blocks were
+    left.
     """
 
 

@@ -17,7 +17,7 @@ A number of bytes, or an address in bytes.
 
 DoubtKind: TypeAlias = Literal['empty', 'backwards', 'no_time', 'whole_seconds', 'rate', 'span', 'partial_sectors', 'large_requests', 'small_requests', 'addresses', 'misaligned']
 """
-What can be doubtful about a trace.
+The kinds of warnings about a trace.
 """
 
 
@@ -45,13 +45,12 @@ class Estimate:
 @dataclass(frozen=True)
 class Footprint:
     """
-    The distinct pages of 4 KiB touched, whole or in part. Where interval and value are the same,
-    the number is exact.
+    The distinct pages of 4 KiB touched, whole or in part. A number is exact if its interval has no width.
     """
 
     accessed_bytes: Estimate
     """
-    Bytes of those.
+    The bytes of the pages read or written.
     """
     accessed_pages: Estimate
     """
@@ -63,11 +62,11 @@ class Footprint:
     """
     page_bytes: Bytes
     """
-    Size of a page.
+    The size of a page.
     """
     written_bytes: Estimate
     """
-    Bytes of those.
+    The bytes of the pages written.
     """
     written_pages: Estimate
     """
@@ -75,30 +74,30 @@ class Footprint:
     """
     trimmed_pages: int | None = None
     """
-    Pages trimmed, whole or in part; absent where they were too many to be counted.
+    Pages trimmed, whole or in part; absent if there were too many to count.
     """
 
 
 @dataclass(frozen=True)
 class Fragment:
     """
-    The fragments of a kind.
+    The fragments of one kind.
     """
 
     count: int
     """
-    How many.
+    The number of fragments.
     """
     pages: int
     """
-    Their pages.
+    The pages of the fragments.
     """
 
 
 @dataclass(frozen=True)
 class HotShare:
     """
-    What goes to the hottest pages.
+    The share of requests that go to the hottest pages.
     """
 
     pages: float
@@ -107,59 +106,59 @@ class HotShare:
     """
     share: Estimate
     """
-    What goes to them, as a share of all, with the 95 % interval that sampling leaves.
+    Their share of all requests, with the 95 % sampling interval.
     """
 
 
 @dataclass(frozen=True)
 class Latency:
     """
-    Summary of response times, in nanoseconds.
+    A summary of response times, in nanoseconds.
     """
 
     max: int
     """
-    Slowest.
+    The slowest response.
     """
     mean: Estimate
     """
-    Arithmetic mean.
+    The arithmetic mean.
     """
     min: int
     """
-    Fastest.
+    The fastest response.
     """
     p50: int
     """
-    Median.
+    The median.
     """
     p99: int
     """
-    99th percentile.
+    The 99th percentile.
     """
     p999: int
     """
-    99.9th percentile.
+    The 99.9th percentile.
     """
     standard_deviation: float
     """
-    Standard deviation of single IOs.
+    The standard deviation of single IOs.
     """
 
 
 @dataclass(frozen=True)
 class LengthBucket:
     """
-    How many writes have from one power of two to the next pages.
+    The number of writes whose length is from one power of two to the next.
     """
 
     from_pages: int
     """
-    The least of the bucket, in pages.
+    The shortest length of the bucket, in pages.
     """
     writes: int
     """
-    How many writes.
+    The number of writes.
     """
 
 
@@ -171,24 +170,24 @@ class LorenzPoint:
 
     pages: float
     """
-    Share of the pages, the hottest first.
+    The share of the pages, the hottest first.
     """
     share: float
     """
-    Share of all that goes to them.
+    Their share of all requests.
     """
 
 
 @dataclass(frozen=True)
 class Misalignment:
     """
-    Most accesses are misaligned in the same way, as where a partition begins at sector 63: Agrawal
-    et al. (USENIX ATC 2008, section 4) found LBA mod 8 = 7 throughout in TPC-C.
+    A misalignment that most accesses share, for instance if a partition begins at sector 63. Agrawal et al. (USENIX ATC 2008,
+    section 4) found LBA mod 8 = 7 throughout in TPC-C.
     """
 
     lba_mod_8: int
     """
-    LBA mod 8 of these accesses, 1 to 7.
+    The LBA mod 8 of these accesses, 1 to 7.
     """
     share: float
     """
@@ -196,7 +195,7 @@ class Misalignment:
     """
     shift_bytes: Bytes
     """
-    What to add to every offset to mend it.
+    The shift to add to every offset for alignment.
     """
 
 
@@ -217,7 +216,7 @@ The discriminants are the codes stored in the `op` column of a result's records.
 @dataclass(frozen=True)
 class OpLatency:
     """
-    Latencies of an operation.
+    The latencies of an operation.
     """
 
     latency_ns: Latency
@@ -226,18 +225,18 @@ class OpLatency:
     """
     requests: int
     """
-    How many requests have a latency.
+    The number of requests with a latency.
     """
     op: Op | None = None
     """
-    The operation; absent for all together.
+    The operation; absent for all operations together.
     """
 
 
 @dataclass(frozen=True)
 class Requests:
     """
-    Requests by operation.
+    The requests by operation.
     """
 
     flushes: int
@@ -250,7 +249,7 @@ class Requests:
     """
     total: int
     """
-    All of them.
+    All requests.
     """
     trims: int
     """
@@ -265,52 +264,50 @@ class Requests:
 @dataclass(frozen=True)
 class Sampling:
     """
-    On what the numbers of single pages rest: working set and concentration, and the footprint where
-    it is not exact.
+    The sample behind the statistics of single pages: working set, concentration, and the footprint if it is not exact.
     """
 
     cut: int
     """
-    Accesses larger than 1 GiB, of which only that much counts for pages.
+    Accesses larger than 1 GiB; only their first GiB counts for pages.
     """
     group_pages: int
     """
-    How many adjacent pages are chosen together.
+    The number of adjacent pages that are chosen together.
     """
     groups: int
     """
-    Groups that were followed at the end.
+    The groups that were followed at the end.
     """
     rate: float
     """
-    The share of groups of pages that were followed, chosen by a hash of their address: 1 for
-    all (SHARDS, Waldspurger et al., FAST 2015).
+    The share of page groups that were followed, chosen by a hash of their address: 1 for all (SHARDS, Waldspurger et al.,
+    FAST 2015).
     """
     coverage: float | None = None
     """
-    The accesses to pages that the sample stands for, over those that there were: as far as this
-    is from 1, single hot pages are missing in the sample, or too many.
+    The page accesses that the sample represents, over the actual ones. The distance from 1 shows how far hot pages are under-
+    or overrepresented in the sample.
     """
 
 
 @dataclass(frozen=True)
 class Sequentiality:
     """
-    Whether accesses follow each other: one is sequential if it begins where the last access of the
-    same volume ended.
+    The sequentiality of accesses: an access is sequential if it begins where the last access of the same volume ended.
     """
 
     mean_run_bytes: float
     """
-    Bytes to a run, on average.
+    The mean number of bytes in a run.
     """
     mean_run_requests: float
     """
-    Accesses to a run, on average.
+    The mean number of accesses in a run.
     """
     runs: int
     """
-    Sequences of accesses each of which begins where the one before ended, single ones included.
+    The number of runs: sequences of accesses each of which begins where the one before ended, including single ones.
     """
     sequential_share: float
     """
@@ -321,7 +318,7 @@ class Sequentiality:
 @dataclass(frozen=True)
 class SizeBucket:
     """
-    Accesses of a size, or from one power of two to the next.
+    The accesses of one size, or from one power of two to the next.
     """
 
     reads: int
@@ -330,7 +327,7 @@ class SizeBucket:
     """
     size_bytes: Bytes
     """
-    The size, or the least of the bucket.
+    The size, or the smallest size of the bucket.
     """
     writes: int
     """
@@ -341,104 +338,102 @@ class SizeBucket:
 @dataclass(frozen=True)
 class SizeSummary:
     """
-    A distribution of sizes, in bytes. Quantiles are exact, but for what is rounded.
+    A distribution of sizes, in bytes. Quantiles are exact, except for rounded sizes.
     """
 
     max: Bytes
     """
-    Largest.
+    The largest size.
     """
     mean: float
     """
-    Arithmetic mean.
+    The arithmetic mean.
     """
     min: Bytes
     """
-    Smallest.
+    The smallest size.
     """
     p10: Bytes
     """
-    A tenth is not above this.
+    The 10th percentile.
     """
     p25: Bytes
     """
-    A quarter is not above this.
+    The 25th percentile.
     """
     p50: Bytes
     """
-    Median.
+    The median.
     """
     p75: Bytes
     """
-    Three quarters are not above this.
+    The 75th percentile.
     """
     p90: Bytes
     """
-    90 % are not above this.
+    The 90th percentile.
     """
     p99: Bytes
     """
-    99 % are not above this.
+    The 99th percentile.
     """
 
 
 @dataclass(frozen=True)
 class TimeBucket:
     """
-    How many times lie from one power of two to the next.
+    The number of times from one power of two to the next.
     """
 
     count: int
     """
-    How many.
+    The number of times.
     """
     from_ns: Nanos
     """
-    The least of the bucket.
+    The shortest time of the bucket.
     """
 
 
 @dataclass(frozen=True)
 class TimeFacts:
     """
-    When requests came.
+    The times of the requests.
     """
 
     backwards: int
     """
-    Requests whose time is before the latest one until then. Everything over time takes them as
-    if they had come at that.
+    Requests with a time before the latest one so far. All statistics over time use the latest time for them.
     """
     longest_backwards_ns: Nanos
     """
-    The longest way back.
+    The largest step backwards.
     """
     span_ns: Nanos
     """
-    From the earliest request to the latest.
+    The time from the earliest request to the latest.
     """
     start_ns: Nanos
     """
-    The time of the first request: since 1970 where the format says so, else on the clock of
-    the trace.
+    The time of the first request: since 1970 if the format says so, and otherwise on the clock of the trace.
     """
     bytes_per_s: float | None = None
     """
-    Bytes accessed over the span; absent where that is zero.
+    Bytes accessed per second of the span; absent if the span is zero.
     """
     first_backwards: int | None = None
     """
-    The number of the first such request, counted from 1.
+    The number of the first such request, from 1.
     """
     requests_per_s: float | None = None
     """
-    Requests over the span; absent where that is zero.
+    Requests per second of the span; absent if the span is zero.
     """
 
 
 TraceStatus: TypeAlias = Literal['complete', 'interrupted']
 """
-How the reading of a trace ended.
+The ways in which the reading of a trace ends.
 """
 
 
@@ -451,18 +446,18 @@ class WorkingSet:
 
     bytes: Estimate
     """
-    Bytes, with the 95 % interval that sampling leaves; exact where it has no width.
+    The bytes, with the 95 % sampling interval; exact if it has no width.
     """
     window_ns: Nanos
     """
-    Length of the window.
+    The length of the window.
     """
 
 
 @dataclass(frozen=True)
 class Alignment:
     """
-    How accesses lie to 4 KiB and to sectors of 512 bytes.
+    The alignment of accesses to 4 KiB and to sectors of 512 bytes.
     """
 
     lba_mod_8: list[LbaMod8Item]
@@ -479,44 +474,43 @@ class Alignment:
     """
     misalignment: Misalignment | None = None
     """
-    That most accesses are misaligned in the same way; absent where they are not.
+    The misalignment that most accesses share; absent if there is none.
     """
 
 
 @dataclass(frozen=True)
 class Burstiness:
     """
-    Requests in windows of one length, of which all whole ones of the trace count.
+    The requests in the complete windows of one length.
     """
 
     index_of_dispersion: float
     """
-    Index of dispersion for counts: variance over mean of the requests in a window (Gusella,
-    IEEE JSAC 9, 1991). 1 at every length for a Poisson process; it grows with the length
-    where bursts cluster.
+    The index of dispersion for counts: variance over mean of the requests in a window (Gusella, IEEE JSAC 9, 1991). It is 1
+    at every length for a Poisson process, and grows with the length if bursts cluster.
     """
     peak_requests: int
     """
-    Most requests in a window.
+    The most requests in a window.
     """
     peak_to_mean: float
     """
-    Those over the mean of all windows.
+    The peak over the mean of all windows.
     """
     window_ns: Nanos
     """
-    Length of a window.
+    The length of a window.
     """
     windows: int
     """
-    How many windows.
+    The number of windows.
     """
 
 
 @dataclass(frozen=True)
 class ByteCounts:
     """
-    Bytes by operation.
+    The bytes by operation.
     """
 
     read: Bytes
@@ -536,7 +530,7 @@ class ByteCounts:
 @dataclass(frozen=True)
 class Concentration:
     """
-    How requests concentrate on pages of 4 KiB. A request of several pages counts once for each.
+    The concentration of requests on pages of 4 KiB. A request of several pages counts once for each.
     """
 
     curve: list[LorenzPoint]
@@ -545,23 +539,23 @@ class Concentration:
     """
     hottest: list[HotShare]
     """
-    The share of all that goes to the hottest 1, 5, 10, 20 and 50 % of the pages.
+    The shares of all requests that go to the hottest 1, 5, 10, 20 and 50 % of the pages.
     """
 
 
 @dataclass(frozen=True)
 class Doubt:
     """
-    Something about a trace that should be looked at.
+    A warning about a trace.
     """
 
     kind: DoubtKind
     """
-    What kind of doubt it is, for programs.
+    The kind of warning, for programs.
     """
     text: str
     """
-    What was found, and what helps.
+    The problem, and a remedy.
     """
 
 
@@ -573,52 +567,51 @@ class Fragments:
 
     head: Fragment
     """
-    Heads.
+    The heads.
     """
     histogram: list[LengthBucket]
     """
-    Writes by the power of two that is not above their length.
+    The writes by the power of two at or below their length.
     """
     mean_pages: float
     """
-    The paper's *w*: the mean length of a write, in pages.
+    The mean length of a write in pages, *w* in the paper.
     """
     middle: Fragment
     """
-    Middles.
+    The middles.
     """
     tail: Fragment
     """
-    Tails.
+    The tails.
     """
     writes: int
     """
-    How many writes were divided.
+    The number of divided writes.
     """
 
 
 @dataclass(frozen=True)
 class HeatMap:
     """
-    Bytes by time and address. Where there are several volumes, they lie over each other: an address
-    is one in its volume.
+    The bytes by time and address. Several volumes overlap: an address is relative to its volume.
     """
 
     column_ns: Nanos
     """
-    Length of a column.
+    The length of a column.
     """
     read: list[int]
     """
-    Bytes read: the rows of the first column, from address 0 on, then those of the next.
+    Bytes read: the rows of the first column, from address 0 on, then those of the next columns.
     """
     row_bytes: Bytes
     """
-    Height of a row.
+    The height of a row.
     """
     rows: int
     """
-    How many rows.
+    The number of rows.
     """
     written: list[int]
     """
@@ -629,69 +622,69 @@ class HeatMap:
 @dataclass(frozen=True)
 class InterArrival:
     """
-    Times between successive requests, in nanoseconds; 0 where the time goes backwards. Quantiles
-    are within 0.1 %.
+    The times between successive requests, in nanoseconds; 0 where the time goes backwards. Quantiles are accurate to within 0.1
+    %.
     """
 
     histogram: list[TimeBucket]
     """
-    How many by the power of two that is not above them; those of 0 begin at 0.
+    The number of times by the power of two at or below them; times of 0 are in the bucket from 0.
     """
     max: int
     """
-    Longest.
+    The longest time.
     """
     mean: float
     """
-    Arithmetic mean.
+    The arithmetic mean.
     """
     min: int
     """
-    Shortest.
+    The shortest time.
     """
     p10: int
     """
-    A tenth is not above this.
+    The 10th percentile.
     """
     p50: int
     """
-    Median.
+    The median.
     """
     p90: int
     """
-    90 % are not above this.
+    The 90th percentile.
     """
     p99: int
     """
-    99 % are not above this.
+    The 99th percentile.
     """
     p999: int
     """
-    99.9 % are not above this.
+    The 99.9th percentile.
     """
     coefficient_of_variation: float | None = None
     """
-    Standard deviation over the mean: 1 for a Poisson process; absent where the mean is 0.
+    The standard deviation over the mean: 1 for a Poisson process; absent if the mean is 0.
     """
 
 
 @dataclass(frozen=True)
 class SizeFacts:
     """
-    Sizes of accesses.
+    The sizes of accesses.
     """
 
     all: SizeSummary
     """
-    Of reads and writes.
+    The sizes of reads and writes.
     """
     distinct: int
     """
-    How many different sizes there are.
+    The number of different sizes.
     """
     histogram: list[SizeBucket]
     """
-    Accesses by the power of two that is not above their size.
+    Accesses by the power of two at or below their size.
     """
     most_frequent: list[SizeBucket]
     """
@@ -699,16 +692,16 @@ class SizeFacts:
     """
     rounded: int
     """
-    Accesses whose size was rounded down by less than 1 % for the quantiles, because there are
-    more different sizes than are kept.
+    Accesses whose size was rounded down by less than 1 % for the quantiles, because there are more different sizes than are
+    kept.
     """
     reads: SizeSummary | None = None
     """
-    Of reads; absent where there is none.
+    The sizes of reads; absent if there are none.
     """
     writes: SizeSummary | None = None
     """
-    Of writes; absent where there is none.
+    The sizes of writes; absent if there are none.
     """
 
 
@@ -724,11 +717,11 @@ class Step:
     """
     bytes: ByteCounts
     """
-    Bytes by operation.
+    The bytes by operation.
     """
     requests: Requests
     """
-    Requests by operation.
+    The requests by operation.
     """
     written_bytes: Bytes
     """
@@ -744,7 +737,7 @@ class VolumeFacts:
 
     bytes: ByteCounts
     """
-    Bytes by operation.
+    The bytes by operation.
     """
     highest_end: Bytes
     """
@@ -752,66 +745,65 @@ class VolumeFacts:
     """
     name: str
     """
-    Its name.
+    The name.
     """
     requests: Requests
     """
-    Requests by operation.
+    The requests by operation.
     """
     accessed_bytes: Bytes | None = None
     """
-    Distinct bytes of pages accessed; absent where pages were too many to be counted.
+    Distinct bytes of pages accessed; absent if there were too many pages to count.
     """
     misalignment: Misalignment | None = None
     """
-    That most accesses are misaligned in the same way.
+    The misalignment that most accesses share.
     """
     sequential_share: float | None = None
     """
-    Sequential accesses over accesses; absent where there is none.
+    Sequential accesses over accesses; absent if there are none.
     """
     written_bytes: Bytes | None = None
     """
-    Distinct bytes of pages written; absent where pages were too many to be counted.
+    Distinct bytes of pages written; absent if there were too many pages to count.
     """
 
 
 @dataclass(frozen=True)
 class WriteLengths:
     """
-    Writes against erase blocks, in the terms of Boboila & Desnoyers (2011, section III and Fig.
-    1): the part of a write in one erase block is a *middle* if it is the whole block, else a *tail*
-    if it begins the block, else a *head*.
+    Writes divided by erase blocks, in the terms of Boboila & Desnoyers (2011, section III and Fig. 1). The part of a write in one
+    erase block is a *middle* if it is the whole block. Otherwise it is a *tail* if it begins the block, and a *head* if not.
     """
 
     block_bytes: Bytes
     """
-    Size of an erase block.
+    The size of an erase block.
     """
     joined: Fragments
     """
-    Consecutive writes joined: each sequence of writes of a volume, of which each begins where
-    the last one ended, is one write. What a drive sees that joins them.
+    Consecutive writes joined, as a drive with write coalescing sees them: a sequence of writes of a volume, each of which
+    begins where the last one ended, counts as one write.
     """
     page_bytes: Bytes
     """
-    Size of a page: what of it is written in part counts as a whole.
+    The size of a page; a partly written page counts as a whole.
     """
     requests: Fragments
     """
-    Each request for itself, as the paper has it.
+    Each request by itself, as in the paper.
     """
 
 
 @dataclass(frozen=True)
 class Series:
     """
-    The trace over time, in steps of one length.
+    The trace over time, in steps of equal length.
     """
 
     step_ns: Nanos
     """
-    Length of a step.
+    The length of a step.
     """
     steps: list[Step]
     """
@@ -827,16 +819,15 @@ class TraceFacts:
 
     burstiness: list[Burstiness]
     """
-    Requests in windows of several lengths, the shortest first. A length of which there are
-    fewer than ten whole windows is left out.
+    The requests in windows of several lengths, the shortest first. Lengths with fewer than ten complete windows are omitted.
     """
     bytes: ByteCounts
     """
-    Bytes by operation.
+    The bytes by operation.
     """
     doubts: list[Doubt]
     """
-    What looks wrong with the trace, in words.
+    The warnings about the trace, as text.
     """
     footprint: Footprint
     """
@@ -844,23 +835,23 @@ class TraceFacts:
     """
     heat_map: HeatMap
     """
-    Bytes by time and address.
+    The bytes by time and address.
     """
     latency: list[OpLatency]
     """
-    Latency of all requests that have one, then by operation; empty where the trace has none.
+    The latency of all requests that have one, then by operation; empty if the trace has none.
     """
     requests: Requests
     """
-    Requests by operation.
+    The requests by operation.
     """
     sampling: Sampling
     """
-    On what the numbers of single pages rest.
+    The sample behind the statistics of single pages.
     """
     schema_version: int
     """
-    Version of the format, [`TRACE_SCHEMA_VERSION`].
+    The version of the format, [`TRACE_SCHEMA_VERSION`].
     """
     series: Series
     """
@@ -868,68 +859,67 @@ class TraceFacts:
     """
     time: TimeFacts
     """
-    When requests came.
+    The times of the requests.
     """
     volume_count: int
     """
-    How many volumes there are.
+    The number of volumes.
     """
     volumes: list[VolumeFacts]
     """
-    The volumes, by bytes accessed; no more than [`super::MOST_VOLUMES`].
+    The volumes, by bytes accessed; at most [`super::MOST_VOLUMES`].
     """
     working_set: list[WorkingSet]
     """
-    Bytes touched in a window of time against its length.
+    The bytes touched in a window of time, against its length.
     """
     access_concentration: Concentration | None = None
     """
-    How accesses concentrate on pages; absent where there is none.
+    The concentration of accesses on pages; absent if there are none.
     """
     alignment: Alignment | None = None
     """
-    How accesses lie to 4 KiB.
+    The alignment of accesses to 4 KiB.
     """
     inter_arrival: InterArrival | None = None
     """
-    Times between successive requests; absent where there are fewer than two.
+    The times between successive requests; absent if there are fewer than two.
     """
     overwrite_ratio: Estimate | None = None
     """
-    Bytes written over the bytes of the distinct pages written: how often what is written is
-    overwritten, 1 for never. Below 1 where writes are smaller than a page. Absent where nothing
-    is written.
+    Bytes written over the bytes of the distinct pages written: the mean number of writes of the same data, 1 without
+    overwriting. Below 1 if writes are smaller than a page. Absent if nothing is written.
     """
     read_bytes_share: float | None = None
     """
-    Bytes read over bytes accessed; absent where there is no access.
+    Bytes read over bytes accessed; absent if there are no accesses.
     """
     read_share: float | None = None
     """
-    Reads over accesses; absent where there is no access.
+    Reads over accesses; absent if there are no accesses.
     """
     sequentiality: Sequentiality | None = None
     """
-    Whether accesses follow each other in address.
+    The sequentiality of accesses.
     """
     sizes: SizeFacts | None = None
     """
-    Sizes of accesses; absent where there is none.
+    The sizes of accesses; absent if there are none.
     """
     write_concentration: Concentration | None = None
     """
-    How writes concentrate on the pages written; absent where there is none.
+    The concentration of writes on the pages written; absent if there are none.
     """
     write_lengths: WriteLengths | None = None
     """
-    Writes against erase blocks; absent where there is none.
+    Writes divided by erase blocks; absent if there are none.
     """
 
 
 @dataclass(frozen=True)
 class Trace:
     """
-    What `flashscope trace stat --json` prints.
+    The output of `flashscope trace stat --json`.
     """
 
     bad_lines_skipped: int
@@ -938,7 +928,7 @@ class Trace:
     """
     facts: TraceFacts
     """
-    What was found.
+    The characteristics.
     """
     formats: list[str]
     """
@@ -946,13 +936,13 @@ class Trace:
     """
     inputs: list[str]
     """
-    The files that were read.
+    The files read.
     """
     notes: list[str]
     """
-    What was noticed on the way, and what was made of the trace.
+    Notes on the reading, and on the changes made to the trace.
     """
     status: TraceStatus
     """
-    Whether the trace was read to its end.
+    The outcome: read to its end or interrupted.
     """

@@ -15,84 +15,84 @@ A number of bytes, or an address in bytes.
 @dataclass(frozen=True)
 class FillModel:
     """
-    The closed form of a drive.
+    The closed-form model of a drive.
     """
 
     flash_bytes: float
     """
-    T, bytes of flash that data can be on.
+    T: bytes of flash that can hold data.
     """
     kappa: float
     """
-    kappa, what is written for each byte of data; 1 where the drive does not tell.
+    kappa: bytes written per byte of data; 1 if the drive does not report its writes.
     """
     policy: str
     """
-    The policy: the name of one of [`POLICIES`].
+    The cleaning policy: the name of one of [`POLICIES`].
     """
     bare_bytes_per_second: float | None = None
     """
-    Bytes in a second, were nothing moved; absent where throughput was not measured.
+    Bytes per second if nothing were moved; absent if throughput was not measured.
     """
     moved: float | None = None
     """
-    What a page that is moved costs, in pages of the host; absent as before.
+    The cost of a moved page, in pages of the host; absent if throughput was not measured.
     """
 
 
 @dataclass(frozen=True)
 class Level:
     """
-    What uniform writes were measured to cost on a part of a drive, once it was steady.
+    The measured cost of uniform writes at a fill level, once the drive was steady.
     """
 
     fill: Bytes
     """
-    Bytes that held data, and were written to.
+    Bytes that held data, and over which the writes went.
     """
     bytes_per_second: float | None = None
     """
-    Bytes that the host wrote in a second; absent where that was not measured.
+    Bytes that the host wrote per second; absent if not measured.
     """
     write_amplification: float | None = None
     """
-    Bytes programmed for each that the host wrote, at least 1; absent where the drive does not tell.
+    Bytes programmed per byte that the host wrote, at least 1; absent if the drive does not report it.
     """
 
 
 @dataclass(frozen=True)
 class PolicyFit:
     """
-    How well a policy fits.
+    The fit of a policy.
     """
 
     error: float
     """
-    The root of the mean square of the relative errors.
+    The root mean square of the relative errors.
     """
     fits_as_well: bool
     """
-    Whether it cannot be told from the best.
+    True if the policy fits about as well as the best one.
     """
     model: FillModel
     """
-    The best that there is of this policy.
+    The model of this policy that fits best.
     """
 
 
 @dataclass(frozen=True)
 class Range:
     """
-    A value with where it is expected.
+    A best value with its interval.
     """
 
     high: float
     """
-    The upper end.
+    The upper end of the interval.
     """
     low: float
     """
-    The lower end.
+    The lower end of the interval.
     """
     value: float
     """
@@ -103,172 +103,172 @@ class Range:
 @dataclass(frozen=True)
 class RunFit:
     """
-    A run on a drive and on its twin.
+    The times of a run on the drive and on its twin.
     """
 
     measured_ns: list[float]
     """
-    The mean response time, and the 99th percentile, ns.
+    The measured mean response time and 99th percentile, in ns.
     """
     result: str
     """
-    Its result.
+    The name of the result that holds the run.
     """
     run: int
     """
-    Its number there.
+    The number of the run in that result.
     """
     title: str
     """
-    What it was.
+    The micro-benchmark, the experiment and the value of the parameter.
     """
     twin_ns: list[float]
     """
-    The same of the twin.
+    The mean response time and 99th percentile on the twin, in ns.
+    """
+
+
+@dataclass(frozen=True)
+class StructureChoice:
+    """
+    A structural choice of a twin.
+    """
+
+    as_well: list[str]
+    """
+    The values that fit as well; empty if the measurements determine the choice.
+    """
+    field: str
+    """
+    The dotted name of the profile field.
+    """
+    value: str
+    """
+    The chosen value.
     """
 
 
 @dataclass(frozen=True)
 class Time:
     """
-    A time of a twin.
+    A fitted time of a twin.
     """
 
     field: str
     """
-    The dotted name of the field.
+    The dotted name of the profile field.
     """
     nanos: Range
     """
-    Its value, ns.
+    The time, in ns.
     """
     told: bool
     """
-    Whether what was measured depends on it; otherwise it is as it was before the fit.
-    """
-
-
-@dataclass(frozen=True)
-class Told:
-    """
-    A choice of the structure of a twin.
-    """
-
-    as_well: list[str]
-    """
-    What fits as well; empty where the choice could be told.
-    """
-    field: str
-    """
-    The dotted name of the field.
-    """
-    value: str
-    """
-    What was chosen.
+    True if the measurements depend on this time. If not, it keeps its value from before the fit.
     """
 
 
 @dataclass(frozen=True)
 class FillFit:
     """
-    What was fitted to a fill sweep.
+    The fit of the closed-form model to a fill sweep.
     """
 
     draws: list[FillModel]
     """
-    Drives that may as well have been measured, from which the intervals are.
+    Alternative models that fit the measurements as well; the intervals are those of these draws.
     """
     flash_bytes: Range
     """
-    The bytes of flash, with the interval over the policies that fit as well.
+    Bytes of flash that can hold data, with the interval over the policies that fit as well.
     """
     kappa: Range
     """
-    As before.
+    Bytes written per byte of data, with its interval.
     """
     levels: list[Level]
     """
-    What it was fitted to.
+    The fill levels that the model was fitted to.
     """
     policies: list[PolicyFit]
     """
-    Each policy, the best first.
+    The fit of each policy, the best first.
     """
     bare_bytes_per_second: Range | None = None
     """
-    As before.
+    Bytes per second if nothing were moved, with the interval; absent if throughput was not measured.
     """
     moved: Range | None = None
     """
-    As before.
+    The cost of a moved page, in pages of the host, with the interval; absent if throughput was not measured.
     """
 
 
 @dataclass(frozen=True)
 class Twin:
     """
-    A twin: what was fitted to what, and how far it can be trusted.
+    A twin: the fitted drive, its sources and its uncertainty.
     """
 
-    choices: list[Told]
+    choices: list[StructureChoice]
     """
-    Its structure, as far as alternatives were tried.
+    The fitted structure, as far as alternatives were tried.
     """
     confidence: float
     """
-    How often intervals are to hold the truth (0 to 1).
+    The share of intervals that are meant to contain the true value (0 to 1).
     """
     draws: list[dict[str, str]]
     """
-    Drives that may as well have been measured: the fields in which each differs from the profile.
+    Alternative drives that fit the measurements as well: the fields in which each differs from the profile.
     """
     drive: str
     """
-    The drive that was measured.
+    The name of the measured drive.
     """
     flashscope: str
     """
-    The version of flashscope that fitted.
+    The version of flashscope that made the fit.
     """
     measure_next: list[str]
     """
-    What to measure next, for what could not be told.
+    Advice on what to measure next, for the fields that the sources do not determine.
     """
     profile: str
     """
-    The twin, as a profile in TOML.
+    The profile of the twin, in TOML.
     """
     runs: list[RunFit]
     """
-    What each run to which it was fitted comes to on it.
+    The measured and simulated times of each run that the twin was fitted to.
     """
     schema_version: int
     """
-    Version of the format.
+    The version of the format.
     """
     seed: int
     """
-    Seed of everything random.
+    The seed of all random choices.
     """
     sources: list[str]
     """
-    What it was fitted to.
+    The sources of the fit, as the user named them.
     """
     spread: list[float]
     """
-    By which factor means of response times may be off beside what the draws say, and then 99th percentiles: the
-    errors of the runs to which it was fitted.
+    Factors by which intervals are widened beyond the spread of the draws: for mean response times, then for 99th
+    percentiles. They are the errors of the runs that the twin was fitted to.
     """
     times: list[Time]
     """
-    Its times.
+    The fitted times.
     """
     fill: FillFit | None = None
     """
-    What was fitted to a fill sweep.
+    The model that was fitted to a fill sweep.
     """
     misfit: float | None = None
     """
-    How far what it shows is from what was measured: the mean over runs of what their deviations in standard
-    errors come to (0 is exact, 1 is chance); absent where nothing was simulated.
+    The misfit: the mean over runs of their deviations in standard errors (0 is exact, 1 is chance). Absent if nothing was
+    simulated.
     """

@@ -15,7 +15,7 @@ A number of bytes, or an address in bytes.
 @dataclass(frozen=True)
 class LevelCheck:
     """
-    A fill level, and what the closed form says.
+    The errors of the closed-form model at a fill level.
     """
 
     fill: Bytes
@@ -24,27 +24,27 @@ class LevelCheck:
     """
     throughput_error: float | None = None
     """
-    The relative error of the throughput; absent where it was not measured or fitted.
+    The relative error of the throughput; absent if it was not measured or not fitted.
     """
     write_amplification_error: float | None = None
     """
-    The relative error of the write amplification; absent where it was not measured.
+    The relative error of the write amplification; absent if it was not measured.
     """
 
 
 @dataclass(frozen=True)
 class Range:
     """
-    A value with where it is expected.
+    A best value with its interval.
     """
 
     high: float
     """
-    The upper end.
+    The upper end of the interval.
     """
     low: float
     """
-    The lower end.
+    The lower end of the interval.
     """
     value: float
     """
@@ -55,7 +55,7 @@ class Range:
 @dataclass(frozen=True)
 class Summary:
     """
-    All runs together.
+    The errors over all runs.
     """
 
     mean_coverage: float
@@ -64,89 +64,89 @@ class Summary:
     """
     mean_error: float
     """
-    The median of the absolute relative errors of means.
+    The median absolute relative error of the means.
     """
     p99_coverage: float
     """
-    The same of 99th percentiles.
+    The share of 99th percentiles that lie in their interval.
     """
     p99_error: float
     """
-    The same of 99th percentiles.
+    The median absolute relative error of the 99th percentiles.
     """
 
 
 @dataclass(frozen=True)
-class Compared:
+class Comparison:
     """
-    A number that was measured, and that a twin predicts.
+    A measured number next to its prediction.
     """
 
     covered: bool
     """
-    Whether the interval holds what was measured.
+    True if the interval contains the measured value.
     """
     error: float
     """
-    By how much that is off, relative to what was measured.
+    The relative error of the prediction.
     """
     measured: float
     """
-    What was measured.
+    The measured value.
     """
     predicted: Range
     """
-    What is predicted.
+    The value that the twin predicts, with its interval.
     """
 
 
 @dataclass(frozen=True)
 class RunCheck:
     """
-    A run on a drive and on its twin.
+    The comparison of a run on the drive with the same run on the twin.
     """
 
-    mean: Compared
+    mean: Comparison
     """
-    The mean response time, ns.
+    The mean response time, in ns.
     """
-    p99: Compared
+    p99: Comparison
     """
-    The 99th percentile, ns.
+    The 99th percentile of response times, in ns.
     """
     result: str
     """
-    Its result.
+    The name of the result that holds the run.
     """
     run: int
     """
-    Its number there.
+    The number of the run in that result.
     """
     title: str
     """
-    What it was.
+    The micro-benchmark, the experiment and the value of the parameter.
     """
 
 
 @dataclass(frozen=True)
 class Check:
     """
-    How a twin compares with results.
+    The comparison of a twin with results.
     """
 
     confidence: float
     """
-    How often intervals are to hold the truth.
+    The share of intervals that are meant to contain the true value (0 to 1).
     """
     levels: list[LevelCheck]
     """
-    Each level of a fill sweep.
+    The comparison of each level of a fill sweep.
     """
     runs: list[RunCheck]
     """
-    Each run.
+    The comparison of each run.
     """
     summary: Summary | None = None
     """
-    All runs together; absent where there are none.
+    Summary over all runs; absent if there are none.
     """

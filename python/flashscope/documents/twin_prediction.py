@@ -9,16 +9,16 @@ from dataclasses import dataclass
 @dataclass(frozen=True)
 class Range:
     """
-    A value with where it is expected.
+    A best value with its interval.
     """
 
     high: float
     """
-    The upper end.
+    The upper end of the interval.
     """
     low: float
     """
-    The lower end.
+    The lower end of the interval.
     """
     value: float
     """
@@ -29,7 +29,7 @@ class Range:
 @dataclass(frozen=True)
 class PredictedLatency:
     """
-    Response times, ns.
+    Predicted response times, in ns.
     """
 
     mean: Range
@@ -53,42 +53,42 @@ class PredictedLatency:
 @dataclass(frozen=True)
 class TwinPrediction:
     """
-    What a workload comes to on a drive, by its twin.
+    The performance of a workload on a drive, as its twin predicts it.
     """
 
     bytes_per_second: Range
     """
-    Bytes that were read and written in a second.
+    Bytes read and written per second.
     """
     confidence: float
     """
-    How often intervals are to hold the truth (0 to 1).
+    The share of intervals that are meant to contain the true value (0 to 1).
     """
     draws: int
     """
-    How many drives that may as well have been measured were simulated beside the twin.
+    The number of alternative drives that were simulated beside the twin.
     """
     drive: str
     """
-    The drive.
+    The name of the drive.
     """
     ios: int
     """
-    IOs that were counted.
+    The number of IOs measured.
     """
     latency_ns: PredictedLatency
     """
-    Response times, ns.
+    Response times, in ns.
     """
     workload: str
     """
-    The workload.
+    The workload, as the user wrote it.
     """
     lifetime_bytes: Range | None = None
     """
-    Bytes that the host can write before blocks are worn out, from new; absent where nothing was erased.
+    Bytes that the host can write to a new drive before its blocks wear out; absent if nothing was erased.
     """
     write_amplification: Range | None = None
     """
-    Pages programmed for each that the host wrote; absent where it wrote none.
+    Pages programmed per page that the host wrote; absent if the host wrote none.
     """

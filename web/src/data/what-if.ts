@@ -2,7 +2,7 @@
 import { parseJson } from './json';
 import { fetched, jsonOf } from './served';
 import { SourceError } from './source';
-import type { Quantity, WhatIf, WhatIfQuestion, WhatIfChoices } from './views.gen';
+import type { Quantity, WhatIf, WhatIfChoices, WhatIfQuestion } from './views.gen';
 
 const ADDRESS = '/api/what-if';
 

@@ -226,8 +226,8 @@ fn purged() {
     assert!(blocks() < len as u64 / 4, "{} bytes are in use", blocks());
     place.bench("sim:demo", "s", &few).ok();
     let refused = place.bench("sim:sun-zhang-unknown", "t", &few).says(1, &place);
-    let hint = "EOPNOTSUPP (operation not supported) at a trim of 64 MiB at offset 0; a drive that knows no \
-                trims cannot be purged";
+    let hint = "EOPNOTSUPP (operation not supported) at a trim of 64 MiB at offset 0; a drive without TRIM \
+                cannot be purged";
     assert!(refused.contains(hint), "{refused}");
 }
 

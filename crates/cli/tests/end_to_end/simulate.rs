@@ -360,7 +360,7 @@ fn traced() {
     let refused = place.run(&arguments(&["--trace-events", "no/where.json"])).says(1, &place);
     assert!(refused.contains("--trace-events: cannot create `no/where.json`: "), "{refused}");
     let refused = place.run(&arguments(&["--json", "--observe", "erasures"])).says(2, &place);
-    assert!(refused.contains("--observe: there is no `erasures`"), "{refused}");
+    assert!(refused.contains("--observe: there is no observer `erasures`"), "{refused}");
 }
 
 // Is the text for people complete, and does it say what was not done?

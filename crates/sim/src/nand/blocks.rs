@@ -46,9 +46,8 @@ pub enum Illegal {
     BadBlock(BlockId),
 }
 
-/// The age of the host's data: its position in the sequence of logical pages written, counted from
-/// 1. A stamp moves with its data, so the newer of two copies of a logical page has the larger
-/// stamp.
+/// The age of the host's data: its position in the sequence of logical pages written, counted from one. A stamp moves with its
+/// data, so the newer of two copies of a logical page has the larger stamp.
 pub type Stamp = u32;
 
 /// The metadata of a programmed logical page (section 3.4).
