@@ -42,10 +42,10 @@ pub fn bench(
     note: &Bound<'_, PyAny>,
 ) -> PyResult<(String, bool)> {
     let args: BenchArgs = parse("bench", words)?;
-    watched(py, progress, note, |stop, onlooker| {
-        let benched = measure(&args, stop, onlooker)?;
+    watched(py, progress, note, |stop, sink| {
+        let benched = measure(&args, stop, sink)?;
         if benched.manifest.status != Status::Interrupted {
-            note_failure(outcome(&benched.folder, &benched.manifest), onlooker);
+            note_failure(outcome(&benched.folder, &benched.manifest), sink);
         }
         Ok(benched.folder.path().display().to_string())
     })
@@ -62,7 +62,7 @@ pub fn simulate(
     note: &Bound<'_, PyAny>,
 ) -> PyResult<((String, Option<Table>), bool)> {
     let args: SimulateArgs = parse("simulate", words)?;
-    watched(py, progress, note, |stop, onlooker| {
+    watched(py, progress, note, |stop, sink| {
         let mut table = records.then(Growing::<Samples>::new);
         let mut each = table.as_mut().map(|table| {
             |io: &Io, answered: Nanos, latency: Nanos| {
@@ -71,10 +71,10 @@ pub fn simulate(
             }
         });
         let each = each.as_mut().map(|each| each as &mut Each<'_>);
-        let done = run(&args, stop, onlooker, each)?;
+        let done = run(&args, stop, sink, each)?;
         let json = serde_json::to_string(&done.simulation)?;
         if done.simulation.status != SimulationStatus::Interrupted {
-            note_failure(done.outcome(), onlooker);
+            note_failure(done.outcome(), sink);
         }
         let table = table.map(|table| table.finish(|_| Vec::new())).transpose()?;
         Ok((json, table))
@@ -82,9 +82,9 @@ pub fn simulate(
 }
 
 /// Says what went wrong with something of which a part is there.
-fn note_failure(outcome: Result<(), Failure>, onlooker: &mut dyn ProgressSink) {
+fn note_failure(outcome: Result<(), Failure>, sink: &mut dyn ProgressSink) {
     if let Err(failure) = outcome {
-        onlooker.note(&failure.message());
+        sink.note(&failure.message());
     }
 }
 
@@ -97,10 +97,10 @@ pub fn probe(
     note: &Bound<'_, PyAny>,
 ) -> PyResult<(String, bool)> {
     let args: ProbeArgs = parse("probe", words)?;
-    watched(py, progress, note, |stop, onlooker| {
-        let probed = investigate(&args, stop, onlooker)?;
+    watched(py, progress, note, |stop, sink| {
+        let probed = investigate(&args, stop, sink)?;
         if probed.report.status != ProbeStatus::Interrupted {
-            note_failure(probed_well(&probed.report), onlooker);
+            note_failure(probed_well(&probed.report), sink);
         }
         Ok(probed.folder.path().display().to_string())
     })
@@ -115,8 +115,8 @@ pub fn predict(
     note: &Bound<'_, PyAny>,
 ) -> PyResult<(String, bool)> {
     let args: PredictArgs = parse("predict", words)?;
-    watched(py, progress, note, |stop, onlooker| {
-        Ok(serde_json::to_string(&foretell(&args, stop, onlooker)?)?)
+    watched(py, progress, note, |stop, sink| {
+        Ok(serde_json::to_string(&foretell(&args, stop, sink)?)?)
     })
 }
 

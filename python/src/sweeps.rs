@@ -31,12 +31,12 @@ pub fn sweep(
     note: &Bound<'_, PyAny>,
 ) -> PyResult<(String, bool)> {
     let args: SweepArgs = parse("sweep", words)?;
-    watched(py, progress, note, |stop, onlooker| {
+    watched(py, progress, note, |stop, sink| {
         let begun = PreparedSweep::new(&args, text.as_deref())?;
         let jobs = args.jobs.given();
         let mut elsewhere = workers.map(|call| Elsewhere { call, jobs, stop, failed: None });
         let workers = elsewhere.as_mut().map(|workers| workers as &mut dyn Workers);
-        let swept = begun.explore(args.jobs.count(), workers, stop, onlooker)?;
+        let swept = begun.explore(args.jobs.count(), workers, stop, sink)?;
         if let Some(failed) = elsewhere.and_then(|workers| workers.failed) {
             return Err(failed.kept(&swept.path));
         }

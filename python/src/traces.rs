@@ -32,13 +32,13 @@ pub fn requests(
     progress: &Bound<'_, PyAny>,
     note: &Bound<'_, PyAny>,
 ) -> PyResult<(Table, bool)> {
-    watched(py, progress, note, |stop, onlooker| {
+    watched(py, progress, note, |stop, sink| {
         let mut trace = opened(&files, &fields)?;
         let mut table = Growing::<Requests>::new();
-        each_batch(&mut trace, READING, (stop, onlooker), |batch| {
+        each_batch(&mut trace, READING, (stop, sink), |batch| {
             batch.iter().for_each(|request| table.push(request));
         })?;
-        trace.notes().iter().for_each(|text| onlooker.note(text));
+        trace.notes().iter().for_each(|text| sink.note(text));
         Ok(table.finish(|columns| columns.volumes(trace.volumes()))?)
     })
 }
@@ -54,13 +54,13 @@ pub fn trace_facts(
     progress: &Bound<'_, PyAny>,
     note: &Bound<'_, PyAny>,
 ) -> PyResult<(String, bool)> {
-    watched(py, progress, note, |stop, onlooker| {
+    watched(py, progress, note, |stop, sink| {
         let block: Bytes = erase_block.parse().map_err(usage)?;
         let mut found = Characteristics::with_block(block)
             .map_err(|rule| usage(anyhow!("erase_block: {rule}")))?;
         let mut trace = opened(&files, &fields)?;
-        each_batch(&mut trace, READING, (stop, onlooker), |batch| found.push(batch))?;
-        trace.notes().iter().for_each(|text| onlooker.note(text));
+        each_batch(&mut trace, READING, (stop, sink), |batch| found.push(batch))?;
+        trace.notes().iter().for_each(|text| sink.note(text));
         Ok(serde_json::to_string(&found.finish(trace.volumes()))?)
     })
 }

@@ -25,9 +25,7 @@ pub fn twin_fit(
     note: &Bound<'_, PyAny>,
 ) -> PyResult<(String, bool)> {
     let args: FitArgs = parse("fit", words)?;
-    watched(py, progress, note, |stop, onlooker| {
-        Ok(serde_json::to_string(&fit(&args, stop, onlooker)?)?)
-    })
+    watched(py, progress, note, |stop, sink| Ok(serde_json::to_string(&fit(&args, stop, sink)?)?))
 }
 
 /// Compares a twin with results: JSON after docs/schemas/twin-check.schema.json, and whether Ctrl-C ended it.
@@ -39,9 +37,7 @@ pub fn twin_check(
     note: &Bound<'_, PyAny>,
 ) -> PyResult<(String, bool)> {
     let args: CheckArgs = parse("check", words)?;
-    watched(py, progress, note, |stop, onlooker| {
-        Ok(serde_json::to_string(&check(&args, stop, onlooker)?)?)
-    })
+    watched(py, progress, note, |stop, sink| Ok(serde_json::to_string(&check(&args, stop, sink)?)?))
 }
 
 /// Predicts by a twin: JSON after docs/schemas/twin-prediction.schema.json, and whether Ctrl-C ended it.
@@ -53,7 +49,7 @@ pub fn twin_predict(
     note: &Bound<'_, PyAny>,
 ) -> PyResult<(String, bool)> {
     let args: PredictArgs = parse("predict", words)?;
-    watched(py, progress, note, |stop, onlooker| {
-        Ok(serde_json::to_string(&predict(&args, stop, onlooker)?)?)
+    watched(py, progress, note, |stop, sink| {
+        Ok(serde_json::to_string(&predict(&args, stop, sink)?)?)
     })
 }

@@ -22,8 +22,8 @@ pub fn what_if(
     note: &Bound<'_, PyAny>,
 ) -> PyResult<(String, bool)> {
     let args: WhatIfArgs = parse("what-if", words)?;
-    watched(py, progress, note, |stop, onlooker| {
-        let mut rows = Rows { onlooker, row, stop, raised: None };
+    watched(py, progress, note, |stop, sink| {
+        let mut rows = Rows { sink, row, stop, raised: None };
         let answered = answer(&args, stop, &mut rows)?;
         if let Some(raised) = rows.raised {
             return Err(Python::attach(|py| failure(py, &raised)));
@@ -38,7 +38,7 @@ pub fn what_if(
 
 /// Gives rows to Python as they come.
 struct Rows<'a> {
-    onlooker: &'a mut dyn ProgressSink,
+    sink: &'a mut dyn ProgressSink,
     row: Option<Py<PyAny>>,
     stop: &'a AtomicBool,
     raised: Option<PyErr>,
@@ -56,11 +56,11 @@ impl Rows<'_> {
 
 impl ProgressSink for Rows<'_> {
     fn show(&mut self, step: &Step<'_>) {
-        self.onlooker.show(step);
+        self.sink.show(step);
     }
 
     fn note(&mut self, text: &str) {
-        self.onlooker.note(text);
+        self.sink.note(text);
     }
 }
 

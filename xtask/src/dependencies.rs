@@ -27,13 +27,13 @@ const RULES: [(&str, &[&str]); 27] = [
         "twin-bench",
         &[
             "block",
+            "fit",
             "measure",
             "probe",
             "probe-bench",
             "result",
             "sim",
             "simulate",
-            "fit",
             "workload",
         ],
     ),
@@ -47,22 +47,22 @@ const RULES: [(&str, &[&str]); 27] = [
     (
         "command",
         &[
-            "analysis", "block", "drive", "measure", "model", "predict", "probe", "result", "sim",
-            "simulate", "fit", "workload",
+            "analysis", "block", "drive", "fit", "measure", "model", "predict", "probe", "result",
+            "sim", "simulate", "workload",
         ],
     ),
     (
         "python",
         &[
-            "analysis", "block", "drive", "command", "measure", "model", "probe", "result", "sim",
-            "stats", "fit", "predict", "simulate", "workload",
+            "analysis", "block", "command", "drive", "fit", "measure", "model", "predict", "probe",
+            "result", "sim", "simulate", "stats", "workload",
         ],
     ),
     (
         "papers",
         &[
-            "analysis", "block", "command", "measure", "model", "probe", "result", "sim", "stats",
-            "fit", "predict", "simulate", "workload",
+            "analysis", "block", "command", "fit", "measure", "model", "predict", "probe",
+            "result", "sim", "simulate", "stats", "workload",
         ],
     ),
     ("cli", EVERYTHING),
@@ -71,15 +71,15 @@ const RULES: [(&str, &[&str]); 27] = [
     (
         "xtask",
         &[
-            "analysis", "attach", "drive", "papers", "probe", "report", "result", "sim", "fit",
-            "predict", "simulate", "workload",
+            "analysis", "attach", "drive", "fit", "papers", "predict", "probe", "report", "result",
+            "sim", "simulate", "workload",
         ],
     ),
 ];
 
 const EVERYTHING: &[&str] = &[
-    "analysis", "attach", "block", "drive", "command", "measure", "model", "papers", "probe",
-    "registry", "report", "result", "serve", "sim", "stats", "fit", "predict", "simulate",
+    "analysis", "attach", "block", "command", "drive", "fit", "measure", "model", "papers",
+    "predict", "probe", "registry", "report", "result", "serve", "sim", "simulate", "stats",
     "workload",
 ];
 
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn finds_violations() {
         assert_eq!(
-            violations(&used("analysis", &["stats", "sim"])),
+            violations(&used("analysis", &["sim", "stats"])),
             ["  analysis must not use sim"]
         );
         assert_eq!(violations(&used("novel", &[])), ["  novel has no rule"]);

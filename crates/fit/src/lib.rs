@@ -54,7 +54,7 @@ pub enum FitError {
     /// The caller stopped the fit.
     #[error("interrupted")]
     Interrupted,
-    /// None of the drives at which the search starts can be simulated.
+    /// No drive at which the search starts has the measured capacity and can run the measured workload.
     #[error(
         "none of the drives at which the search starts has the measured capacity and can run the measured workload"
     )]

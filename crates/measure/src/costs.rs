@@ -22,7 +22,7 @@ const SIZES: [Bytes; 2] = [Bytes::kib(4), Bytes::kib(128)];
 /// How many times the time of a read a random write is assumed to take, if writes may not be measured.
 const ASSUMED_RANDOM_WRITE: f64 = 4.0;
 
-/// What the cost measurement may do to a drive.
+/// The operations on a drive that the cost measurement is allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sample {
     /// Read only. Sequential writes are assumed to take as long as reads, and random writes four times as long.

@@ -286,8 +286,8 @@ impl<M: MapStorage> PageMap<M> {
         Ok(self.completion_time(nand, front, first, done))
     }
 
-    /// Returns when the host is told that its write to `slot`, done at `done`, is complete. If the
-    /// write filled the block, that includes writing the summary (Table 3: the 309 us of a write).
+    /// Returns the time at which the drive reports a write to `slot` complete; the flash finished it at `done`. If the write
+    /// filled the block, that includes writing the summary (Table 3: the 309 us of a write).
     #[inline]
     fn completion_time(&self, nand: &Array, front: Front, slot: Slot, done: Nanos) -> Nanos {
         if self.lanes[front.lane as usize].frontiers[front.role as usize].is_some() {
