@@ -3,23 +3,31 @@
 mod claims;
 mod dependencies;
 mod licenses;
+mod measure;
+mod prose;
 mod reference;
 mod schemas;
+mod uses;
 mod writes;
 
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-const USAGE: &str = "usage: cargo xtask check | schemas
+const USAGE: &str = "usage: cargo xtask check | measure [CHECKOUT] | schemas
 
-  check    formatting, clippy, dependency rules, promises of the docs, licenses, and generated files
+  check    formatting, clippy, dependency rules, promises of the docs, prose, licenses, and generated files
+  measure  the shape and the language of the code, crate by crate, here or in another checkout
   schemas  write docs/schemas/*.json and the reference pages of docs/ from what they describe";
 
 #[allow(clippy::disallowed_methods, reason = "the arguments of this program are its interface")]
 fn main() -> Result<()> {
     match std::env::args().nth(1).as_deref() {
         Some("check") => check(),
+        Some("measure") => {
+            measure::print(Path::new(&std::env::args().nth(2).unwrap_or_else(|| ".".into())))
+        }
         Some("schemas") => schemas::write(),
         _ => bail!("{USAGE}"),
     }
@@ -28,6 +36,7 @@ fn main() -> Result<()> {
 fn check() -> Result<()> {
     dependencies::check()?;
     claims::check()?;
+    prose::check()?;
     schemas::check()?;
     cargo(&["fmt", "--all", "--check"], "run `cargo fmt`")?;
     let clippy = "clippy --quiet --workspace --all-targets -- --deny warnings";

@@ -1,0 +1,215 @@
+//! The measures of the code's shape and language: `cargo xtask measure`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+use crate::prose::{self, Rule};
+use crate::uses;
+
+/// Functions longer than this do not fit a screen.
+const SCREEN: usize = 60;
+
+/// A Rust file of the measured checkout.
+pub struct Source {
+    /// Its path from the root of the checkout.
+    pub path: String,
+    /// Its content.
+    pub text: String,
+}
+
+/// The measures of a crate, or of all.
+#[derive(Default)]
+struct Measures {
+    lines: usize,
+    comments: usize,
+    openings: usize,
+    glossary: usize,
+    participles: usize,
+    public: usize,
+    unused: usize,
+    functions: Vec<usize>,
+}
+
+/// Prints the measures of the checkout in `root`, crate by crate.
+///
+/// # Errors
+/// A file that cannot be read, or a folder that is no git checkout.
+#[allow(clippy::print_stdout, reason = "the table is the output of this command")]
+pub fn print(root: &Path) -> Result<()> {
+    let sources = read(root)?;
+    let crates = by_crate(&sources);
+    let words = words_by_crate(&crates);
+    println!(
+        "{:<24} {:>7} {:>8} {:>8} {:>8} {:>11} {:>6} {:>6} {:>8} {:>6}",
+        "crate",
+        "lines",
+        "comments",
+        "openings",
+        "glossary",
+        "participles",
+        "median",
+        ">60",
+        "public",
+        "unused"
+    );
+    let mut all = Measures::default();
+    for (name, files) in &crates {
+        let mut of_crate = Measures::default();
+        for file in files {
+            of_crate.add(file, name, &words);
+        }
+        of_crate.print(name);
+        all.join(of_crate);
+    }
+    all.print("all");
+    #[allow(clippy::cast_precision_loss, reason = "counts of lines")]
+    let share = 100.0 * all.openings as f64 / all.comments.max(1) as f64;
+    println!("\ncomment lines with a headless opening: {share:.1} %");
+    let cycles: Vec<Vec<String>> = crates.values().flat_map(|files| uses::cycles(files)).collect();
+    println!(
+        "cycles between files of a crate, of which no edge goes to a parent: {}",
+        cycles.len()
+    );
+    for cycle in cycles {
+        println!("  {}", cycle.join(", "));
+    }
+    Ok(())
+}
+
+fn read(root: &Path) -> Result<Vec<Source>> {
+    let folder = root.to_str().context("the path is not UTF-8")?;
+    let listed = crate::output("git", &["-C", folder, "ls-files", "--", "*.rs"])?;
+    let read = |path: &str| {
+        let text = fs::read_to_string(root.join(path)).with_context(|| path.to_owned())?;
+        Ok(Source { path: path.to_owned(), text })
+    };
+    listed.lines().map(read).collect()
+}
+
+/// The folder above `src`, `tests` or `benches` names the crate.
+fn by_crate(sources: &[Source]) -> BTreeMap<String, Vec<&Source>> {
+    let mut crates: BTreeMap<String, Vec<&Source>> = BTreeMap::new();
+    for source in sources {
+        let parts = Path::new(&source.path).components().map(|part| part.as_os_str());
+        let above: PathBuf = parts
+            .take_while(|part| !["src", "tests", "build.rs"].iter().any(|end| part == end))
+            .collect();
+        let name = if above.extension().is_some() { PathBuf::from(".") } else { above };
+        crates.entry(name.display().to_string()).or_default().push(source);
+    }
+    crates
+}
+
+/// The words of each crate's code.
+fn words_by_crate<'a>(
+    crates: &BTreeMap<String, Vec<&'a Source>>,
+) -> BTreeMap<String, BTreeSet<&'a str>> {
+    let words = |files: &Vec<&'a Source>| files.iter().flat_map(|file| words(&file.text)).collect();
+    crates.iter().map(|(name, files)| (name.clone(), words(files))).collect()
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|letter: char| !letter.is_alphanumeric() && letter != '_')
+        .filter(|word| !word.is_empty())
+}
+
+impl Measures {
+    fn add(&mut self, file: &Source, of_crate: &str, words: &BTreeMap<String, BTreeSet<&str>>) {
+        self.lines += file.text.lines().count();
+        self.comments += file.text.lines().filter(|line| prose::comment(line).is_some()).count();
+        for finding in prose::findings(&file.text) {
+            match finding.rule {
+                Rule::Opening => self.openings += 1,
+                Rule::Glossary => self.glossary += 1,
+                Rule::TypeName => self.participles += 1,
+            }
+        }
+        self.functions.extend(function_lengths(&file.text));
+        for name in public_items(&file.text) {
+            self.public += 1;
+            let elsewhere =
+                words.iter().any(|(other, words)| other != of_crate && words.contains(name));
+            self.unused += usize::from(!elsewhere);
+        }
+    }
+
+    fn join(&mut self, other: Measures) {
+        self.lines += other.lines;
+        self.comments += other.comments;
+        self.openings += other.openings;
+        self.glossary += other.glossary;
+        self.participles += other.participles;
+        self.public += other.public;
+        self.unused += other.unused;
+        self.functions.extend(other.functions);
+    }
+
+    #[allow(clippy::print_stdout, reason = "the table is the output of this command")]
+    fn print(&self, name: &str) {
+        let mut lengths = self.functions.clone();
+        lengths.sort_unstable();
+        let median = lengths.get(lengths.len() / 2).copied().unwrap_or_default();
+        let long = lengths.iter().filter(|lines| **lines > SCREEN).count();
+        println!(
+            "{name:<24} {:>7} {:>8} {:>8} {:>8} {:>11} {median:>6} {long:>6} {:>8} {:>6}",
+            self.lines,
+            self.comments,
+            self.openings,
+            self.glossary,
+            self.participles,
+            self.public,
+            self.unused
+        );
+    }
+}
+
+/// The lines of each function. In code that rustfmt laid out, its closing brace is the first one that is indented as it.
+fn function_lengths(text: &str) -> Vec<usize> {
+    let lines: Vec<&str> = text.lines().collect();
+    let length = |(first, line): (usize, &&str)| {
+        let body = line.trim_start();
+        let indent = line.len() - body.len();
+        let is_function = body.split(['(', '<']).next()?.split(' ').any(|word| word == "fn");
+        if !is_function || body.starts_with("//") || !body.contains("fn ") {
+            return None;
+        }
+        if body.ends_with('}') || body.ends_with(';') {
+            return Some(1);
+        }
+        let closes = |line: &&str| line.trim_start() == "}" && line.len() == indent + 1;
+        lines[first..].iter().position(closes).map(|last| last + 1)
+    };
+    lines.iter().enumerate().filter_map(length).collect()
+}
+
+/// The names of the items that a file makes public.
+fn public_items(text: &str) -> impl Iterator<Item = &str> {
+    const KINDS: [&str; 7] = ["fn ", "struct ", "enum ", "trait ", "type ", "const ", "static "];
+    text.lines().filter_map(|line| {
+        let rest = line.trim_start().strip_prefix("pub ")?;
+        let rest = rest
+            .strip_prefix("const fn ")
+            .or_else(|| KINDS.iter().find_map(|kind| rest.strip_prefix(kind)))?;
+        words(rest).next()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_function_ends_at_the_brace_below_its_beginning() {
+        let text = "impl A {\n    fn a() {\n        if b {\n        }\n    }\n\n    pub fn c(self) -> u8 { 1 }\n}\n";
+        assert_eq!(function_lengths(text), [4, 1]);
+    }
+
+    #[test]
+    fn public_items_are_named() {
+        let text = "pub const fn a() {}\npub struct B;\npub(crate) struct C;\n    pub const D: u8 = 1;\npub use e;";
+        assert_eq!(public_items(text).collect::<Vec<_>>(), ["a", "B", "D"]);
+    }
+}

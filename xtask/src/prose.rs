@@ -1,0 +1,206 @@
+//! The linter of prose: how comments begin, the glossary, and type names (docs/style.md).
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+
+use crate::sources;
+
+/// Folders whose prose the check refuses where it breaks a rule; `cargo xtask measure` counts in all.
+const CHECKED: &[&str] = &[
+    "crates/analysis",
+    "crates/command",
+    "crates/fit",
+    "crates/measure",
+    "crates/predict",
+    "crates/probe",
+    "crates/report",
+    "crates/serve",
+    "crates/sim/src/ftl",
+    "crates/sim/src/gc",
+    "crates/sim/src/nand",
+    "crates/sim/src/wear",
+    "crates/simulate",
+    "xtask",
+];
+
+/// Words that begin a headless clause: the reader learns late, or never, what the sentence is about.
+const OPENINGS: [&str; 8] = ["What", "Who", "Whose", "Whom", "Whether", "Those", "Where", "None"];
+
+/// Terms that the field does not use, each with what to write.
+const GLOSSARY: [(&str, &str); 14] = [
+    ("dear", "slow or expensive"),
+    ("dearer", "slower or more expensive"),
+    ("dearest", "slowest or most expensive"),
+    ("onlooker", "progress sink"),
+    ("of strangers", "untrusted"),
+    ("of theirs", "their"),
+    ("as it were", "nothing"),
+    ("is told", "the active voice"),
+    ("are told", "the active voice"),
+    ("is seen", "the active voice"),
+    ("are seen", "the active voice"),
+    ("is asked", "the active voice"),
+    ("are asked", "the active voice"),
+    ("comes to nothing", "has no effect"),
+];
+
+/// Participles that do not end in "ed".
+const IRREGULAR: [&str; 28] = [
+    "Begun",
+    "Bound",
+    "Built",
+    "Chosen",
+    "Done",
+    "Drawn",
+    "Found",
+    "Given",
+    "Gone",
+    "Heard",
+    "Held",
+    "Kept",
+    "Known",
+    "Left",
+    "Lost",
+    "Made",
+    "Meant",
+    "Put",
+    "Said",
+    "Seen",
+    "Sent",
+    "Shown",
+    "Spent",
+    "Taken",
+    "Told",
+    "Worn",
+    "Written",
+    "Understood",
+];
+
+/// A place that breaks a rule.
+pub struct Finding {
+    /// The line, from 1.
+    pub line: usize,
+    /// The broken rule.
+    pub rule: Rule,
+    /// A sentence for the author.
+    pub message: String,
+}
+
+/// A rule for prose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rule {
+    /// A comment begins with a headless clause.
+    Opening,
+    /// A comment uses a term that the glossary replaces.
+    Glossary,
+    /// A participle alone names a type.
+    TypeName,
+}
+
+/// Checks the folders of [`CHECKED`].
+///
+/// # Errors
+/// Each file and line that breaks a rule, or a file that cannot be read.
+pub fn check() -> Result<()> {
+    let mut complaints = Vec::new();
+    for file in sources(&["*.rs"])? {
+        if CHECKED.iter().any(|folder| Path::new(&file).starts_with(folder)) {
+            let text = fs::read_to_string(&file).with_context(|| file.clone())?;
+            let of_file = findings(&text).into_iter();
+            complaints.extend(of_file.map(|it| format!("{file}:{}: {}", it.line, it.message)));
+        }
+    }
+    if complaints.is_empty() {
+        return Ok(());
+    }
+    bail!("prose (the rules are in docs/style.md):\n{}", complaints.join("\n"))
+}
+
+/// The text of a line that is a comment, without its slashes.
+pub fn comment(line: &str) -> Option<&str> {
+    let line = line.trim_start();
+    let text = ["///", "//!", "//"].iter().find_map(|slashes| line.strip_prefix(slashes));
+    text.map(str::trim).filter(|text| !text.is_empty())
+}
+
+/// The name of the type that a line declares.
+fn declared_type(line: &str) -> Option<&str> {
+    let line = line.trim_start();
+    let line = match line.strip_prefix("pub") {
+        Some(rest) => rest
+            .strip_prefix("(crate)")
+            .or(rest.strip_prefix("(super)"))
+            .unwrap_or(rest)
+            .trim_start(),
+        None => line,
+    };
+    let rest =
+        ["struct ", "enum ", "trait ", "type "].iter().find_map(|word| line.strip_prefix(word))?;
+    rest.split(|letter: char| !letter.is_alphanumeric()).next().filter(|name| !name.is_empty())
+}
+
+/// True if `name` is one word and a participle, such as `Asked` or `Found`.
+fn is_participle(name: &str) -> bool {
+    let one_word = name.chars().skip(1).all(char::is_lowercase);
+    one_word
+        && (IRREGULAR.contains(&name)
+            || name.len() > 4 && name.ends_with("ed") && !name.ends_with("eed"))
+}
+
+/// Every place of a Rust file that breaks a rule.
+pub fn findings(text: &str) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for (line, content) in (1..).zip(text.lines()) {
+        let mut add = |rule, message| found.push(Finding { line, rule, message });
+        if let Some(comment) = comment(content) {
+            let first =
+                comment.split(|letter: char| !letter.is_alphabetic()).next().unwrap_or_default();
+            // A heading asks what the section answers; a test's comment may be the question that the test answers.
+            if OPENINGS.contains(&first) && !comment.contains('?') {
+                add(
+                    Rule::Opening,
+                    format!("begins with `{first}`: begin with what the thing is or does"),
+                );
+            }
+            let lower = format!(
+                " {} ",
+                comment.to_lowercase().replace(|letter: char| !letter.is_alphanumeric(), " ")
+            );
+            for (term, instead) in GLOSSARY {
+                if lower.contains(&format!(" {term} ")) {
+                    add(Rule::Glossary, format!("`{term}`: write {instead}"));
+                }
+            }
+        } else if let Some(name) = declared_type(content).filter(|name| is_participle(name)) {
+            add(Rule::TypeName, format!("`{name}` is a participle: name the type with a noun"));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rules(text: &str) -> Vec<Rule> {
+        findings(text).into_iter().map(|finding| finding.rule).collect()
+    }
+
+    #[test]
+    fn each_rule_finds_its_example() {
+        assert_eq!(rules("/// What a run is given."), [Rule::Opening]);
+        assert_eq!(rules("    // Reads are dear here."), [Rule::Glossary]);
+        assert_eq!(rules("pub(crate) struct Found {"), [Rule::TypeName]);
+        assert_eq!(rules("enum Asked<'a> {"), [Rule::TypeName]);
+    }
+
+    #[test]
+    fn plain_prose_and_nouns_pass() {
+        let text = "/// The options of a run.\npub struct RunOptions;\nstruct Seed;\nlet what = \"What?\";";
+        assert!(rules(text).is_empty());
+        assert!(rules("// Where is the clock read?").is_empty());
+        assert!(rules("struct AttachedDrive;").is_empty());
+    }
+}
