@@ -125,7 +125,7 @@ fn a_loop_device_of_another_namespace_is_seen() {
     let Some(attached) = attached else { return };
     let device = fs::read_to_string(directory.path().join("device")).unwrap();
     let refused = open(&writing_file(&image)).err();
-    assert!(run("losetup", &["--detach", device.trim()]));
+    assert!(detach(device.trim()));
     drop(attached);
     assert!(
         matches!(refused, Some(OpenError::Refused(Refusal::LoopBacking { .. }))),

@@ -27,6 +27,21 @@ fn run(program: &str, arguments: &[&str]) -> bool {
     output.is_ok_and(|output| output.status.success())
 }
 
+/// Detaches a loop device and waits until the kernel has let go of its file, which may be later: `losetup` only marks a device
+/// that something, such as udev, still has open. Returns false if that takes more than ten seconds.
+fn detach(device: &str) -> bool {
+    let name = device.trim_start_matches("/dev/");
+    let backing_file = Path::new("/sys/block").join(name).join("loop/backing_file");
+    run("losetup", &["--detach", device])
+        && (0..1000).any(|_| {
+            let is_free = !backing_file.exists();
+            if !is_free {
+                std::thread::sleep(std::time::Duration::from_millis(10));
+            }
+            is_free
+        })
+}
+
 /// A loop device over a file of 64 MiB.
 struct Loop {
     directory: TempDir,
@@ -108,13 +123,13 @@ impl Loop {
 
 impl Drop for Over {
     fn drop(&mut self) {
-        assert!(run("losetup", &["--detach", &self.0]) || std::thread::panicking());
+        assert!(detach(&self.0) || std::thread::panicking());
     }
 }
 
 impl Drop for Loop {
     fn drop(&mut self) {
-        let detached = run("losetup", &["--detach", self.path()]);
+        let detached = detach(self.path());
         assert!(detached || std::thread::panicking(), "{} stays behind", self.path());
     }
 }
@@ -370,7 +385,7 @@ fn the_file_behind_a_loop_device_is_refused() {
         Command::new("losetup").args(["--find", "--show", device.path()]).output().unwrap();
     let upper = String::from_utf8(output.stdout).unwrap();
     let refused = open(&writing(&device.device)).err();
-    assert!(run("losetup", &["--detach", upper.trim()]));
+    assert!(detach(upper.trim()));
     let refused = refused.expect("the lower loop device was opened for writing");
     assert!(matches!(refused, OpenError::Refused(Refusal::LoopBacking { .. })), "{refused}");
     opened(&writing(&device.device));
