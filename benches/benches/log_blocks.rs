@@ -53,7 +53,7 @@ fn case(name: &str) {
          &flash.blocks_per_plane={blocks}&over_provisioning={spare}&persistence.map=nv-ram\
          &ftl={name}&log.blocks={LOG_BLOCKS}"
     );
-    let profile = flashscope_sim::profile::parse(&spec).expect("a valid spec");
+    let profile = flashscope_sim::setup::parse(&spec).expect("a valid spec");
     let mut drive = SimDevice::new("sim:bench", &profile).expect("a valid profile");
     for block in 0..DATA_BLOCKS {
         write(&mut drive, block * PAGES, PAGES);

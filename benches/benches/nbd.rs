@@ -114,7 +114,7 @@ fn fio(path: &Path, arguments: &[&str]) -> f64 {
 }
 
 fn simulated() -> SimDevice {
-    let profile = flashscope_sim::profile::parse(PROFILE).expect("a profile that there is");
+    let profile = flashscope_sim::setup::parse(PROFILE).expect("a profile that there is");
     SimDevice::new(PROFILE, &profile).expect("a valid profile")
 }
 

@@ -89,7 +89,7 @@ impl Run {
              &{fields}",
             (gib / GIB_PER_PACKAGE).max(1)
         );
-        let mut profile = flashscope_sim::profile::parse(&spec).expect("a valid spec");
+        let mut profile = flashscope_sim::setup::parse(&spec).expect("a valid spec");
         if gib < GIB_PER_PACKAGE {
             profile.flash.blocks_per_plane /= u32::try_from(GIB_PER_PACKAGE / gib).expect("small");
             profile.cleaning.free_threshold *= 4.0;

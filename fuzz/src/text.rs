@@ -6,7 +6,7 @@ use flashscope_command::names;
 use flashscope_drive::{EngineKind, OpenOptions};
 use flashscope_fit::read_levels;
 use flashscope_measure::WarmUp;
-use flashscope_sim::profile;
+use flashscope_sim::setup;
 use flashscope_simulate::sweep::Space;
 use flashscope_simulate::what_if::{Question, VariantRequest, changes};
 use flashscope_simulate::{SimulationRequest, Work};
@@ -160,18 +160,15 @@ fn address(text: &str) {
 
 /// Files are none of this.
 fn drive(text: &str) {
-    if text
-        .split('?')
-        .next()
-        .is_some_and(|name| profile::KINDS.iter().any(|kind| kind.name == name))
-        && let Ok(profile) = profile::parse(text)
+    if text.split('?').next().is_some_and(|name| setup::KINDS.iter().any(|kind| kind.name == name))
+        && let Ok(profile) = setup::parse(text)
     {
         let _ = profile.layout();
     }
 }
 
 fn toml(text: &str) {
-    if let Ok(profile) = profile::from_toml(text) {
+    if let Ok(profile) = setup::from_toml(text) {
         let _ = profile.layout();
     }
 }

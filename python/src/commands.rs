@@ -21,7 +21,7 @@ use flashscope_result::what_if::{is_what_if, read_what_if};
 use flashscope_result::{
     ResultFolder, SimulationStatus, is_probe, is_simulation, read_probe, read_simulation, rows,
 };
-use flashscope_sim::profile;
+use flashscope_sim::setup;
 use flashscope_workload::Stream;
 use flashscope_workload::pattern::Reference;
 use flashscope_workload::synthetic::{self, Ios, Target};
@@ -222,7 +222,7 @@ pub fn ios(
 pub fn kinds(of: &str) -> Vec<(&'static str, &'static str, &'static str)> {
     match of {
         "drives" => {
-            profile::KINDS.iter().map(|kind| (kind.name, kind.summary, kind.source)).collect()
+            setup::KINDS.iter().map(|kind| (kind.name, kind.summary, kind.source)).collect()
         }
         _ => synthetic::KINDS.iter().map(|kind| (kind.name, kind.summary, kind.source)).collect(),
     }

@@ -3,7 +3,7 @@
 use flashscope_model::trace::{Ranges, Space, Stretches};
 use flashscope_predict::drawn::Traits;
 use flashscope_predict::{Pieces, Request};
-use flashscope_sim::{Profile, profile};
+use flashscope_sim::{Profile, setup};
 
 use crate::requests;
 
@@ -40,7 +40,7 @@ pub fn drive(blocks: u32, pages_per_block: u32, logical_blocks: u32, fields: &st
          &flash.pages_per_block={pages_per_block}&over_provisioning={spare}\
          &persistence.map=nv-ram&{fields}"
     );
-    profile::parse(&spec).expect("a valid spec")
+    setup::parse(&spec).expect("a valid spec")
 }
 
 /// A workload on the paper's drive, mapped in each of the four ways.

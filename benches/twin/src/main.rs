@@ -92,7 +92,7 @@ fn line(seed: u64, trial: &Trial) -> String {
 fn far_off(seed: u64, trial: &Trial) -> String {
     let mut text = format!("       sim:{}\n", hidden::spec(seed));
     let fields = trial.twin.drive().map(|drive| drive.fields()).unwrap_or_default();
-    let truth = flashscope_sim::profile::parse(&hidden::spec(seed)).map(|truth| truth.fields());
+    let truth = flashscope_sim::setup::parse(&hidden::spec(seed)).map(|truth| truth.fields());
     for ((name, value), (_, truth)) in fields.into_iter().zip(truth.unwrap_or_default()) {
         if value != truth && name != "model" {
             text += &format!("       {name} = {value}, and is {truth}\n");

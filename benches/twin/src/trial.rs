@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use flashscope_block::{Bytes, Device};
 use flashscope_fit::{Check, FitOptions, FitProgressFn, Range, Sources, Twin};
 use flashscope_probe_bench::trial::probe;
-use flashscope_sim::{Drive, profile};
+use flashscope_sim::{Drive, setup};
 use flashscope_simulate::{Simulator, Work};
 
 use crate::hidden;
@@ -112,7 +112,7 @@ fn probed(spec: &str, seed: u64) -> Result<Option<flashscope_sim::Profile>, Box<
     let mut drive = flashscope_sim::open(spec)?;
     let found = probe(&mut drive, seed, &[], &mut |_| {}).map_err(|_| "the probe was ended")?;
     let text = flashscope_probe::profile(&found.knowledge, drive.info());
-    Ok(text.map(|text| profile::from_toml(&text)).transpose()?)
+    Ok(text.map(|text| setup::from_toml(&text)).transpose()?)
 }
 
 /// A trace on the drive and on its twin: mean and 99th percentile.
@@ -130,7 +130,7 @@ fn traced(
         ..Work::default()
     };
     let stop = AtomicBool::new(false);
-    let drive = Drive::new("sim:hidden", &profile::parse(spec)?)?;
+    let drive = Drive::new("sim:hidden", &setup::parse(spec)?)?;
     let truth = Simulator::on(drive, &work, &stop, &mut ())?.run(&stop, &mut ())?.simulation;
     let truth = truth.latency_ns.ok_or("nothing was measured of the trace")?;
     let predicted = twin.predict(&work, DRAWS, &stop, jobs, &mut |_, _| {})?.latency_ns;

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use flashscope_command::simulate::{self, SimulateArgs};
 use flashscope_sim::observe;
-use flashscope_sim::profile;
+use flashscope_sim::setup;
 use flashscope_simulate::Simulation;
 use flashscope_workload::Field;
 use flashscope_workload::synthetic;
@@ -31,7 +31,7 @@ fn print(args: &SimulateArgs, simulation: &Simulation) -> anyhow::Result<()> {
 /// The simulated drives and the workloads that there are, with their fields.
 fn list() -> String {
     let mut text = String::from("drives (--drive), with any field of a profile after `?`:\n");
-    for kind in profile::KINDS {
+    for kind in setup::KINDS {
         text += &format!("  {:<14} {}\n", kind.name, kind.summary);
     }
     text += "\nworkloads (--workload), with any of their fields after `?`:\n";

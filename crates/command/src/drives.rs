@@ -86,7 +86,7 @@ fn unknown(name: &str) -> anyhow::Error {
         return anyhow!("`{name}` is a path, not a drive: write `file:{name}`\n{kinds}");
     }
     let (kind, rest) = name.split_once(':').unwrap_or((name, ""));
-    let profiles = flashscope_sim::profile::KINDS.iter().map(|profile| profile.name);
+    let profiles = flashscope_sim::setup::KINDS.iter().map(|profile| profile.name);
     if profiles.clone().any(|profile| profile == kind) {
         return anyhow!("`{name}` is not a drive, did you mean `sim:{name}`?\n{kinds}");
     }

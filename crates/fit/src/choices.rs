@@ -2,7 +2,7 @@
 
 use flashscope_block::Bytes;
 use flashscope_sim::Profile;
-use flashscope_sim::ftl::{Eviction, Frontiers, Merge, Scope};
+use flashscope_sim::setup::{Eviction, Frontiers, Merge, Scope};
 
 /// A structural choice: the name of its field, and drives that differ from a given one only by it.
 pub struct Choice {

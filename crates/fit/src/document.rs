@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use flashscope_result::write_text;
-use flashscope_sim::{Profile, ProfileError, profile};
+use flashscope_sim::{Profile, ProfileError, setup};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -151,7 +151,7 @@ impl Twin {
     /// # Errors
     /// If the profile was edited and is no longer valid.
     pub fn drive(&self) -> Result<Profile, ProfileError> {
-        profile::from_toml(&self.profile)
+        setup::from_toml(&self.profile)
     }
 
     /// Returns the twin's drive and at most `most` of its draws.

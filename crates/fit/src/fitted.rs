@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use flashscope_block::{Bytes, Nanos};
 use flashscope_result::read_probe;
-use flashscope_sim::{Profile, profile};
+use flashscope_sim::{Profile, setup};
 
 use super::document::{RunFit, StructureChoice, TWIN_VERSION, Time, Twin};
 use super::knobs::Knob;
@@ -196,7 +196,7 @@ impl Sources {
 fn unknown() -> Profile {
     let spec = "agrawal-2008?flash.dies_per_package=1&flash.planes_per_die=1&flash.packages=4\
                 &persistence.map=pages&cleaning.free_threshold=0.03";
-    profile::parse(spec).expect("the profile is among those that are built in")
+    setup::parse(spec).expect("the profile is among those that are built in")
 }
 
 fn name(measured: &MeasuredResult) -> String {
@@ -210,7 +210,7 @@ fn probed(folder: &Path) -> Result<Profile, FitError> {
         what: format!("too few findings of the probe in {}", folder.display()),
         needed: "probe with a larger --budget-bytes, or leave the probe out".into(),
     })?;
-    profile::from_toml(text).map_err(FitError::Profile)
+    setup::from_toml(text).map_err(FitError::Profile)
 }
 
 fn levels(path: &Path) -> Result<Vec<Level>, FitError> {

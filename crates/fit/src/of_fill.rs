@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use flashscope_block::{Bytes, Nanos};
-use flashscope_sim::{Profile, profile};
+use flashscope_sim::{Profile, setup};
 
 use super::document::{StructureChoice, Twin};
 use super::{FillFit, FillModel};
@@ -101,7 +101,7 @@ fn large(fullest: Bytes) -> Profile {
          &flash.metadata_size=0&packages_per_pool={PACKAGES}&active_blocks=package\
          &cleaning.free_threshold={threshold}&interface.queue_depth=256&flash.block_erase=1us"
     );
-    profile::parse(&spec).expect("the profile is among those that are built in")
+    setup::parse(&spec).expect("the profile is among those that are built in")
 }
 
 /// Returns a drive with the flash capacity and the throughput of the model. A host page takes a program and a transfer; a

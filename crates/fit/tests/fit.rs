@@ -87,7 +87,7 @@ fn samples_keep_first_repeats_and_simulate_nothing_else() {
     let bytes = |of: &MeasuredResult| of.runs.iter().map(|run| run.bytes.0).sum::<u64>();
     let enough = Bytes(bytes(&all) + 20 * all.capacity().0);
     assert_eq!(all.sampled(enough).runs.len(), all.runs.len());
-    let profile = flashscope_sim::profile::parse(HIDDEN).unwrap();
+    let profile = flashscope_sim::setup::parse(HIDDEN).unwrap();
     let (least, mut last) = (all.sampled(Bytes(0)).runs.len(), all.runs.len());
     assert_eq!(all.sampled(all.least_work()).runs.len(), least);
     assert!(all.least_work() > all.capacity() && all.least_work() < enough);

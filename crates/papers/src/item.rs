@@ -2,7 +2,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use flashscope_sim::{Profile, profile};
+use flashscope_sim::{Profile, setup};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -86,7 +86,7 @@ impl Run<'_> {
     /// # Errors
     /// Where it names none.
     pub(crate) fn profile(&self, name: &'static str) -> Result<Profile, Error> {
-        profile::parse(self.inputs.get(name)).map_err(|error| Error::input(name, &error))
+        setup::parse(self.inputs.get(name)).map_err(|error| Error::input(name, &error))
     }
 
     /// The number that an input is.

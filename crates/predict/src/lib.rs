@@ -11,7 +11,7 @@ mod simulated;
 pub mod validation;
 
 use flashscope_model::{Nand, OutOfRange};
-use flashscope_sim::ftl::{Eviction, Frontiers, Layout, Transfer};
+use flashscope_sim::setup::{Eviction, Frontiers, Layout, Transfer};
 
 pub use interpolated::{Cost, InterpolatedModel, Point};
 pub use method::{METHODS, Method, Pieces, SelectedModel};

@@ -7,7 +7,8 @@ use flashscope_model::trace::{
     Predictor, Ranges, Reuse, Stretches, Survivors, Total,
 };
 use flashscope_model::{self as model, MODELS, OutOfRange, Table};
-use flashscope_sim::ftl::{Family, Layout, Merge};
+use flashscope_sim::ftl::Family;
+use flashscope_sim::setup::{Layout, Merge};
 
 use super::{PredictError, space};
 

@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use flashscope_model::OutOfRange;
 use flashscope_model::trace::{Predictor, Space, Total};
-use flashscope_sim::ftl::{Family, Layout};
+use flashscope_sim::ftl::Family;
+use flashscope_sim::setup::Layout;
 
 use super::{Pieces, Request, SelectedModel};
 
@@ -96,7 +97,7 @@ pub fn space(layout: &Layout) -> Space {
 
 #[cfg(test)]
 mod tests {
-    use flashscope_sim::profile;
+    use flashscope_sim::setup;
     use proptest::prelude::*;
 
     use super::*;
@@ -106,7 +107,7 @@ mod tests {
         let of = |active: &str, ftl: &str| {
             let spec =
                 format!("flashsim-2009?ftl={ftl}&flash.planes_per_die=4&active_blocks={active}");
-            let layout = profile::parse(&spec).unwrap().layout().unwrap();
+            let layout = setup::parse(&spec).unwrap().layout().unwrap();
             (space(&layout), layout)
         };
         let (whole, one) = of("pool", "page-map");

@@ -3,7 +3,7 @@
 use flashscope_block::{Bytes, Nanos};
 use flashscope_model::trace::Total;
 use flashscope_model::{Nand, Prediction};
-use flashscope_sim::ftl::Layout;
+use flashscope_sim::setup::Layout;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

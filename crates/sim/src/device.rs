@@ -10,9 +10,9 @@ use crate::ftl::{AnyFtl, Ftl, Health, Recovery, Slice};
 use crate::interface::{Costs, Interface, Request};
 use crate::nand::{Array, BlockId, Lpn, Page, Stamp, later};
 use crate::observe::{Attention, Observed, Observer};
-use crate::profile::{self, Profile, ProfileError};
+use crate::setup::{self, Profile, ProfileError};
 
-/// Which group of the address space is at hand: see [`profile::Groups`].
+/// Which group of the address space is at hand: see [`setup::Groups`].
 struct Groups {
     size: Divisor,
     switch_time: Nanos,
@@ -21,7 +21,7 @@ struct Groups {
 
 impl Groups {
     /// None where requests need not care.
-    fn new(groups: &profile::Groups, capacity: u64) -> Option<Groups> {
+    fn new(groups: &setup::Groups, capacity: u64) -> Option<Groups> {
         let size = Divisor::new(capacity.div_ceil(groups.count.into()));
         let switch_time = groups.switch_time;
         (groups.count > 1 && switch_time > Nanos(0)).then_some(Groups {
@@ -210,7 +210,7 @@ impl SimDevice {
         self.ftl.health()
     }
 
-    /// The free blocks of each lane: see [`crate::ftl::Layout::lanes`].
+    /// The free blocks of each lane: see [`crate::setup::Layout::lanes`].
     pub fn free_blocks(&self) -> Vec<u32> {
         self.ftl.free_blocks()
     }
@@ -351,7 +351,7 @@ impl SimDevice {
     }
 
     /// The end of the part of a request that begins at `from`: see
-    /// [`crate::profile::HostInterface::largest_request`].
+    /// [`crate::setup::HostInterface::largest_request`].
     #[inline]
     fn end_of_part(&self, io: &Io, from: u64) -> u64 {
         match self.largest_request {

@@ -3,8 +3,8 @@ use flashscope_block::{Bytes, Completion, Device, DeviceInfo, Flash, Io, Nanos};
 use crate::budget::Reservation;
 use crate::counters::Counters;
 use crate::device::SimDevice;
-use crate::profile::{Profile, ProfileError};
 use crate::raid::Raid0;
+use crate::setup::{Profile, ProfileError};
 
 /// What a profile describes: one simulated drive, or several behind a RAID-0 controller.
 pub enum Drive {

@@ -5,8 +5,8 @@ use std::ops::{Add, Mul};
 
 use flashscope_block::Bytes;
 
-use crate::ftl::Layout;
 use crate::nand::Array;
+use crate::setup::Layout;
 use crate::{cache, observe};
 
 /// The memory that a drive takes at most, in bytes.

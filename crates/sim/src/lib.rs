@@ -24,21 +24,21 @@ mod list;
 mod memory;
 pub mod nand;
 pub mod observe;
-pub mod profile;
 pub mod raid;
+pub mod setup;
 pub mod wear;
 
 pub use counters::Counters;
 pub use device::SimDevice;
 pub use drive::Drive;
 pub use footprint::Footprint;
-pub use profile::{Profile, ProfileError};
+pub use setup::{Profile, ProfileError};
 
 /// Opens the drive that `spec`, what follows `sim:` on the command line, describes: see
-/// [`profile::parse`].
+/// [`setup::parse`].
 ///
 /// # Errors
 /// What is wrong with the spec, or the first field with which the drive cannot work.
 pub fn open(spec: &str) -> Result<Drive, ProfileError> {
-    Drive::new(&format!("sim:{spec}"), &profile::parse(spec)?)
+    Drive::new(&format!("sim:{spec}"), &setup::parse(spec)?)
 }

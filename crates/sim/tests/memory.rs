@@ -8,7 +8,7 @@ use std::cell::Cell;
 
 use flashscope_block::{Bytes, Data, Device, Io, Nanos, Op};
 use flashscope_sim::observe::{Watch, erases};
-use flashscope_sim::{Drive, Footprint, Profile, cache, ftl, gc, profile, wear};
+use flashscope_sim::{Drive, Footprint, Profile, cache, ftl, gc, setup, wear};
 
 /// Counts what each thread allocates.
 struct Counting;
@@ -145,14 +145,14 @@ const SMALL: &str = "demo?flash.packages=4&flash.planes_per_die=2&flash.blocks_p
                      &flash.pages_per_block=32&over_provisioning=0.3";
 
 fn small(with: &str) -> Option<Profile> {
-    profile::parse(&format!("{SMALL}&{with}")).ok().filter(|profile| profile.layout().is_ok())
+    setup::parse(&format!("{SMALL}&{with}")).ok().filter(|profile| profile.layout().is_ok())
 }
 
 // Does every profile, made smaller where it is large, take what it states?
 #[test]
 fn every_profile_takes_what_it_states() {
-    for kind in profile::KINDS {
-        let whole = profile::parse(kind.name).expect("it is registered");
+    for kind in setup::KINDS {
+        let whole = setup::parse(kind.name).expect("it is registered");
         let smaller = (6..=11).map(|bits| 1 << bits).chain([whole.flash.blocks_per_plane]);
         let mut smaller = smaller.map(|blocks| {
             let mut profile = whole.clone();
@@ -239,7 +239,7 @@ fn observers_take_no_more_than_is_stated() {
 #[test]
 fn a_refused_drive_allocates_nothing() {
     let spec = "demo?flash.pages_per_block=400000";
-    let profile = profile::parse(spec).expect("a profile");
+    let profile = setup::parse(spec).expect("a profile");
     let need = profile.footprint().expect("it could work").total();
     assert!(need > Bytes::gib(16), "{need}");
     flashscope_sim::budget::set_limit(flashscope_sim::budget::Limit::of(Bytes::gib(1)));

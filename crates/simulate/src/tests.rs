@@ -23,7 +23,7 @@ fn small(work: Work) -> Result<Simulation, Error> {
 fn profile_and_its_name_give_the_same_simulation() {
     let work = Work { ios: Some(2000), ..Work::default() };
     let named = small(work.clone()).unwrap();
-    let profile: Profile = flashscope_sim::profile::parse(&SMALL[4..]).unwrap();
+    let profile: Profile = flashscope_sim::setup::parse(&SMALL[4..]).unwrap();
     let (drive, stop) = (Drive::new(SMALL, &profile).unwrap(), false.into());
     let made = Simulator::on(drive, &work, &stop, &mut ()).unwrap().run(&stop, &mut ()).unwrap();
     assert_eq!(made.simulation, named);

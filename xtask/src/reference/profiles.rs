@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use anyhow::{Context, Result};
-use flashscope_sim::{Profile, cache, ftl, gc, profile, wear};
+use flashscope_sim::{Profile, cache, ftl, gc, setup, wear};
 use serde_json::Value;
 
 use super::variants;
@@ -33,7 +33,7 @@ ATC 2008, whose drive the defaults are.
 pub fn page() -> Result<String> {
     let schema = serde_json::to_value(schemars::schema_for!(Profile))?;
     let mut page = INTRODUCTION.to_string();
-    let kinds = profile::KINDS.iter().map(|k| (k.name, k.summary, k.source));
+    let kinds = setup::KINDS.iter().map(|k| (k.name, k.summary, k.source));
     variants(&mut page, "Profiles that come with flashscope", kinds)?;
     page.push_str("\n## Fields\n");
     section(&mut page, &schema, &schema, "")?;

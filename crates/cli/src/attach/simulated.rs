@@ -6,7 +6,7 @@ use anyhow::anyhow;
 use flashscope_block::Bytes;
 use flashscope_command::simulate::FillState;
 use flashscope_measure::{Fill, RunEnd, fill_drive};
-use flashscope_sim::{Drive, profile};
+use flashscope_sim::{Drive, setup};
 
 use super::AttachArgs;
 use crate::progress::LateBar;
@@ -18,7 +18,7 @@ const SEED: u64 = 1;
 /// Opens the drive `spec`, with as many blocks as it takes for `--size`, and fills it. Returns the seed of what is random in it,
 /// too.
 pub fn open(spec: &str, args: &AttachArgs, stop: &AtomicBool) -> Result<(Drive, u64), Failure> {
-    let profile = profile::parse(spec).map_err(usage)?;
+    let profile = setup::parse(spec).map_err(usage)?;
     let profile = match args.size {
         Some(size) => profile.sized(size).map_err(usage)?,
         None => profile,

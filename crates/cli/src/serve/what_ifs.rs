@@ -8,7 +8,7 @@ use flashscope_command::{ProgressSink, Step};
 use flashscope_report::{WhatIfChoice, WhatIfChoices, WhatIfQuestion, WhatIfQuestionVariant};
 use flashscope_result::what_if::{Change, WhatIf};
 use flashscope_serve::what_if::{AnswerFn, Tell, WhatIfs};
-use flashscope_sim::profile;
+use flashscope_sim::setup;
 use flashscope_simulate::what_if::{Question, VariantRequest, changes};
 use flashscope_simulate::{self, Work};
 use flashscope_workload::{synthetic, trace};
@@ -38,11 +38,11 @@ impl WhatIfs for Simulating {
         let own = |prefix: &str, path: &Path, summary| {
             choice(format!("{prefix}{}", name_of(path)), summary)
         };
-        let kinds = profile::KINDS.iter();
+        let kinds = setup::KINDS.iter();
         let drives = kinds.map(|kind| choice(format!("sim:{}", kind.name), kind.summary));
         let workloads = synthetic::KINDS.iter().filter(|kind| kind.argument.is_none());
         let workloads = workloads.map(|kind| choice(kind.name.into(), kind.summary));
-        let fields = profile::field_names().iter().map(|name| choice(name.clone(), "of the drive"));
+        let fields = setup::field_names().iter().map(|name| choice(name.clone(), "of the drive"));
         let mut fields: Vec<WhatIfChoice> = fields.collect();
         let of_workloads = synthetic::KINDS.iter().flat_map(|kind| kind.all_fields());
         for field in of_workloads.chain(trace::FIELDS) {
@@ -84,7 +84,7 @@ impl Simulating {
     fn drive(&self, spec: &str) -> Result<String, String> {
         let (name, fields) = spec.split_once('?').map_or((spec, None), |(n, f)| (n, Some(f)));
         let name = name.strip_prefix("sim:").unwrap_or(name);
-        if profile::KINDS.iter().any(|kind| kind.name == name) {
+        if setup::KINDS.iter().any(|kind| kind.name == name) {
             return Ok(spec.into());
         }
         let path = given(&self.drives, name).ok_or_else(|| {

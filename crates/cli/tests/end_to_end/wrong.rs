@@ -65,7 +65,7 @@ fn kinds_of_drives() {
 // Are a wrong profile, field, value of a field, and file of a profile answered so as well?
 #[test]
 fn simulated_drives() {
-    let names: Vec<_> = flashscope_sim::profile::KINDS.iter().map(|kind| kind.name).collect();
+    let names: Vec<_> = flashscope_sim::setup::KINDS.iter().map(|kind| kind.name).collect();
     let unknown = bench("sim:agrawal2008", "").replace(&names.join(", "), "THESE");
     assert_snapshot!(unknown, @"flashscope: no simulated drive is called `agrawal2008` (did you mean `agrawal-2008`?); there are: THESE; or name a file, such as `my.toml`");
     assert_snapshot!(bench("sim:demo?over_provisionin=0.2", ""), @"flashscope: a profile has no field `over_provisionin` (did you mean `over_provisioning`?)");

@@ -10,8 +10,8 @@ use flashscope_predict::{
     CountedPasses, Numbers, PREDICTION_VERSION, Passes, Pieces, Pools, PredictionReport, Request,
     Requests, SelectedModel, Validation, not_modelled, space,
 };
-use flashscope_sim::ftl::Layout;
-use flashscope_sim::{Profile, profile};
+use flashscope_sim::setup::Layout;
+use flashscope_sim::{Profile, setup};
 use flashscope_simulate::profile_name;
 use flashscope_workload::synthetic::{self, Ios, Target};
 
@@ -197,7 +197,7 @@ impl AddressSpace {
 
 /// Parses the profile of the drive, which must not be an array.
 fn profile(name: &str) -> Result<Profile, Failure> {
-    let profile = profile::parse(profile_name(name).map_err(usage)?).map_err(usage)?;
+    let profile = setup::parse(profile_name(name).map_err(usage)?).map_err(usage)?;
     if profile.raid.drives > 1 {
         return Err(usage(anyhow!(
             "`{name}` is an array of {} drives, but a prediction needs a single drive: set raid.drives=1",

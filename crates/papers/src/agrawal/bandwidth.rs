@@ -1,7 +1,7 @@
 use flashscope_block::{Data, Op};
 use flashscope_sim::Profile;
-use flashscope_sim::ftl::Scope;
 use flashscope_sim::nand::Interleaving;
+use flashscope_sim::setup::Scope;
 
 use super::PAGE;
 use crate::bed::Bed;

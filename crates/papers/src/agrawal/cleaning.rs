@@ -1,6 +1,6 @@
 use flashscope_block::{Data, Device, Nanos};
 use flashscope_sim::Profile;
-use flashscope_sim::ftl::{Scope, Transfer};
+use flashscope_sim::setup::{Scope, Transfer};
 
 use super::PAGE;
 use crate::bed::Bed;

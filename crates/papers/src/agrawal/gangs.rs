@@ -1,7 +1,7 @@
 use flashscope_block::Bytes;
 use flashscope_sim::Profile;
-use flashscope_sim::ftl::Scope;
 use flashscope_sim::nand::{GangSharing, Interleaving};
+use flashscope_sim::setup::Scope;
 
 use super::PAGE;
 use super::workloads::{NOT_PUBLIC, WORKLOADS, Workload, exchange};

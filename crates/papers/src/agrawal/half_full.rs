@@ -33,7 +33,7 @@ const TIMES: u64 = 6;
 
 fn drive(spare: f64, run: &Run<'_>) -> Result<Profile, Error> {
     run.go_on()?;
-    let mut profile = flashscope_sim::profile::parse(
+    let mut profile = flashscope_sim::setup::parse(
         "agrawal-2008?flash.packages=1&flash.dies_per_package=1&flash.planes_per_die=1&persistence.map=nv-ram&timed=false",
     )
     .map_err(|error| Error::input("spare", &error))?;

@@ -2,8 +2,8 @@ use std::thread::available_parallelism;
 
 use flashscope_block::Bytes;
 use flashscope_result::sweep::{Effect, Interaction, Sweep, SweepStatus};
-use flashscope_sim::ftl::{Scope, Transfer};
-use flashscope_sim::{Profile, profile};
+use flashscope_sim::setup::{Scope, Transfer};
+use flashscope_sim::{Profile, setup};
 use flashscope_simulate::sweep::{Runner, Space, explore, finish};
 
 use crate::{Axis, Claim, Error, Figure, Found, Input, Item, Paper, Run, Series, State};
@@ -114,7 +114,7 @@ fn told(effect: &Effect) -> String {
 /// What follows from a design and needs no simulation.
 fn by_design(drive: &str) -> Result<[Claim; 3], Error> {
     let error = |error: &dyn std::fmt::Display| Error::input("drive", error);
-    let drive = profile::parse(drive.trim_start_matches("sim:")).map_err(|e| error(&e))?;
+    let drive = setup::parse(drive.trim_start_matches("sim:")).map_err(|e| error(&e))?;
     let entries = |profile: &Profile| {
         profile.layout().map(|layout| layout.logical_pages()).map_err(|e| error(&e))
     };

@@ -1,6 +1,6 @@
 use flashscope_block::Data;
-use flashscope_sim::ftl::{Scope, Transfer};
 use flashscope_sim::gc::Ties;
+use flashscope_sim::setup::{Scope, Transfer};
 
 use super::PAGE;
 use super::workloads::NOT_PUBLIC;

@@ -63,7 +63,7 @@ fn run(run: &Run<'_>) -> Result<Found, Error> {
     let lens = lens.map(|text| text.parse().map_err(|error| Error::input("lengths", &error)));
     let lens = lens.collect::<Result<Vec<f64>, Error>>()?;
     let profile = match run.full {
-        true => flashscope_sim::profile::parse(PAPERS).map_err(|e| Error::input("drive", &e))?,
+        true => flashscope_sim::setup::parse(PAPERS).map_err(|e| Error::input("drive", &e))?,
         false => run.profile("drive")?,
     };
     let (mut claims, mut figures) = (Vec::new(), Vec::new());

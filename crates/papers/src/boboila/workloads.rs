@@ -9,7 +9,8 @@ use flashscope_predict::{
     Cost, CountedPasses, InterpolatedModel, Passes, Pieces, Point, Pools, PredictError, Request,
     Requests, SelectedModel, SimulatedDrive, space,
 };
-use flashscope_sim::{Profile, ftl::Layout};
+use flashscope_sim::Profile;
+use flashscope_sim::setup::Layout;
 
 use super::SEED;
 use super::writes::Writes;

@@ -7,8 +7,9 @@ use flashscope_block::{Errno, Nanos, StreamId};
 use super::Buffer;
 use super::held::Held;
 use crate::footprint::{Size, fixed, grown};
-use crate::ftl::{Ftl, Layout, Slice};
+use crate::ftl::{Ftl, Slice};
 use crate::nand::{Array, Lpn};
+use crate::setup::Layout;
 
 /// Which pages a full buffer gives up. It is told of every change, and of nothing that is read: what
 /// is read is no likelier to be written again.
@@ -446,7 +447,7 @@ mod tests {
     use super::*;
     use crate::ftl::{AnyFtl, Health, Recovery};
     use crate::nand::{Page, Slot as Place};
-    use crate::profile::Profile;
+    use crate::setup::Profile;
 
     /// An FTL that takes `room` more pages and then has no space left.
     struct Filling {

@@ -4,8 +4,9 @@ use super::buffer::{Buffered, Replacement};
 use super::lru::Lru;
 use super::{AnyBuffer, Kind};
 use crate::footprint::{Size, fixed};
-use crate::ftl::{Layout, Slice};
+use crate::ftl::Slice;
 use crate::nand::Lpn;
+use crate::setup::Layout;
 
 pub(super) const KIND: Kind = Kind {
     name: "fifo",

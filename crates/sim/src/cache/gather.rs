@@ -3,8 +3,9 @@ use std::ops::Range;
 use super::buffer::{Buffered, Replacement};
 use super::{AnyBuffer, Kind};
 use crate::footprint::Size;
-use crate::ftl::{Layout, Slice};
+use crate::ftl::Slice;
 use crate::nand::Lpn;
+use crate::setup::Layout;
 
 pub(super) const KIND: Kind = Kind {
     name: "gather",

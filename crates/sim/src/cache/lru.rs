@@ -3,9 +3,10 @@ use std::ops::Range;
 use super::buffer::{Buffered, Replacement};
 use super::{AnyBuffer, Kind};
 use crate::footprint::{Size, fixed};
-use crate::ftl::{Layout, Slice};
+use crate::ftl::Slice;
 use crate::list::List;
 use crate::nand::Lpn;
+use crate::setup::Layout;
 
 pub(super) const KIND: Kind = Kind {
     name: "lru",

@@ -47,8 +47,9 @@ mod read_ahead;
 use flashscope_block::{Errno, Io, Nanos};
 
 use crate::footprint::Size;
-use crate::ftl::{Ftl, Layout, Slice};
+use crate::ftl::{Ftl, Slice};
 use crate::nand::{Array, Lpn};
+use crate::setup::Layout;
 use read_ahead::ReadAhead;
 
 /// A write buffer. Its requests take the times of [`Ftl`], to which it passes what it does not

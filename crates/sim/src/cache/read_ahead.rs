@@ -3,8 +3,9 @@ use std::collections::VecDeque;
 use flashscope_block::{Io, Nanos};
 
 use crate::footprint::{Size, fixed, grown};
-use crate::ftl::{Layout, Slice};
+use crate::ftl::Slice;
 use crate::nand::Lpn;
+use crate::setup::Layout;
 
 /// Sequential streams that are told apart, so that hosts that read several files at once are helped
 /// as well. Chosen.

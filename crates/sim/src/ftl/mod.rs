@@ -3,7 +3,7 @@
 //! Each FTL is one file and one line in the registry below.
 
 mod dftl;
-mod layout;
+
 mod log_block;
 mod page_map;
 
@@ -11,8 +11,8 @@ use flashscope_block::{Errno, Nanos, StreamId};
 
 use crate::footprint::Size;
 use crate::nand::{Array, Fault, Illegal, Lpn, Page, Slot};
+use crate::setup::Layout;
 
-pub use layout::{Eviction, Frontiers, Layout, Logs, MapCache, Merge, Scope, Transfer};
 use log_block::{bast, block_map, fast, last, n_k, superblock};
 
 /// The part of a request that falls on one logical page. If several logical pages fit on a flash

@@ -1,8 +1,8 @@
 use super::Ties;
 use super::lists::Lists;
 use crate::footprint::{Size, fixed};
-use crate::ftl::Layout;
 use crate::nand::BlockId;
+use crate::setup::Layout;
 
 /// Queues of blocks, one for each lane and number of valid pages. A superseded page moves its block
 /// to the end of the next lower queue. That step is O(1). Taking the best block is O(1) amortized

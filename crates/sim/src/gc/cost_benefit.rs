@@ -3,8 +3,8 @@ use std::collections::BinaryHeap;
 
 use super::{Kind, Policy, VictimPolicy};
 use crate::footprint::{Size, fixed, grown};
-use crate::ftl::Layout;
 use crate::nand::BlockId;
+use crate::setup::Layout;
 
 pub(super) const KIND: Kind = Kind {
     name: "cost-benefit",

@@ -1,7 +1,7 @@
 use super::sample::Sample;
 use super::{Kind, Policy, VictimPolicy};
-use crate::ftl::Layout;
 use crate::nand::BlockId;
+use crate::setup::Layout;
 
 pub(super) const KIND: Kind = Kind {
     name: "d-choices",

@@ -17,8 +17,8 @@ mod windowed_greedy;
 use serde::{Deserialize, Serialize};
 
 use crate::footprint::Size;
-use crate::ftl::Layout;
 use crate::nand::BlockId;
+use crate::setup::Layout;
 
 /// A policy that chooses the block to garbage-collect.
 ///
@@ -53,11 +53,11 @@ pub trait VictimPolicy {
 /// The policy options of a profile. Each policy uses those that it needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
-    /// See [`crate::profile::Cleaning::ties`].
+    /// See [`crate::setup::Cleaning::ties`].
     pub ties: Ties,
-    /// See [`crate::profile::Cleaning::window`]; at least 1.
+    /// See [`crate::setup::Cleaning::window`]; at least 1.
     pub window: u32,
-    /// See [`crate::profile::Cleaning::choices`]; at least 1.
+    /// See [`crate::setup::Cleaning::choices`]; at least 1.
     pub choices: u32,
 }
 

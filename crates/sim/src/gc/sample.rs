@@ -3,8 +3,8 @@ use std::ops::Range;
 use fastrand::Rng;
 
 use crate::footprint::{Size, fixed, grown};
-use crate::ftl::Layout;
 use crate::nand::BlockId;
+use crate::setup::Layout;
 
 /// The candidates of each lane, unordered, for random draws. Every operation except sorting is
 /// O(1).

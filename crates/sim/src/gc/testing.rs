@@ -3,9 +3,9 @@
 use fastrand::Rng;
 
 use super::{KINDS, Options, Policy, Ties, VictimPolicy};
-use crate::ftl::Layout;
 use crate::nand::BlockId;
-use crate::profile::{MapMemory, Profile};
+use crate::setup::Layout;
+use crate::setup::{MapMemory, Profile};
 
 /// The options of the default profile.
 pub(super) const OPTIONS: Options = Options { ties: Ties::Oldest, window: 1024, choices: 10 };

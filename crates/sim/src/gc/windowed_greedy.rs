@@ -2,8 +2,8 @@ use super::buckets::Buckets;
 use super::lists::Lists;
 use super::{Kind, Policy, VictimPolicy};
 use crate::footprint::fixed;
-use crate::ftl::Layout;
 use crate::nand::BlockId;
+use crate::setup::Layout;
 
 pub(super) const KIND: Kind = Kind {
     name: "windowed-greedy",

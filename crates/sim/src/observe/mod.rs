@@ -28,8 +28,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::SimDevice;
 use crate::footprint::{Size, fixed};
-use crate::ftl::Layout;
 use crate::nand::{self, BlockId, Cause, later};
+use crate::setup::Layout;
 
 pub use activities::{Activities, ActivitiesReport, Activity, ActivityKind};
 pub use amplification::{Amplification, AmplificationReport};

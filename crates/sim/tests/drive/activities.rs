@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use flashscope_block::{Device, Nanos, Op};
 use flashscope_sim::SimDevice;
-use flashscope_sim::ftl::{Scope, Transfer};
 use flashscope_sim::nand::{BlockId, ByCause, Interleaving, Lpn};
 use flashscope_sim::observe::{
     Activities, ActivitiesReport, Activity, ActivityKind, Amplification, KINDS, Observer,
     Utilization, Watch, WearMap,
 };
+use flashscope_sim::setup::{Scope, Transfer};
 use flashscope_sim::{Profile, ftl};
 
 use crate::{drain, drive, one_pool, request, round_trip};

@@ -5,7 +5,7 @@
 use flashscope_block::{Bytes, Device, Op};
 use flashscope_sim::nand::{FlashCounters, Lpn};
 use flashscope_sim::observe::Observer;
-use flashscope_sim::profile::MapMemory;
+use flashscope_sim::setup::MapMemory;
 use flashscope_sim::{Profile, SimDevice};
 
 use crate::exactness::{PAGE, drive_with};

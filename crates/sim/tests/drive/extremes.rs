@@ -2,7 +2,7 @@
 
 use flashscope_block::{Bytes, Device, Io, Nanos, Op};
 use flashscope_sim::observe::{Watch, erases};
-use flashscope_sim::profile::{field_names, parse};
+use flashscope_sim::setup::{field_names, parse};
 use flashscope_sim::{Drive, Profile};
 
 use crate::request;

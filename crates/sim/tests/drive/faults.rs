@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use flashscope_block::{Device, Errno, Nanos, Op};
 use flashscope_sim::ftl;
 use flashscope_sim::nand::{Lpn, Stamp};
-use flashscope_sim::profile::Reliability;
+use flashscope_sim::setup::Reliability;
 use flashscope_sim::{Profile, SimDevice};
 
 use crate::life::{Life, policies};

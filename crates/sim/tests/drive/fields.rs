@@ -1,5 +1,5 @@
 use flashscope_block::{Completion, Data, Device, DeviceInfo, Io, Nanos, Op};
-use flashscope_sim::profile::{self, field_names};
+use flashscope_sim::setup::{self, field_names};
 use flashscope_sim::{Counters, Drive, ProfileError};
 
 use crate::request;
@@ -247,7 +247,7 @@ fn equal_runs_are_equal() {
 // default in those that others are made from?
 #[test]
 fn profiles_give_their_sources() {
-    for kind in profile::KINDS {
+    for kind in setup::KINDS {
         for line in kind.toml.lines().filter(|line| line.contains('=') && !line.starts_with('#')) {
             let source = line.split_once('#').map_or("", |(_, comment)| comment.trim());
             assert!(source.len() > 5, "{}: `{line}` is without its source", kind.name);

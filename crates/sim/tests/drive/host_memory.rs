@@ -5,7 +5,7 @@
 
 use flashscope_block::{Bytes, Device, Nanos, Op};
 use flashscope_sim::nand::Events;
-use flashscope_sim::profile::MapMemory;
+use flashscope_sim::setup::MapMemory;
 use flashscope_sim::{Drive, Profile, SimDevice};
 
 use crate::{drive, one_pool, request, round_trip};

@@ -2,7 +2,7 @@
 
 use flashscope_block::{Completion, Device, Nanos, Op};
 use flashscope_sim::nand::{Lpn, Page};
-use flashscope_sim::{Counters, Drive, cache, ftl, gc, profile, wear};
+use flashscope_sim::{Counters, Drive, cache, ftl, gc, setup, wear};
 
 use crate::request;
 
@@ -176,7 +176,7 @@ fn slow_flash_is_waited_for_in_few_steps() {
 #[test]
 fn many_long_gaps_cost_little() {
     let smaller = "flash.blocks_per_plane=64";
-    let profiles = profile::KINDS.iter().map(|kind| kind.name.to_string());
+    let profiles = setup::KINDS.iter().map(|kind| kind.name.to_string());
     let small = [format!("{SMALL}&raid.drives=4"), format!("{SMALL}&ftl=dftl&map_cache.size=1KiB")];
     for spec in profiles.chain(small) {
         let reduced = format!("{spec}?{smaller}");

@@ -1,8 +1,9 @@
 //! FTLs with log blocks: the kinds of merges, their cost and their time.
 
 use flashscope_block::{Device, Nanos, Op};
-use flashscope_sim::ftl::{self, Eviction, Merge};
+use flashscope_sim::ftl;
 use flashscope_sim::nand::{BlockId, ByCause, FlashCounters};
+use flashscope_sim::setup::{Eviction, Merge};
 use flashscope_sim::{Profile, SimDevice};
 
 use crate::{drive, one_pool, round_trip};

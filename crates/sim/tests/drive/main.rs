@@ -25,7 +25,7 @@ mod timing;
 mod write_amplification;
 
 use flashscope_block::{Bytes, Completion, Data, Device, Io, Nanos, Op};
-use flashscope_sim::profile::MapMemory;
+use flashscope_sim::setup::MapMemory;
 use flashscope_sim::{Profile, SimDevice};
 
 /// A drive of one plane, so of one pool, whose blocks hold nothing but data, with all else as by

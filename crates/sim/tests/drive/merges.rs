@@ -4,7 +4,7 @@
 
 use flashscope_block::{Device, Op};
 use flashscope_sim::SimDevice;
-use flashscope_sim::ftl::{Eviction, Merge};
+use flashscope_sim::setup::{Eviction, Merge};
 
 use crate::{drive, one_pool, round_trip};
 

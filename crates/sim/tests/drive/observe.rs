@@ -83,8 +83,8 @@ fn profiles() -> Vec<(&'static str, Profile)> {
         change(&mut profile);
         profile
     };
-    use flashscope_sim::ftl::{Scope, Transfer};
     use flashscope_sim::nand::{GangSharing, Interleaving};
+    use flashscope_sim::setup::{Scope, Transfer};
     vec![
         ("plain", small()),
         ("background", with(|p| p.background_cleaning = true)),

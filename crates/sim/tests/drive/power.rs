@@ -1,6 +1,6 @@
 use flashscope_block::{Device, Nanos, Op};
 use flashscope_sim::nand::{BlockId, Lpn};
-use flashscope_sim::profile::MapMemory;
+use flashscope_sim::setup::MapMemory;
 use flashscope_sim::{Profile, SimDevice, ftl};
 
 use super::life::{Life, Story, compare_with_another};

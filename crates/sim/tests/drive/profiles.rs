@@ -1,6 +1,6 @@
 use flashscope_block::{Bytes, Device, DeviceKind, contract};
 use flashscope_sim::nand::Interleaving;
-use flashscope_sim::profile::{KINDS, parse};
+use flashscope_sim::setup::{KINDS, parse};
 use flashscope_sim::{Profile, cache, ftl, gc, open, wear};
 
 fn refusal(spec: &str) -> String {

@@ -1,9 +1,10 @@
 use std::collections::BTreeSet;
 
 use flashscope_block::{Device, Nanos, Op};
-use flashscope_sim::ftl::{self, Eviction, Frontiers, Merge, Scope, Transfer};
+use flashscope_sim::ftl;
 use flashscope_sim::nand::{BlockId, GangSharing, Interleaving, Lpn, Page};
-use flashscope_sim::profile::MapMemory;
+use flashscope_sim::setup::MapMemory;
+use flashscope_sim::setup::{Eviction, Frontiers, Merge, Scope, Transfer};
 use flashscope_sim::{Profile, SimDevice, gc, wear};
 use proptest::prelude::*;
 

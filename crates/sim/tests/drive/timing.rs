@@ -1,5 +1,5 @@
 use flashscope_block::{Bytes, Data, Device, Errno, Io, Nanos, Op};
-use flashscope_sim::ftl::Scope;
+use flashscope_sim::setup::Scope;
 use flashscope_sim::{Profile, SimDevice};
 
 use crate::{drain, drive, one_pool, request, round_trip};

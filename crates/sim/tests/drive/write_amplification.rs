@@ -12,9 +12,10 @@
 //!   the others write any page, all holds with alpha/s for alpha, s = (1-2q)/(1-q).
 
 use flashscope_block::{Device, Io, Nanos, Op};
-use flashscope_sim::ftl::{COLD_STREAM, Frontiers};
+use flashscope_sim::ftl::COLD_STREAM;
 use flashscope_sim::gc::Ties;
-use flashscope_sim::profile::Cleaning;
+use flashscope_sim::setup::Cleaning;
+use flashscope_sim::setup::Frontiers;
 use flashscope_sim::{Profile, SimDevice};
 
 use crate::exactness::{PAGE, drive_with};

@@ -8,7 +8,7 @@ mod disksim;
 mod synthetic;
 
 use flashscope_block::{Bytes, Data, Device, Io, Nanos, Op};
-use flashscope_sim::ftl::{Scope, Transfer};
+use flashscope_sim::setup::{Scope, Transfer};
 use flashscope_sim::{Counters, Profile, SimDevice};
 
 use crate::disksim::{Run, milliseconds};

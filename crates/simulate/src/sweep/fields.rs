@@ -24,12 +24,8 @@ pub fn known(place: &'static str, name: &str) -> Result<(), SpaceError> {
     let fields = synthetic::KINDS.iter().flat_map(|kind| kind.all_fields()).chain(trace::FIELDS);
     let workload = fields.map(|field| format!("{OF_WORKLOAD}{}", field.name));
     let whole = [DRIVE, WORKLOAD].map(String::from);
-    let names: Vec<String> = flashscope_sim::profile::field_names()
-        .iter()
-        .cloned()
-        .chain(workload)
-        .chain(whole)
-        .collect();
+    let names: Vec<String> =
+        flashscope_sim::setup::field_names().iter().cloned().chain(workload).chain(whole).collect();
     match names.iter().any(|known| known == name) {
         true => Ok(()),
         false => Err(SpaceError::unknown(place, name, names.iter().map(String::as_str))),

@@ -65,7 +65,7 @@ fn difference(values: &[f64], before: &[f64]) -> Option<Difference> {
 
 /// Returns the erases that all blocks of the drive `name` together endure.
 pub fn lasts(name: &str) -> Option<f64> {
-    let profile = flashscope_sim::profile::parse(profile_name(name).ok()?).ok()?;
+    let profile = flashscope_sim::setup::parse(profile_name(name).ok()?).ok()?;
     let layout = profile.layout().ok()?;
     let blocks = f64::from(layout.geometry.blocks()) * f64::from(profile.raid.drives.max(1));
     Some(blocks * f64::from(layout.reliability.block_lifetime))

@@ -103,7 +103,7 @@ fn rows_equal_single_simulations() {
             let value = of(variant, quantity).value;
             assert_eq!((value.value, value.low), (expected, None), "{quantity:?}");
         }
-        let profile = flashscope_sim::profile::parse(&variant.drive["sim:".len()..]).unwrap();
+        let profile = flashscope_sim::setup::parse(&variant.drive["sim:".len()..]).unwrap();
         let blocks = 64.0 * f64::from(profile.layout().unwrap().reliability.block_lifetime);
         let endurance = of(variant, Quantity::Endurance).value.value;
         assert!((endurance * erases / (blocks * written) - 1.0).abs() < 1e-12, "{endurance}");

@@ -13,8 +13,8 @@ use flashscope_block::Nanos;
 
 use super::table::Table;
 use crate::footprint::Size;
-use crate::ftl::MapCache;
 use crate::nand::Lpn;
+use crate::setup::MapCacheLayout;
 
 /// The memory in which an entry was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub(super) struct Memory {
 
 impl Memory {
     /// Returns the memory for what [`Memory::new`] creates.
-    pub(super) fn footprint(cache: &MapCache, logical_pages: u32) -> Size {
+    pub(super) fn footprint(cache: &MapCacheLayout, logical_pages: u32) -> Size {
         let host = match cache.host_entries {
             0 => Size(0),
             entries => Table::footprint(entries, logical_pages),
@@ -50,7 +50,7 @@ impl Memory {
     }
 
     /// Creates an empty memory for a drive of `logical_pages` logical pages.
-    pub(super) fn new(cache: &MapCache, logical_pages: u32) -> Self {
+    pub(super) fn new(cache: &MapCacheLayout, logical_pages: u32) -> Self {
         let host = (cache.host_entries > 0).then(|| Host {
             table: Table::new(cache.host_entries, logical_pages),
             access: cache.host_access,
@@ -180,7 +180,7 @@ mod tests {
             host in 0u32..6,
             calls in prop::collection::vec((0u32..3, 0..PAGES), 1..300),
         ) {
-            let cache = MapCache {
+            let cache = MapCacheLayout {
                 entries: controller,
                 entries_per_page: 1,
                 batch: false,

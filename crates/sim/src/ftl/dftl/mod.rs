@@ -40,11 +40,12 @@ use self::memory::{EntryLocation, Memory};
 use self::outdated::{OutdatedPages, catch_up};
 use super::page_map::footprint::footprint as page_map_footprint;
 use super::page_map::{Front, MapStorage, NOWHERE, PageMap, Role};
-use super::{AnyFtl, Family, Kind, Layout, Recovery};
+use super::{AnyFtl, Family, Kind, Recovery};
 use crate::arithmetic::Divisor;
 use crate::footprint::{Size, fixed};
 use crate::gc::{self, Policy, VictimPolicy};
 use crate::nand::{Array, BlockId, Cause, Entry, Event, Lpn, Note, Page, Slot, later};
+use crate::setup::Layout;
 
 pub(super) const KIND: Kind = Kind {
     name: "dftl",

@@ -3,9 +3,10 @@ use flashscope_block::Bytes;
 use super::recovery::stale;
 use super::*;
 use crate::Profile;
-use crate::ftl::{Frontiers, Ftl, Slice};
+use crate::ftl::{Ftl, Slice};
 use crate::nand::BlockId;
-use crate::profile::MapMemory;
+use crate::setup::Frontiers;
+use crate::setup::MapMemory;
 
 /// Returns a drive of two packages with 24 translation pages. The controller holds `entries` map
 /// entries, and the host memory buffer `on_host`.

@@ -8,10 +8,11 @@ use flashscope_block::{Errno, Nanos};
 use super::{Role, Room};
 use crate::arithmetic::Divisor;
 use crate::footprint::{Size, fixed, grown};
-use crate::ftl::{Health, Layout};
+use crate::ftl::Health;
 use crate::nand::{
     Array, BlockId, Cause, Entry, Event, Fault, Lpn, NOWHERE, Page, Place, Slot, Stamp,
 };
+use crate::setup::Layout;
 
 /// A logical page with its position. Logical blocks are numbered over the drive, pool by pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

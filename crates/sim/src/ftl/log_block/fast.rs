@@ -8,8 +8,9 @@ use flashscope_block::{Errno, Nanos};
 use super::core::{Core, HostPage, Log};
 use super::{LogBlock, Role, Room, Scheme};
 use crate::footprint::{fixed, grown};
-use crate::ftl::{AnyFtl, Family, Kind, Layout, LogUse, Merge};
+use crate::ftl::{AnyFtl, Family, Kind, LogUse};
 use crate::nand::{Array, BlockId, Event};
+use crate::setup::{Layout, Merge};
 
 /// The FAST FTL; see [`KIND`].
 pub type Fast = LogBlock<Ring>;

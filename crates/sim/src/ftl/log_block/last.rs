@@ -14,8 +14,9 @@ use super::core::{Core, HostPage, Log};
 use super::tied_logs::{Placement, TiedLogs, Ties};
 use super::{LogBlock, Role, Room, Scheme};
 use crate::footprint::{Size, fixed, grown};
-use crate::ftl::{AnyFtl, Family, Kind, Layout, LogUse};
+use crate::ftl::{AnyFtl, Family, Kind, LogUse};
 use crate::nand::{Array, BlockId, Event};
+use crate::setup::Layout;
 
 /// The LAST FTL; see [`KIND`].
 pub type Last = LogBlock<Localities>;

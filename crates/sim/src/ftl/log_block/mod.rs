@@ -26,8 +26,9 @@ mod tied_logs;
 use flashscope_block::{Errno, Nanos};
 
 use self::core::{Core, HostPage, Log};
-use super::{Ftl, Health, Layout, Recovery, Slice};
+use super::{Ftl, Health, Recovery, Slice};
 use crate::nand::{Array, BlockId, Cause, Fault, Lpn, Page, Place, Slot};
+use crate::setup::Layout;
 
 /// The use of a block, as recorded in its metadata.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

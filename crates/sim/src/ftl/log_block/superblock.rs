@@ -5,8 +5,9 @@ use flashscope_block::{Errno, Nanos};
 use super::core::{Core, Grouping, HostPage, Log};
 use super::{LogBlock, Role, Room, Scheme};
 use crate::footprint::{Size, fixed, grown};
-use crate::ftl::{AnyFtl, Eviction, Family, Kind, Layout, LogUse, Logs, Merge};
+use crate::ftl::{AnyFtl, Family, Kind, LogUse};
 use crate::nand::{Array, BlockId, Cause, Event};
+use crate::setup::{Eviction, Layout, Logs, Merge};
 
 /// The superblock FTL; see [`KIND`].
 pub type Superblock = LogBlock<Groups>;

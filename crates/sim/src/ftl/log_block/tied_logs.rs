@@ -6,9 +6,9 @@ use flashscope_block::{Errno, Nanos};
 use super::core::{Core, Grouping, HostPage, Log};
 use super::{Role, Room, Scheme};
 use crate::footprint::{Size, fixed};
-use crate::ftl::{Eviction, Layout, Merge};
 use crate::list::List;
 use crate::nand::{Array, BlockId, Event};
+use crate::setup::{Eviction, Layout, Merge};
 
 /// The end of a chain of log blocks.
 const NONE: u32 = u32::MAX;

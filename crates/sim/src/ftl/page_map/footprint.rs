@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::lane::Lane;
 use crate::footprint::{Size, fixed, grown, tree};
-use crate::ftl::Layout;
 use crate::nand::{BlockId, Lpn, Note, Stamp};
+use crate::setup::Layout;
 use crate::wear::Wear;
 
 /// Returns the memory of a [`super::PageMap`] with its whole map in memory, for a drive of this

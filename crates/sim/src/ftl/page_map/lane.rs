@@ -3,8 +3,8 @@ use std::ops::Range;
 
 use flashscope_block::Nanos;
 
-use crate::ftl::Layout;
 use crate::nand::{Array, BlockId, Place};
+use crate::setup::Layout;
 
 /// The kind of data that a block is written for. Each lane has at most one open block of each role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,8 +4,9 @@
 use flashscope_block::{Errno, Nanos};
 
 use super::PageMap;
-use crate::ftl::{Layout, Recovery};
+use crate::ftl::Recovery;
 use crate::nand::{Array, BlockId, Lpn};
+use crate::setup::Layout;
 
 /// The storage of the mapping table of a [`PageMap`]. [`PageMap`] itself always knows the newest
 /// slot of every logical page, as the simulator must. This trait models the cost for the drive to

@@ -19,10 +19,11 @@ use self::deferred::DeferredWrites;
 use self::lane::Lane;
 pub(super) use self::lane::{Front, Role};
 pub(super) use self::map_storage::{InMemory, MapStorage};
-use super::{AnyFtl, Family, Frontiers, Ftl, Health, Kind, Layout, Recovery, Slice, Transfer};
+use super::{AnyFtl, Family, Ftl, Health, Kind, Recovery, Slice};
 use crate::arithmetic::Divisor;
 use crate::gc::{Policy, VictimPolicy};
 use crate::nand::{Array, BlockId, Cause, Entry, Lpn, Page, Slot, Stamp};
+use crate::setup::{Frontiers, Layout, Transfer};
 use crate::wear::Wear;
 
 pub(super) const KIND: Kind = Kind {

@@ -2,9 +2,10 @@
 
 use arbitrary::Unstructured;
 use flashscope_block::Nanos;
-use flashscope_sim::ftl::{self, Eviction, Frontiers, Merge, Scope, Transfer};
+use flashscope_sim::ftl;
 use flashscope_sim::nand::{GangSharing, Interleaving};
-use flashscope_sim::profile::MapMemory;
+use flashscope_sim::setup::MapMemory;
+use flashscope_sim::setup::{Eviction, Frontiers, Merge, Scope, Transfer};
 use flashscope_sim::{Profile, gc, wear};
 
 use super::{draw, flip, pick};

@@ -4,7 +4,7 @@ use flashscope_block::Nanos;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Kind;
+use crate::ftl::Kind;
 use crate::nand::{BlockId, Geometry, Lpn, Parts, Reliability, Timing, Wiring};
 use crate::{cache, gc, wear};
 
@@ -112,7 +112,7 @@ pub struct Logs {
 
 /// The memory for entries of a mapping table on the flash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MapCache {
+pub struct MapCacheLayout {
     /// Capacity in entries, at least 1.
     pub entries: u32,
     /// Entries on a page of the flash; 0 if the mapping table is not on the flash.
@@ -181,7 +181,7 @@ pub struct Layout {
     /// The flash translation layer.
     pub ftl: Kind,
     /// The memory for mapping entries, if the mapping table is on the flash.
-    pub map_cache: MapCache,
+    pub map_cache: MapCacheLayout,
     /// The write buffer.
     pub cache: cache::Setup,
 }

@@ -3,9 +3,10 @@
 use flashscope_block::Bytes;
 
 use super::{Lanes, require, share};
-use crate::ftl::{self, Family, Frontiers, LogUse, Logs, Scope, Transfer};
+use crate::ftl::{self, Family, LogUse};
 use crate::nand::Geometry;
-use crate::profile::{MapMemory, Profile, ProfileError};
+use crate::setup::{Frontiers, Logs, Scope, Transfer};
+use crate::setup::{MapMemory, Profile, ProfileError};
 
 /// What keeps the random numbers for evictions apart from others.
 const EVICTION_SEED: u64 = 0x6576_6963_7473;

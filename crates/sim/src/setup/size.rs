@@ -49,8 +49,8 @@ impl Profile {
 
 #[cfg(test)]
 mod tests {
-    use crate::profile::KINDS;
-    use crate::{Drive, profile};
+    use crate::setup::KINDS;
+    use crate::{Drive, setup};
     use flashscope_block::Device;
 
     use super::*;
@@ -59,7 +59,7 @@ mod tests {
     #[test]
     fn every_profile_at_other_sizes() {
         for kind in KINDS {
-            let whole = profile::parse(kind.name).unwrap();
+            let whole = setup::parse(kind.name).unwrap();
             let capacity = whole.capacity().unwrap();
             assert_eq!(Drive::new("", &whole).unwrap().info().capacity, capacity, "{}", kind.name);
             for size in [Bytes(capacity.0 / 16), Bytes(capacity.0 / 3), capacity] {
@@ -76,7 +76,7 @@ mod tests {
     // Is an array as large as asked for? Is a drive that cannot be so large refused?
     #[test]
     fn arrays_and_limits() {
-        let array = profile::parse("demo?raid.drives=3").unwrap();
+        let array = setup::parse("demo?raid.drives=3").unwrap();
         let capacity = array.capacity().unwrap();
         assert_eq!(Drive::new("", &array).unwrap().info().capacity, capacity);
         assert!(array.sized(Bytes::mib(500)).unwrap().capacity().unwrap() >= Bytes::mib(500));

@@ -1,19 +1,20 @@
 use flashscope_block::Bytes;
 
 use super::{Profile, ProfileError, require};
-use crate::ftl::{self, Family, MapCache};
+use crate::ftl::{self, Family};
 use crate::nand::Geometry;
-use crate::profile::MapMemory;
+use crate::setup::MapCacheLayout;
+use crate::setup::MapMemory;
 
 /// Bytes of an entry on the flash: the number of a place.
 const ENTRY_ON_FLASH: u64 = 4;
 
-impl MapCache {
+impl MapCacheLayout {
     /// That of a drive with so many logical pages.
-    pub(super) fn of(self, logical_pages: u32) -> MapCache {
+    pub(super) fn of(self, logical_pages: u32) -> MapCacheLayout {
         let entries = self.entries.min(logical_pages);
         let host_entries = self.host_entries.min(logical_pages - entries);
-        MapCache { entries, host_entries, ..self }
+        MapCacheLayout { entries, host_entries, ..self }
     }
 }
 
@@ -23,9 +24,9 @@ impl Profile {
         &self,
         ftl: ftl::Kind,
         geometry: &Geometry,
-    ) -> Result<MapCache, ProfileError> {
+    ) -> Result<MapCacheLayout, ProfileError> {
         let cache = &self.map_cache;
-        let none = MapCache {
+        let none = MapCacheLayout {
             entries: 0,
             entries_per_page: 0,
             batch: cache.batch,
@@ -48,7 +49,7 @@ impl Profile {
         require(entries_per_page > 0, "flash.page_size", self.flash.page_size.0, rule)?;
         let (entries, host_entries) = self.entries_in_memory()?;
         let small = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
-        Ok(MapCache {
+        Ok(MapCacheLayout {
             entries: small(entries),
             entries_per_page: small(entries_per_page),
             host_entries: small(host_entries),

@@ -1,7 +1,9 @@
-//! What a simulated drive is made of, as TOML.
+//! The configuration of a simulated drive: the profile, which is TOML, its rules, and the layout
+//! that the parts of the drive are made from.
 
 mod defaults;
 mod error;
+mod layout;
 mod quantity;
 mod registry;
 mod rules;
@@ -13,11 +15,11 @@ use flashscope_block::{Bytes, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::ftl::{Eviction, Frontiers, Merge, Scope, Transfer};
 use crate::gc::Ties;
 use crate::nand::{GangSharing, Interleaving};
 
 pub use error::ProfileError;
+pub use layout::{Eviction, Frontiers, Layout, Logs, MapCacheLayout, Merge, Scope, Transfer};
 pub use registry::{KINDS, Kind};
 pub use spec::{field_names, from_toml, parse};
 

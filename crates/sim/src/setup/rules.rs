@@ -8,11 +8,12 @@ use flashscope_block::{Bytes, Nanos, nearest};
 use super::{Cleaning, MapMemory, Profile, ProfileError, Raid};
 use crate::budget::{self, Reservation};
 use crate::footprint::{self, Footprint, Size};
-use crate::ftl::{self, Family, Frontiers, Layout, Scope, Transfer};
+use crate::ftl::{self, Family};
 use crate::interface::Interface;
 use crate::nand::{
     self, Dimensions, GangSharing, Geometry, Interleaving, Timing, Wiring, later, transfer_time,
 };
+use crate::setup::{Frontiers, Layout, Scope, Transfer};
 use crate::{cache, gc, raid, wear};
 
 /// What keeps the random numbers of the parts of a drive apart.

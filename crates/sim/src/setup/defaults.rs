@@ -6,9 +6,9 @@ use super::{
     Cache, Cleaning, Flash, Gang, Groups, HostInterface, Log, MapCache, MapMemory, Persistence,
     Profile, Raid, Reliability, Slc, Wear,
 };
-use crate::ftl::{Eviction, Frontiers, Merge, Scope, Transfer};
 use crate::gc::Ties;
 use crate::nand::{GangSharing, Interleaving};
+use crate::setup::{Eviction, Frontiers, Merge, Scope, Transfer};
 
 impl Default for Profile {
     fn default() -> Self {
