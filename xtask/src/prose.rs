@@ -28,7 +28,8 @@ const CHECKED: &[&str] = &[
 ];
 
 /// The pages that the check reads.
-const PAGES: [&str; 4] = ["docs/style.md", "README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"];
+const PAGES: [&str; 5] =
+    ["docs/*.md", "README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"];
 
 /// Words that begin a headless clause: the reader learns late, or never, what the sentence is about.
 const OPENINGS: [&str; 8] = ["What", "Who", "Whose", "Whom", "Whether", "Those", "Where", "None"];
