@@ -1,4 +1,6 @@
-//! The linter of prose: how comments begin, the glossary, and type names (docs/style.md).
+//! The linter of prose (docs/style.md): comments, messages and type names of the code, and the sentences of pages.
+
+mod page;
 
 use std::fs;
 use std::path::Path;
@@ -24,6 +26,10 @@ const CHECKED: &[&str] = &[
     "crates/simulate",
     "xtask",
 ];
+
+/// The pages that the check reads.
+const PAGES: [&str; 5] =
+    ["docs/*.md", "README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"];
 
 /// Words that begin a headless clause: the reader learns late, or never, what the sentence is about.
 const OPENINGS: [&str; 8] = ["What", "Who", "Whose", "Whom", "Whether", "Those", "Where", "None"];
@@ -97,20 +103,31 @@ pub enum Rule {
     Glossary,
     /// A participle alone names a type.
     TypeName,
+    /// A sentence says, tells, sees or asks in the passive voice.
+    Passive,
+    /// A sentence is too long.
+    Length,
 }
 
-/// Checks the folders of [`CHECKED`].
+/// Checks the folders of [`CHECKED`] and the [`PAGES`].
 ///
 /// # Errors
 /// Each file and line that breaks a rule, or a file that cannot be read.
 pub fn check() -> Result<()> {
     let mut complaints = Vec::new();
+    let mut check = |file: &str, findings: fn(&str) -> Vec<Finding>| -> Result<()> {
+        let text = fs::read_to_string(file).with_context(|| file.to_owned())?;
+        let of_file = findings(&text).into_iter();
+        complaints.extend(of_file.map(|it| format!("{file}:{}: {}", it.line, it.message)));
+        Ok(())
+    };
     for file in sources(&["*.rs"])? {
         if CHECKED.iter().any(|folder| Path::new(&file).starts_with(folder)) {
-            let text = fs::read_to_string(&file).with_context(|| file.clone())?;
-            let of_file = findings(&text).into_iter();
-            complaints.extend(of_file.map(|it| format!("{file}:{}: {}", it.line, it.message)));
+            check(&file, findings)?;
         }
+    }
+    for file in sources(&PAGES)? {
+        check(&file, page::findings)?;
     }
     if complaints.is_empty() {
         return Ok(());
@@ -164,20 +181,29 @@ pub fn findings(text: &str) -> Vec<Finding> {
                     format!("begins with `{first}`: begin with what the thing is or does"),
                 );
             }
-            let lower = format!(
-                " {} ",
-                comment.to_lowercase().replace(|letter: char| !letter.is_alphanumeric(), " ")
-            );
-            for (term, instead) in GLOSSARY {
-                if lower.contains(&format!(" {term} ")) {
-                    add(Rule::Glossary, format!("`{term}`: write {instead}"));
-                }
-            }
+            found.extend(glossary_findings(line, comment));
         } else if let Some(name) = declared_type(content).filter(|name| is_participle(name)) {
             add(Rule::TypeName, format!("`{name}` is a participle: name the type with a noun"));
         }
     }
     found
+}
+
+/// Returns the terms in `text` that the glossary replaces.
+fn glossary_findings(line: usize, text: &str) -> Vec<Finding> {
+    let words: Vec<String> = text
+        .split(|letter: char| !letter.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_lowercase)
+        .collect();
+    let text = format!(" {} ", words.join(" "));
+    let terms = GLOSSARY.iter().filter(|(term, _)| text.contains(&format!(" {term} ")));
+    terms
+        .map(|(term, instead)| {
+            let message = format!("`{term}`: write {instead}");
+            Finding { line, rule: Rule::Glossary, message }
+        })
+        .collect()
 }
 
 #[cfg(test)]
