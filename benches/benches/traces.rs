@@ -11,8 +11,8 @@ use std::time::Instant;
 
 use flashscope_benches::{Cost, cpu_time, main as bench_main, memory, run_case, verdict};
 use flashscope_block::{Bytes, Nanos, Op};
-use flashscope_workload::trace::writer::{self, Output};
-use flashscope_workload::trace::{Reader, Request, Spec, Volumes};
+use flashscope_trace::writer::{self, Output};
+use flashscope_trace::{Reader, Request, Spec, Volumes};
 
 const ROUNDS: usize = 5;
 const REQUESTS: u64 = 10_000_000;

@@ -9,7 +9,7 @@ pub mod soak;
 mod submission;
 mod text;
 
-#[path = "../../crates/workload/tests/traces/exhaust.rs"]
+#[path = "../../crates/trace/tests/traces/exhaust.rs"]
 mod exhaust;
 #[path = "../../crates/sim/tests/drive/life/mod.rs"]
 #[allow(dead_code)] // what only the tests compare

@@ -10,9 +10,9 @@ use flashscope_sim::setup;
 use flashscope_simulate::sweep::Space;
 use flashscope_simulate::what_if::{Question, VariantRequest, changes};
 use flashscope_simulate::{SimulationRequest, Work};
+use flashscope_trace::{Source, Spec};
 use flashscope_workload::Stream;
 use flashscope_workload::synthetic::{self, Ios, Target};
-use flashscope_workload::trace::{Source, Spec};
 
 use crate::edit::changed;
 use crate::repository;

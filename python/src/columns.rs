@@ -9,7 +9,7 @@ use arrow_array::{
 };
 use arrow_schema::ArrowError;
 use flashscope_block::{Bytes, Io, Nanos, Op, Record};
-use flashscope_workload::trace::{Request, Volumes};
+use flashscope_trace::{Request, Volumes};
 
 use crate::table::Table;
 

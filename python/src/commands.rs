@@ -23,7 +23,6 @@ use flashscope_result::{
 };
 use flashscope_sim::setup;
 use flashscope_workload::Stream;
-use flashscope_workload::pattern::Reference;
 use flashscope_workload::synthetic::{self, Ios, Target};
 use pyo3::prelude::*;
 
@@ -196,14 +195,14 @@ pub fn ios(
                 left -= 1;
             }
         };
-        match synthetic::open(workload, &target).map_err(usage)?.ios {
+        match flashscope_trace::open_workload(workload, &target).map_err(usage)?.ios {
             Ios::Endless(mut generator) => issue(&mut generator),
             Ios::Application(mut application) => issue(&mut application),
-            Ios::Trace(playback) => issue(&mut playback.replay()?),
+            Ios::Trace(playback) => issue(&mut flashscope_trace::replay(&playback)?),
             Ios::Runs(runs) => {
                 for mut stream in runs
                     .iter()
-                    .map(Reference::streams)
+                    .map(flashscope_trace::streams)
                     .collect::<Result<Vec<_>, _>>()?
                     .into_iter()
                     .flatten()

@@ -5,7 +5,7 @@ use flashscope_analysis::trace::Characteristics;
 use flashscope_block::Bytes;
 use flashscope_command::trace::{each_batch, failure};
 use flashscope_command::{Failure, usage};
-use flashscope_workload::trace::{FieldError, Reader, Spec, Trace};
+use flashscope_trace::{FieldError, Reader, Spec, Trace};
 use pyo3::prelude::*;
 
 use crate::columns::{Growing, Requests};

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 /// Each crate with the crates of ours that it may use. One that is missing here is refused.
-const RULES: [(&str, &[&str]); 27] = [
+const RULES: [(&str, &[&str]); 28] = [
     ("block", &[]),
     ("stats", &[]),
     ("model", &[]),
@@ -15,12 +15,13 @@ const RULES: [(&str, &[&str]); 27] = [
     ("drive", &["block"]),
     ("sim", &["block"]),
     ("result", &["block", "stats", "workload"]),
+    ("trace", &["block", "result", "stats", "workload"]),
     ("attach", &["block", "drive", "result"]),
-    ("measure", &["block", "result", "stats", "workload"]),
-    ("analysis", &["block", "result", "stats", "workload"]),
+    ("measure", &["block", "result", "stats", "trace", "workload"]),
+    ("analysis", &["block", "result", "stats", "trace", "workload"]),
     ("probe", &["block", "measure", "stats", "workload"]),
     ("probe-bench", &["block", "probe", "sim"]),
-    ("simulate", &["block", "measure", "result", "sim", "stats", "workload"]),
+    ("simulate", &["block", "measure", "result", "sim", "stats", "trace", "workload"]),
     ("predict", &["block", "model", "sim", "workload"]),
     ("fit", &["block", "measure", "model", "result", "sim", "simulate", "stats", "workload"]),
     (
@@ -37,7 +38,7 @@ const RULES: [(&str, &[&str]); 27] = [
             "workload",
         ],
     ),
-    ("models-bench", &["block", "model", "predict", "sim", "workload"]),
+    ("models-bench", &["block", "model", "predict", "sim", "trace", "workload"]),
     ("report", &["analysis", "block", "result", "stats", "workload"]),
     ("serve", &["analysis", "block", "report", "result", "stats", "workload"]),
     (
@@ -48,21 +49,21 @@ const RULES: [(&str, &[&str]); 27] = [
         "command",
         &[
             "analysis", "block", "drive", "fit", "measure", "model", "predict", "probe", "result",
-            "sim", "simulate", "workload",
+            "sim", "simulate", "trace", "workload",
         ],
     ),
     (
         "python",
         &[
             "analysis", "block", "command", "drive", "fit", "measure", "model", "predict", "probe",
-            "result", "sim", "simulate", "stats", "workload",
+            "result", "sim", "simulate", "stats", "trace", "workload",
         ],
     ),
     (
         "papers",
         &[
             "analysis", "block", "command", "fit", "measure", "model", "predict", "probe",
-            "result", "sim", "simulate", "stats", "workload",
+            "result", "sim", "simulate", "stats", "trace", "workload",
         ],
     ),
     ("cli", EVERYTHING),
@@ -72,7 +73,7 @@ const RULES: [(&str, &[&str]); 27] = [
         "xtask",
         &[
             "analysis", "attach", "drive", "fit", "papers", "predict", "probe", "report", "result",
-            "sim", "simulate", "workload",
+            "sim", "simulate", "trace", "workload",
         ],
     ),
 ];
@@ -80,8 +81,20 @@ const RULES: [(&str, &[&str]); 27] = [
 const EVERYTHING: &[&str] = &[
     "analysis", "attach", "block", "command", "drive", "fit", "measure", "model", "papers",
     "predict", "probe", "registry", "report", "result", "serve", "sim", "simulate", "stats",
-    "workload",
+    "trace", "workload",
 ];
+
+/// The crates that compile to WebAssembly: they have no files, no threads and no clock.
+const PURE: [&str; 5] = ["block", "stats", "model", "workload", "sim"];
+
+/// Compiles the pure crates for WebAssembly.
+pub fn check_pure() -> Result<()> {
+    let mut arguments = vec!["check".into(), "--quiet".into()];
+    arguments.push("--target=wasm32-unknown-unknown".into());
+    arguments.extend(PURE.map(|name| format!("--package=flashscope-{name}")));
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    super::cargo(&arguments, "keep files, threads and clocks out of these crates")
+}
 
 /// Fails where a crate uses one that the rules do not allow, tests and benchmarks included.
 pub fn check() -> Result<()> {

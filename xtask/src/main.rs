@@ -17,7 +17,7 @@ use anyhow::{Context, Result, bail};
 
 const USAGE: &str = "usage: cargo xtask check | measure [CHECKOUT] | schemas
 
-  check    formatting, clippy, dependency rules, promises of the docs, prose, licenses, and generated files
+  check    formatting, clippy, dependency rules, crates that compile to WebAssembly, promises of the docs, prose, licenses, and generated files
   measure  the shape and the language of the code, crate by crate, here or in another checkout
   schemas  write docs/schemas/*.json and the reference pages of docs/ from what they describe";
 
@@ -41,6 +41,7 @@ fn check() -> Result<()> {
     cargo(&["fmt", "--all", "--check"], "run `cargo fmt`")?;
     let clippy = "clippy --quiet --workspace --all-targets -- --deny warnings";
     cargo(&clippy.split(' ').collect::<Vec<_>>(), "mend what clippy found")?;
+    dependencies::check_pure()?;
     writes::check()?;
     licenses::check()
 }

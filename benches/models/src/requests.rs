@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use flashscope_block::{Bytes, Nanos};
 use flashscope_predict::Request;
 use flashscope_workload::Stream;
-use flashscope_workload::synthetic::{self, Ios, Target};
+use flashscope_workload::synthetic::{Ios, Target};
 
 /// Bytes of a page of all drives here.
 pub const PAGE: u64 = 2048;
@@ -30,7 +30,7 @@ pub fn traces() -> Vec<PathBuf> {
 pub fn of(spec: &str, pages: u64, most: u64) -> Vec<Request> {
     let target =
         Target { capacity: Bytes(pages * PAGE), logical_block: Bytes(PAGE), filled: true, seed: 1 };
-    let workload = match synthetic::open(spec, &target) {
+    let workload = match flashscope_trace::open_workload(spec, &target) {
         Ok(workload) => workload,
         Err(error) => {
             eprintln!("{spec}: {error}");
@@ -38,7 +38,9 @@ pub fn of(spec: &str, pages: u64, most: u64) -> Vec<Request> {
         }
     };
     match workload.ios {
-        Ios::Trace(playback) => take(&mut playback.replay().expect("the trace opens"), u64::MAX),
+        Ios::Trace(playback) => {
+            take(&mut flashscope_trace::replay(&playback).expect("the trace opens"), u64::MAX)
+        }
         Ios::Endless(mut stream) => take(&mut *stream, most),
         Ios::Application(mut stream) => take(&mut *stream, most),
         Ios::Runs(_) => unreachable!("no micro-benchmark is asked for"),

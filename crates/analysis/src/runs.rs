@@ -181,7 +181,7 @@ pub(crate) fn latency(summary: &Summary) -> Option<Latency> {
 mod tests {
     use flashscope_block::{Bytes, Errno, Op};
     use flashscope_workload::pattern::{Address, Pattern, Timing};
-    use flashscope_workload::trace::{Pace, Playback};
+    use flashscope_workload::playback::{Pace, Playback};
 
     use super::*;
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use flashscope_analysis::TraceFacts;
 use flashscope_analysis::trace::Characteristics;
 use flashscope_analysis::trace::facts::DoubtKind;
-use flashscope_workload::trace::{Reader, Spec};
+use flashscope_trace::{Reader, Spec};
 
 /// A row of the manifest.
 struct Entry {

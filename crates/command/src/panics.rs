@@ -1,6 +1,6 @@
 //! Controls which panics a program prints.
 
-use flashscope_workload::guarded;
+use flashscope_result::guarded;
 
 /// Hides the panics that the Parquet reader catches. These become errors, which name the file and the damage. All others
 /// are printed as before. A program calls this once at startup. A library must not, since the hook belongs to the whole

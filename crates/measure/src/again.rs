@@ -6,7 +6,6 @@ use std::sync::atomic::AtomicBool;
 
 use flashscope_block::{Bytes, Completion, Device, Nanos};
 use flashscope_result::manifest::{Manifest, Progress, Run};
-use flashscope_workload::trace;
 
 use crate::execute::{RunEnd, execute, fill};
 use crate::execution::Until;
@@ -29,7 +28,7 @@ pub fn again<D: Device + ?Sized>(
     last: Option<u32>,
     stop: &AtomicBool,
     mut each: impl FnMut(&Run, Nanos, &Completion) -> ControlFlow<()>,
-) -> Result<RunEnd, trace::Error> {
+) -> Result<RunEnd, flashscope_trace::Error> {
     let mut pause = manifest.options.run_pause_ns;
     let mut fresh = enforce(device, manifest, pause, stop);
     for id in order(&manifest.micro_benchmarks) {
@@ -75,9 +74,9 @@ fn repeat<D: Device + ?Sized>(
     run: &Run,
     stop: &AtomicBool,
     each: &mut impl FnMut(&Run, Nanos, &Completion) -> ControlFlow<()>,
-) -> Result<RunEnd, trace::Error> {
+) -> Result<RunEnd, flashscope_trace::Error> {
     let enough = Cell::new(false);
-    let streams = run.reference.streams()?.into_iter();
+    let streams = flashscope_trace::streams(&run.reference)?.into_iter();
     let mut streams: Vec<_> = streams.map(|stream| Until { stream, enough: &enough }).collect();
     let (began, depth, recorded) = (device.now(), run.reference.queue_depth(), run.progress.ios());
     let mut done = 0;

@@ -17,7 +17,7 @@ pub enum Error {
     Result(#[from] flashscope_result::Error),
     /// A trace cannot be read.
     #[error(transparent)]
-    Trace(#[from] flashscope_workload::trace::Error),
+    Trace(#[from] flashscope_trace::Error),
     /// A trace ended before the number of IOs counted when it was opened.
     #[error("the trace ended after {ios} of {planned} IOs: it was changed while it was played")]
     Short {

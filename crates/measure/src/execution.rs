@@ -281,7 +281,7 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
         let (depth, open_loop) = (run.reference.queue_depth(), run.reference.is_open_loop());
         limits.time = run.reference.time().map_or(limits.time, |time| time.min(limits.time));
         let enough = Cell::new(false);
-        let streams = run.reference.streams()?.into_iter();
+        let streams = flashscope_trace::streams(&run.reference)?.into_iter();
         let mut streams: Vec<_> = streams.map(|stream| Until { stream, enough: &enough }).collect();
         let began = surroundings.map(Surroundings::snapshot);
         let start = device.now();

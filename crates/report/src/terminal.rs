@@ -8,7 +8,7 @@ use flashscope_result::manifest::{Experiment, Manifest, MicroBenchmark, Progress
 use flashscope_result::methodology::{EndedBy, Interference};
 use flashscope_stats::Estimate;
 use flashscope_workload::pattern::Reference;
-use flashscope_workload::trace::Pace;
+use flashscope_workload::playback::Pace;
 
 use crate::judgement::judgement;
 use crate::{rounds, write_grid};

@@ -1,7 +1,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use flashscope_workload::guarded::{Damage, Refused};
+use crate::guarded::{Damage, Refused};
 
 /// Why a result cannot be written or read.
 #[derive(Debug, thiserror::Error)]

@@ -15,6 +15,7 @@ pub mod environment;
 mod error;
 mod folder;
 pub mod grid;
+pub mod guarded;
 pub mod manifest;
 pub mod marks;
 pub mod methodology;

@@ -2,8 +2,8 @@ use std::fs::File;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use crate::guarded::{self, Damage, Limits, Positioned};
 use flashscope_block::Record;
-use flashscope_workload::guarded::{self, Damage, Limits, Positioned};
 use parquet::column::reader::get_typed_column_reader;
 use parquet::data_type::{DataType, Int32Type, Int64Type};
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};

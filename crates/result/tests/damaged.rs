@@ -28,7 +28,7 @@ fn hide_caught() {
     ONCE.call_once(|| {
         let print = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
-            if !flashscope_workload::guarded::is_catching() {
+            if !flashscope_result::guarded::is_catching() {
                 print(panic);
             }
         }));

@@ -1,7 +1,6 @@
 use flashscope_measure::MOST_IOS;
 use flashscope_sim::ProfileError;
 use flashscope_workload::synthetic::WorkloadError;
-use flashscope_workload::trace;
 
 /// The reason why a simulation failed.
 #[derive(Debug, thiserror::Error)]
@@ -24,7 +23,7 @@ pub enum Error {
     Workload(#[from] WorkloadError),
     /// The trace cannot be read, or does not fit the drive.
     #[error(transparent)]
-    Trace(#[from] trace::Error),
+    Trace(#[from] flashscope_trace::Error),
     /// The length of the measurement is zero or too large.
     #[error("{option}: measure at least one IO, at most {MOST_IOS}, or for longer than nothing")]
     NoLength {
@@ -93,7 +92,7 @@ impl Error {
     #[must_use]
     pub fn is_input(&self) -> bool {
         match self {
-            Error::Trace(error) => !matches!(error, trace::Error::Io { .. }),
+            Error::Trace(error) => !matches!(error, flashscope_trace::Error::Io { .. }),
             Error::Interrupted | Error::Failed { .. } | Error::NothingLeft { .. } => false,
             _ => true,
         }

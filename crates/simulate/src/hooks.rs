@@ -1,6 +1,6 @@
 use flashscope_block::{Io, Nanos};
 use flashscope_measure::Phase;
-use flashscope_workload::trace::Progress;
+use flashscope_trace::Progress;
 
 /// Callbacks of a simulation. All methods are optional; `()` ignores all events.
 pub trait Hooks {

@@ -3,9 +3,9 @@
 use flashscope_block::Nanos;
 use flashscope_measure::{Fill, Length, Load, MOST_IOS, WarmUp};
 use flashscope_result::SimulationFill;
+use flashscope_trace::Survey;
 use flashscope_workload::pattern::Reference;
 use flashscope_workload::synthetic::{Ios, Workload};
-use flashscope_workload::trace::Survey;
 
 use super::{Error, Work};
 

@@ -7,9 +7,9 @@ use flashscope_result::{LatencyHeatMap, SimulationFill};
 use flashscope_sim::observe::{self, Findings, Glances, Watch};
 use flashscope_sim::{Counters, Drive, SimDevice};
 use flashscope_stats::HeatMap;
-use flashscope_workload::pattern::Reference;
-use flashscope_workload::synthetic::{self, Ios, Target};
-use flashscope_workload::trace::{Passes, Playback, Survey};
+use flashscope_trace::{Passes, Survey};
+use flashscope_workload::playback::Playback;
+use flashscope_workload::synthetic::{Ios, Target};
 
 use super::document::{document, failure};
 use super::load::load;
@@ -73,7 +73,7 @@ impl Simulator {
             seed: work.seed,
         };
         let device_depth = info.queue_depth;
-        let workload = synthetic::open(&work.workload, &target)?;
+        let workload = flashscope_trace::open_workload(&work.workload, &target)?;
         let survey = match &workload.ios {
             Ios::Trace(playback) => Some(survey(playback, stop, hooks)?),
             _ => None,
@@ -176,7 +176,7 @@ fn play(
         Ios::Endless(generator) => session.run_with_callback([vec![*generator]], each),
         Ios::Application(application) => session.run_with_callback([vec![*application]], each),
         Ios::Runs(runs) => {
-            let streams: Result<Vec<_>, _> = runs.iter().map(Reference::streams).collect();
+            let streams: Result<Vec<_>, _> = runs.iter().map(flashscope_trace::streams).collect();
             session.run_with_callback(streams?, each)
         }
         Ios::Trace(playback) => {
@@ -190,7 +190,7 @@ fn play(
 
 /// Reads a trace once, to learn its length and the space that it needs.
 fn survey(playback: &Playback, stop: &AtomicBool, hooks: &mut dyn Hooks) -> Result<Survey, Error> {
-    let survey = playback.survey(stop, |progress| hooks.reading(progress))?;
+    let survey = flashscope_trace::survey(playback, stop, |progress| hooks.reading(progress))?;
     let survey = survey.ok_or(Error::Interrupted)?;
     hooks.notes(&survey.notes);
     Ok(survey)

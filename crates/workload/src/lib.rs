@@ -2,17 +2,16 @@
 //!
 //! [`pattern`] holds uFLIP's IO patterns (Bouganim et al., CIDR 2009, section 3.1), [`uflip`] the
 //! nine micro-benchmarks built from them (section 3.2, Table 1); [`synthetic`] holds workloads whose
-//! places, sizes and times follow distributions. A workload never knows the drive it runs on: it
+//! places, sizes and times follow distributions; [`playback`] names a trace. A workload never knows the drive it runs on: it
 //! sees when its previous IO was answered, and nothing else.
 
 mod field;
-pub mod guarded;
 pub mod pattern;
 mod permutation;
+pub mod playback;
 pub mod state;
 mod stream;
 pub mod synthetic;
-pub mod trace;
 pub mod uflip;
 
 pub use field::Field;

@@ -426,7 +426,7 @@ class Playback:
     """
     fields: dict[str, str]
     """
-    How they are read, and what is made of them: some of [`FIELDS`](super::FIELDS).
+    How they are read, and what is made of them: fields of traces, by name.
     """
     files: list[str]
     """

@@ -3,9 +3,9 @@
 use std::fmt::Write;
 
 use anyhow::Result;
-use flashscope_workload::trace::format::FORMATS;
-use flashscope_workload::trace::writer::WRITERS;
-use flashscope_workload::{Field, synthetic, trace};
+use flashscope_trace::format::FORMATS;
+use flashscope_trace::writer::WRITERS;
+use flashscope_workload::{Field, playback, synthetic};
 
 use super::variants;
 
@@ -43,7 +43,7 @@ pub fn page() -> Result<String> {
         writeln!(page, "| `{name}` | {summary} | {files} |")?;
     }
     page.push_str("\n## How a trace is read, and what is made of it\n");
-    fields(&mut page, trace::FIELDS)?;
+    fields(&mut page, playback::FIELDS)?;
     page.push_str("\n## Workloads\n");
     for kind in synthetic::KINDS {
         let argument = kind.argument.map(|argument| format!(":{argument}")).unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use flashscope_block::Op;
 use flashscope_stats::Summary;
-use flashscope_workload::trace::Request;
+use flashscope_trace::Request;
 
 use super::facts::OpLatency;
 use crate::runs::latency;

@@ -27,7 +27,7 @@ pub use volumes::MOST_VOLUMES;
 use facts::{ByteCounts, Footprint, Requests, TRACE_SCHEMA_VERSION, WriteLengths};
 use flashscope_block::{Bytes, Nanos};
 use flashscope_stats::Estimate;
-use flashscope_workload::trace::{Request, Volumes};
+use flashscope_trace::{Request, Volumes};
 use footprint::TouchedPages;
 use fragments::Division;
 use latency::Latencies;

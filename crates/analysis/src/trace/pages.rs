@@ -6,7 +6,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use flashscope_block::Op;
 use flashscope_stats::Estimate;
-use flashscope_workload::trace::Request;
+use flashscope_trace::Request;
 
 use super::concentration::{self, Counts};
 use super::facts::{Concentration, Sampling, WorkingSet};

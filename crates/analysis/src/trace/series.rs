@@ -1,7 +1,7 @@
 //! The trace over time, in bounded memory: the length of steps doubles when there are too many.
 
 use flashscope_block::{Bytes, Nanos, Op};
-use flashscope_workload::trace::Request;
+use flashscope_trace::Request;
 
 use super::facts::{ByteCounts, HeatMap, Requests, Series, Step};
 use super::footprint::Pages;

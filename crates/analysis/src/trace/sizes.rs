@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use flashscope_block::{Bytes, Op};
-use flashscope_workload::trace::Request;
+use flashscope_trace::Request;
 
 use super::facts::{SizeBucket, SizeFacts, SizeSummary};
 

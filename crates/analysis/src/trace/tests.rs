@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use flashscope_block::{Bytes, Nanos, Op};
 use flashscope_stats::Estimate;
-use flashscope_workload::trace::{Request, Volumes};
+use flashscope_trace::{Request, Volumes};
 use proptest::prelude::*;
 
 use super::facts::*;

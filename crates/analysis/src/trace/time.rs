@@ -1,7 +1,7 @@
 //! The times of requests, on a clock that does not go backwards.
 
 use flashscope_block::Nanos;
-use flashscope_workload::trace::Request;
+use flashscope_trace::Request;
 
 use super::facts::TimeFacts;
 use super::per_second;

@@ -1,7 +1,7 @@
 //! The counts of each volume, and of all volumes together.
 
 use flashscope_block::{Bytes, Op};
-use flashscope_workload::trace::{Request, Volumes};
+use flashscope_trace::{Request, Volumes};
 
 use super::alignment::AlignmentCounts;
 use super::facts::{ByteCounts, Requests, VolumeFacts};

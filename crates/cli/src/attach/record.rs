@@ -9,8 +9,8 @@ use anyhow::anyhow;
 use flashscope_attach::Tell;
 use flashscope_block::{Bytes, Completion, Nanos, Op};
 use flashscope_command::trace::failure;
-use flashscope_workload::trace::writer::{self, Output, WRITERS, Writer};
-use flashscope_workload::trace::{Error, Request, Volumes};
+use flashscope_trace::writer::{self, Output, WRITERS, Writer};
+use flashscope_trace::{Error, Request, Volumes};
 
 use crate::{Failure, usage};
 

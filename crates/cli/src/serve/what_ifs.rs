@@ -11,7 +11,7 @@ use flashscope_serve::what_if::{AnswerFn, Tell, WhatIfs};
 use flashscope_sim::setup;
 use flashscope_simulate::what_if::{Question, VariantRequest, changes};
 use flashscope_simulate::{self, Work};
-use flashscope_workload::{synthetic, trace};
+use flashscope_workload::synthetic;
 
 /// What is often asked, and what it means.
 const CHANGES: [(&str, &str); 6] = [
@@ -45,7 +45,7 @@ impl WhatIfs for Simulating {
         let fields = setup::field_names().iter().map(|name| choice(name.clone(), "of the drive"));
         let mut fields: Vec<WhatIfChoice> = fields.collect();
         let of_workloads = synthetic::KINDS.iter().flat_map(|kind| kind.all_fields());
-        for field in of_workloads.chain(trace::FIELDS) {
+        for field in of_workloads {
             let name = format!("workload.{}", field.name);
             if !fields.iter().any(|known| known.name == name) {
                 fields.push(choice(name, field.summary));

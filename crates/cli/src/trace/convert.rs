@@ -6,8 +6,8 @@ use anyhow::anyhow;
 use flashscope_block::{Bytes, nearest};
 use flashscope_command::trace::{failure, show};
 use flashscope_report::Conversion;
-use flashscope_workload::trace::writer::{self, Kind, WRITERS};
-use flashscope_workload::trace::{Reader, Request};
+use flashscope_trace::writer::{self, Kind, WRITERS};
+use flashscope_trace::{Reader, Request};
 
 use super::input::{self, Fields};
 use crate::progress::LateBar;

@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
-use flashscope_workload::trace::format::FORMATS;
-use flashscope_workload::trace::writer::WRITERS;
+use flashscope_trace::format::FORMATS;
+use flashscope_trace::writer::WRITERS;
 
 use crate::{Failure, print};
 

@@ -2,9 +2,10 @@
 
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 use flashscope_command::trace::failure;
+use flashscope_trace::writer::Output;
+use flashscope_trace::{FieldError, Spec, Trace};
 use flashscope_workload::Field;
-use flashscope_workload::trace::writer::Output;
-use flashscope_workload::trace::{FIELDS, FieldError, Spec, Trace};
+use flashscope_workload::playback::FIELDS;
 
 use crate::print;
 use crate::{Failure, usage};

@@ -8,8 +8,8 @@ use std::time::Duration;
 use flashscope_block::{Bytes, Nanos};
 use flashscope_command::{ProgressSink, Step, Unit};
 use flashscope_drive::record::{RecordError, Recording, Report, Scope, is_on_device};
-use flashscope_workload::trace::writer::{Kind, Output};
-use flashscope_workload::trace::{Options, Reader, Request, Source, format};
+use flashscope_trace::writer::{Kind, Output};
+use flashscope_trace::{Options, Reader, Request, Source, format};
 
 use super::{convert, input};
 use crate::progress::LateBar;

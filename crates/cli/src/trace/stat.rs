@@ -14,7 +14,7 @@ use flashscope_command::trace::each_batch;
 use flashscope_drive::guard::check_output;
 use flashscope_report::{Trace, TraceStatus, trace, trace_html};
 use flashscope_result::write_output;
-use flashscope_workload::trace::Reader;
+use flashscope_trace::Reader;
 
 use super::input::{self, Fields};
 use crate::progress::LateBar;

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use flashscope_block::{Bytes, Data, Device, Io, Nanos, Op};
 use flashscope_drive::{Access, EngineKind, Location, OpenOptions, RealDevice, open};
-use flashscope_workload::trace::{Reader, Request, Spec};
+use flashscope_trace::{Reader, Request, Spec};
 use serde_json::Value;
 
 use crate::bench::Loop;

@@ -13,7 +13,7 @@ use flashscope_predict::{
 use flashscope_sim::setup::Layout;
 use flashscope_sim::{Profile, setup};
 use flashscope_simulate::profile_name;
-use flashscope_workload::synthetic::{self, Ios, Target};
+use flashscope_workload::synthetic::{Ios, Target};
 
 use super::args::{CONFIDENCE, PASS_IOS};
 use super::{cases, failure, tell};
@@ -133,7 +133,7 @@ impl PredictionRequest<'_> {
             filled: true,
             seed: self.seed,
         };
-        let workload = synthetic::open(self.workload, &target).map_err(usage)?;
+        let workload = flashscope_trace::open_workload(self.workload, &target).map_err(usage)?;
         let (seed, ios) = (workload.seed, self.ios);
         let endless = |stream| Requests::Endless { stream, page_size, ios, trims: false };
         let (mut span, mut trims) = (None, false);

@@ -21,7 +21,7 @@ use flashscope_sim::observe::{Events, Observed, Observer, Window};
 use flashscope_simulate::{
     Error, Hooks, Simulation, SimulationRequest, SimulationResult, Simulator, Work,
 };
-use flashscope_workload::trace::Progress;
+use flashscope_trace::Progress;
 
 pub use self::args::{FillState, SimulateArgs, WorkArgs};
 use crate::{Failure, ProgressSink, Step, Unit, interrupted, not_made, trace, usage};

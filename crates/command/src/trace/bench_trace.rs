@@ -5,8 +5,8 @@ use std::sync::atomic::AtomicBool;
 use anyhow::anyhow;
 use flashscope_block::{Bytes, DeviceInfo};
 use flashscope_workload::pattern::Reference;
-use flashscope_workload::synthetic::{self, Ios, Target};
-use flashscope_workload::trace::{Pace, Playback};
+use flashscope_workload::playback::{Pace, Playback};
+use flashscope_workload::synthetic::{Ios, Target};
 
 use super::playback::survey;
 use crate::{Failure, ProgressSink, usage};
@@ -77,7 +77,7 @@ fn open(
     logical_block: Bytes,
 ) -> Result<(Playback, Option<u32>), Failure> {
     let target = Target { capacity, logical_block, filled: true, seed: 1 };
-    let workload = synthetic::open(spec, &target).map_err(usage)?;
+    let workload = flashscope_trace::open_workload(spec, &target).map_err(usage)?;
     match workload.ios {
         Ios::Trace(playback) => Ok((playback, workload.queue_depth)),
         _ => unreachable!("a workload whose name begins with `trace:` is a trace"),

@@ -6,7 +6,7 @@ mod playback;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use bench_trace::{BenchTrace, LONGEST_IO};
-use flashscope_workload::trace::{Error, Progress, Reader, Request, Trace};
+use flashscope_trace::{Error, Progress, Reader, Request, Trace};
 pub use playback::{each_io, survey};
 
 use crate::{Failure, ProgressSink, Step, Unit, usage};

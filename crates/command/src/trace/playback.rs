@@ -3,8 +3,9 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use flashscope_block::{Io, Nanos};
+use flashscope_trace::Survey;
 use flashscope_workload::Stream;
-use flashscope_workload::trace::{Playback, Survey};
+use flashscope_workload::playback::Playback;
 
 use super::{failure, show};
 use crate::{Failure, ProgressSink, interrupted};
@@ -18,7 +19,9 @@ pub fn survey(
     stop: &AtomicBool,
     sink: &mut dyn ProgressSink,
 ) -> Result<Survey, Failure> {
-    let survey = playback.survey(stop, |progress| show(sink, "reading the trace", progress));
+    let survey = flashscope_trace::survey(playback, stop, |progress| {
+        show(sink, "reading the trace", progress)
+    });
     let survey = survey.map_err(failure)?;
     let survey = survey.ok_or_else(|| interrupted("nothing was measured yet"))?;
     survey.notes.iter().for_each(|note| sink.note(note));
@@ -34,7 +37,7 @@ pub fn each_io(
     stop: &AtomicBool,
     mut each: impl FnMut(&Io),
 ) -> Result<(), Failure> {
-    let mut replay = playback.replay().map_err(failure)?;
+    let mut replay = flashscope_trace::replay(playback).map_err(failure)?;
     let failed = replay.error();
     while let Some(io) = replay.next(Nanos(0)) {
         if stop.load(Ordering::Relaxed) {

@@ -13,7 +13,7 @@ use flashscope_result::manifest::{
     Manifest, MicroBenchmark, OnError, Progress, Run, State, Status, find_run, runs_of,
 };
 use flashscope_workload::pattern::Reference;
-use flashscope_workload::trace::{Pace, Playback};
+use flashscope_workload::playback::{Pace, Playback};
 use flashscope_workload::uflip::{MICRO_BENCHMARKS, PREPARATION};
 
 use crate::drive::{Scripted, planned, short};
@@ -95,7 +95,8 @@ fn replay(pace: Pace, folder: &Path) -> Vec<MicroBenchmark> {
         logical_block: info.logical_block,
         longest: Bytes::kib(128),
     };
-    let survey = playback.survey(&AtomicBool::new(false), |_| {}).unwrap().unwrap();
+    let survey =
+        flashscope_trace::survey(&playback, &AtomicBool::new(false), |_| {}).unwrap().unwrap();
     let (ios, modifies) = (survey.ios, survey.modifies());
     trace_plan(Reference::Trace { playback, queue_depth: 4, ios, modifies })
 }

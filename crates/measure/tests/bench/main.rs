@@ -37,10 +37,16 @@ fn pattern(timing: Timing, io_count: u64) -> Pattern {
 fn run(device: &mut Scripted, reference: &Reference) -> (RunEnd, Vec<Completion>) {
     let mut completions = vec![];
     let stop = AtomicBool::new(false);
-    let ended = execute(device, &mut reference.streams().unwrap(), 1, &stop, |_, completion| {
-        completions.push(*completion);
-        Ok::<(), ()>(())
-    });
+    let ended = execute(
+        device,
+        &mut flashscope_trace::streams(reference).unwrap(),
+        1,
+        &stop,
+        |_, completion| {
+            completions.push(*completion);
+            Ok::<(), ()>(())
+        },
+    );
     (ended.unwrap(), completions)
 }
 

@@ -1,6 +1,6 @@
 use flashscope_analysis::trace::Characteristics;
 use flashscope_block::{Bytes, Nanos, Op};
-use flashscope_workload::trace::{Request, Volumes};
+use flashscope_trace::{Request, Volumes};
 
 use super::writes::Writes;
 use crate::{Claim, Error, Found, Input, Item, Paper, Run, State, Tolerance};

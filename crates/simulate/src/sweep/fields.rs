@@ -1,6 +1,6 @@
 //! Looks up fields of drives and workloads by name, and changes them in a request.
 
-use flashscope_workload::{synthetic, trace};
+use flashscope_workload::synthetic;
 
 use super::SpaceError;
 use crate::SimulationRequest;
@@ -21,7 +21,7 @@ pub fn is_whole(name: &str) -> bool {
 /// # Errors
 /// [`SpaceError::Unknown`], with the nearest known name.
 pub fn known(place: &'static str, name: &str) -> Result<(), SpaceError> {
-    let fields = synthetic::KINDS.iter().flat_map(|kind| kind.all_fields()).chain(trace::FIELDS);
+    let fields = synthetic::KINDS.iter().flat_map(|kind| kind.all_fields());
     let workload = fields.map(|field| format!("{OF_WORKLOAD}{}", field.name));
     let whole = [DRIVE, WORKLOAD].map(String::from);
     let names: Vec<String> =

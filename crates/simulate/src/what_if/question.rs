@@ -3,7 +3,7 @@
 use flashscope_block::Device;
 use flashscope_result::SimulationFill;
 use flashscope_result::what_if::{Change, Variant, WHAT_IF_VERSION, WhatIf, WhatIfStatus};
-use flashscope_workload::synthetic::{self, Target};
+use flashscope_workload::synthetic::Target;
 
 use crate::SimulationRequest;
 use crate::sweep::{SpaceError, Trial, fields};
@@ -193,6 +193,6 @@ fn can_be(base: &SimulationRequest) -> Result<(), crate::Error> {
         filled: base.work.fill != SimulationFill::None,
         seed: base.work.seed,
     };
-    synthetic::open(&base.work.workload, &target)?;
+    flashscope_trace::open_workload(&base.work.workload, &target)?;
     Ok(())
 }

@@ -69,7 +69,7 @@ mod tests {
 
     fn ios(reference: &Reference) -> Vec<Io> {
         reference.validate(Bytes::mib(8), Bytes(512)).unwrap();
-        let mut streams = reference.streams().unwrap();
+        let mut streams = reference.streams(|_| Err("a trace")).unwrap();
         std::iter::from_fn(|| streams[0].next(Nanos(0))).collect()
     }
 

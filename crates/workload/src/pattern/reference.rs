@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::blend::{self, BlendStream};
 use super::{Pattern, PatternError, PatternStream, UniformWrites};
-use crate::trace::{self, Pace, Playback};
+use crate::playback::{Pace, Playback};
 use crate::{Stream, seed_for};
 
 /// A reference pattern: what one run executes (uFLIP section 3.2, principle 1).
@@ -245,8 +245,11 @@ impl Reference {
     /// The concurrent streams of a run. The reference must be [valid](Reference::validate).
     ///
     /// # Errors
-    /// Where a trace cannot be opened.
-    pub fn streams(&self) -> Result<Vec<Box<dyn Stream + Send>>, trace::Error> {
+    /// Where `open` cannot open a trace.
+    pub fn streams<E>(
+        &self,
+        open: impl FnOnce(&Playback) -> Result<Box<dyn Stream + Send>, E>,
+    ) -> Result<Vec<Box<dyn Stream + Send>>, E> {
         Ok(match self {
             Reference::Basic { pattern } => vec![Box::new(pattern.stream(0))],
             Reference::Mixed { first, second, ratio } => {
@@ -269,7 +272,7 @@ impl Reference {
                 vec![Box::new(BlendStream::new(pattern, *reads_percent))]
             }
             Reference::Uniform { writes } => vec![Box::new(writes.stream())],
-            Reference::Trace { playback, .. } => vec![Box::new(playback.replay()?)],
+            Reference::Trace { playback, .. } => vec![open(playback)?],
         })
     }
 }
@@ -354,7 +357,7 @@ mod tests {
         let collect = |mut stream: Box<dyn Stream + Send>| {
             std::iter::from_fn(move || stream.next(Nanos(0))).collect::<Vec<_>>()
         };
-        reference.streams().unwrap().into_iter().map(collect).collect()
+        reference.streams(|_| Err("a trace")).unwrap().into_iter().map(collect).collect()
     }
 
     // Does a mix issue `ratio` of the first for each of the second, and scale what is counted?

@@ -118,7 +118,7 @@ mod tests {
 
     fn ios(writes: UniformWrites) -> Vec<Io> {
         writes.validate(Bytes::mib(16), Bytes(512)).unwrap();
-        let mut streams = Reference::Uniform { writes }.streams().unwrap();
+        let mut streams = Reference::Uniform { writes }.streams(|_| Err("a trace")).unwrap();
         std::iter::from_fn(|| streams[0].next(Nanos(0))).collect()
     }
 

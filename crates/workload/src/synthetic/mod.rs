@@ -40,7 +40,7 @@ use values::Values;
 
 use crate::field::{Field, field};
 use crate::pattern::Reference;
-use crate::trace::{Pace, Playback};
+use crate::playback::{Pace, Playback};
 
 /// A registered kind of workload.
 #[derive(Debug)]
@@ -205,7 +205,7 @@ pub enum Ios {
     Application(Box<Application>),
     /// Runs, one after the other, each with its streams.
     Runs(Vec<Reference>),
-    /// Those of a trace.
+    /// Those of a trace, which `flashscope-trace` reads.
     Trace(Playback),
 }
 

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use flashscope_block::Bytes;
 
 use super::{Ios, Kind, QUEUE_DEPTH, Target, Values, WorkloadError, field};
-use crate::trace::{FIELDS, Pace, Playback, Spec};
+use crate::playback::{FIELDS, Pace, Playback};
 
 /// The requests of a trace, in its order.
 pub(super) const KIND: Kind = Kind {
@@ -34,8 +34,6 @@ fn open(values: &Values, target: &Target) -> Result<Ios, WorkloadError> {
     let mut fields = BTreeMap::new();
     for field in FIELDS {
         if let Some(value) = values.given(field.name) {
-            let set = Spec::default().set(field.name, value);
-            set.map_err(|error| WorkloadError::Trace(error.to_string()))?;
             fields.insert(field.name.into(), value.into());
         }
     }

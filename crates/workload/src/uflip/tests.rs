@@ -10,7 +10,7 @@ fn setup() -> Setup {
 /// The first 64 IOs of a run when every IO takes 100 µs: operation and offset in sectors, and for
 /// timed patterns when the IO is due, in µs.
 fn golden(reference: &Reference) -> String {
-    let mut streams = reference.streams().unwrap();
+    let mut streams = reference.streams(|_| Err("a trace")).unwrap();
     let mut previous = vec![Nanos(0); streams.len()];
     let timed = reference.patterns().iter().any(|p| p.timing != Timing::Consecutive);
     let mut line = String::new();

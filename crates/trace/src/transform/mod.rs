@@ -1,5 +1,5 @@
 //! What can be made of a trace while it is read: each field sets one thing, and what is done is done
-//! in the order of [`FIELDS`].
+//! in the order of [`FIELDS`](flashscope_workload::playback::FIELDS).
 
 mod realign;
 mod remap;
@@ -12,77 +12,13 @@ use flashscope_block::{Bytes, Nanos};
 use super::merge::Zero;
 use super::reader::{Reader, Skipped};
 use super::{Error, Request, Volumes};
-use crate::field::{Field, field};
 use realign::Realign;
 use remap::{Remap, Rule};
 use sample::Sample;
 use scale::Scale;
 use select::Select;
 
-/// How a trace is read, and what can be made of it, in the order in which it is done.
-pub const FIELDS: &[Field] = &[
-    field(
-        "format",
-        None,
-        "the format of the trace: see `flashscope trace formats` [default: found by content]",
-    ),
-    field(
-        "on_bad_line",
-        Some("stop"),
-        "at a line or record that cannot be read: `stop`, or `skip` it and count",
-    ),
-    field(
-        "sector",
-        None,
-        "bytes in what the trace counts in, where its format counts in sectors or blocks \
-         [default: what the format says, mostly 512]",
-    ),
-    field(
-        "merge",
-        Some("time"),
-        "several traces become one in the order of their `time`s as they are, or each from its own \
-         `start`",
-    ),
-    field("volumes", None, "only requests for these volumes: names, separated by commas"),
-    field("ops", None, "only these operations: of `read`, `write`, `trim` and `flush`"),
-    field("from", None, "only requests from so long after the first one on, such as `10s`"),
-    field("until", None, "only requests earlier than so long after the first one"),
-    field(
-        "range",
-        None,
-        "only what lies in these bytes of a volume, such as `1GiB..2GiB`; requests are cut to it",
-    ),
-    field(
-        "sample",
-        None,
-        "only this share of the regions of each volume, above 0 and up to 1, chosen at random: \
-         every request that begins in one",
-    ),
-    field("sample_seed", Some("1"), "which regions a sample takes"),
-    Field {
-        alone: Some("auto"),
-        ..field(
-            "realign",
-            None,
-            "move every address up by so many bytes; `auto` finds what mends a misalignment that \
-             most of the first requests share",
-        )
-    },
-    field("space", Some("1"), "addresses are multiplied by this, in whole pages of 4 KiB"),
-    field(
-        "remap",
-        None,
-        "how a trace is put on a drive that is smaller than its volumes: `fold` takes addresses \
-         modulo the drive, each volume from its start; `compact` numbers the regions of all volumes \
-         in the order in which they are touched, and keeps what is nearer than a region together",
-    ),
-    field("into", None, "how large the drive is for `remap` [default: that of the drive, if any]"),
-    field("region", Some("1MiB"), "what `sample` chooses and `compact` numbers"),
-    field("speed", Some("1"), "times are divided by this: 2 is twice as fast"),
-    field("repeat", Some("1"), "how many times the trace is played, one after the other"),
-];
-
-/// A value for each of [`FIELDS`] that makes something of a trace.
+/// A value for each of [`FIELDS`](flashscope_workload::playback::FIELDS) that makes something of a trace.
 #[derive(Debug, Clone)]
 pub(super) struct Settings {
     pub(super) merge: Zero,

@@ -1,5 +1,6 @@
 use flashscope_block::{Bytes, Nanos, Op};
-use flashscope_workload::trace::{FIELDS, Reader, Request, Spec};
+use flashscope_trace::{Reader, Request, Spec};
+use flashscope_workload::playback::FIELDS;
 use proptest::prelude::*;
 
 use super::{Folder, all, spec, write_at};

@@ -7,8 +7,8 @@ mod lines;
 mod manifest;
 mod samples;
 
-use flashscope_workload::trace::format::open;
-use flashscope_workload::trace::{Error, Options, Reader, Request, Skipped, Source, Volumes};
+use flashscope_trace::format::open;
+use flashscope_trace::{Error, Options, Reader, Request, Skipped, Source, Volumes};
 
 /// All that a trace tells.
 #[derive(Debug, PartialEq, Eq)]

@@ -2,8 +2,8 @@
 
 use std::io::{Cursor, Write};
 
-use flashscope_workload::trace::format::{find, open, open_as};
-use flashscope_workload::trace::{Error, Options, Reader, Source};
+use flashscope_trace::format::{find, open, open_as};
+use flashscope_trace::{Error, Options, Reader, Source};
 use proptest::prelude::*;
 
 use crate::contract::{compressed, source};

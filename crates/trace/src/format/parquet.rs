@@ -25,7 +25,7 @@ use super::super::reader::{BATCH, Options, Reader, Skipped};
 use super::super::text::checked;
 use super::super::{Error, Request, Source, VolumeId, Volumes};
 use super::Format;
-use crate::guarded::{self, Limits, Positioned, Refused};
+use flashscope_result::guarded::{self, Limits, Positioned, Refused};
 
 pub(super) const FORMAT: Format = Format {
     name: "parquet",

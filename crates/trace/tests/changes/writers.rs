@@ -1,6 +1,6 @@
 use flashscope_block::{Bytes, Nanos, Op};
-use flashscope_workload::trace::Request;
-use flashscope_workload::trace::writer::{Output, WRITERS, for_file};
+use flashscope_trace::Request;
+use flashscope_trace::writer::{Output, WRITERS, for_file};
 use proptest::prelude::*;
 
 use super::{Folder, text, write_at};
@@ -35,7 +35,7 @@ proptest! {
         folder.write("t.parquet", &volumes, &requests);
         let mut trace = folder.open(&["t.parquet"], &[]).unwrap();
         prop_assert!(super::all(&mut trace).unwrap() == requests);
-        use flashscope_workload::trace::Reader;
+        use flashscope_trace::Reader;
         prop_assert_eq!(trace.volumes().names().collect::<Vec<_>>(), volumes);
     }
 }

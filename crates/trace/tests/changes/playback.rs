@@ -2,8 +2,9 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
 use flashscope_block::{Bytes, Io, Nanos, Op};
+use flashscope_trace::{Request, Survey};
 use flashscope_workload::Stream;
-use flashscope_workload::trace::{Pace, Playback, Request, Survey};
+use flashscope_workload::playback::{Pace, Playback};
 
 use super::{Folder, write_at};
 
@@ -20,13 +21,14 @@ fn playback(folder: &Folder, pace: Pace) -> Playback {
 
 fn survey(playback: &Playback) -> Result<Survey, String> {
     let stop = AtomicBool::new(false);
-    let survey = playback.survey(&stop, |_| {}).map_err(|error| error.to_string())?;
+    let survey =
+        flashscope_trace::survey(playback, &stop, |_| {}).map_err(|error| error.to_string())?;
     Ok(survey.expect("nobody stops it"))
 }
 
 /// The IOs of a playback, each answered after 10 µs, from 1 ms on.
 fn played(playback: &Playback) -> Vec<Io> {
-    let mut stream = playback.replay().unwrap();
+    let mut stream = flashscope_trace::replay(playback).unwrap();
     let mut now = Nanos::millis(1);
     let next = || {
         let io = stream.next(now)?;
@@ -122,10 +124,10 @@ fn stops_and_errors() {
     let folder = Folder::new();
     folder.write("t.parquet", &["v"], &[write_at(0, 0)]);
     let playback = playback(&folder, Pace::Timed);
-    assert_eq!(playback.survey(&AtomicBool::new(true), |_| {}).unwrap(), None);
+    assert_eq!(flashscope_trace::survey(&playback, &AtomicBool::new(true), |_| {}).unwrap(), None);
     std::fs::write(folder.at("t.parquet"), "128166372003061629,hm,1,Read,0,4096,1\nnonsense\n")
         .unwrap();
-    let mut stream = playback.replay().unwrap();
+    let mut stream = flashscope_trace::replay(&playback).unwrap();
     assert_eq!(stream.next(Nanos(0)).map(|io| io.op), Some(Op::Read));
     assert_eq!(stream.next(Nanos(0)), None);
     let error = stream.error().take().expect("the second line").to_string();

@@ -1,8 +1,8 @@
 //! Lines of every format in text: what is wrong with them, and what is unusual and right.
 
 use flashscope_block::{Bytes, Nanos, Op};
-use flashscope_workload::trace::format::{find, open_as};
-use flashscope_workload::trace::{OnBad, Options, Request};
+use flashscope_trace::format::{find, open_as};
+use flashscope_trace::{OnBad, Options, Request};
 
 use crate::contract::source;
 use crate::{Told, read_all};

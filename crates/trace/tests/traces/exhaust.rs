@@ -3,9 +3,9 @@
 use std::io::Cursor;
 
 use flashscope_block::Op;
-use flashscope_workload::trace::format::FORMATS;
-use flashscope_workload::trace::format::{open, open_as};
-use flashscope_workload::trace::{BATCH, OnBad, Options, Reader, Source};
+use flashscope_trace::format::FORMATS;
+use flashscope_trace::format::{open, open_as};
+use flashscope_trace::{BATCH, OnBad, Options, Reader, Source};
 
 /// Requests that a reader may hold back until their answers are known.
 const MOST_HELD: usize = 1 << 12;

@@ -7,8 +7,8 @@ mod writers;
 use std::path::{Path, PathBuf};
 
 use flashscope_block::{Bytes, Nanos, Op};
-use flashscope_workload::trace::writer::{self, Output};
-use flashscope_workload::trace::{Error, Reader, Request, Spec, Trace, Volumes};
+use flashscope_trace::writer::{self, Output};
+use flashscope_trace::{Error, Reader, Request, Spec, Trace, Volumes};
 use tempfile::TempDir;
 
 /// A folder for traces, which is gone at the end of a test.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use flashscope_workload::trace::{Error, Reader, Request, Spec};
+use flashscope_trace::{Error, Reader, Request, Spec};
 
 fn read(path: &Path) -> Result<Vec<Request>, Error> {
     let mut trace = Spec::default().open(&[path.to_str().unwrap().to_string()])?;

@@ -4,9 +4,9 @@
 use std::path::{Path, PathBuf};
 
 use flashscope_block::{Bytes, Nanos, Op};
-use flashscope_workload::trace::Format;
-use flashscope_workload::trace::Request;
-use flashscope_workload::trace::format::FORMATS;
+use flashscope_trace::Format;
+use flashscope_trace::Request;
+use flashscope_trace::format::FORMATS;
 
 pub struct Sample {
     pub format: &'static Format,

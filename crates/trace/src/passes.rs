@@ -1,4 +1,6 @@
-use super::{Error, Failed, Playback, Replay};
+use flashscope_workload::playback::Playback;
+
+use super::{Error, Failed, Replay, replay};
 
 /// A trace over and over again: each pass is a run of one stream.
 pub struct Passes {
@@ -37,7 +39,7 @@ impl Iterator for Passes {
         if self.failed.is_some() {
             return None;
         }
-        match self.playback.replay() {
+        match replay(&self.playback) {
             Ok(replay) => {
                 self.last = Some(replay.error());
                 Some(vec![replay])

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use flashscope_block::Op;
-use flashscope_workload::trace::format::find;
-use flashscope_workload::trace::{Skipped, Source};
+use flashscope_trace::format::find;
+use flashscope_trace::{Skipped, Source};
 
 use crate::{Told, open_all};
 

@@ -1,11 +1,12 @@
 //! A trace as it is asked for: where it is, how it is read, and what is made of it.
 
 use flashscope_block::{Bytes, nearest};
+use flashscope_workload::playback::FIELDS;
 
 use super::format::{self, Format};
 use super::merge::Merge;
 use super::opened::{Progress, Trace};
-use super::transform::{self, FIELDS};
+use super::transform;
 use super::{Error, OnBad, Options, Source};
 
 /// A field that cannot be what it is set to.

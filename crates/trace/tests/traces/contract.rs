@@ -2,9 +2,9 @@
 
 use std::io::{Cursor, Read, Write};
 
-use flashscope_workload::trace::format::FORMATS;
-use flashscope_workload::trace::format::open_as;
-use flashscope_workload::trace::{Error, OnBad, Options, Source};
+use flashscope_trace::format::FORMATS;
+use flashscope_trace::format::open_as;
+use flashscope_trace::{Error, OnBad, Options, Source};
 
 use crate::samples::{Sample, expression, samples};
 use crate::{Told, open_all, read_all};

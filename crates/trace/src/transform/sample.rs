@@ -1,7 +1,7 @@
 use flashscope_block::{Bytes, Op};
 
 use super::super::Request;
-use crate::seed_for;
+use flashscope_workload::seed_for;
 
 /// A share of the regions of each volume, chosen by a hash of volume and region: spatial sampling
 /// as in SHARDS (Waldspurger, Park, Garthwaite and Ahmad, FAST 2015).
