@@ -11,7 +11,7 @@ const HIDDEN_SPEAKER: [&str; 4] = ["asked", "said", "seen", "told"];
 /// Forms of "be" that make a passive.
 const BE: [&str; 7] = ["is", "are", "was", "were", "be", "been", "being"];
 
-/// Words that end with a full stop within a sentence. A single letter, as in "B. Jónsson", is one as well.
+/// Words that end with a full stop within a sentence. An initial, as in "B. Jónsson", is one as well.
 const ABBREVIATIONS: [&str; 6] = ["al", "cf", "e.g", "i.e", "no", "vs"];
 
 /// A heading, a paragraph or a list item.
@@ -148,8 +148,8 @@ fn sentences(text: &str) -> Vec<(usize, &str)> {
     for (index, letter) in text.char_indices().filter(|(_, letter)| ".?!".contains(*letter)) {
         let after = text[index + 1..].trim_start_matches(['"', ')', '”']);
         let word = text[..index].rsplit([' ', '\n', '(']).next().unwrap_or_default();
-        let is_abbreviation =
-            word.chars().count() == 1 || ABBREVIATIONS.contains(&word.to_lowercase().as_str());
+        let is_initial = word.len() == 1 && word.chars().all(char::is_uppercase);
+        let is_abbreviation = is_initial || ABBREVIATIONS.contains(&word.to_lowercase().as_str());
         let is_end = after.is_empty() || after.starts_with([' ', '\n']);
         if is_end && !(letter == '.' && is_abbreviation) {
             sentences.push((start, &text[start..=index]));
