@@ -1,15 +1,19 @@
-//! What every [`Device`] owes its caller, as a check that each implementation runs in its tests.
+//! The duties of every [`Device`] towards its caller, as a check that each implementation runs in
+//! its tests.
 
 use crate::{Bytes, Data, Device, Errno, Io, Nanos, Op};
 
-/// Drives `device` through its duties and panics at the first that is not met.
+/// Exercises `device` and panics at the first duty it breaks.
 ///
-/// Writes at the start of the device if `writable`. The device must hold at least 64 logical
-/// blocks and have nothing in flight.
+/// Overwrites the start of the device if `writable`. The device must hold at least 64 logical
+/// blocks and have no IO in flight.
 pub fn check(device: &mut dyn Device, writable: bool) {
     let block = device.info().logical_block;
     let capacity = device.info().capacity;
-    assert!(capacity.0 >= 64 * block.0 && capacity.is_multiple_of(block), "odd capacity");
+    assert!(
+        capacity.0 >= 64 * block.0 && capacity.is_multiple_of(block),
+        "capacity is below 64 logical blocks, or not a multiple of one"
+    );
     let ops: &[Op] = if writable { &[Op::Write, Op::Read, Op::Flush] } else { &[Op::Read] };
     for &op in ops {
         one_at_a_time(device, op, block);
@@ -18,7 +22,11 @@ pub fn check(device: &mut dyn Device, writable: bool) {
     out_of_range(device, block, capacity);
     if !writable {
         let io = request(device, Op::Write, Bytes(0), block);
-        assert_eq!(round_trip(device, io), Err(Errno::EROFS), "a write to a read-only device");
+        assert_eq!(
+            round_trip(device, io),
+            Err(Errno::EROFS),
+            "a read-only device accepted a write"
+        );
     }
     waits(device);
 }
@@ -32,12 +40,12 @@ fn round_trip(device: &mut dyn Device, io: Io) -> Result<(), Errno> {
     let before = device.now();
     device.submit(&io);
     let due = device.next_due();
-    let done = device.complete(Nanos::MAX).expect("an IO in flight completes");
-    assert!(due.is_none_or(|due| due <= done.completed), "completed before it was due");
-    assert_eq!(done.io, io, "a completion carries its request");
-    assert!(before <= done.submitted, "submitted before it was handed over");
-    assert!(done.submitted <= done.completed, "completed before it was submitted");
-    assert!(done.completed <= device.now(), "completed in the future");
+    let done = device.complete(Nanos::MAX).expect("an IO in flight must complete");
+    assert!(due.is_none_or(|due| due <= done.completed), "completed before next_due()");
+    assert_eq!(done.io, io, "the completion carries another request");
+    assert!(before <= done.submitted, "submission time is before the call of submit()");
+    assert!(done.submitted <= done.completed, "completion time is before submission time");
+    assert!(done.completed <= device.now(), "completion time is in the future");
     done.result
 }
 
@@ -46,8 +54,8 @@ fn one_at_a_time(device: &mut dyn Device, op: Op, block: Bytes) {
         let io = request(device, op, Bytes(i * block.0), block);
         assert_eq!(round_trip(device, io), Ok(()), "{io:?}");
     }
-    assert_eq!(device.complete(Nanos::MAX), None, "nothing in flight, nothing to wait for");
-    assert_eq!(device.next_due(), None, "nothing in flight, nothing due");
+    assert_eq!(device.complete(Nanos::MAX), None, "completion without an IO in flight");
+    assert_eq!(device.next_due(), None, "next_due() without an IO in flight");
 }
 
 fn as_many_as_allowed(device: &mut dyn Device, op: Op, block: Bytes) {
@@ -60,10 +68,13 @@ fn as_many_as_allowed(device: &mut dyn Device, op: Op, block: Bytes) {
     let mut seen = vec![false; usize::try_from(depth).expect("below 32")];
     let mut last = Nanos(0);
     for _ in 0..depth {
-        let done = device.complete(Nanos::MAX).expect("every IO completes");
+        let done = device.complete(Nanos::MAX).expect("every IO must complete");
         assert_eq!(done.result, Ok(()), "{:?}", done.io);
         assert!(last <= done.completed, "completions out of order");
-        assert!(!std::mem::replace(&mut seen[usize::from(done.io.stream)], true), "answered twice");
+        assert!(
+            !std::mem::replace(&mut seen[usize::from(done.io.stream)], true),
+            "an IO completed twice"
+        );
         last = done.completed;
     }
     assert_eq!(device.complete(Nanos::MAX), None);

@@ -3,7 +3,7 @@ use std::ops::ControlFlow;
 
 use crate::{Bytes, Completion, Io, Nanos};
 
-/// What kind of thing is behind a [`Device`].
+/// The kind of drive behind a [`Device`].
 #[derive(
     Debug,
     Clone,
@@ -17,7 +17,7 @@ use crate::{Bytes, Completion, Io, Nanos};
 )]
 #[serde(rename_all = "lowercase")]
 pub enum DeviceKind {
-    /// Answers at once and does nothing; measures the harness itself.
+    /// A drive that completes IOs at once and stores nothing, for measuring the harness.
     Null,
     /// A simulated drive on virtual time.
     Sim,
@@ -27,92 +27,92 @@ pub enum DeviceKind {
     Block,
 }
 
-/// What is known about a drive without measuring it.
+/// The properties of a drive that are known without measuring it.
 #[derive(
     Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
 )]
 pub struct DeviceInfo {
-    /// How the drive was named on the command line, such as `sim:agrawal-2008`.
+    /// The drive's name on the command line, such as `sim:agrawal-2008`.
     pub name: String,
-    /// What is behind it.
+    /// The kind of drive.
     pub kind: DeviceKind,
-    /// Addressable bytes.
+    /// Addressable capacity in bytes.
     #[serde(rename = "capacity_bytes")]
     pub capacity: Bytes,
-    /// Offsets and lengths must be multiples of this.
+    /// Logical block size in bytes: offsets and lengths must be multiples of it.
     #[serde(rename = "logical_block_bytes")]
     pub logical_block: Bytes,
-    /// How many IOs may be in flight at once.
+    /// The maximum number of IOs in flight.
     pub queue_depth: u32,
-    /// The maker's name for it, where there is one.
+    /// The vendor's model name, if known.
     pub model: Option<String>,
-    /// Serial number, where there is one.
+    /// The serial number, if known.
     pub serial: Option<String>,
-    /// Firmware revision, where there is one.
+    /// The firmware revision, if known.
     pub firmware: Option<String>,
-    /// How IOs reach it, such as `io_uring`, and why that way was chosen.
+    /// The engine that submits IOs, such as `io_uring`, and the reason for choosing it.
     pub engine: Option<String>,
 }
 
-/// What a drive tells of the flash inside it.
+/// State and wear of a drive's flash, as the drive reports them.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
 )]
 pub struct Flash {
-    /// What all of it holds, free space included.
+    /// Size of all blocks in bytes, free ones included.
     #[serde(rename = "capacity_bytes")]
     pub capacity: Bytes,
-    /// What a block of it holds.
+    /// Size of a block in bytes.
     #[serde(rename = "block_bytes")]
     pub block: Bytes,
-    /// What the host wrote since the drive was made.
+    /// Bytes that the host has written since the drive was made.
     #[serde(rename = "host_written_bytes")]
     pub host_written: Bytes,
-    /// Writes of the host since then that did not begin at a page as the drive maps them.
+    /// Host writes since then that did not begin at a boundary of the FTL's mapping unit.
     pub unaligned_writes: u64,
-    /// What was programmed since then, whatever for.
+    /// Bytes programmed since then, for any cause.
     #[serde(rename = "programmed_bytes")]
     pub programmed: Bytes,
-    /// What was read of it since then, whatever for, in whole pages.
+    /// Bytes read from the flash since then, for any cause, in whole pages.
     #[serde(rename = "read_bytes")]
     pub read: Bytes,
-    /// How many blocks were erased since then, each as often as it was.
+    /// Block erases since then.
     pub erasures: u64,
-    /// Erases of the block that was erased most, of those that are not bad.
+    /// Erase count of the most erased good block.
     pub most_erases: u32,
-    /// Erases of the block that was erased least, of those that are not bad.
+    /// Erase count of the least erased good block.
     pub fewest_erases: u32,
-    /// Erases that a block is made for.
+    /// Rated endurance of a block, in erases.
     pub rated_erases: u32,
-    /// Blocks that are erased and hold nothing.
+    /// Blocks that are erased and hold no data.
     pub free_blocks: u64,
     /// Blocks that went bad since the drive was made.
     pub retired_blocks: u64,
-    /// Blocks that are not bad, beyond those that the drive's capacity takes.
+    /// Good blocks beyond the number that the drive's capacity needs.
     pub spare_blocks: u64,
-    /// Whether it takes no writes any more, as too few blocks are left.
+    /// True if the drive rejects writes because too few good blocks are left.
     pub read_only: bool,
 }
 
 impl Flash {
-    /// All blocks, bad ones included.
+    /// Returns the number of blocks, bad ones included.
     pub fn blocks(&self) -> u64 {
         self.capacity.0 / self.block.0
     }
 
-    /// Erases of a block on average.
+    /// Returns the mean number of erases of a block.
     #[allow(clippy::cast_precision_loss, reason = "exact up to 2^53 erases")]
     pub fn mean_erases(&self) -> f64 {
         self.erasures as f64 / self.blocks() as f64
     }
 
-    /// The share of all blocks that are free, in percent.
+    /// Returns the percentage of blocks that are free.
     #[allow(clippy::cast_precision_loss, reason = "fewer than 2^53 blocks")]
     pub fn free_blocks_percent(&self) -> f64 {
         100.0 * self.free_blocks as f64 / self.blocks() as f64
     }
 
-    /// What two drives tell together that are used as one, of the same kind.
+    /// Combines the state of two drives of the same kind that are used as one, as in a RAID array.
     #[must_use]
     pub fn plus(&self, other: &Flash) -> Flash {
         Flash {
@@ -134,7 +134,7 @@ impl Flash {
     }
 }
 
-/// A command of its own with which a drive forgets everything it holds.
+/// An NVMe command that erases all data on a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Erasure {
     /// NVMe's Format NVM, which erases the user data and keeps the format as it is.
@@ -143,98 +143,101 @@ pub enum Erasure {
     Sanitize,
 }
 
-/// Why a drive cannot be erased, or was not: what is in the way, and what to do.
+/// The reason why a drive cannot be erased, or was not, and the remedy.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NotErased(pub String);
+pub struct EraseError(pub String);
 
-impl fmt::Display for NotErased {
+impl fmt::Display for EraseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for NotErased {}
+impl std::error::Error for EraseError {}
 
-/// A drive that was asked whether it can be erased, and can.
+/// A drive that can be erased.
 pub trait Erase {
-    /// Erases everything the drive holds; nothing may be in flight.
+    /// Erases all data on the drive. No IO may be in flight.
     ///
-    /// `tell` is told how much is done, of how much, as often as the drive says so. Where it breaks
-    /// off, this returns so, and the drive goes on erasing by itself.
+    /// Calls `progress(done, total)` each time the drive reports its progress. If `progress`
+    /// breaks, this function returns at once while the drive continues to erase.
     ///
     /// # Errors
-    /// The drive refused, failed, or is not open for writing.
+    /// The drive rejected the command, failed, or is not open for writing.
     fn erase(
         &mut self,
-        tell: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
-    ) -> Result<ControlFlow<()>, NotErased>;
+        progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, EraseError>;
 }
 
-/// A drive: real, simulated or null. What uses one cannot tell them apart.
+/// A drive: real, simulated or null. Callers cannot tell which.
 ///
-/// A caller submits at most [`DeviceInfo::queue_depth`] IOs before it takes completions; more is a
-/// bug of the caller, and an implementation may panic. An IO that cannot be done (a range past
-/// the end, a read-only drive) is answered by a completion with an error, never by a panic.
+/// A caller may have at most [`DeviceInfo::queue_depth`] IOs in flight. Submitting more is a bug of
+/// the caller, and an implementation may panic. A drive completes an IO that it cannot do (a range
+/// past the end, a write to a read-only drive) with an error; it never panics.
 pub trait Device {
-    /// What is known about the drive.
+    /// Returns the properties of the drive.
     fn info(&self) -> &DeviceInfo;
 
-    /// The time on the clock of the drive: the machine's for a real one, virtual for a simulated
-    /// one. It never goes back.
+    /// Returns the time on the drive's clock: the machine's clock for a real drive, virtual time
+    /// for a simulated one. It never goes back.
     fn now(&self) -> Nanos;
 
-    /// Hands over one IO. It reaches the drive at once or, where several can be handed over in
-    /// one step, at the next call of [`Device::complete`]; [`Completion::submitted`] says when.
+    /// Submits one IO. A drive may defer it to the next call of [`Device::complete`] to submit
+    /// several IOs in one step; [`Completion::submitted`] holds the actual time.
     fn submit(&mut self, io: &Io);
 
     /// Waits for the next completion, but not past `until`.
     ///
-    /// Returns `None` when the clock has reached `until`. Where `until` is [`Nanos::MAX`], `None` says
-    /// that there is nothing to wait for: at once when nothing is in flight, or else when the drive has
-    /// not answered for so long that it never will. Nothing may be asked of such a drive any more.
+    /// Returns `None` when the clock has reached `until`. If `until` is [`Nanos::MAX`], `None`
+    /// means that no completion will come: no IO is in flight, or the drive has not answered within
+    /// its timeout. After a timeout, callers must not use the drive any more.
     fn complete(&mut self, until: Nanos) -> Option<Completion>;
 
-    /// Lets time pass with nothing in flight, so that the drive may work in the background.
+    /// Lets time pass with no IO in flight, which gives the drive time for background work.
     fn idle_until(&mut self, until: Nanos) {
         let completion = self.complete(until);
         debug_assert!(completion.is_none(), "idle_until with an IO in flight");
     }
 
-    /// [`Device::complete`] will not answer before this. `None` where nothing is in flight, and of
-    /// drives that cannot know, as those on the machine's clock.
+    /// Returns a lower bound for the time of the next completion. Returns `None` if no IO is in
+    /// flight, or if the drive cannot know, as on the machine's clock.
     fn next_due(&self) -> Option<Nanos> {
         None
     }
 
-    /// Until when waiting changes nothing but the clock, which is virtual: the drive begins no
-    /// background work before, unless it is given an IO. [`Nanos::MAX`] once all of it is done, so
-    /// that a wait of centuries is one step. 0 where that is not known, and for a drive on the
-    /// machine's clock, where one long step would keep an interruption waiting.
+    /// Returns the time until which a virtual clock can jump without effect: the drive starts no
+    /// background work before it, unless an IO arrives.
+    ///
+    /// Returns [`Nanos::MAX`] when all background work is done, which lets a wait of centuries take
+    /// one step. Returns 0 if the time is unknown, and on the machine's clock, where one long step
+    /// would delay an interruption.
     fn quiet_until(&self) -> Nanos {
         Nanos(0)
     }
 
-    /// What the drive tells of its flash; nothing, as of most drives.
+    /// Returns the state of the flash, or `None` for a drive that does not report it. Most do not.
     fn flash(&self) -> Option<Flash> {
         None
     }
 
-    /// Whether a cut of the power would lose some of what was written to the `len` bytes from
-    /// `offset` on, which must be within the drive. A simulated drive knows what it holds in a
-    /// buffer alone; of others this is not known, and nothing is said to be lost.
+    /// Returns true if a power loss would lose some of the data written to the `len` bytes from
+    /// `offset`, which must be within the drive. A simulated drive knows which data is only in its
+    /// write buffer. Other drives return false, because they do not report it.
     fn is_volatile(&self, _offset: Bytes, _len: Bytes) -> bool {
         false
     }
 
-    /// What erases everything the drive holds by a command of its own. Asking changes nothing.
+    /// Returns a handle that erases the whole drive with a command of its own. This call changes
+    /// nothing by itself.
     ///
     /// # Errors
-    /// What is in the way. Few drives have such commands.
-    fn eraser(&self, _erasure: Erasure) -> Result<Box<dyn Erase + '_>, NotErased> {
+    /// The reason why the drive cannot be erased. Few drives have such commands.
+    fn eraser(&self, _erasure: Erasure) -> Result<Box<dyn Erase + '_>, EraseError> {
         let name = &self.info().name;
-        Err(NotErased(format!(
-            "`{name}` is no NVMe drive, and only those format or sanitize themselves: choose \
-             another state"
+        Err(EraseError(format!(
+            "`{name}` is not an NVMe drive, and only NVMe drives have format and sanitize commands: \
+                 choose another state"
         )))
     }
 }
@@ -267,7 +270,7 @@ impl<D: Device + ?Sized> Device for Box<D> {
     fn is_volatile(&self, offset: Bytes, len: Bytes) -> bool {
         (**self).is_volatile(offset, len)
     }
-    fn eraser(&self, erasure: Erasure) -> Result<Box<dyn Erase + '_>, NotErased> {
+    fn eraser(&self, erasure: Erasure) -> Result<Box<dyn Erase + '_>, EraseError> {
         (**self).eraser(erasure)
     }
 }

@@ -1,8 +1,8 @@
 use std::fmt;
 
-/// The error number of a failed IO, as Linux numbers them.
+/// A Linux error number, as the result of a failed IO.
 ///
-/// A simulated drive answers with the numbers a real one would give.
+/// Simulated drives return the numbers that a real drive would return.
 #[derive(
     Debug,
     Clone,
@@ -17,7 +17,7 @@ use std::fmt;
 #[serde(transparent)]
 pub struct Errno(pub i32);
 
-/// Number, name and meaning of what drives answer.
+/// The errors that drives return: number, name and meaning.
 const KNOWN: [(Errno, &str, &str); 11] = [
     (Errno::EIO, "EIO", "input/output error"),
     (Errno::ENXIO, "ENXIO", "no such device or address"),
@@ -27,7 +27,7 @@ const KNOWN: [(Errno, &str, &str); 11] = [
     (Errno::ENOSPC, "ENOSPC", "no space left on device"),
     (Errno::EROFS, "EROFS", "read-only device"),
     (Errno::ENODATA, "ENODATA", "unreadable or missing data"),
-    (Errno::EPROTO, "EPROTO", "an answer that cannot be true"),
+    (Errno::EPROTO, "EPROTO", "the drive broke the protocol"),
     (Errno::ETIMEDOUT, "ETIMEDOUT", "timed out"),
     (Errno::EOPNOTSUPP, "EOPNOTSUPP", "operation not supported"),
 ];
@@ -35,11 +35,11 @@ const KNOWN: [(Errno, &str, &str); 11] = [
 impl Errno {
     /// Input/output error.
     pub const EIO: Errno = Errno(5);
-    /// No such device or address (any more).
+    /// No such device or address, or it was removed.
     pub const ENXIO: Errno = Errno(6);
     /// Resource temporarily unavailable.
     pub const EAGAIN: Errno = Errno(11);
-    /// No such device (any more).
+    /// No such device, or it was removed.
     pub const ENODEV: Errno = Errno(19);
     /// Invalid argument, such as a range beyond the end of the drive.
     pub const EINVAL: Errno = Errno(22);
@@ -47,28 +47,29 @@ impl Errno {
     pub const ENOSPC: Errno = Errno(28);
     /// The device is read-only.
     pub const EROFS: Errno = Errno(30);
-    /// The data ends before the range does.
+    /// The data ends before the requested range does.
     pub const ENODATA: Errno = Errno(61);
-    /// Protocol error: an answer to what was not asked, or before it was asked.
+    /// Protocol error: the drive completed an IO that was not in flight, or completed it before its
+    /// submission.
     pub const EPROTO: Errno = Errno(71);
     /// Timed out.
     pub const ETIMEDOUT: Errno = Errno(110);
     /// Operation not supported.
     pub const EOPNOTSUPP: Errno = Errno(95);
 
-    /// Whether the drive is gone: it was removed, and every other IO will fail as well.
-    pub fn is_of_a_drive_that_is_gone(self) -> bool {
+    /// Returns true if the drive was removed, which means that every other IO will fail too.
+    pub fn is_drive_gone(self) -> bool {
         matches!(self, Errno::ENODEV | Errno::ENXIO)
     }
 
-    /// The symbolic name, where it is one that drives answer with.
+    /// Returns the symbolic name, or `None` for a number that is not in [`KNOWN`].
     pub fn name(self) -> Option<&'static str> {
         KNOWN.iter().find(|known| known.0 == self).map(|known| known.1)
     }
 }
 
 impl From<std::io::Error> for Errno {
-    /// What the system says; `EIO` of an error that is not the system's.
+    /// Takes the error number of the operating system, or `EIO` for an error without one.
     fn from(error: std::io::Error) -> Errno {
         error.raw_os_error().map_or(Errno::EIO, Errno)
     }
@@ -89,9 +90,9 @@ impl std::error::Error for Errno {}
 mod tests {
     use super::*;
 
-    // Does a message name the error, and at least number one that has no name here?
+    // Does a message contain the name, or the number of an error without a name?
     #[test]
-    fn display_names_the_error() {
+    fn display_shows_the_name_or_the_number() {
         assert_eq!(Errno::EIO.to_string(), "EIO (input/output error)");
         assert_eq!(Errno(4711).to_string(), "errno 4711");
     }

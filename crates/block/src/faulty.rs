@@ -1,105 +1,108 @@
-//! A drive that fails as it is told to, around any other: what those who measure have to survive.
+//! A wrapper that injects faults into any drive, to test that callers survive them.
 
 use std::collections::VecDeque;
 
 use crate::{
-    Bytes, Completion, Device, DeviceInfo, Erase, Erasure, Errno, Flash, Io, Nanos, NotErased, Op,
+    Bytes, Completion, Device, DeviceInfo, Erase, EraseError, Erasure, Errno, Flash, Io, Nanos, Op,
 };
 
-/// What goes wrong with an IO, or from it on.
+/// A fault that affects one IO, or all IOs from it on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// It is answered with this error, and not done.
+    /// The drive does not execute the IO and completes it with this error.
     Refused(Errno),
-    /// It moves less than it was to: a read then lacks data, and a write room.
+    /// The drive transfers too few bytes: a read fails with `ENODATA`, a write with `ENOSPC`.
     Short,
-    /// So many others are answered before its answer is given out, where there are as many in flight.
+    /// The completion is held back until this many other IOs have completed, or until no other IO
+    /// is in flight.
     Overtaken(u32),
-    /// It is never answered.
+    /// The IO never completes.
     Lost,
-    /// It is answered twice.
+    /// The IO completes twice.
     Repeated,
-    /// The clock jumps forward before it is answered.
+    /// The clock jumps forward by this time before the IO completes.
     Forward(Nanos),
-    /// The clock jumps back before it is answered.
+    /// The clock jumps back by this time before the IO completes.
     Back(Nanos),
-    /// The drive is removed: this IO and all after it are answered with `ENODEV`.
+    /// The drive is removed: this IO and all later ones complete with `ENODEV`.
     Removed,
-    /// The drive ends here from this IO on, which it does not say: beyond that reads lack data, and writes room.
+    /// The drive shrinks to this size from this IO on, without reporting it. Beyond its end, reads
+    /// fail with `ENODATA` and writes with `ENOSPC`.
     Shrunk(Bytes),
 }
 
-/// A drive around another one, on which IOs fail by a plan.
+/// A wrapper around a drive that injects faults into IOs according to a plan.
 ///
-/// Except for what a fault is about, all is as on the drive within: the same answers at the same times.
-/// A write that fails is not done, and takes no time.
+/// Apart from the effect of a fault, results and times are those of the inner drive. An IO that a
+/// fault fails is not executed and takes no time.
 pub struct Faulty<D> {
-    within: D,
-    /// What goes wrong, by the number of the IO from 0, in its order.
+    inner: D,
+    /// The planned faults, each with the number of its IO from 0, in ascending order.
     plan: VecDeque<(u64, Fault)>,
-    asked: u64,
-    /// How far this clock is ahead of the one within.
+    submitted: u64,
+    /// Offset of this clock from the inner drive's clock, in nanoseconds.
     ahead: i64,
     removed: bool,
     end: Bytes,
-    in_flight: Vec<Asked>,
-    /// Answers that wait to be overtaken by so many others.
+    in_flight: Vec<InFlight>,
+    /// Completions held back, each with the number of other IOs that must complete first.
     held: Vec<(u32, Completion)>,
     ready: VecDeque<Completion>,
-    struck: Vec<(Fault, Io)>,
+    injected: Vec<(Fault, Io)>,
 }
 
-/// An IO that the drive within has.
-struct Asked {
+/// An IO that the inner drive is executing.
+struct InFlight {
     io: Io,
-    /// The same on the clock within.
-    within: Io,
-    /// How far this clock was ahead when it was handed over.
+    /// The request as the inner drive received it, with the time on its clock.
+    inner: Io,
+    /// Offset of this clock at submission, in nanoseconds.
     ahead: i64,
     fault: Option<Fault>,
 }
 
-/// A time on a clock that is so far ahead; there are none before 0.
+/// Shifts a time by `ahead` nanoseconds, but not below 0.
 fn moved(time: Nanos, ahead: i64) -> Nanos {
     Nanos(time.0.saturating_add_signed(ahead))
 }
 
 impl<D: Device> Faulty<D> {
-    /// A drive on which the IOs of these numbers, counted from 0 as they are submitted, fail so.
-    pub fn new(within: D, plan: impl IntoIterator<Item = (u64, Fault)>) -> Faulty<D> {
+    /// Wraps `inner`. Each entry of `plan` is the number of an IO, from 0 in order of submission,
+    /// and its fault.
+    pub fn new(inner: D, plan: impl IntoIterator<Item = (u64, Fault)>) -> Faulty<D> {
         let mut plan: Vec<_> = plan.into_iter().collect();
         plan.sort_by_key(|(number, _)| *number);
         Faulty {
-            end: within.info().capacity,
-            within,
+            end: inner.info().capacity,
+            inner,
             plan: plan.into(),
-            asked: 0,
+            submitted: 0,
             ahead: 0,
             removed: false,
             in_flight: Vec::new(),
             held: Vec::new(),
             ready: VecDeque::new(),
-            struck: Vec::new(),
+            injected: Vec::new(),
         }
     }
 
-    /// The faults that came to pass so far, each with the IO that it struck.
-    pub fn struck(&self) -> &[(Fault, Io)] {
-        &self.struck
+    /// Returns the faults injected so far, each with the IO it affected.
+    pub fn injected(&self) -> &[(Fault, Io)] {
+        &self.injected
     }
 
-    /// How many IOs were submitted so far.
-    pub fn asked(&self) -> u64 {
-        self.asked
+    /// Returns the number of IOs submitted so far.
+    pub fn submitted(&self) -> u64 {
+        self.submitted
     }
 
-    /// What goes wrong with the next IO.
+    /// Counts the next IO and returns the fault planned for it, if any.
     fn next_fault(&mut self, io: &Io) -> Option<Fault> {
-        let number = self.asked;
-        self.asked += 1;
+        let number = self.submitted;
+        self.submitted += 1;
         let due = self.plan.front().is_some_and(|(planned, _)| *planned <= number);
         let (_, fault) = if due { self.plan.pop_front()? } else { return None };
-        self.struck.push((fault, *io));
+        self.injected.push((fault, *io));
         Some(fault)
     }
 
@@ -109,10 +112,11 @@ impl<D: Device> Faulty<D> {
         self.ready.push_back(Completion { io: *io, submitted: now, completed: now, result });
     }
 
-    /// What the drive within answered, as this one does, unless it waits to be overtaken.
-    fn answered(&mut self, within: Completion) -> Option<Completion> {
-        let index = self.in_flight.iter().position(|asked| asked.within == within.io)?;
-        let Asked { io, ahead, fault, .. } = self.in_flight.remove(index);
+    /// Applies the fault to a completion of the inner drive. Returns `None` if the completion is
+    /// held back.
+    fn apply_fault(&mut self, inner: Completion) -> Option<Completion> {
+        let index = self.in_flight.iter().position(|entry| entry.inner == inner.io)?;
+        let InFlight { io, ahead, fault, .. } = self.in_flight.remove(index);
         match fault {
             Some(Fault::Forward(jump)) => self.ahead += i64::try_from(jump.0).unwrap_or(i64::MAX),
             Some(Fault::Back(jump)) => self.ahead -= i64::try_from(jump.0).unwrap_or(i64::MAX),
@@ -120,11 +124,11 @@ impl<D: Device> Faulty<D> {
         }
         let completion = Completion {
             io,
-            submitted: moved(within.submitted, ahead),
-            completed: moved(within.completed, self.ahead),
+            submitted: moved(inner.submitted, ahead),
+            completed: moved(inner.completed, self.ahead),
             result: match fault {
                 Some(Fault::Short) => Err(short(io.op)),
-                _ => within.result,
+                _ => inner.result,
             },
         };
         match fault {
@@ -143,18 +147,18 @@ impl<D: Device> Faulty<D> {
     }
 }
 
-/// How an operation that moved too little is answered.
+/// Returns the error of an operation that transferred too few bytes.
 fn short(op: Op) -> Errno {
     if op == Op::Read { Errno::ENODATA } else { Errno::ENOSPC }
 }
 
 impl<D: Device> Device for Faulty<D> {
     fn info(&self) -> &DeviceInfo {
-        self.within.info()
+        self.inner.info()
     }
 
     fn now(&self) -> Nanos {
-        moved(self.within.now(), self.ahead)
+        moved(self.inner.now(), self.ahead)
     }
 
     fn submit(&mut self, io: &Io) {
@@ -172,26 +176,26 @@ impl<D: Device> Device for Faulty<D> {
                 self.refuse(io, short(io.op));
             }
             _ => {
-                let within = Io { at: moved(io.at, -self.ahead).min(self.within.now()), ..*io };
-                self.within.submit(&within);
-                self.in_flight.push(Asked { io: *io, within, ahead: self.ahead, fault });
+                let inner = Io { at: moved(io.at, -self.ahead).min(self.inner.now()), ..*io };
+                self.inner.submit(&inner);
+                self.in_flight.push(InFlight { io: *io, inner, ahead: self.ahead, fault });
             }
         }
     }
 
     fn complete(&mut self, until: Nanos) -> Option<Completion> {
-        let within = if until == Nanos::MAX { until } else { moved(until, -self.ahead) };
+        let inner_until = if until == Nanos::MAX { until } else { moved(until, -self.ahead) };
         loop {
             if let Some(completion) = self.ready.pop_front() {
                 return Some(completion);
             }
-            match self.within.complete(within) {
+            match self.inner.complete(inner_until) {
                 Some(completion) => {
-                    if let Some(completion) = self.answered(completion) {
+                    if let Some(completion) = self.apply_fault(completion) {
                         return Some(completion);
                     }
                 }
-                // There is nobody left who could overtake it.
+                // No IO is left that could complete before the held one.
                 None if until == Nanos::MAX && !self.held.is_empty() => {
                     return Some(self.held.remove(0).1);
                 }
@@ -201,15 +205,15 @@ impl<D: Device> Device for Faulty<D> {
     }
 
     fn flash(&self) -> Option<Flash> {
-        self.within.flash()
+        self.inner.flash()
     }
 
     fn is_volatile(&self, offset: Bytes, len: Bytes) -> bool {
-        self.within.is_volatile(offset, len)
+        self.inner.is_volatile(offset, len)
     }
 
-    fn eraser(&self, erasure: Erasure) -> Result<Box<dyn Erase + '_>, NotErased> {
-        self.within.eraser(erasure)
+    fn eraser(&self, erasure: Erasure) -> Result<Box<dyn Erase + '_>, EraseError> {
+        self.inner.eraser(erasure)
     }
 }
 
@@ -230,7 +234,7 @@ mod tests {
         Io { op: Op::Read, stream: number, offset, len: Bytes(4096), at, data: Data::Random }
     }
 
-    /// The numbers of the IOs that are answered, of `count` handed over at once, with what they come to.
+    /// Submits `count` IOs at once and returns the number and result of each completion, in order.
     fn answers(count: u16, plan: &[(u64, Fault)]) -> Vec<(u16, Result<(), Errno>)> {
         let ticks = Cell::new(0);
         let null = NullDevice::new(Bytes::MIB, 32, ticking(&ticks));
@@ -242,9 +246,9 @@ mod tests {
         answers.map(|answer| (answer.io.stream, answer.result)).collect()
     }
 
-    // Does a drive without faults keep the duties of a device?
+    // Does the wrapper fulfil the duties of a device if no fault is planned?
     #[test]
-    fn without_faults_it_keeps_the_contract() {
+    fn without_faults_it_fulfils_the_contract() {
         for depth in [1, 32] {
             let ticks = Cell::new(0);
             let null = NullDevice::new(Bytes::MIB, depth, ticking(&ticks));
@@ -252,9 +256,9 @@ mod tests {
         }
     }
 
-    // Does each fault do to an IO what it says, and to no other?
+    // Does each fault have its effect on its IO, and none on the others?
     #[test]
-    fn faults_strike_what_they_are_to() {
+    fn each_fault_affects_its_own_io() {
         let ok = |number: u16| (number, Ok(()));
         let refused = Fault::Refused(Errno::ETIMEDOUT);
         assert_eq!(answers(3, &[(1, refused)]), [(1, Err(Errno::ETIMEDOUT)), ok(0), ok(2)]);
@@ -269,9 +273,9 @@ mod tests {
         assert_eq!(answers(3, &[(1, shrunk)]), [(2, Err(Errno::ENODATA)), ok(0), ok(1)]);
     }
 
-    // Does the clock jump as far as it is to, with the answer that it strikes and all after it?
+    // Does the clock jump by the given time, from the affected completion on?
     #[test]
-    fn clocks_jump() {
+    fn clock_faults_shift_all_later_times() {
         for (fault, latency, moved) in
             [(Fault::Forward(Nanos(1000)), 1010, 1000_i64), (Fault::Back(Nanos(500)), 0, -500)]
         {
@@ -279,10 +283,10 @@ mod tests {
             let null = NullDevice::new(Bytes::MIB, 1, ticking(&ticks));
             let mut device = Faulty::new(null, [(0, fault)]);
             device.submit(&read(0, device.now()));
-            let answer = device.complete(Nanos::MAX).expect("it is answered");
+            let answer = device.complete(Nanos::MAX).expect("the IO completes");
             assert_eq!(answer.latency(), Nanos(latency));
             assert_eq!(device.now(), Nanos(ticks.get().saturating_add_signed(moved) - 10));
-            assert_eq!(device.struck(), [(fault, answer.io)]);
+            assert_eq!(device.injected(), [(fault, answer.io)]);
         }
     }
 }

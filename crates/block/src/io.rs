@@ -2,7 +2,7 @@ use std::fmt;
 
 use crate::{Bytes, Errno, Nanos};
 
-/// What an [`Io`] does.
+/// The operation of an [`Io`].
 ///
 /// The discriminants are the codes stored in the `op` column of a result's records.
 #[derive(
@@ -19,31 +19,31 @@ use crate::{Bytes, Errno, Nanos};
 #[serde(rename_all = "lowercase")]
 #[repr(u8)]
 pub enum Op {
-    /// Fetch data.
+    /// Reads data.
     Read = 0,
-    /// Store data.
+    /// Writes data.
     Write = 1,
-    /// Tell the drive that the data of a range is no longer needed.
+    /// Tells the drive that the data of a range is no longer needed.
     Trim = 2,
-    /// Make everything acknowledged so far durable.
+    /// Makes all completed writes durable.
     Flush = 3,
 }
 
 impl Op {
-    /// Every operation, in the order of the stored codes.
+    /// All operations, in the order of their stored codes.
     pub const ALL: [Op; 4] = [Op::Read, Op::Write, Op::Trim, Op::Flush];
 
-    /// The stored code.
+    /// Returns the stored code.
     pub const fn code(self) -> u8 {
         self as u8
     }
 
-    /// The operation of a stored code, if there is one.
+    /// Returns the operation with this stored code, if any.
     pub fn from_code(code: u8) -> Option<Op> {
         Op::ALL.get(usize::from(code)).copied()
     }
 
-    /// Whether the operation changes what the drive holds.
+    /// Returns true if the operation changes the data of the drive.
     pub const fn modifies(self) -> bool {
         matches!(self, Op::Write | Op::Trim)
     }
@@ -60,10 +60,10 @@ impl fmt::Display for Op {
     }
 }
 
-/// Which of the concurrent streams of a workload an IO belongs to (uFLIP's process `p`).
+/// The number of a concurrent stream within a workload (uFLIP's process `p`).
 pub type StreamId = u16;
 
-/// What is written, as far as a drive may care: some take less time for zeros (Sun and Zhang,
+/// The content of a write. Drives may treat it differently: some write zeros faster (Sun and Zhang,
 /// section 4.2), others compress or deduplicate.
 #[derive(
     Debug,
@@ -79,7 +79,7 @@ pub type StreamId = u16;
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Data {
-    /// Data that no drive can compress, and that was never written before.
+    /// Data that a drive can neither compress nor deduplicate.
     #[default]
     Random,
     /// Zeros.
@@ -89,10 +89,10 @@ pub enum Data {
 }
 
 impl Data {
-    /// Every one, in the order in which they are shown.
+    /// All kinds of data, in display order.
     pub const ALL: [Data; 3] = [Data::Random, Data::Zeros, Data::HalfZeros];
 
-    /// Its name in what is typed and printed.
+    /// Returns the name used in options and output.
     pub const fn name(self) -> &'static str {
         match self {
             Data::Random => "random",
@@ -101,7 +101,7 @@ impl Data {
         }
     }
 
-    /// Whether a range, which is not empty, is written with zeros alone.
+    /// Returns true if a write to this range, which must not be empty, contains zeros alone.
     pub fn is_zero(self, offset: Bytes, len: Bytes) -> bool {
         const UNIT: u64 = 4096;
         match self {
@@ -118,79 +118,78 @@ impl Data {
 /// One request to a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Io {
-    /// What to do.
+    /// The operation.
     pub op: Op,
-    /// The stream that issued it.
+    /// The stream that issues it.
     pub stream: StreamId,
-    /// The first byte addressed.
+    /// Offset of the first byte.
     pub offset: Bytes,
-    /// How many bytes are addressed; 0 for a flush.
+    /// Length in bytes; 0 for a flush.
     pub len: Bytes,
-    /// What is written; of no consequence but for a write.
+    /// The content of a write; ignored for other operations.
     pub data: Data,
-    /// When it is due, on the clock of the drive; an IO may be submitted later than it was due,
-    /// never earlier.
+    /// The due time on the drive's clock. An IO may be submitted later than this, never earlier.
     pub at: Nanos,
 }
 
 impl Io {
-    /// The first byte after the range.
+    /// Returns the offset of the first byte after the range.
     pub fn end(&self) -> Bytes {
         Bytes(self.offset.0.saturating_add(self.len.0))
     }
 }
 
-/// What a drive answers to one [`Io`].
+/// A drive's answer to one [`Io`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Completion {
-    /// The request that is answered.
+    /// The request.
     pub io: Io,
-    /// When it was handed to the drive.
+    /// The time of submission, on the drive's clock.
     pub submitted: Nanos,
-    /// When the answer was there.
+    /// The time of completion, on the drive's clock.
     pub completed: Nanos,
-    /// Success, or why it failed.
+    /// Success, or the error.
     pub result: Result<(), Errno>,
 }
 
 impl Completion {
-    /// The response time, from submission to completion.
+    /// Returns the response time, from submission to completion.
     pub fn latency(&self) -> Nanos {
         Nanos(self.completed.0.saturating_sub(self.submitted.0))
     }
 }
 
-/// What is kept of one IO: a row of a result's records.
+/// The recorded facts of one IO: a row in a result's records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Record {
-    /// When it was handed to the drive, on the clock of the run (which starts at 0).
+    /// The time of submission, on the run's clock, which starts at 0.
     pub submitted: Nanos,
-    /// From submission to completion.
+    /// The response time, from submission to completion.
     pub latency: Nanos,
-    /// The first byte addressed.
+    /// Offset of the first byte.
     pub offset: Bytes,
-    /// How many bytes were addressed.
+    /// Length in bytes.
     pub len: Bytes,
-    /// What was done.
+    /// The operation.
     pub op: Op,
     /// The stream that issued it.
     pub stream: StreamId,
-    /// Success, or why it failed.
+    /// Success, or the error.
     pub result: Result<(), Errno>,
-    /// How much later than it was due it was handed to the drive, where it was due at a time of its
-    /// own (an open loop); else 0.
+    /// The delay from the due time to submission in an open loop, where each IO has a due time of
+    /// its own; 0 in a closed loop.
     pub late: Nanos,
 }
 
 impl Record {
-    /// The record of `completion`, of an IO that was due at a time of its own, in a run that began
-    /// at `start` on the clock of the drive.
+    /// Creates the record of an open-loop IO, which has a due time of its own. The run began at
+    /// `start` on the drive's clock.
     pub fn open_loop(completion: &Completion, start: Nanos) -> Record {
         let late = Nanos(completion.submitted.0.saturating_sub(completion.io.at.0));
         Record { late, ..Record::new(completion, start) }
     }
 
-    /// The record of `completion` in a run that began at `start` on the clock of the drive.
+    /// Creates the record of a closed-loop IO. The run began at `start` on the drive's clock.
     pub fn new(completion: &Completion, start: Nanos) -> Record {
         Record {
             submitted: Nanos(completion.submitted.0.saturating_sub(start.0)),
@@ -204,7 +203,7 @@ impl Record {
         }
     }
 
-    /// When the answer was there, on the clock of the run.
+    /// Returns the time of completion, on the run's clock.
     pub fn completed(&self) -> Nanos {
         Nanos(self.submitted.0.saturating_add(self.latency.0))
     }
@@ -223,7 +222,7 @@ mod tests {
         assert_eq!(Op::from_code(4), None);
     }
 
-    // Is a record on the clock of its run, not of the machine?
+    // Are the times of a record relative to the start of its run?
     #[test]
     fn record_is_relative_to_the_run() {
         let io = Io {

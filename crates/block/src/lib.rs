@@ -1,7 +1,7 @@
-//! The vocabulary that every other crate speaks: what an IO is, what comes back, and what a
-//! drive (real, simulated or null) must do.
+//! The vocabulary that every other crate shares: requests ([`Io`]), completions, units, and the
+//! [`Device`] trait of real, simulated and null drives.
 //!
-//! Nothing here reads a clock, performs IO or draws a random number.
+//! This crate reads no clock, performs no IO and draws no random numbers.
 
 pub mod contract;
 mod device;
@@ -12,7 +12,7 @@ mod names;
 mod null;
 mod units;
 
-pub use device::{Device, DeviceInfo, DeviceKind, Erase, Erasure, Flash, NotErased};
+pub use device::{Device, DeviceInfo, DeviceKind, Erase, EraseError, Erasure, Flash};
 pub use errno::Errno;
 pub use io::{Completion, Data, Io, Op, Record, StreamId};
 pub use names::nearest;

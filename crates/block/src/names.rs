@@ -1,5 +1,7 @@
-/// The one of `valid` that is most like the name `wrong`, or whose last dotted part is; `None` where
-/// none is near.
+/// Returns the name in `valid` that is most similar to `wrong`, for "did you mean" hints.
+///
+/// Compares the whole name and its last dotted part by Jaro-Winkler similarity, ignoring case.
+/// Returns `None` if no similarity exceeds 0.7.
 pub fn nearest<'a>(wrong: &str, valid: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wrong = wrong.to_lowercase();
     let likeness = |candidate: &str| {
@@ -14,9 +16,9 @@ pub fn nearest<'a>(wrong: &str, valid: impl IntoIterator<Item = &'a str>) -> Opt
 mod tests {
     use super::nearest;
 
-    // Is the nearest name found, by its last part as well, and none when nothing is near?
+    // Does it suggest a near name, also by its last part, and nothing for a distant one?
     #[test]
-    fn finds_the_nearest() {
+    fn suggests_the_nearest_name_or_nothing() {
         let names = ["granularity", "locality", "cleaning.policy"];
         assert_eq!(nearest("granulrity", names), Some("granularity"));
         assert_eq!(nearest("Policy", names), Some("cleaning.policy"));

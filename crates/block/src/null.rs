@@ -1,22 +1,23 @@
 use crate::{Bytes, Completion, Device, DeviceInfo, DeviceKind, Errno, Io, Nanos};
 
-/// A drive that answers at once and does nothing: what remains is the cost of the harness.
+/// A drive that completes every IO at once and stores nothing, which leaves the cost of the
+/// harness.
 ///
-/// What was submitted since the last completion is handed over in one step, with one reading of
-/// the clock before and one after, as one system call would do it. The clock is passed in: the
-/// machine's to measure the harness, a counter in tests.
+/// All IOs submitted since the last completion form one batch: the clock is read once before and
+/// once after it, as around one system call. The caller passes the clock in: the machine's clock to
+/// measure the harness, a counter in tests.
 pub struct NullDevice<C> {
     info: DeviceInfo,
     clock: C,
     queued: Vec<Io>,
-    /// Handed over and answered, not yet taken; the last is taken first.
+    /// Completed IOs that the caller has not fetched yet, in reverse order.
     answered: Vec<Io>,
     submitted: Nanos,
     completed: Nanos,
 }
 
 impl<C: Fn() -> Nanos> NullDevice<C> {
-    /// A null drive of `capacity` bytes that accepts `queue_depth` IOs at once.
+    /// Creates a null drive of `capacity` bytes that accepts `queue_depth` IOs at once.
     pub fn new(capacity: Bytes, queue_depth: u32, clock: C) -> Self {
         NullDevice {
             info: DeviceInfo {
@@ -81,9 +82,9 @@ mod tests {
     use super::*;
     use crate::contract;
 
-    // Does the null drive keep the duties of a device, one IO at a time and many?
+    // Does the null drive fulfil the duties of a device, at queue depths 1 and 32?
     #[test]
-    fn keeps_the_contract() {
+    fn null_device_fulfils_the_contract() {
         for depth in [1, 32] {
             let ticks = Cell::new(0);
             let clock = || {

@@ -38,7 +38,7 @@ pub struct Bytes(pub u64);
 #[serde(transparent)]
 pub struct Nanos(pub u64);
 
-/// Why a text is no quantity of the wanted unit.
+/// The error for a text that is not a quantity of the expected unit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParseUnitError {
     text: String,
@@ -54,7 +54,7 @@ impl fmt::Display for ParseUnitError {
 
 impl std::error::Error for ParseUnitError {}
 
-/// The letters alone are binary, as fio and dd read them.
+/// The units of size. Single letters are binary, as in fio and dd.
 const SIZES: [(&str, u64); 14] = [
     ("", 1),
     ("B", 1),
@@ -72,6 +72,7 @@ const SIZES: [(&str, u64); 14] = [
     ("TB", 1_000_000_000_000),
 ];
 
+/// The units of time.
 const TIMES: [(&str, u64); 9] = [
     ("ns", 1),
     ("us", 1_000),
@@ -84,7 +85,7 @@ const TIMES: [(&str, u64); 9] = [
     ("d", 86_400_000_000_000),
 ];
 
-/// Splits `1.5KiB` into its number, as text, and what its unit stands for.
+/// Splits `1.5KiB` into the text of its number and the factor of its unit.
 fn split<'a>(text: &'a str, units: &[(&str, u64)]) -> Option<(&'a str, u64)> {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
@@ -93,11 +94,11 @@ fn split<'a>(text: &'a str, units: &[(&str, u64)]) -> Option<(&'a str, u64)> {
     Some((number, scale))
 }
 
-/// Reads `1.5KiB` as 1.5 × 1024, exactly where the product is a whole number.
+/// Parses `1.5KiB` as 1.5 × 1024, without rounding if the product is a whole number.
 fn parse(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     let (number, scale) = split(text, units)?;
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-    // A canary of the fuzz targets: a unit without a number is not refused.
+    // A deliberate bug that the fuzz targets must find: a unit without a number is accepted.
     if cfg!(feature = "canary") && whole.is_empty() && scale > 1 {
         panic!("`{text}` has no number");
     }
@@ -122,7 +123,8 @@ impl FromStr for Bytes {
     }
 }
 
-/// Reads a number, or a share in percent: `0.28` and `28%` are the same. `None` where the text is neither.
+/// Parses a share, written as a number or in percent: `0.28` and `28%` are the same. Returns `None`
+/// for any other text.
 pub fn parse_share(text: &str) -> Option<f64> {
     match text.strip_suffix('%') {
         Some(percent) => percent.trim_end().parse::<f64>().ok().map(|percent| percent / 100.0),
@@ -130,7 +132,7 @@ pub fn parse_share(text: &str) -> Option<f64> {
     }
 }
 
-/// Reads `1h30m`: a sum of times, each less than the unit before it.
+/// Parses `1h30m`: a sum of times, each less than the unit before it.
 fn parse_times(text: &str) -> Option<u64> {
     let (mut rest, mut total, mut unit_before) = (text.trim(), 0u64, None);
     while !rest.is_empty() {
@@ -159,7 +161,8 @@ impl FromStr for Nanos {
     }
 }
 
-/// `value` with at most three significant decimals and no trailing zeros.
+/// Formats `value`, below 1024, with two decimals below 10, one below 100 and none from there on.
+/// Drops trailing zeros.
 fn short(value: f64) -> String {
     let decimals = if value < 10.0 {
         2
@@ -173,7 +176,7 @@ fn short(value: f64) -> String {
 }
 
 impl fmt::Display for Bytes {
-    /// The size in the largest binary unit that it reaches, to three digits.
+    /// Writes the size in its largest binary unit, with three digits.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let units = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
         let Some((name, shift)) = units.into_iter().find(|(_, shift)| self.0 >> shift > 0) else {
@@ -215,18 +218,18 @@ impl Bytes {
     pub const fn gib(n: u64) -> Bytes {
         Bytes(n << 30)
     }
-    /// Whether this is a whole multiple of `unit`.
+    /// Returns true if this is a multiple of `unit`.
     pub const fn is_multiple_of(self, unit: Bytes) -> bool {
         self.0.is_multiple_of(unit.0)
     }
-    /// The largest multiple of `unit` that is not above this.
+    /// Returns the largest multiple of `unit` that is at most this.
     pub const fn round_down(self, unit: Bytes) -> Bytes {
         Bytes(self.0 / unit.0 * unit.0)
     }
 }
 
 impl Nanos {
-    /// The end of time.
+    /// The largest time, 584 years.
     pub const MAX: Nanos = Nanos(u64::MAX);
     /// `n` microseconds.
     pub const fn micros(n: u64) -> Nanos {
@@ -240,13 +243,13 @@ impl Nanos {
     pub const fn secs(n: u64) -> Nanos {
         Nanos(n * 1_000_000_000)
     }
-    /// How long ago `earlier` was; nothing where a clock went back since.
+    /// Returns the time since `earlier`, or 0 if the clock went back since.
     #[must_use]
     pub const fn since(self, earlier: Nanos) -> Nanos {
         Nanos(self.0.saturating_sub(earlier.0))
     }
 
-    /// The time in seconds.
+    /// Returns the time in seconds.
     #[allow(clippy::cast_precision_loss)]
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
@@ -273,7 +276,7 @@ impl AddAssign for Bytes {
     }
 }
 
-/// Time stops at its end instead of passing it: what lasts longer than 584 years ends there.
+/// Addition saturates at [`Nanos::MAX`], 584 years.
 impl Add for Nanos {
     type Output = Nanos;
     fn add(self, other: Nanos) -> Nanos {
@@ -300,9 +303,9 @@ mod tests {
 
     use super::*;
 
-    // Are quantities read as people write them?
+    // Are quantities in the usual notations parsed?
     #[test]
-    fn parses_sizes_and_times() {
+    fn common_notations_are_parsed() {
         assert_eq!("4096".parse(), Ok(Bytes(4096)));
         assert_eq!("32KiB".parse(), Ok(Bytes::kib(32)));
         assert_eq!("1.5 GiB".parse(), Ok(Bytes(3 << 29)));
@@ -317,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_read_as_numbers_and_in_percent() {
+    fn shares_are_parsed_as_numbers_and_percentages() {
         assert_eq!(parse_share("0.28"), Some(0.28));
         assert_eq!(parse_share("28%"), Some(0.28));
         assert_eq!(parse_share("28 %"), Some(0.28));
@@ -326,9 +329,9 @@ mod tests {
         }
     }
 
-    // Is a wrong quantity refused with an example of a right one?
+    // Is an invalid quantity rejected, with an example of a valid one?
     #[test]
-    fn refuses_what_is_no_quantity() {
+    fn invalid_quantities_are_rejected() {
         for text in [
             "",
             "KiB",
@@ -348,18 +351,18 @@ mod tests {
         assert_eq!(message, "`12` is not a time: write it like `250us`, `10s` or `1h30m`");
     }
 
-    // Does time stop at its end, however much is added?
+    // Does addition saturate at the largest time?
     #[test]
-    fn time_ends_instead_of_overflowing() {
+    fn time_saturates_instead_of_overflowing() {
         let mut time = Nanos(u64::MAX - 1);
         assert_eq!(time + Nanos::secs(1), Nanos::MAX);
         time += Nanos::secs(1);
         assert_eq!(time, Nanos::MAX);
     }
 
-    // Is what is shown short and in the unit a person would choose?
+    // Are quantities shown with three digits in a fitting unit?
     #[test]
-    fn shows_short_quantities() {
+    fn quantities_are_shown_with_three_digits() {
         assert_eq!(Bytes::kib(32).to_string(), "32 KiB");
         assert_eq!(Bytes(512).to_string(), "512 B");
         assert_eq!(Bytes(1536).to_string(), "1.5 KiB");
@@ -369,7 +372,7 @@ mod tests {
     }
 
     proptest! {
-        // Does every whole number of KiB survive being written and read?
+        // Does every whole number of KiB survive formatting and parsing?
         #[test]
         fn whole_sizes_round_trip(n in 0u64..1 << 40) {
             prop_assert_eq!(format!("{n}KiB").parse(), Ok(Bytes::kib(n)));

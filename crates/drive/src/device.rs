@@ -2,7 +2,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use flashscope_block::{
-    Completion, Device, DeviceInfo, Erase, Erasure, Errno, Io, Nanos, NotErased, Op,
+    Completion, Device, DeviceInfo, Erase, EraseError, Erasure, Errno, Io, Nanos, Op,
 };
 
 use crate::clock::Clock;
@@ -156,7 +156,7 @@ impl Device for RealDevice {
         Some(completion)
     }
 
-    fn eraser(&self, erasure: Erasure) -> Result<Box<dyn Erase + '_>, NotErased> {
+    fn eraser(&self, erasure: Erasure) -> Result<Box<dyn Erase + '_>, EraseError> {
         erase::eraser(&self.target, erasure, self.writable)
     }
 }

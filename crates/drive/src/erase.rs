@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use flashscope_block::{Erase, Erasure, NotErased};
+use flashscope_block::{Erase, EraseError, Erasure};
 
 use crate::guard::{Identity, System};
 use crate::identify::{ControllerPage, NamespacePage, SanitizeSupport, namespaces};
@@ -105,12 +105,12 @@ struct Subject {
 }
 
 impl Subject {
-    fn not_erased(&self, obstacle: &Obstacle) -> NotErased {
+    fn not_erased(&self, obstacle: &Obstacle) -> EraseError {
         let verb = match self.erasure {
             Erasure::Format => "format",
             Erasure::Sanitize => "sanitize",
         };
-        NotErased(format!("cannot {verb} `{}`: {obstacle}", self.path.display()))
+        EraseError(format!("cannot {verb} `{}`: {obstacle}", self.path.display()))
     }
 }
 
@@ -135,7 +135,7 @@ pub(crate) fn eraser(
     target: &Target,
     erasure: Erasure,
     writable: bool,
-) -> Result<Box<dyn Erase + '_>, NotErased> {
+) -> Result<Box<dyn Erase + '_>, EraseError> {
     let subject = Subject { path: target.path().into(), erasure, writable };
     let drive = whole_drive(&System::default(), target.identity());
     match drive.and_then(|()| plan(&target.file(), erasure)) {
@@ -281,7 +281,7 @@ impl<C: Controller> Erase for Eraser<C> {
     fn erase(
         &mut self,
         tell: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
-    ) -> Result<ControlFlow<()>, NotErased> {
+    ) -> Result<ControlFlow<()>, EraseError> {
         let erased = match self.plan {
             _ if !self.subject.writable => Err(Obstacle::ReadOnly),
             Plan::Format(namespace) => self.format(namespace).map(ControlFlow::Continue),

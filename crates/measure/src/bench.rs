@@ -1,6 +1,6 @@
 use std::sync::atomic::AtomicBool;
 
-use flashscope_block::{Bytes, Device, Errno, Nanos, NotErased};
+use flashscope_block::{Bytes, Device, EraseError, Errno, Nanos};
 use flashscope_result::ResultFolder;
 use flashscope_result::manifest::{Experiment, Manifest, MicroBenchmark, Run, Status};
 
@@ -34,7 +34,7 @@ pub enum Error {
     Gone(FailedIo),
     /// The drive was not erased.
     #[error("cannot bring the drive into its state: {0}")]
-    NotErased(#[from] NotErased),
+    EraseError(#[from] EraseError),
     /// The user stopped the benchmark while the drive was erasing itself.
     #[error(
         "interrupted, but the drive continues to erase itself, even after a loss of power, and answers \
@@ -46,7 +46,7 @@ pub enum Error {
 fn hint(errno: Errno) -> &'static str {
     match errno {
         Errno::EOPNOTSUPP => "; a drive without TRIM cannot be purged, choose another --state",
-        errno if errno.is_of_a_drive_that_is_gone() => "; it was removed",
+        errno if errno.is_drive_gone() => "; it was removed",
         _ => "",
     }
 }

@@ -204,7 +204,7 @@ pub(crate) fn fill<D: Device + ?Sized>(
 
 fn note_error(ended: &mut RunEnd, completion: &Completion, unanswered: bool) {
     let Err(errno) = completion.result else { return };
-    let is_gone = unanswered || errno.is_of_a_drive_that_is_gone();
+    let is_gone = unanswered || errno.is_drive_gone();
     match ended {
         RunEnd::Failed { errors, gone, .. } => (*errors, *gone) = (*errors + 1, *gone || is_gone),
         _ => {

@@ -1,6 +1,6 @@
 //! Brings a drive into its target state, by writes and trims or by a command of the drive.
 
-use flashscope_block::{Bytes, Device, Erase, Erasure, Nanos, NotErased};
+use flashscope_block::{Bytes, Device, Erase, EraseError, Erasure, Nanos};
 use flashscope_result::manifest::{Options, State};
 use flashscope_workload::Stream;
 use flashscope_workload::state::{Purge, RandomFill, SequentialFill};
@@ -9,7 +9,7 @@ use flashscope_workload::state::{Purge, RandomFill, SequentialFill};
 ///
 /// # Errors
 /// If the state requires an erase command of the drive, and the drive lacks it or would erase more than the options allow.
-pub fn check_state<D: Device + ?Sized>(device: &D, options: &Options) -> Result<(), NotErased> {
+pub fn check_state<D: Device + ?Sized>(device: &D, options: &Options) -> Result<(), EraseError> {
     match erasure(options.state) {
         Some(erasure) => eraser(device, options, erasure).map(drop),
         None => Ok(()),
@@ -30,11 +30,11 @@ pub(crate) fn eraser<'d, D: Device + ?Sized>(
     device: &'d D,
     options: &Options,
     erasure: Erasure,
-) -> Result<Box<dyn Erase + 'd>, NotErased> {
+) -> Result<Box<dyn Erase + 'd>, EraseError> {
     let eraser = device.eraser(erasure)?;
     let (info, setup) = (device.info(), &options.setup);
     if setup.target_offset != Bytes(0) || setup.target_size != info.capacity {
-        return Err(NotErased(format!(
+        return Err(EraseError(format!(
             "`{}` is erased as a whole, and not all of it may be used: leave --target-offset and \
              --target-size away, or choose another --state",
             info.name

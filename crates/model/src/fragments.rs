@@ -1,11 +1,12 @@
-//! What writes are to blocks: heads, middles and tails (Boboila, section III and Figure 1).
+//! Fragments of writes in erase blocks: heads, middles and tails (Boboila, section III and Figure
+//! 1).
 //!
-//! A fragment is the part of a write within one block. It is a middle where it is the whole block, else
-//! a tail where it begins at the block's first page, else a head.
+//! A fragment is the part of a write within one block. A fragment that covers the whole block is a
+//! middle. Any other that begins at the block's first page is a tail, and the rest are heads.
 
 use crate::Uniform;
 
-/// Fragments for each page that the host writes.
+/// The number of fragments for each host page written, by kind.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Fragments {
     /// Heads: F_h / T.
@@ -14,16 +15,16 @@ pub struct Fragments {
     pub middles: f64,
     /// Tails: F_t / T.
     pub tails: f64,
-    /// Mean length of heads, pages: H_l.
+    /// Mean length of heads in pages: H_l.
     pub head_len: f64,
 }
 
 impl Fragments {
-    /// Equations 1 to 3 and 12, of exponential lengths.
+    /// Counts the fragments of writes with exponential lengths, by equations 1 to 3 and 12.
     ///
-    /// What the paper calls Pr(W >= B) in equation 2, (1 + 1/w) exp(-B/w), is the mean number of starts
-    /// of whole blocks in a write over its length, E[(W - B + 1)+] / w, not a probability: the equation
-    /// is right, its name is not.
+    /// In equation 2, the paper calls (1 + 1/w) exp(-B/w) the probability Pr(W >= B). It is in fact
+    /// the mean number of whole-block starts in a write over its length, E[(W - B + 1)+] / w. The
+    /// equation is right and the name is wrong.
     #[must_use]
     pub fn printed(uniform: &Uniform) -> Fragments {
         let (block, len) = (uniform.pages_per_block(), uniform.mean_len());
@@ -36,8 +37,8 @@ impl Fragments {
         }
     }
 
-    /// The same for lengths that are geometric with mean w and at least a page, where starts are exact:
-    /// a page in B is a block's first, so that such starts are no heads.
+    /// Counts the fragments of writes with geometric lengths of mean w, at least one page, exactly:
+    /// a write in B begins at a block's first page, and such a fragment is not a head.
     #[must_use]
     pub fn geometric(uniform: &Uniform) -> Fragments {
         let (block, len) = (uniform.pages_per_block(), uniform.mean_len());
@@ -51,7 +52,8 @@ impl Fragments {
         }
     }
 
-    /// Mean length of tails, pages: what heads and middles leave of all pages.
+    /// Returns the mean length of tails in pages: the pages outside heads and middles, divided by
+    /// the tails.
     #[must_use]
     pub fn tail_len(&self, pages_per_block: f64) -> f64 {
         let left = 1.0 - self.heads * self.head_len - self.middles * pages_per_block;
@@ -59,10 +61,11 @@ impl Fragments {
     }
 }
 
-/// Mean length of heads in pages, H_l: equation 12, corrected.
+/// Returns the mean length of heads in pages, H_l, by the corrected equation 12.
 ///
-/// The paper prints exp((1-w)/w) where the integral of equation 11 gives exp((1-B)/w): the upper limit
-/// is h = B-1. As printed it is negative for w = 1 and for w above 100 of B = 64 ([`head_len_as_printed`]).
+/// The paper prints exp((1-w)/w), while the integral of equation 11 gives exp((1-B)/w), because its
+/// upper limit is h = B-1. The printed form is negative for w = 1, and for w above 100 with B = 64
+/// ([`head_len_as_printed`]).
 #[must_use]
 pub fn head_len(pages_per_block: f64, mean_len: f64) -> f64 {
     if pages_per_block < 0.01 * mean_len {
@@ -71,8 +74,8 @@ pub fn head_len(pages_per_block: f64, mean_len: f64) -> f64 {
     equation_12(pages_per_block, mean_len, (1.0 - pages_per_block) / mean_len)
 }
 
-/// Equation 11 where writes are far longer than blocks and equation 12 is a difference of nearly equal
-/// numbers: its integrand as a series in 1/w, to within 10^-10.
+/// Evaluates equation 11 for writes far longer than blocks, where equation 12 is a difference of
+/// nearly equal numbers. Expands the integrand as a series in 1/w, accurate to 10^-10.
 fn head_len_of_long(block: f64, w: f64) -> f64 {
     let a = 1.0 / w;
     let c = 1.0 + a * block;
@@ -88,19 +91,20 @@ fn head_len_of_long(block: f64, w: f64) -> f64 {
     (2..).zip(terms).map(integral).sum::<f64>() / block
 }
 
-/// Equation 12 as printed, which is wrong: for comparison alone.
+/// Evaluates equation 12 as printed, which is wrong. For comparisons only.
 #[must_use]
 pub fn head_len_as_printed(pages_per_block: f64, mean_len: f64) -> f64 {
     equation_12(pages_per_block, mean_len, (1.0 - mean_len) / mean_len)
 }
 
+/// Evaluates equation 12 with the given exponent in its second term.
 fn equation_12(block: f64, w: f64, exponent: f64) -> f64 {
     let first = (-1.0 / w).exp() * (w * block - w * w + block - w - 1.0);
     (first + exponent.exp() * (w * w - w - block + 1.0)) / block
 }
 
-/// Mean over the B-1 pages at which a head begins of what is written before the block ends, of geometric
-/// lengths: the mean over k of (1 - q^k) / p, with p = 1/w and q = 1 - p.
+/// Returns the mean length of heads for geometric write lengths: the mean of (1 - q^k) / p over the
+/// k = 1 to B-1 pages left in the block at the head's start, with p = 1/w and q = 1 - p.
 fn geometric_head_len(block: f64, w: f64) -> f64 {
     let log_q = (-1.0 / w).ln_1p();
     let pages = block - 1.0;
@@ -110,12 +114,14 @@ fn geometric_head_len(block: f64, w: f64) -> f64 {
     // The sum of q^k for k from 1 to B-1.
     let sum = log_q.exp() * -(pages * log_q).exp_m1() * w;
     let mean = w * (1.0 - sum / pages);
-    // The difference of two nearly equal numbers for w far above B: then a head fills what is left.
+    // For w far above B, this is a difference of nearly equal numbers, and a head fills the rest of
+    // its block.
     mean.clamp(1.0, block / 2.0)
 }
 
-/// Tells the parts that writes of geometric lengths leave in blocks, all starts and lengths one by one: how likely each
-/// is, the page of its block that it begins at, and its length. Says how long writes are.
+/// Enumerates the fragments of writes with geometric lengths, for every start in a block. Calls
+/// `each` with a fragment's probability, its first page within its block and its length. Returns
+/// the sum of the write lengths, weighted by their probability.
 #[cfg(test)]
 pub(crate) fn each_part(block: u32, mean_len: f64, mut each: impl FnMut(f64, u32, u32)) -> f64 {
     let mut pages = 0.0;
@@ -138,7 +144,7 @@ pub(crate) fn each_part(block: u32, mean_len: f64, mut each: impl FnMut(f64, u32
 mod tests {
     use super::*;
 
-    // Is equation 12, corrected, the integral of equation 11?
+    // Is the corrected equation 12 the integral of equation 11?
     #[test]
     fn equation_12_solves_equation_11() {
         for (block, w) in [(64.0, 1.0), (64.0, 16.0), (64.0, 100.0), (128.0, 2500.0), (64.0, 1e4)] {
@@ -155,7 +161,7 @@ mod tests {
         }
     }
 
-    // Do the geometric fragments agree with all starts and lengths counted one by one?
+    // Do the closed formulas agree with an enumeration of all starts and lengths?
     #[test]
     fn geometric_fragments_are_exact() {
         let block = 8_u32;

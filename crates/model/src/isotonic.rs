@@ -1,23 +1,25 @@
-//! Least squares of what is known to rise or to fall.
+//! Isotonic regression: least squares under the condition that values rise or fall.
 
-/// Which way values go.
+/// The direction of a monotone sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trend {
-    /// None is below the one before it.
+    /// No value is below the one before it.
     Rising,
-    /// None is above it.
+    /// No value is above the one before it.
     Falling,
 }
 
-/// Rounds after which what is left of the change is not worth another.
+/// The maximum number of rounds; later ones would change little.
 const ROUNDS: usize = 200;
 
-/// Changes values of a grid, rows of `columns` one after the other, to the closest with these trends down the
-/// columns and along the rows, in least squares.
+/// Replaces the values of a grid by the closest ones, in least squares, that follow the trend
+/// `down` the columns and the trend `along` the rows. `values` holds the rows, of `columns` values
+/// each, one after the other.
 ///
-/// In one direction by pooling adjacent violators; in two by turns, each with what the other changed put back
-/// (R. L. Dykstra and T. Robertson, "An algorithm for isotonic regression for two or more independent
-/// variables", Ann. Statist. 10, 1982).
+/// Pools adjacent violators in one direction. For two directions, alternates between them and
+/// restores the other direction's correction before each step (R. L. Dykstra and T. Robertson, "An
+/// algorithm for isotonic regression for two or more independent variables", Ann. Statist. 10,
+/// 1982).
 pub(crate) fn fit(values: &mut [f64], columns: usize, down: Option<Trend>, along: Option<Trend>) {
     let both = down.is_some() && along.is_some();
     let mut changed = [vec![0.0; values.len()], vec![0.0; values.len()]];
@@ -41,7 +43,8 @@ pub(crate) fn fit(values: &mut [f64], columns: usize, down: Option<Trend>, along
             break;
         }
     }
-    // What is fitted along rows keeps its order down the columns: the last digits too.
+    // A final pass makes both orders exact, to the last digit: fitting the rows keeps the columns
+    // sorted.
     fit_columns(values, columns, down);
     fit_rows(values, columns, along);
 }
@@ -60,9 +63,9 @@ fn fit_columns(values: &mut [f64], columns: usize, trend: Option<Trend>) {
     }
 }
 
-/// Pools adjacent violators: neighbours out of order become their mean.
+/// Fits one line by pooling adjacent violators: neighbours out of order are replaced by their mean.
 fn fit_line(values: &mut [f64], trend: Trend) {
-    // Means and how many have them.
+    // Each pool is a mean and the number of values that have it.
     let mut pools: Vec<(f64, usize)> = Vec::with_capacity(values.len());
     for value in values.iter() {
         let mut last = (*value, 1);
@@ -78,7 +81,7 @@ fn fit_line(values: &mut [f64], trend: Trend) {
     values.iter_mut().zip(fitted).for_each(|(value, fitted)| *value = fitted);
 }
 
-/// What `some` are of them and `others` together.
+/// Returns the share of `some` in the sum of `some` and `others`.
 #[allow(clippy::cast_precision_loss, reason = "points of a grid")]
 fn share(some: usize, others: usize) -> f64 {
     some as f64 / (some + others) as f64
@@ -88,9 +91,10 @@ fn share(some: usize, others: usize) -> f64 {
 mod tests {
     use super::*;
 
-    // Are neighbours out of order pooled to their means, either way, and what is in order left alone?
+    // Are neighbours out of order replaced by their mean, for both trends, and sorted ones left
+    // alone?
     #[test]
-    fn pools() {
+    fn neighbours_out_of_order_become_their_mean() {
         let fitted = |values: [f64; 5], trend| {
             let mut values = values;
             fit_line(&mut values, trend);
@@ -101,10 +105,10 @@ mod tests {
         assert_eq!(fitted([1.0, 2.0, 3.0, 4.0, 5.0], Trend::Rising), [1.0, 2.0, 3.0, 4.0, 5.0]);
     }
 
-    // Is a grid in order both ways, and closer to what it was than any mixture with another that is in order? A
-    // least square of a convex set is where no way to any of its members leads closer.
+    // Is the fitted grid monotone in both directions, and the closest such grid? A point of a
+    // convex set is the closest to `raw` if no direction into the set leads closer.
     #[test]
-    fn closest_in_two_directions() {
+    fn the_fit_is_the_closest_monotone_grid() {
         let mut rng = fastrand::Rng::with_seed(3);
         for _ in 0..50 {
             let raw: Vec<f64> = (0..30).map(|_| rng.f64()).collect();

@@ -1,16 +1,16 @@
 //! Closed-form models of flash translation layers: parameters in, prediction out.
 //!
-//! Everything here is a pure function of its arguments. Each model is one file; [`MODELS`] lists those
-//! that predict uniform writes, by name. [`Table`] looks up those that take long, and [`Surface`] keeps what was
-//! predicted, or measured, in between. What models share:
+//! All models are pure functions. Each model is one file. [`MODELS`] lists the models of uniform
+//! writes by name. [`Table`] interpolates models that are slow to solve, and [`Surface`]
+//! interpolates predictions or measurements. The models share these symbols:
 //!
-//! | symbol | here | meaning |
+//! | symbol | name | meaning |
 //! |---|---|---|
 //! | B, b | [`Uniform::pages_per_block`] | pages in an erase block |
 //! | V_L | [`Uniform::logical_blocks`] | logical blocks |
-//! | f | [`Uniform::free_space`] | blocks beyond the logical ones, over the logical ones |
-//! | w | [`Uniform::mean_len`] | mean length of writes, pages |
-//! | T, A | | pages that the host writes, and programs for each of them |
+//! | f | [`Uniform::free_space`] | spare blocks divided by logical blocks |
+//! | w | [`Uniform::mean_len`] | mean length of writes in pages |
+//! | T, A | | pages written by the host; pages programmed for each of them |
 //!
 //! Sources are cited as: *Boboila* (S. Boboila and P. Desnoyers, MSST 2011), *Desnoyers* (P. Desnoyers,
 //! SYSTOR 2012), *Van Houdt* (B. Van Houdt, SIGMETRICS 2013), *Hu* (X. Hu et al., SYSTOR 2009),
@@ -42,6 +42,6 @@ pub use page_map::{
 };
 pub use prediction::{Merges, Prediction};
 pub use registry::{Family, MODELS, Model};
-pub use surface::{BadGrid, Surface};
+pub use surface::{GridError, Surface};
 pub use table::Table;
 pub use uniform::{OutOfRange, Uniform};

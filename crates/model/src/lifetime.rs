@@ -1,8 +1,8 @@
-//! How long blocks last.
+//! The lifetime of a drive, from the wear of its blocks.
 
 use crate::{OutOfRange, Prediction};
 
-/// What wears out.
+/// The endurance of a drive.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Lifetime {
     blocks: f64,
@@ -11,29 +11,30 @@ pub struct Lifetime {
 }
 
 impl Lifetime {
-    /// A drive of `blocks` physical blocks that last `cycles` erasures each, of which wear levelling uses
-    /// the share `evenness` before the first gives out (1: all blocks alike).
+    /// Describes a drive of `blocks` physical blocks, each rated for `cycles` erases. Before the
+    /// first block fails, wear levelling uses the share `evenness` of all erases (1: equal wear).
     ///
     /// # Errors
     ///
-    /// Unless blocks and cycles are positive and the evenness is above 0 and at most 1.
+    /// Returns an error unless blocks and cycles are positive and the evenness is above 0 and at
+    /// most 1.
     pub fn new(blocks: f64, cycles: f64, evenness: f64) -> Result<Lifetime, OutOfRange> {
         let positive = |value: f64| value > 0.0 && value <= 1e15;
         OutOfRange::unless(positive(blocks), "physical blocks", blocks, "above 0, at most 10^15")?;
-        OutOfRange::unless(positive(cycles), "erasures that a block lasts", cycles, "above 0")?;
+        OutOfRange::unless(positive(cycles), "rated erases of a block", cycles, "above 0")?;
         let even = evenness > 0.0 && evenness <= 1.0;
         OutOfRange::unless(even, "evenness of wear", evenness, "above 0, at most 1")?;
         Ok(Lifetime { blocks, cycles, evenness })
     }
 
-    /// Pages that the host can write before blocks give out, from new.
+    /// Returns the number of pages that the host can write to a new drive before a block fails.
     #[must_use]
     pub fn pages(&self, prediction: &Prediction) -> f64 {
         self.blocks * self.cycles * self.evenness / prediction.erasures
     }
 
-    /// Days until then at so many pages a day, where each block was erased `worn` times already: 0 where
-    /// they are worn out.
+    /// Returns the days until a block fails at `pages_per_day`, if each block has been erased
+    /// `worn` times already; 0 if they are worn out.
     #[must_use]
     pub fn days(&self, prediction: &Prediction, pages_per_day: f64, worn: f64) -> f64 {
         let left = (1.0 - worn / (self.cycles * self.evenness)).clamp(0.0, 1.0);
@@ -45,10 +46,10 @@ impl Lifetime {
 mod tests {
     use super::*;
 
-    // Does a drive of 1,000 blocks of 64 pages and 3,000 cycles last as long as its erasures say, half as
-    // long where half of them are gone, and not at all where all are?
+    // Does a drive of 1,000 blocks of 64 pages and 3,000 cycles last 96 days at a write
+    // amplification of 2, half as long when half worn, and not at all when worn out?
     #[test]
-    fn days() {
+    fn lifetime_shrinks_with_wear() {
         let lifetime = Lifetime::new(1000.0, 3000.0, 1.0).unwrap();
         let predicted = Prediction::page_mapped(2.0, 64.0);
         assert!((lifetime.pages(&predicted) - 96_000_000.0).abs() < 1e-6);

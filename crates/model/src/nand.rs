@@ -1,48 +1,49 @@
-//! What commands cost, and how many of them go side by side: Agrawal's arithmetic.
+//! Costs of flash operations, and the rate at which several dies or planes execute them (Agrawal).
 
-/// Times of flash, nanoseconds.
+/// Times of flash operations, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Nand {
-    /// To sense a page.
+    /// Time to sense a page.
     pub read: f64,
-    /// To program a page.
+    /// Time to program a page.
     pub program: f64,
-    /// To erase a block.
+    /// Time to erase a block.
     pub erase: f64,
-    /// For a page, with what is kept beside it, to pass between register and controller.
+    /// Time to transfer a page with its metadata between register and controller.
     pub transfer: f64,
-    /// Whether pages are copied without leaving the flash.
+    /// True if pages are copied inside the flash, without transfers.
     pub copy_back: bool,
 }
 
 impl Nand {
-    /// To read a page (Agrawal, Table 3).
+    /// Returns the time to read a page (Agrawal, Table 3).
     #[must_use]
     pub fn read(&self) -> f64 {
         self.read + self.transfer
     }
 
-    /// To write a page (Agrawal, Table 3).
+    /// Returns the time to write a page (Agrawal, Table 3).
     #[must_use]
     pub fn write(&self) -> f64 {
         self.transfer + self.program
     }
 
-    /// To move a page: read, write and, unless it is copied back, two transfers (Agrawal, section 4.1).
+    /// Returns the time to copy a page: read, program and, without copy-back, two transfers
+    /// (Agrawal, section 4.1).
     #[must_use]
     pub fn copy(&self) -> f64 {
         self.read + self.program + if self.copy_back { 0.0 } else { 2.0 * self.transfer }
     }
 
-    /// To clean a block that holds so many valid pages (Agrawal, Table 5).
+    /// Returns the time to clean a block with `valid` valid pages (Agrawal, Table 5).
     #[must_use]
     pub fn cleaning(&self, valid: f64) -> f64 {
         valid * self.copy() + self.erase
     }
 
-    /// Commands per second of `parts` dies or planes that work side by side behind one set of pins, each
-    /// command taking `nanos` with one transfer in it: as many as the parts, or the pins, allow (Agrawal,
-    /// section 2.2).
+    /// Returns the operations per second of `parts` dies or planes that work in parallel behind one
+    /// set of pins. Each operation takes `nanos`, including one transfer. The parts or the pins
+    /// limit the rate (Agrawal, section 2.2).
     #[must_use]
     pub fn per_second(&self, nanos: f64, parts: f64) -> f64 {
         1e9 * (parts / nanos).min(1.0 / self.transfer)
@@ -67,30 +68,30 @@ mod tests {
         assert!((got / printed - 1.0).abs() <= tolerance, "{got} for {printed}");
     }
 
-    // Are the latencies and rates of Table 3's first rows, for eight elements, those that are printed?
+    // Do the latencies and rates agree with the first rows of Table 3, for eight elements?
     #[test]
-    fn table_3() {
+    fn latencies_agree_with_table_3() {
         let nand = K9XXG08UXM;
         within(nand.read(), 130_600.0, 1e-12);
         within(8e9 / nand.read(), 61_255.0, 2e-5);
-        // With a summary page of 528 bytes in 64.
+        // Includes a summary page of 528 bytes for every 63 data pages.
         let write = nand.write() + (nand.program + 528.0 * 25.0) / 63.0;
         within(write, 309_000.0, 1e-3);
         within(8e9 / write, 25_898.0, 1e-3);
     }
 
-    // Are the rates of section 2.2 those that are printed, of a page in 100 µs on the pins?
+    // Do the rates agree with section 2.2, with a transfer time of 100 µs?
     #[test]
-    fn section_2_2() {
+    fn rates_agree_with_section_2_2() {
         let nand = Nand { transfer: 100_000.0, ..K9XXG08UXM };
         within(nand.per_second(nand.read(), 1.0), 8_000.0, 1e-12);
         within(nand.per_second(nand.read(), 2.0), 10_000.0, 1e-12);
         within(nand.per_second(nand.write(), 1.0), 3_333.0, 2e-4);
     }
 
-    // Are the cleaning times of Table 5 those of about 70 % of 64 superseded pages?
+    // Do the cleaning times agree with Table 5, at about 70 % superseded pages in blocks of 64?
     #[test]
-    fn table_5() {
+    fn cleaning_times_agree_with_table_5() {
         let nand = Nand { transfer: 100_000.0, ..K9XXG08UXM };
         within(nand.cleaning(0.3 * 64.0), 9_650_000.0, 0.005);
         let back = Nand { copy_back: true, ..nand };

@@ -1,7 +1,7 @@
 //! The normal distribution.
 
-/// The chance that a normal variable of mean 0 and variance 1 is below a number, to within 10^-7 (M. Abramowitz and
-/// I. A. Stegun, Handbook of Mathematical Functions, 26.2.17).
+/// Returns the probability that a standard normal variable is below `number`, accurate to 10^-7 (M.
+/// Abramowitz and I. A. Stegun, Handbook of Mathematical Functions, 26.2.17).
 pub(crate) fn below(number: f64) -> f64 {
     const TERMS: [f64; 5] =
         [1.330_274_429, -1.821_255_978, 1.781_477_937, -0.356_563_782, 0.319_381_53];
@@ -14,9 +14,9 @@ pub(crate) fn below(number: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    // Are chances those of tables?
+    // Do the probabilities agree with published tables?
     #[test]
-    fn tabled() {
+    fn probabilities_agree_with_tables() {
         for (number, chance) in
             [(0.0, 0.5), (1.0, 0.841_344_746), (-1.96, 0.024_997_895), (3.0, 0.998_650_102)]
         {

@@ -1,32 +1,32 @@
-//! What a model predicts.
+//! The output of a model.
 
 use crate::Nand;
 
-/// Merges of log-block FTLs for each page that the host writes.
+/// Merges of a log-block FTL for each host page written.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Merges {
-    /// A log block becomes the data block: one erasure.
+    /// Switch merges: the log block becomes the data block, at one erase.
     pub switch: f64,
-    /// The rest of a data block is copied behind what is in the log block: one erasure.
+    /// Partial merges: the rest of the data block is copied into the log block, at one erase.
     pub partial: f64,
-    /// Data blocks are written anew from log and data block.
+    /// Full merges: the data block is rewritten from log and data blocks.
     pub full: f64,
 }
 
-/// What a page that the host writes costs, in a steady state.
+/// The cost of one host page written, in a steady state.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Prediction {
-    /// Erasures for each page that the host writes.
+    /// Block erases for each host page written.
     pub erasures: f64,
-    /// Pages copied for each page that the host writes.
+    /// Pages copied for each host page written.
     pub copies: f64,
-    /// Merges for each page that the host writes; none of FTLs without log blocks.
+    /// Merges for each host page written; `None` for FTLs without log blocks.
     pub merges: Option<Merges>,
 }
 
 impl Prediction {
-    /// Of a page-mapped FTL that programs `write_amplification` pages for each that the host writes,
-    /// and erases a block once for every block of programs.
+    /// Creates the prediction of a page-mapped FTL, which erases one block for every block of pages
+    /// programmed.
     pub(crate) fn page_mapped(write_amplification: f64, pages_per_block: f64) -> Prediction {
         Prediction {
             erasures: write_amplification / pages_per_block,
@@ -35,20 +35,20 @@ impl Prediction {
         }
     }
 
-    /// Pages programmed for each page that the host writes, 1 or more.
+    /// Returns the pages programmed for each host page written, 1 or more.
     #[must_use]
     pub fn write_amplification(&self) -> f64 {
         1.0 + self.copies
     }
 
-    /// The fewest erasures that these writes could take over those that they take: r of Boboila, of
-    /// section III.B. More than 1 where blocks are erased before they are full.
+    /// Returns the minimum number of erases for these writes divided by the predicted number (r in
+    /// Boboila, section III.B). Above 1 only if the model counts fewer erases than full blocks.
     #[must_use]
     pub fn equivalent_throughput(&self, pages_per_block: f64) -> f64 {
         1.0 / (pages_per_block * self.erasures)
     }
 
-    /// Nanoseconds that flash is busy for each page that the host writes, one after the other.
+    /// Returns the flash time for each host page written, in nanoseconds, without parallelism.
     #[must_use]
     pub fn nanos_per_page(&self, nand: &Nand) -> f64 {
         nand.write() + self.copies * nand.copy() + self.erasures * nand.erase

@@ -1,51 +1,51 @@
-//! The models that predict uniform writes, by name.
+//! The models of uniform writes, by name.
 
 use crate::log_block::{bast, bast_refined, fast, fast_refined};
 use crate::page_map::{cost_benefit, d_choices, desnoyers, fifo, greedy, random, windowed};
 use crate::{Prediction, Uniform};
 
-/// What a model is of.
+/// The kind of FTL that a model describes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Family {
-    /// A log block for a data block.
+    /// BAST: each log block serves one data block.
     Bast,
-    /// Log blocks that all data blocks share.
+    /// FAST: all data blocks share the log blocks.
     Fast,
-    /// Pages are mapped, and blocks are cleaned.
+    /// A page-mapped FTL with GC.
     PageMap,
 }
 
 /// A model of uniform writes.
 pub struct Model {
-    /// What it is called on the command line.
+    /// Name on the command line.
     pub name: &'static str,
-    /// What it is of.
+    /// The kind of FTL.
     pub family: Family,
-    /// What it is, in a line.
+    /// A one-line description.
     pub summary: &'static str,
-    /// Where it is from.
+    /// The publication it comes from.
     pub source: &'static str,
-    /// Its prediction.
+    /// Computes the prediction.
     pub predict: fn(&Uniform) -> Prediction,
-    /// Whether that solves equations over a distribution, which takes ten times as long as others do: a
-    /// [`Table`](crate::Table) of it pays soon.
+    /// True if the model solves equations over a distribution and takes ten times as long as
+    /// others. A [`Table`](crate::Table) of it soon pays off.
     pub solves: bool,
 }
 
 impl Model {
-    /// The model of that name.
+    /// Returns the model with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<&'static Model> {
         MODELS.iter().find(|model| model.name == name)
     }
 }
 
-/// All of them, the best of each family first.
+/// All models, the most accurate of each family first.
 pub const MODELS: &[Model] = &[
     Model {
         name: "bast-eager",
         family: Family::Bast,
-        summary: "log blocks that serve a data block each, merged once full: how they fill, by renewal",
+        summary: "a log block for each data block, merged once full: fill levels by renewal theory",
         source: "derived here from Boboila and Desnoyers, section III.A",
         predict: bast_refined::eager,
         solves: false,
@@ -53,7 +53,7 @@ pub const MODELS: &[Model] = &[
     Model {
         name: "bast-lazy",
         family: Family::Bast,
-        summary: "the same, merged when written again or given up",
+        summary: "a log block for each data block, merged when written again or reclaimed",
         source: "derived here from Boboila and Desnoyers, section III.A",
         predict: bast_refined::lazy,
         solves: false,
@@ -61,7 +61,7 @@ pub const MODELS: &[Model] = &[
     Model {
         name: "bast",
         family: Family::Bast,
-        summary: "log blocks that serve a data block each, as it was published",
+        summary: "a log block for each data block, as published",
         source: "Boboila and Desnoyers, MSST 2011, equations 4 to 7",
         predict: bast::predict,
         solves: false,
@@ -69,7 +69,7 @@ pub const MODELS: &[Model] = &[
     Model {
         name: "fast",
         family: Family::Fast,
-        summary: "log blocks that all data blocks share: heads that survive in the ring, by renewal",
+        summary: "log blocks shared by all data blocks: survival of heads in the ring by renewal theory",
         source: "derived here from Boboila and Desnoyers, section III.B",
         predict: fast_refined::predict,
         solves: false,
@@ -77,7 +77,7 @@ pub const MODELS: &[Model] = &[
     Model {
         name: "fast-2011",
         family: Family::Fast,
-        summary: "the same as it was published, with equation 12 corrected",
+        summary: "log blocks shared by all data blocks, as published, with equation 12 corrected",
         source: "Boboila and Desnoyers, MSST 2011, equations 8 to 15",
         predict: fast::predict,
         solves: false,
@@ -85,15 +85,15 @@ pub const MODELS: &[Model] = &[
     Model {
         name: "greedy",
         family: Family::PageMap,
-        summary: "the block with the fewest valid pages is cleaned: the mean field",
-        source: "Van Houdt, SIGMETRICS 2013, without limit to the choices",
+        summary: "collects the block with the fewest valid pages: mean field",
+        source: "Van Houdt, SIGMETRICS 2013, in the limit of many choices",
         predict: greedy::predict,
         solves: false,
     },
     Model {
         name: "greedy-2012",
         family: Family::PageMap,
-        summary: "the same in closed form, approximately",
+        summary: "collects the block with the fewest valid pages: closed form, approximate",
         source: "Desnoyers, SYSTOR 2012, equation 12",
         predict: desnoyers::predict,
         solves: false,
@@ -101,7 +101,7 @@ pub const MODELS: &[Model] = &[
     Model {
         name: "fifo",
         family: Family::PageMap,
-        summary: "the oldest block is cleaned",
+        summary: "collects the oldest block",
         source: "Desnoyers, SYSTOR 2012, equation 4",
         predict: fifo::predict,
         solves: false,
@@ -109,7 +109,7 @@ pub const MODELS: &[Model] = &[
     Model {
         name: "best-of-ten",
         family: Family::PageMap,
-        summary: "the best of ten blocks drawn at random is cleaned",
+        summary: "collects the best of ten random blocks",
         source: "Van Houdt, SIGMETRICS 2013",
         predict: d_choices::predict,
         solves: true,
@@ -117,24 +117,24 @@ pub const MODELS: &[Model] = &[
     Model {
         name: "windowed",
         family: Family::PageMap,
-        summary: "the best of the oldest tenth of all blocks is cleaned",
-        source: "derived here; the policy is of Hu et al., SYSTOR 2009",
+        summary: "collects the best block among the oldest tenth",
+        source: "derived here, for the policy of Hu et al., SYSTOR 2009",
         predict: windowed::predict,
         solves: true,
     },
     Model {
         name: "cost-benefit",
         family: Family::PageMap,
-        summary: "the block with the most benefit for its cost is cleaned: the mean field",
-        source: "derived here; the policy is of Rosenblum and Ousterhout, ACM TOCS 10(1), 1992",
+        summary: "collects the block with the largest benefit over cost: mean field",
+        source: "derived here, for the policy of Rosenblum and Ousterhout, ACM TOCS 10(1), 1992",
         predict: cost_benefit::predict,
         solves: true,
     },
     Model {
         name: "random",
         family: Family::PageMap,
-        summary: "any block is cleaned",
-        source: "Van Houdt, SIGMETRICS 2013, of one choice",
+        summary: "collects a random block",
+        source: "Van Houdt, SIGMETRICS 2013, with one choice",
         predict: random::predict,
         solves: false,
     },

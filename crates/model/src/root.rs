@@ -1,13 +1,15 @@
-//! Where a function crosses zero.
+//! Root finding.
 
-/// A root of `f` between `low` and `high`, where it has opposite signs, to the last few bits.
+/// Returns a root of `f` between `low` and `high`, where `f` has opposite signs, to a few units in
+/// the last place.
 ///
-/// A library is not worth its compile time for this: the functions here are smooth and bracketed.
+/// The functions in this crate are smooth and bracketed; they do not need a library.
 pub(crate) fn root(low: f64, high: f64, f: impl FnMut(f64) -> f64) -> f64 {
     root_to(4.0 * f64::EPSILON, low, high, f)
 }
 
-/// The same to a share of itself: the method of Illinois (regula falsi that halves the end that stays).
+/// Returns a root to a relative precision, by the Illinois method: regula falsi that halves the
+/// value at an end that stays.
 pub(crate) fn root_to(
     precision: f64,
     mut low: f64,
@@ -20,7 +22,7 @@ pub(crate) fn root_to(
             return low;
         }
         let mut next = (low * at_high - high * at_low) / (at_high - at_low);
-        // Where one end hardly moves, or nothing is left between both.
+        // Bisect if rounding leaves no point strictly between the ends.
         if !(next > low.min(high) && next < low.max(high)) {
             next = f64::midpoint(low, high);
         }
@@ -42,9 +44,9 @@ pub(crate) fn root_to(
 mod tests {
     use super::*;
 
-    // Are roots found of functions that are flat at one end, and where an end is the root?
+    // Are roots accurate for functions that are flat at one end, and if an end is the root?
     #[test]
-    fn roots() {
+    fn roots_are_accurate() {
         assert!((root(0.0, 2.0, |x| x * x - 2.0) - 2f64.sqrt()).abs() < 1e-14);
         assert!((root(0.0, 50.0, |x| x.exp() - 2.0) - 2f64.ln()).abs() < 1e-13);
         assert!((root(1.0, 3.0, |x| x - 1.0) - 1.0).abs() < 1e-14);

@@ -1,68 +1,71 @@
-//! One quantity over mean write length and free space, between points where it is known.
+//! Smooth, monotone interpolation of one quantity over mean write length and free space.
 //!
-//! A bicubic Hermite interpolant of logarithms over logarithms, once continuously differentiable. Where it is to
-//! rise, so do the control points of each of its cells in Bernstein form, which is enough (R. E. Carlson and
-//! F. N. Fritsch, "Monotone piecewise bicubic interpolation", SIAM J. Numer. Anal. 22, 1985). Along an edge of
-//! step h and rise D, with slopes p along it and slopes q across it, where steps are k, that comes to
+//! The interpolant is bicubic Hermite in logarithms, and once continuously differentiable. A cell
+//! is monotone if the control points of its Bernstein form are, which is a sufficient condition (R.
+//! E. Carlson and F. N. Fritsch, "Monotone piecewise bicubic interpolation", SIAM J. Numer. Anal.
+//! 22, 1985). For an edge of step h and rise D, with slopes p along it, slopes q across it and
+//! steps k across, this requires:
 //!
-//! - h (|p_0| + |p_1|) / 3 + k |q_1 - q_0| / 3 <= |D|, which [`STEEPEST`] shares out between both, and
-//! - twists no larger than what that leaves.
+//! - h (|p_0| + |p_1|) / 3 + k |q_1 - q_0| / 3 <= |D|, which [`STEEPEST`] divides between the two
+//!   terms,
+//! - and twists within the remaining margin.
 //!
-//! Slopes are those of a parabola through three points, reduced until it holds.
+//! Slopes start as those of a parabola through three points and are reduced until both hold.
 
 use crate::isotonic::{self, Trend};
 
-/// The slope along an edge over the mean slope of the edge, at most; what 2/3 of it leaves of 1 is for the change
-/// of the slope across. Without a change across, 1.5 would do, and 3 (F. N. Fritsch and R. E. Carlson, SIAM J.
-/// Numer. Anal. 17, 1980) if only one end were as steep.
+/// The maximum slope along an edge, relative to the edge's mean slope. Two thirds of it count
+/// against the rise; the rest of 1 is the margin for changes of the slope across. Without changes
+/// across, 1.5 would do, or 3 if only one end were as steep (F. N. Fritsch and R. E. Carlson, SIAM
+/// J. Numer. Anal. 17, 1980).
 const STEEPEST: f64 = 1.2;
 
-/// Points that are no grid.
+/// The reason why points do not form a grid.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum BadGrid {
-    /// Fewer than two in a direction.
-    #[error("there is {0} {1} only; give at least two")]
+pub enum GridError {
+    /// Fewer than two coordinates in a direction.
+    #[error("only {0} {1}; give at least two")]
     TooFew(usize, &'static str),
-    /// As many values as lengths times free spaces are wanted.
-    #[error("there are {values} values for {points} points; give one for each")]
+    /// The number of values differs from the number of points, lengths times free spaces.
+    #[error("{values} values for {points} points; give one value for each point")]
     Count {
-        /// Those given.
+        /// The number of values.
         values: usize,
-        /// Those wanted.
+        /// The number of points.
         points: usize,
     },
-    /// What has no logarithm.
-    #[error("{what} {number} is {value}, and must be a number above 0")]
+    /// A number that has no logarithm.
+    #[error("{what} {number} is {value}; it must be a number above 0")]
     NotPositive {
-        /// Of what.
+        /// The quantity.
         what: &'static str,
-        /// Which, from 0.
+        /// Its index, from 0.
         number: usize,
-        /// What it is.
+        /// The number.
         value: f64,
     },
-    /// A length or a free space that is not above the one before it.
-    #[error("{what} {number} is not above the one before it; sort them, each once")]
+    /// A coordinate that is not above the one before it.
+    #[error("{what} {number} is not above the one before it; sort them and drop duplicates")]
     NotSorted {
-        /// Of what.
+        /// The quantity.
         what: &'static str,
-        /// Which, from 0.
+        /// Its index, from 0.
         number: usize,
     },
 }
 
-/// A smooth interpolant of a quantity above 0, monotone along each of mean length and free space wherever its
-/// points are.
+/// A smooth interpolant of a positive quantity. It is monotone in mean length and in free space
+/// wherever its points are.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Surface {
-    /// Logarithms of mean lengths and free spaces, rising.
+    /// Logarithms of mean lengths and free spaces, in ascending order.
     lens: Vec<f64>,
     frees: Vec<f64>,
-    /// Lengths outside, free spaces inside.
+    /// The grid points, by length, then free space.
     nodes: Vec<Node>,
 }
 
-/// The logarithm at a point, with its slopes along length and free space, and its twist.
+/// The logarithm of the quantity at a grid point, its slopes, and its twist (the mixed derivative).
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 struct Node {
     value: f64,
@@ -72,33 +75,34 @@ struct Node {
 }
 
 impl Surface {
-    /// Through `values` (above 0) at every pair of mean lengths `lens` (pages) and free spaces `frees` (blocks
-    /// beyond the logical ones, over the logical ones), both rising: all free spaces of the first length first.
+    /// Interpolates `values` (above 0) at every pair of a mean length in `lens` (pages) and a free
+    /// space in `frees` (spare blocks divided by logical ones). Both are in ascending order; values
+    /// are ordered by length, then free space.
     ///
     /// # Errors
     ///
-    /// Where these are no grid, or have no logarithms.
-    pub fn new(lens: &[f64], frees: &[f64], values: &[f64]) -> Result<Surface, BadGrid> {
+    /// Returns an error if the points do not form a grid, or a number has no logarithm.
+    pub fn new(lens: &[f64], frees: &[f64], values: &[f64]) -> Result<Surface, GridError> {
         Surface::fitted(lens, frees, values, None, None)
     }
 
-    /// The same of noisy values: through the monotone ones that are closest to their logarithms, in least
-    /// squares, with the trends that are told.
+    /// Fits noisy values: interpolates the closest monotone values instead, by least squares of
+    /// their logarithms, with the given trends. Otherwise like [`Surface::new`].
     ///
     /// # Errors
     ///
-    /// As [`Surface::new`].
+    /// Returns the errors of [`Surface::new`].
     pub fn fitted(
         lens: &[f64],
         frees: &[f64],
         values: &[f64],
         by_len: Option<Trend>,
         by_free: Option<Trend>,
-    ) -> Result<Surface, BadGrid> {
+    ) -> Result<Surface, GridError> {
         let (lens, frees) = (axis(lens, "mean length")?, axis(frees, "free space")?);
         let points = lens.len() * frees.len();
         if values.len() != points {
-            return Err(BadGrid::Count { values: values.len(), points });
+            return Err(GridError::Count { values: values.len(), points });
         }
         let mut values = logarithms(values, "value")?;
         isotonic::fit(&mut values, frees.len(), by_len, by_free);
@@ -109,7 +113,8 @@ impl Surface {
         Ok(surface)
     }
 
-    /// The value at a mean length and a free space; beyond the grid, and of what is no number, that at its edge.
+    /// Returns the value at a mean length and a free space. Outside the grid, and for NaN, returns
+    /// the value at its edge.
     #[must_use]
     pub fn at(&self, mean_len: f64, free_space: f64) -> f64 {
         let (i, step, x) = cell(&self.lens, mean_len);
@@ -129,6 +134,7 @@ impl Surface {
         self.nodes[i * self.frees.len() + j]
     }
 
+    /// Sets the slopes at all points within the bounds that keep the cells monotone.
     fn set_slopes(&mut self) {
         let (rows, columns) = (self.lens.len(), self.frees.len());
         let values: Vec<f64> = self.nodes.iter().map(|node| node.value).collect();
@@ -144,17 +150,18 @@ impl Surface {
                 |value: fn(&Node) -> f64| line.iter().map(|at| value(&self.nodes[*at])).collect();
             let (mut slopes, values): (Vec<f64>, Vec<f64>) =
                 (of(|node| node.by_free), of(|node| node.value));
-            even_out(&mut slopes, &values, widest(&self.frees, j));
+            limit_changes(&mut slopes, &values, widest(&self.frees, j));
             line.iter().zip(slopes).for_each(|(at, slope)| self.nodes[*at].by_free = slope);
         }
         for (i, row) in self.nodes.chunks_exact_mut(columns).enumerate() {
             let mut slopes: Vec<f64> = row.iter().map(|node| node.by_len).collect();
             let values: Vec<f64> = row.iter().map(|node| node.value).collect();
-            even_out(&mut slopes, &values, widest(&self.lens, i));
+            limit_changes(&mut slopes, &values, widest(&self.lens, i));
             row.iter_mut().zip(slopes).for_each(|(node, slope)| node.by_len = slope);
         }
     }
 
+    /// Sets the twists at all points within the bounds that keep the cells monotone.
     fn set_twists(&mut self) {
         for i in 0..self.lens.len() {
             for j in 0..self.frees.len() {
@@ -165,7 +172,7 @@ impl Surface {
         }
     }
 
-    /// What the edges around a point leave for its twist.
+    /// Returns the largest twist at a point that keeps all adjacent cells monotone.
     fn largest_twist(&self, i: usize, j: usize) -> f64 {
         let here = self.node(i, j);
         let (tall, wide) = (widest(&self.lens, i), widest(&self.frees, j));
@@ -190,30 +197,31 @@ impl Surface {
     }
 }
 
-/// Logarithms of what is all above 0.
-fn logarithms(values: &[f64], what: &'static str) -> Result<Vec<f64>, BadGrid> {
+/// Returns the logarithms of positive numbers.
+fn logarithms(values: &[f64], what: &'static str) -> Result<Vec<f64>, GridError> {
     let log = |(number, value): (usize, &f64)| {
         if *value > 0.0 && value.is_finite() {
             return Ok(value.ln());
         }
-        Err(BadGrid::NotPositive { what, number, value: *value })
+        Err(GridError::NotPositive { what, number, value: *value })
     };
     values.iter().enumerate().map(log).collect()
 }
 
-/// Logarithms that rise.
-fn axis(values: &[f64], what: &'static str) -> Result<Vec<f64>, BadGrid> {
+/// Returns the logarithms of ascending positive numbers, at least two.
+fn axis(values: &[f64], what: &'static str) -> Result<Vec<f64>, GridError> {
     if values.len() < 2 {
-        return Err(BadGrid::TooFew(values.len(), what));
+        return Err(GridError::TooFew(values.len(), what));
     }
     let logs = logarithms(values, what)?;
     match logs.windows(2).position(|pair| pair[0] >= pair[1]) {
-        Some(before) => Err(BadGrid::NotSorted { what, number: before + 1 }),
+        Some(before) => Err(GridError::NotSorted { what, number: before + 1 }),
         None => Ok(logs),
     }
 }
 
-/// The cell of an axis in which a value lies, its width, and where in it, 0 to 1.
+/// Returns the cell of an axis that contains a value, its width, and the position within it from 0
+/// to 1.
 fn cell(axis: &[f64], value: f64) -> (usize, f64, f64) {
     let at = value.max(0.0).ln().clamp(axis[0], axis[axis.len() - 1]);
     let cell = axis[1..axis.len() - 1].partition_point(|end| *end <= at);
@@ -221,14 +229,14 @@ fn cell(axis: &[f64], value: f64) -> (usize, f64, f64) {
     (cell, step, (at - axis[cell]) / step)
 }
 
-/// The widest step at a point of an axis.
+/// Returns the widest step at a point of an axis.
 fn widest(axis: &[f64], at: usize) -> f64 {
     let steps = axis[at.saturating_sub(1)..axis.len().min(at + 2)].windows(2);
     steps.map(|pair| pair[1] - pair[0]).fold(0.0, f64::max)
 }
 
-/// The slope of the parabola through a point and its neighbours; at an end that of the parabola through the
-/// three last, where there are three.
+/// Returns the slope of the parabola through a point and its neighbours. At an end of the axis,
+/// uses the last three points, or two if there are no more.
 fn central(axis: &[f64], at: usize, value: impl Fn(usize) -> f64) -> f64 {
     let mean = |i: usize| (value(i + 1) - value(i)) / (axis[i + 1] - axis[i]);
     if axis.len() == 2 {
@@ -240,7 +248,7 @@ fn central(axis: &[f64], at: usize, value: impl Fn(usize) -> f64) -> f64 {
     low + bend * (2.0 * axis[at] - axis[first] - axis[first + 1])
 }
 
-/// The same, reduced so that nothing overshoots: none where values turn.
+/// Returns the same slope, reduced to prevent overshoot; 0 at a local extremum.
 fn slope(axis: &[f64], at: usize, value: impl Fn(usize) -> f64) -> f64 {
     let raw = central(axis, at, &value);
     let mean = |i: usize| (value(i + 1) - value(i)) / (axis[i + 1] - axis[i]);
@@ -255,13 +263,13 @@ fn slope(axis: &[f64], at: usize, value: impl Fn(usize) -> f64) -> f64 {
     slope
 }
 
-/// Reduces the slopes across a line of points so that they change no more from one to the next than what is left
-/// of the rise between both: once along the line and once back, which comes to the largest that will do.
-fn even_out(slopes: &mut [f64], values: &[f64], wide: f64) {
+/// Reduces the slopes across a line of points until neighbours differ by no more than the margin of
+/// the rise between them. One pass in each direction gives the largest slopes that satisfy it.
+fn limit_changes(slopes: &mut [f64], values: &[f64], wide: f64) {
     let mut reduce = |from: usize, to: usize| {
         let most = (3.0 - 2.0 * STEEPEST) * (values[from] - values[to]).abs() / wide;
         let beside = slopes[from];
-        // Where they have opposite signs half of it is for each.
+        // Slopes of opposite signs share the margin equally.
         let most = if beside * slopes[to] < 0.0 { most / 2.0 } else { most + beside.abs() };
         slopes[to] = slopes[to].clamp(-most, most);
     };
@@ -269,7 +277,7 @@ fn even_out(slopes: &mut [f64], values: &[f64], wide: f64) {
     (1..values.len()).rev().for_each(|from| reduce(from, from - 1));
 }
 
-/// The cubic Hermite polynomials at a place in a step.
+/// The cubic Hermite basis functions at a position within a step.
 #[derive(Clone, Copy)]
 struct Hermite {
     values: [f64; 2],

@@ -1,31 +1,34 @@
-//! A model of page-mapped FTLs that is predicted once, and looked up from then on.
+//! A lookup table of a model of page-mapped FTLs.
 
 use crate::page_map::{between_whole, units};
 use crate::{Family, Model, Prediction, Surface, Uniform};
 
-/// The free space of a table: from here on to an end, with so many points in each octave. Where hardly anything is
-/// copied is not far from where much is: there amplification has bends.
+/// The range of free space in a table, as ends of segments with the points per octave in each. The
+/// first segment is dense because amplification bends sharply there.
 const LEAST_FREE: f64 = 0.001;
 const FREE: [(f64, f64); 2] = [(4.0, 60.0), (1000.0, 8.0)];
 
-/// Parts of a block each of which has its points, and how many have in an octave of more parts.
+/// Unit counts below `EACH` have a point each; larger ones have `PART_POINTS` points per octave.
 const EACH: u16 = 64;
 const PART_POINTS: f64 = 16.0;
 
-/// A model of page-mapped FTLs with its predictions in a [`Surface`].
+/// A model of page-mapped FTLs with precomputed predictions in a [`Surface`].
 ///
-/// Write amplification is within 0.1 % of the model's for blocks of up to 64 pages, and 0.2 % of up to 256. What is outside of its range, 0.001 to 1000 of free space and blocks no larger than
-/// it was made for, the model predicts itself.
+/// Write amplification is accurate to 0.1 % of the model's for blocks of up to 64 pages, and to
+/// 0.2 % up to 256. Outside the range of the table, 0.001 to 1000 of free space and blocks up to the
+/// given size, the table calls the model.
 pub struct Table {
     model: &'static Model,
     most_parts: f64,
-    /// Write amplification over parts of a block that are valid or not each by itself, and free space.
+    /// Write amplification by the number of independent units in a block (see [`units`]) and free
+    /// space.
     amplification: Surface,
 }
 
 impl Table {
-    /// Of a model of page-mapped FTLs, for blocks of up to so many pages (2 to 2^20): tens of thousands of its
-    /// predictions. None of a model with log blocks: those take no time, and depend on more.
+    /// Tabulates a model for blocks of up to `pages_per_block` pages (2 to 2^20), which takes tens
+    /// of thousands of predictions. Returns `None` for a log-block model, which is fast and depends
+    /// on more parameters.
     #[must_use]
     pub fn of(model: &'static Model, pages_per_block: f64) -> Option<Table> {
         if model.family != Family::PageMap {
@@ -44,7 +47,7 @@ impl Table {
         Some(Table { model, most_parts: pages_per_block, amplification })
     }
 
-    /// What the model predicts, nearly.
+    /// Returns the model's prediction, interpolated.
     #[must_use]
     pub fn predict(&self, uniform: &Uniform) -> Prediction {
         let parts = units(uniform.pages_per_block(), uniform.mean_len());
@@ -57,13 +60,14 @@ impl Table {
     }
 }
 
-/// Whole numbers up to one.
+/// Returns the whole numbers of units to tabulate, up to `most`.
 fn parts(most: f64) -> Vec<f64> {
     let few = (1..EACH).map(f64::from);
     let many = (0..).map(|i| (f64::from(EACH) * (f64::from(i) / PART_POINTS).exp2()).round());
     few.chain(many).take_while(|parts| *parts < most).chain([most]).collect()
 }
 
+/// Returns the free spaces to tabulate.
 fn free_spaces() -> Vec<f64> {
     let mut free = LEAST_FREE;
     let mut all = vec![];

@@ -1,19 +1,19 @@
-//! Uniform writes to a drive: what a model is told.
+//! Uniform writes to a drive: the input of a model.
 
-/// A parameter outside the range for which a model has an answer.
+/// The error for a parameter outside the range of a model.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[error("{parameter} is {value}, and must be {range}")]
+#[error("{parameter} is {value}; it must be {range}")]
 pub struct OutOfRange {
-    /// What is out of range.
+    /// The name of the parameter.
     pub parameter: &'static str,
-    /// What it is.
+    /// Its value.
     pub value: f64,
-    /// What it may be.
+    /// The valid range.
     pub range: &'static str,
 }
 
 impl OutOfRange {
-    /// An error unless `within`.
+    /// Returns an error unless `within` is true.
     pub(crate) fn unless(
         within: bool,
         parameter: &'static str,
@@ -24,7 +24,7 @@ impl OutOfRange {
     }
 }
 
-/// Writes whose starts are uniform over the logical space, and the drive that takes them (Boboila,
+/// Writes that start uniformly over the logical space, and the dimensions of the drive (Boboila,
 /// Table I).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Uniform {
@@ -35,13 +35,15 @@ pub struct Uniform {
 }
 
 impl Uniform {
-    /// Writes of `mean_len` pages on average (1 or more) to `logical_blocks` (above 0; of a share of a drive it may be less than one) blocks of
-    /// `pages_per_block` pages (2 to 2^20), with `free_space` times as many blocks beside them (above 0,
-    /// at most 10^6).
+    /// Describes writes of `mean_len` pages on average (1 or more) to a drive.
+    ///
+    /// The drive has `logical_blocks` blocks (above 0; below 1 for a share of a drive) of
+    /// `pages_per_block` pages (2 to 2^20). `free_space` is the number of spare blocks divided by
+    /// `logical_blocks` (above 0, at most 10^6).
     ///
     /// # Errors
     ///
-    /// Where one of them is out of range or no number.
+    /// Returns an error if a parameter is out of range or NaN.
     pub fn new(
         pages_per_block: f64,
         logical_blocks: f64,
@@ -59,32 +61,33 @@ impl Uniform {
         Ok(Uniform { pages_per_block, logical_blocks, free_space, mean_len })
     }
 
-    /// Pages in an erase block: B of Boboila, b of Desnoyers.
+    /// Returns the pages in an erase block: B in Boboila, b in Desnoyers.
     #[must_use]
     pub fn pages_per_block(&self) -> f64 {
         self.pages_per_block
     }
 
-    /// Logical blocks: V_L.
+    /// Returns the number of logical blocks: V_L.
     #[must_use]
     pub fn logical_blocks(&self) -> f64 {
         self.logical_blocks
     }
 
-    /// Blocks beyond the logical ones, over the logical ones: f. Of log-block FTLs these are the log
-    /// blocks; of page-mapped ones the spare blocks without those that are always kept free.
+    /// Returns the number of spare blocks divided by the number of logical blocks: f. In log-block
+    /// FTLs, spare blocks are the log blocks. In page-mapped ones, blocks that are always kept free
+    /// do not count.
     #[must_use]
     pub fn free_space(&self) -> f64 {
         self.free_space
     }
 
-    /// Mean length of writes, pages: w.
+    /// Returns the mean length of writes in pages: w.
     #[must_use]
     pub fn mean_len(&self) -> f64 {
         self.mean_len
     }
 
-    /// Physical over logical pages: alpha of Desnoyers.
+    /// Returns physical over logical pages: alpha in Desnoyers.
     #[must_use]
     pub fn alpha(&self) -> f64 {
         1.0 + self.free_space
@@ -95,9 +98,9 @@ impl Uniform {
 mod tests {
     use super::*;
 
-    // Is each parameter refused by name where it is out of range, and what is no number?
+    // Is each parameter rejected by name if it is out of range or NaN?
     #[test]
-    fn ranges() {
+    fn parameters_out_of_range_are_rejected_by_name() {
         let name = |made: Result<Uniform, OutOfRange>| made.err().map(|error| error.parameter);
         assert_eq!(name(Uniform::new(64.0, 8192.0, 0.07, 1.0)), None);
         assert_eq!(name(Uniform::new(1.0, 8192.0, 0.07, 1.0)), Some("pages in a block"));
@@ -110,6 +113,6 @@ mod tests {
             assert_eq!(name(made), Some("mean length of writes in pages"));
         }
         let error = Uniform::new(64.0, 8192.0, 0.0, 1.0).unwrap_err();
-        assert_eq!(error.to_string(), "free space is 0, and must be above 0, and at most 10^6");
+        assert_eq!(error.to_string(), "free space is 0; it must be above 0, and at most 10^6");
     }
 }

@@ -1,17 +1,17 @@
-//! Does every model say something sound wherever it may be asked?
+//! Predictions are valid over the whole range of parameters.
 
 use flashscope_model::{Family, MODELS, Model, Uniform};
 use proptest::prelude::*;
 
-/// A number between two, as many small ones as large ones.
+/// Generates numbers between two bounds, evenly on a logarithmic scale.
 fn over(from: f64, to: f64) -> impl Strategy<Value = f64> {
     (from.ln()..=to.ln()).prop_map(move |log| log.exp().clamp(from, to))
 }
 
 proptest! {
-    // Is every count finite and no less than nothing, over the whole range of parameters?
+    // Is every count finite and non-negative, for all parameters in range?
     #[test]
-    fn sound(
+    fn predictions_are_finite_and_non_negative(
         block in over(2.0, 4096.0),
         blocks in over(1.0, 1e9),
         free in over(1e-6, 1e6),
@@ -38,10 +38,10 @@ proptest! {
         }
     }
 
-    // Does more spare space never cost more? Of log blocks with a data block each it may: what would be
-    // switched into place is merged where the data block has a log block already (equation 6).
+    // Does more spare space never cost more? BAST is an exception: a block that would be switched
+    // into place is merged if its data block already has a log block (equation 6).
     #[test]
-    fn spare_space_helps(
+    fn more_spare_space_never_costs_more(
         block in 4_u32..512,
         free in over(1e-3, 10.0),
         more in over(1.001, 3.0),
@@ -52,16 +52,16 @@ proptest! {
                 let uniform = Uniform::new(f64::from(block), 8192.0, free, len).unwrap();
                 (model.predict)(&uniform).erasures
             };
-            // What a root finder leaves is no rise.
+            // Allows for the tolerance of the root finder.
             let (less, with_more) = (at(free), at(free * more));
             prop_assert!(with_more <= less * (1.0 + 1e-9), "{}: {less} {with_more}", model.name);
         }
     }
 }
 
-// Does every model change with the parameters that it is of?
+// Does every model depend on the parameters that its policy depends on?
 #[test]
-fn parameters_matter() {
+fn predictions_depend_on_the_parameters() {
     let at = |model: &Model, block: f64, free: f64, len: f64| {
         (model.predict)(&Uniform::new(block, 8192.0, free, len).unwrap()).erasures
     };
@@ -69,7 +69,7 @@ fn parameters_matter() {
         let base = at(model, 64.0, 0.07, 4.0);
         assert!(at(model, 64.0, 0.2, 4.0) < base, "{}: free space", model.name);
         assert_ne!(at(model, 128.0, 0.07, 4.0), base, "{}: pages in a block", model.name);
-        // What a page survives in a queue, and what is drawn at random, does not depend on its neighbours.
+        // In FIFO and random GC, the survival of a page does not depend on its neighbours.
         let longer = at(model, 64.0, 0.07, 16.0);
         if ["fifo", "random"].contains(&model.name) {
             assert_eq!(longer, base, "{}: length", model.name);
@@ -79,9 +79,9 @@ fn parameters_matter() {
     }
 }
 
-// Is a model found by its name, each by its own?
+// Is each model found by its own, unique name?
 #[test]
-fn names() {
+fn models_have_unique_names() {
     for model in MODELS {
         assert_eq!(Model::named(model.name).unwrap().summary, model.summary);
         let same = MODELS.iter().filter(|other| other.name == model.name).count();

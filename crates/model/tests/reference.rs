@@ -1,4 +1,4 @@
-//! Do the models say what was computed apart from them, and what simulations found?
+//! Models agree with independent computations and with simulations.
 
 use std::collections::HashMap;
 use std::fs;
@@ -9,7 +9,7 @@ use flashscope_model::{
     fast_refined, fifo, greedy, head_len, head_len_as_printed, pools, random, trim, zipf,
 };
 
-/// A line of a table, by the names of its columns.
+/// A row of a table, by column name.
 struct Row(HashMap<String, String>);
 
 impl Row {
@@ -39,7 +39,7 @@ fn close(got: f64, expected: f64, tolerance: f64, what: &str) {
     assert!(off <= tolerance, "{what}: {got} for {expected}, off by {off:.2e}");
 }
 
-/// Pages that the host writes in the tables of log-block FTLs.
+/// Host pages written in the tables of log-block FTLs.
 const WRITTEN: f64 = 1e7;
 const BLOCK: f64 = 64.0;
 const LOGICAL: f64 = 8192.0;
@@ -48,9 +48,9 @@ fn uniform(free_space: f64, mean_len: f64) -> Uniform {
     Uniform::new(BLOCK, LOGICAL, free_space, mean_len).unwrap()
 }
 
-// Are equations 1 to 15 those of the table, merge by merge?
+// Do equations 1 to 15 agree with the table, merge by merge?
 #[test]
-fn boboila_equations() {
+fn boboila_equations_agree_with_the_table() {
     for row in table("bast-fast-uniform.csv") {
         let w = row.of("w");
         let uniform = uniform(0.07, w);
@@ -73,9 +73,9 @@ fn boboila_equations() {
     }
 }
 
-// Are they as far from the simulation as they are known to be, and no farther?
+// Are the deviations from the simulation within their known bounds?
 #[test]
-fn boboila_deviations() {
+fn boboila_deviations_are_within_known_bounds() {
     for row in table("bast-fast-uniform.csv") {
         let w = row.of("w");
         let what = format!("w = {w}");
@@ -92,9 +92,9 @@ fn boboila_deviations() {
     }
 }
 
-// And for other free space?
+// Are the deviations within their known bounds for other free space?
 #[test]
-fn boboila_free_space() {
+fn boboila_deviations_are_bounded_for_other_free_space() {
     for row in table("bast-fast-free-space.csv") {
         let (f, w) = (row.of("f"), row.of("w"));
         let what = format!("f = {f}, w = {w}");
@@ -111,10 +111,10 @@ fn boboila_free_space() {
     }
 }
 
-// Where every data block has a log block, is it filled over and over, at two erasures for its pages, but where a whole
-// block is written to an empty one?
+// If every data block has a log block, does each fill cost two erases, except for a whole block
+// written to an empty log block?
 #[test]
-fn a_log_block_for_each() {
+fn a_log_block_for_each_data_block_costs_two_erases() {
     for free in [1.0, 5.0] {
         for predict in [bast_refined::eager, bast_refined::lazy] {
             close(predict(&uniform(free, 1.0)).equivalent_throughput(BLOCK), 0.5, 1e-12, "w = 1");
@@ -124,9 +124,9 @@ fn a_log_block_for_each() {
     }
 }
 
-// Are the page-mapped forms those of the table, for every policy, block size and spare space?
+// Do the page-mapped models agree with the table, for every policy, block size and spare space?
 #[test]
-fn page_map_uniform() {
+fn page_map_models_agree_with_the_table() {
     for row in table("page-map-uniform.csv") {
         let alpha = row.of("alpha");
         let what = format!("alpha = {alpha}");
@@ -147,9 +147,9 @@ fn page_map_uniform() {
     }
 }
 
-// Are hot and cold pages as in the table, mixed and apart, and the best shares of spare space?
+// Do hot and cold pages agree with the table, mixed, separated, and with the optimal spare space?
 #[test]
-fn page_map_hot_cold() {
+fn hot_and_cold_pages_agree_with_the_table() {
     for row in table("page-map-hot-cold.csv") {
         let alpha = 1.0 / (1.0 - row.of("S_f"));
         let mix = Mix::hot_cold(row.of("r"), row.of("f")).unwrap();
@@ -166,14 +166,14 @@ fn page_map_hot_cold() {
     }
 }
 
-// And writes as 1/rank^s?
+// Do Zipf-distributed writes agree with the table?
 #[test]
 #[allow(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     reason = "whole numbers of pages"
 )]
-fn page_map_zipf() {
+fn zipf_writes_agree_with_the_table() {
     for row in table("page-map-zipf-fifo.csv") {
         let mix = zipf::classes(row.of("U") as u64, row.of("s")).unwrap();
         for spare in ["0.07", "0.1", "0.15", "0.2", "0.28"] {
@@ -184,9 +184,9 @@ fn page_map_zipf() {
     }
 }
 
-// And pages given back?
+// Do trimmed pages agree with the table?
 #[test]
-fn page_map_trim() {
+fn trims_agree_with_the_table() {
     for row in table("page-map-trim.csv") {
         let alpha = 1.0 / (1.0 - row.of("S_f"));
         let q = row.of("q");
@@ -199,9 +199,9 @@ fn page_map_trim() {
     }
 }
 
-// Is the half-full drive cleaned as much more efficiently as Agrawal's section 5.2 has it, corrected?
+// Does the cleaning efficiency of a half-full drive agree with Agrawal's section 5.2, corrected?
 #[test]
-fn agrawal_half_full() {
+fn half_full_drives_agree_with_agrawal() {
     for row in table("agrawal-half-full.csv") {
         let alpha = 1.0 / (1.0 - row.of("S_f"));
         let what = format!("alpha = {alpha}");
@@ -215,15 +215,15 @@ fn agrawal_half_full() {
     }
 }
 
-// Is the traffic of translation pages what a simulated cache has?
+// Does the traffic of translation pages agree with a simulated cache?
 #[test]
-fn dftl_mapping_traffic() {
+fn dftl_mapping_traffic_agrees_with_a_simulated_cache() {
     for row in table("dftl-mapping-traffic.csv") {
         let (cached, reads) = (row.of("C_over_U"), row.of("readfrac"));
         let batched = row.of("batch") == 1.0;
         let what = format!("C/U = {cached}, {reads} reads, batched: {batched}");
         let translation = if batched {
-            // The form is of writes alone.
+            // The formula covers pure writes only.
             if reads > 0.0 {
                 continue;
             }
@@ -232,15 +232,15 @@ fn dftl_mapping_traffic() {
             Translation::one_by_one(cached, reads).unwrap()
         };
         close(translation.misses, row.of("TP_fetch_reads_per_op"), 0.02, &what);
-        // A large batch is not quite what is cached on average.
+        // The size of a large batch differs from the mean number of cached entries.
         let known = if batched { 0.06 } else { 0.02 };
         close(translation.write_backs, row.of("TP_writebacks_per_op"), known, &what);
     }
 }
 
-// Are the fragments of a write all of it, in the exact form?
+// Do the fragments of a write add up to all of its pages, in the exact form?
 #[test]
-fn fragments_are_all_pages() {
+fn fragments_add_up_to_all_pages() {
     for w in [1.0, 7.0, 64.0, 1000.0] {
         let fragments = Fragments::geometric(&uniform(0.07, w));
         let tails = fragments.tails * fragments.tail_len(BLOCK);

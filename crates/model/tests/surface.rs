@@ -1,9 +1,9 @@
-//! Are surfaces smooth, and as monotone as their points?
+//! Surfaces are smooth, and as monotone as their points.
 
-use flashscope_model::{BadGrid, Surface, Trend};
+use flashscope_model::{GridError, Surface, Trend};
 use proptest::prelude::*;
 
-/// Sorted numbers, each at least a twentieth above the one before it.
+/// Generates ascending numbers, each at least a twentieth above the one before it.
 fn axis() -> impl Strategy<Value = Vec<f64>> {
     prop::collection::vec(0.05..2.0, 2..8).prop_map(|steps| {
         let mut log = -1.0;
@@ -15,17 +15,17 @@ fn axis() -> impl Strategy<Value = Vec<f64>> {
     })
 }
 
-/// Two axes, and a value for each pair.
+/// Generates two axes, and a value for each pair.
 fn grid() -> impl Strategy<Value = (Vec<f64>, Vec<f64>, Vec<f64>)> {
     (axis(), axis()).prop_flat_map(|(lens, frees)| {
-        // Some edges are flat, as measured ones are.
+        // Some edges are flat, as in measurements.
         let value = prop_oneof![1 => Just(1.0), 3 => 0.01..100.0_f64];
         let values = prop::collection::vec(value, lens.len() * frees.len());
         (Just(lens), Just(frees), values)
     })
 }
 
-/// Makes values rise with length and fall with free space: sums of what they were.
+/// Makes values rise with length and fall with free space, by cumulative sums.
 fn monotone(values: &mut [f64], columns: usize) {
     for at in 0..values.len() {
         let above = if at < columns { 0.0 } else { values[at - columns] };
@@ -36,15 +36,15 @@ fn monotone(values: &mut [f64], columns: usize) {
     values.chunks_exact_mut(columns).for_each(<[f64]>::reverse);
 }
 
-/// A place between two neighbours of an axis.
+/// Returns a position between two neighbours of an axis.
 fn between(axis: &[f64], cell: usize, part: f64) -> f64 {
     (axis[cell].ln() * (1.0 - part) + axis[cell + 1].ln() * part).exp()
 }
 
 proptest! {
-    // Does it pass through its points, and stay at its edges beyond them?
+    // Does the surface pass through its points, and stay constant beyond its edges?
     #[test]
-    fn passes_through_points((lens, frees, values) in grid()) {
+    fn surfaces_pass_through_their_points((lens, frees, values) in grid()) {
         let surface = Surface::new(&lens, &frees, &values).unwrap();
         for (i, len) in lens.iter().enumerate() {
             for (j, free) in frees.iter().enumerate() {
@@ -59,9 +59,9 @@ proptest! {
         }
     }
 
-    // Does it rise with length and fall with free space wherever all its points do?
+    // Does the surface rise with length and fall with free space if all its points do?
     #[test]
-    fn monotone_where_points_are(
+    fn surfaces_are_monotone_if_all_points_are(
         (lens, frees, mut values) in grid(),
         part in 0.0..1.0,
         other in 0.0..1.0,
@@ -83,9 +83,9 @@ proptest! {
         }
     }
 
-    // And in each cell by itself, whose two edges in a direction go the same way?
+    // Is the surface monotone in each cell whose two edges in a direction agree?
     #[test]
-    fn monotone_in_each_cell((lens, frees, values) in grid(), across in 0.0..1.0, part in 0.0..0.9) {
+    fn surfaces_are_monotone_in_each_cell((lens, frees, values) in grid(), across in 0.0..1.0, part in 0.0..0.9) {
         let surface = Surface::new(&lens, &frees, &values).unwrap();
         let value = |i: usize, j: usize| values[i * frees.len() + j];
         for i in 0..lens.len() - 1 {
@@ -99,9 +99,9 @@ proptest! {
         }
     }
 
-    // Is it continuous, and are its slopes, across the edges of its cells? Never is it no number.
+    // Is the surface finite and continuously differentiable across the edges of its cells?
     #[test]
-    fn smooth((lens, frees, values) in grid(), part in 0.0..1.0) {
+    fn surfaces_are_smooth((lens, frees, values) in grid(), part in 0.0..1.0) {
         let surface = Surface::new(&lens, &frees, &values).unwrap();
         let h = 1e-6;
         for len in &lens[1..lens.len() - 1] {
@@ -111,15 +111,15 @@ proptest! {
                 let [left, here, right] = [-h, 0.0, h].map(at);
                 prop_assert!([left, here, right].iter().all(|value| value.is_finite()));
                 prop_assert!((right - left).abs() < 1e3 * h, "{left} {right}");
-                // A bend of some hundreds is left of the cells on both sides.
+                // The second derivatives of the adjacent cells may differ by some hundreds.
                 prop_assert!((right - 2.0 * here + left).abs() / h < 0.02, "{left} {here} {right}");
             }
         }
     }
 
-    // Is what is fitted to noisy points as monotone as it is told?
+    // Does a fit to noisy points follow the given trends?
     #[test]
-    fn fitted_is_monotone((lens, frees, values) in grid(), at in 0.0..1.0) {
+    fn fits_follow_the_given_trends((lens, frees, values) in grid(), at in 0.0..1.0) {
         let (up, down) = (Some(Trend::Rising), Some(Trend::Falling));
         let surface = Surface::fitted(&lens, &frees, &values, up, down).unwrap();
         let along = |axis: &[f64], part: f64| {
@@ -138,9 +138,9 @@ proptest! {
     }
 }
 
-// Is what is fitted closer to a law than its noisy points are, and not what passes through them?
+// Is a fit to noisy points closer to the underlying law than an interpolation of them?
 #[test]
-fn fitting_takes_noise_away() {
+fn fitting_reduces_noise() {
     let mut rng = fastrand::Rng::with_seed(7);
     let lens: Vec<f64> = (0..12).map(|i| 2f64.powi(i)).collect();
     let frees: Vec<f64> = (0..12).map(|j| 0.01 * 2f64.powi(j)).collect();
@@ -164,9 +164,9 @@ fn fitting_takes_noise_away() {
     assert!(off(&fitted) < 0.6 * off(&through), "{} {}", off(&fitted), off(&through));
 }
 
-// Is a law of powers itself, as its logarithm is a plane, and a bent one close?
+// Is a power law, a plane in logarithms, reproduced exactly, and a curved law closely?
 #[test]
-fn laws() {
+fn power_laws_are_reproduced() {
     let lens: Vec<f64> = (0..10).map(|i| 2f64.powi(i)).collect();
     let frees: Vec<f64> = (0..10).map(|j| 0.01 * 2f64.powi(j)).collect();
     let off = |law: &dyn Fn(f64, f64) -> f64| {
@@ -186,32 +186,32 @@ fn laws() {
     assert!(off(&|len, free| (1.0 + 1.0 / len) * (1.0 + 0.1 / free)) < 0.01);
 }
 
-// Is each grid that is none refused, and told what is wrong with it?
+// Is each invalid grid rejected with its own error?
 #[test]
-fn bad_grids() {
+fn invalid_grids_are_rejected() {
     let bad = |lens: &[f64], frees: &[f64], values: &[f64]| {
         Surface::new(lens, frees, values).unwrap_err().to_string()
     };
     let (axis, values) = ([1.0, 2.0], [1.0; 4]);
-    assert_eq!(bad(&[1.0], &axis, &values), "there is 1 mean length only; give at least two");
+    assert_eq!(bad(&[1.0], &axis, &values), "only 1 mean length; give at least two");
     assert_eq!(
         bad(&axis, &[2.0, 2.0], &values),
-        "free space 1 is not above the one before it; sort them, each once"
+        "free space 1 is not above the one before it; sort them and drop duplicates"
     );
     assert_eq!(
         bad(&axis, &axis, &[1.0, 1.0, 0.0, 1.0]),
-        "value 2 is 0, and must be a number above 0"
+        "value 2 is 0; it must be a number above 0"
     );
     for value in [f64::NAN, f64::INFINITY, -1.0] {
         assert!(matches!(
             Surface::new(&axis, &axis, &[value; 4]),
-            Err(BadGrid::NotPositive { number: 0, .. })
+            Err(GridError::NotPositive { number: 0, .. })
         ));
         assert!(matches!(
             Surface::new(&[1.0, value], &axis, &values),
-            Err(BadGrid::NotPositive { number: 1, .. })
+            Err(GridError::NotPositive { number: 1, .. })
         ));
     }
     let count = Surface::new(&axis, &axis, &values[..3]);
-    assert_eq!(count, Err(BadGrid::Count { values: 3, points: 4 }));
+    assert_eq!(count, Err(GridError::Count { values: 3, points: 4 }));
 }

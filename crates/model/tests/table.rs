@@ -1,4 +1,4 @@
-//! Is what is looked up what the model predicts?
+//! Table lookups agree with their model.
 
 use flashscope_model::trace::{Decomposition, Predictor, Ranges, Space, Stretches};
 use flashscope_model::{Family, MODELS, Model, Table, Uniform};
@@ -7,14 +7,14 @@ fn table(name: &str, pages_per_block: f64) -> Table {
     Table::of(Model::named(name).unwrap(), pages_per_block).unwrap()
 }
 
-/// A number between two, as many small ones as large ones.
+/// Returns a random number between two bounds, even on a logarithmic scale.
 fn over(rng: &mut fastrand::Rng, from: f64, to: f64) -> f64 {
     from * (to / from).powf(rng.f64())
 }
 
-// Are tables of the models that take long within what they are said to be, in their range?
+// Are tables as accurate as documented, over their range?
 #[test]
-fn close_to_the_model() {
+fn tables_are_close_to_their_model() {
     for (name, block, tolerance) in [
         ("best-of-ten", 16.0, 1e-4),
         ("cost-benefit", 16.0, 1e-4),
@@ -34,9 +34,9 @@ fn close_to_the_model() {
     }
 }
 
-// Is it close for smaller blocks than it was made for, and does the model itself predict what is out of range?
+// Is a table accurate for smaller blocks, and does it call the model outside its range?
 #[test]
-fn other_blocks_and_free_space() {
+fn tables_cover_smaller_blocks_and_fall_back_to_the_model() {
     let (model, table) = (Model::named("windowed").unwrap(), table("windowed", 64.0));
     let at = |block: f64, free: f64| {
         let uniform = Uniform::new(block, 8192.0, free, 1.0).unwrap();
@@ -50,17 +50,17 @@ fn other_blocks_and_free_space() {
     }
 }
 
-// Are there tables of page-mapped FTLs only?
+// Do tables exist for page-mapped FTLs only?
 #[test]
-fn log_blocks_have_none() {
+fn log_block_models_have_no_table() {
     for model in MODELS.iter().filter(|model| model.family != Family::PageMap) {
         assert!(Table::of(model, 64.0).is_none(), "{}", model.name);
     }
 }
 
-// Are traces predicted from a table as from its model?
+// Are predictions of a trace the same from a table as from its model?
 #[test]
-fn predicts_traces() {
+fn tables_predict_traces_like_their_model() {
     let space = Space { pages_per_block: 64, logical_blocks: 512, free_blocks: 64 };
     let (ranges, stretches) = (Ranges::Whole, Stretches::LogList);
     let model = Model::named("windowed").unwrap();

@@ -1,10 +1,10 @@
-//! Do the predictors of traces find of uniform writes what simulations found, and what the forms say?
+//! Predictors of traces agree with simulations and with closed forms on uniform writes.
 
 use std::fs;
 use std::path::Path;
 
 use flashscope_model::trace::{
-    Cleaning, Decomposition, Dftl, FragmentBast, FragmentFast, Map, Merging, Predictor, Ranges,
+    Decomposition, Dftl, FragmentBast, FragmentFast, GcPolicy, Map, MergePolicy, Predictor, Ranges,
     Reuse, Space, Stretches, Survivors, Total,
 };
 use flashscope_model::{Model, Translation, fifo, greedy};
@@ -12,7 +12,7 @@ use flashscope_model::{Model, Translation, fifo, greedy};
 /// The drive of `bast-fast-uniform.csv`.
 const SPACE: Space = Space { pages_per_block: 64, logical_blocks: 8192, free_blocks: 573 };
 
-/// A column of that table, by w.
+/// Returns a column of that table, by w.
 fn simulated(column: &str) -> Vec<(f64, f64)> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"));
     let path = path.join("../../testdata/reference/bast-fast-uniform.csv");
@@ -22,7 +22,7 @@ fn simulated(column: &str) -> Vec<(f64, f64)> {
     lines.map(|line| (line[0].parse().unwrap(), line[at].parse().unwrap())).collect()
 }
 
-/// Writes so many pages, in writes of geometric length that start where told.
+/// Writes `pages` pages, in writes of geometric length with starts from `start`.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "lengths in pages")]
 fn write<S>(
     predictor: &mut dyn Predictor<S>,
@@ -45,13 +45,13 @@ fn anywhere(rng: &mut fastrand::Rng) -> u64 {
     rng.u64(0..SPACE.pages())
 }
 
-/// Nine in ten to a tenth of the drive.
+/// Draws a page: nine in ten within the first tenth of the drive.
 fn hot_and_cold(rng: &mut fastrand::Rng) -> u64 {
     let hot = SPACE.pages() / 10;
     if rng.f64() < 0.9 { rng.u64(0..hot) } else { rng.u64(hot..SPACE.pages()) }
 }
 
-/// What writes of geometric length come to, in a steady state.
+/// Returns the cost of writes of geometric length, in a steady state.
 fn steady(
     predictor: &mut dyn Predictor,
     mean_len: f64,
@@ -63,39 +63,41 @@ fn steady(
     write(predictor, rng, mean_len, pages, start).since(&before)
 }
 
-/// The same of uniform ones.
+/// Returns the cost of uniform writes, in a steady state.
 fn uniform(predictor: &mut dyn Predictor, mean_len: f64, pages: u64) -> Total {
     steady(predictor, mean_len, pages, anywhere)
 }
 
-/// That the throughput of a predictor is within a tolerance of what a simulation found.
+/// Asserts that a predictor's throughput agrees with a simulation to within a tolerance.
 #[track_caller]
 fn check(make: &dyn Fn() -> Box<dyn Predictor>, column: &str, tolerance: f64) {
     for (w, expected) in simulated(column) {
-        // Long writes are few in as many pages.
+        // Long writes need more pages for a stable result.
         let pages = if w < 256.0 { 500_000 } else { 6_000_000 };
         let r = uniform(make().as_mut(), w, pages).equivalent_throughput(SPACE.pages_per_block);
         assert!((r / expected - 1.0).abs() < tolerance, "{column}, w = {w}: {r} for {expected}");
     }
 }
 
-// Do the fragments of uniform writes cost what a simulation of BAST found, whenever it merges?
+// Does the fragment predictor of BAST agree with a simulation, for both merge policies?
 #[test]
-fn fragments_of_bast() {
+fn fragment_bast_agrees_with_a_simulation() {
     for (merging, column) in
-        [(Merging::Eager, "BAST_r_sim_fifo_eager"), (Merging::Lazy, "BAST_r_sim_fifo_lazy")]
+        [(MergePolicy::Eager, "BAST_r_sim_fifo_eager"), (MergePolicy::Lazy, "BAST_r_sim_fifo_lazy")]
     {
         check(&|| Box::new(FragmentBast::new(SPACE, merging).unwrap()), column, 0.015);
     }
 }
 
-// Do the forms of BAST hold where half of the data blocks and more have log blocks?
+// Are the closed forms of BAST accurate if half of the data blocks or more have log blocks?
 #[test]
-fn forms_of_bast_with_many_log_blocks() {
+fn bast_models_are_accurate_with_many_log_blocks() {
     for (free_blocks, w) in [(4096, 1.0), (4096, 16.0), (4096, 256.0), (6554, 4.0), (6554, 64.0)] {
         let space = Space { free_blocks, ..SPACE };
         let pages = if w < 256.0 { 2_000_000 } else { 10_000_000 };
-        for (name, merging) in [("bast-eager", Merging::Eager), ("bast-lazy", Merging::Lazy)] {
+        for (name, merging) in
+            [("bast-eager", MergePolicy::Eager), ("bast-lazy", MergePolicy::Lazy)]
+        {
             let expected = uniform(&mut FragmentBast::new(space, merging).unwrap(), w, pages);
             let free = f64::from(free_blocks) / 8192.0;
             let whole = flashscope_model::Uniform::new(64.0, 8192.0, free, w).unwrap();
@@ -106,17 +108,17 @@ fn forms_of_bast_with_many_log_blocks() {
     }
 }
 
-// And FAST?
+// Does the fragment predictor of FAST agree with a simulation?
 #[test]
-fn fragments_of_fast() {
+fn fragment_fast_agrees_with_a_simulation() {
     check(&|| Box::new(FragmentFast::new(SPACE).unwrap()), "FAST_r_sim", 0.02);
 }
 
-// Is the decomposition of uniform writes as far from what the equations say of them as it is known to be?
-// In a stretch a block has few writes by chance, and equations are not straight lines in the share of free
-// space that follows: what is taken apart into single blocks is not quite put together again.
+// Is the decomposition of uniform writes within its known deviation from the equations? A block has
+// few writes in a stretch, and their number varies by chance. The equations are not linear in the
+// share of free space that results, and the sum over blocks deviates.
 #[test]
-fn decomposition_of_uniform_writes() {
+fn decomposition_deviates_from_the_equations_as_known() {
     let known = [
         ("bast", 1.0, -0.064),
         ("bast", 4.0, -0.045),
@@ -136,7 +138,7 @@ fn decomposition_of_uniform_writes() {
     }
 }
 
-/// How far the erasures of a decomposition are off those of what the drive does.
+/// Returns the relative deviation of a decomposition's erases from the drive's.
 fn off(
     model: &str,
     stretches: Stretches,
@@ -151,10 +153,10 @@ fn off(
     got / expected - 1.0
 }
 
-// Are stationary writes that are not cut at the end of each log list predicted better, as shares of more writes are
+// Are stationary workloads predicted better by long stretches, in which the shares of writes vary
 // less by chance?
 #[test]
-fn stationary_stretches_are_better_where_little_changes() {
+fn long_stretches_predict_stationary_writes_better() {
     for (w, log_list, stationary) in [(1.0, 0.04, 0.01), (4.0, 0.22, 0.06), (16.0, 0.35, 0.15)] {
         let fast = || FragmentFast::new(SPACE).unwrap();
         let cut = off("fast", Stretches::LogList, &mut fast(), w, anywhere);
@@ -164,8 +166,7 @@ fn stationary_stretches_are_better_where_little_changes() {
     }
 }
 
-// Are stretches that end where writes change predicted as each kind is by itself, which those that are longer than
-// a phase would not be?
+// Do stretches that end at workload changes predict each phase as if it were alone?
 #[test]
 fn stationary_stretches_end_where_writes_change() {
     let list = u64::from(SPACE.free_blocks) * u64::from(SPACE.pages_per_block);
@@ -179,7 +180,7 @@ fn stationary_stretches_end_where_writes_change() {
             if phase % 2 == 0 { (1.0, anywhere) } else { (32.0, hot_and_cold) };
         let same = rng.clone();
         write(&mut apart[phase % 2], rng, w, 2 * list, start);
-        // Where both are told the same.
+        // Both predictors receive the same writes.
         *rng = same;
         write(&mut WithoutTotal(&mut both), rng, w, 2 * list, start);
     }
@@ -188,7 +189,7 @@ fn stationary_stretches_end_where_writes_change() {
     assert!((got / expected - 1.0).abs() < 0.03, "{got} for {expected}");
 }
 
-/// A predictor that is not asked before the end.
+/// A wrapper that does not compute totals until the end.
 struct WithoutTotal<'a, P>(&'a mut P);
 
 impl<P: Predictor> Predictor<()> for WithoutTotal<'_, P> {
@@ -199,12 +200,12 @@ impl<P: Predictor> Predictor<()> for WithoutTotal<'_, P> {
     fn total(&mut self) {}
 }
 
-// Are hot and cold blocks with log blocks of their own predicted better where the stretches and the use of log
-// blocks are those of each block?
+// Are hot and cold blocks predicted better by stretches of their own, with log blocks counted for
+// each block?
 #[test]
 fn own_time_is_better_for_hot_and_cold_blocks() {
     for (w, log_list, own) in [(1.0, 0.88, 0.27), (4.0, 0.6, 0.13), (16.0, 0.22, 0.07)] {
-        let bast = || FragmentBast::new(SPACE, Merging::Eager).unwrap();
+        let bast = || FragmentBast::new(SPACE, MergePolicy::Eager).unwrap();
         let shared = off("bast", Stretches::LogList, &mut bast(), w, hot_and_cold);
         let by_itself = off("bast", Stretches::OwnTime, &mut bast(), w, hot_and_cold);
         assert!(shared.abs() < log_list && by_itself.abs() < own, "w = {w}: {shared} {by_itself}");
@@ -212,30 +213,30 @@ fn own_time_is_better_for_hot_and_cold_blocks() {
     }
 }
 
-// Is the queue of uniform writes that of Desnoyers' equation 4?
+// Does the queue of uniform writes agree with Desnoyers' equation 4?
 #[test]
-fn reuse_of_uniform_writes() {
+fn reuse_of_uniform_writes_agrees_with_equation_4() {
     let space = Space { pages_per_block: 64, logical_blocks: 1000, free_blocks: 200 };
     let mut reuse = Reuse::new(space, false).unwrap();
     let mut rng = fastrand::Rng::with_seed(5);
     (0..space.pages()).for_each(|page| reuse.write(page, 1));
     (0..10 * space.pages()).for_each(|_| reuse.write(rng.u64(0..space.pages()), 1));
-    reuse.begin();
+    reuse.restart();
     (0..20 * space.pages()).for_each(|_| reuse.write(rng.u64(0..space.pages()), 1));
     let (got, expected) = (reuse.write_amplification(), fifo::write_amplification(1.2));
     assert!((got / expected - 1.0).abs() < 0.01, "{got} for {expected}");
 }
 
-// Is a drive that is written in order over and over moved nothing of, greedily or not, and one of which most
-// is never written again moved round in a queue only?
+// Does a drive written in order have no moves, under both policies, and does only FIFO move pages
+// that are never overwritten?
 #[test]
-fn reuse_in_order() {
+fn reuse_of_sequential_writes_moves_only_static_pages() {
     let space = Space { pages_per_block: 64, logical_blocks: 100, free_blocks: 10 };
     let amplification = |greedy: bool, upto: u64| {
         let mut reuse = Reuse::new(space, greedy).unwrap();
         for pass in 0..20 {
             if pass == 10 {
-                reuse.begin();
+                reuse.restart();
             }
             (0..upto).for_each(|block| reuse.write(block * 64, 64));
         }
@@ -243,30 +244,32 @@ fn reuse_in_order() {
     };
     assert_eq!(amplification(false, 100), 1.0);
     assert_eq!(amplification(true, 100), 1.0);
-    // Of 110 blocks in the queue 90 hold what is never written: 110 are passed for 20 written.
+    // In the queue of 110 blocks, 90 hold static pages: the collector passes 110 for every 20
+    // written.
     assert!((amplification(false, 10) - 5.5).abs() < 0.01);
     assert_eq!(amplification(true, 10), 1.0);
 }
 
-// Where several amplifications hold, is it the least, to which a drive comes that begins with none? Of a drive
-// written in order, 7 of whose 8 blocks are live, each page may as well be moved seven times.
+// If several amplifications solve the equation, is the smallest one returned, which a new drive
+// reaches? On a drive written in order with 7 of 8 blocks live, moving each page seven times is
+// another solution.
 #[test]
-fn reuse_is_the_least() {
+fn reuse_returns_the_smallest_solution() {
     let space = Space { pages_per_block: 64, logical_blocks: 70, free_blocks: 10 };
     let mut reuse = Reuse::new(space, false).unwrap();
     for pass in 0..4 {
         if pass == 2 {
-            reuse.begin();
+            reuse.restart();
         }
         (0..space.pages()).for_each(|page| reuse.write(page, 1));
     }
     assert_eq!(reuse.write_amplification(), 1.0);
 }
 
-// Is each stretch between two totals predicted by itself: after writes in order, is what random ones come to
-// the same as without?
+// Is each stretch between two totals predicted separately? Random writes after sequential ones cost
+// the same as without.
 #[test]
-fn reuse_by_stretches() {
+fn reuse_predicts_each_stretch_separately() {
     let space = Space { pages_per_block: 64, logical_blocks: 500, free_blocks: 100 };
     let mut rng = fastrand::Rng::with_seed(8);
     let mut reuse = Reuse::new(space, false).unwrap();
@@ -281,7 +284,7 @@ fn reuse_by_stretches() {
     assert!((got / expected - 1.0).abs() < 0.01, "{got} for {expected}");
 }
 
-/// What random writes of single pages come to, after as many as fill a drive several times.
+/// Returns the cost of random single-page writes, after several passes over the drive.
 fn random_pages(predictor: &mut dyn Predictor, space: Space) -> Total {
     let mut rng = fastrand::Rng::with_seed(3);
     let mut go = |times: u64| {
@@ -292,34 +295,34 @@ fn random_pages(predictor: &mut dyn Predictor, space: Space) -> Total {
     go(10).since(&before)
 }
 
-// Are the survivors of uniform writes as many as the closed forms say, of both kinds of cleaning?
+// Do the survivors of uniform writes agree with the closed forms, for both GC policies?
 #[test]
-fn survivors_of_uniform_writes() {
+fn survivors_of_uniform_writes_agree_with_closed_forms() {
     let space = Space { pages_per_block: 32, logical_blocks: 2000, free_blocks: 300 };
     let forms = [
-        (Cleaning::Greedy, greedy::write_amplification(1.15, 32.0)),
-        (Cleaning::Fifo, fifo::write_amplification(1.15)),
+        (GcPolicy::Greedy, greedy::write_amplification(1.15, 32.0)),
+        (GcPolicy::Fifo, fifo::write_amplification(1.15)),
     ];
-    for (cleaning, expected) in forms {
-        let mut survivors = Survivors::new(space, cleaning).unwrap();
+    for (policy, expected) in forms {
+        let mut survivors = Survivors::new(space, policy).unwrap();
         let got = random_pages(&mut survivors, space).write_amplification();
-        assert!((got / expected - 1.0).abs() < 0.01, "{cleaning:?}: {got} for {expected}");
+        assert!((got / expected - 1.0).abs() < 0.01, "{policy:?}: {got} for {expected}");
     }
 }
 
-// Is the traffic of the map, of uniform writes, what the closed form of batched write-backs says, for lambda of
-// .5 and 2 entries cached of each translation page? Nothing is cleaned here, which the form leaves out.
+// Does the map traffic of uniform writes agree with the closed form of batched write-backs, for
+// lambda of .5 and 2? The form leaves out GC, and none occurs here.
 #[test]
-fn mapping_of_uniform_writes() {
+fn mapping_of_uniform_writes_agrees_with_the_closed_form() {
     for entries in [32, 128] {
         let space = Space { pages_per_block: 32, logical_blocks: 500, free_blocks: 100_000 };
         let held = u32::try_from(space.pages() / 64).unwrap();
         let map = Map { cached: held, per_page: entries, most_blocks: 50_000 };
-        let mut dftl = Dftl::new(space, map, Cleaning::Greedy).unwrap();
+        let mut dftl = Dftl::new(space, map, GcPolicy::Greedy).unwrap();
         let total = random_pages(&mut dftl, space);
         let (traffic, form) =
             (dftl.traffic(), Translation::batched(1.0 / 64.0, f64::from(entries)).unwrap());
-        assert_eq!(total.erasures, 0.0, "no block has to be cleaned yet");
+        assert_eq!(total.erasures, 0.0, "GC has not run yet");
         let share = |count: u64| count as f64 / traffic.look_ups as f64;
         let (misses, writes) = (share(traffic.misses), share(traffic.write_backs));
         assert!((misses / form.misses - 1.0).abs() < 0.01, "{misses} for {form:?}");
@@ -327,7 +330,7 @@ fn mapping_of_uniform_writes() {
     }
 }
 
-// Do reads miss as writes do, and change what a map on the flash costs, but not where it is in memory?
+// Do reads miss like writes and change the cost of a map in flash, but not of a map in memory?
 #[test]
 fn reads_miss_too() {
     let space = Space { pages_per_block: 32, logical_blocks: 100, free_blocks: 20 };
@@ -336,7 +339,7 @@ fn reads_miss_too() {
         (0..30_000).map(|_| (rng.u64(0..space.pages()), rng.u64(0..space.pages()))).collect();
     let cost = |cached: u32, reads: bool| {
         let map = Map { cached, per_page: 512, most_blocks: 4 };
-        let mut dftl = Dftl::new(space, map, Cleaning::Greedy).unwrap();
+        let mut dftl = Dftl::new(space, map, GcPolicy::Greedy).unwrap();
         for (written, read) in &requests {
             dftl.write(*written, 1);
             if reads {

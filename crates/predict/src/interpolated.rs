@@ -2,7 +2,7 @@
 //! known of the drive is its size.
 
 use flashscope_model::trace::{Decomposition, Performance, Predictor, Space};
-use flashscope_model::{BadGrid, Family, Surface, Trend, Uniform};
+use flashscope_model::{Family, GridError, Surface, Trend, Uniform};
 
 use super::{Pieces, PredictError, Requests};
 
@@ -47,7 +47,7 @@ impl InterpolatedModel {
     ///
     /// # Errors
     /// If points are missing, or values are not above 0.
-    pub fn new(points: &[Point], family: Family) -> Result<InterpolatedModel, BadGrid> {
+    pub fn new(points: &[Point], family: Family) -> Result<InterpolatedModel, GridError> {
         let axis = |of: fn(&Point) -> f64| {
             let mut values: Vec<f64> = points.iter().map(of).collect();
             values.sort_unstable_by(f64::total_cmp);
@@ -209,6 +209,9 @@ mod tests {
     #[test]
     fn incomplete_grid_is_an_error() {
         let points = &points(false)[1..];
-        assert!(matches!(InterpolatedModel::new(points, Family::Fast), Err(BadGrid::Count { .. })));
+        assert!(matches!(
+            InterpolatedModel::new(points, Family::Fast),
+            Err(GridError::Count { .. })
+        ));
     }
 }

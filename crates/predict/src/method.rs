@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use flashscope_model::trace::{
-    Cleaning, Decomposition, Dftl, FragmentBast, FragmentFast, Map, Merging, Performance,
+    Decomposition, Dftl, FragmentBast, FragmentFast, GcPolicy, Map, MergePolicy, Performance,
     Predictor, Ranges, Reuse, Stretches, Survivors, Total,
 };
 use flashscope_model::{self as model, MODELS, OutOfRange, Table};
@@ -35,8 +35,8 @@ pub const METHODS: &[Method] = &[
         source: "docs/models.md, after Boboila and Desnoyers, MSST 2011, section III.A",
         new: |layout| {
             let merging = match layout.logs.merge {
-                Merge::Eager => Merging::Eager,
-                Merge::Lazy => Merging::Lazy,
+                Merge::Eager => MergePolicy::Eager,
+                Merge::Lazy => MergePolicy::Lazy,
             };
             Ok(Box::new(FragmentBast::new(space(layout), merging)?))
         },
@@ -61,7 +61,7 @@ pub const METHODS: &[Method] = &[
         summary: "how long pages are left alone before they are written again: less is kept, more missed",
         source: "docs/models.md, after Desnoyers, SYSTOR 2012, equations 4 and 16",
         new: |layout| {
-            Ok(Box::new(Reuse::new(space(layout), cleaning(layout) == Cleaning::Greedy)?))
+            Ok(Box::new(Reuse::new(space(layout), cleaning(layout) == GcPolicy::Greedy)?))
         },
     },
     Method {
@@ -73,8 +73,8 @@ pub const METHODS: &[Method] = &[
     },
 ];
 
-fn cleaning(layout: &Layout) -> Cleaning {
-    if layout.policy.name == "fifo" { Cleaning::Fifo } else { Cleaning::Greedy }
+fn cleaning(layout: &Layout) -> GcPolicy {
+    if layout.policy.name == "fifo" { GcPolicy::Fifo } else { GcPolicy::Greedy }
 }
 
 /// Returns the cached part of the map of a pool, for a drive whose map is on the flash. Entries move between the memory

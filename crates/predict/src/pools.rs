@@ -54,7 +54,7 @@ impl Pools {
     /// Returns how often the log blocks were cycled through, in the pool with the fewest cycles.
     #[must_use]
     pub fn turns(&self) -> f64 {
-        self.pools.iter().map(|pool| pool.turns()).fold(f64::INFINITY, f64::min)
+        self.pools.iter().map(|pool| pool.rounds()).fold(f64::INFINITY, f64::min)
     }
 }
 

@@ -55,7 +55,7 @@ fn run(probe: &Probe, faults: &[(u64, Fault)]) -> ProbeOutcome {
     knowledge.take(Finding::class(Parameter::Medium, "flash", 0.99));
     let halt = (probe.run)(&mut lab, &knowledge).err();
     let errors = lab.errors().cloned();
-    ProbeOutcome { halt, errors, kept, asked: device.asked() }
+    ProbeOutcome { halt, errors, kept, asked: device.submitted() }
 }
 
 /// Returns every kind of fault with the error that reports it; `None` if the IO is only answered late or out of order.
@@ -145,6 +145,6 @@ fn a_removed_drive_gets_no_further_requests() {
     let mut how = Investigation { wanted: &[], tell: &mut |_| {} };
     let (knowledge, halt) = investigate(&mut lab, &mut how);
     assert_eq!(ProbeStatus::of(halt), ProbeStatus::Failed);
-    assert_eq!(device.asked(), 11);
+    assert_eq!(device.submitted(), 11);
     assert!(knowledge.findings().all(|finding| !finding.is_known()));
 }

@@ -1,16 +1,16 @@
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// Batches are kept between half of this many and this many.
+/// The maximum number of batches. Reaching it merges them in pairs, which leaves half.
 const MOST_BATCHES: usize = 64;
 
-/// With fewer batches, no interval is given.
+/// The minimum number of batches for an interval.
 const LEAST_BATCHES: usize = 8;
 
 /// The interval of a mean by the method of batch means (Law, *Simulation Modeling and Analysis*,
-/// section 9.5.3): consecutive response times depend on each other, but means of long batches
+/// section 9.5.3). Consecutive response times depend on each other, but the means of long batches
 /// hardly do.
 ///
-/// The length of a batch doubles as data comes in, so that memory stays constant.
+/// The length of a batch doubles as data comes in, which keeps memory constant.
 #[derive(Debug, Clone)]
 pub struct BatchMeans {
     sums: Vec<f64>,
@@ -46,7 +46,7 @@ impl BatchMeans {
         }
     }
 
-    /// Half the width of the 95 % interval of the mean, where there is data enough.
+    /// Returns half the width of the mean's 95 % interval, or `None` with too few batches.
     #[allow(clippy::cast_precision_loss)]
     pub fn half_width(&self) -> Option<f64> {
         let batches = self.sums.len();
@@ -70,7 +70,8 @@ mod tests {
 
     use super::*;
 
-    /// How many of 1,000 intervals over `count` values of an autoregressive series hold its mean.
+    /// Counts how many of 1,000 intervals, each over `count` values of an autoregressive series,
+    /// cover the true mean.
     fn coverage(dependence: f64, count: u32) -> u32 {
         let noise = Uniform::new(-1.0, 1.0).unwrap();
         let holds = |seed| {
@@ -87,16 +88,16 @@ mod tests {
         u32::try_from((0..1000).filter(|&seed| holds(seed)).count()).unwrap()
     }
 
-    // Do 95 % intervals hold the mean as often as they say, also of dependent data?
+    // Do 95 % intervals cover the mean in about 95 % of cases, for dependent data too?
     #[test]
-    fn intervals_cover() {
+    fn intervals_cover_the_mean() {
         let independent = coverage(0.0, 1024);
         assert!((930..=970).contains(&independent), "{independent}");
         let dependent = coverage(0.8, 20_000);
         assert!((930..=970).contains(&dependent), "{dependent}");
     }
 
-    // Is no interval given where there is too little data for one?
+    // Is there no interval with too few batches?
     #[test]
     fn too_little_data_has_no_interval() {
         let mut batches = BatchMeans::default();

@@ -2,20 +2,20 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, Normal};
 
-/// A number that is estimated, with its 95 % interval.
+/// An estimated number with its 95 % interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
-    /// The estimate.
+    /// The point estimate.
     pub value: f64,
-    /// Lower end of the interval; absent where there is too little data for one.
+    /// Lower end of the interval; absent if there is too little data for one.
     pub low: Option<f64>,
-    /// Upper end of the interval; absent where there is too little data for one, and of a ratio that has
-    /// none.
+    /// Upper end of the interval; absent if there is too little data for one, and for a ratio whose
+    /// denominator may be 0.
     pub high: Option<f64>,
 }
 
 impl Estimate {
-    /// An estimate with the interval `value` ± `half_width`.
+    /// Creates an estimate with the interval `value` ± `half_width`.
     pub fn symmetric(value: f64, half_width: Option<f64>) -> Estimate {
         Estimate {
             value,
@@ -24,13 +24,13 @@ impl Estimate {
         }
     }
 
-    /// Whether the interval holds `x`; never without an interval.
+    /// Returns true if the interval contains `x`; always false without an interval.
     pub fn covers(&self, x: f64) -> bool {
         self.low.is_some_and(|low| low <= x) && self.high.is_some_and(|high| x <= high)
     }
 
-    /// The sign of a difference: 1 or -1, and 0 where it is none or the interval holds 0. Without an interval
-    /// it is taken at its word.
+    /// Returns the sign of a difference: 1 or -1, or 0 if the interval contains 0. Without an
+    /// interval, returns the sign of the value.
     pub fn sign(&self) -> i8 {
         match self.value {
             value if self.covers(0.0) || value == 0.0 => 0,
@@ -39,10 +39,10 @@ impl Estimate {
         }
     }
 
-    /// The same with the interval that it needs as one of `comparisons`, so that the intervals of all
-    /// of them hold at once with 95 % (Bonferroni), its error taken as normal.
+    /// Widens the interval for one of several comparisons, such that all of their intervals hold at
+    /// once with 95 % probability (Bonferroni). Assumes a normally distributed error.
     pub fn among(&self, comparisons: usize) -> Estimate {
-        // A comparison alone has 2.5 % on either side.
+        // A single comparison leaves 2.5 % on either side.
         #[allow(clippy::cast_precision_loss)] // a few hundred
         let tail = 0.025 / comparisons.max(1) as f64;
         let factor = quantile(1.0 - tail) / quantile(0.975);
@@ -50,7 +50,8 @@ impl Estimate {
         Estimate { value: self.value, low: self.low.map(widened), high: self.high.map(widened) }
     }
 
-    /// The sum of independent estimates, each times a weight: their errors add in squares.
+    /// Returns a weighted sum of independent estimates: their errors add in squares. The sum has no
+    /// interval if any part has none.
     pub fn weighted_sum(parts: &[(f64, Estimate)]) -> Estimate {
         let value = parts.iter().map(|(weight, part)| weight * part.value).sum();
         let half = |(weight, part): &(f64, Estimate)| Some(weight * part.half_width()?);
@@ -59,14 +60,16 @@ impl Estimate {
         Estimate::symmetric(value, halves.map(together))
     }
 
-    /// Half the width of the interval.
+    /// Returns half the width of the interval.
     pub fn half_width(&self) -> Option<f64> {
         Some((self.high? - self.low?) / 2.0)
     }
 
-    /// This over another, independent estimate, both of what cannot be negative, with the interval of
-    /// Fieller's theorem: it holds as well where the uncertainty of the other is large, and has no
-    /// upper end where the other may be 0. `None` where the ratio has no meaning.
+    /// Divides this estimate by an independent one, with the interval of Fieller's theorem.
+    ///
+    /// Both quantities must be non-negative. The interval is valid even if the denominator is very
+    /// uncertain; it has no upper end if the denominator may be 0. Returns `None` if the quotient
+    /// is not finite.
     pub fn ratio(&self, over: &Estimate) -> Option<Estimate> {
         let value = self.value / over.value;
         if !value.is_finite() {
@@ -76,15 +79,16 @@ impl Estimate {
         let (low, high) = halves.map_or((None, None), |(half, half_over)| {
             fieller((self.value, half), (over.value, half_over))
         });
-        // The interval of a mean is symmetric and may reach below 0, where no mean can be.
+        // The symmetric interval of a non-negative mean may reach below 0, and the ratio cannot.
         Some(Estimate { value, low: low.map(|low| low.max(0.0)), high })
     }
 }
 
-/// The ratios r for which `a` − r `b` is 0 within its uncertainty, each given with half of the width of
-/// its interval (E. C. Fieller, *Journal of the Royal Statistical Society B* 16(2), 1954).
+/// Returns the range of ratios r for which `a` − r `b` may be 0. Each of `a` and `b` comes with
+/// half the width of its interval (E. C. Fieller, *Journal of the Royal Statistical Society B*
+/// 16(2), 1954).
 fn fieller((a, half_a): (f64, f64), (b, half_b): (f64, f64)) -> (Option<f64>, Option<f64>) {
-    // Where both may be 0, so may any ratio be.
+    // If both may be 0, any ratio is possible.
     if half_a >= a.abs() && half_b >= b.abs() {
         return (None, None);
     }
@@ -95,7 +99,7 @@ fn fieller((a, half_a): (f64, f64), (b, half_b): (f64, f64)) -> (Option<f64>, Op
     (low.is_finite().then_some(low), (squares_b > 0.0 && high.is_finite()).then_some(high))
 }
 
-/// The value that a normally distributed error does not exceed with probability `p`.
+/// Returns the `p`-quantile of the standard normal distribution.
 fn quantile(p: f64) -> f64 {
     Normal::standard().inverse_cdf(p)
 }
@@ -104,9 +108,10 @@ fn quantile(p: f64) -> f64 {
 mod tests {
     use super::*;
 
-    // Is the interval of one of many as wide as Bonferroni has it, and that of one alone as it was?
+    // Is the interval as wide as Bonferroni's correction requires, and unchanged for one
+    // comparison?
     #[test]
-    fn one_of_many_is_less_sure() {
+    fn an_interval_widens_with_the_number_of_comparisons() {
         let alone = Estimate { value: 10.0, low: Some(9.0), high: Some(12.0) };
         let same = alone.among(1);
         assert!((same.low.unwrap() - 9.0).abs() < 1e-9 && (same.high.unwrap() - 12.0).abs() < 1e-9);
@@ -117,9 +122,10 @@ mod tests {
         assert_eq!(Estimate::symmetric(1.0, None).among(10), Estimate::symmetric(1.0, None));
     }
 
-    // Do the errors of a sum add in squares, and has it no interval where a part has none?
+    // Do the errors of a sum add in squares, and does a part without an interval leave the sum
+    // without one?
     #[test]
-    fn sums_of_estimates() {
+    fn errors_of_a_sum_add_in_squares() {
         let [a, b] = [(1.0, 3.0), (10.0, 2.0)].map(|(x, half)| Estimate::symmetric(x, Some(half)));
         let sum = Estimate::weighted_sum(&[(1.0, a), (2.0, b)]);
         assert_eq!((sum.value, sum.low, sum.high), (21.0, Some(16.0), Some(26.0)));
@@ -127,37 +133,38 @@ mod tests {
         assert_eq!(Estimate::weighted_sum(&[(0.5, a), (0.5, unknown)]).low, None);
     }
 
-    // Does the interval of a ratio follow from those of its parts?
+    // Does the interval of a ratio follow from those of its parts, as Fieller's theorem states?
     #[test]
-    fn ratio_propagates_intervals() {
+    fn a_ratio_combines_both_intervals() {
         let a = Estimate::symmetric(30.0, Some(0.9));
         let b = Estimate::symmetric(10.0, Some(0.4));
         let ratio = a.ratio(&b).unwrap();
         assert!((ratio.value - 3.0).abs() < 1e-12);
-        // a - r b is as far from 0 as its uncertainty at both ends.
+        // At both ends, the difference a - r b equals its uncertainty.
         for end in [ratio.low.unwrap(), ratio.high.unwrap()] {
             assert!(((30.0 - end * 10.0).abs() - 0.9f64.hypot(end * 0.4)).abs() < 1e-9);
         }
         assert!(ratio.covers(2.86) && !ratio.covers(2.85) && ratio.covers(3.15));
     }
 
-    // Is something surely dear so beside something cheap of which hardly more is known than that?
+    // Has a ratio a lower end but no upper one, if its denominator may be 0?
     #[test]
-    fn ratio_to_something_uncertain() {
-        let [dear, cheap] =
+    fn a_ratio_to_an_uncertain_value_has_no_upper_end() {
+        let [large, uncertain] =
             [(226.0, 2.5), (2.9, 4.2)].map(|(x, half)| Estimate::symmetric(x, Some(half)));
-        let ratio = dear.ratio(&cheap).unwrap();
+        let ratio = large.ratio(&uncertain).unwrap();
         assert!(ratio.low.unwrap() > 226.0 / 7.2 && ratio.high.is_none());
-        let inverse = cheap.ratio(&dear).unwrap();
+        let inverse = uncertain.ratio(&large).unwrap();
         assert!((inverse.high.unwrap() * ratio.low.unwrap() - 1.0).abs() < 1e-9);
         let unknown = Estimate::symmetric(1.0, Some(2.0));
-        assert_eq!(unknown.ratio(&cheap).unwrap().low, None);
-        assert_eq!(unknown.ratio(&dear).unwrap().low, Some(0.0));
+        assert_eq!(unknown.ratio(&uncertain).unwrap().low, None);
+        assert_eq!(unknown.ratio(&large).unwrap().low, Some(0.0));
     }
 
-    // Is a ratio without meaning absent, and one without intervals without an interval?
+    // Is a division by 0 without a result, and the ratio of estimates without intervals without an
+    // interval?
     #[test]
-    fn ratio_of_too_little() {
+    fn a_ratio_to_zero_does_not_exist() {
         let zero = Estimate::symmetric(0.0, None);
         let one = Estimate::symmetric(1.0, None);
         assert_eq!(one.ratio(&zero), None);

@@ -1,17 +1,17 @@
 use std::sync::LazyLock;
 
-/// Bins in each factor of ten.
+/// The number of bins in each factor of ten.
 const BINS_PER_DECADE: u32 = 16;
 
-/// Decades that a `u64` reaches over.
+/// The number of decades that cover the range of a `u64`.
 const DECADES: u32 = 20;
 
-/// Where each bin begins: the bin `n` holds values from the `n`-th to below the next.
+/// The lower limits of the bins: bin `n` holds values from limit `n` to below limit `n + 1`.
 static LIMITS: LazyLock<Vec<u64>> = LazyLock::new(|| {
     let limit = |nth: u32| {
         let decade = 10u64.saturating_pow(nth / BINS_PER_DECADE);
         let within = 10f64.powf(f64::from(nth % BINS_PER_DECADE) / f64::from(BINS_PER_DECADE));
-        // Powers of ten are exact; the last limit is beyond what a u64 holds, and saturates.
+        // Powers of ten are exact. The last limit exceeds the range of a u64 and saturates.
         #[allow(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
@@ -23,37 +23,39 @@ static LIMITS: LazyLock<Vec<u64>> = LazyLock::new(|| {
     (0..=DECADES * BINS_PER_DECADE).map(limit).collect()
 });
 
-/// How values are distributed over time: counts of values in bins, each 1/16 of a factor of ten
-/// wide, and in at most so many stretches of time of equal length, which doubles whenever there
-/// would be more. Several such maps, of values of different kinds, have the same stretches.
+/// Histograms of values over time, one for each kind of value.
+///
+/// Bins are 1/16 of a decade wide. Time is divided into intervals of equal length, which doubles
+/// when their number would exceed the maximum. All kinds share the same bins and intervals.
 #[derive(Debug, Clone)]
 pub struct HeatMap {
     kinds: usize,
-    most: usize,
-    stretch: u64,
-    /// Counts of each stretch, of each kind, of each bin.
+    max_intervals: usize,
+    interval: u64,
+    /// The counts, by interval, then kind, then bin.
     counts: Vec<u64>,
 }
 
 impl HeatMap {
-    /// An empty one for values of `kinds` kinds (at least 1), of at most `most` stretches of time
-    /// (at least 2).
-    pub fn new(kinds: usize, most: usize) -> HeatMap {
-        HeatMap { kinds: kinds.max(1), most: most.max(2), stretch: 1, counts: Vec::new() }
+    /// Creates an empty map for `kinds` kinds of values (at least 1) and at most `max_intervals`
+    /// intervals of time (at least 2).
+    pub fn new(kinds: usize, max_intervals: usize) -> HeatMap {
+        let max_intervals = max_intervals.max(2);
+        HeatMap { kinds: kinds.max(1), max_intervals, interval: 1, counts: Vec::new() }
     }
 
-    /// Counts a value (0 with the values of 1) at a time.
+    /// Counts a value at a time. A value of 0 counts as 1.
     ///
     /// # Panics
-    /// If there are no so many kinds.
+    /// Panics if `kind` is not below the number of kinds.
     pub fn push(&mut self, kind: usize, time: u64, value: u64) {
         assert!(kind < self.kinds);
-        while time / self.stretch >= self.most as u64 {
-            self.halve();
+        while time / self.interval >= self.max_intervals as u64 {
+            self.merge_pairs();
         }
-        // Fewer than `most`, which is a usize.
-        let nth = usize::try_from(time / self.stretch).unwrap_or(usize::MAX);
-        let row = self.row();
+        // The quotient is below `max_intervals`, which is a usize.
+        let nth = usize::try_from(time / self.interval).unwrap_or(usize::MAX);
+        let row = self.row_len();
         if self.counts.len() <= nth * row {
             self.counts.resize((nth + 1) * row, 0);
         }
@@ -62,13 +64,13 @@ impl HeatMap {
         self.counts[nth * row + kind * (limits.len() - 1) + bin] += 1;
     }
 
-    /// How long each stretch of time is; the first begins at 0.
-    pub fn stretch(&self) -> u64 {
-        self.stretch
+    /// Returns the length of an interval of time. The first interval begins at 0.
+    pub fn interval(&self) -> u64 {
+        self.interval
     }
 
-    /// The limits of the bins from the first to the last that hold any value of any kind, one more
-    /// than there are bins; empty where nothing was counted.
+    /// Returns the limits of the bins from the first to the last non-empty one, over all kinds: one
+    /// more than there are bins. Empty if nothing was counted.
     pub fn limits(&self) -> &[u64] {
         match self.used() {
             Some((first, last)) => &LIMITS[first..=last + 1],
@@ -76,15 +78,16 @@ impl HeatMap {
         }
     }
 
-    /// The counts of a kind: of each stretch of time those of each bin of [`HeatMap::limits`].
+    /// Returns the counts of one kind: a row for each interval of time, with a count for each bin
+    /// of [`HeatMap::limits`].
     pub fn counts(&self, kind: usize) -> Vec<Vec<u64>> {
         let Some((first, last)) = self.used() else { return Vec::new() };
         let start = kind * (LIMITS.len() - 1);
-        let rows = self.counts.chunks(self.row());
+        let rows = self.counts.chunks(self.row_len());
         rows.map(|row| row[start + first..=start + last].to_vec()).collect()
     }
 
-    /// The first and the last bin that hold any value.
+    /// Returns the first and the last non-empty bin.
     fn used(&self) -> Option<(usize, usize)> {
         let bins = LIMITS.len() - 1;
         let used = self.counts.iter().enumerate().filter(|(_, count)| **count > 0);
@@ -95,22 +98,23 @@ impl HeatMap {
         })
     }
 
-    /// How many counts each stretch has.
-    fn row(&self) -> usize {
+    /// Returns the number of counts in each interval of time.
+    fn row_len(&self) -> usize {
         self.kinds * (LIMITS.len() - 1)
     }
 
-    fn halve(&mut self) {
-        let row = self.row();
-        let stretches = self.counts.len() / row;
-        for nth in 0..stretches {
+    /// Merges the intervals in pairs, which doubles their length.
+    fn merge_pairs(&mut self) {
+        let row = self.row_len();
+        let intervals = self.counts.len() / row;
+        for nth in 0..intervals {
             for place in 0..row {
                 let count = std::mem::take(&mut self.counts[nth * row + place]);
                 self.counts[nth / 2 * row + place] += count;
             }
         }
-        self.counts.truncate(stretches.div_ceil(2) * row);
-        self.stretch = self.stretch.saturating_mul(2);
+        self.counts.truncate(intervals.div_ceil(2) * row);
+        self.interval = self.interval.saturating_mul(2);
     }
 }
 
@@ -119,10 +123,10 @@ mod tests {
     use super::*;
     use rand::{RngExt, SeedableRng};
 
-    // Is every value counted in the bin and the stretch of time that hold it, and nowhere else,
-    // however often the stretches were halved, the least and the largest values among them?
+    // Is every value, small or large, counted exactly once, in the bin and interval that contain
+    // it, after any number of merges?
     #[test]
-    fn values_are_counted_where_they_are() {
+    fn each_value_is_counted_in_its_bin_and_interval() {
         let mut random = rand_xoshiro::Xoshiro256PlusPlus::seed_from_u64(1);
         for most in [2, 5, 64] {
             let mut map = HeatMap::new(2, most);
@@ -140,13 +144,13 @@ mod tests {
             for kind in 0..2 {
                 let counts = map.counts(kind);
                 assert!(counts.len() <= most && counts.len() * 2 >= most, "{}", counts.len());
-                for (stretch, row) in (0u64..).zip(&counts) {
+                for (interval, row) in (0u64..).zip(&counts) {
                     assert_eq!(row.len() + 1, limits.len());
                     for (bin, count) in row.iter().enumerate() {
                         let within = |(of, time, value): &&(usize, u64, u64)| {
                             let value = (*value).max(1);
                             *of == kind
-                                && time / map.stretch() == stretch
+                                && time / map.interval() == interval
                                 && (limits[bin]..limits[bin + 1]).contains(&value)
                         };
                         assert_eq!(*count, values.iter().filter(within).count() as u64);
@@ -156,7 +160,7 @@ mod tests {
         }
     }
 
-    // Are limits those of the definition: powers of ten where a decade ends, 16 bins in each?
+    // Are the limits powers of ten at the ends of decades, with 16 bins in between?
     #[test]
     fn limits_divide_decades() {
         for (nth, decade) in (0..20).zip(std::iter::successors(Some(1u64), |d| d.checked_mul(10))) {

@@ -1,61 +1,61 @@
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// At most this many batches: more tell nothing more.
+/// The maximum number of batches; more would not improve the interval.
 const MOST_BATCHES: usize = 512;
 
-/// No interval is given with fewer batches.
+/// The minimum number of batches for an interval.
 const LEAST_BATCHES: usize = 16;
 
-/// Batches are joined in pairs while there are more than this and they depend on each other.
+/// While more than twice as many batches depend on each other, they are merged in pairs.
 const ENOUGH_BATCHES: usize = 32;
 
-/// A slope of this many standard errors is a drift: chance makes one in a thousand series.
+/// The minimum slope of a drift, in standard errors; chance exceeds it in one of a thousand series.
 const CLEAR_SLOPE: f64 = 3.3;
 
 /// The interval of a statistic of a series.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
-    /// The estimate.
+    /// The point estimate.
     pub value: f64,
     /// Lower end.
     pub low: f64,
     /// Upper end.
     pub high: f64,
-    /// The standard error of the value.
+    /// The standard error of the estimate.
     pub standard_error: f64,
-    /// Relative standard error of the square of the standard error.
+    /// The relative standard error of `standard_error` squared.
     pub(crate) variance_error: f64,
-    /// How many batches it rests on.
+    /// The number of batches.
     pub batches: usize,
-    /// How many values make a batch: whole periods.
+    /// The number of values in a batch: a multiple of the period.
     pub batch_length: usize,
-    /// What the statistic rises by from the start of the series to its end, relative to its
-    /// value; `None` when there is no clear drift. The interval is then one of the mean over
-    /// these IOs, and a longer series has another.
+    /// The rise from the start of the series to its end, relative to the value; `None` without a
+    /// significant drift. With a drift, the interval is that of the mean over these IOs, and a
+    /// longer series has another mean.
     pub drift: Option<f64>,
 }
 
 impl Interval {
-    /// Whether the interval holds `x`.
+    /// Returns true if the interval contains `x`.
     pub fn covers(&self, x: f64) -> bool {
         self.low <= x && x <= self.high
     }
 
-    /// Half the width of the interval relative to the value; infinite for a value of 0 unless
-    /// the width is 0 too.
+    /// Returns half the width of the interval relative to the value. Infinite for a value of 0,
+    /// unless the width is 0 too.
     pub fn relative_precision(&self) -> f64 {
         let half = (self.high - self.low) / 2.0;
         if half == 0.0 { 0.0 } else { half / self.value.abs() }
     }
 }
 
-/// The interval of the mean of `values`, at `confidence` (from 0 to 1), over whole periods of
-/// `period` values (1 for none); `None` when there is too little data. Time is O(n).
+/// Returns the interval of the mean of `values` at `confidence` (from 0 to 1), over whole periods
+/// of `period` values (1 for none). Returns `None` if there is too little data. Takes O(n) time.
 ///
-/// Batch means (Law, *Simulation Modeling and Analysis*, section 9.5.3) as N-Skart has them
-/// (Tafazzoli, Steiger and Wilson, *INFORMS Journal on Computing* 23(4), 2011): batches are
-/// joined until they do not depend on each other, what dependence is left widens the interval,
-/// and Student's quantiles are adjusted for skewness. A clear drift is taken out of the spread.
+/// Uses batch means (Law, *Simulation Modeling and Analysis*, section 9.5.3) in the variant of
+/// N-Skart (Tafazzoli, Steiger and Wilson, *INFORMS Journal on Computing* 23(4), 2011). Batches are
+/// merged until they are independent, remaining correlation widens the interval, and Student's
+/// quantiles are adjusted for skewness. A significant drift does not count as variance.
 pub fn mean_interval(values: &[f64], period: usize, confidence: f64) -> Option<Interval> {
     let batches = Batches::independent(values, period.max(1))?;
     let fit = Fit::of(&batches.means);
@@ -74,12 +74,12 @@ pub fn mean_interval(values: &[f64], period: usize, confidence: f64) -> Option<I
     })
 }
 
-/// The interval of the value that a share `q` of all values does not exceed, otherwise as
-/// [`mean_interval`]. Time is O(n log n).
+/// Returns the interval of the value that a share `q` of all values does not exceed. Takes the same
+/// arguments as [`mean_interval`] and O(n log n) time.
 ///
-/// Woodruff's interval (*JASA* 47, 1952): the interval of the share of values up to the
-/// estimate, by batch means, read as order statistics. `None` also when too few values lie
-/// beyond the quantile for an interval to end there.
+/// Uses Woodruff's interval (*JASA* 47, 1952): the interval of the share of values up to the
+/// estimate, by batch means, translated into order statistics. Also returns `None` if the data has
+/// too few values beyond the quantile to contain the ends of the interval.
 pub fn quantile_interval(
     values: &[f64],
     q: f64,
@@ -109,10 +109,11 @@ pub fn quantile_interval(
     })
 }
 
-/// The smallest value that at least a share `q` does not exceed; `None` outside the data.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // A rank, where it is over 0.
+/// Returns the smallest value that at least a share `q` of the values does not exceed, or `None`
+/// outside the data.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // The rank is at least 1.
 fn at_share(sorted: &[f64], q: f64) -> Option<f64> {
-    // A product a rounding error over a whole number is that number.
+    // Rounding may leave the product slightly above a whole number.
     let rank = (q * sorted.len() as f64 - 1e-9).ceil();
     (rank >= 1.0).then(|| sorted.get(rank as usize - 1).copied()).flatten()
 }
@@ -121,8 +122,8 @@ fn student(confidence: f64, freedom: f64) -> Option<f64> {
     Some(StudentsT::new(0.0, 1.0, freedom).ok()?.inverse_cdf(f64::midpoint(1.0, confidence)))
 }
 
-/// Johnson's transformation as Willink has it (*Communications in Statistics* 34, 2005): the
-/// quantile `t` of a mean whose batches are skewed.
+/// Adjusts Student's quantile `t` of a mean for the skewness of the batches: Johnson's
+/// transformation in Willink's form (*Communications in Statistics* 34, 2005).
 fn unskewed(t: f64, skewness: f64) -> f64 {
     if skewness.abs() < 1e-3 {
         return t;
@@ -130,14 +131,14 @@ fn unskewed(t: f64, skewness: f64) -> f64 {
     ((1.0 + 6.0 * skewness * (t - skewness)).cbrt() - 1.0) / (2.0 * skewness)
 }
 
-/// Means of consecutive stretches of equal length.
+/// Means of consecutive batches of equal length.
 struct Batches {
     means: Vec<f64>,
     length: usize,
 }
 
 impl Batches {
-    /// As many batches as seem independent, each of whole periods.
+    /// Divides the values into batches of whole periods, long enough to appear independent.
     fn independent(values: &[f64], period: usize) -> Option<Batches> {
         let periods = values.len() / period;
         if periods < LEAST_BATCHES {
@@ -145,33 +146,34 @@ impl Batches {
         }
         let length = periods.div_ceil(MOST_BATCHES) * period;
         let mut batches = Batches::of(values, length);
-        while batches.means.len() > 2 * ENOUGH_BATCHES && batches.depend() {
+        while batches.means.len() > 2 * ENOUGH_BATCHES && batches.are_dependent() {
             batches = Batches::of(values, 2 * batches.length);
         }
         Some(batches)
     }
 
-    /// Batches up to the end of the series; what does not fill one is left out at its start.
+    /// Divides the end of the series into whole batches and drops the remainder at its start.
     fn of(values: &[f64], length: usize) -> Batches {
         let whole = &values[values.len() % length..];
         let means = whole.chunks(length).map(|batch| batch.iter().sum::<f64>() / length as f64);
         Batches { means: means.collect(), length }
     }
 
-    /// Whether neighbours are more alike than chance makes one series in ten.
-    fn depend(&self) -> bool {
+    /// Returns true if consecutive batches correlate more than chance would make them in one series
+    /// of ten.
+    fn are_dependent(&self) -> bool {
         Fit::of(&self.means).correlation * (self.means.len() as f64).sqrt() > 1.28
     }
 }
 
-/// What a series of batch means comes to.
+/// Statistics of a series of batch means.
 struct Fit {
     mean: f64,
     standard_error: f64,
     freedom: f64,
     variance_error: f64,
     skewness: f64,
-    /// Of one residual with the next.
+    /// Correlation of consecutive residuals.
     correlation: f64,
     drift: Option<f64>,
 }
@@ -208,7 +210,7 @@ impl Fit {
 
 /// Moments of residuals.
 struct Spread {
-    /// Of one residual, times what dependence on the next adds to that of their mean.
+    /// The variance of a residual, increased to allow for the correlation of consecutive ones.
     variance: f64,
     skewness: f64,
     kurtosis: f64,
@@ -225,7 +227,7 @@ impl Spread {
         let cubes: f64 = residuals.iter().map(|x| x.powi(3)).sum();
         let fourths: f64 = residuals.iter().map(|x| x.powi(4)).sum();
         let products: f64 = residuals.windows(2).map(|pair| pair[0] * pair[1]).sum();
-        // Taking out the mean makes neighbours less alike by one in so many.
+        // Subtracting the mean lowers the correlation of consecutive residuals by 1/n.
         let correlation = products / squares + 1.0 / count;
         Spread {
             variance: squares / freedom * (1.0 + 2.0 * correlation.max(0.0)),
@@ -251,9 +253,9 @@ mod tests {
         (0..SERIES).filter(|&seed| drift(seed).is_some()).count()
     }
 
-    // Is a drift found, and none where there is none?
+    // Is a drift detected, with at most 2 % false alarms?
     #[test]
-    fn drift_is_said() {
+    fn drifts_are_detected() {
         assert!(drifts(Kind::Drift) >= 980);
         for kind in [Kind::Plain, Kind::HeavyTails, Kind::Dependent, Kind::Spikes(128)] {
             let alarms = drifts(kind);
@@ -264,27 +266,27 @@ mod tests {
         assert!((drift - 0.1).abs() < 1e-3, "{drift}");
     }
 
-    // Do 95 % intervals of quantiles hold them as often as they say?
+    // Do 95 % intervals of quantiles cover the truth in about 95 % of cases?
     #[test]
-    fn intervals_of_quantiles_cover() {
+    fn intervals_of_quantiles_cover_the_quantile() {
         for (kind, q, truth) in [
             (Kind::Noise, 0.5, 400.0 * (-0.045_f64).exp()),
             (Kind::Noise, 0.99, 400.0 * (0.3 * 2.326_35_f64 - 0.045).exp()),
             (Kind::HeavyTails, 0.99, 240.0 * 100_f64.powf(0.4)),
             (Kind::Dependent, 0.9, 400.0 * (0.3 * 1.281_55_f64 - 0.045).exp()),
         ] {
-            let held = (0..SERIES).filter(|&seed| {
+            let covered = (0..SERIES).filter(|&seed| {
                 let values = Script::new(kind, seed).take(8192);
                 quantile_interval(&values, q, 1, 0.95).unwrap().covers(truth)
             });
-            let held = held.count();
-            assert!((930..=970).contains(&held), "{kind:?} {q}: {held}");
+            let covered = covered.count();
+            assert!((930..=970).contains(&covered), "{kind:?} {q}: {covered}");
         }
     }
 
-    // Is no interval given where there is too little data, and a point of what never varies?
+    // Is there no interval for too little data, and one of width 0 for a constant series?
     #[test]
-    fn degenerate_series() {
+    fn short_series_have_no_interval() {
         for count in 0..LEAST_BATCHES {
             assert_eq!(mean_interval(&vec![1.0; count], 1, 0.95), None);
             assert_eq!(mean_interval(&vec![1.0; 128 * count], 128, 0.95), None);
@@ -293,7 +295,7 @@ mod tests {
         let interval = mean_interval(&[400.0; 64], 1, 0.95).unwrap();
         assert_eq!((interval.low, interval.high, interval.drift), (400.0, 400.0, None));
         assert_eq!(interval.relative_precision(), 0.0);
-        // The interval of the 99.9th percentile of so few would end beyond them.
+        // The interval of the 99.9th percentile would end beyond the largest of so few values.
         let values = Script::new(Kind::Noise, 1).take(1000);
         assert_eq!(quantile_interval(&values, 0.999, 1, 0.95), None);
     }

@@ -1,31 +1,31 @@
 use crate::interval::{Interval, mean_interval, quantile_interval};
 
-/// The statistic whose interval a run is to make narrow.
+/// The statistic that a run must estimate precisely.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Statistic {
     /// The mean.
     Mean,
-    /// The value that this share (over 0, under 1) of all values does not exceed.
+    /// The value that a share of all values does not exceed. The share is above 0 and below 1.
     Quantile(f64),
 }
 
-/// When a run is long enough.
+/// The criteria for a run to be long enough.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rule {
-    /// What is estimated.
+    /// The statistic to estimate.
     pub statistic: Statistic,
-    /// Half the width of the interval relative to the estimate, at most; over 0.
+    /// The maximum half-width of the interval, relative to the estimate; above 0.
     pub precision: f64,
-    /// How often such intervals hold the truth, between 0 and 1.
+    /// The confidence level of the interval, between 0 and 1.
     pub confidence: f64,
     /// IOs in one oscillation, from [`crate::Phases`]; 1 for none.
     pub period: usize,
-    /// So many periods are covered at least.
+    /// The minimum number of whole periods.
     pub least_periods: usize,
 }
 
 impl Default for Rule {
-    /// The mean within 2 % at 95 %, over 20 periods.
+    /// The mean to within 2 % at a confidence of 95 %, over at least 20 periods.
     fn default() -> Self {
         Rule {
             statistic: Statistic::Mean,
@@ -37,67 +37,66 @@ impl Default for Rule {
     }
 }
 
-/// No run is judged sooner: a few IOs may look alike by luck.
+/// The minimum number of IOs of a run, because few IOs may look alike by chance.
 pub const LEAST_COUNT: usize = 512;
 
-/// How much further a run goes than the precision so far asks for, so that one more look mostly
-/// suffices.
+/// The factor by which a run exceeds the estimated length, which makes the next check mostly
+/// succeed.
 const MARGIN: f64 = 1.1;
 
-/// Bounds of the growth of a run from one look to the next.
+/// The minimum and maximum growth of a run from one check to the next.
 const GROWTH: (f64, f64) = (1.25, 4.0);
 
-/// Finds while a run goes on how long it has to be: the `IOCount` of Bouganim, Jónsson and
-/// Bonnet, *uFLIP* (CIDR 2009), section 4.2, who left finding it to future work.
+/// Determines during a run how long it must be: the `IOCount` of Bouganim, Jónsson and Bonnet,
+/// *uFLIP* (CIDR 2009), section 4.2, who left this question to future work.
 ///
-/// A rule that looks at the interval after every IO stops when the spread happens to look small,
-/// and its intervals hold the truth too seldom (Law, *Simulation Modeling and Analysis*, section
-/// 9.5.3). This one looks seldom, as Stein's two stages do (*Annals of Mathematical Statistics*
-/// 16, 1945): each look plans the next one where the interval should be narrow enough. All
-/// values are kept; time is O(n log n).
+/// A rule that checks the interval after every IO stops when the variance happens to look small,
+/// and its intervals cover the truth too seldom (Law, *Simulation Modeling and Analysis*, section
+/// 9.5.3). This rule checks seldom, as Stein's two-stage procedure does (*Annals of Mathematical
+/// Statistics* 16, 1945). Each check schedules the next one for the length at which the interval
+/// should be narrow enough. Keeps all values; takes O(n log n) time.
 #[derive(Debug, Clone)]
 pub struct Length {
     rule: Rule,
     values: Vec<f64>,
-    next_look: usize,
-    reached: bool,
+    next_check: usize,
+    long_enough: bool,
 }
 
 impl Length {
-    /// Nothing measured yet.
+    /// Creates the state of a run without values.
     pub fn new(rule: Rule) -> Length {
         let period = rule.period.max(1);
         let least = LEAST_COUNT.max(rule.least_periods * period);
         Length {
             rule,
             values: Vec::new(),
-            next_look: least.next_multiple_of(period),
-            reached: false,
+            next_check: least.next_multiple_of(period),
+            long_enough: false,
         }
     }
 
-    /// Adds the response time (in any unit) of the next IO of the running phase; whether the run
-    /// is long enough.
+    /// Adds the response time (in any unit) of the next IO in the running phase. Returns true once
+    /// the run is long enough.
     pub fn push(&mut self, x: f64) -> bool {
         self.values.push(x);
-        if self.values.len() == self.next_look {
-            self.look();
+        if self.values.len() == self.next_check {
+            self.check();
         }
-        self.reached
+        self.long_enough
     }
 
-    /// How many values there are.
+    /// Returns the number of values.
     pub fn count(&self) -> usize {
         self.values.len()
     }
 
-    /// Where the next look is planned, in values from the start: what is known of how long the
-    /// run will be.
-    pub fn next_look(&self) -> usize {
-        self.next_look
+    /// Returns the number of values at the next check: the current estimate of the run's length.
+    pub fn next_check(&self) -> usize {
+        self.next_check
     }
 
-    /// The interval of all values so far; `None` when there are too few for one.
+    /// Returns the interval of all values so far, or `None` if there are too few.
     pub fn interval(&self) -> Option<Interval> {
         let Rule { statistic, confidence, period, .. } = self.rule;
         match statistic {
@@ -106,17 +105,18 @@ impl Length {
         }
     }
 
+    /// Compares the interval with the rule and schedules the next check.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // From 1 to four times.
-    fn look(&mut self) {
-        // The variance may be small by luck: it is taken for one standard error more.
+    fn check(&mut self) {
+        // The variance may be small by chance; adding its standard error compensates.
         let excess = self.interval().map_or(f64::INFINITY, |interval| {
             let relative = interval.relative_precision() / self.rule.precision;
             relative * relative * (1.0 + interval.variance_error)
         });
-        self.reached = excess <= 1.0;
+        self.long_enough = excess <= 1.0;
         let growth = (excess * MARGIN).clamp(GROWTH.0, GROWTH.1);
         let planned = (self.values.len() as f64 * growth).ceil() as usize;
-        self.next_look = planned.next_multiple_of(self.rule.period.max(1));
+        self.next_check = planned.next_multiple_of(self.rule.period.max(1));
     }
 }
 
@@ -124,28 +124,29 @@ impl Length {
 mod tests {
     use super::*;
     use crate::Phases;
-    use crate::scripted::{CHEAP, DEAR, Kind, Script};
+    use crate::scripted::{FAST, Kind, SLOW, Script};
 
     const SERIES: u64 = 1000;
 
-    /// Of 1,000 runs, how many intervals hold the mean at the stop, and the mean count.
-    fn covered(kind: Kind, precision: f64) -> (u64, usize) {
+    /// Returns how many of 1,000 runs have an interval that covers the mean when they stop, and
+    /// their mean length.
+    fn coverage(kind: Kind, precision: f64) -> (u64, usize) {
         let rule = Rule { precision, period: kind.period().unwrap_or(1), ..Rule::default() };
-        let (mut held, mut counts) = (0, 0);
+        let (mut covered, mut counts) = (0, 0);
         for seed in 0..SERIES {
             let mut script = Script::new(kind, seed);
             let mut length = Length::new(rule);
             while !length.push(script.value()) {}
             let truth = script.mean(0, length.count());
-            held += u64::from(length.interval().unwrap().covers(truth));
+            covered += u64::from(length.interval().unwrap().covers(truth));
             counts += length.count();
         }
-        (held, counts / 1000)
+        (covered, counts / 1000)
     }
 
-    // Do 95 % intervals at the stop hold the mean as often as they say?
+    // Do 95 % intervals cover the mean in about 95 % of runs that stop by the rule?
     #[test]
-    fn intervals_at_the_stop_cover() {
+    fn intervals_at_the_stop_cover_the_mean() {
         for (kind, precision) in [
             (Kind::Plain, 0.02),
             (Kind::Noise, 0.02),
@@ -158,18 +159,18 @@ mod tests {
             (Kind::Square(128), 0.02),
             (Kind::Wave(128), 0.02),
         ] {
-            let (held, count) = covered(kind, precision);
-            assert!((930..=970).contains(&held), "{kind:?}: {held} after {count}");
+            let (covered, count) = coverage(kind, precision);
+            assert!((930..=970).contains(&covered), "{kind:?}: {covered} after {count}");
         }
     }
 
-    // Does the automatic length avoid the paper's error (section 4.2), where the mean of 512 IOs
-    // after a start-up phase of 128 is about 25 % low?
+    // Does the automatic length avoid the error in the paper's example (section 4.2)? There, the
+    // mean of 512 IOs is about 25 % low because they include a start-up phase of 128.
     #[test]
     fn start_up_does_not_lower_the_mean() {
         let mut script = Script::new(Kind::Plain, 1);
         let series: Vec<f64> = (0..8192).map(|i| paper(i) * script.noise(0.01)).collect();
-        let truth = f64::midpoint(CHEAP, DEAR);
+        let truth = f64::midpoint(FAST, SLOW);
         let fixed = series[..512].iter().sum::<f64>() / 512.0;
         assert!((0.73..0.78).contains(&(fixed / truth)), "{}", fixed / truth);
 
@@ -183,12 +184,12 @@ mod tests {
         assert!((mean / truth - 1.0).abs() < 0.01, "{mean}");
     }
 
-    /// The paper's example: cheap writes, then cheap ones and dear ones by turns.
+    /// The paper's example: fast writes, then fast and slow ones in turn.
     fn paper(i: usize) -> f64 {
-        if i >= 128 && i % 16 < 8 { DEAR } else { CHEAP }
+        if i >= 128 && i % 16 < 8 { SLOW } else { FAST }
     }
 
-    // Does a run go on until it covers the periods, and until quantiles are precise?
+    // Does a run continue until it covers enough periods, and until a quantile is precise?
     #[test]
     fn periods_and_quantiles_lengthen_a_run() {
         let count = |rule| {

@@ -1,5 +1,5 @@
-//! Samples, estimates with intervals, quantiles, change points and periods: pure functions, no
-//! IO.
+//! Statistics as pure functions: summaries, estimates with intervals, quantiles, change points and
+//! periods.
 
 mod batch;
 mod change;

@@ -1,35 +1,37 @@
 use crate::change::first_change;
 
-/// How long reads were affected by the writes before them.
+/// The lasting effect of writes on the reads after them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Lingering {
-    /// How many of the reads after the writes were affected; all of them where the drive did not
-    /// come back to its former times, and then it may have been more.
+    /// The number of affected reads. If the drive did not settle, all reads that were made; the
+    /// effect may have lasted longer.
     pub ios: usize,
-    /// Whether the drive came back to its former times within the reads that were made.
+    /// True if response times returned to normal within the reads that were made.
     pub settled: bool,
-    /// 1 less the probability that unaffected reads seem affected as clearly.
+    /// 1 minus the probability that unaffected reads show an effect this clear.
     pub confidence: f64,
 }
 
-/// Of long effects, one read in so many is looked at.
+/// For long effects, the search uses one read in this many.
 const THINNED: usize = 4;
 
-/// How many of the reads `after` the writes were affected by them, in a run of sequential reads,
-/// random writes and sequential reads again (Bouganim, Jónsson and Bonnet, *uFLIP*, CIDR 2009,
-/// section 4.3); `None` when none was. `before` and `after` are the response times of the reads,
-/// in one unit.
+/// Counts the reads affected by preceding writes, in a run of sequential reads, random writes and
+/// sequential reads again (Bouganim, Jónsson and Bonnet, *uFLIP*, CIDR 2009, section 4.3).
 ///
-/// Reads after the writes and before them are put in one series, where the affected ones come
-/// first: they end at its change point. An effect is found, slower or faster, when it is from 8 reads
-/// to a third of all reads; a longer one, up to all reads after where these are at most twice as many as
-/// those before, on one in four of the reads after. Time is O(n log n).
+/// `before` and `after` are the response times of the reads, in one unit. Returns `None` if no read
+/// was affected.
+///
+/// The search joins `after` and `before` into one series. The affected reads come first and end at
+/// the change point of the series. It detects effects, slower or faster, from 8 reads to a third of
+/// all reads. For a longer effect, it repeats the search on one in four reads of `after`. If
+/// `after` is at most twice as long as `before`, this covers effects on all of `after`. Takes O(n
+/// log n) time.
 pub fn lingering(before: &[f64], after: &[f64]) -> Option<Lingering> {
     [1, THINNED].into_iter().find_map(|step| {
-        let looked_at: Vec<f64> = after.iter().copied().step_by(step).collect();
-        let change = first_change(&[&looked_at, before].concat(), None)?;
+        let sampled: Vec<f64> = after.iter().copied().step_by(step).collect();
+        let change = first_change(&[&sampled, before].concat(), None)?;
         let ios = (change.at * step).min(after.len());
-        // A change point is as good as 5 %.
+        // A change point is accurate to 5 %.
         let settled = ios + ios / 20 < after.len();
         Some(Lingering {
             ios: if settled { ios } else { after.len() },
@@ -47,14 +49,14 @@ mod tests {
     const SEEDS: u64 = 200;
     const AFFECTED: usize = 3000;
 
-    /// How affected reads differ from others.
+    /// The difference between affected and unaffected reads.
     #[derive(Debug, Clone, Copy)]
     enum Effect {
-        /// Each takes half as long again.
+        /// Each read takes 1.5 times as long.
         Slower,
-        /// By chance, one in five waits for a block to be erased.
+        /// One read in five, at random, waits for a block erase.
         SometimesWaiting,
-        /// As many are dear, in turn.
+        /// Every fifth read waits for a block erase.
         WaitingInTurn,
     }
 
@@ -73,7 +75,7 @@ mod tests {
     const READS: [Kind; 5] =
         [Kind::Plain, Kind::Noise, Kind::HeavyTails, Kind::Dependent, Kind::Spikes(64)];
 
-    fn found(kind: Kind, effect: Option<Effect>, seed: u64) -> Option<Lingering> {
+    fn simulate(kind: Kind, effect: Option<Effect>, seed: u64) -> Option<Lingering> {
         let mut script = Script::new(kind, seed);
         let (before, mut after) = (script.take(3000), script.take(8000));
         if let Some(effect) = effect {
@@ -82,7 +84,7 @@ mod tests {
         lingering(&before, &after)
     }
 
-    // Are affected reads counted within 10 %, whatever affects them?
+    // Is the number of affected reads accurate to 10 %, for every kind of effect?
     #[test]
     fn affected_reads_are_counted() {
         for (kind, effect, least) in [
@@ -91,47 +93,47 @@ mod tests {
             (Kind::Noise, Effect::SometimesWaiting, 196),
             (Kind::HeavyTails, Effect::SometimesWaiting, 196),
             (Kind::Dependent, Effect::Slower, 196),
-            // A mild effect in noise that wanders is missed more often.
+            // A weak effect in correlated noise is missed more often.
             (Kind::Dependent, Effect::SometimesWaiting, 186),
             (Kind::Spikes(64), Effect::WaitingInTurn, 196),
         ] {
             let all: Vec<_> =
-                (0..SEEDS).filter_map(|seed| found(kind, Some(effect), seed)).collect();
+                (0..SEEDS).filter_map(|seed| simulate(kind, Some(effect), seed)).collect();
             let near = all
                 .iter()
-                .filter(|found| found.ios.abs_diff(AFFECTED) <= AFFECTED / 10 && found.settled);
+                .filter(|effect| effect.ios.abs_diff(AFFECTED) <= AFFECTED / 10 && effect.settled);
             let near = near.count();
             assert!(near >= least, "{kind:?} {effect:?}: {near}");
         }
     }
 
-    // Is an effect found that lasts for most of the reads after the writes?
+    // Is an effect detected that lasts for most of the reads after the writes?
     #[test]
-    fn long_effects_are_found() {
+    fn long_effects_are_detected() {
         for kind in [Kind::Plain, Kind::Noise, Kind::HeavyTails] {
             let near = (0..SEEDS).filter(|&seed| {
                 let mut script = Script::new(kind, seed);
                 let (before, mut after) = (script.take(4000), script.take(8000));
                 affect(&mut after[..6000], Effect::Slower, seed);
-                lingering(&before, &after).is_some_and(|found| found.ios.abs_diff(6000) <= 600)
+                lingering(&before, &after).is_some_and(|effect| effect.ios.abs_diff(6000) <= 600)
             });
             let near = near.count();
             assert!(near >= 196, "{kind:?}: {near}");
         }
     }
 
-    // Are unaffected reads found unaffected?
+    // Is the rate of false alarms on unaffected reads at most 2 %?
     #[test]
-    fn unaffected_reads_are_not_affected() {
+    fn false_alarms_are_rare() {
         for kind in READS {
-            let alarms = (0..SEEDS).filter(|&seed| found(kind, None, seed).is_some()).count();
+            let alarms = (0..SEEDS).filter(|&seed| simulate(kind, None, seed).is_some()).count();
             assert!(alarms <= 4, "{kind:?}: {alarms}");
         }
     }
 
-    // Is it said when the drive did not settle within the reads that were made?
+    // Is `settled` false if the effect outlasts the reads that were made?
     #[test]
-    fn unsettled_drive_is_said_to_be() {
+    fn an_effect_that_outlasts_the_reads_is_unsettled() {
         let mut script = Script::new(Kind::Noise, 1);
         let (before, mut after) = (script.take(4000), script.take(1500));
         affect(&mut after, Effect::SometimesWaiting, 1);

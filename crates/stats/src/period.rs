@@ -1,38 +1,39 @@
 use realfft::RealFftPlanner;
 
-/// Findings with a larger probability of being chance are none.
+/// The maximum p-value of a period.
 const SIGNIFICANT: f64 = 0.001;
 
-/// A period is believed when the series covers it this often.
+/// The minimum number of periods that a series must contain.
 const LEAST_PERIODS: usize = 6;
 
-/// The period is made exact on so many multiples at most.
+/// The maximum number of multiples of a period that refine its estimate.
 const MOST_MULTIPLES: usize = 64;
 
-/// So many multiples of a lag are looked at together.
+/// The number of multiples of a lag that contribute to its contrast.
 const MULTIPLES: usize = 4;
 
 /// The period of an oscillation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Period {
-    /// IOs from one dear IO, or one height of a wave, to the next.
+    /// The number of IOs from one slow IO, or one crest of a wave, to the next.
     pub ios: usize,
-    /// Autocorrelation of the logarithms of response times one period apart, at most 1.
+    /// The autocorrelation of log response times at a lag of one period, at most 1.
     pub strength: f64,
-    /// 1 less the probability that a series without a period seems to have one as clear.
+    /// 1 minus the probability that a series without a period shows one this clear.
     pub confidence: f64,
 }
 
-/// The period of oscillation of `series` (response times in any unit), from 2 to a sixth of its
-/// length; `None` when it has none. Time is O(n log n).
+/// Returns the period of oscillation of `series` (response times in any unit), from 2 to a sixth of
+/// its length, or `None` if it has none. Takes O(n log n) time.
 ///
-/// By the autocorrelation of logarithms, so that single slow IOs weigh little, after a straight
-/// line is taken out. A lag counts when IOs that are one to four lags apart are alike and IOs
-/// half a lag further are not: that leaves out mere dependence of IOs on those just before, and
-/// multiples of a period. Bartlett's formula widens what chance does where IOs depend on each
-/// other (Brockwell and Davis, *Time Series: Theory and Methods*, section 7.2); Bennett's
-/// inequality (*JASA* 57, 1962) bounds its tail where a few rare slow IOs make up the variance
-/// and meet by chance; Bonferroni's covers the choice of the lag.
+/// Uses the autocorrelation of logarithms, which limits the weight of single slow IOs, after
+/// removing a linear trend. A lag is a period if IOs one to four lags apart are similar and IOs
+/// half a lag further are not. This excludes short-term dependence of consecutive IOs.
+///
+/// The test bounds the probability of a false detection: Bartlett's formula accounts for dependence
+/// between IOs (Brockwell and Davis, *Time Series: Theory and Methods*, section 7.2). Bennett's
+/// inequality (*JASA* 57, 1962) bounds the tail for series whose variance comes from a few rare
+/// slow IOs. Bonferroni's correction covers the choice of the lag.
 pub fn period(series: &[f64]) -> Option<Period> {
     let longest = series.len() / LEAST_PERIODS;
     if longest < 2 {
@@ -52,8 +53,8 @@ pub fn period(series: &[f64]) -> Option<Period> {
     })
 }
 
-/// Logarithms about their straight line, with variance 1; `None` when they do not vary. What
-/// takes no time counts as a thousandth of the mean.
+/// Returns the logarithms without their linear trend, scaled to a variance of 1, or `None` for a
+/// constant series. A value below a thousandth of the mean counts as that.
 fn standardized_logarithms(series: &[f64]) -> Option<Vec<f64>> {
     let count = series.len() as f64;
     let least = series.iter().sum::<f64>() / count / 1000.0;
@@ -66,7 +67,7 @@ fn standardized_logarithms(series: &[f64]) -> Option<Vec<f64>> {
         *x -= mean + slope * (i as f64 - middle);
     }
     let deviation = (logs.iter().map(|x| x * x).sum::<f64>() / count).sqrt();
-    // Less than that is rounding, not time.
+    // A smaller deviation comes from rounding.
     if !deviation.is_finite() || deviation < 1e-9 {
         return None;
     }
@@ -74,7 +75,7 @@ fn standardized_logarithms(series: &[f64]) -> Option<Vec<f64>> {
     Some(logs)
 }
 
-/// Autocorrelation at every lag, by the Wiener-Khinchin theorem.
+/// Returns the autocorrelation at every lag, by the Wiener-Khinchin theorem.
 fn autocorrelation(standard: &[f64]) -> Vec<f64> {
     let padded = (2 * standard.len()).next_power_of_two();
     let mut planner = RealFftPlanner::<f64>::new();
@@ -95,7 +96,8 @@ fn autocorrelation(standard: &[f64]) -> Vec<f64> {
     time
 }
 
-/// How much more alike IOs are at the first multiples of `lag` than half a lag beside them.
+/// Returns how much more similar IOs are at the first multiples of `lag` than at half a lag beside
+/// them.
 fn contrast(correlation: &[f64], lag: usize) -> f64 {
     let half = lag / 2;
     let at = |place: usize| {
@@ -104,25 +106,26 @@ fn contrast(correlation: &[f64], lag: usize) -> f64 {
     (1..=MULTIPLES).map(|multiple| at(multiple * lag)).sum::<f64>() / 2.0
 }
 
-/// Bennett's bound of the probability that one lag of a series without a period has `contrast`.
+/// Returns Bennett's bound for the probability that one lag of a series without a period reaches
+/// `contrast`.
 fn chance(standard: &[f64], correlation: &[f64], contrast: f64) -> f64 {
     if contrast <= 0.0 {
         return 1.0;
     }
     let count = standard.len() as f64;
-    let unclear = 2.0 / count.sqrt();
-    let dependent = correlation[1..].iter().take_while(|&&rho| rho > unclear);
+    let noise_level = 2.0 / count.sqrt();
+    let dependent = correlation[1..].iter().take_while(|&&rho| rho > noise_level);
     let bartlett = 1.0 + 2.0 * dependent.map(|rho| rho * rho).sum::<f64>();
-    // Of the contrast: halves of the correlations at four multiples and at three places between
-    // them, quarters of those at either end.
+    // The variance of the contrast: it weights the correlations at the four multiples and at the
+    // three places between them by 1/2, and those at either end by 1/4.
     let variance = (0.25 * 7.0 + 2.0 * 0.0625) * bartlett / count;
     let largest = standard.iter().map(|x| x * x).fold(0.0, f64::max) / count / 2.0;
     let u = largest * contrast / variance;
     (-variance / (largest * largest) * ((1.0 + u) * u.ln_1p() - u)).exp()
 }
 
-/// The lag made exact: what is one IO off at one lag is many off at many.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Lags are from 1 to the length.
+/// Refines the lag: an error of one IO at one lag grows to many IOs at many multiples.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Lags are below the length.
 fn refined(correlation: &[f64], lag: usize) -> usize {
     let multiples = (correlation.len() / (2 * lag)).clamp(1, MOST_MULTIPLES);
     let comb = |period: f64| -> f64 {

@@ -4,29 +4,30 @@ use crate::period::{Period, period};
 /// The start-up phase of a series.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StartUp {
-    /// How many IOs it lasts.
+    /// The length of the phase in IOs.
     pub ios: usize,
-    /// 1 less the probability that a series without a start-up phase seems to have one as clear.
+    /// 1 minus the probability that a series without a start-up phase shows one this clear.
     pub confidence: f64,
 }
 
-/// The two phases of Bouganim, Jónsson and Bonnet, *uFLIP* (CIDR 2009), section 4.2: a start-up
-/// phase, then a running phase that may oscillate.
+/// The two phases of a run (Bouganim, Jónsson and Bonnet, *uFLIP*, CIDR 2009, section 4.2): a
+/// start-up phase, then a running phase that may oscillate.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Phases {
-    /// The start-up phase; `None` when there is none.
+    /// The start-up phase, if any.
     pub start_up: Option<StartUp>,
-    /// The period of the running phase; `None` when it does not oscillate.
+    /// The period of the running phase, if it oscillates.
     pub period: Option<Period>,
 }
 
 impl Phases {
-    /// Finds the phases of a series of response times (in any unit), by their distribution and
-    /// not by eye. A start-up phase is found when it is from 8 IOs to a third of the series, a
-    /// period from 2 IOs to a ninth of the series: the series should be long. A start-up phase
-    /// may also be dearer than the running phase. Time is O(n log n).
+    /// Detects the phases of a series of response times (in any unit) by statistical tests.
+    ///
+    /// Detects start-up phases from 8 IOs to a third of the series, and periods from 2 IOs to a
+    /// ninth of it; the series should therefore be long. A start-up phase may be faster or slower
+    /// than the running phase. Takes O(n log n) time.
     pub fn of(series: &[f64]) -> Phases {
-        // What comes after the first third is past any start-up phase that can be found.
+        // A start-up phase that can be detected ends within the first third.
         let period = period(&series[series.len() / 3..]);
         let start_up = first_change(series, period.map(|period| period.ios));
         let start_up =
@@ -38,7 +39,7 @@ impl Phases {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scripted::{APERIODIC, DEAR, Kind, Script, with_startup};
+    use crate::scripted::{APERIODIC, Kind, SLOW, Script, with_startup};
 
     const PERIODIC: [Kind; 5] =
         [Kind::Spikes(4), Kind::Spikes(16), Kind::Spikes(128), Kind::Square(128), Kind::Wave(128)];
@@ -50,61 +51,61 @@ mod tests {
         (0..SEEDS).map(|seed| u64::from(holds(seed))).sum()
     }
 
-    // Is a start-up phase found within 5 %, whatever the running phase looks like?
+    // Is the length of a start-up phase accurate to 5 %, for every kind of running phase?
     #[test]
-    fn start_up_is_found() {
-        // Under a steep drift a start-up phase is left out rather than made up.
-        let told = APERIODIC.into_iter().filter(|&kind| kind != Kind::SteepDrift);
-        for kind in told.chain(PERIODIC) {
-            let found = count(|seed| {
+    fn start_up_phases_are_detected() {
+        // Under a steep drift, the test may miss a start-up phase; it never invents one.
+        let detectable = APERIODIC.into_iter().filter(|&kind| kind != Kind::SteepDrift);
+        for kind in detectable.chain(PERIODIC) {
+            let detected = count(|seed| {
                 let start_up = Phases::of(&with_startup(kind, 125, COUNT, seed)).start_up;
                 start_up.is_some_and(|start_up| start_up.ios.abs_diff(125) <= 6)
             });
-            assert!(found >= SEEDS * 98 / 100, "{kind:?}: {found}");
+            assert!(detected >= SEEDS * 98 / 100, "{kind:?}: {detected}");
         }
     }
 
-    // Is a start-up phase found that differs by lacking what is rare and comes in clumps, as cleaning
-    // does; and none where it comes from the start?
+    // Is a start-up phase detected that only lacks rare bursts of slow IOs, such as GC causes, and
+    // none where the bursts occur from the start?
     #[test]
-    fn start_up_without_clumps_is_found() {
-        let clumped = |start_up: usize, seed: u64| -> Vec<f64> {
-            let (mut script, mut clump) = (Script::new(Kind::Noise, seed), 0);
+    fn a_start_up_phase_without_bursts_is_detected() {
+        let bursty = |start_up: usize, seed: u64| -> Vec<f64> {
+            let (mut script, mut burst) = (Script::new(Kind::Noise, seed), 0);
             let value = |i: usize| {
-                if clump == 0 && script.uniform() < 0.06 {
+                if burst == 0 && script.uniform() < 0.06 {
                     let length = script.uniform();
-                    clump = 1 + usize::from(length > 0.3) + usize::from(length > 0.6);
+                    burst = 1 + usize::from(length > 0.3) + usize::from(length > 0.6);
                 }
-                let dear = clump > 0 && i >= start_up;
-                clump = clump.saturating_sub(1);
-                script.value() + if dear { DEAR } else { 0.0 }
+                let is_slow = burst > 0 && i >= start_up;
+                burst = burst.saturating_sub(1);
+                script.value() + if is_slow { SLOW } else { 0.0 }
             };
             (0..8192).map(value).collect()
         };
-        let found = |start_up, seed| Phases::of(&clumped(start_up, seed)).start_up;
+        let detect = |start_up, seed| Phases::of(&bursty(start_up, seed)).start_up;
         let near = count(|seed| {
-            found(1200, seed).is_some_and(|start_up| start_up.ios.abs_diff(1200) <= 60)
+            detect(1200, seed).is_some_and(|start_up| start_up.ios.abs_diff(1200) <= 60)
         });
-        let alarms = count(|seed| found(0, seed).is_some());
+        let alarms = count(|seed| detect(0, seed).is_some());
         assert!(near >= SEEDS * 95 / 100 && alarms <= SEEDS / 50, "{near} {alarms}");
     }
 
-    // Is a period found within one IO?
+    // Is a period accurate to one IO?
     #[test]
-    fn period_is_found() {
+    fn periods_are_detected() {
         let short = [Kind::Spikes(2), Kind::Spikes(3), Kind::Square(10)];
         for kind in short.into_iter().chain(PERIODIC) {
-            let found = count(|seed| {
+            let detected = count(|seed| {
                 let period = Phases::of(&Script::new(kind, seed).take(COUNT)).period;
                 period.is_some_and(|period| period.ios.abs_diff(kind.period().unwrap()) <= 1)
             });
-            assert!(found >= SEEDS * 98 / 100, "{kind:?}: {found}");
+            assert!(detected >= SEEDS * 98 / 100, "{kind:?}: {detected}");
         }
     }
 
-    // Is nothing found where there is nothing, in at least 98 of 100 series?
+    // Is the rate of false detections at most 2 %, for start-up phases and for periods?
     #[test]
-    fn nothing_is_found_in_nothing() {
+    fn false_detections_are_rare() {
         for kind in APERIODIC.into_iter().chain(PERIODIC) {
             let all = (0..SEEDS).map(|seed| Phases::of(&Script::new(kind, seed).take(COUNT)));
             let all: Vec<Phases> = all.collect();
@@ -115,9 +116,9 @@ mod tests {
         }
     }
 
-    // Are series that are too short or never vary without phases?
+    // Do series that are too short, or constant, have no phases?
     #[test]
-    fn degenerate_series_have_no_phases() {
+    fn short_or_constant_series_have_no_phases() {
         for count in [0, 1, 2, 11, 12, 63, 64, 1000] {
             assert_eq!(Phases::of(&vec![400.0; count]), Phases::default());
             assert_eq!(Phases::of(&vec![0.0; count]), Phases::default());

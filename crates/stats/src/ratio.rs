@@ -1,18 +1,19 @@
 use crate::interval::mean_interval;
 use crate::{Estimate, Interval};
 
-/// More slices than this are joined in pairs.
+/// Reaching this number of slices merges them in pairs.
 const MOST_SLICES: usize = 2048;
 
-/// What one thing comes to for each unit of another, such as ns for each byte written, with an
-/// interval: a ratio of means, whose two sides depend on each other.
+/// A ratio of means with an interval, such as nanoseconds for each byte written. Numerator and
+/// denominator may depend on each other.
 ///
-/// The interval is that of the mean of y − R·x over the mean of x, with R the ratio itself (Law,
-/// *Simulation Modeling and Analysis*, section 9.5.3; the delta method), by batch means. Observations
-/// are added up in slices that get longer as data comes in, so that memory stays constant.
+/// The interval is that of the mean of y − R·x over the mean of x, where R is the ratio (Law,
+/// *Simulation Modeling and Analysis*, section 9.5.3; the delta method), by batch means.
+/// Observations are summed up in slices whose length doubles as data comes in, which keeps memory
+/// constant.
 #[derive(Debug, Clone)]
 pub struct Ratio {
-    /// Sums of y and x over as many observations each.
+    /// Sums of y and x over equal numbers of observations.
     slices: Vec<(f64, f64)>,
     slice_length: u64,
     current: (f64, f64),
@@ -50,13 +51,13 @@ impl Ratio {
         }
     }
 
-    /// All of y over all of x; `None` while there is nothing to divide by.
+    /// Returns the sum of y divided by the sum of x, or `None` if the sum of x is 0.
     pub fn value(&self) -> Option<f64> {
         let (y, x) = self.total;
         (x > 0.0).then(|| y / x)
     }
 
-    /// Its interval at `confidence` (from 0 to 1); `None` where there is too little data for one.
+    /// Returns the interval at `confidence` (from 0 to 1), or `None` if there is too little data.
     #[allow(clippy::cast_precision_loss)] // a few thousand
     pub fn interval(&self, confidence: f64) -> Option<Interval> {
         let value = self.value()?;
@@ -77,10 +78,10 @@ impl Ratio {
         })
     }
 
-    /// It with its 95 % interval.
+    /// Returns the ratio with its 95 % interval.
     pub fn estimate(&self) -> Option<Estimate> {
         let interval = self.interval(0.95);
-        let (low, high) = (interval.map(|found| found.low), interval.map(|found| found.high));
+        let (low, high) = (interval.map(|it| it.low), interval.map(|it| it.high));
         Some(Estimate { value: self.value()?, low, high })
     }
 }
@@ -97,7 +98,7 @@ mod tests {
 
     use super::*;
 
-    /// Lengths x, and times y of 10 + 3·x with noise: 10/5.5 + 3 for each unit in the long run.
+    /// Generates pairs of x from 1 to 10 and y = 10 + 3·x plus noise. The true ratio is 10/5.5 + 3.
     fn series(seed: u64, count: usize) -> Ratio {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
         let mut ratio = Ratio::default();
@@ -108,28 +109,27 @@ mod tests {
         ratio
     }
 
-    // Do 95 % intervals hold the ratio as often as they say, with few observations and with so many
-    // that slices are joined?
+    // Do 95 % intervals cover the ratio in about 95 % of cases, before and after slices are merged?
     #[test]
-    fn intervals_cover() {
+    fn intervals_cover_the_ratio() {
         let truth = 10.0 / 5.5 + 3.0;
         for count in [600, 20_000] {
             let holds = |seed| series(seed, count).estimate().unwrap().covers(truth);
-            let held = (0..1000).filter(|&seed| holds(seed)).count();
-            assert!((930..=970).contains(&held), "{held} with {count}");
+            let covered = (0..1000).filter(|&seed| holds(seed)).count();
+            assert!((930..=970).contains(&covered), "{covered} with {count}");
         }
     }
 
-    // Is what varies with the length of a write, and not beside it, certain?
+    // Has the ratio of proportional quantities an interval of width 0?
     #[test]
-    fn what_is_proportional_is_certain() {
+    fn a_proportional_series_has_an_exact_ratio() {
         let mut ratio = Ratio::default();
         (0..5000).for_each(|i| ratio.push(7.0 * f64::from(i % 13 + 1), f64::from(i % 13 + 1)));
-        let found = ratio.interval(0.95).unwrap();
-        assert!((found.value - 7.0).abs() < 1e-12 && found.relative_precision() < 1e-9);
+        let interval = ratio.interval(0.95).unwrap();
+        assert!((interval.value - 7.0).abs() < 1e-12 && interval.relative_precision() < 1e-9);
     }
 
-    // Is nothing said of nothing, and no interval of too little?
+    // Is there no estimate without data, and no interval with too little?
     #[test]
     fn too_little_has_no_interval() {
         assert_eq!(Ratio::default().estimate(), None);

@@ -1,49 +1,50 @@
-//! Linear regression whose intervals do not assume that anything is linear.
+//! Least-squares regression with intervals that are valid even if the function is not linear.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::Estimate;
 
-/// A column of which less than such a share is left without those before it says nothing that they do not
-/// say.
+/// A column is linearly dependent on the columns before it if the share of its length orthogonal to
+/// them is at most this.
 const LEAST_NEW: f64 = 1e-9;
 
-/// What rounding may leave of nothing, as a share of the largest value.
+/// The rounding error to expect, as a share of the largest value. It bounds half-widths from below.
 const ROUNDING: f64 = 1e-12;
 
-/// A linear function through values that need not lie on one.
+/// A fitted linear function of several columns.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Regression {
-    /// Its value where all columns are 0.
+    /// The value at which all columns are 0.
     pub intercept: Estimate,
-    /// By how much it rises with each column, in their order.
+    /// The slope for each column, in order.
     pub slopes: Vec<Estimate>,
-    /// The share of the variance of the values that it explains, 0 to 1: the coefficient of determination.
+    /// The coefficient of determination: the share of the variance explained by the function, 0 to
+    /// 1.
     pub explained: f64,
 }
 
-/// The linear function of some columns that is nearest to `values`, by least squares, with 95 %
-/// intervals. `None` where values are too few, or a column follows from others.
+/// Fits `values` by a linear function of `columns`, by least squares, with 95 % intervals. Returns
+/// `None` if there are too few values, or if the columns are linearly dependent.
 ///
-/// The intervals hold for values that are no linear function, and whose spread differs from place to place:
-/// they are of the line that is nearest to whatever function that is (variances HC3 of J. G. `MacKinnon` and
-/// H. White, *Journal of Econometrics* 29(3), 1985, equation 13; Student's t).
+/// The values need not follow a linear function, and their variance need not be constant: the
+/// intervals cover the least-squares line of the true function (variances HC3 of J. G. `MacKinnon`
+/// and H. White, *Journal of Econometrics* 29(3), 1985, equation 13; Student's t).
 ///
 /// # Panics
-/// Where a column is not as long as the values.
+/// Panics if a column is not as long as `values`.
 #[allow(clippy::cast_precision_loss, reason = "values are few")]
 pub fn regression(columns: &[Vec<f64>], values: &[f64]) -> Option<Regression> {
     let level = vec![1.0; values.len()];
     let columns: Vec<&[f64]> = std::iter::once(&level).chain(columns).map(Vec::as_slice).collect();
-    assert!(columns.iter().all(|column| column.len() == values.len()), "a row for each value");
+    assert!(columns.iter().all(|column| column.len() == values.len()), "columns of unequal length");
     let freedom = values.len().checked_sub(columns.len()).filter(|freedom| *freedom > 0)?;
     let Axes { axes, duals } = axes(&columns)?;
     let coefficients: Vec<f64> = duals.iter().map(|dual| dot(dual, values)).collect();
     let mut residuals = values.to_vec();
     for (column, coefficient) in columns.iter().zip(&coefficients) {
-        take(&mut residuals, *coefficient, column);
+        subtract(&mut residuals, *coefficient, column);
     }
-    // What a value draws the function to itself is its leverage.
+    // The leverage of a value is its weight in its own fitted value.
     let leverage = |row: usize| axes.iter().map(|axis| axis[row] * axis[row]).sum::<f64>();
     let errors: Vec<f64> = residuals
         .iter()
@@ -70,19 +71,21 @@ pub fn regression(columns: &[Vec<f64>], values: &[f64]) -> Option<Regression> {
     })
 }
 
-/// What columns span.
+/// An orthonormal basis of the space that the columns span.
 struct Axes {
-    /// At right angles to each other, of length 1.
+    /// The basis vectors: orthogonal, of length 1.
     axes: Vec<Vec<f64>>,
-    /// Of each column what gives its coefficient, times the values: the rows of the pseudoinverse.
+    /// For each column, the vector whose scalar product with the values is the coefficient: the
+    /// rows of the pseudoinverse.
     duals: Vec<Vec<f64>>,
 }
 
-/// By Gram and Schmidt, each column twice, which leaves right angles up to rounding (L. Giraud et al.,
-/// *Numerische Mathematik* 101(1), 2005). `None` where a column follows from those before it.
+/// Computes a basis by the Gram-Schmidt process, applied twice to each column, which keeps the
+/// vectors orthogonal up to rounding (L. Giraud et al., *Numerische Mathematik* 101(1), 2005).
+/// Returns `None` if a column is linearly dependent on those before it.
 fn axes(columns: &[&[f64]]) -> Option<Axes> {
     let mut axes: Vec<Vec<f64>> = Vec::new();
-    // Of each column how far it goes along each axis, itself the last.
+    // For each column, its components along the basis vectors, the last one along its own.
     let mut along: Vec<Vec<f64>> = Vec::new();
     for column in columns {
         let mut rest = column.to_vec();
@@ -90,7 +93,7 @@ fn axes(columns: &[&[f64]]) -> Option<Axes> {
         for _ in 0..2 {
             for (axis, part) in axes.iter().zip(&mut parts) {
                 let more = dot(axis, &rest);
-                take(&mut rest, more, axis);
+                subtract(&mut rest, more, axis);
                 *part += more;
             }
         }
@@ -107,7 +110,7 @@ fn axes(columns: &[&[f64]]) -> Option<Axes> {
     for nth in (0..duals.len()).rev() {
         let (before, after) = duals.split_at_mut(nth + 1);
         for (dual, parts) in after.iter().zip(&along[nth + 1..]) {
-            take(&mut before[nth], parts[nth], dual);
+            subtract(&mut before[nth], parts[nth], dual);
         }
         before[nth].iter_mut().for_each(|value| *value /= along[nth][nth]);
     }
@@ -118,8 +121,8 @@ fn dot(one: &[f64], other: &[f64]) -> f64 {
     one.iter().zip(other).map(|(one, other)| one * other).sum()
 }
 
-/// Takes so many times `part` from `from`.
-fn take(from: &mut [f64], times: f64, part: &[f64]) {
+/// Subtracts `times` × `part` from `from`.
+fn subtract(from: &mut [f64], times: f64, part: &[f64]) {
     from.iter_mut().zip(part).for_each(|(from, part)| *from -= times * part);
 }
 
@@ -131,58 +134,58 @@ mod tests {
 
     use super::*;
 
-    /// Two columns of so many numbers from -0.5 to 0.5.
+    /// Generates two columns of `count` random numbers from -0.5 to 0.5.
     fn columns(count: usize, seed: u64) -> Vec<Vec<f64>> {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
         let range = Uniform::new(-0.5, 0.5).unwrap();
         (0..2).map(|_| (0..count).map(|_| range.sample(&mut rng)).collect()).collect()
     }
 
-    /// What a function comes to at each row of two columns.
+    /// Applies a function to each row of two columns.
     fn of(columns: &[Vec<f64>], mut function: impl FnMut(f64, f64) -> f64) -> Vec<f64> {
         columns[0].iter().zip(&columns[1]).map(|(one, other)| function(*one, *other)).collect()
     }
 
-    // Is a linear function found again, as good as exactly?
+    // Are the coefficients of an exactly linear function recovered?
     #[test]
-    fn a_linear_function_is_found() {
+    fn a_linear_function_is_recovered() {
         let columns = columns(20, 1);
         let values = of(&columns, |x, y| 3.0 + 2.0 * x - 5.0 * y);
-        let found = regression(&columns, &values).unwrap();
-        for (estimate, is) in [found.intercept].iter().chain(&found.slopes).zip([3.0, 2.0, -5.0]) {
-            assert!((estimate.value - is).abs() < 1e-9 && estimate.half_width().unwrap() < 1e-9);
+        let fit = regression(&columns, &values).unwrap();
+        for (estimate, truth) in [fit.intercept].iter().chain(&fit.slopes).zip([3.0, 2.0, -5.0]) {
+            assert!((estimate.value - truth).abs() < 1e-9 && estimate.half_width().unwrap() < 1e-9);
         }
-        assert!(found.explained > 1.0 - 1e-9);
+        assert!(fit.explained > 1.0 - 1e-9);
     }
 
-    // Do intervals hold the nearest line of a curve, whose values spread more at one end, as often as
-    // they say? The line that is nearest to x^2 over -0.5 to 0.5 is level, at 1/12.
+    // Do 95 % intervals cover the least-squares line in about 95 % of cases, for a curve with
+    // uneven variance? The line of x² over -0.5 to 0.5 is constant at 1/12.
     #[test]
-    fn intervals_cover() {
+    fn intervals_cover_the_least_squares_line() {
         let mut covered = [0; 3];
         for seed in 0..400 {
             let columns = columns(40, seed);
             let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed ^ 0x5eed);
-            let luck = Uniform::new(-0.5, 0.5).unwrap();
-            let values = of(&columns, |x, y| y + 4.0 * x * x + luck.sample(&mut rng) * (y + 0.5));
-            let found = regression(&columns, &values).unwrap();
+            let noise = Uniform::new(-0.5, 0.5).unwrap();
+            let values = of(&columns, |x, y| y + 4.0 * x * x + noise.sample(&mut rng) * (y + 0.5));
+            let fit = regression(&columns, &values).unwrap();
             let truth = [4.0 / 12.0, 0.0, 1.0];
-            for (nth, estimate) in [found.intercept].iter().chain(&found.slopes).enumerate() {
+            for (nth, estimate) in [fit.intercept].iter().chain(&fit.slopes).enumerate() {
                 covered[nth] += u32::from(estimate.covers(truth[nth]));
             }
         }
         assert!(covered.iter().all(|times| (368..=396).contains(times)), "{covered:?}");
     }
 
-    // Is nothing said where there is nothing to say it from?
+    // Is there no result for too few values or dependent columns?
     #[test]
-    fn what_cannot_be_told() {
+    fn underdetermined_fits_have_no_result() {
         let three = columns(3, 1);
         assert_eq!(regression(&three, &[1.0, 2.0, 3.0]), None, "as many coefficients as values");
         let mut twice = columns(20, 1);
         twice[1] = twice[0].iter().map(|value| 2.0 * value).collect();
-        assert_eq!(regression(&twice, &[1.0; 20]), None, "columns that say the same");
-        assert_eq!(regression(&[vec![7.0; 20]], &[1.0; 20]), None, "a column that does not vary");
+        assert_eq!(regression(&twice, &[1.0; 20]), None, "two proportional columns");
+        assert_eq!(regression(&[vec![7.0; 20]], &[1.0; 20]), None, "a constant column");
         assert_eq!(regression(&[], &[]), None);
         let level = regression(&columns(20, 1), &[7.0; 20]).unwrap();
         assert!(level.slopes.iter().all(|slope| slope.covers(0.0)), "{level:?}");

@@ -2,35 +2,36 @@ use statrs::distribution::{ChiSquared, ContinuousCDF, StudentsT};
 
 use crate::Estimate;
 
-/// The mean of one run, with its standard error from within the run.
+/// The mean of one run, with the standard error estimated within the run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RunMean {
-    /// The mean.
+    /// The mean over the run's IOs.
     pub mean: f64,
-    /// The standard error of the mean, with dependence between IOs allowed for; over 0.
+    /// The standard error of the mean, allowing for dependence between IOs; above 0.
     pub standard_error: f64,
 }
 
-/// Repeated runs of one experiment.
+/// The statistics of repeated runs of one experiment.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Repeats {
-    /// The mean of the runs, each counted once, with its 95 % interval from the spread of the
-    /// runs: it is wide for few.
+    /// The unweighted mean of the runs, with a 95 % interval from the variance between them. The
+    /// interval is wide for few runs.
     pub mean: Estimate,
-    /// Variance of a run's mean that IOs within the run account for: the mean of the squared
-    /// standard errors.
+    /// The variance of a run's mean due to the IOs within the run: the mean of the squared standard
+    /// errors.
     pub within_variance: f64,
-    /// Variance of true means between runs; 0 where the runs differ by no more than `within`
-    /// accounts for.
+    /// The variance of the true means between runs; 0 if the runs differ by no more than
+    /// `within_variance` explains.
     pub between_variance: f64,
-    /// 1 less the probability that runs with one true mean differ as much.
+    /// 1 minus the probability that runs with the same true mean differ this much.
     pub confidence: f64,
 }
 
-/// Tells the variance between runs from that within runs: the random-effects model, by the method
-/// of moments with equal weights (Hedges and Olkin, *Statistical Methods for Meta-Analysis*,
-/// chapter 9), and Cochran's test (*Biometrics* 10, 1954). `None` for fewer than two runs, or
-/// where a standard error is not over 0.
+/// Separates the variance between runs from the variance within runs.
+///
+/// Uses the random-effects model, by the method of moments with equal weights (Hedges and Olkin,
+/// *Statistical Methods for Meta-Analysis*, chapter 9), and Cochran's test (*Biometrics* 10, 1954).
+/// Returns `None` for fewer than two runs, or if a standard error is not above 0.
 pub fn repeats(runs: &[RunMean]) -> Option<Repeats> {
     if runs.len() < 2 || !runs.iter().all(|run| run.standard_error > 0.0) {
         return None;
@@ -49,8 +50,8 @@ pub fn repeats(runs: &[RunMean]) -> Option<Repeats> {
     })
 }
 
-/// The mean of values that are independent of each other, with its 95 % interval by Student's t, which
-/// one value alone does not have. `None` of none.
+/// Returns the mean of independent values, with its 95 % interval by Student's t. A single value
+/// has no interval. Returns `None` for no values.
 pub fn mean_of_repeats(values: &[f64]) -> Option<Estimate> {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;
@@ -63,7 +64,7 @@ pub fn mean_of_repeats(values: &[f64]) -> Option<Estimate> {
     (!values.is_empty()).then(|| Estimate::symmetric(mean, spread()))
 }
 
-/// Cochran's Q: squared distances from the weighted mean, in standard errors.
+/// Returns Cochran's Q: the sum of squared distances from the weighted mean, in standard errors.
 fn heterogeneity(runs: &[RunMean]) -> f64 {
     let weight = |run: &RunMean| run.standard_error.powi(-2);
     let weights: f64 = runs.iter().map(weight).sum();
@@ -77,8 +78,8 @@ mod tests {
     use crate::mean_interval;
     use crate::scripted::{Kind, Script};
 
-    /// 300 experiments of three runs of dependent values; the true means of runs differ by
-    /// `between` (standard deviation, relative).
+    /// Simulates 300 experiments of three runs each, with dependent values. The true means of the
+    /// runs have the relative standard deviation `between`.
     fn experiments(between: f64) -> Vec<Repeats> {
         let experiment = |seed: u64| {
             let runs: Vec<RunMean> = (0..3_u64)
@@ -99,9 +100,10 @@ mod tests {
         all.iter().map(of).sum::<f64>() / all.len() as f64
     }
 
-    // Is the variance between runs told from that within them, and tested for at its level?
+    // Is the variance between runs separated from the variance within them, and has the test its
+    // nominal rate of false alarms?
     #[test]
-    fn between_is_told_from_within() {
+    fn between_and_within_variance_are_separated() {
         let (alike, unlike) = (experiments(1e-9), experiments(0.1));
         let within = average(|repeats| repeats.within_variance, &alike);
         let between = average(|repeats| repeats.between_variance, &alike);
@@ -112,19 +114,19 @@ mod tests {
         assert!((5..=27).contains(&alarms), "{alarms}");
     }
 
-    // Do intervals from the spread of runs hold the mean as often as they say?
+    // Do the 95 % intervals of repeated runs cover the mean in about 95 % of cases?
     #[test]
-    fn intervals_of_repeats_cover() {
+    fn intervals_of_repeats_cover_the_mean() {
         for between in [1e-9, 0.1] {
             let all = experiments(between);
-            let held = all.iter().filter(|repeats| repeats.mean.covers(400.0)).count();
-            assert!((274..=296).contains(&held), "{held}");
+            let covered = all.iter().filter(|repeats| repeats.mean.covers(400.0)).count();
+            assert!((274..=296).contains(&covered), "{covered}");
         }
     }
 
-    // Is nothing said of too few runs, or of runs without an error?
+    // Is there no result for a single run, or for runs without a standard error?
     #[test]
-    fn too_little_to_tell() {
+    fn a_single_run_has_no_result() {
         let run = RunMean { mean: 1.0, standard_error: 0.1 };
         assert_eq!(repeats(&[run]), None);
         assert_eq!(repeats(&[run, RunMean { standard_error: 0.0, ..run }]), None);

@@ -1,41 +1,42 @@
-//! Series of response times whose truth is known, for the tests of this crate.
+//! Generated series of response times with known properties, for the tests of this crate.
 
 use rand::distr::{Distribution, Open01};
 use rand::rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// What a cheap IO takes, in microseconds (the paper's example, section 4.2).
-pub const CHEAP: f64 = 400.0;
+/// The response time of a fast IO in microseconds, from the paper's example (section 4.2).
+pub const FAST: f64 = 400.0;
 
-/// What a dear IO takes, in microseconds (the paper's example, section 4.2).
-pub const DEAR: f64 = 27_000.0;
+/// The response time of a slow IO in microseconds, from the paper's example (section 4.2).
+pub const SLOW: f64 = 27_000.0;
 
-/// How response times of the running phase come about.
+/// The distribution of response times in the running phase.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Kind {
-    /// All alike but for a jitter of 1 %.
+    /// Constant, with a jitter of 1 %.
     Plain,
     /// Independent noise of 30 %.
     Noise,
-    /// Independent, Pareto with exponent 2.5: a finite variance, but no third moment.
+    /// Independent and Pareto-distributed with exponent 2.5, which has a finite variance but no
+    /// third moment.
     HeavyTails,
-    /// Three in ten are dear, by chance.
+    /// Three in ten IOs are slow, at random.
     Bimodal,
     /// Noise of 30 % with a correlation of 0.9 from one IO to the next.
     Dependent,
-    /// Dearer by 30 % every 10,000 IOs.
+    /// Response times rise by 30 % every 10,000 IOs.
     Drift,
-    /// Four times as dear after 10,000 IOs.
+    /// Response times reach four times the initial value after 10,000 IOs.
     SteepDrift,
-    /// Every n-th is dear.
+    /// Every n-th IO is slow.
     Spikes(usize),
-    /// Half a period of cheap IOs, half a period of IOs of twice the cost.
+    /// In turn, half a period at twice the fast response time and half a period at the fast one.
     Square(usize),
-    /// A sine of 40 % with this period, under noise of 40 %.
+    /// A sine wave of 40 % with this period, under noise of 40 %.
     Wave(usize),
 }
 
-/// Kinds without a period.
+/// The kinds without a period.
 pub const APERIODIC: [Kind; 7] = [
     Kind::Plain,
     Kind::Noise,
@@ -46,7 +47,7 @@ pub const APERIODIC: [Kind; 7] = [
     Kind::SteepDrift,
 ];
 
-/// A scripted series.
+/// A generator of a series of one kind.
 pub struct Script {
     pub kind: Kind,
     rng: Xoshiro256PlusPlus,
@@ -56,7 +57,7 @@ pub struct Script {
 }
 
 impl Script {
-    /// A series that begins at a random point of its period.
+    /// Creates a series that begins at a random point of its period.
     pub fn new(kind: Kind, seed: u64) -> Script {
         let mut script = Script::aligned(kind, seed);
         let period = kind.period().unwrap_or(1);
@@ -65,7 +66,7 @@ impl Script {
         script
     }
 
-    /// A series that begins where its period does, with a dear IO if it has any.
+    /// Creates a series that begins with a full period, and with a slow IO if the kind has any.
     pub fn aligned(kind: Kind, seed: u64) -> Script {
         let rng = Xoshiro256PlusPlus::seed_from_u64(seed);
         let mut script = Script { kind, rng, state: 0.0, offset: 0, next: 0 };
@@ -73,7 +74,7 @@ impl Script {
         script
     }
 
-    /// A uniform number between 0 and 1.
+    /// Returns a uniform random number between 0 and 1.
     pub fn uniform(&mut self) -> f64 {
         Open01.sample(&mut self.rng)
     }
@@ -83,12 +84,12 @@ impl Script {
         (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * angle).cos()
     }
 
-    /// Log-normal noise with mean 1.
+    /// Returns log-normal noise with mean 1.
     pub fn noise(&mut self, sigma: f64) -> f64 {
         (sigma * self.normal() - sigma * sigma / 2.0).exp()
     }
 
-    /// The next value.
+    /// Returns the next value.
     pub fn value(&mut self) -> f64 {
         let expected = self.kind.expected(self.next + self.offset);
         let first = self.next == 0;
@@ -98,8 +99,8 @@ impl Script {
             Kind::Noise => expected * self.noise(0.3),
             Kind::HeavyTails => expected * 0.6 * self.uniform().powf(-0.4),
             Kind::Bimodal => {
-                let dear = self.uniform() < 0.3 || first;
-                (if dear { DEAR } else { CHEAP }) * self.noise(0.1)
+                let is_slow = self.uniform() < 0.3 || first;
+                (if is_slow { SLOW } else { FAST }) * self.noise(0.1)
             }
             Kind::Dependent => {
                 self.state = 0.9 * self.state + (1.0_f64 - 0.81).sqrt() * self.normal();
@@ -112,12 +113,12 @@ impl Script {
         }
     }
 
-    /// The next `count` values.
+    /// Returns the next `count` values.
     pub fn take(&mut self, count: usize) -> Vec<f64> {
         (0..count).map(|_| self.value()).collect()
     }
 
-    /// The true mean of `count` values after the first `skip`.
+    /// Returns the expected mean of `count` values after the first `skip`.
     pub fn mean(&self, skip: usize, count: usize) -> f64 {
         let sum: f64 = (skip..skip + count).map(|i| self.kind.expected(i + self.offset)).sum();
         sum / count as f64
@@ -125,7 +126,7 @@ impl Script {
 }
 
 impl Kind {
-    /// The period of the series.
+    /// Returns the period of the series, if it has one.
     pub fn period(self) -> Option<usize> {
         match self {
             Kind::Spikes(period) | Kind::Square(period) | Kind::Wave(period) => Some(period),
@@ -133,32 +134,32 @@ impl Kind {
         }
     }
 
-    /// The expected value of IO `i`.
+    /// Returns the expected value of the `i`-th IO.
     fn expected(self, i: usize) -> f64 {
         match self {
-            Kind::Plain | Kind::Noise | Kind::HeavyTails | Kind::Dependent => CHEAP,
-            Kind::Bimodal => 0.3 * DEAR + 0.7 * CHEAP,
-            Kind::Drift => CHEAP * (1.0 + 0.3 * i as f64 / 10_000.0),
-            Kind::SteepDrift => CHEAP * (1.0 + 3.0 * i as f64 / 10_000.0),
-            Kind::Spikes(period) if i.is_multiple_of(period) => DEAR,
-            Kind::Spikes(_) => CHEAP,
-            Kind::Square(period) if i % period < period / 2 => 2.0 * CHEAP,
-            Kind::Square(_) => CHEAP,
+            Kind::Plain | Kind::Noise | Kind::HeavyTails | Kind::Dependent => FAST,
+            Kind::Bimodal => 0.3 * SLOW + 0.7 * FAST,
+            Kind::Drift => FAST * (1.0 + 0.3 * i as f64 / 10_000.0),
+            Kind::SteepDrift => FAST * (1.0 + 3.0 * i as f64 / 10_000.0),
+            Kind::Spikes(period) if i.is_multiple_of(period) => SLOW,
+            Kind::Spikes(_) => FAST,
+            Kind::Square(period) if i % period < period / 2 => 2.0 * FAST,
+            Kind::Square(_) => FAST,
             Kind::Wave(period) => {
                 let turn = (i % period) as f64 / period as f64;
-                CHEAP * (1.0 + 0.4 * (std::f64::consts::TAU * turn).sin())
+                FAST * (1.0 + 0.4 * (std::f64::consts::TAU * turn).sin())
             }
         }
     }
 }
 
-/// `startup` IOs at a third of the cheap cost, with the noise of the kind where it has one, then
-/// the kind itself.
+/// Generates a start-up phase of `startup` IOs at a third of the fast response time, followed by
+/// the kind's own series. The start-up phase has noise of 30 % for noisy kinds, else 10 %.
 pub fn with_startup(kind: Kind, startup: usize, count: usize, seed: u64) -> Vec<f64> {
     let mut script = Script::aligned(kind, seed);
     let sigma =
         if matches!(kind, Kind::Noise | Kind::Dependent | Kind::Wave(_)) { 0.3 } else { 0.1 };
-    let mut values: Vec<f64> = (0..startup).map(|_| CHEAP / 3.0 * script.noise(sigma)).collect();
+    let mut values: Vec<f64> = (0..startup).map(|_| FAST / 3.0 * script.noise(sigma)).collect();
     values.extend(script.take(count - startup));
     values
 }

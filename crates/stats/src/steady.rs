@@ -1,24 +1,24 @@
-/// How steady a series of values is.
+/// Mean, range and trend of a series, which show how steady it is.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Steadiness {
-    /// Their mean.
+    /// The mean of the values.
     pub mean: f64,
-    /// From the smallest to the largest.
+    /// The difference between the largest and the smallest value.
     pub range: f64,
-    /// How far the least-squares line through them rises from the first to the last; negative where
-    /// it falls.
+    /// The rise of the least-squares line from the first value to the last; negative for a falling
+    /// line.
     pub rise: f64,
 }
 
 impl Steadiness {
-    /// Of values at equal distances; `None` of no values.
+    /// Describes values at equal distances in time. Returns `None` for an empty series.
     #[allow(clippy::cast_precision_loss)]
     pub fn of(values: &[f64]) -> Option<Steadiness> {
         let (first, count) = (*values.first()?, values.len() as f64);
         let mean = values.iter().sum::<f64>() / count;
         let lowest = values.iter().copied().fold(first, f64::min);
         let highest = values.iter().copied().fold(first, f64::max);
-        // The line through the values at −(n−1)/2 … (n−1)/2.
+        // The least-squares line, with the values placed at −(n−1)/2 … (n−1)/2.
         let middle = (count - 1.0) / 2.0;
         let places = (0..values.len()).map(|i| i as f64 - middle);
         let moment: f64 = places.clone().zip(values).map(|(place, value)| place * value).sum();
@@ -27,7 +27,7 @@ impl Steadiness {
         Some(Steadiness { mean, range: highest - lowest, rise })
     }
 
-    /// Whether range and rise (or fall) are at most these shares of the mean.
+    /// Returns true if the range and the absolute rise are at most these shares of the mean.
     pub fn is_within(&self, range: f64, rise: f64) -> bool {
         self.range <= range * self.mean && self.rise.abs() <= rise * self.mean
     }
@@ -37,10 +37,10 @@ impl Steadiness {
 mod tests {
     use super::*;
 
-    // Are mean, range and rise those of values whose line is known, and is a fall a negative rise?
+    // Are mean, range and rise right for known lines, and is the rise of a falling line negative?
     #[test]
     #[allow(clippy::float_cmp)]
-    fn of_known_lines() {
+    fn known_lines_are_described() {
         assert_eq!(Steadiness::of(&[]), None);
         let one = Steadiness::of(&[7.0]).unwrap();
         assert_eq!((one.mean, one.range, one.rise), (7.0, 0.0, 0.0));
@@ -52,7 +52,7 @@ mod tests {
         assert_eq!((outlier.range, outlier.rise), (5.0, 0.0));
     }
 
-    // Is what lies on a bound within it, and what lies beyond either bound not?
+    // Is a value on a bound within it, and a value beyond it not?
     #[test]
     fn bounds_are_included() {
         let of = |values: [f64; 5]| Steadiness::of(&values).unwrap();

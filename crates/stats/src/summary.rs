@@ -2,10 +2,10 @@ use hdrhistogram::Histogram;
 
 use crate::{BatchMeans, Estimate};
 
-/// Significant decimal digits of quantiles: they are within 0.1 %.
+/// Significant decimal digits of quantiles, which are accurate to 0.1 %.
 const DIGITS: u8 = 3;
 
-/// What a series of durations comes to, gathered one by one in constant memory.
+/// Statistics of a series of durations, accumulated value by value in constant memory.
 #[derive(Debug, Clone)]
 pub struct Summary {
     count: u64,
@@ -33,7 +33,8 @@ impl Default for Summary {
 }
 
 impl Summary {
-    /// Adds the next value, in the order of time.
+    /// Adds the next value. The interval of the mean assumes that values arrive in the order of
+    /// time.
     #[allow(clippy::cast_precision_loss)]
     pub fn push(&mut self, x: u64) {
         self.count += 1;
@@ -46,33 +47,34 @@ impl Summary {
         self.histogram.record(x).expect("a histogram that resizes itself takes every value");
     }
 
-    /// How many values there are.
+    /// Returns the number of values.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// The smallest value; `None` when there is none.
+    /// Returns the smallest value, or `None` for an empty series.
     pub fn min(&self) -> Option<u64> {
         (self.count > 0).then_some(self.min)
     }
 
-    /// The largest value; `None` when there is none.
+    /// Returns the largest value, or `None` for an empty series.
     pub fn max(&self) -> Option<u64> {
         (self.count > 0).then_some(self.max)
     }
 
-    /// The mean, with an interval that allows for values that depend on those before them.
+    /// Returns the mean, with an interval that allows for dependence between consecutive values.
     pub fn mean(&self) -> Estimate {
         Estimate::symmetric(self.mean, self.batches.half_width())
     }
 
-    /// The standard deviation of single values, 0 for fewer than two.
+    /// Returns the standard deviation of the values, or 0 for fewer than two.
     #[allow(clippy::cast_precision_loss)]
     pub fn standard_deviation(&self) -> f64 {
         if self.count < 2 { 0.0 } else { (self.squares / (self.count - 1) as f64).sqrt() }
     }
 
-    /// The value that a share `q` of all values does not exceed, within 0.1 %.
+    /// Returns the value that a share `q` of all values does not exceed, accurate to 0.1 %. Returns
+    /// `None` for an empty series.
     pub fn quantile(&self, q: f64) -> Option<u64> {
         let value = self.histogram.value_at_quantile(q);
         (self.count > 0).then(|| value.clamp(self.min, self.max))
@@ -85,9 +87,9 @@ mod tests {
 
     use super::*;
 
-    // Is an empty series nothing, rather than zeros?
+    // Does an empty series have no minimum, maximum or quantile, rather than 0?
     #[test]
-    fn nothing_of_nothing() {
+    fn an_empty_series_has_no_statistics() {
         let none = Summary::default();
         assert_eq!(
             (none.count(), none.min(), none.max(), none.quantile(0.5)),
@@ -97,10 +99,10 @@ mod tests {
     }
 
     proptest! {
-        // Do the moments and quantiles agree with their definitions, at every magnitude?
+        // Do moments and quantiles agree with their definitions, at every magnitude?
         #[test]
         #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-        fn agrees_with_definitions(
+        fn statistics_agree_with_their_definitions(
             mut values in prop::collection::vec((0u32..50, 0u64..1 << 14), 1..400),
         ) {
             let mut summary = Summary::default();
@@ -117,8 +119,8 @@ mod tests {
             prop_assert!((summary.standard_deviation() - sd).abs() <= 1e-6 * sd);
             for q in [0.0, 0.5, 0.99, 0.999, 1.0] {
                 let rank = ((q * n).ceil() as usize).clamp(1, values.len()) - 1;
-                let (exact, found) = (values[rank] as f64, summary.quantile(q).unwrap() as f64);
-                prop_assert!((found - exact).abs() <= 1e-3 * exact, "{q}: {found} for {exact}");
+                let (exact, quantile) = (values[rank] as f64, summary.quantile(q).unwrap() as f64);
+                prop_assert!((quantile - exact).abs() <= 1e-3 * exact, "{q}: {quantile} for {exact}");
             }
         }
     }

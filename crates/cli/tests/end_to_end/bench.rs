@@ -243,7 +243,7 @@ fn drives_that_do_not_erase_themselves() {
     };
     let formatted = ["--state", "formatted"];
     let simulated = refused("sim:demo", &formatted);
-    insta::assert_snapshot!(simulated, @"flashscope: `sim:demo` is no NVMe drive, and only those format or sanitize themselves: choose another state");
+    insta::assert_snapshot!(simulated, @"flashscope: `sim:demo` is not an NVMe drive, and only NVMe drives have format and sanitize commands: choose another state");
     assert_eq!(refused("null:", &["--state", "sanitized"]), simulated.replace("sim:demo", "null:"));
     let read_only = refused("null:", &["--state", "formatted", "--read-only"]);
     assert!(read_only.contains("--read-only forbids it"), "{read_only}");

@@ -77,7 +77,7 @@ impl Fake {
         &self,
         erasure: Erasure,
         tell: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
-    ) -> Result<ControlFlow<()>, NotErased> {
+    ) -> Result<ControlFlow<()>, EraseError> {
         let plan = plan(&self, erasure).unwrap();
         let subject = Subject { path: "/dev/nvme7n1".into(), erasure, writable: true };
         Eraser { drive: self, plan, subject, poll_interval: Duration::ZERO }.erase(tell)

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use flashscope_block::{
-    Bytes, Completion, Device, DeviceInfo, Erase, Erasure, Io, Nanos, NotErased, Op,
+    Bytes, Completion, Device, DeviceInfo, Erase, EraseError, Erasure, Io, Nanos, Op,
 };
 use flashscope_measure::{Bench, Error, check_state};
 use flashscope_result::ResultFolder;
@@ -42,7 +42,7 @@ impl Erase for Eraser<'_> {
     fn erase(
         &mut self,
         tell: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
-    ) -> Result<ControlFlow<()>, NotErased> {
+    ) -> Result<ControlFlow<()>, EraseError> {
         self.0.erased.lock().unwrap().push((self.1, self.0.drive.log.len()));
         for done in 0..4 {
             if let Some((at, stop)) = self.0.stop_at {
@@ -70,10 +70,10 @@ impl Device for Erasable {
     fn complete(&mut self, until: Nanos) -> Option<Completion> {
         self.drive.complete(until)
     }
-    fn eraser(&self, erasure: Erasure) -> Result<Box<dyn Erase + '_>, NotErased> {
+    fn eraser(&self, erasure: Erasure) -> Result<Box<dyn Erase + '_>, EraseError> {
         match self.agrees {
             true => Ok(Box::new(Eraser(self, erasure))),
-            false => Err(NotErased("it would erase another one".into())),
+            false => Err(EraseError("it would erase another one".into())),
         }
     }
 }

@@ -143,7 +143,7 @@ fn measure(plan: &[MicroBenchmark], state: State, faults: &[(u64, Fault)]) -> Fa
     assert_eq!(read, manifest, "what is on the disk is what was done");
     let of = |run: &Run| (run.id, folder.records(run).unwrap().to_vec().unwrap());
     let records = manifest.runs().filter(|run| run.progress.ios() > 0).map(of).collect();
-    let (struck, asked) = (device.struck().to_vec(), device.asked());
+    let (struck, asked) = (device.injected().to_vec(), device.submitted());
     FaultOutcome { ended, manifest, records, struck, asked }
 }
 

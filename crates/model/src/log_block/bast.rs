@@ -1,12 +1,14 @@
-//! Hybrid log block, or BAST: each log block serves one data block (Boboila, section III.A).
+//! BAST, a hybrid log-block FTL in which each log block serves one data block (Boboila, section
+//! III.A).
 
 use crate::fragments::Fragments;
 use crate::{Merges, Prediction, Uniform};
 
-/// Merges by equations 4 to 6, and erasures by equation 7.
+/// Predicts merges by equations 4 to 6, and erases by equation 7.
 ///
-/// The share of data blocks that have a log block is f. From f of 1 on all of them have one, and more
-/// log blocks change nothing: f is clamped to 1, which the paper leaves open.
+/// The paper takes f as the share of data blocks that have a log block. For f above 1, which it
+/// leaves open, f counts as 1: every data block has a log block already, and further ones change
+/// nothing.
 #[must_use]
 pub fn predict(uniform: &Uniform) -> Prediction {
     let fragments = Fragments::printed(uniform);
@@ -17,7 +19,7 @@ pub fn predict(uniform: &Uniform) -> Prediction {
         partial: fragments.tails * without * without,
         full: (fragments.middles + fragments.tails) * with_log + fragments.heads * without,
     };
-    // A full merge writes a whole block; a partial one what the tail leaves of it.
+    // A full merge copies a whole block; a partial merge copies the pages that the tail left out.
     let rest = block - fragments.tail_len(block);
     Prediction {
         erasures: merges.switch + merges.partial + 2.0 * merges.full,

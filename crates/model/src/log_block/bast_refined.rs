@@ -1,118 +1,129 @@
-//! Log blocks that serve a data block each, derived anew: how they fill up while their turn comes, by renewal.
+//! BAST, derived anew by renewal theory: how log blocks fill up before they are reclaimed.
 //!
-//! Lengths are geometric. Log blocks are given up oldest first, so that all live equally long, unless they are full
-//! before: for the time a in which a data block has a fragments on average. Of all data blocks u have a log block
-//! that is not full. Then, for each fragment, of which p_m are middles, and q_t of the others tails:
+//! Write lengths are geometric. The FTL reclaims the oldest log block first. A log block that does
+//! not fill up therefore lives for a fixed time: the time a in which a data block receives a
+//! fragments on average. A share u of the data blocks has a log block with room left. A share p_m
+//! of the fragments are middles, and a share q_t of the others are tails. For each fragment:
 //!
-//! - a middle, where there is no such log block, is one by itself: (1-u) p_m switches;
-//! - others begin one: (1-u) (1-p_m). A tail that no fragment follows in its turn is completed: q_t exp(-a) of them;
-//! - fragments that are more than fits fill it, and begin another with what is left. A middle leaves as much as was in
-//!   it, which is taken to be as long as a fragment is; of others (E l^2 / L - 1) / 2 are left, as renewal theory
-//!   has it, and nothing of one in L;
-//! - all that are begun and not completed are merged in full, two erasures each.
+//! - A middle whose data block has no such log block ends in a switch merge: (1-u) p_m of them.
+//! - Any other fragment without a log block starts one: (1-u) (1-p_m). If it is a tail and no other
+//!   fragment follows before reclaim, it ends in a partial merge: q_t exp(-a) of them.
+//! - A fragment longer than the remaining room fills the log block and starts another one with its
+//!   remainder. The remainder of a middle is as long as the log block's earlier content, which is
+//!   assumed to be as long as a fragment. For other fragments of mean length L, it is (E l^2 / L -
+//!   1) / 2 pages by renewal theory, and one in L leaves none.
+//! - Every other log block ends in a full merge with two erases.
 //!
-//! A log block is not full after k more fragments with the chance that a normal variable of as many means and
-//! variances is below B - 1/2, and (1-p_m)^k; the number of fragments is Poisson. How long log blocks live, begun
-//! with a fragment or with what was left, and how often others follow, are sums over k; a is what makes all that
-//! are in use f. Merged as soon as they are full, that is u; merged when their data block is written again or
-//! their turn comes, full ones count too, (1-u) p_m (1 - exp(-a)) of them.
+//! After k more fragments, a log block has room left if no middle was among them, (1-p_m)^k, and if
+//! their pages fit. The latter is the probability that a normal variable of the same mean and
+//! variance is below B - 1/2. The number of fragments is Poisson. The lifetimes and the number of
+//! remainders are sums over k.
 //!
-//! Within 0.6 % of a simulation at f of .03 to .3 and w of 1 to 2500, either way; with 64 pages in a block within 1.5 %
-//! up to f of .8. Beyond, where log blocks are filled over and over before their turn comes, it is off by up to 3.2 %,
-//! and from f of 1 on, where none is given up, it is exact again.
+//! The time a follows from the condition that a share f of the data blocks has a log block. If full
+//! log blocks are merged at once (eager), that share is u. If they are merged when their data block
+//! is written again or on reclaim (lazy), full ones add (1-u) p_m (1 - exp(-a)).
+//!
+//! Both variants agree with a simulation to within 0.6 % for f from .03 to .3 and w from 1 to 2500,
+//! and to within 1.5 % up to f = .8 with 64 pages in a block. Closer to f = 1, log blocks fill up
+//! many times before reclaim, and the error reaches 3.2 %. From f = 1 on, no log block is reclaimed
+//! and the result is exact.
 
 use crate::fragments::Fragments;
 use crate::normal;
 use crate::root::root_to;
 use crate::{Merges, Prediction, Uniform};
 
-/// Log blocks that are full are merged at once.
+/// Predicts a BAST that merges a log block as soon as it is full.
 #[must_use]
 pub fn eager(uniform: &Uniform) -> Prediction {
     Parts::of(uniform).predict(uniform, false)
 }
 
-/// Log blocks that are full are merged when their data block is written again, or their turn comes.
+/// Predicts a BAST that merges a full log block when its data block is written again, or on
+/// reclaim.
 #[must_use]
 pub fn lazy(uniform: &Uniform) -> Prediction {
     Parts::of(uniform).predict(uniform, true)
 }
 
-/// Chances below which what may still happen is left out.
-const NEVER: f64 = 1e-8;
+/// Probabilities below this are neglected.
+const NEGLIGIBLE: f64 = 1e-8;
 
-/// The longest turn, in fragments of a data block, from which on nothing is given up.
+/// The lifetime of a log block, in fragments of its data block, above which reclaim no longer
+/// matters.
 const LONGEST: f64 = 700.0;
 
-/// To what the turn is found.
+/// The relative precision of the lifetime.
 const PRECISION: f64 = 1e-6;
 
-/// Chances that are remembered while it is.
-const KNOWN: usize = 32;
+/// The number of probabilities to cache during the search for the lifetime.
+const CACHED: usize = 32;
 
-/// What fragments are like.
+/// The distribution of fragments.
 struct Parts {
     fragments: Fragments,
     block: f64,
-    /// The share of middles.
+    /// The share of middles among all fragments.
     middles: f64,
-    /// Mean and variance of the length of others.
+    /// Mean and variance of the length of heads and tails.
     mean: f64,
     variance: f64,
-    /// What others leave when they fill a log block, and how often they leave anything.
+    /// The mean remainder of a head or tail that fills a log block, and the probability of a
+    /// remainder.
     rest: f64,
     leaves: f64,
 }
 
-/// A log block that has just been begun.
+/// A log block that has just been started.
 struct Log {
-    /// Mean and variance of the pages in it, the latter in variances of fragments.
+    /// Mean and variance of the pages in it. The unit of the variance is that of one fragment.
     pages: f64,
     variances: f64,
-    /// The chances that it has room after 1, 2, ... more fragments, as far as they are known.
-    rooms: [f64; KNOWN],
-    known: u8,
+    /// The cached probabilities that it has room left after 1, 2, … more fragments.
+    rooms: [f64; CACHED],
+    cached: u8,
 }
 
 impl Log {
     fn new(pages: f64, variances: f64) -> Log {
-        Log { pages, variances, rooms: [0.0; KNOWN], known: 0 }
+        Log { pages, variances, rooms: [0.0; CACHED], cached: 0 }
     }
 
-    /// The chance that it is not full after k more fragments, 1 or more.
+    /// Returns the probability that it has room left after `k` more fragments (1 or more).
     fn room(&mut self, k: u32, parts: &Parts) -> f64 {
         let of = |k: f64| {
             let (pages, variances) = (self.pages + k * parts.mean, self.variances + k);
             normal::below((parts.block - 0.5 - pages) / (variances * parts.variance).sqrt())
         };
         let Some(room) = self.rooms.get_mut(k as usize - 1) else { return of(f64::from(k)) };
-        // They are asked for one after the other.
-        if u32::from(self.known) < k {
+        // The caller passes k in ascending order.
+        if u32::from(self.cached) < k {
             *room = of(f64::from(k));
-            self.known += 1;
+            self.cached += 1;
         }
         *room
     }
 }
 
-/// What log blocks come to that are begun with a fragment of their own, or with what was left.
+/// Statistics of the log blocks that start with a fragment, or of those that start with a
+/// remainder.
 #[derive(Default)]
 struct Lives {
-    /// Fragments of a data block in the time that they live.
+    /// Mean lifetime, in fragments of a data block.
     length: f64,
-    /// Those filled by middles.
+    /// The share filled by middles.
     by_middles: f64,
-    /// Those filled by others that leave something.
+    /// The share filled by heads or tails that leave a remainder.
     by_others: f64,
 }
 
-/// How log blocks are used in a steady state.
+/// The use of log blocks in a steady state.
 struct Use {
-    /// Data blocks that have one that is not full.
+    /// The share of data blocks that have a log block with room left.
     open: f64,
     /// Log blocks in use for each data block.
     all: f64,
-    /// Log blocks begun with what was left, for each begun with a fragment.
+    /// Log blocks started with a remainder, for each one started with a fragment.
     followers: f64,
 }
 
@@ -121,15 +132,15 @@ impl Parts {
         let fragments = Fragments::geometric(uniform);
         let (block, len) = (uniform.pages_per_block(), uniform.mean_len());
         let others = fragments.heads + fragments.tails;
-        // All that is not in middles; the difference to 1, where that is most, keeps its digits.
+        // The share of pages outside middles. This form keeps its digits where that share is small.
         let within = -((block - 1.0) * (-1.0 / len).ln_1p()).exp_m1();
         let mean = (within / others).clamp(1.0, block - 1.0);
         let square = square_of_others(&fragments, block, len) / others;
         let leaves = 1.0 - 1.0 / mean;
-        let rest = (0.5 * (square / mean - 1.0) / leaves.max(NEVER)).clamp(1.0, block - 1.0);
+        let rest = (0.5 * (square / mean - 1.0) / leaves.max(NEGLIGIBLE)).clamp(1.0, block - 1.0);
         Parts {
             middles: fragments.middles / (fragments.middles + others),
-            variance: (square - mean * mean).max(NEVER),
+            variance: (square - mean * mean).max(NEGLIGIBLE),
             fragments,
             block,
             mean,
@@ -138,21 +149,22 @@ impl Parts {
         }
     }
 
-    /// Lives of log blocks that begin as told, where a turn is `turn` fragments.
-    fn lives(&self, log: &mut Log, turn: f64) -> Lives {
+    /// Follows log blocks that start like `log`, where reclaim comes after `lifetime` fragments.
+    fn lives(&self, log: &mut Log, lifetime: f64) -> Lives {
         let mut lives = Lives::default();
-        let mut chance = (-turn).exp();
-        // That there are more than k fragments, no middle is among the first k, and those leave room.
-        let (mut more, mut others, mut room) = (-(-turn).exp_m1(), 1.0, 1.0);
+        let mut chance = (-lifetime).exp();
+        // The probabilities of more than k fragments, of no middle among the first k, and of room
+        // for those.
+        let (mut more, mut others, mut room) = (-(-lifetime).exp_m1(), 1.0, 1.0);
         for k in 1..u32::MAX {
-            if more * others * room < NEVER {
+            if more * others * room < NEGLIGIBLE {
                 break;
             }
             let next = log.room(k, self).min(room);
             lives.length += room * others * more;
             lives.by_middles += room * others * more * self.middles;
             lives.by_others += (room - next) * others * more * (1.0 - self.middles) * self.leaves;
-            chance *= turn / f64::from(k);
+            chance *= lifetime / f64::from(k);
             more -= chance;
             others *= 1.0 - self.middles;
             room = next;
@@ -160,24 +172,29 @@ impl Parts {
         lives
     }
 
-    fn in_use(&self, [own, left]: &mut [Log; 2], turn: f64, lazy: bool) -> Use {
-        let (own, left) = (self.lives(own, turn), self.lives(left, turn));
-        // Of x begun as with a fragment and y with what others left: x = 1 + x m + y m', y = x r + y r'.
+    /// Returns the use of log blocks that start with a fragment or a remainder, for a lifetime of
+    /// `lifetime`.
+    fn in_use(&self, [own, left]: &mut [Log; 2], lifetime: f64, lazy: bool) -> Use {
+        let (own, left) = (self.lives(own, lifetime), self.lives(left, lifetime));
+        // With x log blocks started with one fragment's pages and y with a remainder of a head or
+        // tail: x = 1 + x m + y m', y = x r + y r'.
         let per_own = own.by_others / (1.0 - left.by_others);
         let x = 1.0 / (1.0 - own.by_middles - per_own * left.by_middles);
         let y = x * per_own;
         let busy = (1.0 - self.middles) * (x * own.length + y * left.length);
         let open = busy / (1.0 + busy);
-        let full = if lazy { (1.0 - open) * self.middles * -(-turn).exp_m1() } else { 0.0 };
+        let full = if lazy { (1.0 - open) * self.middles * -(-lifetime).exp_m1() } else { 0.0 };
         Use { open, all: open + full, followers: x + y - 1.0 }
     }
 
-    /// The turn at which as many log blocks are in use as there are, in fragments of a data block.
-    fn turn(&self, begun: &mut [Log; 2], logs: f64, lazy: bool) -> f64 {
-        // What are in use over what are not is nearly a straight line, as long as few are filled.
+    /// Solves for the lifetime, in fragments of a data block, at which all `logs` log blocks are in
+    /// use.
+    fn lifetime(&self, started: &mut [Log; 2], logs: f64, lazy: bool) -> f64 {
+        // The odds of use grow almost linearly with the lifetime, as long as few log blocks fill
+        // up.
         let odds = logs / (1.0 - logs);
-        let mut off = |turn: f64| {
-            let all = self.in_use(begun, turn, lazy).all;
+        let mut off = |lifetime: f64| {
+            let all = self.in_use(started, lifetime, lazy).all;
             all / (1.0 - all) - odds
         };
         let (mut low, mut high) = (0.0, if lazy { odds } else { odds / (1.0 - self.middles) });
@@ -190,14 +207,15 @@ impl Parts {
     fn merges(&self, logs: f64, lazy: bool) -> Merges {
         let Fragments { heads, middles, tails, .. } = self.fragments;
         if logs >= 1.0 {
-            // None is given up, and a fragment finds any number of pages in its log block as often as any other.
+            // No log block is reclaimed, and all numbers of pages in a log block are equally
+            // likely.
             let (switch, filled) = (middles / self.block, 1.0 / self.block);
             return Merges { switch, partial: 0.0, full: filled - switch };
         }
-        let begun = &mut [Log::new(self.mean, 1.0), Log::new(self.rest, 0.5)];
-        let turn = self.turn(begun, logs, lazy);
-        let Use { open, followers, .. } = self.in_use(begun, turn, lazy);
-        let partial = tails * (1.0 - open) * (-turn).exp();
+        let started = &mut [Log::new(self.mean, 1.0), Log::new(self.rest, 0.5)];
+        let lifetime = self.lifetime(started, logs, lazy);
+        let Use { open, followers, .. } = self.in_use(started, lifetime, lazy);
+        let partial = tails * (1.0 - open) * (-lifetime).exp();
         let full = (heads + tails) * (1.0 - open) * (1.0 + followers) - partial;
         Merges { switch: middles * (1.0 - open), partial, full }
     }
@@ -213,15 +231,15 @@ impl Parts {
     }
 }
 
-/// The sum of the squares of the lengths of heads and tails, for each page that the host writes.
+/// Returns the sum of squared lengths of heads and tails, for each host page written.
 ///
-/// A head has n pages at most, 1 to B-1 as likely as each other, and the mean square of min(l, n) is the sum of
-/// (2i + 1) q^i for i below n, with q = 1 - 1/w: (2q w^2 + w)(1 - q^n) - 2 n w q^n. A tail is min(l, B) where that is
-/// below B.
+/// The room for a head, n, is 1 to B-1 pages with equal probability. The mean square of min(l, n)
+/// is the sum of (2i + 1) q^i over i below n, with q = 1 - 1/w: (2q w^2 + w)(1 - q^n) - 2 n w q^n.
+/// A tail is min(l, B) if that is below B.
 fn square_of_others(fragments: &Fragments, block: f64, w: f64) -> f64 {
     let others = fragments.heads + fragments.tails;
-    // Where writes are far longer than blocks this would be a difference of nearly equal numbers: there all lengths
-    // below B are as likely as each other.
+    // For writes far longer than blocks, the formula below is a difference of nearly equal numbers.
+    // There, all lengths below B are equally likely.
     if block < 1e-4 * w {
         return others * block * (2.0 * block - 1.0) / 6.0;
     }
@@ -243,9 +261,9 @@ mod tests {
     use super::*;
     use crate::fragments::each_part;
 
-    // Is the mean of the squares that of all starts and lengths, one by one?
+    // Does the closed formula agree with an enumeration of all starts and lengths?
     #[test]
-    fn squares() {
+    fn squares_agree_with_an_enumeration() {
         let block = 8_u32;
         for w in [1.0, 3.0, 20.0] {
             let uniform = Uniform::new(f64::from(block), 100.0, 0.1, w).unwrap();

@@ -1,15 +1,16 @@
-//! FAST: one log block for sequential writes, and all others shared (Boboila, section III.B).
+//! FAST: one log block for sequential writes; all data blocks share the others (Boboila, section
+//! III.B).
 
 use crate::fragments::Fragments;
 use crate::{Merges, Prediction, Uniform};
 
-/// Merges by equations 8 to 14, with equation 12 corrected ([`crate::head_len`]), and erasures by
-/// equation 15.
+/// Predicts merges by equations 8 to 14, with equation 12 corrected ([`crate::head_len`]), and
+/// erases by equation 15.
 ///
-/// Equation 13 is kept as printed. Renewal theory would have f (F_m + F_t + F_h) where it has
-/// f (L_f F_m + F_h): the factor L_f on the middles stands for the tails that it leaves out, and without
-/// it the fit is worse (f = .07, w = 256: .791, where a simulation has .813 and the equation .817). It is an
-/// empirical fit; [`crate::fast_refined`] is the derivation.
+/// Equation 13 stands as printed, with f (L_f F_m + F_h) in it. Renewal theory gives f (F_m + F_t +
+/// F_h). The printed factor L_f on the middles stands in for the missing tails, and the fit is
+/// worse without it: at f = .07 and w = 256, it gives .791 without and .817 with it, against .813
+/// in a simulation. [`crate::fast_refined`] is a derivation without such an empirical factor.
 #[must_use]
 pub fn predict(uniform: &Uniform) -> Prediction {
     let fragments = Fragments::printed(uniform);
@@ -22,7 +23,7 @@ pub fn predict(uniform: &Uniform) -> Prediction {
     with_logs(&fragments, merges, logs, block)
 }
 
-/// What merges cost where `logs` log blocks are given up for each page written.
+/// Returns the cost of merges if the FTL reclaims `logs` log blocks for each host page written.
 pub(super) fn with_logs(
     fragments: &Fragments,
     merges: Merges,

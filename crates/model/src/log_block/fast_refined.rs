@@ -1,23 +1,24 @@
-//! FAST, derived anew: heads that survive in a ring of log blocks, by renewal.
+//! FAST, derived anew by renewal theory: the survival of heads in a ring of log blocks.
 //!
-//! Lengths are geometric. A log block is given up when the ring has come round once, after n - 1.5 of n
-//! log blocks on average: one is being filled, and one is for sequential writes. A fragment of a head in
-//! it costs a merge of its data block if nothing has taken that block's log pages away, and then once for
-//! all fragments of this data block:
+//! Write lengths are geometric. The FTL reclaims a log block when the ring has come round once:
+//! after n - 1.5 of n log blocks on average, as one is being filled and one is for sequential
+//! writes. A head in it causes a full merge of its data block, unless an earlier merge has already
+//! superseded it. One merge serves all heads of the same data block:
 //!
-//! - x_h = f' L_f, with f' = (n - 1.5) / V_L: heads to the same data block while the ring comes round;
-//! - x_c = x_h (F_m + F_t) / F_h: middles and tails to it, each of which cleans it;
-//! - S = exp(-x_c) / (1 + x_h (1 - exp(-x_c)) / x_c): merges for each head.
+//! - x_h = f' L_f, with f' = (n - 1.5) / V_L: heads to the same data block during one round of the
+//!   ring;
+//! - x_c = x_h (F_m + F_t) / F_h: middles and tails to it, each of which supersedes its heads;
+//! - S = exp(-x_c) / (1 + x_h (1 - exp(-x_c)) / x_c): full merges for each head.
 //!
-//! E = F_m + F_t + F_h S + F_h / L_f. Within 1 % of a simulation at f of .07 and w of 1 to 2500, and
-//! within 2.7 % from f of .01 to 1.
+//! The number of erases is E = F_m + F_t + F_h S + F_h / L_f. It agrees with a simulation to within
+//! 1 % at f = .07 and w from 1 to 2500, and to within 2.7 % for f from .01 to 1.
 
 use super::fast::with_logs;
 use crate::fragments::Fragments;
 use crate::{Merges, Prediction, Uniform};
 
-/// Merges and erasures as above. Of fewer than two log blocks a quarter of one is taken to be behind the
-/// one that is filled.
+/// Predicts merges and erases by these equations. For fewer than 1.75 log blocks, the ring counts
+/// as a quarter of a log block.
 #[must_use]
 pub fn predict(uniform: &Uniform) -> Prediction {
     let fragments = Fragments::geometric(uniform);

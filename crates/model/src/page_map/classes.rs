@@ -1,29 +1,29 @@
-//! Pages in classes that are written at different rates, mixed in the same blocks (Desnoyers).
+//! Pages in classes with different write rates that share the same blocks (Desnoyers).
 
 use super::desnoyers::from_fifo;
 use crate::OutOfRange;
 use crate::root::root;
 
-/// Pages that are written alike.
+/// A class of pages with the same write rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Class {
-    /// Their share of all writes, r.
+    /// Its share of all writes, r.
     pub writes: f64,
-    /// Their share of all live pages, f.
+    /// Its share of all live pages, f.
     pub space: f64,
 }
 
-/// Classes that together are all writes and all live pages.
+/// Classes that together make up all writes and all live pages.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mix(Vec<Class>);
 
 impl Mix {
-    /// The classes, in any order.
+    /// Combines classes, in any order.
     ///
     /// # Errors
     ///
-    /// Where a share is negative or no number, a class has no space, or shares do not add up to 1 within
-    /// a millionth.
+    /// Returns an error if a share is out of range, a class has no space, or the shares do not add
+    /// up to 1 within a millionth.
     pub fn new(classes: Vec<Class>) -> Result<Mix, OutOfRange> {
         for class in &classes {
             let share = (0.0..=1.0).contains(&class.writes);
@@ -38,11 +38,12 @@ impl Mix {
         Ok(Mix(classes))
     }
 
-    /// Hot pages and the others: `writes` of all to `space` of all.
+    /// Splits the pages into hot ones, with these shares of all writes and of all space, and cold
+    /// ones.
     ///
     /// # Errors
     ///
-    /// Unless both are above 0 and below 1.
+    /// Returns an error unless both shares are above 0 and below 1.
     pub fn hot_cold(writes: f64, space: f64) -> Result<Mix, OutOfRange> {
         let below = writes < 1.0;
         OutOfRange::unless(below, "share of writes", writes, "above 0, below 1")?;
@@ -50,19 +51,20 @@ impl Mix {
         Mix::new(vec![hot, Class { writes: 1.0 - writes, space: 1.0 - space }])
     }
 
-    /// The classes.
+    /// Returns the classes.
     #[must_use]
     pub fn classes(&self) -> &[Class] {
         &self.0
     }
 
-    /// Programs for each page that the host writes, where the oldest block is cleaned, of `alpha` physical
-    /// over logical pages, above 1: A = 1 + sum of r_i / (exp((r_i / f_i)(alpha / A)) - 1). Exact.
+    /// Returns the write amplification if GC collects the oldest block, exactly: A = 1 + sum of r_i
+    /// / (exp((r_i / f_i)(alpha / A)) - 1). `alpha` is physical over logical pages, above 1.
     #[must_use]
     pub fn fifo(&self, alpha: f64) -> f64 {
         let moved = |class: &Class, amplification: f64| {
             let written = class.writes / class.space * alpha / amplification;
-            // What is never written moves round with all others: r / (exp(r x) - 1) comes to 1/x.
+            // Pages that are never written move at every pass of the queue: r / (exp(r x) - 1)
+            // tends to 1/x.
             if written < 1e-12 {
                 return class.space * amplification / alpha;
             }
@@ -75,9 +77,11 @@ impl Mix {
         root(1.0, alpha / (alpha - 1.0) * (1.0 + 1e-9), off)
     }
 
-    /// The same, where the block with the fewest valid pages is cleaned (Desnoyers, equation 16): that of
-    /// FIFO at k alpha, over k, with k = 1 + 1/(2b). Simulated drives are 0.3 to 4.1 % above where equal
-    /// blocks are taken youngest first, and within 0.7 % where oldest first.
+    /// Returns the write amplification if GC collects the block with the fewest valid pages
+    /// (Desnoyers, equation 16): that of FIFO at k alpha, over k, with k = 1 + 1/(2b).
+    ///
+    /// Simulated drives are 0.3 to 4.1 % above it if ties go to the youngest block, and within 0.7
+    /// % if they go to the oldest.
     #[must_use]
     pub fn greedy(&self, alpha: f64, pages_per_block: f64) -> f64 {
         from_fifo(pages_per_block, |k| self.fifo(k * alpha))

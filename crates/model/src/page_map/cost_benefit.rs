@@ -1,35 +1,40 @@
-//! The block with the most benefit for its cost is cleaned, (1 - u) age / (1 + u) with a share u of its pages valid and
-//! its age since it was full (M. Rosenblum and J. K. Ousterhout, ACM TOCS 10(1), 1992): the mean field of infinitely many
-//! blocks, derived here.
+//! Cost-benefit GC as a mean field of infinitely many blocks, derived for this project.
 //!
-//! Of infinitely many blocks each is cleaned as soon as its benefit comes to a threshold. In units of time in which a page
-//! is overwritten once on average, a block with i pages is cleaned from T_i = s (b + i) / (b - i) on, with s the age at
-//! which one without any is. T_i rises with i and i falls with time, so that a block lives at t if it has as many pages
-//! as are not yet cleaned then: k or more, for t between T_{k-1} and T_k. Its pages are binomial of b with p = exp(-t):
+//! The policy collects the block with the largest (1 - u) age / (1 + u), where u is the share of
+//! valid pages and the age counts since the block was full (M. Rosenblum and J. K. Ousterhout, ACM
+//! TOCS 10(1), 1992).
 //!
-//! - it lives for L, the integral of P(i >= k) over time,
-//! - and loses D pages, that of E[i for i >= k] = b p P(i >= k) + (1 - p) k P(i = k).
+//! With infinitely many blocks, GC collects a block as soon as its benefit reaches a threshold. The
+//! unit of time is the mean time between two writes of a page. A block with i valid pages is
+//! collected at the age T_i = s (b + i) / (b - i), where s is the age for a block without valid
+//! pages. T_i rises with i, and i falls with time. A block is therefore still uncollected at age t,
+//! between T_{k-1} and T_k, if it has k or more valid pages. Their number is binomial of b with p =
+//! exp(-t). A block:
 //!
-//! As many blocks are cleaned as are filled: A = alpha / L; and what is cleaned has lost D = b / A pages: s is where
-//! D = b L / alpha.
+//! - lives for L, the integral of P(i >= k) over time,
+//! - and loses D pages meanwhile, the integral of E[i for i >= k] = b p P(i >= k) + (1 - p) k P(i =
+//!   k).
+//!
+//! GC collects as many blocks as fill up, which gives A = alpha / L. A collected block has lost D =
+//! b / A pages. The threshold s solves D = b L / alpha.
 
 use super::{between_whole, fifo, units};
 use crate::root::root_to;
 use crate::{Prediction, Uniform};
 
-/// Chances below which what may still happen is left out.
-const NEVER: f64 = 1e-12;
+/// Probabilities below this are neglected.
+const NEGLIGIBLE: f64 = 1e-12;
 
-/// To what the threshold is found.
+/// The relative precision of the threshold.
 const PRECISION: f64 = 1e-10;
 
-/// Deviations of a binomial beyond which nothing is.
+/// The number of standard deviations beyond which a binomial probability is neglected.
 const FAR: f64 = 7.5;
 
-/// The longest time that one application of Gauss and Legendre's formula spans: chances fall as exp(-t).
+/// The maximum time step of one Gauss-Legendre quadrature, short against the decay exp(-t).
 const SPAN: f64 = 0.5;
 
-/// Places and weights of Gauss and Legendre's formula of four points, from 0 to 1.
+/// Nodes and weights of the four-point Gauss-Legendre quadrature, on the interval 0 to 1.
 const GAUSS: [(f64, f64); 4] = [
     (0.069_431_844_202_973_71, 0.173_927_422_568_726_93),
     (0.330_009_478_207_571_87, 0.326_072_577_431_273_07),
@@ -37,8 +42,8 @@ const GAUSS: [(f64, f64); 4] = [
     (0.930_568_155_797_026_3, 0.173_927_422_568_726_93),
 ];
 
-/// Programs for each page that the host writes, of `alpha` physical over logical pages, above 1, and blocks of
-/// `pages_per_block`. Between whole numbers of pages it is interpolated.
+/// Returns the write amplification for `alpha` physical over logical pages, above 1. Interpolates
+/// between whole `pages_per_block`.
 #[must_use]
 pub fn write_amplification(alpha: f64, pages_per_block: f64) -> f64 {
     between_whole(pages_per_block, |block| of_whole(alpha, block))
@@ -49,7 +54,7 @@ fn of_whole(alpha: f64, block: f64) -> f64 {
         let (life, lost) = life(block, log.exp());
         lost / block - life / alpha
     };
-    // Of large blocks all have lost as much at an age, and are cleaned in the order in which they were filled.
+    // In large blocks all have lost equally many pages at an age, and the order is that of FIFO.
     let age = alpha / fifo::write_amplification(alpha);
     let guess = (age * (0.5 * age).tanh()).ln();
     let (mut low, mut high) = (guess - 0.1, guess + 0.1);
@@ -64,14 +69,14 @@ fn of_whole(alpha: f64, block: f64) -> f64 {
     (alpha / life(block, threshold).0).max(1.0)
 }
 
-/// How long a block lives, and how many pages it loses, where one without any is cleaned at an age of `threshold`.
+/// Returns the mean lifetime of a block and the pages it loses, for the threshold s.
 fn life(block: f64, threshold: f64) -> (f64, f64) {
-    // Until then all live, as far as anything is likely.
+    // Up to this age, practically all blocks are still uncollected.
     let mut k = first_cleaned(block, threshold);
-    let mut from = turn(block, threshold, k - 1.0);
+    let mut from = collection_age(block, threshold, k - 1.0);
     let (mut life, mut lost) = (from, block * -(-from).exp_m1());
     while k < block {
-        let to = turn(block, threshold, k);
+        let to = collection_age(block, threshold, k);
         while from < to {
             let span = (to - from).min(SPAN);
             let mut most: f64 = 0.0;
@@ -81,30 +86,32 @@ fn life(block: f64, threshold: f64) -> (f64, f64) {
                 life += weight * span * alive;
                 lost += weight * span * loses;
             }
-            if most < NEVER {
+            if most < NEGLIGIBLE {
                 return (life, lost);
             }
             from = if span < SPAN { to } else { from + span };
         }
         k += 1.0;
     }
-    // A block that is all valid is never cleaned: it loses its first page at any time.
+    // A block with all pages valid is never collected: it lives until it loses its first page.
     let left = (-block * from).exp();
     (life + left / block, lost + left)
 }
 
-/// T_i, the age from which on a block with i pages is cleaned.
-fn turn(block: f64, threshold: f64, i: f64) -> f64 {
+/// Returns T_i, the age at which a block with i valid pages is collected.
+fn collection_age(block: f64, threshold: f64, i: f64) -> f64 {
     if i < 0.0 { 0.0 } else { threshold * (block + i) / (block - i) }
 }
 
-/// The fewest pages k, 1 or more, that a block may lack while those with fewer are cleaned.
+/// Returns the smallest k, 1 or more, at which a block may have fewer than k valid pages and be
+/// collected.
 fn first_cleaned(block: f64, threshold: f64) -> f64 {
     let has_more = |k: f64| {
-        let stays = (-turn(block, threshold, k)).exp();
+        let stays = (-collection_age(block, threshold, k)).exp();
         block * stays - FAR * (block * stays * (1.0 - stays)).sqrt() > k + 1.0
     };
-    // The pages with which blocks are cleaned rise with time, and those that they have fall.
+    // The limit for collection rises with age while the number of valid pages falls: bisection
+    // applies.
     let (mut low, mut high) = (0.0, block);
     while high - low > 1.0 {
         let k = (0.5 * (low + high)).floor();
@@ -113,8 +120,8 @@ fn first_cleaned(block: f64, threshold: f64) -> f64 {
     low + 1.0
 }
 
-/// P(i >= k) of a block at an age, and the rate at which such blocks lose pages. Chances are sums of their ratios to that
-/// of k, up and down, as far as these are anything.
+/// Returns P(i >= k) for a block at an age, and the rate at which such blocks lose pages. Sums the
+/// ratios of the binomial probabilities to that of k, in both directions, as far as they matter.
 fn at_least(block: f64, k: f64, age: f64) -> (f64, f64) {
     let odds = age.exp_m1().recip();
     let (mut up, mut weight, mut i) = (1.0, 1.0, k);
@@ -141,7 +148,7 @@ fn at_least(block: f64, k: f64, age: f64) -> (f64, f64) {
     (up / all, block * stays * up / all + (1.0 - stays) * k / all)
 }
 
-/// Uniform writes.
+/// Predicts uniform writes.
 #[must_use]
 pub fn predict(uniform: &Uniform) -> Prediction {
     let parts = units(uniform.pages_per_block(), uniform.mean_len());
@@ -153,9 +160,9 @@ pub fn predict(uniform: &Uniform) -> Prediction {
 mod tests {
     use super::*;
 
-    // Is it what event simulations find, the reference of 1024 blocks, and of 3000 blocks that are smaller or larger?
+    // Does the model agree with event simulations, of 1024 or 3000 blocks of different sizes?
     #[test]
-    fn simulated() {
+    fn agrees_with_simulations() {
         for (block, spare, simulated) in [
             (64.0, 0.1, 4.906),
             (8.0, 0.5, 1.1767),
@@ -170,10 +177,10 @@ mod tests {
         }
     }
 
-    // Is it FIFO for large blocks, better for others, never better than greedy cleaning, and nothing for blocks of a
-    // page?
+    // Does the amplification tend to FIFO's for large blocks and to 1 for blocks of one page, and
+    // lie between greedy and FIFO otherwise?
     #[test]
-    fn limits() {
+    fn lies_between_greedy_and_fifo() {
         for alpha in [1.01, 1.1, 1.5, 3.0] {
             let worst = fifo::write_amplification(alpha);
             assert!((write_amplification(alpha, 65536.0) / worst - 1.0).abs() < 1e-3);

@@ -1,19 +1,19 @@
-//! The best of d blocks drawn at random is cleaned (Van Houdt).
+//! GC collects the best of d randomly chosen blocks (Van Houdt).
 //!
-//! With h_i the share of blocks that have i or more valid pages: 1 - h_i^d = (i / (rho A)) (h_i - h_{i+1}),
-//! h_{b+1} = 0, and the sum of h_i from 1 to b is rho b. All h_i follow from rho A alone, which is therefore
-//! what is searched.
+//! h_i is the share of blocks with i or more valid pages. Then 1 - h_i^d = (i / (rho A)) (h_i -
+//! h_{i+1}) with h_{b+1} = 0, and the sum of h_i from 1 to b is rho b. All h_i follow from rho A
+//! alone, which is the unknown of the root search.
 
 use super::{between_whole, greedy, random, units};
 use crate::root::root;
 use crate::{OutOfRange, Prediction, Uniform};
 
-/// Programs for each page that the host writes, of `alpha` physical over logical pages, for the best of
-/// `choices` blocks of `pages_per_block`. Between whole numbers of pages it is interpolated.
+/// Returns the write amplification if GC collects the best of `choices` blocks, for `alpha`
+/// physical over logical pages. Interpolates between whole `pages_per_block`.
 ///
 /// # Errors
 ///
-/// Unless choices are 1 or more.
+/// Returns an error unless `choices` is 1 or more.
 pub fn write_amplification(
     alpha: f64,
     pages_per_block: f64,
@@ -29,14 +29,14 @@ fn of(alpha: f64, pages_per_block: f64, choices: f64) -> f64 {
 
 fn of_whole(alpha: f64, block: f64, choices: f64) -> f64 {
     let rho = 1.0 / alpha;
-    // Between choosing of all blocks and choosing at random.
+    // The result lies between greedy, with all blocks to choose from, and random.
     let least = rho * greedy::write_amplification(alpha, block);
     let most = rho * random::write_amplification(alpha);
     let off = |flow: f64| mean_valid(flow, block, choices) - rho;
     (root(least * (1.0 - 1e-9), most * (1.0 + 1e-9), off) / rho).max(1.0)
 }
 
-/// The share of valid pages where rho A is `flow`.
+/// Returns the share of valid pages if rho A is `flow`.
 fn mean_valid(flow: f64, block: f64, choices: f64) -> f64 {
     let mut sum = 0.0;
     let mut above = 0.0;
@@ -49,15 +49,16 @@ fn mean_valid(flow: f64, block: f64, choices: f64) -> f64 {
     sum / block
 }
 
-/// The h of h^d + s h = 1 + s a that lies between a and 1: by Newton's method from a. It is convex, so that the first
-/// step leads beyond h, and further ones back to it.
+/// Solves h^d + s h = 1 + s a for the h between a and 1, by Newton's method from a. The function is
+/// convex: the first step overshoots, and all further ones approach h from above.
 fn tail(slope: f64, above: f64, choices: f64) -> f64 {
     let mut h = above;
     for _ in 0..100 {
         let power = power(h, choices - 1.0);
         let off = power * h + slope * h - 1.0 - slope * above;
         let next = (h - off / (choices * power + slope)).clamp(above, 1.0);
-        // What is off by so little is off by its square after one more step.
+        // Convergence is quadratic: the next step would change the result by less than a rounding
+        // error.
         if (h - next).abs() <= 1e-8 * next {
             return next;
         }
@@ -66,14 +67,14 @@ fn tail(slope: f64, above: f64, choices: f64) -> f64 {
     h
 }
 
-/// A power, in products where it is a small whole one.
+/// Returns a power, by repeated multiplication if the exponent is a whole number.
 fn power(of: f64, exponent: f64) -> f64 {
-    #[allow(clippy::cast_possible_truncation, reason = "compared with what it was")]
+    #[allow(clippy::cast_possible_truncation, reason = "the next line checks for a loss")]
     let whole = exponent as i32;
     if f64::from(whole) == exponent { of.powi(whole) } else { of.powf(exponent) }
 }
 
-/// Uniform writes, and the best of ten.
+/// Predicts uniform writes with the best of ten blocks.
 #[must_use]
 pub fn predict(uniform: &Uniform) -> Prediction {
     let amplification =

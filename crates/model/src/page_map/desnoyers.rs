@@ -1,22 +1,23 @@
-//! The block with the fewest valid pages is cleaned, approximately (Desnoyers, equation 12).
+//! GC collects the block with the fewest valid pages, approximately (Desnoyers, equation 12).
 
 use super::{fifo, units};
 use crate::{Prediction, Uniform};
 
-/// Programs for each page that the host writes: A of FIFO at k alpha, over k, with k = 1 + 1/(2b).
+/// Returns the write amplification: that of FIFO at k alpha, over k, with k = 1 + 1/(2b).
 #[must_use]
 pub fn write_amplification(alpha: f64, pages_per_block: f64) -> f64 {
     from_fifo(pages_per_block, |k| fifo::write_amplification(k * alpha))
 }
 
-/// The same by what FIFO comes to of k times the space, whatever the workload.
+/// Approximates the amplification of greedy GC from FIFO's, a function of k, for any workload.
 pub(crate) fn from_fifo(pages_per_block: f64, fifo: impl FnOnce(f64) -> f64) -> f64 {
     let k = 1.0 + 0.5 / pages_per_block;
-    // For few pages in a block and much spare space it falls below what any policy can do.
+    // With few pages in a block and much spare space, the approximation falls below the minimum of
+    // 1.
     (fifo(k) / k).max(1.0)
 }
 
-/// Uniform writes.
+/// Predicts uniform writes.
 #[must_use]
 pub fn predict(uniform: &Uniform) -> Prediction {
     let amplification =

@@ -1,17 +1,18 @@
-//! The oldest block is cleaned (Desnoyers, equation 4, where it is called LRU).
+//! GC collects the oldest block (Desnoyers, equation 4, where the policy is called LRU).
 
 use lambert_w::lambert_w0;
 
 use crate::{Prediction, Uniform};
 
-/// Programs for each page that the host writes, of `alpha` physical over logical pages, above 1:
-/// A = 1 / (1 - X), where X = exp(-alpha (1 - X)) is the share of pages that live through the queue.
+/// Returns the write amplification for `alpha` physical over logical pages, above 1: A = 1 / (1 -
+/// X), where X = exp(-alpha (1 - X)) is the share of pages that are still valid at the end of the
+/// queue.
 ///
 /// Exact for uniform writes of any length.
 #[must_use]
 pub fn write_amplification(alpha: f64) -> f64 {
-    // Near alpha of 1 the branch point of W takes digits: there 1 - X = 2 e - 8/3 e^2 + 28/9 e^3 ...,
-    // with e = alpha - 1.
+    // Close to alpha = 1, the branch point of W costs digits. There, the series
+    // 1 - X = 2 e - 8/3 e^2 + 28/9 e^3 … applies, with e = alpha - 1.
     let spare = alpha - 1.0;
     if spare < 1e-4 {
         let dead = 2.0 * spare * (1.0 - 4.0 / 3.0 * spare + 14.0 / 9.0 * spare * spare);
@@ -20,7 +21,7 @@ pub fn write_amplification(alpha: f64) -> f64 {
     alpha / (alpha + lambert_w0(-alpha * (-alpha).exp()))
 }
 
-/// Uniform writes.
+/// Predicts uniform writes.
 #[must_use]
 pub fn predict(uniform: &Uniform) -> Prediction {
     Prediction::page_mapped(write_amplification(uniform.alpha()), uniform.pages_per_block())
@@ -30,12 +31,12 @@ pub fn predict(uniform: &Uniform) -> Prediction {
 mod tests {
     use super::*;
 
-    // Does the amplification solve its own equation, down to hardly any spare space?
+    // Does the amplification solve its equation, down to almost no spare space?
     #[test]
     fn solves_equation_4() {
         for alpha in [1.0 + 1e-9, 1.0 + 9e-5, 1.0 + 2e-4, 1.01, 1.07, 1.5, 4.0, 1e3] {
             let live = 1.0 - 1.0 / write_amplification(alpha);
-            // alpha = -ln X / (1 - X), which loses no digits.
+            // This form, alpha = -ln X / (1 - X), loses no digits.
             let dead = 1.0 / write_amplification(alpha);
             let back = -(-dead).ln_1p() / dead;
             assert!(((back - 1.0) / (alpha - 1.0) - 1.0).abs() < 1e-6 || live < 1e-9, "{alpha}");

@@ -1,18 +1,19 @@
-//! The block with the fewest valid pages is cleaned: the mean field of infinitely many blocks, exact in
-//! the pages of a block.
+//! GC collects the block with the fewest valid pages: a mean field of infinitely many blocks, exact
+//! for any number of pages in a block.
 //!
-//! A block loses its pages one by one, at a rate proportional to those it has, and is cleaned when it comes
-//! down to j pages, or waits there and loses one more. With m_i of the blocks at i pages, and rho = U/T,
-//! m_i = rho A / i above j; what is left, m_j = 1 - rho A (H_b - H_j), must lie between 0 and rho A / j;
-//! and A = (rho b - j) / (rho ((b - j) - j (H_b - H_j))), with harmonic numbers H. It is Van Houdt's mean
-//! field of d choices for d without limit.
+//! A block loses its pages one by one, at a rate proportional to the valid ones. GC collects it
+//! when it reaches j pages, or when it waits there and loses one more. Let m_i be the share of
+//! blocks at i pages and rho = U/T. Then m_i = rho A / i above j. The remaining share, m_j = 1 -
+//! rho A (H_b - H_j), must lie between 0 and rho A / j. This gives A = (rho b - j) / (rho ((b - j)
+//! - j (H_b - H_j))), with harmonic numbers H. It is Van Houdt's mean field of d choices in the
+//! limit of large d.
 
 use super::{between_whole, units};
 use crate::page_map::desnoyers;
 use crate::{Prediction, Uniform};
 
-/// Programs for each page that the host writes, of `alpha` physical over logical pages and blocks of
-/// `pages_per_block`. Between whole numbers of pages it is interpolated.
+/// Returns the write amplification for `alpha` physical over logical pages. Interpolates between
+/// whole `pages_per_block`.
 #[must_use]
 pub fn write_amplification(alpha: f64, pages_per_block: f64) -> f64 {
     between_whole(pages_per_block, |block| of_whole(alpha, block))
@@ -26,7 +27,7 @@ fn of_whole(alpha: f64, block: f64) -> f64 {
         let waiting = 1.0 - rho * amplification * fewer;
         (amplification, waiting)
     };
-    // A victim of Desnoyers' approximation has about as many pages as one of this.
+    // In Desnoyers' approximation, a victim has about as many valid pages as here.
     let guess = desnoyers::write_amplification(alpha, block);
     let mut j = (block * (1.0 - 1.0 / guess)).ceil().clamp(0.0, block - 1.0);
     for _ in 0..64 {
@@ -42,7 +43,7 @@ fn of_whole(alpha: f64, block: f64) -> f64 {
     fit(j).0.max(1.0)
 }
 
-/// The sum of 1/i for i from 1 to a whole n.
+/// Returns the harmonic number of a whole n: the sum of 1/i for i from 1 to n.
 fn harmonic(n: f64) -> f64 {
     const GAMMA: f64 = 0.577_215_664_901_532_9;
     const EXACT: u8 = 16;
@@ -50,11 +51,11 @@ fn harmonic(n: f64) -> f64 {
         return (1..EXACT).map(f64::from).take_while(|i| *i <= n).map(f64::recip).sum();
     }
     let square = (n * n).recip();
-    // To within 1/(240 n^8): the last digit of a double from 16 on.
+    // Accurate to 1/(240 n^8), the last digit of a double from n = 16 on.
     n.ln() + GAMMA + 0.5 / n - square * (1.0 / 12.0 - square * (1.0 / 120.0 - square / 252.0))
 }
 
-/// Uniform writes.
+/// Predicts uniform writes.
 #[must_use]
 pub fn predict(uniform: &Uniform) -> Prediction {
     let amplification =
@@ -66,9 +67,9 @@ pub fn predict(uniform: &Uniform) -> Prediction {
 mod tests {
     use super::*;
 
-    // Are harmonic numbers right on both sides of where the series begins?
+    // Are harmonic numbers right on both sides of the switch from the sum to the series?
     #[test]
-    fn harmonic_numbers() {
+    fn harmonic_numbers_agree_with_their_sum() {
         let mut sum = 0.0;
         for n in 1..2000 {
             sum += 1.0 / f64::from(n);
@@ -77,9 +78,9 @@ mod tests {
         assert_eq!(harmonic(0.0), 0.0);
     }
 
-    // Does it come to FIFO for large blocks, and to what a block of one page must do, which is nothing?
+    // Does the amplification tend to FIFO's for large blocks, and to 1 for blocks of one page?
     #[test]
-    fn limits() {
+    fn tends_to_fifo_and_to_one() {
         let fifo = super::super::fifo::write_amplification(1.1);
         assert!((write_amplification(1.1, 1_048_576.0) / fifo - 1.0).abs() < 1e-4);
         assert!((write_amplification(1.1, 1.0) - 1.0).abs() < 1e-12);

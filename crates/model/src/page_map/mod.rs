@@ -1,8 +1,9 @@
-//! FTLs that map pages, and clean blocks.
+//! FTLs that map single pages, by GC policy.
 //!
-//! All take uniform writes of single pages; FIFO alone is exact for longer ones, as what a page survives
-//! does not depend on its neighbours. Where writes of w pages are longer, neighbours are invalidated
-//! together, and a block of b pages behaves as one of b / w: [`units`].
+//! All models assume uniform writes of single pages. FIFO is exact for longer writes too, because
+//! the fate of a page does not depend on its neighbours. For the other policies, a write of w pages
+//! invalidates neighbours together, and a block of b pages behaves like one of b / w pages:
+//! [`units`].
 
 mod classes;
 pub mod cost_benefit;
@@ -20,7 +21,7 @@ pub mod zipf;
 pub use classes::{Class, Mix};
 pub use translation::Translation;
 
-/// What is known for whole numbers of pages in a block, between them in a straight line.
+/// Interpolates linearly a function that is defined for whole numbers of pages in a block.
 pub(crate) fn between_whole(pages: f64, of_whole: impl Fn(f64) -> f64) -> f64 {
     let (low, part) = (pages.floor(), pages.fract());
     let at_low = of_whole(low);
@@ -30,7 +31,7 @@ pub(crate) fn between_whole(pages: f64, of_whole: impl Fn(f64) -> f64) -> f64 {
     at_low + part * (of_whole(low + 1.0) - at_low)
 }
 
-/// Parts of a block that are valid or not each by itself: at least 1, at most its pages.
+/// Returns the number of independently valid units in a block: at least 1, at most its pages.
 pub(crate) fn units(pages_per_block: f64, mean_len: f64) -> f64 {
     (pages_per_block / mean_len).max(1.0)
 }

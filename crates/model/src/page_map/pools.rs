@@ -1,23 +1,24 @@
-//! Classes in pools of their own, with the spare space shared out so that least is moved (Desnoyers,
+//! Classes of pages in separate pools, with the spare space divided to minimise copies (Desnoyers,
 //! section 5).
 
 use super::Mix;
 use crate::root::root;
 
-/// How the spare space is shared out best.
+/// The optimal division of the spare space.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pools {
-    /// Programs for each page that the host writes.
+    /// Pages programmed for each host page written.
     pub write_amplification: f64,
-    /// The share of the spare space that each class has, in the order of the classes.
+    /// The share of the spare space for each class, in the order of the classes.
     pub spare: Vec<f64>,
 }
 
-/// The best shares for the classes of a mix, of `alpha` physical over logical pages (above 1), where a
-/// pool by itself amplifies as `pool` says of its own alpha, which must fall, ever more slowly.
+/// Divides the spare space optimally between the classes of `mix`, for `alpha` physical over
+/// logical pages, above 1.
 ///
-/// At the best shares a page more saves the same everywhere: the marginal savings
-/// -(r_i / f_i) A'(alpha_i) of all pools are equal.
+/// `pool` returns the write amplification of a single pool for its own alpha; it must be falling
+/// and convex. In the optimum, the marginal savings -(r_i / f_i) A'(alpha_i) of all pools are
+/// equal.
 #[must_use]
 pub fn best(mix: &Mix, alpha: f64, pool: impl Fn(f64) -> f64) -> Pools {
     let spare = alpha - 1.0;
@@ -25,8 +26,8 @@ pub fn best(mix: &Mix, alpha: f64, pool: impl Fn(f64) -> f64) -> Pools {
         let step = 1e-4 * (own - 1.0);
         (pool(own - step) - pool(own + step)) / (2.0 * step)
     };
-    // The spare space of a pool over its live pages, as a logarithm, where saving a page more is worth
-    // so much, as a logarithm.
+    // The spare space of a pool over its live pages at which one more page saves `exp(worth)`. The
+    // search runs over its logarithm.
     let (least, most) = ((1e-9 * spare).ln(), (1e3 * (1.0 + spare)).ln());
     let own_spare = |heat: f64, worth: f64| {
         let off = |log: f64| (heat * saving(1.0 + log.exp())).max(1e-300).ln() - worth;
@@ -44,8 +45,8 @@ pub fn best(mix: &Mix, alpha: f64, pool: impl Fn(f64) -> f64) -> Pools {
         heats.iter().map(|(heat, space)| space * own_spare(*heat, worth)).sum()
     };
     let worth = root(-60.0, 60.0, |worth| (total(worth) / spare).ln());
-    // Amplification may fall in straight lines, as that of the mean field does: along one, all shares are
-    // worth the same, and what is left is shared out between its ends.
+    // `pool` may be piecewise linear, as the mean field's is. Along a linear piece, all divisions
+    // save the same; the remaining spare space is divided in proportion between the two ends.
     let (more, less) = (worth - 1e-7, worth + 1e-7);
     let wide = total(more) - total(less);
     let part = if wide > 0.0 { ((total(more) - spare) / wide).clamp(0.0, 1.0) } else { 0.0 };

@@ -1,26 +1,27 @@
-//! Pages that the host gives back (Frankie).
+//! The effect of TRIM on write amplification (Frankie).
 //!
-//! Each request trims a random live page with chance q, else writes a page, uniform over all that it may
-//! write. Then s = (1 - 2q) / (1 - q) of these are live on average, and a live page is invalidated with
-//! chance 1/(s U) at each write: every model of uniform writes holds with alpha / s for alpha.
+//! With probability q, a request trims a random live page; otherwise it writes a page, uniform over
+//! the address space. On average, a share s = (1 - 2q) / (1 - q) of the pages is live, and each
+//! write invalidates a given live page with probability 1/(s U). Every model of uniform writes
+//! therefore holds with alpha / s in place of alpha.
 
 use crate::OutOfRange;
 
-/// Physical over live pages, of `alpha` physical over addressable ones, where `trims` of all requests
-/// trim.
+/// Returns physical over live pages, for `alpha` physical over addressable pages. `trims` is the
+/// share of trims in all requests.
 ///
 /// # Errors
 ///
-/// Unless trims are 0 or more, and below a half: from there on nothing stays live.
+/// Returns an error unless `trims` is 0 or more and below 0.5. From 0.5 on, no page stays live.
 pub fn effective_alpha(alpha: f64, trims: f64) -> Result<f64, OutOfRange> {
     Ok(alpha / live(trims)?)
 }
 
-/// The share of addressable pages that is live, s.
+/// Returns the share of addressable pages that are live, s.
 ///
 /// # Errors
 ///
-/// As [`effective_alpha`].
+/// Returns the error of [`effective_alpha`].
 pub fn live(trims: f64) -> Result<f64, OutOfRange> {
     let within = (0.0..0.5).contains(&trims);
     OutOfRange::unless(within, "share of requests that trim", trims, "0 or more, below 0.5")?;

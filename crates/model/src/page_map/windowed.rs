@@ -1,27 +1,23 @@
-//! Of the oldest blocks, a window, the one with the fewest valid pages is cleaned (Hu): the mean field of
-//! infinitely many blocks, derived here as an extension of [`super::greedy`].
+//! GC collects the block with the fewest valid pages among a window of the oldest blocks (Hu).
+//! Solved by a mean field of infinitely many blocks, derived for this project as an extension of
+//! [`super::greedy`].
 //!
-//! With s the share of the blocks that the window holds, a block passes the first (1 - s) of its life
-//! untouched, and comes into the window with i pages, which is binomial of b with
-//! q = exp(-(1 - s) / (rho A)). There it is cleaned as greedy cleaning would: when it comes down to j
-//! pages, or with chance z waits there to lose one more. That its life in the window is s of all, and that
-//! its valid pages are those that are moved, are two equations for A and j - z:
-//!
-//! - E[(H_i - H_j)+ + (z/j) 1(i >= j)] = s / (rho A)
-//! - E[i for i < j, else j - z] = b (1 - 1/A)
-//!
-//! Of a window of all blocks it is greedy cleaning, of one block FIFO.
+//! The window holds a share s of the blocks. A block passes the first (1 - s) of its life outside
+//! and enters the window with i valid pages, binomial of b with q = exp(-(1 - s) / (rho A)). From
+//! there on, GC treats it as greedy GC would: it collects the block at j pages, or with probability
+//! z only after one more loss. Two equations determine A and j - z. Lifetimes in the window are a
+//! share s of the total, and the valid pages of victims are those that GC copies:
 
 use crate::page_map::{between_whole, fifo, greedy, units};
 use crate::root::root;
 use crate::{OutOfRange, Prediction, Uniform};
 
-/// Programs for each page that the host writes, of `alpha` physical over logical pages, blocks of
-/// `pages_per_block` and a window of a `share` of all blocks. Between whole numbers of pages it is interpolated.
+/// Returns the write amplification with a window of a `share` of all blocks, for `alpha` physical
+/// over logical pages. Interpolates between whole `pages_per_block`.
 ///
 /// # Errors
 ///
-/// Unless the share is 0 to 1.
+/// Returns an error unless the share is 0 to 1.
 pub fn write_amplification(
     alpha: f64,
     pages_per_block: f64,
@@ -47,14 +43,16 @@ fn of_whole(alpha: f64, block: f64, share: f64) -> f64 {
         let entry = entering(block, (-(1.0 - share) / (rho * amplification)).exp());
         moved(&entry, share / (rho * amplification)) - block * (1.0 - 1.0 / amplification)
     };
-    // Between both the mean that is moved crosses what A says; at the ends the sums round.
+    // The solution lies between greedy and FIFO. At these ends, rounding may hide the change of
+    // sign.
     let (low, high) = (best * (1.0 - 1e-9), worst * (1.0 + 1e-9));
     if off(low) * off(high) > 0.0 { best } else { root(low, high, off).max(1.0) }
 }
 
-/// The binomial distribution of the pages with which a block comes into the window, from 0 to b.
+/// Returns the binomial distribution of the valid pages, 0 to b, with which a block enters the
+/// window.
 fn entering(block: f64, stays: f64) -> Vec<f64> {
-    // Outwards from the mode, where nothing underflows.
+    // Computes outwards from the mode, where no term underflows.
     let mode = ((block + 1.0) * stays).floor().min(block);
     let odds = stays / (1.0 - stays);
     let mut weights = vec![0.0; to_index(block) + 1];
@@ -75,16 +73,17 @@ fn entering(block: f64, stays: f64) -> Vec<f64> {
     weights.iter().map(|weight| weight / total).collect()
 }
 
+/// Converts a whole number of pages to an index.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "whole, 0 to 2^20")]
 fn to_index(pages: f64) -> usize {
     pages as usize
 }
 
-/// The mean of valid pages of what is cleaned, where blocks live for `life` in the window, in units of the
-/// time in which the page of a block of one page is lost.
+/// Returns the mean number of valid pages of victims, for a mean lifetime of `life` in the window.
+/// The unit of time is the mean time in which a block with one valid page loses it.
 #[allow(clippy::cast_precision_loss, reason = "pages of a block are at most 2^20")]
 fn moved(entry: &[f64], life: f64) -> f64 {
-    // Down from a threshold of b, the mean life grows by P(i >= j) / j with each page less.
+    // From j = b downwards, each step lengthens the mean lifetime by P(i >= j) / j.
     let (mut lived, mut above) = (0.0, 0.0);
     for j in (1..entry.len()).rev() {
         above += entry[j];
@@ -99,7 +98,7 @@ fn moved(entry: &[f64], life: f64) -> f64 {
     0.0
 }
 
-/// Uniform writes, and a window of a tenth of all blocks.
+/// Predicts uniform writes with a window of a tenth of all blocks.
 #[must_use]
 pub fn predict(uniform: &Uniform) -> Prediction {
     let amplification =
@@ -111,9 +110,10 @@ pub fn predict(uniform: &Uniform) -> Prediction {
 mod tests {
     use super::*;
 
-    // Is it what a simulation of Hu's windows finds, of 2048 blocks of 64 pages with a tenth spare?
+    // Does the model agree with simulations of Hu's policy, with 2048 blocks of 64 pages and 10 %
+    // spare?
     #[test]
-    fn between_fifo_and_greedy() {
+    fn agrees_with_simulations() {
         let simulated =
             [(1.0, 5.182), (10.0, 5.162), (50.0, 5.084), (100.0, 5.034), (500.0, 4.844)];
         for (window, expected) in simulated {

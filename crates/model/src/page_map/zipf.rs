@@ -1,16 +1,18 @@
-//! Pages whose writes are as 1 / rank^s.
+//! Pages whose write rate is proportional to 1 / rank^s (Zipf).
 
 use super::{Class, Mix};
 use crate::OutOfRange;
 
-/// Ranks that are classes of their own; further ones are taken together by thousandths of their rank.
+/// The number of ranks with a class each. Further ranks share classes, each a two-thousandth of its
+/// rank wide.
 const SINGLE: u64 = 2000;
 
-/// The classes of `pages` (1 to 2^48) live pages whose writes are as 1 / rank^`exponent` (0 to 5).
+/// Returns the classes of `pages` live pages (1 to 2^48) with write rates of 1 / rank^`exponent` (0
+/// to 5).
 ///
 /// # Errors
 ///
-/// Where one is out of range.
+/// Returns an error if an argument is out of range.
 #[allow(clippy::cast_precision_loss, reason = "pages are at most 2^48")]
 pub fn classes(pages: u64, exponent: f64) -> Result<Mix, OutOfRange> {
     let count = pages as f64;
@@ -31,7 +33,8 @@ pub fn classes(pages: u64, exponent: f64) -> Result<Mix, OutOfRange> {
     Mix::new(classes)
 }
 
-/// The sum of 1 / rank^s over the ranks between two halves: of one as it is, of many as the integral.
+/// Returns the sum of 1 / rank^s over the ranks between two half-integers: exactly for one rank, as
+/// an integral for several.
 fn weight(from: f64, to: f64, exponent: f64, ranks: u64) -> f64 {
     if ranks == 1 {
         return (from + 0.5).powf(-exponent);

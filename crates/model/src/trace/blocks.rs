@@ -1,45 +1,50 @@
-//! Which block each page is in, without saying where in it: what of a block is valid when it is cleaned goes
-//! to the same block, and stays together from then on. So for each page it is enough to know which block it was
-//! written to by the host, and for each block that was cleaned which one took its pages: a forest, in which
-//! cleaning is one step, however many pages it moves.
+//! The block of each page, without its position in the block.
+//!
+//! When GC collects a block, its valid pages move to the same block and stay together from then on.
+//! It is therefore enough to know the block each page was written to by the host, and for each
+//! collected block the one that took its pages. This is a forest in which a collection is one step,
+//! for any number of moved pages.
 
 use std::ops::Range;
 
-use super::victims::{Cleaning, Victims, small};
+use super::victims::{GcPolicy, Victims, small};
 
-/// No block.
+/// Stands for no block.
 const NONE: u32 = u32::MAX;
 
-/// The blocks of one frontier, numbered as they are opened.
+/// The blocks of one write frontier, numbered in the order in which they were opened.
 pub(super) struct Blocks {
     per_block: u32,
-    /// For each page the block that it was last written to, or [`NONE`].
+    /// For each page, the block that the host last wrote it to, or [`NONE`].
     written_to: Vec<u32>,
-    /// For each block the one that took its pages; itself while it is not cleaned.
+    /// For each block, the one that took its pages; the block itself before its collection.
     taken_by: Vec<u32>,
     victims: Victims,
-    /// The next number.
+    /// The number of the next block.
     next: u32,
     /// The open block, or [`NONE`].
     open: u32,
-    /// Pages written to it, and those of them that are not in `written_to`.
+    /// Pages in the open block, and the ranges of them that are not in `written_to` yet.
     filled: u32,
     pending: Vec<Range<u32>>,
-    /// The blocks that lose pages by them, and how many; empty but while that is noted.
+    /// Blocks that lose pages to pending writes, with the number of pages; empty between
+    /// operations.
     superseded: Vec<(u32, u32)>,
     closed: u32,
 }
 
 impl Blocks {
-    /// For so many pages, none of them written yet, with `most` blocks in use at a time.
-    pub(super) fn new(pages: u32, per_block: u32, most: u32, cleaning: Cleaning) -> Self {
-        // Numbers are given anew when they run out: with four for each block about once in three turns.
+    /// Creates the blocks of a drive without data, with `pages` logical pages and at most `most`
+    /// blocks in use.
+    pub(super) fn new(pages: u32, per_block: u32, most: u32, policy: GcPolicy) -> Self {
+        // Blocks are renumbered when the numbers run out. With four numbers for each block, this
+        // happens about once in three passes over the drive.
         let numbers = 4 * most + 4;
         Blocks {
             per_block,
             written_to: vec![NONE; pages as usize],
             taken_by: (0..numbers).collect(),
-            victims: Victims::new(numbers, per_block, cleaning),
+            victims: Victims::new(numbers, per_block, policy),
             next: 0,
             open: NONE,
             filled: 0,
@@ -49,19 +54,19 @@ impl Blocks {
         }
     }
 
-    /// Pages that the open block has room for; 0 where none is open.
+    /// Returns the number of pages that still fit into the open block; 0 without an open block.
     #[inline]
     pub(super) fn room(&self) -> u32 {
         if self.open == NONE { 0 } else { self.per_block - self.filled }
     }
 
-    /// Blocks that are full or open.
+    /// Returns the number of closed and open blocks.
     #[inline]
     pub(super) fn in_use(&self) -> u32 {
         self.closed + u32::from(self.open != NONE)
     }
 
-    /// Writes pages, as many as there is room for at most, to the open block.
+    /// Writes pages to the open block, at most as many as fit.
     #[inline]
     pub(super) fn write(&mut self, pages: Range<u32>) {
         self.filled += pages.end - pages.start;
@@ -71,9 +76,9 @@ impl Blocks {
         }
     }
 
-    /// The open block is full. It is among the full ones before what its last page was before is out of date, as
-    /// in drives that note that afterwards: by that may be decided which of two blocks with equally few valid
-    /// pages is cleaned.
+    /// Closes the full open block. The block becomes a candidate before the old version of its last
+    /// page is superseded, as in drives that update the map afterwards. This order can decide
+    /// between two candidates with equally few valid pages.
     fn fill(&mut self) {
         let open = self.open;
         self.victims.gain(open, 1);
@@ -89,8 +94,8 @@ impl Blocks {
         }
     }
 
-    /// Notes where pages that were written are. That is put off until the block is full or one is cleaned, so that
-    /// all of them are looked for at once: most of the time goes by waiting for memory.
+    /// Updates the positions of pending pages. Waiting until the block is full or GC runs batches
+    /// the updates, whose time is dominated by cache misses.
     fn settle(&mut self) {
         let mut pending = std::mem::take(&mut self.pending);
         for pages in pending.drain(..) {
@@ -101,7 +106,7 @@ impl Blocks {
         self.supersede();
     }
 
-    /// Notes that pages are in another block now, and which they were in.
+    /// Moves pages to a block, and counts the pages that their old blocks lose.
     #[inline]
     fn point(&mut self, pages: Range<u32>, block: u32) {
         for written_to in &mut self.written_to[pages.start as usize..pages.end as usize] {
@@ -113,7 +118,7 @@ impl Blocks {
         }
     }
 
-    /// Blocks lose the pages that were superseded.
+    /// Subtracts the superseded pages from their blocks.
     fn supersede(&mut self) {
         let mut superseded = std::mem::take(&mut self.superseded);
         superseded.retain(|(written_to, _)| *written_to != NONE);
@@ -131,7 +136,7 @@ impl Blocks {
         self.superseded = superseded;
     }
 
-    /// Where the pages are that were written to a block.
+    /// Returns the block that now holds the pages written to `written_to`, a union-find lookup.
     #[inline]
     fn block(&mut self, written_to: u32) -> u32 {
         let mut at = written_to;
@@ -140,17 +145,17 @@ impl Blocks {
             if taker == at {
                 return at;
             }
-            // Paths are halved as they are gone.
+            // Path halving shortens later lookups.
             let next = self.taken_by[taker as usize];
             self.taken_by[at as usize] = next;
             at = next;
         }
     }
 
-    /// Opens a block, where none is open.
+    /// Opens a block. No block may be open.
     pub(super) fn open(&mut self) {
         if self.next as usize == self.taken_by.len() {
-            self.number_anew();
+            self.renumber();
         }
         self.open = self.next;
         self.taken_by[self.open as usize] = self.open;
@@ -158,7 +163,7 @@ impl Blocks {
         self.next += 1;
     }
 
-    /// Closes the open block if it is full. What was written beyond its end then fills the next.
+    /// Closes the open block if it is full. Pages beyond its end count towards the next block.
     fn close_if_full(&mut self) {
         if self.filled >= self.per_block {
             self.victims.close(std::mem::replace(&mut self.open, NONE));
@@ -167,14 +172,17 @@ impl Blocks {
         }
     }
 
-    /// Cleans a block, whose valid pages go to the open one, or to one that is opened; if they do not fit, that has
-    /// more pages than others, and the next, which is opened, fewer. Says how many these are; none where no block
-    /// has a superseded page.
-    pub(super) fn clean(&mut self) -> Option<u32> {
+    /// Collects a block and returns the number of pages moved, or `None` if no block has a
+    /// superseded page.
+    ///
+    /// The valid pages move to the open block, or to a newly opened one. If they do not fit, the
+    /// open block holds more pages than its size, and the next one, opened here, correspondingly
+    /// fewer.
+    pub(super) fn collect(&mut self) -> Option<u32> {
         self.settle();
-        // So that no number changes here.
+        // Keeps block numbers unchanged during the collection.
         if self.next as usize + 2 > self.taken_by.len() {
-            self.number_anew();
+            self.renumber();
         }
         let victim = self.victims.take()?;
         self.closed -= 1;
@@ -197,9 +205,9 @@ impl Blocks {
         Some(valid)
     }
 
-    /// Gives the blocks that there are the first numbers, in the same order.
+    /// Renumbers the existing blocks from 0, in the same order.
     #[cold]
-    fn number_anew(&mut self) {
+    fn renumber(&mut self) {
         let numbers = small(self.taken_by.len());
         for at in 0..self.written_to.len() {
             if self.written_to[at] != NONE {

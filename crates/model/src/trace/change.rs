@@ -1,49 +1,53 @@
-//! When writes change: cumulative sums (E. S. Page, "Continuous inspection schemes", Biometrika 41, 1954) of what
-//! pieces of them, all of as many pages, are off the mean of the stretch so far (D. M. Hawkins, "Self-starting CUSUM
-//! charts for location and scale", The Statistician 36, 1987).
+//! Detection of changes in a workload, by cumulative sums (E. S. Page, "Continuous inspection
+//! schemes", Biometrika 41, 1954). The sums accumulate the deviations of equally long pieces of the
+//! workload from the mean of the stretch so far (D. M. Hawkins, "Self-starting CUSUM charts for
+//! location and scale", The Statistician 36, 1987).
 
 use super::window::Window;
 
-/// The most pieces of a stretch: eight log lists.
+/// The maximum number of pieces in a stretch: eight log lists.
 const LONGEST: u32 = 32;
 
-/// What is off by no more than chance, in standard deviations, for each piece.
+/// The deviation of each piece that counts as chance, in standard deviations.
 const ALLOWED: f64 = 0.5;
 
-/// The sum of what is off further from which on it is a change.
+/// The cumulative sum of excess deviations above which the workload has changed.
 const LIMIT: f64 = 5.0;
 
-/// A difference of the logarithm of the mean length, or of the share of new blocks, that matters as little as
-/// chance does: large pieces are never quite alike.
+/// A difference in the log of the mean length, or in the share of new blocks, too small to matter.
+/// It adds to the standard deviation, because large pieces never agree exactly.
 const SLIGHT: f64 = 0.05;
 
-/// What tells that writes change.
-pub(super) struct Change {
+/// Divides a workload into stretches.
+pub(super) struct ChangeDetector {
     /// The piece in which each block was last written, from 1.
     seen: Vec<u32>,
     piece: u32,
-    /// Pieces of this stretch.
+    /// The number of pieces in the current stretch.
     pieces: u32,
     len: Chart,
     fresh: Chart,
 }
 
-impl Change {
-    /// Of a drive of so many logical blocks.
-    pub fn new(blocks: u32) -> Change {
+impl ChangeDetector {
+    /// Creates a detector for a drive of `blocks` logical blocks.
+    pub fn new(blocks: u32) -> ChangeDetector {
         let (len, fresh) = (Chart::default(), Chart::default());
-        Change { seen: vec![0; blocks as usize], piece: 0, pieces: 0, len, fresh }
+        ChangeDetector { seen: vec![0; blocks as usize], piece: 0, pieces: 0, len, fresh }
     }
 
-    /// Pieces of the stretch to which the last one told belongs.
+    /// Returns the number of pieces in the current stretch.
     pub fn pieces(&self) -> u32 {
         self.pieces
     }
 
-    /// Whether a piece is the first of another stretch than the one before it: where the mean length of writes, or
-    /// the share of its blocks that the piece before did not write, has changed, or a stretch is long enough.
-    pub fn begins_with(&mut self, piece: &Window) -> bool {
-        let [len, fresh] = self.look_at(piece);
+    /// Adds a piece and returns true if it starts a new stretch.
+    ///
+    /// A new stretch starts when the workload changes, or when the stretch reaches its maximum
+    /// length. A change is one in the mean length of writes, or in the share of blocks that the
+    /// previous piece did not write.
+    pub fn starts_stretch(&mut self, piece: &Window) -> bool {
+        let [len, fresh] = self.samples(piece);
         let changes = [self.len.adds(len, self.pieces), self.fresh.adds(fresh, self.pieces)];
         if self.pieces > 0 && self.pieces < LONGEST && changes == [false; 2] {
             self.pieces += 1;
@@ -54,9 +58,10 @@ impl Change {
         true
     }
 
-    /// The logarithm of the mean length and the share of blocks that are new.
+    /// Returns the log of the mean length and the share of blocks that the previous piece did not
+    /// write.
     #[allow(clippy::cast_precision_loss, reason = "counts are below 2^53")]
-    fn look_at(&mut self, piece: &Window) -> [Sample; 2] {
+    fn samples(&mut self, piece: &Window) -> [Sample; 2] {
         let (mut writes, mut lens, mut new) = (0.0, 0.0, 0.0);
         for block in piece.written() {
             let cell = piece.cell(*block);
@@ -69,7 +74,7 @@ impl Change {
         self.piece = self.piece.wrapping_add(1);
         let blocks = piece.written().len() as f64;
         let share: f64 = new / blocks;
-        // Of exponential lengths the mean of n has a deviation of its n-th part's root.
+        // For exponential lengths, the relative standard deviation of a mean of n is 1/√n.
         let sample = |value: f64, variance: f64| Sample {
             value,
             deviation: (SLIGHT * SLIGHT + variance).sqrt(),
@@ -78,14 +83,14 @@ impl Change {
     }
 }
 
-/// What a piece has of something, and how far it is off by chance.
+/// A statistic of a piece, with its standard deviation by chance.
 #[derive(Debug, Clone, Copy)]
 struct Sample {
     value: f64,
     deviation: f64,
 }
 
-/// The mean of a stretch, and what pieces are above and below it.
+/// A CUSUM chart: the mean of a stretch, and the cumulative deviations above and below it.
 #[derive(Debug, Clone, Copy, Default)]
 struct Chart {
     mean: f64,
@@ -100,11 +105,11 @@ impl From<Sample> for Chart {
 }
 
 impl Chart {
-    /// Adds a piece to a stretch of so many; whether that has changed.
+    /// Adds a sample to a stretch of `pieces` pieces and returns true if the workload has changed.
     fn adds(&mut self, sample: Sample, pieces: u32) -> bool {
         let pieces = f64::from(pieces.max(1));
         let off = sample.value - self.mean;
-        // The mean is off by chance itself.
+        // The mean itself deviates by chance, too.
         let off_by = off / (sample.deviation * (1.0 + 1.0 / pieces).sqrt());
         self.above = (self.above + off_by - ALLOWED).max(0.0);
         self.below = (self.below - off_by - ALLOWED).max(0.0);
@@ -118,35 +123,37 @@ mod tests {
     use super::*;
     use crate::trace::Part;
 
-    /// Where stretches begin, of pieces of 200 writes of about so many pages to blocks of a part of 1000.
+    /// Returns the pieces that start a stretch. Each of `pieces` stands for 200 writes with a mean
+    /// length, in pages, to a range of 1000 blocks.
     fn stretches(pieces: &[(u64, std::ops::Range<u32>)]) -> Vec<usize> {
         let mut rng = fastrand::Rng::with_seed(2);
-        let mut change = Change::new(1000);
+        let mut detector = ChangeDetector::new(1000);
         let mut begins = |(mean, blocks): &(u64, std::ops::Range<u32>)| {
             let mut window = Window::new(1000);
             for _ in 0..200 {
                 let part = Part { block: rng.u32(blocks.clone()), first: 0, len: 1 };
                 window.add(part, rng.u64(1..2 * mean));
             }
-            change.begins_with(&window)
+            detector.starts_stretch(&window)
         };
         (0..pieces.len()).filter(|at| begins(&pieces[*at])).collect()
     }
 
-    // Does a stretch end where writes become longer, and where they go elsewhere, and not where they do not change?
+    // Does a stretch end when writes become longer or move elsewhere, and only then?
     #[test]
-    fn changes() {
+    fn a_change_ends_the_stretch() {
         let longer = [vec![(4, 0..1000); 10], vec![(8, 0..1000); 10]].concat();
         assert_eq!(stretches(&longer), [0, 10]);
         let elsewhere = [vec![(4, 0..1000); 10], vec![(4, 0..100); 10]].concat();
-        // To the piece in which they go elsewhere its blocks are as new as before.
+        // Most blocks in the first piece after the move are new in the usual share; in the second,
+        // none are.
         assert_eq!(stretches(&elsewhere), [0, 11]);
         assert_eq!(stretches(&vec![(4, 0..1000); 32]), [0]);
     }
 
-    // Is a stretch no longer than eight log lists?
+    // Does a stretch end after eight log lists without a change?
     #[test]
-    fn longest() {
+    fn a_stretch_has_a_maximum_length() {
         assert_eq!(stretches(&vec![(4, 0..1000); 70]), [0, 32, 64]);
     }
 }

@@ -1,71 +1,72 @@
-//! Stretches of time and ranges of space, each predicted as uniform writes by itself: Boboila, section
-//! III.C.
+//! Decomposition of a workload into stretches of time and ranges of space, each predicted as
+//! uniform writes (Boboila, section III.C).
 
-use super::change::Change;
+use super::change::ChangeDetector;
 use super::window::{Cell, Window};
 use super::{Part, Performance, Predictor, Space};
 use crate::{Family, OutOfRange, Uniform};
 
-/// What the space of a range is taken to be.
+/// The definition of a range's size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ranges {
-    /// The logical block.
+    /// The whole logical block.
     Whole,
-    /// The pages of it that are written in the stretch (section IV).
+    /// The pages of the block that are written in the stretch (section IV).
     Written,
 }
 
-/// How time is divided into stretches in which writes are taken to be stationary.
+/// The division of time into stretches, in which writes count as stationary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stretches {
-    /// As long as the log list, in pages.
+    /// As many pages as the log list holds.
     LogList,
-    /// From one change of the writes to the next, but no shorter than a quarter of the log list, and no longer than
-    /// eight.
+    /// From one change of the workload to the next, but at least a quarter of the log list and at
+    /// most eight.
     Stationary,
-    /// As long as the log list, and of each range by itself: from the first write to it on (section IV).
+    /// As many pages as the log list holds, separately for each range, from the first write to it
+    /// (section IV).
     OwnTime,
 }
 
-/// Pieces of a log list, after each of which it is asked whether writes have changed.
+/// The number of pieces in a log list; the change detector runs after each piece.
 const PIECES: u32 = 4;
 
 /// Equation 16: the sum over stretches of time i and logical blocks j of P(n(i,j), w(i,j), f(i,j)).
 ///
-/// A block's share of the free space (equation 17) is its share of the writes times Z(i) times the log blocks, with
-/// Z(i) the share of the log blocks' pages that are used (equation 18): 1 for FTLs that fill log blocks one after
-/// the other.
+/// The share of a block in the free space (equation 17) is its share of the writes times Z(i) times
+/// the number of log blocks. Z(i) is the share of pages used in those log blocks (equation 18); it
+/// is 1 for FTLs that fill log blocks one after the other.
 ///
-/// In equation 18 a block that is written more often than a log block has pages uses several, so that Z is no more
-/// than 1. In a stretch longer than the log list they are counted for each list by itself. What is in the last
-/// stretch is predicted as if it were whole.
+/// In equation 18, a block with more writes than a log block has pages uses several log blocks,
+/// which keeps Z at most 1. In a stretch longer than the log list, log blocks are counted for each
+/// list separately. The last, incomplete stretch is predicted like a complete one.
 pub struct Decomposition<P: Performance> {
     clock: Clock,
     window: Window,
     parts: Parts<P>,
 }
 
-/// What tells when a stretch ends.
+/// The state that determines the end of a stretch.
 enum Clock {
     LogList,
-    /// The last piece, which may belong to the stretch or begin the next.
+    /// The current piece, which may continue the stretch or start the next one.
     Stationary {
         piece: Window,
-        change: Change,
+        detector: ChangeDetector,
     },
-    /// The time in pages written, and when the stretch of each range began.
+    /// The time in pages written, and the start of each range's stretch.
     OwnTime {
         now: u64,
-        begun: Vec<u64>,
+        started: Vec<u64>,
     },
 }
 
 impl<P: Performance> Decomposition<P> {
-    /// Of writes to `space`, each part predicted by `performance`.
+    /// Decomposes writes to `space`; `performance` predicts each part.
     ///
     /// # Errors
     ///
-    /// Where the space is out of range.
+    /// Returns an error if the space is out of range.
     pub fn new(
         performance: P,
         space: Space,
@@ -76,10 +77,11 @@ impl<P: Performance> Decomposition<P> {
         let blocks = space.logical_blocks;
         let clock = match stretches {
             Stretches::LogList => Clock::LogList,
-            Stretches::Stationary => {
-                Clock::Stationary { piece: Window::new(blocks), change: Change::new(blocks) }
-            }
-            Stretches::OwnTime => Clock::OwnTime { now: 0, begun: vec![0; blocks as usize] },
+            Stretches::Stationary => Clock::Stationary {
+                piece: Window::new(blocks),
+                detector: ChangeDetector::new(blocks),
+            },
+            Stretches::OwnTime => Clock::OwnTime { now: 0, started: vec![0; blocks as usize] },
         };
         let parts = Parts { performance, space, ranges, sum: P::Sum::default() };
         Ok(Decomposition { clock, window: Window::new(blocks), parts })
@@ -90,13 +92,13 @@ impl<P: Performance> Decomposition<P> {
         match &mut self.clock {
             Clock::LogList => self.window.add(part, len),
             Clock::Stationary { piece, .. } => piece.add(part, len),
-            Clock::OwnTime { now, begun } => {
-                let begun = &mut begun[part.block as usize];
+            Clock::OwnTime { now, started } => {
+                let started = &mut started[part.block as usize];
                 if self.window.cell(part.block).writes == 0 {
-                    *begun = *now;
-                } else if *now - *begun >= log_list {
+                    *started = *now;
+                } else if *now - *started >= log_list {
                     self.parts.add_range(&self.window.restart(part.block), log_list);
-                    *begun = *now;
+                    *started = *now;
                 }
                 self.window.add(part, len);
                 *now += u64::from(part.len);
@@ -104,7 +106,7 @@ impl<P: Performance> Decomposition<P> {
         }
     }
 
-    /// Ends what has come to its length.
+    /// Ends the stretch or the piece if it has its full length.
     fn after_write(&mut self) {
         let log_list = self.parts.log_list();
         match &self.clock {
@@ -118,17 +120,17 @@ impl<P: Performance> Decomposition<P> {
         }
     }
 
-    /// Adds the piece to the stretch, or begins the next with it.
+    /// Appends the piece to the stretch, or starts the next stretch with it.
     fn end_piece(&mut self) {
-        let Clock::Stationary { piece, change } = &mut self.clock else { return };
+        let Clock::Stationary { piece, detector } = &mut self.clock else { return };
         if piece.pages() == 0 {
             return;
         }
-        if change.begins_with(piece) {
+        if detector.starts_stretch(piece) {
             self.parts.add_stretch(&mut self.window);
         }
-        let turn = (change.pieces() - 1) / PIECES;
-        self.window.absorb(piece, turn, self.parts.space.pages_per_block);
+        let round = (detector.pieces() - 1) / PIECES;
+        self.window.absorb(piece, round, self.parts.space.pages_per_block);
     }
 }
 
@@ -143,7 +145,8 @@ impl<P: Performance> Predictor<P::Sum> for Decomposition<P> {
             Clock::LogList => {}
             Clock::Stationary { .. } => self.end_piece(),
             Clock::OwnTime { now, .. } => {
-                // What has not ended yet: of a trace shorter than the log list that is all of it.
+                // These ranges have not completed a stretch. In a trace shorter than the log list,
+                // all of them are left.
                 let stretch = now.min(self.parts.log_list());
                 while let Some(cell) = self.window.take() {
                     self.parts.add_range(&cell, stretch);
@@ -155,7 +158,7 @@ impl<P: Performance> Predictor<P::Sum> for Decomposition<P> {
     }
 }
 
-/// What parts come to, and how free space is shared out among them.
+/// Predicts parts, and divides the free space among them.
 struct Parts<P: Performance> {
     performance: P,
     space: Space,
@@ -164,12 +167,12 @@ struct Parts<P: Performance> {
 }
 
 impl<P: Performance> Parts<P> {
-    /// Pages of the log list.
+    /// Returns the number of pages in the log list.
     fn log_list(&self) -> u64 {
         u64::from(self.space.free_blocks) * u64::from(self.space.pages_per_block)
     }
 
-    /// Adds a stretch, and leaves it empty.
+    /// Adds a stretch and empties its window.
     #[allow(clippy::cast_precision_loss, reason = "pages are below 2^53")]
     fn add_stretch(&mut self, window: &mut Window) {
         let pages = window.pages();
@@ -179,14 +182,14 @@ impl<P: Performance> Parts<P> {
         }
     }
 
-    /// Adds a range in a stretch of its own, in which so many pages were written in all.
+    /// Adds a range with a stretch of its own, in which `pages` pages were written in total.
     #[allow(clippy::cast_precision_loss, reason = "pages are below 2^53")]
     fn add_range(&mut self, cell: &Cell, pages: u64) {
         let used = self.used(cell.pages, cell.logs(self.space.pages_per_block));
         self.add(cell, cell.pages as f64 / pages as f64, used);
     }
 
-    /// Adds a range that had a share of the writes, where Z is `used`.
+    /// Adds a range with a `share` of the writes. `used` is Z.
     #[allow(clippy::cast_precision_loss, reason = "lengths are below 2^53")]
     fn add(&mut self, cell: &Cell, share: f64, used: f64) {
         let block = f64::from(self.space.pages_per_block);
@@ -197,15 +200,16 @@ impl<P: Performance> Parts<P> {
         };
         let free = share * used * logs / space;
         let mean_len = cell.lens as f64 / f64::from(cell.writes);
-        // As many logical blocks as leave the whole drive its log blocks. Free space beyond any that is modelled
-        // changes nothing any more.
+        // This number of logical blocks leaves the whole drive its log blocks. Free space beyond
+        // the
+        // modelled range changes nothing.
         let uniform = Uniform::new(block, logs / free, free, mean_len);
         if let Ok(uniform) = uniform.or_else(|_| Uniform::new(block, 1.0, 1e6, mean_len)) {
             self.performance.add(&uniform, cell.pages, &mut self.sum);
         }
     }
 
-    /// Z of so many pages that used so many log blocks.
+    /// Returns Z for `pages` pages written to `logs` log blocks.
     #[allow(clippy::cast_precision_loss, reason = "pages are below 2^53")]
     fn used(&self, pages: u64, logs: u64) -> f64 {
         match self.performance.family() {

@@ -1,87 +1,87 @@
-//! DFTL: a page map on the flash, some entries of which are in memory (Gupta et al., ASPLOS 2009).
+//! DFTL: a page map in flash with a cache of its entries in memory (Gupta et al., ASPLOS 2009).
 //!
-//! An entry that is asked for and not in memory takes the place of the one that was used last longest ago; if
-//! that has changed, its translation page is written anew, with all other entries of it that have (batched
-//! write-back). Pages that cleaning moves change their entries: of those in memory there, of the others on the
-//! flash, once for each translation page of the block that was cleaned. Translation pages have blocks of
-//! their own, which are cleaned apart, greedily.
+//! A missing entry replaces the least recently used one. If that was changed, its translation page
+//! is rewritten with all changed entries that it holds (batched write-back). GC changes the entries
+//! of the pages it moves: cached entries in memory, others in flash, once for each translation page
+//! affected by the collected block. Translation pages have blocks of their own, with greedy GC.
 //!
-//! Which pages cleaning moves has to be known one by one, as each may change another translation page: of a
-//! block no more is kept than the pages that were written to it, of a page no more than its block. It is what a
-//! simulator does, without flash and time.
+//! The identity of every moved page matters, because each may change another translation page. The
+//! predictor therefore keeps the pages written to each block and the block of each page. It does
+//! what a simulator does, without flash and time.
 
 use std::collections::VecDeque;
 
 use super::pages::Pages;
-use super::recent::Recent;
-use super::{Cleaning, Predictor, Space, Total};
+use super::recent::LruQueue;
+use super::{GcPolicy, Predictor, Space, Total};
 use crate::OutOfRange;
 
-/// The map of a drive, and the memory for it.
+/// The parameters of the map and its cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Map {
-    /// Entries that memory holds, 1 or more.
+    /// Entries in the cache, 1 or more.
     pub cached: u32,
     /// Entries on a translation page, 1 or more.
     pub per_page: u32,
-    /// Full blocks of translation pages from which on those are cleaned before data.
+    /// Closed blocks of translation pages above which GC prefers them over data blocks.
     pub most_blocks: u32,
 }
 
-/// What the map costs.
+/// Counts of map operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Traffic {
-    /// Pages of the host whose entries were asked for.
+    /// Lookups of host pages.
     pub look_ups: u64,
-    /// Entries that were not in memory.
+    /// Lookups that missed the cache.
     pub misses: u64,
-    /// Translation pages written as an entry had to make room.
+    /// Translation pages written back to evict an entry.
     pub write_backs: u64,
-    /// Translation pages written as cleaning moved data.
-    pub caught_up: u64,
-    /// Translation pages moved by cleaning.
+    /// Translation pages written because GC moved data.
+    pub gc_updates: u64,
+    /// Translation pages that GC moved.
     pub moved: u64,
 }
 
 impl Traffic {
-    /// Translation pages that were read: where an entry was missing, and before they were written anew or moved.
+    /// Returns the translation pages read: on misses, and before every rewrite or move.
     #[must_use]
     pub fn reads(&self) -> u64 {
         self.misses + self.programs()
     }
 
-    /// Translation pages that were programmed.
+    /// Returns the translation pages programmed.
     #[must_use]
     pub fn programs(&self) -> u64 {
-        self.write_backs + self.caught_up + self.moved
+        self.write_backs + self.gc_updates + self.moved
     }
 }
 
-/// The predictor.
+/// A predictor for DFTL.
 pub struct Dftl {
     space: Space,
     map: Map,
     data: Pages,
     translation: Pages,
-    memory: Recent,
-    /// A bit for each entry in memory that has changed, which its translation page has not.
+    memory: LruQueue,
+    /// A bit for each cached entry that differs from its translation page.
     changed: Vec<u64>,
-    /// Translation pages whose entries cleaning changed, and whether each still is one.
-    behind: VecDeque<u32>,
-    is_behind: Vec<bool>,
+    /// A queue of translation pages with entries that GC changed, and a flag for each that is in
+    /// it.
+    stale: VecDeque<u32>,
+    is_stale: Vec<bool>,
     traffic: Traffic,
     total: Total,
 }
 
 impl Dftl {
-    /// A drive all of whose pages were written once, in order. Of its blocks, those of [`Space`], all are in use
-    /// when one is cleaned.
+    /// Creates a drive of [`Space`] whose pages were all written once, in order. GC runs when all
+    /// blocks are in use.
     ///
     /// # Errors
     ///
-    /// Where the space or the map is out of range, there are more than 2^32 - 1 pages, or the translation pages
-    /// leave no free block.
-    pub fn new(space: Space, map: Map, cleaning: Cleaning) -> Result<Dftl, OutOfRange> {
+    /// Returns an error if the space or the map is out of range, if there are more than 2^32 - 1
+    /// pages, or if the translation pages leave no free block.
+    pub fn new(space: Space, map: Map, policy: GcPolicy) -> Result<Dftl, OutOfRange> {
         let pages = space.few_pages()?;
         let cached = f64::from(map.cached);
         OutOfRange::unless(map.cached > 0, "entries in memory", cached, "1 or more")?;
@@ -94,22 +94,23 @@ impl Dftl {
         )?;
         let translation = pages.div_ceil(map.per_page);
         let (most, free) = (space.logical_blocks + space.free_blocks, f64::from(space.free_blocks));
-        // Beside what holds the map there are two open blocks, and one to be gained.
+        // Beyond the map, GC needs two open blocks and one to reclaim.
         let fits = translation.div_ceil(space.pages_per_block) + 3 <= space.free_blocks;
-        OutOfRange::unless(fits, "free blocks", free, "3 more than the map fills")?;
+        OutOfRange::unless(fits, "free blocks", free, "3 more than the map occupies")?;
         let mut dftl = Dftl {
-            data: Pages::new(pages, space.pages_per_block, most, cleaning),
+            data: Pages::new(pages, space.pages_per_block, most, policy),
             translation: Pages::new(
                 translation,
                 space.pages_per_block,
-                // While the drive is filled, translation pages that are out of date may take what data has not yet.
+                // During the fill, stale translation pages may occupy space that data does not use
+                // yet.
                 most,
-                Cleaning::Greedy,
+                GcPolicy::Greedy,
             ),
-            memory: Recent::new(pages, map.cached.min(pages)),
+            memory: LruQueue::new(pages, map.cached.min(pages)),
             changed: vec![0; pages.div_ceil(64) as usize],
-            behind: VecDeque::new(),
-            is_behind: vec![false; translation as usize],
+            stale: VecDeque::new(),
+            is_stale: vec![false; translation as usize],
             traffic: Traffic::default(),
             total: Total::default(),
             space,
@@ -120,13 +121,13 @@ impl Dftl {
         Ok(dftl)
     }
 
-    /// What the map has cost so far.
+    /// Returns the counts of map operations so far.
     #[must_use]
     pub fn traffic(&self) -> Traffic {
         self.traffic
     }
 
-    /// Has the entry of a page in memory.
+    /// Loads the entry of a page into the cache.
     #[inline]
     fn look_up(&mut self, page: u32) {
         self.traffic.look_ups += 1;
@@ -137,61 +138,63 @@ impl Dftl {
 
     fn miss(&mut self, page: u32) {
         self.traffic.misses += 1;
-        if let Some(evicted) = self.memory.give_up()
+        if let Some(evicted) = self.memory.evict()
             && self.changed[(evicted / 64) as usize] >> (evicted % 64) & 1 == 1
         {
             self.write_translation(evicted / self.map.per_page);
             self.traffic.write_backs += 1;
         }
         self.memory.insert(page);
-        self.catch_up();
+        self.update_stale();
     }
 
-    /// Writes a translation page anew, with all that has changed.
+    /// Rewrites a translation page with all changed entries.
     fn write_translation(&mut self, translation: u32) {
         while self.translation.room() == 0 {
             self.translation.open();
-            self.clean();
+            self.collect();
         }
         self.translation.write(translation);
-        self.is_behind[translation as usize] = false;
+        self.is_stale[translation as usize] = false;
         let first = translation * self.map.per_page;
         let end = first.saturating_add(self.map.per_page);
         clear(&mut self.changed, first, end);
     }
 
-    /// Cleans until no more blocks are full than may be while two are open.
-    fn clean(&mut self) {
+    /// Runs GC until the number of blocks in use is within its limit.
+    fn collect(&mut self) {
         let most = self.space.logical_blocks + self.space.free_blocks;
         while self.data.in_use() + self.translation.in_use() > most {
             let crowded = self.translation.closed() > self.map.most_blocks;
-            let cleaned = match crowded {
-                true => self.clean_translation() || self.clean_data(),
-                false => self.clean_data() || self.clean_translation(),
+            let collected = match crowded {
+                true => self.collect_translation() || self.collect_data(),
+                false => self.collect_data() || self.collect_translation(),
             };
-            if !cleaned {
+            if !collected {
                 return;
             }
             self.total.erasures += 1.0;
         }
     }
 
-    fn clean_translation(&mut self) -> bool {
-        let Some(moved) = self.translation.clean(|_| {}) else { return false };
+    /// Collects a block of translation pages; returns false if there is none with superseded pages.
+    fn collect_translation(&mut self) -> bool {
+        let Some(moved) = self.translation.collect(|_| {}) else { return false };
         self.traffic.moved += u64::from(moved);
         true
     }
 
-    fn clean_data(&mut self) -> bool {
-        let Dftl { memory, changed, behind, is_behind, map, .. } = self;
-        let moved = self.data.clean(|page| {
-            if memory.holds(page) {
+    /// Collects a block of data; returns false if there is none with superseded pages.
+    fn collect_data(&mut self) -> bool {
+        let Dftl { memory, changed, stale, is_stale, map, .. } = self;
+        let moved = self.data.collect(|page| {
+            if memory.contains(page) {
                 set(changed, page);
                 return;
             }
             let translation = page / map.per_page;
-            if !std::mem::replace(&mut is_behind[translation as usize], true) {
-                behind.push_back(translation);
+            if !std::mem::replace(&mut is_stale[translation as usize], true) {
+                stale.push_back(translation);
             }
         });
         let Some(moved) = moved else { return false };
@@ -199,13 +202,14 @@ impl Dftl {
         true
     }
 
-    /// Writes the translation pages that cleaning changed. That may take cleaning, which may change others.
+    /// Rewrites the translation pages that GC changed. This may trigger GC, which may change
+    /// others.
     #[inline]
-    fn catch_up(&mut self) {
-        while let Some(translation) = self.behind.pop_front() {
-            if self.is_behind[translation as usize] {
+    fn update_stale(&mut self) {
+        while let Some(translation) = self.stale.pop_front() {
+            if self.is_stale[translation as usize] {
                 self.write_translation(translation);
-                self.traffic.caught_up += 1;
+                self.traffic.gc_updates += 1;
             }
         }
     }
@@ -217,7 +221,7 @@ fn set(bits: &mut [u64], at: u32) {
     bits[(at / 64) as usize] |= 1 << (at % 64);
 }
 
-/// Clears bits from one on, to before another.
+/// Clears the bits from `first` to before `end`.
 fn clear(bits: &mut [u64], first: u32, end: u32) {
     for word in first / 64..end.div_ceil(64) {
         let Some(bits) = bits.get_mut(word as usize) else { return };
@@ -235,8 +239,8 @@ impl Predictor for Dftl {
             self.look_up(page);
             while self.data.room() == 0 {
                 self.data.open();
-                self.clean();
-                self.catch_up();
+                self.collect();
+                self.update_stale();
             }
             self.data.write(page);
             set(&mut self.changed, page);
@@ -264,7 +268,8 @@ mod tests {
     const BLOCK: u32 = 4;
 
     prop_compose! {
-        /// A drive, and requests within it: whether each writes, the first page and how many.
+        /// A drive, and requests within it: true for a write, the first page and the number of
+        /// pages.
         fn drives_and_requests()(logical_blocks in 2_u32..9, free_blocks in 5_u32..9)(
             requests in prop::collection::vec(
                 (any::<bool>(), 0..u64::from(logical_blocks * BLOCK), 1_u64..6), 1..300),
@@ -274,7 +279,7 @@ mod tests {
         }
     }
 
-    fn go(predictor: &mut dyn Predictor, requests: &[(bool, u64, u64)]) -> Total {
+    fn run(predictor: &mut dyn Predictor, requests: &[(bool, u64, u64)]) -> Total {
         for (writes, page, pages) in requests {
             match writes {
                 true => predictor.write(*page, *pages),
@@ -285,24 +290,24 @@ mod tests {
     }
 
     proptest! {
-        // Does a map that is in memory as a whole cost nothing, so that what is left is a page map?
+        // With the whole map cached, are the copies and erases those of a page-mapped FTL?
         #[test]
         fn a_map_in_memory_is_free((space, requests) in drives_and_requests(), fifo in any::<bool>()) {
-            let cleaning = if fifo { Cleaning::Fifo } else { Cleaning::Greedy };
+            let policy = if fifo { GcPolicy::Fifo } else { GcPolicy::Greedy };
             let map = Map { cached: 100, per_page: 16, most_blocks: 1 };
-            let mut dftl = Dftl::new(space, map, cleaning).unwrap();
-            let mut survivors = Survivors::new(space, cleaning).unwrap();
-            prop_assert_eq!(go(&mut dftl, &requests), go(&mut survivors, &requests));
+            let mut dftl = Dftl::new(space, map, policy).unwrap();
+            let mut survivors = Survivors::new(space, policy).unwrap();
+            prop_assert_eq!(run(&mut dftl, &requests), run(&mut survivors, &requests));
             prop_assert_eq!(dftl.traffic().reads(), 0);
         }
 
-        // Is as much programmed as was written, moved and changed in the map, and as much erased as that takes,
-        // whatever is asked?
+        // Do programs equal host writes plus copies, and do erases keep up with them, for any
+        // requests?
         #[test]
-        fn what_is_programmed_is_erased((space, requests) in drives_and_requests(), cached in 1_u32..20) {
+        fn erases_keep_up_with_programs((space, requests) in drives_and_requests(), cached in 1_u32..20) {
             let map = Map { cached, per_page: 16, most_blocks: 2 };
-            let mut dftl = Dftl::new(space, map, Cleaning::Greedy).unwrap();
-            let total = go(&mut dftl, &requests);
+            let mut dftl = Dftl::new(space, map, GcPolicy::Greedy).unwrap();
+            let total = run(&mut dftl, &requests);
             let traffic = dftl.traffic();
             prop_assert!(traffic.misses <= traffic.look_ups && traffic.write_backs <= traffic.misses);
             prop_assert!(total.copies >= traffic.programs() as f64);
@@ -315,21 +320,21 @@ mod tests {
         }
     }
 
-    // Is there room for all translation pages that filling a drive makes, where next to none of its map is in memory?
+    // Does the initial fill succeed with one cached entry, which writes many translation pages?
     #[test]
-    fn a_fill_without_memory() {
+    fn a_drive_fills_with_a_minimal_cache() {
         let space = Space { pages_per_block: BLOCK, logical_blocks: 200, free_blocks: 20 };
         let map = Map { cached: 1, per_page: 64, most_blocks: 8 };
-        let mut dftl = Dftl::new(space, map, Cleaning::Greedy).unwrap();
+        let mut dftl = Dftl::new(space, map, GcPolicy::Greedy).unwrap();
         dftl.write(0, space.pages());
-        // Each entry is written back by itself.
+        // Each entry is written back on its own.
         let traffic = dftl.traffic();
         assert_eq!((traffic.look_ups, traffic.misses, traffic.write_backs), (800, 800, 800));
     }
 
-    // Are bits cleared within words, across them, and up to their ends alone?
+    // Are bits cleared within a word, across words, and only up to the given ends?
     #[test]
-    fn bits() {
+    fn bits_are_cleared_within_and_across_words() {
         let mut bits = [u64::MAX; 3];
         clear(&mut bits, 60, 130);
         assert_eq!(bits, [u64::MAX >> 4, 0, u64::MAX << 2]);
@@ -339,15 +344,15 @@ mod tests {
         assert_eq!(bits[2], u64::MAX << 2 & u64::MAX >> 2);
     }
 
-    // Are drives refused that have no room for their map?
+    // Is a drive without room for its map rejected?
     #[test]
-    fn refuses_what_has_no_room() {
+    fn a_drive_without_room_for_its_map_is_rejected() {
         let space = Space { pages_per_block: BLOCK, logical_blocks: 64, free_blocks: 6 };
         let map = Map { cached: 8, per_page: 16, most_blocks: 4 };
-        // 256 entries are 16 translation pages, 4 blocks.
-        assert!(Dftl::new(space, map, Cleaning::Greedy).is_err());
+        // 256 entries fill 16 translation pages, which fill 4 blocks.
+        assert!(Dftl::new(space, map, GcPolicy::Greedy).is_err());
         let larger = Space { free_blocks: 7, ..space };
-        assert!(Dftl::new(larger, map, Cleaning::Greedy).is_ok());
-        assert!(Dftl::new(larger, Map { cached: 0, ..map }, Cleaning::Greedy).is_err());
+        assert!(Dftl::new(larger, map, GcPolicy::Greedy).is_ok());
+        assert!(Dftl::new(larger, Map { cached: 0, ..map }, GcPolicy::Greedy).is_err());
     }
 }

@@ -1,61 +1,63 @@
-//! BAST, from the fragments that there are instead of those that uniform writes would have.
+//! BAST, from the actual fragments of a trace instead of those that uniform writes would have.
 //!
-//! What a log block costs follows from how far it is filled, whether in order, and whether it is given up
-//! before it is full; nothing else of the drive is kept: two numbers for each logical block, and the order
-//! in which log blocks were given out. This is where equations 4 to 6 miss: they know neither that writes go
-//! on where the last ended (which makes switches of full merges) nor that a log block lives as long as its
-//! turn, however often its data block is written.
+//! The cost of a log block depends on its fill level, on whether it was written in order, and on
+//! whether it is reclaimed before it is full. The predictor keeps only two numbers for each logical
+//! block and the allocation order of log blocks.
+//!
+//! Equations 4 to 6 miss two effects. A write may continue where the last one ended, which turns a
+//! full merge into a switch merge. Log blocks have a fixed lifetime in FIFO order, however often
+//! their data blocks are written.
 
 use std::collections::VecDeque;
 
 use super::{Part, Predictor, Space, Total};
 use crate::OutOfRange;
 
-/// When a full log block is merged.
+/// The time at which a full log block is merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Merging {
+pub enum MergePolicy {
     /// As soon as it is full.
     Eager,
-    /// When its data block is written again, or its turn comes.
+    /// When its data block is written again, or when the FTL reclaims it.
     Lazy,
 }
 
 /// The log block of a data block.
 #[derive(Debug, Clone, Copy, Default)]
 struct Cell {
-    /// Its number among all that were given out, from 1; 0 without one.
+    /// Its allocation number, from 1; 0 without a log block.
     number: u32,
     filled: u16,
     out_of_order: bool,
 }
 
-/// The predictor.
+/// A predictor for BAST.
 pub struct FragmentBast {
     space: Space,
-    merging: Merging,
+    policy: MergePolicy,
     cells: Vec<Cell>,
-    /// Log blocks by turn, some of which are merged already: data block and number.
-    turns: VecDeque<(u32, u32)>,
+    /// Log blocks in allocation order, as data block and number. Some are merged already.
+    queue: VecDeque<(u32, u32)>,
     in_use: u32,
-    given_out: u32,
+    allocated: u32,
     total: Total,
 }
 
 impl FragmentBast {
-    /// Log blocks are all free, and are given up first come, first served.
+    /// Creates a drive whose log blocks are all free. The FTL reclaims them in FIFO order.
     ///
     /// # Errors
     ///
-    /// Where the space is out of range.
-    pub fn new(space: Space, merging: Merging) -> Result<FragmentBast, OutOfRange> {
+    /// Returns an error if the space is out of range.
+    pub fn new(space: Space, policy: MergePolicy) -> Result<FragmentBast, OutOfRange> {
         space.check()?;
         Ok(FragmentBast {
             space,
-            merging,
+            policy,
             cells: vec![Cell::default(); space.logical_blocks as usize],
-            turns: VecDeque::new(),
+            queue: VecDeque::new(),
             in_use: 0,
-            given_out: 0,
+            allocated: 0,
             total: Total::default(),
         })
     }
@@ -74,9 +76,10 @@ impl FragmentBast {
         }
     }
 
-    fn give_out(&mut self, block: u32) {
+    /// Allocates a log block to a data block, and reclaims the oldest one if none is free.
+    fn allocate(&mut self, block: u32) {
         if self.in_use == self.space.free_blocks {
-            while let Some((oldest, number)) = self.turns.pop_front() {
+            while let Some((oldest, number)) = self.queue.pop_front() {
                 if self.cells[oldest as usize].number == number {
                     self.merge(oldest);
                     break;
@@ -84,13 +87,13 @@ impl FragmentBast {
             }
         }
         self.in_use += 1;
-        // Numbers come round after 2^32 - 1 log blocks, when none of before is left.
-        self.given_out = self.given_out.checked_add(1).unwrap_or(1);
-        self.cells[block as usize].number = self.given_out;
-        self.turns.push_back((block, self.given_out));
-        if self.turns.len() > 4 * self.space.free_blocks as usize {
+        // Numbers wrap after 2^32 - 1 allocations, when no earlier log block is left.
+        self.allocated = self.allocated.checked_add(1).unwrap_or(1);
+        self.cells[block as usize].number = self.allocated;
+        self.queue.push_back((block, self.allocated));
+        if self.queue.len() > 4 * self.space.free_blocks as usize {
             let cells = &self.cells;
-            self.turns.retain(|(block, number)| cells[*block as usize].number == *number);
+            self.queue.retain(|(block, number)| cells[*block as usize].number == *number);
         }
     }
 
@@ -99,7 +102,7 @@ impl FragmentBast {
         while left > 0 {
             let cell = self.cells[part.block as usize];
             if cell.number == 0 {
-                self.give_out(part.block);
+                self.allocate(part.block);
             } else if u32::from(cell.filled) == self.space.pages_per_block {
                 self.merge(part.block);
                 continue;
@@ -110,7 +113,7 @@ impl FragmentBast {
             cell.out_of_order |= first != filled;
             // A block has at most 2^15 pages.
             cell.filled = u16::try_from(filled + len).unwrap_or(u16::MAX);
-            if filled + len == self.space.pages_per_block && self.merging == Merging::Eager {
+            if filled + len == self.space.pages_per_block && self.policy == MergePolicy::Eager {
                 self.merge(part.block);
             }
             first += len;
@@ -129,8 +132,8 @@ impl Predictor for FragmentBast {
         self.total
     }
 
-    /// Log blocks given out for each that there is.
-    fn turns(&self) -> f64 {
-        f64::from(self.given_out) / f64::from(self.space.free_blocks)
+    /// Returns the number of allocations for each log block.
+    fn rounds(&self) -> f64 {
+        f64::from(self.allocated) / f64::from(self.space.free_blocks)
     }
 }

@@ -1,55 +1,55 @@
-//! FAST, from the fragments that there are: which pages are still in the ring of log blocks when their turn
-//! comes, and to how many data blocks they belong.
+//! FAST, from the actual fragments of a trace: the pages still valid in the ring of log blocks when
+//! a log block is reclaimed, and their number of data blocks.
 //!
-//! Writes that begin a block go to the log block for sequential ones, whatever they are: where a trace
-//! begins many blocks and goes on with few of them, each costs a partial merge, which is what equations 8
-//! and 9 miss (the paper's lair62b).
+//! Every write that begins at the start of a block goes to the sequential log block. In a trace
+//! that starts many blocks and continues few of them, each start costs a partial merge. Equations 8
+//! and 9 miss this effect (the paper's lair62b).
 
 use super::{Part, Predictor, Space, Total};
 use crate::OutOfRange;
 
-/// Not in the ring.
-const NOWHERE: u32 = u32::MAX;
+/// Stands for a page that is not in the ring.
+const ABSENT: u32 = u32::MAX;
 
-/// The predictor.
+/// A predictor for FAST.
 pub struct FragmentFast {
     space: Space,
-    /// The logical page in each place of the ring; [`NOWHERE`] where nothing is yet.
+    /// The logical page in each slot of the ring, or [`ABSENT`] in an empty slot.
     ring: Vec<u32>,
     next: usize,
-    /// Pages that went to the ring.
-    taken: u64,
-    /// For each logical page the place in the ring where its newest data is.
+    /// Pages appended to the ring so far.
+    appended: u64,
+    /// For each logical page, the slot with its newest data, or [`ABSENT`].
     places: Vec<u32>,
-    /// For each data block how many of its pages are in the ring.
+    /// For each data block, the number of its pages in the ring.
     in_ring: Vec<u16>,
-    /// The data block of the sequential log block, and how far it is filled.
+    /// The data block of the sequential log block, and its fill level in pages.
     sequential: Option<(u32, u32)>,
     total: Total,
 }
 
 impl FragmentFast {
-    /// Log blocks are all free.
+    /// Creates a drive whose log blocks are all free.
     ///
     /// # Errors
     ///
-    /// Where the space is out of range, or has more than 2^32 - 1 pages.
+    /// Returns an error if the space is out of range, or has more than 2^32 - 1 pages.
     pub fn new(space: Space) -> Result<FragmentFast, OutOfRange> {
         space.check_numbers()?;
         let ring = (space.free_blocks as usize - 1) * space.pages_per_block as usize;
         Ok(FragmentFast {
             space,
-            ring: vec![NOWHERE; ring],
+            ring: vec![ABSENT; ring],
             next: 0,
-            taken: 0,
-            places: vec![NOWHERE; usize::try_from(space.pages()).unwrap_or(usize::MAX)],
+            appended: 0,
+            places: vec![ABSENT; usize::try_from(space.pages()).unwrap_or(usize::MAX)],
             in_ring: vec![0; space.logical_blocks as usize],
             sequential: None,
             total: Total::default(),
         })
     }
 
-    /// Takes pages of a data block, `from` one of them on, out of the ring.
+    /// Invalidates the pages `from` to `to` of a data block in the ring.
     fn clear(&mut self, block: u32, from: u32, to: u32) {
         let left = &mut self.in_ring[block as usize];
         if *left == 0 {
@@ -57,16 +57,17 @@ impl FragmentFast {
         }
         let first = (block * self.space.pages_per_block) as usize;
         for place in &mut self.places[first + from as usize..first + to as usize] {
-            *left -= u16::from(*place != NOWHERE);
-            *place = NOWHERE;
+            *left -= u16::from(*place != ABSENT);
+            *place = ABSENT;
         }
     }
 
-    /// The log block at `next` is to be filled anew: what is still in it is merged, the sequential log block
-    /// first where it is of one of these data blocks, as long as that was not made anew.
-    fn give_up(&mut self) {
+    /// Reclaims the log block at `next` by merging the data blocks that still have pages in it. If
+    /// the sequential log block belongs to one of them, it is merged first, unless an earlier merge
+    /// superseded those pages.
+    fn reclaim(&mut self) {
         let pages = self.space.pages_per_block;
-        if self.ring[self.next] == NOWHERE {
+        if self.ring[self.next] == ABSENT {
             return;
         }
         for place in self.next..self.next + pages as usize {
@@ -85,46 +86,47 @@ impl FragmentFast {
         self.total.erasures += 1.0;
     }
 
-    /// Writes pages to the ring.
+    /// Appends pages to the ring.
     fn append(&mut self, part: Part) {
         let from = part.block * self.space.pages_per_block + part.first;
-        self.taken += u64::from(part.len);
+        self.appended += u64::from(part.len);
         for page in from..from + part.len {
             if self.next.is_multiple_of(self.space.pages_per_block as usize) {
-                self.give_up();
+                self.reclaim();
             }
             self.ring[self.next] = page;
             let place = &mut self.places[page as usize];
-            if *place == NOWHERE {
+            if *place == ABSENT {
                 self.in_ring[part.block as usize] += 1;
             }
-            *place = u32::try_from(self.next).unwrap_or(NOWHERE);
+            *place = u32::try_from(self.next).unwrap_or(ABSENT);
             self.next = (self.next + 1) % self.ring.len();
         }
     }
 
-    /// Merges the sequential log block: what its data block has beyond it is copied behind, wherever it is.
-    /// Pages in it that were written again are in the ring, and stay there; where all were, it is but erased.
+    /// Merges the sequential log block: copies the remaining pages of its data block behind it. Its
+    /// pages that were overwritten stay in the ring. If all were, the log block is erased without a
+    /// merge.
     fn end_sequence(&mut self) {
         let Some((block, filled)) = self.sequential.take() else { return };
         self.total.erasures += 1.0;
         let first = (block * self.space.pages_per_block) as usize;
         let newest = &self.places[first..first + filled as usize];
-        if newest.iter().all(|place| *place != NOWHERE) {
+        if newest.iter().all(|place| *place != ABSENT) {
             return;
         }
         self.total.copies += f64::from(self.space.pages_per_block - filled);
         self.clear(block, filled, self.space.pages_per_block);
     }
 
-    /// FAST looks at every page by itself: a write that begins before the place that the sequential log block
-    /// has come to, and goes on beyond it, goes on there from that place on.
+    /// Writes a fragment. FAST decides page by page: a write that begins before the end of the
+    /// sequential log block and continues past it goes to that log block from its end on.
     fn fragment(&mut self, part: Part) {
         self.total.pages += u64::from(part.len);
         let end = part.first + part.len;
         if part.first == 0 {
             self.end_sequence();
-            self.go_on(part.block, 0, end);
+            self.continue_sequence(part.block, 0, end);
             return;
         }
         let from = match self.sequential {
@@ -132,17 +134,17 @@ impl FragmentFast {
             _ => end,
         };
         self.append(Part { len: from - part.first, ..part });
-        // To make room in the ring, the sequential log block may have been merged.
+        // Reclaiming space in the ring may have merged the sequential log block.
         match self.sequential {
             Some((block, next)) if from < end && (block, next) == (part.block, from) => {
-                self.go_on(block, from, end);
+                self.continue_sequence(block, from, end);
             }
             _ => self.append(Part { first: from, len: end - from, ..part }),
         }
     }
 
-    /// Writes pages to the sequential log block.
-    fn go_on(&mut self, block: u32, from: u32, to: u32) {
+    /// Appends pages to the sequential log block.
+    fn continue_sequence(&mut self, block: u32, from: u32, to: u32) {
         self.clear(block, from, to);
         self.sequential = Some((block, to));
         if to == self.space.pages_per_block {
@@ -161,7 +163,7 @@ impl Predictor for FragmentFast {
     }
 
     #[allow(clippy::cast_precision_loss, reason = "pages are below 2^53")]
-    fn turns(&self) -> f64 {
-        self.taken as f64 / self.ring.len() as f64
+    fn rounds(&self) -> f64 {
+        self.appended as f64 / self.ring.len() as f64
     }
 }

@@ -1,5 +1,5 @@
-//! Predictions of real workloads, which are neither uniform nor stationary: write by write, from what can
-//! be told of a trace without the flash behind it.
+//! Predictions for real workloads, which are neither uniform nor stationary. The predictors process
+//! a trace write by write, without simulating the flash.
 
 mod blocks;
 mod change;
@@ -17,34 +17,34 @@ mod window;
 
 pub use decomposition::{Decomposition, Ranges, Stretches};
 pub use dftl::{Dftl, Map, Traffic};
-pub use fragment_bast::{FragmentBast, Merging};
+pub use fragment_bast::{FragmentBast, MergePolicy};
 pub use fragment_fast::FragmentFast;
 pub use performance::Performance;
 pub use reuse::Reuse;
 pub use survivors::Survivors;
-pub use victims::Cleaning;
+pub use victims::GcPolicy;
 
 use std::ops::Range;
 
 use crate::{OutOfRange, Prediction};
 
-/// The drive whose writes are predicted.
+/// The dimensions of the drive to predict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Space {
     /// Pages in a block, B: 2 to 2^15.
     pub pages_per_block: u32,
     /// Logical blocks, V_L: 1 to 2^30.
     pub logical_blocks: u32,
-    /// Blocks beside them, V_P - V_L: of log-block FTLs the log blocks. 2 or more.
+    /// Spare blocks, V_P - V_L; in log-block FTLs, the log blocks. 2 or more.
     pub free_blocks: u32,
 }
 
 impl Space {
-    /// Nothing, where all is in range.
+    /// Checks that all dimensions are in range.
     ///
     /// # Errors
     ///
-    /// The first that is not.
+    /// Returns an error for the first dimension out of range.
     pub fn check(&self) -> Result<(), OutOfRange> {
         let block = (2..=1 << 15).contains(&self.pages_per_block);
         let value = f64::from(self.pages_per_block);
@@ -56,11 +56,11 @@ impl Space {
         OutOfRange::unless(free, "free blocks", f64::from(self.free_blocks), "2 to 2^30")
     }
 
-    /// The same, where pages have numbers of 32 bits, of which the last stands for none.
+    /// Checks also that page numbers fit into 32 bits, with the last number reserved.
     ///
     /// # Errors
     ///
-    /// The same, and unless logical pages are below 2^32 - 1.
+    /// Returns the errors of [`Space::check`], and one unless logical pages are below 2^32 - 1.
     #[allow(clippy::cast_precision_loss, reason = "pages are below 2^53")]
     fn check_numbers(&self) -> Result<(), OutOfRange> {
         self.check()?;
@@ -69,18 +69,18 @@ impl Space {
         OutOfRange::unless(few, "logical pages", pages as f64, "below 2^32 - 1")
     }
 
-    /// Logical pages.
+    /// Returns the number of logical pages.
     #[must_use]
     pub fn pages(&self) -> u64 {
         u64::from(self.logical_blocks) * u64::from(self.pages_per_block)
     }
 
-    /// The logical pages of a space that is in range and has fewer than 2^32 - 1 of them.
+    /// Checks the space like [`Space::check_numbers`] and returns the number of logical pages.
     ///
     /// # Errors
     ///
-    /// What is not.
-    #[allow(clippy::cast_precision_loss, reason = "a number to be shown")]
+    /// Returns the errors of [`Space::check_numbers`].
+    #[allow(clippy::cast_precision_loss, reason = "for display")]
     fn few_pages(&self) -> Result<u32, OutOfRange> {
         self.check()?;
         let pages = self.pages();
@@ -93,14 +93,13 @@ impl Space {
         Ok(narrow(pages))
     }
 
-    /// The pages of a write to a drive of fewer than 2^32 of them: what is beyond it is left out.
+    /// Clips a write to the drive, which must have fewer than 2^32 pages.
     fn within(&self, page: u64, pages: u64) -> Range<u32> {
         let end = page.saturating_add(pages).min(self.pages());
         narrow(page.min(end))..narrow(end)
     }
 
-    /// The parts of a write within one block each: the block, the first page of it, and how many. What is
-    /// beyond the drive is left out.
+    /// Splits a write at block boundaries, and clips it to the drive.
     fn fragments(&self, page: u64, pages: u64) -> impl Iterator<Item = Part> + use<> {
         let block = u64::from(self.pages_per_block);
         let end = page.saturating_add(pages).min(self.pages());
@@ -115,7 +114,7 @@ impl Space {
     }
 }
 
-/// What a write is to one block.
+/// The part of a write within one block: the block, the first page and the number of pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Part {
     block: u32,
@@ -123,40 +122,40 @@ struct Part {
     len: u32,
 }
 
-/// A number that is known to fit: blocks are at most 2^30, pages of one at most 2^15.
+/// Narrows a number known to fit: blocks are at most 2^30, pages of one at most 2^15.
 #[allow(clippy::cast_possible_truncation)]
 fn narrow(number: u64) -> u32 {
     debug_assert!(u32::try_from(number).is_ok());
     number as u32
 }
 
-/// What writes came to, or will.
+/// The cost of writes, measured or predicted.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Total {
-    /// Pages that the host wrote.
+    /// Pages written by the host.
     pub pages: u64,
-    /// Erasures.
+    /// Block erases.
     pub erasures: f64,
     /// Pages copied.
     pub copies: f64,
 }
 
 impl Total {
-    /// Pages programmed for each that the host wrote; no number before any was.
+    /// Returns the pages programmed for each host page written; NaN before the first write.
     #[must_use]
     #[allow(clippy::cast_precision_loss, reason = "pages are below 2^53")]
     pub fn write_amplification(&self) -> f64 {
         1.0 + self.copies / self.pages as f64
     }
 
-    /// The fewest erasures that these writes could take over those that they take.
+    /// Returns the minimum number of erases for these writes divided by the actual number.
     #[must_use]
     #[allow(clippy::cast_precision_loss, reason = "pages are below 2^53")]
     pub fn equivalent_throughput(&self, pages_per_block: u32) -> f64 {
         self.pages as f64 / f64::from(pages_per_block) / self.erasures
     }
 
-    /// Adds what so many pages are predicted to cost.
+    /// Adds the predicted cost of `pages` pages.
     #[allow(clippy::cast_precision_loss, reason = "pages are below 2^53")]
     fn add(&mut self, predicted: &Prediction, pages: u64) {
         self.pages += pages;
@@ -164,7 +163,7 @@ impl Total {
         self.copies += pages as f64 * predicted.copies;
     }
 
-    /// What was added since.
+    /// Returns the difference from an earlier total.
     #[must_use]
     pub fn since(&self, before: &Total) -> Total {
         Total {
@@ -174,7 +173,7 @@ impl Total {
         }
     }
 
-    /// Both together.
+    /// Returns the sum of two totals.
     #[must_use]
     pub fn plus(&self, other: &Total) -> Total {
         Total {
@@ -185,20 +184,20 @@ impl Total {
     }
 }
 
-/// Something that predicts from requests, one after the other, what they come to as a `Sum`.
+/// Predicts the cost of a sequence of requests, as a `Sum`.
 pub trait Predictor<Sum = Total> {
-    /// A write of `pages` pages from `page` on.
+    /// Processes a write of `pages` pages from `page` on.
     fn write(&mut self, page: u64, pages: u64);
 
-    /// A read of `pages` pages from `page` on, which most FTLs do not change anything for.
+    /// Processes a read of `pages` pages from `page` on, which most FTLs ignore.
     fn read(&mut self, _page: u64, _pages: u64) {}
 
-    /// What all writes so far come to.
+    /// Returns the cost of all writes so far.
     fn total(&mut self) -> Sum;
 
-    /// How often the ring of log blocks has come round, where there is one: what a drive comes to has not converged
-    /// before it has a few times.
-    fn turns(&self) -> f64 {
+    /// Returns the number of times that the ring of log blocks has come round, or infinity without
+    /// a ring. Predictions converge only after a few rounds.
+    fn rounds(&self) -> f64 {
         f64::INFINITY
     }
 }
@@ -207,9 +206,9 @@ pub trait Predictor<Sum = Total> {
 mod tests {
     use super::*;
 
-    // Is a write divided at the ends of blocks, and cut at the end of the drive?
+    // Is a write split at block boundaries and clipped to the drive?
     #[test]
-    fn fragments() {
+    fn writes_are_split_and_clipped() {
         let space = Space { pages_per_block: 4, logical_blocks: 3, free_blocks: 2 };
         let parts = |page, pages| -> Vec<(u32, u32, u32)> {
             let parts = space.fragments(page, pages);

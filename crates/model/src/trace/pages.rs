@@ -1,40 +1,42 @@
-//! Which pages each block has, one by one: for those who have to know which pages cleaning moves.
+//! The pages in each block, for predictors that need the identity of the pages GC moves.
 
-use super::victims::{Cleaning, Victims};
+use super::victims::{GcPolicy, Victims};
 
-/// No block.
+/// Stands for no block.
 const NONE: u32 = u32::MAX;
 
-/// The blocks of one frontier, with their pages.
+/// The blocks of one write frontier, with their pages.
 pub(super) struct Pages {
     per_block: u32,
-    /// For each page the block that it is in, or [`NONE`].
+    /// For each page, its block, or [`NONE`].
     block_of: Vec<u32>,
-    /// The pages that were written to each block, `per_block` places for each block.
+    /// The pages written to each block, in `per_block` slots for each block.
     written: Vec<u32>,
     victims: Victims,
     free: Vec<u32>,
-    /// The open block, or [`NONE`]; pages written to it, and those of them that are in `block_of`.
+    /// The open block, or [`NONE`]; the pages written to it, and the number of those recorded in
+    /// `block_of`.
     open: u32,
     filled: u32,
     settled: u32,
-    /// The blocks that lose pages, and how many; empty but while that is noted.
+    /// Blocks that lose pages, with the number of pages; empty between operations.
     superseded: Vec<(u32, u32)>,
-    /// The pages of the block that was cleaned last.
+    /// The valid pages of the block being collected.
     valid: Vec<u32>,
     closed: u32,
 }
 
 impl Pages {
-    /// For so many pages, none of them written yet, with `most` blocks in use at a time.
-    pub(super) fn new(pages: u32, per_block: u32, most: u32, cleaning: Cleaning) -> Self {
-        // One that is opened before another is cleaned for it, and one where that fills the first.
+    /// Creates the blocks of a drive without data, with `pages` logical pages and at most `most`
+    /// blocks in use.
+    pub(super) fn new(pages: u32, per_block: u32, most: u32, policy: GcPolicy) -> Self {
+        // One block opens before GC reclaims another for it, and one more if GC fills the first.
         let blocks = most + 2;
         Pages {
             per_block,
             block_of: vec![NONE; pages as usize],
             written: vec![0; blocks as usize * per_block as usize],
-            victims: Victims::new(blocks, per_block, cleaning),
+            victims: Victims::new(blocks, per_block, policy),
             free: (0..blocks).rev().collect(),
             open: NONE,
             filled: 0,
@@ -45,38 +47,38 @@ impl Pages {
         }
     }
 
-    /// Pages that the open block has room for; 0 where none is open.
+    /// Returns the number of pages that still fit into the open block; 0 without an open block.
     #[inline]
     pub(super) fn room(&self) -> u32 {
         if self.open == NONE { 0 } else { self.per_block - self.filled }
     }
 
-    /// Blocks that are full.
+    /// Returns the number of closed blocks.
     #[inline]
     pub(super) fn closed(&self) -> u32 {
         self.closed
     }
 
-    /// Blocks that are full or open.
+    /// Returns the number of closed and open blocks.
     #[inline]
     pub(super) fn in_use(&self) -> u32 {
         self.closed + u32::from(self.open != NONE)
     }
 
-    /// Opens a block, where none is open and not all are in use.
+    /// Opens a block. No block may be open, and one must be free.
     pub(super) fn open(&mut self) {
-        let free = self.free.pop().expect("no more blocks are in use than the caller allows for");
+        let free = self.free.pop().expect("the caller stays within the maximum number of blocks");
         self.victims.open(free);
         (self.open, self.filled, self.settled) = (free, 0, 0);
     }
 
-    /// The places of a block.
+    /// Returns the index of a slot of a block.
     #[inline]
     fn place(&self, block: u32, nth: u32) -> usize {
         block as usize * self.per_block as usize + nth as usize
     }
 
-    /// Writes a page to the open block, which has room.
+    /// Writes a page to the open block, which must have room.
     #[inline]
     pub(super) fn write(&mut self, page: u32) {
         let place = self.place(self.open, self.filled);
@@ -87,7 +89,8 @@ impl Pages {
         }
     }
 
-    /// The open block is full: see [`super::blocks::Blocks`] for when its last page is noted.
+    /// Closes the full open block. See [`super::blocks::Blocks`] for the order in which its last
+    /// page is recorded.
     fn fill(&mut self) {
         let open = self.open;
         self.victims.gain(open, 1);
@@ -103,8 +106,8 @@ impl Pages {
         self.closed += 1;
     }
 
-    /// Notes where pages that were written are, up to one: many at once, as most of the time goes by waiting for
-    /// memory.
+    /// Records the blocks of pages written so far, up to slot `end`. Batches the updates, whose
+    /// time is dominated by cache misses.
     fn settle(&mut self, end: u32) {
         if self.settled < end {
             let from = std::mem::replace(&mut self.settled, end);
@@ -113,7 +116,7 @@ impl Pages {
         }
     }
 
-    /// Notes that pages are in a block now, and that others lose them.
+    /// Moves pages to a block and subtracts them from their old blocks.
     fn point(&mut self, block: u32, from: u32, end: u32) {
         let mut superseded = std::mem::take(&mut self.superseded);
         for page in &self.written[self.place(block, from)..self.place(block, end)] {
@@ -133,9 +136,10 @@ impl Pages {
         self.superseded = superseded;
     }
 
-    /// Cleans a block, whose valid pages go to the open one, and to others that are opened. Tells of each, and says how
-    /// many these are; none where no block has a superseded page.
-    pub(super) fn clean(&mut self, mut moved: impl FnMut(u32)) -> Option<u32> {
+    /// Collects a block and moves its valid pages to the open block, and to further ones if needed.
+    /// Calls `moved` with each page. Returns their number, or `None` if no block has a superseded
+    /// page.
+    pub(super) fn collect(&mut self, mut moved: impl FnMut(u32)) -> Option<u32> {
         self.settle(self.filled);
         let victim = self.victims.take()?;
         let valid = self.victims.valid(victim);
@@ -143,10 +147,10 @@ impl Pages {
             self.find_valid(victim);
             for nth in 0..self.valid.len() {
                 let page = self.valid[nth];
-                // One that was written to it twice comes twice.
+                // A page written to the victim twice appears twice.
                 if self.block_of[page as usize] == victim {
                     moved(page);
-                    self.take_in(page);
+                    self.append(page);
                 }
             }
         }
@@ -155,7 +159,8 @@ impl Pages {
         Some(valid)
     }
 
-    /// The pages of a block that are still in it, without a branch that may be mispredicted while memory is waited for.
+    /// Collects the pages still valid in a block into `valid`. Has no branch that could be
+    /// mispredicted while memory loads.
     fn find_valid(&mut self, block: u32) {
         let written = &self.written[self.place(block, 0)..self.place(block, self.per_block)];
         self.valid.resize(written.len(), 0);
@@ -167,9 +172,9 @@ impl Pages {
         self.valid.truncate(count);
     }
 
-    /// Moves a page to the open block.
+    /// Appends a page that GC moves to the open block.
     #[inline]
-    fn take_in(&mut self, page: u32) {
+    fn append(&mut self, page: u32) {
         if self.open == NONE {
             self.open();
         }

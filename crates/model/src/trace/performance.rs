@@ -1,19 +1,19 @@
-//! What says what uniform writes cost, and what costs come to.
+//! The cost function of uniform writes that a decomposition applies to each part.
 
 use std::rc::Rc;
 
 use super::Total;
 use crate::{Family, Model, Table, Uniform};
 
-/// What says what uniform writes cost: a model, or points that were measured.
+/// A cost function of uniform writes: a model, or interpolated measurements.
 pub trait Performance {
-    /// What costs add up to.
+    /// The type that accumulates costs.
     type Sum: Clone + Default;
 
-    /// What it is of: how free space is shared out depends on it.
+    /// Returns the kind of FTL, which determines how free space is divided.
     fn family(&self) -> Family;
 
-    /// Adds what so many pages of such writes cost.
+    /// Adds the cost of `pages` pages of such writes to `sum`.
     fn add(&self, uniform: &Uniform, pages: u64, sum: &mut Self::Sum);
 }
 

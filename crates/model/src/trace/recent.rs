@@ -1,101 +1,102 @@
-//! What was used most recently (LRU), as a queue of uses of which the last of each thing counts.
+//! An LRU queue: a log of uses in which only the last use of each item counts.
 
 use std::collections::VecDeque;
 
 use super::victims::small;
 
-/// Not among them.
-const GONE: u32 = u32::MAX;
+/// Stands for an item that is not in the queue.
+const ABSENT: u32 = u32::MAX;
 
-/// The things that were used most recently.
-pub(super) struct Recent {
-    /// For each thing the number of its last use, or [`GONE`].
+/// The most recently used items, up to a maximum number.
+pub(super) struct LruQueue {
+    /// For each item, the number of its last use, or [`ABSENT`].
     last: Vec<u32>,
-    /// Uses, oldest first, of which the first has this number.
+    /// Uses, oldest first. The oldest has the number `first`.
     uses: VecDeque<u32>,
     first: u32,
     count: u32,
     most: u32,
 }
 
-impl Recent {
-    /// The last `most` of so many things, none of which was used.
-    pub(super) fn new(things: u32, most: u32) -> Recent {
-        let (last, uses) = (vec![GONE; things as usize], VecDeque::new());
-        Recent { last, uses, first: 0, count: 0, most }
+impl LruQueue {
+    /// Creates an empty queue for `items` items, of which it holds at most `most`.
+    pub(super) fn new(items: u32, most: u32) -> LruQueue {
+        let (last, uses) = (vec![ABSENT; items as usize], VecDeque::new());
+        LruQueue { last, uses, first: 0, count: 0, most }
     }
 
-    /// Whether one is among them.
+    /// Returns true if an item is in the queue.
     #[inline]
-    pub(super) fn holds(&self, thing: u32) -> bool {
-        self.last[thing as usize] != GONE
+    pub(super) fn contains(&self, item: u32) -> bool {
+        self.last[item as usize] != ABSENT
     }
 
-    /// Uses one, if it is among them.
+    /// Records a use of an item if it is in the queue, and returns true if so.
     #[inline]
-    pub(super) fn touch(&mut self, thing: u32) -> bool {
-        let held = self.holds(thing);
-        if held {
-            self.note(thing);
+    pub(super) fn touch(&mut self, item: u32) -> bool {
+        let is_present = self.contains(item);
+        if is_present {
+            self.record_use(item);
         }
-        held
+        is_present
     }
 
+    /// Appends a use of an item.
     #[inline]
-    fn note(&mut self, thing: u32) {
-        // Where all have room, none is ever given up.
+    fn record_use(&mut self, item: u32) {
+        // If all items fit, the order never matters.
         if self.most as usize == self.last.len() {
-            self.last[thing as usize] = 0;
+            self.last[item as usize] = 0;
             return;
         }
         let too_many = self.uses.len() >= 2 * self.most as usize + 64;
-        if too_many || self.next() >= GONE as usize {
-            self.number_anew();
+        if too_many || self.next() >= ABSENT as usize {
+            self.renumber();
         }
-        self.last[thing as usize] = small(self.next());
-        self.uses.push_back(thing);
+        self.last[item as usize] = small(self.next());
+        self.uses.push_back(item);
     }
 
-    /// The number of the next use.
+    /// Returns the number of the next use.
     #[inline]
     fn next(&self) -> usize {
         self.first as usize + self.uses.len()
     }
 
-    /// Takes out the one that was used last longest ago, where another has no room.
+    /// Removes and returns the least recently used item if the queue is full.
     #[inline]
-    pub(super) fn give_up(&mut self) -> Option<u32> {
+    pub(super) fn evict(&mut self) -> Option<u32> {
         if self.count < self.most {
             return None;
         }
         loop {
-            let (thing, use_of) = (self.uses.pop_front()?, self.first);
+            let (item, use_of) = (self.uses.pop_front()?, self.first);
             self.first += 1;
-            if self.last[thing as usize] == use_of {
-                self.last[thing as usize] = GONE;
+            if self.last[item as usize] == use_of {
+                self.last[item as usize] = ABSENT;
                 self.count -= 1;
-                return Some(thing);
+                return Some(item);
             }
         }
     }
 
-    /// Uses one that is not among them, for which there is room.
+    /// Adds an item that is not in the queue. The queue must not be full.
     #[inline]
-    pub(super) fn insert(&mut self, thing: u32) {
+    pub(super) fn insert(&mut self, item: u32) {
         self.count += 1;
-        self.note(thing);
+        self.record_use(item);
     }
 
-    /// Keeps of the uses of each thing the last alone.
+    /// Drops all but the last use of each item, and numbers the uses from 0.
     #[cold]
-    fn number_anew(&mut self) {
+    fn renumber(&mut self) {
         let (uses, first) = (std::mem::take(&mut self.uses), self.first);
         let last = &mut self.last;
         let numbered = (first..).zip(uses);
-        let is_last = numbered.filter(|(number, thing)| last[*thing as usize] == *number);
-        self.uses = is_last.map(|(_, thing)| thing).collect();
+        let is_last = numbered.filter(|(number, item)| last[*item as usize] == *number);
+        self.uses = is_last.map(|(_, item)| item).collect();
         self.first = 0;
-        (0..).zip(&self.uses).for_each(|(number, thing)| last[*thing as usize] = number);
+        (0..).zip(&self.uses).for_each(|(number, item)| last[*item as usize] = number);
     }
 }
 
@@ -106,25 +107,25 @@ mod tests {
     use super::*;
 
     proptest! {
-        // Does it hold and give up what a plain list does?
+        // Does the queue hold and evict the same items as a plain list?
         #[test]
         fn agrees_with_a_plain_list(
             most in 1_u32..13,
             uses in prop::collection::vec(0_u32..12, 1..400),
         ) {
-            let mut recent = Recent::new(12, most);
-            let mut plain: Vec<u32> = Vec::new();
-            for thing in uses {
-                let found = plain.iter().position(|other| *other == thing);
-                prop_assert_eq!(recent.touch(thing), found.is_some());
-                if let Some(nth) = found {
-                    plain.remove(nth);
-                } else {
-                    let oldest = (plain.len() == most as usize).then(|| plain.remove(0));
-                    prop_assert_eq!(recent.give_up(), oldest);
-                    recent.insert(thing);
-                }
-                plain.push(thing);
+                let mut queue = LruQueue::new(12, most);
+                let mut plain: Vec<u32> = Vec::new();
+                for item in uses {
+                    let position = plain.iter().position(|other| *other == item);
+                    prop_assert_eq!(queue.touch(item), position.is_some());
+                    if let Some(nth) = position {
+                        plain.remove(nth);
+                    } else {
+                        let oldest = (plain.len() == most as usize).then(|| plain.remove(0));
+                        prop_assert_eq!(queue.evict(), oldest);
+                        queue.insert(item);
+                    }
+                    plain.push(item);
             }
         }
     }

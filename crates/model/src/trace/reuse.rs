@@ -1,62 +1,63 @@
-//! Page-mapped FTLs: how long pages are left alone before they are written again.
+//! Page-mapped FTLs, from the distribution of reuse times: the time until a page is written again.
 //!
-//! Where the oldest block is cleaned, a page comes by the cleaner each time that the queue of T physical pages
-//! has gone round, which is every T/A pages of the host; if it is left alone for t pages it is moved
-//! floor(t A / T) times. What is never written again is moved each time. So
-//! A = 1 + (sum of floor(t A / T) over all writes + U_s W A / T) / W, for W pages written and U_s pages that
-//! are never written: exact for any stationary workload, as nothing is assumed of what is independent of
-//! what. Of uniform writes t is exponential with mean U, and this is Desnoyers' equation 4.
+//! With FIFO GC, the collector reaches a page each time the queue of T physical pages has gone
+//! round, which takes T/A host pages. A page overwritten after t host pages is moved floor(t A / T)
+//! times, and a page that is never overwritten is moved every time. With W pages written and U_s
+//! pages never written, this gives A = 1 + (sum of floor(t A / T) over all writes + U_s W A / T) /
+//! W. The formula is exact for any stationary workload because it assumes no independence. For
+//! uniform writes, t is exponential with mean U, and the formula is Desnoyers' equation 4.
 //!
-//! Greedy cleaning is taken as Desnoyers takes it of hot and cold data (equation 16), with two changes. What is
-//! never written again comes to lie in blocks of its own, which are never cleaned, and counts neither as
-//! live nor as space. And of writes of w pages neighbours die together, so that a block is one of b / w parts.
+//! Greedy GC follows Desnoyers' approximation for hot and cold data (equation 16), with two
+//! changes. Pages that are never overwritten gather in blocks of their own, which GC never
+//! collects; they count neither as live pages nor as space. Writes of w pages invalidate neighbours
+//! together, and a block of b pages counts as one of b / w units.
 
 use super::{Predictor, Space, Total};
 use crate::OutOfRange;
 use crate::page_map::{desnoyers::from_fifo, units};
 use crate::root::root;
 
-/// Never written.
+/// Stands for a page that was never written.
 const NEVER: u32 = u32::MAX;
 
-/// Classes of times within which they double.
+/// The number of bins in each doubling of the reuse time.
 const PER_OCTAVE: u32 = 32;
 
-/// By how much amplifications differ that are told apart.
+/// The ratio of consecutive candidates in the search for the amplification.
 const STEP: f64 = 1.02;
 
-/// Times that are alike.
+/// A range of reuse times.
 #[derive(Debug, Clone, Copy, Default)]
 struct Bin {
     count: u64,
     sum: f64,
 }
 
-/// The predictor.
+/// A predictor from reuse times.
 pub struct Reuse {
     space: Space,
-    /// Whether the block with the fewest valid pages is cleaned; else the oldest.
+    /// True for greedy GC, false for FIFO.
     greedy: bool,
-    /// When each page was last written, in pages written.
+    /// The time of the last write to each page, in host pages written.
     last: Vec<u32>,
     now: u64,
-    /// When it was begun to count.
-    begun: u64,
-    /// Pages that were ever written.
+    /// The time at which counting started.
+    started: u64,
+    /// Pages written at least once.
     written: u64,
-    /// Writes since it was begun to count.
+    /// Writes since counting started.
     writes: u64,
     bins: Vec<Bin>,
-    /// What was before that.
+    /// The total before counting started.
     before: Total,
 }
 
 impl Reuse {
-    /// A drive of which all is written once, long ago.
+    /// Creates a drive on which every page was written once, long ago.
     ///
     /// # Errors
     ///
-    /// Where the space is out of range, or has more than 2^32 - 1 pages.
+    /// Returns an error if the space is out of range, or has more than 2^32 - 1 pages.
     pub fn new(space: Space, greedy: bool) -> Result<Reuse, OutOfRange> {
         space.check_numbers()?;
         Ok(Reuse {
@@ -64,7 +65,7 @@ impl Reuse {
             greedy,
             last: vec![NEVER; usize::try_from(space.pages()).unwrap_or(usize::MAX)],
             now: 0,
-            begun: 0,
+            started: 0,
             written: 0,
             writes: 0,
             bins: vec![Bin::default(); 33 * PER_OCTAVE as usize],
@@ -72,15 +73,15 @@ impl Reuse {
         })
     }
 
-    /// Forgets how often pages were written again, but not when they were written last: what comes is then
-    /// predicted by itself.
-    pub fn begin(&mut self) {
+    /// Starts counting anew, but keeps the times of the last writes. Writes from here on are
+    /// predicted separately.
+    pub fn restart(&mut self) {
         self.bins.fill(Bin::default());
-        self.begun = self.now;
+        self.started = self.now;
         self.writes = 0;
     }
 
-    /// Programs for each page that the host writes.
+    /// Returns the pages programmed for each host page written.
     #[must_use]
     #[allow(clippy::cast_precision_loss, reason = "pages are below 2^53")]
     pub fn write_amplification(&self) -> f64 {
@@ -88,30 +89,32 @@ impl Reuse {
         let physical =
             block * (f64::from(self.space.logical_blocks) + f64::from(self.space.free_blocks));
         let fixed = self.space.pages() as f64 - self.written as f64;
-        if self.now == self.begun {
+        if self.now == self.started {
             return 1.0;
         }
         if self.greedy {
-            let mean_len = (self.now - self.begun) as f64 / self.writes.max(1) as f64;
+            let mean_len = (self.now - self.started) as f64 / self.writes.max(1) as f64;
             let parts = units(block, mean_len);
             return from_fifo(parts, |k| self.in_queue(k * (physical - fixed), 0.0));
         }
         self.in_queue(physical, fixed)
     }
 
-    /// A of a queue of so many pages, of which so many are never written.
+    /// Returns the write amplification of a FIFO queue of `physical` pages, with `fixed` pages that
+    /// are never written.
     #[allow(clippy::cast_precision_loss, reason = "pages are below 2^53")]
     fn in_queue(&self, physical: f64, fixed: f64) -> f64 {
-        let written = (self.now - self.begun) as f64;
+        let written = (self.now - self.started) as f64;
         let off = |amplification: f64| {
-            let turns = amplification / physical;
-            let moved: f64 = self.bins.iter().map(|bin| moved(bin, turns)).sum();
-            1.0 + moved / written + fixed * turns - amplification
+            let rounds = amplification / physical;
+            let moved: f64 = self.bins.iter().map(|bin| moved(bin, rounds)).sum();
+            1.0 + moved / written + fixed * rounds - amplification
         };
-        // All that is live, moved each turn, is the most that there can be.
+        // The maximum: every live page is moved in every round.
         let most = physical / (physical - self.space.pages() as f64).max(1.0);
-        // Where pages are written again at once, or all but so, more than one A may hold: what is moved needs
-        // room, which makes more to be moved. A drive comes to the least, as nothing was moved at first.
+        // If most pages are overwritten at the same time, several amplifications are solutions,
+        // because moved pages take space, which causes more moves. A drive reaches the smallest
+        // one, as it starts without moves.
         let mut low = 1.0;
         while low < most {
             let high = (low * STEP).min(most);
@@ -124,21 +127,22 @@ impl Reuse {
     }
 }
 
-/// How often the pages of a bin are moved. Times within it are taken to be even, so that it is no step.
+/// Returns the expected moves of the pages in a bin. Assumes an even distribution of times in the
+/// bin, which makes the function continuous.
 #[allow(clippy::cast_precision_loss, reason = "counts are below 2^53")]
-fn moved(bin: &Bin, turns: f64) -> f64 {
+fn moved(bin: &Bin, rounds: f64) -> f64 {
     if bin.count == 0 {
         return 0.0;
     }
-    let mean = bin.sum / bin.count as f64 * turns;
+    let mean = bin.sum / bin.count as f64 * rounds;
     let half = mean * 0.5 / f64::from(PER_OCTAVE);
     let (low, high) = (mean - half, mean + half);
-    // The mean of floor(x) from low to high: floor's integral is n (x - (n + 1) / 2).
+    // The mean of floor(x) from low to high. The integral of floor is n (x - (n + 1) / 2).
     let integral = |x: f64| x.floor() * (x - f64::midpoint(x.floor(), 1.0));
     bin.count as f64 * (integral(high) - integral(low)) / (high - low)
 }
 
-/// The bin of a time.
+/// Returns the bin of a reuse time.
 fn bin(time: u32) -> usize {
     let time = u64::from(time.max(1));
     let octave = time.ilog2();
@@ -154,7 +158,7 @@ impl Predictor for Reuse {
             let Some(last) = self.last.get_mut(usize::try_from(page).unwrap_or(usize::MAX)) else {
                 return;
             };
-            // Times come round after 2^32 pages, further than which nothing is told apart.
+            // Times wrap after 2^32 pages; longer reuse times are indistinguishable.
             #[allow(clippy::cast_possible_truncation)]
             let now = (self.now as u32).min(NEVER - 1);
             if *last == NEVER {
@@ -170,16 +174,16 @@ impl Predictor for Reuse {
         }
     }
 
-    /// Each stretch from one asking to the next is predicted by itself.
+    /// Returns the total. Predicts the writes since the previous call separately.
     #[allow(clippy::cast_precision_loss, reason = "pages are below 2^53")]
     fn total(&mut self) -> Total {
-        let written = (self.now - self.begun) as f64;
+        let written = (self.now - self.started) as f64;
         let amplification = self.write_amplification();
         let block = f64::from(self.space.pages_per_block);
         self.before.pages = self.now;
         self.before.erasures += written * amplification / block;
         self.before.copies += written * (amplification - 1.0);
-        self.begin();
+        self.restart();
         self.before
     }
 }
@@ -188,7 +192,7 @@ impl Predictor for Reuse {
 mod tests {
     use super::*;
 
-    // Are times that are written evenly binned in order, and within the width of a bin?
+    // Do bins follow the order of the times, and are they in range?
     #[test]
     fn bins_are_in_order() {
         let mut before = 0;

@@ -1,19 +1,19 @@
-//! Page-mapped FTLs, from which pages are valid together.
+//! Page-mapped FTLs, from groups of pages that are valid together.
 //!
-//! How often pages are moved depends on when the others of their block are written again, and that on which
-//! pages came to lie together, by what was cleaned before: of real traces, where neighbours are written
-//! together again, no distribution of single pages says that. But pages that were valid together when their
-//! block was cleaned stay together, so it can be followed block by block (`blocks.rs`). Nothing is taken
-//! to be random, stationary or independent. It is a recurrence over the trace and no closed form, as those of
-//! fragments are: [`super::Reuse`] is the form.
+//! The number of moves of a page depends on when the other pages in its block are overwritten, and
+//! hence on the pages that earlier collections placed together. In real traces, neighbours are
+//! overwritten together, and no distribution of single pages captures that. However, pages that are
+//! valid together when their block is collected stay together, and a predictor can follow them
+//! block by block (`blocks.rs`). It assumes nothing to be random, stationary or independent. It is
+//! a recurrence over the trace rather than a closed form; the closed form is [`super::Reuse`].
 
 use std::ops::Range;
 
 use super::blocks::Blocks;
-use super::{Cleaning, Predictor, Space, Total};
+use super::{GcPolicy, Predictor, Space, Total};
 use crate::OutOfRange;
 
-/// The predictor.
+/// A predictor from groups of pages.
 pub struct Survivors {
     space: Space,
     blocks: Blocks,
@@ -21,29 +21,29 @@ pub struct Survivors {
 }
 
 impl Survivors {
-    /// A drive all of whose pages were written once, in order. Its blocks are those of [`Space`], all of them
-    /// full when one is cleaned, but for the open one; what the host writes and what is moved goes to one open block.
+    /// Creates a drive of [`Space`] whose pages were all written once, in order. GC runs when all
+    /// blocks are in use. Host writes and moved pages share one open block.
     ///
     /// # Errors
     ///
-    /// Where the space is out of range, or has more than 2^32 - 1 pages.
-    pub fn new(space: Space, cleaning: Cleaning) -> Result<Survivors, OutOfRange> {
+    /// Returns an error if the space is out of range, or has more than 2^32 - 1 pages.
+    pub fn new(space: Space, policy: GcPolicy) -> Result<Survivors, OutOfRange> {
         let pages = space.few_pages()?;
         let most = space.logical_blocks + space.free_blocks;
-        let blocks = Blocks::new(pages, space.pages_per_block, most, cleaning);
+        let blocks = Blocks::new(pages, space.pages_per_block, most, policy);
         let mut survivors = Survivors { space, blocks, total: Total::default() };
         survivors.write(0, pages.into());
         survivors.total = Total::default();
         Ok(survivors)
     }
 
-    /// Opens a block, and cleans one for it once all are in use.
+    /// Opens a block and, once all blocks are in use, collects one for it.
     fn make_room(&mut self) {
         let most = self.space.logical_blocks + self.space.free_blocks;
         while self.blocks.room() == 0 {
             self.blocks.open();
             if self.blocks.in_use() > most
-                && let Some(moved) = self.blocks.clean()
+                && let Some(moved) = self.blocks.collect()
             {
                 self.total.erasures += 1.0;
                 self.total.copies += f64::from(moved);
@@ -77,10 +77,10 @@ mod tests {
 
     use super::*;
 
-    /// A drive whose pages are kept one by one, in the blocks that they are in: what it moved, and erased.
-    fn plain(space: Space, cleaning: Cleaning, writes: &[(u64, u64)]) -> (u64, u64) {
+    /// Simulates a drive page by page and returns the numbers of moved pages and erases.
+    fn plain(space: Space, policy: GcPolicy, writes: &[(u64, u64)]) -> (u64, u64) {
         let block = space.pages_per_block as usize;
-        // Blocks by age, each as the pages that were written to it, and when one last was out of date.
+        // Blocks by age: the pages written to each, and the time when it last lost a page.
         let all: Vec<u64> = (0..space.pages()).collect();
         let mut blocks: Vec<(Vec<u64>, usize)> =
             all.chunks(block).map(|pages| (pages.to_vec(), 0)).collect();
@@ -99,9 +99,9 @@ mod tests {
                 if blocks.len() > (space.logical_blocks + space.free_blocks) as usize {
                     let candidates = 0..blocks.len() - 1;
                     let fewer = |nth: &usize| valid(&blocks, *nth).len() < block;
-                    let rank = |nth: &usize| match cleaning {
-                        Cleaning::Greedy => (valid(&blocks, *nth).len(), blocks[*nth].1),
-                        Cleaning::Fifo => (0, *nth),
+                    let rank = |nth: &usize| match policy {
+                        GcPolicy::Greedy => (valid(&blocks, *nth).len(), blocks[*nth].1),
+                        GcPolicy::Fifo => (0, *nth),
                     };
                     let victim = candidates.filter(fewer).min_by_key(rank).unwrap();
                     let survivors = valid(&blocks, victim);
@@ -124,8 +124,8 @@ mod tests {
     }
 
     proptest! {
-        // Does it move and erase what a drive does whose pages are followed one by one, whatever is written,
-        // and long enough that blocks are numbered anew?
+        // Are moves and erases the same as in a page-by-page simulation, for any writes, and after
+        // blocks are renumbered?
         #[test]
         fn agrees_with_a_plain_drive(
             pages_per_block in 2_u32..5,
@@ -135,15 +135,15 @@ mod tests {
             writes in prop::collection::vec((0_u64..25, 1_u64..7), 1..150),
         ) {
             let space = Space { pages_per_block, logical_blocks, free_blocks };
-            let cleaning = if fifo { Cleaning::Fifo } else { Cleaning::Greedy };
+            let policy = if fifo { GcPolicy::Fifo } else { GcPolicy::Greedy };
             let within = |(page, pages): (u64, u64)| {
                 let page = page % space.pages();
                 (page, pages.min(space.pages() - page))
             };
             let writes: Vec<_> = writes.into_iter().map(within).collect();
-            let mut survivors = Survivors::new(space, cleaning).unwrap();
+            let mut survivors = Survivors::new(space, policy).unwrap();
             writes.iter().for_each(|(page, pages)| survivors.write(*page, *pages));
-            let (moved, erased) = plain(space, cleaning, &writes);
+            let (moved, erased) = plain(space, policy, &writes);
             let total = survivors.total();
             prop_assert_eq!((total.copies, total.erasures), (moved as f64, erased as f64));
             prop_assert_eq!(total.pages, writes.iter().map(|write| write.1).sum::<u64>());

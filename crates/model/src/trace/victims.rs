@@ -1,18 +1,20 @@
-//! Which of the full blocks is cleaned next.
+//! The choice of the next block for GC to collect.
 
-/// Which block is cleaned, of those that have a superseded page.
+/// The GC policy: it chooses among closed blocks with a superseded page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cleaning {
-    /// The one with the fewest valid pages; among equals the one that has had that few for longest.
+pub enum GcPolicy {
+    /// The block with the fewest valid pages; among equals, the one that has had that few for the
+    /// longest time.
     Greedy,
-    /// The one that was opened first.
+    /// The block that was opened first.
     Fifo,
 }
 
-/// No block.
+/// Stands for no block.
 const NONE: u32 = u32::MAX;
 
-/// A block, or the begin of a ring of them: together, as all of it is looked at at once.
+/// A block, or the head of a ring of blocks. The fields are stored together because they are used
+/// together.
 #[derive(Debug, Clone, Copy)]
 struct Block {
     valid: u32,
@@ -20,39 +22,41 @@ struct Block {
     after: u32,
 }
 
-/// Blocks with how many valid pages each has. A block is opened, gets pages, is closed, loses pages and is taken.
+/// Blocks with their numbers of valid pages. A block is opened, gains pages, is closed, loses
+/// pages, and is taken.
 pub(super) struct Victims {
     per_block: u32,
-    /// First the blocks, and then a ring of closed ones for each number of valid pages: the one that has had so
-    /// many for longest comes first. For greedy cleaning alone.
+    /// The blocks, followed by the heads of rings of closed blocks, one ring for each number of
+    /// valid pages. In a ring, blocks follow the order in which they reached that number. Used by
+    /// greedy GC only.
     blocks: Vec<Block>,
     count: u32,
-    /// No closed block has fewer valid pages.
+    /// A lower bound for the valid pages of closed blocks.
     fewest: u32,
-    /// For FIFO alone.
+    /// Used by FIFO only.
     ages: Option<Ages>,
 }
 
 impl Victims {
-    /// For so many blocks of so many pages, none of them open.
-    pub(super) fn new(count: u32, per_block: u32, cleaning: Cleaning) -> Victims {
+    /// Creates `count` blocks of `per_block` pages, none of them open.
+    pub(super) fn new(count: u32, per_block: u32, policy: GcPolicy) -> Victims {
         let alone = |at| Block { valid: 0, before: at, after: at };
         Victims {
             per_block,
             blocks: (0..=count + per_block).map(alone).collect(),
             count,
             fewest: per_block,
-            ages: (cleaning == Cleaning::Fifo).then(|| Ages::new(count)),
+            ages: (policy == GcPolicy::Fifo).then(|| Ages::new(count)),
         }
     }
 
-    /// Valid pages of a block.
+    /// Returns the number of valid pages in a block.
     #[inline]
     pub(super) fn valid(&self, block: u32) -> u32 {
         self.blocks[block as usize].valid
     }
 
-    /// A block is opened, without pages.
+    /// Opens a block without pages.
     pub(super) fn open(&mut self, block: u32) {
         self.blocks[block as usize].valid = 0;
         if let Some(ages) = &mut self.ages {
@@ -60,13 +64,13 @@ impl Victims {
         }
     }
 
-    /// The open block gets pages.
+    /// Adds pages to an open block.
     #[inline]
     pub(super) fn gain(&mut self, block: u32, pages: u32) {
         self.blocks[block as usize].valid += pages;
     }
 
-    /// The open block is full.
+    /// Closes an open block.
     pub(super) fn close(&mut self, block: u32) {
         match &mut self.ages {
             None => self.link(block),
@@ -75,13 +79,13 @@ impl Victims {
         }
     }
 
-    /// A block loses pages while it is open.
+    /// Subtracts superseded pages from an open block.
     #[inline]
     pub(super) fn lose_open(&mut self, block: u32, pages: u32) {
         self.blocks[block as usize].valid -= pages;
     }
 
-    /// A closed block loses pages.
+    /// Subtracts superseded pages from a closed block.
     #[inline]
     pub(super) fn lose(&mut self, block: u32, pages: u32) {
         let Block { valid, before, after } = &mut self.blocks[block as usize];
@@ -96,7 +100,7 @@ impl Victims {
         }
     }
 
-    /// Takes the block that is cleaned next; none where no closed block has lost a page.
+    /// Removes and returns the next victim, or `None` if no closed block has lost a page.
     pub(super) fn take(&mut self) -> Option<u32> {
         if let Some(ages) = &mut self.ages {
             return ages.take();
@@ -114,7 +118,7 @@ impl Victims {
         None
     }
 
-    /// The ring of blocks with so many valid pages.
+    /// Returns the head of the ring for a number of valid pages.
     #[inline]
     fn ring(&self, valid: u32) -> u32 {
         self.count + valid
@@ -137,7 +141,7 @@ impl Victims {
         self.blocks[after as usize].before = before;
     }
 
-    /// Gives blocks other numbers, none of them a higher one; those that are not in use may all get the same.
+    /// Renumbers the blocks. No number may grow; blocks that are not in use may share a number.
     pub(super) fn rename(&mut self, names: &[u32]) {
         let renamed = |at: u32| names.get(at as usize).copied().unwrap_or(at);
         for at in 0..self.blocks.len() {
@@ -150,26 +154,26 @@ impl Victims {
                 .iter_mut()
                 .filter(|block| **block != NONE)
                 .for_each(|block| *block = renamed(*block));
-            ages.tidy();
+            ages.compact();
         }
     }
 }
 
 /// Blocks in the order in which they were opened.
 struct Ages {
-    /// Those that were opened, or [`NONE`] where one was taken since.
+    /// The blocks in order, with [`NONE`] for those taken since.
     order: Vec<u32>,
-    /// For each block where it is in that order.
+    /// For each block, its index in `order`.
     nth: Vec<u32>,
-    /// A bit for each place in that order, whether the block is closed and has lost a page, and the word before
-    /// which there is none.
+    /// A bit for each index in `order`: true if the block is closed and has lost a page. All words
+    /// before `oldest` are 0.
     marked: Vec<u64>,
     oldest: usize,
 }
 
 impl Ages {
     fn new(count: u32) -> Ages {
-        // Room for as many again as are in use, so that it is tidied up once for each at most.
+        // Twice the number of blocks: each block causes at most one compaction.
         let places = 2 * count as usize;
         Ages {
             order: Vec::with_capacity(places),
@@ -181,7 +185,7 @@ impl Ages {
 
     fn open(&mut self, block: u32) {
         if self.order.len() == 64 * self.marked.len() {
-            self.tidy();
+            self.compact();
         }
         self.nth[block as usize] = small(self.order.len());
         self.order.push(block);
@@ -204,9 +208,9 @@ impl Ages {
         Some(std::mem::replace(&mut self.order[nth], NONE))
     }
 
-    /// Leaves out those that were taken.
+    /// Removes the gaps in `order`.
     #[cold]
-    fn tidy(&mut self) {
+    fn compact(&mut self) {
         let marked = std::mem::take(&mut self.marked);
         self.marked = vec![0; marked.len()];
         self.oldest = 0;
@@ -222,7 +226,7 @@ impl Ages {
     }
 }
 
-/// A number of pages or blocks, which are below 2^32.
+/// Narrows a number of pages or blocks, which is below 2^32.
 #[allow(clippy::cast_possible_truncation)]
 pub(super) fn small(number: usize) -> u32 {
     debug_assert!(u32::try_from(number).is_ok());

@@ -191,7 +191,7 @@ impl LatencyHeatMap {
             if counts.iter().flatten().any(|count| *count > 0) { counts } else { Vec::new() }
         };
         LatencyHeatMap {
-            bucket_ns: Nanos(map.stretch()),
+            bucket_ns: Nanos(map.interval()),
             limits_ns: map.limits().to_vec(),
             reads: counts(0),
             writes: counts(1),
