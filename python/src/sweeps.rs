@@ -8,7 +8,8 @@ use anyhow::anyhow;
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray, UInt32Array};
 use flashscope_command::sweep::{PreparedSweep, SweepArgs, SweepResult, outcome};
 use flashscope_command::{Failure, usage};
-use flashscope_result::sweep::{Column, Row, columns, read_rows, read_sweep};
+use flashscope_document::sweep::Row;
+use flashscope_result::sweep::{Column, columns, read_rows, read_sweep};
 use flashscope_simulate::sweep::{Trial, Workers, run_trial as simulated};
 use pyo3::prelude::*;
 

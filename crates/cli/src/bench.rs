@@ -1,9 +1,9 @@
 //! `flashscope bench` and `flashscope plan`.
 
 use flashscope_command::bench::{self, BenchArgs, BenchResult, PlanArgs, outcome};
+use flashscope_document::plan::Plan;
 use flashscope_measure::order;
 use flashscope_report::{Summary, terminal};
-use flashscope_result::plan::Plan;
 
 use crate::progress::LateBar;
 use crate::{Failure, print};

@@ -8,13 +8,13 @@
 use std::path::PathBuf;
 
 use anyhow::anyhow;
-use flashscope_analysis::trace::Characteristics;
 use flashscope_block::Bytes;
 use flashscope_command::trace::each_batch;
 use flashscope_drive::guard::check_output;
 use flashscope_report::{Trace, TraceStatus, trace, trace_html};
 use flashscope_result::write_output;
 use flashscope_trace::Reader;
+use flashscope_trace::statistics::Characteristics;
 
 use super::input::{self, Fields};
 use crate::progress::LateBar;

@@ -1,6 +1,6 @@
 //! What is left of a benchmark that does not come to its end.
 
-use flashscope_result::manifest::{Progress, Status};
+use flashscope_document::manifest::{Progress, Status};
 
 use crate::{Measured, Running, Scratch, files_of_records};
 

@@ -1,8 +1,8 @@
 //! Estimates the progress of a plan and the time left.
 
 use flashscope_block::{Bytes, DeviceInfo, DeviceKind, Nanos, Op};
+use flashscope_document::manifest::{Experiment, Manifest, MicroBenchmark, Progress, Run};
 use flashscope_measure::Observer;
-use flashscope_result::manifest::{Experiment, Manifest, MicroBenchmark, Progress, Run};
 use flashscope_workload::pattern::{Reference, Timing};
 
 use crate::{ProgressSink, Step, Unit};

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 use flashscope_block::{Bytes, Nanos};
-use flashscope_result::manifest;
+use flashscope_document::manifest;
 use flashscope_workload::uflip::PerBaseline;
 
 use crate::{ConsentArgs, MemoryArgs, names};

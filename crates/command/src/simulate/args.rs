@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 use flashscope_block::Nanos;
+use flashscope_document::SimulationFill;
 use flashscope_measure::{Fill, WarmUp};
-use flashscope_result::SimulationFill;
 use flashscope_simulate::Work;
 
 use crate::predict::WorkloadArgs;

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, anyhow};
-use flashscope_result::sweep::{Row, Sweep, SweepFolder, SweepStatus};
+use flashscope_document::sweep::{Row, Sweep, SweepStatus};
+use flashscope_result::sweep::SweepFolder;
 use flashscope_simulate::sweep::{Runner, Space, Workers, explore, finish};
 
 pub use self::args::{Engine, SweepArgs};

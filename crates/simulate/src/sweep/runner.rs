@@ -4,8 +4,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::Scope;
 
+use flashscope_document::sweep::Row;
 use flashscope_result::Error;
-use flashscope_result::sweep::{Row, SweepFolder};
+use flashscope_result::sweep::SweepFolder;
 use flashscope_sim::budget::queued;
 
 use super::{Trial, run_trial};

@@ -1,8 +1,9 @@
 use std::sync::atomic::AtomicBool;
 
-use flashscope_result::sweep::{
-    Counts, Effect, FrontPoint, Level, Row, RowStatus, Sweep, SweepFolder, SweepStatus,
+use flashscope_document::sweep::{
+    Counts, Effect, FrontPoint, Level, Row, RowStatus, Sweep, SweepStatus,
 };
+use flashscope_result::sweep::SweepFolder;
 use heuropt::metrics::hypervolume_2d;
 use heuropt::prelude::{Candidate, Evaluation};
 use proptest::prelude::*;
