@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{ColorChoice, Parser, Subcommand};
-use flashscope_command::MemoryArgs;
 use flashscope_command::bench::{BenchArgs, PlanArgs};
+use flashscope_command::options::{JsonArgs, OutputFolderArgs, folder_default, json_schema};
 use flashscope_command::predict::PredictArgs;
 use flashscope_command::probe::ProbeArgs;
 use flashscope_command::simulate::SimulateArgs;
@@ -114,6 +114,9 @@ pub struct ManArgs {
 
 /// Show results: as a page for the browser, or in the terminal.
 #[derive(clap::Args)]
+#[command(mut_arg("json", |arg| arg.conflicts_with("output").help(
+    "Print the content of the page as JSON, a line a result (schema: docs/schemas/report.schema.json)"
+)))]
 #[command(after_help = "Examples:
   flashscope report demo.flashscope
   flashscope report demo.flashscope --output demo.html
@@ -132,27 +135,27 @@ pub struct ReportArgs {
     #[arg(long, conflicts_with_all = ["output", "json"])]
     pub terminal: bool,
 
-    /// Print what the page shows as JSON, a line a result (schema: docs/schemas/report.schema.json)
-    #[arg(long, conflicts_with = "output")]
-    pub json: bool,
+    /// The form of the output.
+    #[command(flatten)]
+    pub json: JsonArgs,
 }
 
 /// Measure a simulated drive and write its report, in seconds.
 #[derive(clap::Args)]
+#[command(
+    mut_arg("output", folder_default("demo.flashscope, or demo-2.flashscope, …")),
+    mut_arg("json", json_schema("summary"))
+)]
 #[command(after_help = "Example:
   flashscope demo --output /tmp/demo.flashscope")]
 pub struct DemoArgs {
-    /// Write the result here [default: demo.flashscope, or demo-2.flashscope, …]
-    #[arg(long, short, value_name = "FOLDER")]
-    pub output: Option<PathBuf>,
-
-    /// Print the outcome as JSON (schema: docs/schemas/summary.schema.json)
-    #[arg(long)]
-    pub json: bool,
-
-    /// How much memory.
+    /// The folder of the result.
     #[command(flatten)]
-    pub memory: MemoryArgs,
+    pub output: OutputFolderArgs,
+
+    /// The form of the output.
+    #[command(flatten)]
+    pub json: JsonArgs,
 }
 
 #[cfg(test)]

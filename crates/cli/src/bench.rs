@@ -1,6 +1,7 @@
 //! `flashscope bench` and `flashscope plan`.
 
 use flashscope_command::bench::{self, BenchArgs, BenchResult, PlanArgs, outcome};
+use flashscope_command::options::JsonArgs;
 use flashscope_measure::order;
 use flashscope_report::{Summary, terminal};
 use flashscope_result::plan::Plan;
@@ -14,7 +15,10 @@ pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
     outcome(&benched.folder, &benched.manifest)
 }
 
-fn print(json: bool, BenchResult { folder, manifest, facts }: &BenchResult) -> anyhow::Result<()> {
+fn print(
+    json: JsonArgs,
+    BenchResult { folder, manifest, facts }: &BenchResult,
+) -> anyhow::Result<()> {
     let result = folder.path().display().to_string();
     let summary = Summary { result, manifest: manifest.clone(), facts: facts.clone() };
     print::document(json, &summary, || terminal(manifest, facts) + &print::result(folder.path()))

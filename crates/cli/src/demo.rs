@@ -25,8 +25,7 @@ use crate::{Failure, print, stop, usage};
 
 /// The nine micro-benchmarks on a simulated drive: everything but the drive is real.
 pub fn demo(args: &DemoArgs) -> Result<(), Failure> {
-    args.memory.apply();
-    let output = args.output.clone().unwrap_or_else(unused_name);
+    let output = args.output.folder.clone().unwrap_or_else(unused_name);
     let mut device = flashscope_sim::open("demo").map_err(usage)?;
     let inside = Inside::of(&mut device);
     let info = flashscope_block::Device::info(&device);

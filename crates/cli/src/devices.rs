@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use flashscope_attach::{Listed, Live};
+use flashscope_command::options::{JsonArgs, json_schema};
 use flashscope_drive::guard::System;
 use flashscope_drive::health;
 use flashscope_drive::identify::{Nvme, OptionalCommand};
@@ -24,13 +25,14 @@ type BlockDevice = inventory::BlockDevice<Health>;
 /// is used of their rated life and left of their spare blocks, and what they warn of. Drives that
 /// `flashscope attach` has attached for the same user come last, simulated ones with their health.
 #[derive(clap::Args)]
+#[command(mut_arg("json", json_schema("devices")))]
 #[command(after_help = "Examples:
   flashscope devices
   flashscope devices --json")]
 pub struct DevicesArgs {
-    /// Print the list as JSON (schema: docs/schemas/devices.schema.json)
-    #[arg(long)]
-    json: bool,
+    /// The form of the output.
+    #[command(flatten)]
+    json: JsonArgs,
 }
 
 pub fn devices(args: &DevicesArgs) -> Result<(), Failure> {

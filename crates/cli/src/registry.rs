@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::anyhow;
 use clap::Subcommand;
+use flashscope_command::options::JsonArgs;
 use flashscope_registry::{Configuration, Error, Registry, SubmitError, prepare, send};
 use flashscope_report::ResultKind;
 use serde_json::json;
@@ -118,6 +119,7 @@ pub fn registry(args: RegistryArgs) -> Result<(), Failure> {
 /// where it was. The registry checks that facts and runs follow from the records, and numbers from each other,
 /// and what it cannot check is told.
 #[derive(clap::Args)]
+#[command(mut_arg("json", |arg| arg.help("Print the address of the result as JSON")))]
 #[command(after_help = "Examples:
   flashscope submit my-drive.flashscope --to https://registry.example --dry-run
   flashscope submit my-drive.flashscope --to https://registry.example --token TOKEN
@@ -143,9 +145,9 @@ pub struct SubmitArgs {
     #[arg(long, conflicts_with = "json")]
     dry_run: bool,
 
-    /// Print the address of the result as JSON
-    #[arg(long)]
-    json: bool,
+    /// The form of the output.
+    #[command(flatten)]
+    json: JsonArgs,
 }
 
 pub fn submit(args: &SubmitArgs) -> Result<(), Failure> {
@@ -155,7 +157,11 @@ pub fn submit(args: &SubmitArgs) -> Result<(), Failure> {
     };
     let prepared = prepare(&args.result, args.with_serial).map_err(wrong)?;
     if args.dry_run {
-        return Ok(print::document(true, &prepared.submission, String::new)?);
+        return Ok(print::document(
+            JsonArgs { is_given: true },
+            &prepared.submission,
+            String::new,
+        )?);
     }
     let token = args.token.clone().or_else(|| variable("FLASHSCOPE_TOKEN"));
     let ask = "a token is needed: give it with --token or FLASHSCOPE_TOKEN; whoever keeps the registry \
@@ -177,7 +183,7 @@ pub fn submit(args: &SubmitArgs) -> Result<(), Failure> {
     for what in &published.unchecked {
         notice!("flashscope: the registry publishes unchecked {what}");
     }
-    if args.json {
+    if args.json.is_given {
         let unchecked = &published.unchecked;
         let answer = json!({ "id": published.id, "url": url, "unchecked": unchecked });
         writeln!(print::json_lines(), "{answer}")?;

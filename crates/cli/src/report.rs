@@ -37,7 +37,7 @@ pub fn report(args: &ReportArgs) -> Result<(), Failure> {
     let mut bar = LateBar::new();
     let results = args.results.iter().map(|path| Opened::open(path, &mut bar));
     let results: Vec<Opened> = results.collect::<Result<_, _>>()?;
-    if args.terminal || args.json {
+    if args.terminal || args.json.is_given {
         bar.finish();
         for result in results {
             match args.terminal {

@@ -13,7 +13,7 @@ use crate::progress::LateBar;
 use crate::{Failure, print};
 
 pub fn simulate(args: &SimulateArgs) -> Result<(), Failure> {
-    if args.list {
+    if args.list.is_given {
         return Ok(write!(print::text_lines(), "{}", list())?);
     }
     let done = LateBar::new().watch(|stop, bar| simulate::simulate(args, stop, bar, None))?;
@@ -24,7 +24,7 @@ pub fn simulate(args: &SimulateArgs) -> Result<(), Failure> {
 fn print(args: &SimulateArgs, simulation: &Simulation) -> anyhow::Result<()> {
     print::document(args.json, simulation, || {
         let text = flashscope_report::simulation(simulation);
-        text + &args.output.as_deref().map(print::result).unwrap_or_default()
+        text + &args.output.folder.as_deref().map(print::result).unwrap_or_default()
     })
 }
 

@@ -14,13 +14,13 @@ use crate::progress::LateBar;
 use crate::{Failure, print, stop};
 
 pub fn what_if(args: &WhatIfArgs) -> Result<(), Failure> {
-    let mut printer = Printer { bar: LateBar::new(), silent: args.json, failed: Ok(()) };
+    let mut printer = Printer { bar: LateBar::new(), silent: args.json.is_given, failed: Ok(()) };
     let answered = what_if::what_if(args, stop::flag()?, &mut printer);
     printer.bar.finish();
     let answered = answered?;
     printer.failed?;
     print::document(args.json, &answered.what_if, || {
-        let result = args.output.as_deref().filter(|_| answered.written.is_ok());
+        let result = args.output.folder.as_deref().filter(|_| answered.written.is_ok());
         what_if_end(&answered.what_if)
             + &result.map(|path| format!("\nresult: {}\n", path.display())).unwrap_or_default()
     })?;

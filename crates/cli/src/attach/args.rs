@@ -1,14 +1,12 @@
 //! The options of `flashscope attach`, as they are documented.
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use flashscope_attach::Speed;
 use flashscope_block::Bytes;
-use flashscope_command::simulate::FillState;
-use flashscope_command::{ConsentArgs, MemoryArgs};
+use flashscope_command::options::{ConsentArgs, FillState, JsonArgs, MemoryArgs, ReadOnlyArgs};
 
-use crate::serve::address;
+use crate::serve::ListenArgs;
 
 /// Attach a drive: every program can use it, as a block device or over the network.
 ///
@@ -23,6 +21,16 @@ use crate::serve::address;
 ///
 /// A real drive is passed through as it is, so that --record sees all that a client asks of it.
 #[derive(clap::Args)]
+#[command(
+    mut_arg("listen", |arg| arg.help(
+        "Show the activity of the drive in the browser, and to Prometheus at /metrics, at this address, with or \
+         without a port; port 0 takes a free one"
+    )),
+    mut_arg("json", |arg| arg.help(
+        "Print the address of the drive as JSON, on one line, once it is attached (schema: \
+         docs/schemas/attached.schema.json)"
+    ))
+)]
 #[command(after_help = "Examples:
   flashscope attach sim:demo
   flashscope attach sim:demo --size 8GiB --fill random --nbd 127.0.0.1:10810
@@ -78,14 +86,11 @@ pub struct AttachArgs {
     #[arg(long, value_name = "FILE")]
     pub record: Option<String>,
 
-    /// Show what the drive does in the browser, and to Prometheus at /metrics, at this address, with
-    /// or without a port; port 0 takes a free one
-    ///
-    /// Whoever reaches the address sees it, without a password.
-    #[arg(long, value_name = "ADDRESS", value_parser = address)]
-    pub listen: Option<SocketAddr>,
+    /// The address at which a browser and Prometheus see the drive.
+    #[command(flatten)]
+    pub listen: ListenArgs,
 
-    /// How much memory.
+    /// The memory limit.
     #[command(flatten)]
     pub memory: MemoryArgs,
 
@@ -94,16 +99,15 @@ pub struct AttachArgs {
           value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub queue_depth: u32,
 
-    /// Refuse writes
-    #[arg(long)]
-    pub read_only: bool,
+    /// The choice to refuse writes.
+    #[command(flatten)]
+    pub read_only: ReadOnlyArgs,
 
     /// The owner's consent to writing.
     #[command(flatten)]
     pub consent: ConsentArgs,
 
-    /// Print where the drive is attached as JSON, on a line, once it is (schema:
-    /// docs/schemas/attached.schema.json)
-    #[arg(long)]
-    pub json: bool,
+    /// The form of the output.
+    #[command(flatten)]
+    pub json: JsonArgs,
 }

@@ -89,7 +89,7 @@ fn simulated<A: Answer>(
         size,
         logical_block: block,
         trims,
-        writable: !args.read_only,
+        writable: !args.read_only.is_set,
     };
     let mut bar = LateBar::new();
     let mut progress = |done: Bytes, total: Bytes| {
@@ -142,7 +142,7 @@ fn real<A: Answer>(args: &AttachArgs, tell: Option<Tell>) -> Result<Attached<A>,
             )));
         }
     }
-    let access = match args.read_only {
+    let access = match args.read_only.is_set {
         true => Access::ReadOnly,
         false => Access::Write { confirmation: args.consent.destroy_data_on.clone() },
     };
@@ -156,7 +156,7 @@ fn real<A: Answer>(args: &AttachArgs, tell: Option<Tell>) -> Result<Attached<A>,
         size: info.capacity,
         logical_block: info.logical_block,
         trims: true,
-        writable: !args.read_only,
+        writable: !args.read_only.is_set,
     };
     Ok(Attached::real(info, contents, export, tell)?)
 }
@@ -215,7 +215,7 @@ fn announce<A: Answer>(
         round_trip_ns: drive.round_trip().map(|trip| trip.of(Op::Read, Bytes::kib(4))),
         page: watched.page(),
     };
-    let _ = match args.json {
+    let _ = match args.json.is_given {
         true => print::line(print::json_lines(), &json!(attached)),
         false => {
             print::line(print::text_lines(), &flashscope_report::attached(&attached).trim_end())

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::anyhow;
 use flashscope_block::Bytes;
-use flashscope_command::simulate::FillState;
+use flashscope_command::options::FillState;
 use flashscope_measure::{Fill, RunEnd, fill_drive};
 use flashscope_sim::{Drive, setup};
 

@@ -35,7 +35,7 @@ impl Watched {
         drive: &Arc<Attached<A>>,
     ) -> Result<Watched, Failure> {
         let monitor = Arc::new(Monitor::new(drive));
-        let address = args.listen.map(|address| listen(address, &monitor)).transpose()?;
+        let address = args.listen.address.map(|address| listen(address, &monitor)).transpose()?;
         let folder = runtime::folder();
         let told = Told::start(&folder, Arc::clone(&monitor)).inspect_err(|error| {
             notice!(

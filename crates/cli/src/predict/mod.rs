@@ -10,7 +10,7 @@ use crate::progress::LateBar;
 use crate::{Failure, print};
 
 pub fn predict(args: &PredictArgs) -> Result<(), Failure> {
-    if args.list {
+    if args.list.is_given {
         return Ok(write!(print::text_lines(), "{}", text::list())?);
     }
     let predicted = LateBar::new().watch(|stop, bar| predict::predict(args, stop, bar))?;

@@ -12,6 +12,7 @@ use std::sync::OnceLock;
 use clap::ColorChoice;
 pub use escape::escape_untrusted;
 use escape::{Escaping, Form, is_unsafe};
+use flashscope_command::options::JsonArgs;
 use serde::Serialize;
 
 use crate::args::TerminalArgs;
@@ -88,11 +89,11 @@ pub(crate) use notice;
 
 /// Prints what was found: as JSON, for programs, or as a text.
 pub fn document(
-    json: bool,
+    json: JsonArgs,
     found: &impl Serialize,
     text: impl FnOnce() -> String,
 ) -> anyhow::Result<()> {
-    if json {
+    if json.is_given {
         let mut out = json_lines();
         serde_json::to_writer_pretty(&mut out, found)?;
         writeln!(out)?;

@@ -14,7 +14,7 @@ use crate::progress::LateBar;
 use crate::{Failure, print};
 
 pub fn probe(args: &ProbeArgs) -> Result<(), Failure> {
-    if args.list {
+    if args.list.is_given {
         return Ok(write!(print::text_lines(), "{}", text::list())?);
     }
     let probed = LateBar::new().watch(|stop, bar| probe::probe(args, stop, bar))?;

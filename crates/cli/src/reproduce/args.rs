@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use flashscope_command::MemoryArgs;
+use flashscope_command::options::{JsonArgs, json_schema};
 
 /// Reproduce tables and figures of the papers: what is printed, what is found, and how far these are
 /// apart.
@@ -12,6 +12,7 @@ use flashscope_command::MemoryArgs;
 /// where an item fails. `all` prints a line for each item, and writes the rest as a book with the figures and with what
 /// is wrong in print; Ctrl-C ends it with what was run until then.
 #[derive(clap::Args)]
+#[command(mut_arg("json", json_schema("reproduction")), mut_arg("json", |arg| arg.requires("items")))]
 #[command(after_help = "Examples:
   flashscope reproduce
   flashscope reproduce agrawal-table3
@@ -31,18 +32,14 @@ pub struct ReproduceArgs {
     #[arg(long, requires = "items")]
     pub full: bool,
 
-    /// How much memory.
-    #[command(flatten)]
-    pub memory: MemoryArgs,
-
     /// Write it as an HTML page, with figures: a file `NAME.html`, or a folder for papers.html; of `all`
     /// that is written without being asked for, but for --json
     #[arg(long, short, value_name = "PATH", requires = "items")]
     pub output: Option<PathBuf>,
 
-    /// Print what is found as JSON (schema: docs/schemas/reproduction.schema.json)
-    #[arg(long, requires = "items")]
-    pub json: bool,
+    /// The form of the output.
+    #[command(flatten)]
+    pub json: JsonArgs,
 }
 
 fn setting(text: &str) -> Result<(String, String), String> {

@@ -24,15 +24,14 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     if args.items.is_empty() {
         return Ok(write!(print::text_lines(), "{}", text::list())?);
     }
-    args.memory.apply();
     let asked = args.items.iter().map(|name| named(name)).collect::<Result<Vec<_>, _>>()?.concat();
     if !args.set.is_empty() && asked.len() != 1 {
         return Err(usage(anyhow!("--set changes what one item rests on: name one item")));
     }
     let all = args.items.iter().any(|name| name == ALL);
-    let page = args.output.is_some() || all && !args.json;
+    let page = args.output.is_some() || all && !args.json.is_given;
     let page = page.then(|| book::file(args.output.as_deref())).transpose()?;
-    let (found, failure) = run(args, &asked, all && !args.json)?;
+    let (found, failure) = run(args, &asked, all && !args.json.is_given)?;
     if found.is_empty() {
         return failure.map_or(Ok(()), Err);
     }

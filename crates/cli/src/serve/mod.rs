@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, anyhow};
 use flashscope_block::Bytes;
+use flashscope_command::options::{JsonArgs, MemoryArgs};
 use flashscope_registry::{Error, Registry};
 use flashscope_serve::what_if::AT_ONCE;
 use flashscope_serve::{Access, Folders, app_answering};
@@ -27,6 +28,16 @@ const PORT: u16 = 7470;
 /// What a screen shows is computed from the records when it is looked at, and new results appear by
 /// themselves. A result that is damaged is shown with what is wrong with it. It ends with Ctrl-C.
 #[derive(clap::Args)]
+#[command(
+    mut_arg("listen", |arg| arg.help(
+        "Answer at this address, with or without a port; port 0 takes a free one [default: 127.0.0.1:7470]"
+    )),
+    mut_arg("memory", |arg| arg.conflicts_with("registry").help(
+        "Limit the memory of the simulated drives of all what-ifs together; one request may use half of it \
+         [default: a quarter of this machine's, which other programs share]"
+    )),
+    mut_arg("json", |arg| arg.help("Print the address as JSON, on one line, once the server answers"))
+)]
 #[command(after_help = "Examples:
   flashscope serve
   flashscope serve results other-results/demo.flashscope
@@ -54,30 +65,36 @@ pub struct ServeArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "registry")]
     trace: Vec<PathBuf>,
 
-    /// Answer at this address, with or without a port; port 0 takes a free one [default:
-    /// 127.0.0.1:7470]
+    /// The address of the server. With any but a loopback address, edits of the summary grid are refused.
+    #[command(flatten)]
+    listen: ListenArgs,
+
+    /// The memory limit.
+    #[command(flatten)]
+    memory: MemoryArgs,
+
+    /// The form of the output.
+    #[command(flatten)]
+    json: JsonArgs,
+}
+
+/// The address of a server.
+#[derive(Debug, Clone, Copy, Default, clap::Args)]
+pub struct ListenArgs {
+    /// Answer at this address, with or without a port; port 0 takes a free one
     ///
-    /// Whoever reaches the address sees every result. With any but a loopback address, corrections of
-    /// the summary grid are refused.
-    #[arg(long, value_name = "ADDRESS", value_parser = address)]
-    listen: Option<SocketAddr>,
-
-    /// Let the simulated drives of what-ifs take so much memory together, and those of a request half of it
-    /// [default: a quarter of this machine's]
-    #[arg(long, value_name = "SIZE", conflicts_with = "registry")]
-    memory: Option<Bytes>,
-
-    /// Print the address as JSON, on a line, once it is answered at
-    #[arg(long)]
-    json: bool,
+    /// Everyone who can reach the address sees what the server shows, without a password. With any but a loopback
+    /// address, nothing can be changed.
+    #[arg(long = "listen", id = "listen", value_name = "ADDRESS", value_parser = address)]
+    pub address: Option<SocketAddr>,
 }
 
 pub fn serve(args: &ServeArgs) -> Result<(), Failure> {
-    let address = args.listen.unwrap_or_else(|| ([127, 0, 0, 1], PORT).into());
+    let address = args.listen.address.unwrap_or_else(|| ([127, 0, 0, 1], PORT).into());
     if Access::of(&address) == Access::Network {
         notice!("flashscope: whoever reaches {address} sees every result, without a password");
     }
-    let ready = |address: SocketAddr| announce(address, args.json);
+    let ready = |address: SocketAddr| announce(address, args.json.is_given);
     let busy = |error: &io::Error| {
         anyhow!("cannot answer at {address}: {error}; choose another address with --listen")
     };
@@ -103,7 +120,7 @@ pub fn serve(args: &ServeArgs) -> Result<(), Failure> {
         notice!("flashscope: {problem}");
     }
     // The server is not alone on its machine, and its clients may ask for anything.
-    let total = args.memory.unwrap_or_else(|| Bytes(Limit::of_machine().total.0 / 2));
+    let total = args.memory.given().unwrap_or_else(|| Bytes(Limit::of_machine().total.0 / 2));
     set_limit(Limit::of_server(total, AT_ONCE));
     let what_ifs = Simulating { drives: args.drive.clone(), traces: args.trace.clone() };
     let make = async |access| Ok(app_answering(folders, access, what_ifs));

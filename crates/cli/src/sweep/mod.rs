@@ -2,6 +2,7 @@
 
 mod ray;
 
+use flashscope_command::options::JsonArgs;
 use flashscope_command::sweep::{Engine, PreparedSweep, SweepArgs, SweepResult, outcome};
 
 use crate::progress::LateBar;
@@ -21,6 +22,6 @@ fn here(args: &SweepArgs) -> Result<SweepResult, Failure> {
     LateBar::new().watch(|stop, bar| begun.explore(args.jobs.count(), None, stop, bar))
 }
 
-fn print(json: bool, SweepResult { sweep, path }: &SweepResult) -> anyhow::Result<()> {
+fn print(json: JsonArgs, SweepResult { sweep, path }: &SweepResult) -> anyhow::Result<()> {
     print::document(json, sweep, || flashscope_report::sweep(sweep) + &print::result(path))
 }

@@ -87,7 +87,7 @@ fn words(args: &SweepArgs) -> Vec<OsString> {
     let mut words: Vec<OsString> = Vec::new();
     let mut add = |option: &str, value: OsString| words.extend([option.into(), value]);
     let path = |path: &PathBuf| path.clone().into_os_string();
-    args.output.iter().for_each(|output| add("--output", path(output)));
+    args.output.folder.iter().for_each(|output| add("--output", path(output)));
     args.resume.iter().for_each(|resume| add("--resume", path(resume)));
     args.jobs.given().into_iter().for_each(|jobs| add("--jobs", jobs.to_string().into()));
     let memory = args.memory.given();

@@ -11,6 +11,7 @@
 mod ahead;
 mod args;
 mod inside;
+mod options;
 mod outcome;
 mod plan;
 mod request;
@@ -87,10 +88,10 @@ pub fn bench(
     let Some(drive) = &args.drive else {
         return Err(usage(anyhow!("name a drive, a --plan, or a result to --resume")));
     };
-    let wanted =
-        BenchRequest::new(&args.asked, args.consent.destroy_data_on.clone(), fresh_seed())?;
-    begin(drive, wanted.purpose.clone(), args, (stop, sink), |device, sink| {
-        let planned = wanted.plan(device, stop, sink)?;
+    let confirmation = args.consent.destroy_data_on.clone();
+    let request = BenchRequest::new(&args.options, confirmation, fresh_seed())?;
+    begin(drive, request.purpose.clone(), args, (stop, sink), |device, sink| {
+        let planned = request.plan(device, stop, sink)?;
         for what in &planned.left_out {
             sink.note(&format!("left out to keep within the budget: {what}"));
         }
@@ -106,7 +107,7 @@ fn begin(
     (stop, sink): (&AtomicBool, &mut dyn ProgressSink),
     plan: impl FnOnce(&mut dyn Device, &mut dyn ProgressSink) -> Result<PlannedRuns, Failure>,
 ) -> Result<BenchResult, Failure> {
-    let output = args.output.clone().unwrap_or_else(|| default_output(drive));
+    let output = args.output.folder.clone().unwrap_or_else(|| default_output(drive));
     if output.exists() {
         return Err(usage(flashscope_result::Error::Exists(output)));
     }

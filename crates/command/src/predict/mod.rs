@@ -15,7 +15,7 @@ use flashscope_predict::{
 };
 use flashscope_sim::Profile;
 
-pub use self::args::{PredictArgs, WorkloadArgs};
+pub use self::args::PredictArgs;
 use self::request::AddressSpace;
 pub use self::request::{Prediction, PredictionRequest};
 use crate::{Failure, ProgressSink, Step, Unit, usage};
@@ -34,15 +34,15 @@ pub fn predict(
         return grid::predict(args, result, (stop, sink));
     }
     let spec = args.workload.spec();
-    let wanted = args.wanted(&spec);
-    let Prediction { profile, mut report, numbers, span } = wanted.make((stop, sink))?;
+    let request = args.request(&spec);
+    let Prediction { profile, mut report, numbers, span } = request.make((stop, sink))?;
     if args.lifetime {
         let per_day = per_day(args.per_day, span, &report)?;
         report.lifetime = Some(numbers.lifetime(args.worn.into(), per_day));
     }
     if args.compare {
         let layout = profile.layout().map_err(usage)?;
-        let mut again = wanted.load(AddressSpace::of(&layout), (stop, sink))?;
+        let mut again = request.load(AddressSpace::of(&layout), (stop, sink))?;
         let shown = (stop, sink);
         report.simulated = Some(simulate(&profile, &report, &mut again.requests, shown)?);
     }

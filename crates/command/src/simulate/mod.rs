@@ -23,7 +23,7 @@ use flashscope_simulate::{
 };
 use flashscope_trace::Progress;
 
-pub use self::args::{FillState, SimulateArgs, WorkArgs};
+pub use self::args::{ObservationArgs, SimulateArgs};
 use crate::{Failure, ProgressSink, Step, Unit, interrupted, not_made, trace, usage};
 
 /// The default length of an event trace.
@@ -59,10 +59,10 @@ pub fn simulate(
     let clock = Clock::new();
     let begun = clock.now();
     let mut shown = SimulationHooks { sink, each, events: None };
-    let mut simulator = Simulator::open(&asked(args), stop, &mut shown).map_err(failure)?;
+    let mut simulator = Simulator::open(&request(args), stop, &mut shown).map_err(failure)?;
     shown.events = events(args, &mut simulator)?;
     let folder =
-        args.output.as_deref().map(|path| SimulationFolder::create(path).map_err(not_made));
+        args.output.folder.as_deref().map(|path| SimulationFolder::create(path).map_err(not_made));
     let mut folder = folder.transpose()?;
     let simulated = simulator.run(stop, &mut shown).map_err(failure);
     shown.close(args)?;
@@ -93,10 +93,10 @@ impl SimulationOutcome {
     }
 }
 
-fn asked(args: &SimulateArgs) -> SimulationRequest {
-    let work =
-        Work { observe: args.observe.clone(), pictures: args.output.is_some(), ..args.work.work() };
-    SimulationRequest { drive: args.drive.clone(), work }
+fn request(args: &SimulateArgs) -> SimulationRequest {
+    let (observe, pictures) = (args.observation.observe.clone(), args.output.folder.is_some());
+    let work = Work { observe, pictures, ..args.work.work() };
+    SimulationRequest { drive: args.drive.name.clone(), work }
 }
 
 /// Classifies an error as one of usage, an interruption or a failure.
@@ -153,7 +153,9 @@ impl Hooks for SimulationHooks<'_, '_> {
 
 impl SimulationHooks<'_, '_> {
     fn close(&self, args: &SimulateArgs) -> anyhow::Result<()> {
-        let (Some(events), Some(path)) = (&self.events, &args.trace_events) else { return Ok(()) };
+        let (Some(events), Some(path)) = (&self.events, &args.observation.trace_events) else {
+            return Ok(());
+        };
         events.lock().finish().with_context(|| format!("--trace-events: {}", path.display()))
     }
 }
@@ -163,11 +165,12 @@ fn events(
     args: &SimulateArgs,
     simulator: &mut Simulator,
 ) -> Result<Option<Observed<Events<File>>>, Failure> {
-    let Some(path) = &args.trace_events else { return Ok(None) };
+    let ObservationArgs { trace_events, trace_from, trace_for, .. } = &args.observation;
+    let Some(path) = trace_events else { return Ok(None) };
     let device = simulator.only().map_err(failure)?;
     let window = Window {
-        after: args.trace_from.unwrap_or_default(),
-        length: args.trace_for.unwrap_or(DEFAULT_TRACE),
+        after: trace_from.unwrap_or_default(),
+        length: trace_for.unwrap_or(DEFAULT_TRACE),
     };
     let events = Events::waiting(device, create(path)?, window);
     Ok(Some(device.observe(events)))

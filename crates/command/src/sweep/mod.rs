@@ -39,7 +39,7 @@ impl PreparedSweep {
         args.memory.apply();
         match (&args.resume, &args.space) {
             (Some(path), _) => PreparedSweep::resume(path),
-            (None, Some(space)) => PreparedSweep::begin(space, text, args.output.as_deref()),
+            (None, Some(space)) => PreparedSweep::begin(space, text, args.output.folder.as_deref()),
             (None, None) => Err(usage(anyhow!("name a space, or a sweep to --resume"))),
         }
     }

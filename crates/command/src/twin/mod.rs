@@ -8,7 +8,6 @@ use std::sync::atomic::AtomicBool;
 use anyhow::anyhow;
 use flashscope_block::Bytes;
 use flashscope_fit::{Check, FitError, FitOptions, FitProgress, Sources, Twin, TwinPrediction};
-use flashscope_simulate::Work;
 
 pub use self::args::{CheckArgs, FitArgs, PredictArgs, TwinArgs, TwinCommand};
 use crate::{Failure, ProgressSink, Step, Unit, interrupted, simulate, usage};
@@ -29,13 +28,18 @@ pub fn fit(
     if let Some(note) = takes_long(Bytes(work.fold(0, u64::saturating_add))) {
         sink.note(&note);
     }
-    let FitArgs { seed, confidence, sample, .. } = *args;
-    let how = FitOptions { seed, confidence, sample, threads: args.jobs.count() };
-    let twin = sources.fit(how, stop, &mut |FitProgress { what, misfit, simulations: done }| {
-        let fitted = misfit.map(|misfit| format!("{what} fitted, misfit {misfit:.3}; "));
-        let now = fitted.unwrap_or_default() + "simulations";
-        sink.show(&Step { phase: "fitting", now: &now, done, total: None, unit: Unit::Count });
-    });
+    let options = FitOptions {
+        seed: args.seed.value,
+        confidence: args.confidence.level,
+        sample: args.sample,
+        threads: args.jobs.count(),
+    };
+    let twin =
+        sources.fit(options, stop, &mut |FitProgress { what, misfit, simulations: done }| {
+            let fitted = misfit.map(|misfit| format!("{what} fitted, misfit {misfit:.3}; "));
+            let now = fitted.unwrap_or_default() + "simulations";
+            sink.show(&Step { phase: "fitting", now: &now, done, total: None, unit: Unit::Count });
+        });
     let twin = twin.map_err(failure)?;
     twin.write(&args.output)?;
     Ok(twin)
@@ -105,14 +109,7 @@ pub fn predict(
 ) -> Result<TwinPrediction, Failure> {
     args.memory.apply();
     let twin = read(&args.twin)?;
-    let work = Work {
-        workload: args.workload.spec().into_owned(),
-        warm_up: args.warmup,
-        ios: args.ios,
-        queue_depth: args.queue_depth,
-        seed: args.seed,
-        ..Work::default()
-    };
+    let work = args.load.work();
     let tell = &mut simulated(sink);
     twin.predict(&work, args.draws, stop, args.jobs.count(), tell).map_err(failure)
 }

@@ -73,7 +73,8 @@ pub fn what_if(
 ) -> Result<WhatIfResult, Failure> {
     args.memory.apply();
     let question = args.question()?;
-    let folder = args.output.as_deref().map(|path| WhatIfFolder::create(path).map_err(not_made));
+    let folder =
+        args.output.folder.as_deref().map(|path| WhatIfFolder::create(path).map_err(not_made));
     let mut folder = folder.transpose()?;
     let what_if = answer(&question, args.jobs.count(), stop, watcher);
     let written = folder.as_mut().map_or(Ok(()), |folder| folder.write(&what_if));

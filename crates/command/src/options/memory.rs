@@ -1,12 +1,13 @@
 use flashscope_block::Bytes;
 use flashscope_sim::budget::{Limit, set_limit};
 
-/// Options for the memory of simulated drives.
+/// The memory that simulated drives may take.
 #[derive(Debug, Clone, Default, clap::Args)]
+#[command(next_help_heading = "Limits")]
 pub struct MemoryArgs {
     /// Limit the memory of all simulated drives together; one that needs more is refused [default: half of this
     /// machine's]
-    #[arg(long = "memory", value_name = "SIZE")]
+    #[arg(long = "memory", id = "memory", value_name = "SIZE")]
     limit: Option<Bytes>,
 }
 
