@@ -22,7 +22,7 @@ const RULES: [(&str, &[&str]); 28] = [
     ("probe", &["block", "measure", "stats", "workload"]),
     ("probe-bench", &["block", "probe", "sim"]),
     ("simulate", &["block", "measure", "result", "sim", "stats", "trace", "workload"]),
-    ("predict", &["block", "model", "sim", "workload"]),
+    ("predict", &["block", "measure", "model", "sim", "workload"]),
     ("fit", &["block", "measure", "model", "result", "sim", "simulate", "stats", "workload"]),
     (
         "twin-bench",

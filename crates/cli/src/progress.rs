@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use flashscope_block::{Bytes, Nanos};
-use flashscope_command::{ProgressSink, Step, Unit};
+use flashscope_command::{Progress, Step, Unit};
 use flashscope_drive::Clock;
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -117,7 +117,7 @@ impl LateBar {
 
     /// So much of `what` is done, of how much, where that is known.
     pub fn show(&mut self, what: &str, done: u64, total: Option<u64>) {
-        ProgressSink::show(self, &Step { phase: what, now: "", done, total, unit: Unit::Bytes });
+        Progress::show(self, &Step { phase: what, now: "", done, total, unit: Unit::Bytes });
     }
 
     /// Notes that a phase began, where it did. The time that is left follows from what this phase alone has taken.
@@ -203,7 +203,7 @@ fn time_left(left: Nanos) -> String {
     }
 }
 
-impl ProgressSink for LateBar {
+impl Progress for LateBar {
     fn show(&mut self, step: &Step<'_>) {
         let Step { phase: name, now: detail, done, total, unit } = *step;
         self.enter(name, done);

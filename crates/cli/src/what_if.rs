@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
-use flashscope_command::what_if::{self, Watcher, WhatIfArgs};
-use flashscope_command::{ProgressSink, Step};
+use flashscope_command::what_if::{self, RowSink, WhatIfArgs};
+use flashscope_command::{Progress, Step};
 use flashscope_report::{
     what_if_end, what_if_expected, what_if_expected_head, what_if_question, what_if_simulated,
     what_if_simulated_head,
@@ -48,9 +48,9 @@ impl Printer {
     }
 }
 
-impl ProgressSink for Printer {
+impl Progress for Printer {
     fn show(&mut self, step: &Step<'_>) {
-        ProgressSink::show(&mut self.bar, step);
+        Progress::show(&mut self.bar, step);
     }
 
     fn note(&mut self, text: &str) {
@@ -58,7 +58,7 @@ impl ProgressSink for Printer {
     }
 }
 
-impl Watcher for Printer {
+impl RowSink for Printer {
     fn predicted(&mut self, so_far: &WhatIf, nth: usize) {
         let Some(variant) = so_far.all().nth(nth) else { return };
         if nth == 0 {

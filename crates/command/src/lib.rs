@@ -12,7 +12,6 @@ pub mod options;
 pub mod panics;
 pub mod predict;
 pub mod probe;
-mod progress;
 pub mod simulate;
 pub mod sweep;
 pub mod trace;
@@ -20,4 +19,4 @@ pub mod twin;
 pub mod what_if;
 
 pub use failure::{Failure, interrupted, not_made, usage};
-pub use progress::{ProgressSink, Step, Unit};
+pub use flashscope_measure::{Progress, Step, Unit};

@@ -30,7 +30,6 @@ use watched::Watched;
 const NBD_ADDRESS: &str = "127.0.0.1:10809";
 
 pub fn attach(args: &AttachArgs) -> Result<(), Failure> {
-    args.memory.apply();
     let stop = stop::patient_flag()?;
     let recorder = args.record.as_deref().map(Recorder::start).transpose()?;
     serve(args, stop, recorder.as_ref().map(Recorder::tell))?;

@@ -23,7 +23,7 @@ pub fn open(spec: &str, args: &AttachArgs, stop: &AtomicBool) -> Result<(Drive, 
         Some(size) => profile.sized(size).map_err(usage)?,
         None => profile,
     };
-    let mut drive = Drive::new(&args.drive, &profile).map_err(usage)?;
+    let mut drive = Drive::within(&args.drive, &profile, &args.memory.budget()).map_err(usage)?;
     fill(&mut drive, args.fill.unwrap_or(FillState::None).into(), stop)?;
     Ok((drive, profile.seed))
 }

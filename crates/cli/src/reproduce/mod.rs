@@ -7,7 +7,7 @@ mod text;
 use std::io::Write;
 
 use anyhow::anyhow;
-use flashscope_command::{ProgressSink, Step, Unit};
+use flashscope_command::{Progress, Step, Unit};
 use flashscope_drive::Clock;
 use flashscope_papers::{
     Error, ITEMS, Inputs, Item, Reproduction, Reproductions, Run, State, item,
@@ -64,7 +64,7 @@ fn run(
     for (done, item) in (0..).zip(asked) {
         let (total, unit) = (Some(asked.len() as u64), Unit::Count);
         let now = format!("{}, {}", item.paper, item.place);
-        ProgressSink::show(&mut bar, &Step { phase: "reproducing", now: &now, done, total, unit });
+        Progress::show(&mut bar, &Step { phase: "reproducing", now: &now, done, total, unit });
         let mut inputs = Inputs::of(item.inputs);
         for (name, value) in &args.set {
             inputs.set(name, value).map_err(usage)?;

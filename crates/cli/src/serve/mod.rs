@@ -12,7 +12,7 @@ use flashscope_command::options::{JsonArgs, MemoryArgs};
 use flashscope_registry::{Error, Registry};
 use flashscope_serve::what_if::AT_ONCE;
 use flashscope_serve::{Access, Folders, app_answering};
-use flashscope_sim::budget::{Limit, set_limit};
+use flashscope_sim::budget::{Budget, Limit};
 use serde_json::json;
 
 use self::what_ifs::Simulating;
@@ -121,8 +121,8 @@ pub fn serve(args: &ServeArgs) -> Result<(), Failure> {
     }
     // The server is not alone on its machine, and its clients may ask for anything.
     let total = args.memory.given().unwrap_or_else(|| Bytes(Limit::of_machine().total.0 / 2));
-    set_limit(Limit::of_server(total, AT_ONCE));
-    let what_ifs = Simulating { drives: args.drive.clone(), traces: args.trace.clone() };
+    let memory = Budget::new(Limit::of_server(total, AT_ONCE));
+    let what_ifs = Simulating { drives: args.drive.clone(), traces: args.trace.clone(), memory };
     let make = async |access| Ok(app_answering(folders, access, what_ifs));
     flashscope_serve::serve(make, address, ready).map_err(|error: io::Error| usage(busy(&error)))
 }

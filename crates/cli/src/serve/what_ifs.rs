@@ -3,14 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use flashscope_command::what_if::{Watcher, answer, repeats};
-use flashscope_command::{ProgressSink, Step};
+use flashscope_command::what_if::{RowSink, answer, repeats};
+use flashscope_command::{Progress, Step};
 use flashscope_report::{WhatIfChoice, WhatIfChoices, WhatIfQuestion, WhatIfQuestionVariant};
 use flashscope_result::what_if::{Change, WhatIf};
 use flashscope_serve::what_if::{AnswerFn, Tell, WhatIfs};
+use flashscope_sim::budget::Budget;
 use flashscope_sim::setup;
 use flashscope_simulate::what_if::{Question, VariantRequest, changes};
-use flashscope_simulate::{self, Work};
+use flashscope_simulate::{self, Resources, Work};
 use flashscope_workload::synthetic;
 
 /// What is often asked, and what it means.
@@ -30,6 +31,8 @@ pub struct Simulating {
     pub drives: Vec<PathBuf>,
     /// Traces.
     pub traces: Vec<PathBuf>,
+    /// The memory of all simulated drives together.
+    pub memory: Budget,
 }
 
 impl WhatIfs for Simulating {
@@ -69,11 +72,13 @@ impl WhatIfs for Simulating {
         let variants: Result<Vec<VariantRequest>, String> =
             asked.variants.iter().map(|variant| self.variant(variant)).collect();
         let repeats = asked.repeats.unwrap_or_else(|| repeats(&base));
-        let question = Question::new(base, variants?, repeats);
+        let question = Question::new(base, variants?, repeats, &self.memory);
         let question = question.map_err(|error| error.to_string())?;
+        let memory = self.memory.clone();
         Ok(Box::new(move |stop: &AtomicBool, tell: &mut Tell<'_>| {
             let jobs = std::thread::available_parallelism().map_or(1, usize::from);
-            let whole = answer(&question, jobs, stop, &mut Telling(tell));
+            let resources = Resources { jobs, memory: memory.clone(), stop };
+            let whole = answer(&question, &resources, &mut Telling(tell));
             tell(&whole);
         }))
     }
@@ -133,13 +138,13 @@ fn name_of(path: &Path) -> String {
 /// Tells what is known after each step.
 struct Telling<'a, 'b>(&'a mut Tell<'b>);
 
-impl ProgressSink for Telling<'_, '_> {
+impl Progress for Telling<'_, '_> {
     fn show(&mut self, _step: &Step<'_>) {}
 
     fn note(&mut self, _text: &str) {}
 }
 
-impl Watcher for Telling<'_, '_> {
+impl RowSink for Telling<'_, '_> {
     fn predicted(&mut self, so_far: &WhatIf, _nth: usize) {
         (self.0)(so_far);
     }

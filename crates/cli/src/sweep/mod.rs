@@ -4,6 +4,7 @@ mod ray;
 
 use flashscope_command::options::JsonArgs;
 use flashscope_command::sweep::{Engine, PreparedSweep, SweepArgs, SweepResult, outcome};
+use flashscope_simulate::Resources;
 
 use crate::progress::LateBar;
 use crate::{Failure, print, stop};
@@ -19,7 +20,10 @@ pub fn sweep(args: &SweepArgs) -> Result<(), Failure> {
 
 fn here(args: &SweepArgs) -> Result<SweepResult, Failure> {
     let begun = PreparedSweep::new(args, None)?;
-    LateBar::new().watch(|stop, bar| begun.explore(args.jobs.count(), None, stop, bar))
+    LateBar::new().watch(|stop, bar| {
+        let resources = Resources { jobs: args.jobs.count(), memory: args.memory.budget(), stop };
+        begun.explore(resources, None, bar)
+    })
 }
 
 fn print(json: JsonArgs, SweepResult { sweep, path }: &SweepResult) -> anyhow::Result<()> {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use flashscope_block::{Bytes, Nanos};
 use flashscope_command::options::{JsonArgs, json_schema};
-use flashscope_command::{ProgressSink, Step, Unit};
+use flashscope_command::{Progress, Step, Unit};
 use flashscope_drive::record::{RecordError, Recording, Report, Scope, is_on_device};
 use flashscope_trace::writer::{Kind, Output};
 use flashscope_trace::{Options, Reader, Request, Source, format};
@@ -121,7 +121,7 @@ fn start(args: &RecordArgs, target: &Target) -> Result<Recording, Failure> {
         Target::Events => Scope::Everything,
         Target::Requests(_) => Scope::Requests,
     };
-    let mut progress = Progress(LateBar::new());
+    let mut bar = RecordingBar(LateBar::new());
     let watch = move |report: &Report| {
         let step = Step {
             phase: "recording, until Ctrl-C: requests",
@@ -130,7 +130,7 @@ fn start(args: &RecordArgs, target: &Target) -> Result<Recording, Failure> {
             total: None,
             unit: Unit::Count,
         };
-        ProgressSink::show(&mut progress.0, &step);
+        Progress::show(&mut bar.0, &step);
         stop.load(Ordering::Relaxed)
     };
     let duration = args.duration.map(|duration| Duration::from_nanos(duration.0));
@@ -141,9 +141,9 @@ fn start(args: &RecordArgs, target: &Target) -> Result<Recording, Failure> {
 }
 
 /// A progress bar that disappears when the recording ends.
-struct Progress(LateBar);
+struct RecordingBar(LateBar);
 
-impl Drop for Progress {
+impl Drop for RecordingBar {
     fn drop(&mut self) {
         self.0.finish();
     }

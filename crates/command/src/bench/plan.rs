@@ -21,19 +21,15 @@ use flashscope_result::{ResultFolder, write_output};
 
 use super::args::PlanArgs;
 use super::request::BenchRequest;
-use crate::{Failure, ProgressSink, build, drives, usage};
+use crate::{Failure, Progress, build, drives, usage};
 
 /// Plans a benchmark and saves the plan.
 ///
 /// # Errors
 /// If the request is invalid, or the plan cannot be saved.
-pub fn plan(
-    args: &PlanArgs,
-    stop: &AtomicBool,
-    sink: &mut dyn ProgressSink,
-) -> Result<Plan, Failure> {
-    args.memory.apply();
+pub fn plan(args: &PlanArgs, stop: &AtomicBool, sink: &mut dyn Progress) -> Result<Plan, Failure> {
     let mut request = BenchRequest::new(&args.options, None, 0)?;
+    request.purpose.memory = args.memory.budget();
     let like = args.like.as_deref().map(costs_of).transpose()?;
     if let Some(output) = args.output.as_ref().filter(|output| output.exists()) {
         return Err(usage(anyhow!("{} exists already: choose another name", output.display())));
@@ -60,7 +56,7 @@ fn planned(
     device: &mut dyn Device,
     like: Option<Costs>,
     args: &PlanArgs,
-    (stop, sink): (&AtomicBool, &mut dyn ProgressSink),
+    (stop, sink): (&AtomicBool, &mut dyn Progress),
 ) -> Result<Plan, Failure> {
     let BudgetedPlan { options, micro_benchmarks, estimate, left_out } =
         request.estimated(device, like, stop, sink)?;

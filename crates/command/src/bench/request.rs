@@ -18,7 +18,7 @@ use flashscope_workload::uflip::{self, PREPARATION, PerBaseline, Setup, needs};
 use super::options::{BenchOptions, TestArgs};
 use crate::drives::{self, Purpose};
 use crate::trace::{BenchTrace, LONGEST_IO};
-use crate::{Failure, ProgressSink, names, usage};
+use crate::{Failure, Progress, names, usage};
 
 /// A request for a benchmark, checked as far as possible without the drive.
 pub struct BenchRequest<'a> {
@@ -112,11 +112,10 @@ impl BenchRequest<'_> {
         let purpose = Purpose {
             write: !read_only,
             confirmation,
-            scratch: false,
-            ignore_open_by_others: false,
             queue_depth,
             max_io: max_io.max(LARGEST_FILL_IO),
             seed,
+            ..Purpose::default()
         };
         Ok(BenchRequest { args, mode, purpose })
     }
@@ -126,7 +125,7 @@ impl BenchRequest<'_> {
         &self,
         device: &mut dyn Device,
         stop: &AtomicBool,
-        sink: &mut dyn ProgressSink,
+        sink: &mut dyn Progress,
     ) -> Result<BudgetedPlan, Failure> {
         if methodology(self.args, &self.mode).budget != Budget::default() {
             return self.estimated(device, None, stop, sink);
@@ -144,7 +143,7 @@ impl BenchRequest<'_> {
         device: &mut dyn Device,
         costs: Option<Costs>,
         stop: &AtomicBool,
-        sink: &mut dyn ProgressSink,
+        sink: &mut dyn Progress,
     ) -> Result<BudgetedPlan, Failure> {
         let mut options = self.options(device)?;
         let costs = match costs {
@@ -190,7 +189,7 @@ impl BenchRequest<'_> {
         options: &mut Options,
         info: &DeviceInfo,
         stop: &AtomicBool,
-        sink: &mut dyn ProgressSink,
+        sink: &mut dyn Progress,
     ) -> Result<Vec<MicroBenchmark>, Failure> {
         let read_only = self.args.read_only.is_set;
         match (&self.mode, &options.grid) {

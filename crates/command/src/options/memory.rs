@@ -1,5 +1,5 @@
 use flashscope_block::Bytes;
-use flashscope_sim::budget::{Limit, set_limit};
+use flashscope_sim::budget::{Budget, Limit};
 
 /// The memory that simulated drives may take.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -12,9 +12,10 @@ pub struct MemoryArgs {
 }
 
 impl MemoryArgs {
-    /// Sets the limit for the drives that this process creates from now on.
-    pub fn apply(&self) {
-        set_limit(self.limit.map_or_else(Limit::of_machine, Limit::of));
+    /// Returns the memory of all simulated drives of a command.
+    #[must_use]
+    pub fn budget(&self) -> Budget {
+        Budget::new(self.limit.map_or_else(Limit::of_machine, Limit::of))
     }
 
     /// Returns the limit that the user gave, if any.

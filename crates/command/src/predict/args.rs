@@ -159,6 +159,7 @@ impl PredictArgs {
             ios: self.ios,
             confidence: self.confidence.level,
             seed: self.seed.value,
+            memory: self.memory.budget(),
         }
     }
 

@@ -18,7 +18,7 @@ use flashscope_result::grid::{Grid, GridPoint};
 
 use super::args::LikeArg;
 use super::{AddressSpace, PredictArgs, cases, failure};
-use crate::{Failure, ProgressSink, usage};
+use crate::{Failure, Progress, usage};
 
 /// The assumed size of an erase block if the drive does not report it.
 const BLOCK: Bytes = Bytes(1 << 20);
@@ -28,7 +28,7 @@ const BLOCK: Bytes = Bytes(1 << 20);
 pub fn predict(
     args: &PredictArgs,
     result: &Path,
-    watched: (&AtomicBool, &mut dyn ProgressSink),
+    watched: (&AtomicBool, &mut dyn Progress),
 ) -> Result<PredictionReport, Failure> {
     let clock = Clock::new();
     let begun = clock.now();

@@ -29,7 +29,7 @@ use journal::{Journal, SharedJournal};
 
 use crate::bench::{LOOK, default_output};
 use crate::drives::{self, Purpose};
-use crate::{Failure, ProgressSink, interrupted, not_made, usage};
+use crate::{Failure, Progress, interrupted, not_made, usage};
 
 /// The default limit on bytes written, in drive capacities.
 const DRIVE_WRITES: u64 = 10;
@@ -51,9 +51,8 @@ pub struct ProbeResult {
 pub fn probe(
     args: &ProbeArgs,
     stop: &AtomicBool,
-    sink: &mut dyn ProgressSink,
+    sink: &mut dyn Progress,
 ) -> Result<ProbeResult, Failure> {
-    args.memory.apply();
     let name = match (&args.drive, &args.file) {
         (Some(drive), _) => drive.clone(),
         (None, Some(file)) => format!("file:{file}"),
@@ -73,6 +72,7 @@ pub fn probe(
         ignore_open_by_others: args.consent.ignore_open_by_others,
         queue_depth: DEEPEST,
         max_io: LONGEST,
+        memory: args.memory.budget(),
         seed: fresh_seed(),
     };
     let mut device = drives::open(&name, &purpose)?;
@@ -145,7 +145,7 @@ fn probed(
     device: &mut dyn Device,
     wanted: Vec<Parameter>,
     folder: &ProbeFolder,
-    (stop, sink): (&AtomicBool, &mut dyn ProgressSink),
+    (stop, sink): (&AtomicBool, &mut dyn Progress),
 ) -> Result<ProbeReport, Failure> {
     let (drive, began) = (device.info().clone(), timestamp());
     let by_default = Bytes(drive.capacity.0.saturating_mul(DRIVE_WRITES));
@@ -189,7 +189,7 @@ fn probed(
 fn save_profile(
     args: &ProbeArgs,
     report: &ProbeReport,
-    sink: &mut dyn ProgressSink,
+    sink: &mut dyn Progress,
 ) -> Result<(), Failure> {
     match (&args.profile, &report.profile) {
         (Some(path), Some(toml)) => {

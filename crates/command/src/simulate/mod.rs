@@ -15,22 +15,20 @@ use anyhow::{Context, anyhow};
 use flashscope_block::{Io, Nanos};
 use flashscope_drive::guard::create_output;
 use flashscope_drive::{Clock, OpenError};
-use flashscope_measure::Phase;
 use flashscope_result::{SimulationFolder, SimulationStatus};
 use flashscope_sim::observe::{Events, Observed, Observer, Window};
 use flashscope_simulate::{
     Error, Hooks, Simulation, SimulationRequest, SimulationResult, Simulator, Work,
 };
-use flashscope_trace::Progress;
 
 pub use self::args::{ObservationArgs, SimulateArgs};
-use crate::{Failure, ProgressSink, Step, Unit, interrupted, not_made, trace, usage};
+use crate::{Failure, Progress, Step, interrupted, not_made, usage};
 
 /// The default length of an event trace.
 const DEFAULT_TRACE: Nanos = Nanos::millis(100);
 
 /// A callback for each measured IO, with its completion time from the start of the measurement, and its latency.
-pub type Each<'a> = dyn FnMut(&Io, Nanos, Nanos) + 'a;
+pub type Each<'a> = dyn FnMut(&Io, Nanos, Nanos) + Send + 'a;
 
 /// The result of a simulation, complete or not.
 pub struct SimulationOutcome {
@@ -52,22 +50,22 @@ pub struct SimulationOutcome {
 pub fn simulate(
     args: &SimulateArgs,
     stop: &AtomicBool,
-    sink: &mut dyn ProgressSink,
+    sink: &mut dyn Progress,
     each: Option<&mut Each<'_>>,
 ) -> Result<SimulationOutcome, Failure> {
-    args.memory.apply();
     let clock = Clock::new();
     let begun = clock.now();
-    let mut shown = SimulationHooks { sink, each, events: None };
-    let mut simulator = Simulator::open(&request(args), stop, &mut shown).map_err(failure)?;
-    shown.events = events(args, &mut simulator)?;
+    let mut hooks = SimulationHooks { sink, each, events: None };
+    let mut simulator = Simulator::open(&request(args), &args.memory.budget(), stop, &mut hooks)
+        .map_err(failure)?;
+    hooks.events = events(args, &mut simulator)?;
     let folder =
         args.output.folder.as_deref().map(|path| SimulationFolder::create(path).map_err(not_made));
     let mut folder = folder.transpose()?;
-    let simulated = simulator.run(stop, &mut shown).map_err(failure);
-    shown.close(args)?;
-    let SimulationResult { simulation: found, end_of_life } = simulated?;
-    let simulation = Simulation { wall_ns: clock.now() - begun, ..found };
+    let simulated = simulator.run(stop, &mut hooks).map_err(failure);
+    hooks.close(args)?;
+    let SimulationResult { simulation, end_of_life } = simulated?;
+    let simulation = Simulation { wall_ns: clock.now() - begun, ..simulation };
     let written = folder.as_mut().map_or(Ok(()), |folder| folder.write(&simulation));
     Ok(SimulationOutcome { simulation, end_of_life, written })
 }
@@ -111,29 +109,22 @@ pub fn failure(error: Error) -> Failure {
 
 /// Reports the progress of a simulation, and writes the event trace.
 struct SimulationHooks<'a, 'b> {
-    sink: &'a mut dyn ProgressSink,
+    sink: &'a mut dyn Progress,
     each: Option<&'a mut Each<'b>>,
     events: Option<Observed<Events<File>>>,
 }
 
+impl Progress for SimulationHooks<'_, '_> {
+    fn show(&mut self, step: &Step<'_>) {
+        self.sink.show(step);
+    }
+
+    fn note(&mut self, text: &str) {
+        self.sink.note(text);
+    }
+}
+
 impl Hooks for SimulationHooks<'_, '_> {
-    fn reading(&mut self, progress: &Progress) {
-        trace::show(self.sink, "reading the trace", progress);
-    }
-
-    fn notes(&mut self, notes: &[String]) {
-        notes.iter().for_each(|note| self.sink.note(note));
-    }
-
-    fn progress(&mut self, phase: Phase, done: u64, total: u64) {
-        let (phase, unit) = match phase {
-            Phase::Fill => ("filling the drive", Unit::Bytes),
-            Phase::WarmUp => ("warming up", Unit::Share),
-            Phase::Measure => ("measuring", Unit::Share),
-        };
-        self.sink.show(&Step { phase, now: "", done, total: Some(total), unit });
-    }
-
     fn wants_each(&self) -> bool {
         self.each.is_some()
     }
@@ -178,7 +169,7 @@ fn events(
 
 /// Creates the file of an event trace. Replaces only a file that nobody uses.
 fn create(path: &Path) -> Result<File, Failure> {
-    if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+    if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
         return Err(usage(anyhow!("--trace-events: {} is not a file", path.display())));
     }
     create_output(path).map_err(|error| match error {

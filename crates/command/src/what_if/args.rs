@@ -1,5 +1,6 @@
 //! The options of `flashscope what-if`.
 
+use flashscope_sim::budget::Budget;
 use flashscope_simulate::SimulationRequest;
 use flashscope_simulate::what_if::{MOST_REPEATS, Question, VariantRequest, changes};
 
@@ -72,11 +73,11 @@ pub struct WhatIfArgs {
 }
 
 impl WhatIfArgs {
-    /// Returns the question.
+    /// Returns the question. The baseline drive must fit in `memory`.
     ///
     /// # Errors
     /// If the question is invalid.
-    pub fn question(&self) -> Result<Question, Failure> {
+    pub fn question(&self, memory: &Budget) -> Result<Question, Failure> {
         if self.name.len() > self.change.len() {
             let (names, changes) = (self.name.len(), self.change.len());
             return Err(usage(anyhow::anyhow!(
@@ -94,7 +95,7 @@ impl WhatIfArgs {
             self.change.iter().map(variant).collect();
         let base = SimulationRequest { drive: self.drive.name.clone(), work: self.work.work() };
         let repeats = self.repeats.unwrap_or_else(|| repeats(&base));
-        Question::new(base, variants?, repeats).map_err(usage)
+        Question::new(base, variants?, repeats, memory).map_err(usage)
     }
 }
 
