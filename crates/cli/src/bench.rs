@@ -10,9 +10,9 @@ use crate::progress::LateBar;
 use crate::{Failure, print};
 
 pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
-    let benched = LateBar::at_once().watch(|stop, bar| bench::bench(args, stop, bar))?;
-    print(args.json, &benched)?;
-    outcome(&benched.folder, &benched.manifest)
+    let result = LateBar::at_once().watch(|stop, bar| bench::bench(args, stop, bar))?;
+    print(args.json, &result)?;
+    outcome(&result.folder, &result.manifest)
 }
 
 fn print(

@@ -15,24 +15,24 @@ use crate::{Failure, print, stop};
 
 pub fn what_if(args: &WhatIfArgs) -> Result<(), Failure> {
     let mut printer = Printer { bar: LateBar::new(), silent: args.json.is_given, failed: Ok(()) };
-    let answered = what_if::what_if(args, stop::flag()?, &mut printer);
+    let result = what_if::what_if(args, stop::flag()?, &mut printer);
     printer.bar.finish();
-    let answered = answered?;
+    let result = result?;
     printer.failed?;
-    print::document(args.json, &answered.what_if, || {
-        let result = args.output.folder.as_deref().filter(|_| answered.written.is_ok());
-        what_if_end(&answered.what_if)
-            + &result.map(|path| format!("\nresult: {}\n", path.display())).unwrap_or_default()
+    print::document(args.json, &result.what_if, || {
+        let folder = args.output.folder.as_deref().filter(|_| result.written.is_ok());
+        what_if_end(&result.what_if)
+            + &folder.map(|path| format!("\nresult: {}\n", path.display())).unwrap_or_default()
     })?;
-    answered.outcome()
+    result.outcome()
 }
 
-/// Prints each row as it comes.
+/// Prints each row as it arrives.
 struct Printer {
     bar: LateBar,
-    /// JSON is printed once there is all of it.
+    /// True for JSON, which is printed at the end.
     silent: bool,
-    /// Whether anything could not be printed.
+    /// The first error in printing.
     failed: std::io::Result<()>,
 }
 

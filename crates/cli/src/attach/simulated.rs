@@ -1,4 +1,4 @@
-//! A simulated drive of the size and in the state that was asked for.
+//! Opens a simulated drive with the chosen size and contents.
 
 use std::sync::atomic::AtomicBool;
 
@@ -12,11 +12,10 @@ use super::AttachArgs;
 use crate::progress::LateBar;
 use crate::{Failure, usage};
 
-/// Seed of a random fill.
+/// The seed of a random fill.
 const SEED: u64 = 1;
 
-/// Opens the drive `spec`, with as many blocks as it takes for `--size`, and fills it. Returns the seed of what is random in it,
-/// too.
+/// Opens the drive `spec` with enough blocks for `--size`, and fills it. Also returns the seed of its profile.
 pub fn open(spec: &str, args: &AttachArgs, stop: &AtomicBool) -> Result<(Drive, u64), Failure> {
     let profile = setup::parse(spec).map_err(usage)?;
     let profile = match args.size {
@@ -28,7 +27,7 @@ pub fn open(spec: &str, args: &AttachArgs, stop: &AtomicBool) -> Result<(Drive, 
     Ok((drive, profile.seed))
 }
 
-/// Writes all of the drive, which holds zeros then: only the drive knows that they were written.
+/// Fills the drive. Its contents read as zeros; only the drive knows that they were written.
 fn fill(drive: &mut Drive, state: Fill, stop: &AtomicBool) -> Result<(), Failure> {
     let mut bar = LateBar::new();
     let mut progress =
@@ -40,6 +39,6 @@ fn fill(drive: &mut Drive, state: Fill, stop: &AtomicBool) -> Result<(), Failure
         RunEnd::Failed { first, .. } => {
             Err(Failure::Failed(anyhow!("the drive cannot be filled: {first}")))
         }
-        _ => Err(Failure::Failed(anyhow!("stopped before the drive was attached"))),
+        _ => Err(Failure::Failed(anyhow!("interrupted before the drive was attached"))),
     }
 }

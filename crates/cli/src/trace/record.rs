@@ -116,7 +116,7 @@ fn target(args: &OutputArgs) -> Result<Target, Failure> {
 
 /// Starts the recording, and reports its progress.
 fn start(args: &RecordArgs, target: &Target) -> Result<Recording, Failure> {
-    let stop = stop::patient_flag()?;
+    let stop = stop::clean_end_flag()?;
     let scope = match target {
         Target::Events => Scope::Everything,
         Target::Requests(_) => Scope::Requests,
