@@ -14,6 +14,8 @@ use std::time::Instant;
 use flashscope_benches::{median, verdict};
 use flashscope_document::sweep::SweepStatus;
 use flashscope_result::sweep::SweepFolder;
+use flashscope_sim::budget::Budget;
+use flashscope_simulate::Resources;
 use flashscope_simulate::sweep::{Runner, Space, explore, finish};
 use flashscope_simulate::{Simulator, simulate};
 
@@ -60,12 +62,16 @@ fn seconds(work: impl FnOnce()) -> f64 {
 /// All of a sweep, as the command has it, from the space to the folder.
 fn sweep(space: &Space, jobs: usize) {
     let place = tempfile::tempdir().expect("a folder");
-    let (stop, mut told) = (AtomicBool::new(false), |_| {});
+    let (stop, mut progress) = (AtomicBool::new(false), ());
     let begun = finish(space, &[], SweepStatus::Unfinished);
     let folder = SweepFolder::create(&place.path().join("sweep"), &begun);
     let mut folder = folder.expect("the folder is writable");
     let names = begun.factors.clone();
-    let mut runner = Runner::new(jobs, &stop, &mut told).keeping(&mut folder, names, Vec::new());
+    let mut runner = Runner::new(Resources::new(jobs, &stop), &mut progress).keeping(
+        &mut folder,
+        names,
+        Vec::new(),
+    );
     let rows = explore(space, &mut |trials| runner.run(trials)).expect("nobody stops it");
     drop(runner);
     let found = finish(space, &rows, SweepStatus::Complete);
@@ -85,7 +91,8 @@ fn overhead(space: &Space) {
         });
         let made = seconds(|| {
             for trial in &trials {
-                Simulator::open(&trial.asked, &stop, &mut ()).expect("it can be made");
+                Simulator::open(&trial.asked, &Budget::default(), &stop, &mut ())
+                    .expect("it can be made");
             }
         });
         rounds.push([all, alone, made].map(|time| time * 1e3 / trials.len() as f64));

@@ -6,6 +6,7 @@ use flashscope_command::names;
 use flashscope_drive::{EngineKind, OpenOptions};
 use flashscope_fit::read_levels;
 use flashscope_measure::WarmUp;
+use flashscope_sim::budget::Budget;
 use flashscope_sim::setup;
 use flashscope_simulate::sweep::Space;
 use flashscope_simulate::what_if::{Question, VariantRequest, changes};
@@ -183,7 +184,12 @@ fn space(text: &str) {
 fn change(text: &str) {
     let base = SimulationRequest { drive: "sim:demo".into(), work: Work::default() };
     if let Ok(changes) = changes(text) {
-        let _ = Question::new(base, vec![VariantRequest { name: None, changes }], 1);
+        let _ = Question::new(
+            base,
+            vec![VariantRequest { name: None, changes }],
+            1,
+            &Budget::default(),
+        );
     }
 }
 

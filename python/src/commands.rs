@@ -12,7 +12,7 @@ use flashscope_command::probe::{ProbeArgs, outcome as probed_well, probe as inve
 use flashscope_command::simulate::{Each, SimulateArgs, simulate as run};
 use flashscope_command::sweep::SweepArgs;
 use flashscope_command::what_if::WhatIfArgs;
-use flashscope_command::{Failure, ProgressSink, twin, usage};
+use flashscope_command::{Failure, Progress, twin, usage};
 use flashscope_document::SimulationStatus;
 use flashscope_document::manifest::Status;
 use flashscope_measure::fresh_seed;
@@ -80,7 +80,7 @@ pub fn simulate(
 }
 
 /// Says what went wrong with something of which a part is there.
-fn note_failure(outcome: Result<(), Failure>, sink: &mut dyn ProgressSink) {
+fn note_failure(outcome: Result<(), Failure>, sink: &mut dyn Progress) {
     if let Err(failure) = outcome {
         sink.note(&failure.message());
     }

@@ -10,6 +10,8 @@ use flashscope_command::sweep::{PreparedSweep, SweepArgs, SweepResult, outcome};
 use flashscope_command::{Failure, usage};
 use flashscope_document::sweep::Row;
 use flashscope_result::sweep::{Column, columns, read_rows, read_sweep};
+use flashscope_sim::budget::Budget;
+use flashscope_simulate::Resources;
 use flashscope_simulate::sweep::{Trial, Workers, run_trial as simulated};
 use pyo3::prelude::*;
 
@@ -35,9 +37,10 @@ pub fn sweep(
     watched(py, progress, note, |stop, sink| {
         let begun = PreparedSweep::new(&args, text.as_deref())?;
         let jobs = args.jobs.given();
+        let resources = Resources { jobs: args.jobs.count(), memory: args.memory.budget(), stop };
         let mut elsewhere = workers.map(|call| Elsewhere { call, jobs, stop, failed: None });
         let workers = elsewhere.as_mut().map(|workers| workers as &mut dyn Workers);
-        let swept = begun.explore(args.jobs.count(), workers, stop, sink)?;
+        let swept = begun.explore(resources, workers, sink)?;
         if let Some(failed) = elsewhere.and_then(|workers| workers.failed) {
             return Err(failed.kept(&swept.path));
         }
@@ -131,7 +134,9 @@ pub fn run_trial(
 ) -> PyResult<(Option<String>, bool)> {
     let trial: Trial = read(trial)?;
     watched(py, progress, note, |stop, _| {
-        Ok(simulated(&trial, stop).map(|row| serde_json::to_string(&row)).transpose()?)
+        Ok(simulated(&trial, &Budget::default(), stop)
+            .map(|row| serde_json::to_string(&row))
+            .transpose()?)
     })
 }
 

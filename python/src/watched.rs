@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use flashscope_command::{Failure, ProgressSink, Step, Unit};
+use flashscope_command::{Failure, Progress, Step, Unit};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 
@@ -35,7 +35,7 @@ struct OwnedStep {
 /// Keeps the last step for the thread that shows it.
 struct Teller<'a>(&'a Mutex<Said>);
 
-impl ProgressSink for Teller<'_> {
+impl Progress for Teller<'_> {
     fn show(&mut self, step: &Step<'_>) {
         let Step { phase, now, done, total, unit } = *step;
         let step = OwnedStep { phase: phase.into(), now: now.into(), done, total, unit };
@@ -57,7 +57,7 @@ pub fn watched<T: Send>(
     py: Python<'_>,
     progress: &Bound<'_, PyAny>,
     note: &Bound<'_, PyAny>,
-    work: impl FnOnce(&AtomicBool, &mut dyn ProgressSink) -> Result<T, Failure> + Send,
+    work: impl FnOnce(&AtomicBool, &mut dyn Progress) -> Result<T, Failure> + Send,
 ) -> PyResult<(T, bool)> {
     let (said, stop) = (Mutex::new(Said::default()), AtomicBool::new(false));
     let mut error: Option<PyErr> = None;

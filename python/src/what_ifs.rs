@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use flashscope_command::what_if::{Watcher, WhatIfArgs, what_if as answer};
-use flashscope_command::{ProgressSink, Step};
+use flashscope_command::what_if::{RowSink, WhatIfArgs, what_if as answer};
+use flashscope_command::{Progress, Step};
 use flashscope_document::what_if::{WhatIf, WhatIfStatus};
 use pyo3::prelude::*;
 
@@ -38,7 +38,7 @@ pub fn what_if(
 
 /// Gives rows to Python as they come.
 struct Rows<'a> {
-    sink: &'a mut dyn ProgressSink,
+    sink: &'a mut dyn Progress,
     row: Option<Py<PyAny>>,
     stop: &'a AtomicBool,
     raised: Option<PyErr>,
@@ -54,7 +54,7 @@ impl Rows<'_> {
     }
 }
 
-impl ProgressSink for Rows<'_> {
+impl Progress for Rows<'_> {
     fn show(&mut self, step: &Step<'_>) {
         self.sink.show(step);
     }
@@ -64,7 +64,7 @@ impl ProgressSink for Rows<'_> {
     }
 }
 
-impl Watcher for Rows<'_> {
+impl RowSink for Rows<'_> {
     fn predicted(&mut self, so_far: &WhatIf, nth: usize) {
         self.give(so_far, nth);
     }

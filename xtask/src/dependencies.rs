@@ -23,7 +23,7 @@ const RULES: [(&str, &[&str]); 29] = [
     ("probe", &["block", "measure", "stats", "workload"]),
     ("probe-bench", &["block", "probe", "sim"]),
     ("simulate", &["block", "document", "measure", "result", "sim", "stats", "trace", "workload"]),
-    ("predict", &["block", "model", "sim", "workload"]),
+    ("predict", &["block", "measure", "model", "sim", "workload"]),
     (
         "fit",
         &[

@@ -20,6 +20,7 @@ mod speed;
 mod workloads;
 
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use flashscope_predict::drawn::{EIGHT, TraitSummary, Traits};
@@ -117,7 +118,12 @@ fn compare(case: &Case, requests: &[Request], grids: &Grids, book: &mut Book) {
         let total = match &passes {
             Some(passes) => passes.repeat(&mut pools, &mut requests).expect("something is written"),
             None => {
-                let found = Passes::find(&mut pools, free, &mut requests, &mut |_| true);
+                let found = Passes::find(
+                    &mut pools,
+                    free,
+                    &mut requests,
+                    (&AtomicBool::new(false), &mut ()),
+                );
                 let CountedPasses { passes: found, total } = found.expect("something is written");
                 passes = Some(found);
                 total
@@ -144,7 +150,7 @@ fn compare(case: &Case, requests: &[Request], grids: &Grids, book: &mut Book) {
     let start = Instant::now();
     let mut simulated = SimulatedDrive::new(&case.profile).expect("a valid profile");
     let (truth, _) = passes
-        .simulate(&mut simulated, &mut requests, &mut |_| true)
+        .simulate(&mut simulated, &mut requests, (&AtomicBool::new(false), &mut ()))
         .expect("something is written");
     let took = start.elapsed().as_nanos() as f64 / all;
     for (model, total, nanos) in predicted {

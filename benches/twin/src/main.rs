@@ -9,7 +9,7 @@ use std::io::{Write, stderr, stdout};
 use std::time::Duration;
 
 use clap::Parser;
-use flashscope_fit::FitProgress;
+use flashscope_measure::{Progress, Step};
 
 use trial::{CONFIDENCE, Predicted, Trial, trial};
 
@@ -52,16 +52,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let args = Args::parse();
     let (traces, mut trials) = (trial::traces(), Vec::new());
     for seed in args.first..args.first + args.drives {
-        let mut last = None;
-        let tell = &mut |FitProgress { what, misfit, simulations }: FitProgress| {
-            let misfit = misfit.filter(|misfit| args.verbose && last != Some(*misfit));
-            if let Some(misfit) = misfit {
-                last = Some(misfit);
-                // Who closed standard error does not want to know.
-                let _ = writeln!(stderr(), "  {what}: {misfit:.4} after {simulations} simulations");
-            }
-        };
-        match trial(seed, args.jobs, args.blind, &traces, tell) {
+        let mut progress = Printer { is_verbose: args.verbose, last: String::new() };
+        match trial(seed, args.jobs, args.blind, &traces, &mut progress) {
             Ok(trial) => {
                 writeln!(stdout(), "{}", line(seed, &trial))?;
                 if args.verbose {
@@ -74,6 +66,24 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     write!(stdout(), "\n{}", table(&trials, args.drives))?;
     Ok(())
+}
+
+/// Prints each improvement of a fit.
+struct Printer {
+    is_verbose: bool,
+    last: String,
+}
+
+impl Progress for Printer {
+    fn show(&mut self, step: &Step<'_>) {
+        if self.is_verbose && self.last != step.now {
+            self.last = step.now.into();
+            // If standard error is closed, nobody reads it.
+            let _ = writeln!(stderr(), "  {} {}", step.done, step.now);
+        }
+    }
+
+    fn note(&mut self, _text: &str) {}
 }
 
 fn line(seed: u64, trial: &Trial) -> String {

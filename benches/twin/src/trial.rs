@@ -6,10 +6,11 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use flashscope_block::{Bytes, Device};
-use flashscope_fit::{Check, FitOptions, FitProgressFn, Range, Sources, Twin};
+use flashscope_fit::{Check, FitOptions, Range, Sources, Twin};
+use flashscope_measure::Progress;
 use flashscope_probe_bench::trial::probe;
 use flashscope_sim::{Drive, setup};
-use flashscope_simulate::{Simulator, Work};
+use flashscope_simulate::{Resources, Simulator, Work};
 
 use crate::hidden;
 
@@ -70,7 +71,7 @@ pub fn trial(
     jobs: usize,
     blind: bool,
     traces: &[String],
-    tell: &mut FitProgressFn<'_>,
+    progress: &mut dyn Progress,
 ) -> Result<Trial, Box<dyn Error>> {
     let (spec, folder) = (hidden::spec(seed), tempfile::tempdir()?);
     let at = |name: &str| folder.path().join(name);
@@ -83,12 +84,12 @@ pub fn trial(
     }
     let (begun, stop) = (now(), AtomicBool::new(false));
     let twin = sources.fit(
-        FitOptions { seed, confidence: CONFIDENCE, sample: Bytes::gib(8), threads: jobs },
-        &stop,
-        tell,
+        FitOptions { seed, confidence: CONFIDENCE, sample: Bytes::gib(8) },
+        &Resources::new(jobs, &stop),
+        progress,
     )?;
     let took = begun.elapsed();
-    let check = Check::new(&twin, &held, &stop, jobs, &mut |_, _| {})?;
+    let check = Check::new(&twin, &held, &Resources::new(jobs, &stop), &mut ())?;
     let (mut means, mut p99s) = (Vec::new(), Vec::new());
     for run in check.runs {
         let predicted = |compared: flashscope_fit::Comparison| Predicted {
@@ -133,7 +134,7 @@ fn traced(
     let drive = Drive::new("sim:hidden", &setup::parse(spec)?)?;
     let truth = Simulator::on(drive, &work, &stop, &mut ())?.run(&stop, &mut ())?.simulation;
     let truth = truth.latency_ns.ok_or("nothing was measured of the trace")?;
-    let predicted = twin.predict(&work, DRAWS, &stop, jobs, &mut |_, _| {})?.latency_ns;
+    let predicted = twin.predict(&work, DRAWS, &Resources::new(jobs, &stop), &mut ())?.latency_ns;
     let of = |truth: f64, predicted: Range| Predicted { title: trace.into(), truth, predicted };
     Ok((of(truth.mean.value, predicted.mean), of(truth.p99 as f64, predicted.p99)))
 }

@@ -1,10 +1,10 @@
-//! The commands and their options, as they are documented.
+//! The commands and their options; the doc comments are the help.
 
 use std::path::PathBuf;
 
 use clap::{ColorChoice, Parser, Subcommand};
-use flashscope_command::MemoryArgs;
 use flashscope_command::bench::{BenchArgs, PlanArgs};
+use flashscope_command::options::{JsonArgs, OutputFolderArgs, folder_default, json_schema};
 use flashscope_command::predict::PredictArgs;
 use flashscope_command::probe::ProbeArgs;
 use flashscope_command::simulate::SimulateArgs;
@@ -24,14 +24,14 @@ use crate::reproduce::ReproduceArgs;
 use crate::serve::ServeArgs;
 use crate::trace::TraceArgs;
 
-/// One instrument for flash storage: measure a drive, see how it behaves.
+/// Measure, simulate and model flash storage.
 #[derive(Parser)]
 #[command(version = flashscope_command::build::VERSION, propagate_version = true, max_term_width = 100)]
 #[command(
     after_help = "Defaults of options: ~/.config/flashscope/config.toml, such as `seed = 7` or, under `[bench]`, \
 `precision = \"1%\"`; and the environment, such as FLASHSCOPE_SEED=7.
 
-Exit status: 0 done; 1 something failed; 2 the call cannot be carried out as it stands; 130 interrupted."
+Exit status: 0 success; 1 failure; 2 invalid options or input; 130 interrupted."
 )]
 pub struct Args {
     #[command(flatten)]
@@ -70,18 +70,18 @@ pub enum Command {
     Man(ManArgs),
 }
 
-/// The output that accompanies results: progress, notes and colour.
+/// Options for progress, notes and colour.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct TerminalArgs {
-    /// Show errors alone: no progress, no notes
+    /// Show only errors: no progress, no notes
     #[arg(long, short, global = true, conflicts_with = "verbose", help_heading = "Terminal")]
     pub quiet: bool,
 
-    /// State each phase on a line of its own, with the time that it took
+    /// Print a line for each phase, with its duration
     #[arg(long, short, global = true, help_heading = "Terminal")]
     pub verbose: bool,
 
-    /// Colour help and errors
+    /// Use colour in help and errors
     #[arg(
         long,
         global = true,
@@ -92,7 +92,7 @@ pub struct TerminalArgs {
     pub color: ColorChoice,
 }
 
-/// Print a script that completes commands and options in a shell.
+/// Print a script with which a shell completes commands and options.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   flashscope completions bash > ~/.local/share/bash-completion/completions/flashscope
@@ -108,23 +108,26 @@ pub struct CompletionsArgs {
 #[command(after_help = "Example:
   flashscope man ~/.local/share/man/man1")]
 pub struct ManArgs {
-    /// The folder to write them to; it is made if there is none
+    /// The folder to write to; it is created if it does not exist
     pub folder: PathBuf,
 }
 
-/// Show results: as a page for the browser, or in the terminal.
+/// Show results as an HTML page or in the terminal.
 #[derive(clap::Args)]
+#[command(mut_arg("json", |arg| arg.conflicts_with("output").help(
+    "Print the content of the page as JSON, a line a result (schema: docs/schemas/report.schema.json)"
+)))]
 #[command(after_help = "Examples:
   flashscope report demo.flashscope
   flashscope report demo.flashscope --output demo.html
   flashscope report old.flashscope new.flashscope --output compared.html
   flashscope report demo.flashscope --terminal")]
 pub struct ReportArgs {
-    /// The result folders; of several, any can be put beside each other
+    /// The result folders; the page can compare several
     #[arg(required = true, value_name = "RESULT")]
     pub results: Vec<PathBuf>,
 
-    /// Write the page here [default: report.html in the result folder, or here for several]
+    /// Write the page to this file [default: report.html in the result folder, or in the current folder for several]
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
 
@@ -132,27 +135,27 @@ pub struct ReportArgs {
     #[arg(long, conflicts_with_all = ["output", "json"])]
     pub terminal: bool,
 
-    /// Print what the page shows as JSON, a line a result (schema: docs/schemas/report.schema.json)
-    #[arg(long, conflicts_with = "output")]
-    pub json: bool,
+    /// The form of the output.
+    #[command(flatten)]
+    pub json: JsonArgs,
 }
 
 /// Measure a simulated drive and write its report, in seconds.
 #[derive(clap::Args)]
+#[command(
+    mut_arg("output", folder_default("demo.flashscope, or demo-2.flashscope, …")),
+    mut_arg("json", json_schema("summary"))
+)]
 #[command(after_help = "Example:
   flashscope demo --output /tmp/demo.flashscope")]
 pub struct DemoArgs {
-    /// Write the result here [default: demo.flashscope, or demo-2.flashscope, …]
-    #[arg(long, short, value_name = "FOLDER")]
-    pub output: Option<PathBuf>,
-
-    /// Print the outcome as JSON (schema: docs/schemas/summary.schema.json)
-    #[arg(long)]
-    pub json: bool,
-
-    /// How much memory.
+    /// The folder of the result.
     #[command(flatten)]
-    pub memory: MemoryArgs,
+    pub output: OutputFolderArgs,
+
+    /// The form of the output.
+    #[command(flatten)]
+    pub json: JsonArgs,
 }
 
 #[cfg(test)]
@@ -164,7 +167,7 @@ mod tests {
 
     use super::*;
 
-    /// The README and every page of the documentation.
+    /// Returns the README and every page of the documentation.
     fn pages() -> Vec<PathBuf> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let entries = fs::read_dir(root.join("docs")).unwrap();
@@ -174,7 +177,7 @@ mod tests {
         pages.chain([root.join("README.md")]).collect()
     }
 
-    /// The calls of the program in a page, as a shell hands them on.
+    /// Returns the calls of the program in a page, split into arguments as a shell does.
     fn calls(page: &str) -> Vec<Vec<String>> {
         let lines = page.lines();
         let lines = lines.filter_map(|line| {
@@ -190,32 +193,34 @@ mod tests {
     }
 
     #[test]
-    fn every_option_of_bench_and_plan_stands_in_a_group() {
+    fn bench_and_plan_group_every_option_in_help() {
         let args = Args::command();
         for command in ["bench", "plan"] {
             let command = args.find_subcommand(command).unwrap();
             let options = command.get_arguments().filter(|option| !option.is_positional());
-            let apart = ["plan", "resume", "like"];
-            for option in options.filter(|option| !apart.contains(&option.get_id().as_str())) {
+            let without_heading = ["plan", "resume"];
+            for option in
+                options.filter(|option| !without_heading.contains(&option.get_id().as_str()))
+            {
                 assert!(option.get_help_heading().is_some(), "{command}: {}", option.get_id());
             }
         }
     }
 
     #[test]
-    fn every_call_in_the_documentation_is_understood() {
-        let (mut count, mut refused) = (0, Vec::new());
+    fn documentation_calls_parse() {
+        let (mut count, mut errors) = (0, Vec::new());
         for page in pages() {
             for call in calls(&fs::read_to_string(&page).unwrap()) {
                 count += 1;
-                // Help is printed through an error, too.
+                // `clap` returns help as an error, too.
                 let parsed = Args::command().try_get_matches_from(&call);
                 if let Some(error) = parsed.err().filter(clap::Error::use_stderr) {
-                    refused.push(format!("{}: {}: {error}", page.display(), call.join(" ")));
+                    errors.push(format!("{}: {}: {error}", page.display(), call.join(" ")));
                 }
             }
         }
-        assert!(refused.is_empty(), "{}", refused.join("\n"));
+        assert!(errors.is_empty(), "{}", errors.join("\n"));
         assert!(count > 100, "{count} calls found");
     }
 }

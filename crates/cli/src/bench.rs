@@ -1,6 +1,7 @@
 //! `flashscope bench` and `flashscope plan`.
 
 use flashscope_command::bench::{self, BenchArgs, BenchResult, PlanArgs, outcome};
+use flashscope_command::options::JsonArgs;
 use flashscope_document::plan::Plan;
 use flashscope_measure::order;
 use flashscope_report::{Summary, terminal};
@@ -9,12 +10,15 @@ use crate::progress::LateBar;
 use crate::{Failure, print};
 
 pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
-    let benched = LateBar::at_once().watch(|stop, bar| bench::bench(args, stop, bar))?;
-    print(args.json, &benched)?;
-    outcome(&benched.folder, &benched.manifest)
+    let result = LateBar::at_once().watch(|stop, bar| bench::bench(args, stop, bar))?;
+    print(args.json, &result)?;
+    outcome(&result.folder, &result.manifest)
 }
 
-fn print(json: bool, BenchResult { folder, manifest, facts }: &BenchResult) -> anyhow::Result<()> {
+fn print(
+    json: JsonArgs,
+    BenchResult { folder, manifest, facts }: &BenchResult,
+) -> anyhow::Result<()> {
     let result = folder.path().display().to_string();
     let summary = Summary { result, manifest: manifest.clone(), facts: facts.clone() };
     print::document(json, &summary, || terminal(manifest, facts) + &print::result(folder.path()))

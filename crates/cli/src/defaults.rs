@@ -1,4 +1,4 @@
-//! Defaults for options that users set once: in a configuration file, and in the environment.
+//! Defaults of options from a configuration file and from the environment.
 
 use std::fs;
 use std::path::PathBuf;
@@ -11,9 +11,9 @@ use toml::{Table, Value};
 /// The prefix of options in the environment.
 const PREFIX: &str = "FLASHSCOPE_";
 
-/// Options that hold for one call alone: those that consent to writing, and those that name what a call is about. A
-/// registry reads the variable of its database itself: `serve` without a registry refuses the option.
-const FOR_ONE_CALL: [&str; 9] = [
+/// Options that cannot have a default: those that consent to writing, and those that name the input or output of a call.
+/// A registry reads the variable of its database itself, because `serve` without a registry refuses the option.
+const PER_CALL: [&str; 9] = [
     "database",
     "destroy-data-on",
     "help",
@@ -25,11 +25,11 @@ const FOR_ONE_CALL: [&str; 9] = [
     "version",
 ];
 
-/// The variables of the environment, by name.
+/// Looks up a variable of the environment by name.
 pub type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// Where the configuration file is: `$FLASHSCOPE_CONFIG`, else below `$XDG_CONFIG_HOME` or `~/.config`.
-fn place(environment: Environment) -> Option<PathBuf> {
+/// Returns the path of the configuration file: `$FLASHSCOPE_CONFIG`, else below `$XDG_CONFIG_HOME` or `~/.config`.
+fn path(environment: Environment) -> Option<PathBuf> {
     let folder = |name: &str| environment(name).filter(|path| !path.is_empty()).map(PathBuf::from);
     folder("FLASHSCOPE_CONFIG").or_else(|| {
         let configuration =
@@ -38,12 +38,12 @@ fn place(environment: Environment) -> Option<PathBuf> {
     })
 }
 
-/// Gives the options of `command` the defaults of the configuration file and, before these, of the environment.
+/// Sets the defaults of all options of `command`: from the environment or, with less precedence, the configuration file.
 ///
 /// # Errors
-/// Where the file cannot be read, or sets what is no option or may not be set.
+/// If the file cannot be read, or sets an unknown option or one that cannot have a default.
 pub fn apply(command: Command, environment: Environment) -> Result<Command> {
-    let (place, file) = match place(environment) {
+    let (source, table) = match path(environment) {
         Some(path) => {
             let text = fs::read_to_string(&path)
                 .with_context(|| format!("cannot read the configuration {}", path.display()))?;
@@ -54,12 +54,12 @@ pub fn apply(command: Command, environment: Environment) -> Result<Command> {
         }
         None => (PathBuf::new(), Table::new()),
     };
-    check(&command, &file, true).with_context(|| place.display().to_string())?;
-    Ok(given(command, &[&file], environment))
+    check(&command, &table, true).with_context(|| source.display().to_string())?;
+    Ok(with_defaults(command, &[&table], environment))
 }
 
-/// Gives a command and those below it their defaults: of `tables`, the later ones count more.
-fn given(mut command: Command, tables: &[&Table], environment: Environment) -> Command {
+/// Sets the defaults of a command and its subcommands. Later `tables` take precedence.
+fn with_defaults(mut command: Command, tables: &[&Table], environment: Environment) -> Command {
     let options: Vec<(String, String, bool)> = settable(&command)
         .map(|(long, arg)| (long.into(), arg.get_id().to_string(), is_flag(arg)))
         .collect();
@@ -68,7 +68,7 @@ fn given(mut command: Command, tables: &[&Table], environment: Environment) -> C
         let of_file = || tables.iter().rev().find_map(|table| values(table.get(&long)?));
         let of_environment = environment(&variable).map(|value| vec![value]);
         let Some(values) = of_environment.or_else(of_file) else { continue };
-        // `false` is what a flag is without a default.
+        // A flag without a default is already `false`.
         if !is_flag || values == ["true"] {
             command = command.mut_arg(id, |arg| arg.default_values(values));
         }
@@ -77,36 +77,37 @@ fn given(mut command: Command, tables: &[&Table], environment: Environment) -> C
     for name in names {
         let own = tables.iter().filter_map(|table| table.get(&name)?.as_table());
         let tables: Vec<&Table> = tables.iter().copied().chain(own).collect();
-        command = command.mut_subcommand(name, |one| given(one, &tables, environment));
+        command = command.mut_subcommand(name, |one| with_defaults(one, &tables, environment));
     }
     command
 }
 
-/// Refuses a table that sets what is no option of a command or of one below it.
+/// Fails if a table sets anything but options of a command or of its subcommands.
 fn check(command: &Command, table: &Table, is_top: bool) -> Result<()> {
     for (key, value) in table {
         if let Some(below) = command.get_subcommands().find(|one| one.get_name() == key) {
-            let inner = value.as_table().ok_or_else(|| anyhow!("`{key}` is a table: `[{key}]`"))?;
+            let inner =
+                value.as_table().ok_or_else(|| anyhow!("`{key}` must be a table: `[{key}]`"))?;
             check(below, inner, false).with_context(|| format!("[{key}]"))?;
             continue;
         }
-        if FOR_ONE_CALL.contains(&key.as_str()) {
-            bail!("`{key}` is given with each call, not in a configuration");
+        if PER_CALL.contains(&key.as_str()) {
+            bail!("`{key}` cannot have a default: give it with each call");
         }
         let known = names(command, is_top);
         if !known.contains(key) {
-            let meant = nearest(key, known.iter().map(String::as_str));
-            let meant = meant.map(|name| format!(", did you mean `{name}`?")).unwrap_or_default();
-            bail!("`{key}` is no option{meant}");
+            let near = nearest(key, known.iter().map(String::as_str));
+            let near = near.map(|name| format!(", did you mean `{name}`?")).unwrap_or_default();
+            bail!("`{key}` is not an option{near}");
         }
         if values(value).is_none() {
-            bail!("`{key}` is a text, a number, `true`, `false` or a list of these");
+            bail!("`{key}` must be a text, a number, `true`, `false` or a list of these");
         }
     }
     Ok(())
 }
 
-/// The options of a command; at the top those of all commands.
+/// Returns the options of a command, and with `with_below` those of its subcommands.
 fn names(command: &Command, with_below: bool) -> Vec<String> {
     let mut names: Vec<String> = settable(command).map(|(long, _)| long.into()).collect();
     if with_below {
@@ -117,14 +118,14 @@ fn names(command: &Command, with_below: bool) -> Vec<String> {
 
 fn settable(command: &Command) -> impl Iterator<Item = (&str, &Arg)> {
     let options = command.get_arguments().filter_map(|arg| Some((arg.get_long()?, arg)));
-    options.filter(|(long, _)| !FOR_ONE_CALL.contains(long))
+    options.filter(|(long, _)| !PER_CALL.contains(long))
 }
 
 fn is_flag(arg: &Arg) -> bool {
     matches!(arg.get_action(), ArgAction::SetTrue)
 }
 
-/// A value as it would be typed.
+/// Returns a value as it would be typed; `None` for a table or a date.
 fn values(value: &Value) -> Option<Vec<String>> {
     match value {
         Value::String(text) => Some(vec![text.clone()]),
@@ -138,9 +139,9 @@ fn values(value: &Value) -> Option<Vec<String>> {
     }
 }
 
-/// The configuration file, if it sets anything.
+/// Returns the path of the configuration file, if it sets anything.
 pub fn file(environment: Environment) -> Option<PathBuf> {
-    place(environment).filter(|path| fs::metadata(path).is_ok_and(|file| file.len() > 0))
+    path(environment).filter(|path| fs::metadata(path).is_ok_and(|file| file.len() > 0))
 }
 
 #[cfg(test)]
@@ -173,7 +174,7 @@ mod tests {
         destroy_data_on: Option<String>,
     }
 
-    /// The options of a call with this configuration and these variables.
+    /// Returns the options of a call with this configuration and these variables.
     fn parsed(file: &str, variables: &[(&str, &str)], call: &str) -> Result<Options> {
         let folder = tempfile::tempdir()?;
         let path = folder.path().join("config.toml");
@@ -192,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_counts_more_than_the_environment_and_that_more_than_the_file() {
+    fn calls_override_the_environment_which_overrides_the_file() {
         let file = "seed = 2\njson = true\n[bench]\nseed = 3\nonly = [\"a\", \"b\"]\n";
         let bench = parsed(file, &[], "bench").unwrap();
         assert_eq!((bench.seed, bench.json, bench.only.len()), (3, true, 2));
@@ -204,18 +205,18 @@ mod tests {
     }
 
     #[test]
-    fn consent_to_write_comes_with_the_call_alone() {
-        let refused = parsed("[bench]\ndestroy-data-on = \"/dev/sdz\"", &[], "bench");
-        assert!(format!("{:#}", refused.err().unwrap()).contains("with each call"));
+    fn consent_to_writing_has_no_default() {
+        let error = parsed("[bench]\ndestroy-data-on = \"/dev/sdz\"", &[], "bench");
+        assert!(format!("{:#}", error.err().unwrap()).contains("with each call"));
         let variables = [("FLASHSCOPE_DESTROY_DATA_ON", "/dev/sdz")];
         assert_eq!(parsed("", &variables, "bench").unwrap().destroy_data_on, None);
     }
 
     #[test]
-    fn an_unknown_option_is_refused_with_the_file_and_the_nearest() {
+    fn unknown_option_error_names_the_file_and_the_nearest_option() {
         for file in ["[bench]\nsede = 1", "sede = 1"] {
-            let refused = format!("{:#}", parsed(file, &[], "bench").err().unwrap());
-            assert!(refused.contains("config.toml") && refused.contains("`seed`"), "{refused}");
+            let error = format!("{:#}", parsed(file, &[], "bench").err().unwrap());
+            assert!(error.contains("config.toml") && error.contains("`seed`"), "{error}");
         }
     }
 }

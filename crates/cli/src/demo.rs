@@ -4,7 +4,7 @@
     lint_writes,
     expect(
         clippy::disallowed_methods,
-        reason = "the report of the demo: in the folder that it made"
+        reason = "writes the report of the demo into the folder that it created"
     )
 )]
 
@@ -23,10 +23,9 @@ use crate::progress::LateBar;
 use crate::report::{Opened, page_of};
 use crate::{Failure, print, stop, usage};
 
-/// The nine micro-benchmarks on a simulated drive: everything but the drive is real.
+/// Runs the nine micro-benchmarks on a simulated drive and writes the report.
 pub fn demo(args: &DemoArgs) -> Result<(), Failure> {
-    args.memory.apply();
-    let output = args.output.clone().unwrap_or_else(unused_name);
+    let output = args.output.folder.clone().unwrap_or_else(unused_name);
     let mut device = flashscope_sim::open("demo").map_err(usage)?;
     let inside = Inside::of(&mut device);
     let info = flashscope_block::Device::info(&device);
@@ -36,7 +35,7 @@ pub fn demo(args: &DemoArgs) -> Result<(), Failure> {
         state: State::Random,
         run_pause_ns: LEAST_RUN_PAUSE,
         on_error: OnError::Continue,
-        // Once, so that it takes seconds.
+        // One repeat of each run, so that the demo takes seconds.
         methodology: Methodology {
             precision: Some(Precision::default()),
             finds_io_ignore: true,
@@ -61,8 +60,8 @@ pub fn demo(args: &DemoArgs) -> Result<(), Failure> {
     let result = output.display().to_string();
     let summary = Summary { result, manifest: manifest.clone(), facts: facts.clone() };
     let mut bar = LateBar::new();
-    let shown = page_of(&[Opened::measured(folder, manifest, facts)?], &mut bar)?;
-    write_text(&page, &shown)?;
+    let html = page_of(&[Opened::measured(folder, manifest, facts)?], &mut bar)?;
+    write_text(&page, &html)?;
     bar.finish();
     print::document(args.json, &summary, || {
         let (result, report) = (output.display(), page.display());

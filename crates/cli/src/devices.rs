@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use flashscope_attach::{Listed, Live};
+use flashscope_command::options::{JsonArgs, json_schema};
 use flashscope_document::environment::Health;
 use flashscope_drive::guard::System;
 use flashscope_drive::health;
@@ -17,20 +18,19 @@ type BlockDevice = inventory::BlockDevice<Health>;
 
 /// List the block devices of this machine, and whether they can be measured.
 ///
-/// Each is shown with what the kernel knows of it, and with the command line to type; where it
-/// cannot be written, with what is in the way, as the guards before any write find it. Nothing is
-/// written to find this out. As another user than root, devices that cannot be opened are listed and
-/// said to be so. NVMe drives are asked what they can do and for their health, which takes root: what
-/// is used of their rated life and left of their spare blocks, and what they warn of. Drives that
-/// `flashscope attach` has attached for the same user come last, simulated ones with their health.
+/// Shows the properties of each device, and the command that measures it. If a device cannot be written, the reason
+/// is the one with which `flashscope bench` would refuse it; nothing is written to find it out. Some devices need root
+/// to be opened. For NVMe drives, root also sees features and health: the share of the rated life used, the spare
+/// blocks left, and warnings. The last entries are drives that `flashscope attach` serves for the same user.
 #[derive(clap::Args)]
+#[command(mut_arg("json", json_schema("devices")))]
 #[command(after_help = "Examples:
   flashscope devices
   flashscope devices --json")]
 pub struct DevicesArgs {
-    /// Print the list as JSON (schema: docs/schemas/devices.schema.json)
-    #[arg(long)]
-    json: bool,
+    /// The form of the output.
+    #[command(flatten)]
+    json: JsonArgs,
 }
 
 pub fn devices(args: &DevicesArgs) -> Result<(), Failure> {
@@ -41,14 +41,14 @@ pub fn devices(args: &DevicesArgs) -> Result<(), Failure> {
     let folder = runtime::folder();
     let attached = flashscope_attach::attached(&folder)
         .with_context(|| format!("cannot list attached drives: {}", folder.display()))?;
-    let found = Listed { inventory, attached };
-    Ok(print::document(args.json, &found, || table(&found))?)
+    let list = Listed { inventory, attached };
+    Ok(print::document(args.json, &list, || table(&list))?)
 }
 
-/// How wide a line may be.
+/// The most columns of a line.
 const WIDTH: usize = 100;
 
-/// What stands under a device, for people.
+/// The indentation of the lines below a device.
 const INDENT: &str = "    ";
 
 const COLUMNS: usize = 10;
@@ -56,10 +56,10 @@ const COLUMNS: usize = 10;
 const HEAD: [&str; COLUMNS] =
     ["DEVICE", "SIZE", "SECTORS", "BUS", "ROTATES", "SCHEDULER", "QUEUE", "CACHE", "TRIM", "TEMP"];
 
-/// The devices as a table, each with what it is and what can be done with it below its row.
-fn table(found: &Listed) -> String {
+/// Formats the devices as a table; below each row are the identity of the device and the commands for it.
+fn table(list: &Listed) -> String {
     let (shown, empty): (Vec<_>, Vec<_>) =
-        found.inventory.devices.iter().partition(|device| device.capacity_bytes.0 > 0);
+        list.inventory.devices.iter().partition(|device| device.capacity_bytes.0 > 0);
     let rows: Vec<[String; COLUMNS]> = shown.iter().map(|device| row(device)).collect();
     let head = HEAD.map(str::to_owned);
     let widths: [usize; COLUMNS] = std::array::from_fn(|column| {
@@ -72,22 +72,22 @@ fn table(found: &Listed) -> String {
     }
     for (device, row) in shown.iter().zip(&rows) {
         text += &line(row, &widths);
-        text += &about(device);
+        text += &details(device);
     }
     if !empty.is_empty() {
         let names: Vec<&str> = empty.iter().map(|device| device.path.as_str()).collect();
-        text += &wrapped(&format!("holding nothing: {}", names.join(", ")), "");
+        text += &wrapped(&format!("without a medium: {}", names.join(", ")), "");
     }
     if text.is_empty() {
-        text += "this machine has no block device\n";
+        text += "this machine has no block devices\n";
     }
-    for live in &found.attached {
+    for live in &list.attached {
         text += &attached(live);
     }
     text
 }
 
-/// A drive that a process has attached.
+/// Formats a drive that a process has attached.
 fn attached(live: &Live) -> String {
     let mut text = wrapped(&format!("attached: {}, {}", live.drive.name, live.size_bytes), "");
     let process = format!("by process {}", live.process);
@@ -96,10 +96,9 @@ fn attached(live: &Live) -> String {
     text += &wrapped(&facts.collect::<Vec<_>>().join(", "), INDENT);
     let Some(health) = &live.health else { return text };
     text += &wear(health);
-    let media =
-        health.ocp.as_ref().map(|ocp| format!(", {} to its flash", ocp.media_bytes_written));
+    let media = health.ocp.as_ref().map(|ocp| format!(", {} to flash", ocp.media_bytes_written));
     let written =
-        format!("{} written to it{}", health.host_bytes_written, media.unwrap_or_default());
+        format!("{} written by the host{}", health.host_bytes_written, media.unwrap_or_default());
     text + &wrapped(&written, INDENT)
 }
 
@@ -109,7 +108,7 @@ fn line(row: &[String; COLUMNS], widths: &[usize; COLUMNS]) -> String {
     format!("{}\n", line.trim_end())
 }
 
-/// The facts of a device; of a partition only what it does not share with its drive.
+/// Returns the cells of a device; for a partition only those that differ from its drive.
 fn row(device: &BlockDevice) -> [String; COLUMNS] {
     let name = device.path.trim_start_matches("/dev/");
     let size = device.capacity_bytes.to_string();
@@ -145,37 +144,37 @@ fn row(device: &BlockDevice) -> [String; COLUMNS] {
     ]
 }
 
-/// By the kernel's sensor, or where the kernel has none by the drive's own word, in degrees Celsius.
+/// Returns the temperature in degrees Celsius, from the kernel's sensor or else from the drive.
 fn temperature(device: &BlockDevice) -> Option<f64> {
-    let told = device.health.as_ref().and_then(|health| health.temperature_celsius);
-    device.temperature_celsius.or(told)
+    let reported = device.health.as_ref().and_then(|health| health.temperature_celsius);
+    device.temperature_celsius.or(reported)
 }
 
 fn speed(link: &PcieLink) -> String {
     format!("{}GT/s x{}", link.gigatransfers_per_s, link.lanes)
 }
 
-/// The lines below the row of a device.
-fn about(device: &BlockDevice) -> String {
+/// Returns the lines below the row of a device.
+fn details(device: &BlockDevice) -> String {
     let mut text = String::new();
     if device.partition_of.is_none() {
         let named = [("serial", &device.serial), ("firmware", &device.firmware)];
         let named = named.into_iter().filter_map(|(what, name)| Some((what, name.as_ref()?)));
         let named = named.map(|(what, name)| format!("{what} {name}"));
-        let behind = device.backing_file.as_ref().map(|file| format!("of the file {file}"));
+        let behind = device.backing_file.as_ref().map(|file| format!("backed by the file {file}"));
         let identity = device.model.iter().cloned().chain(named).chain(behind);
-        let facts: Vec<String> = identity.chain(slowed(device)).collect();
+        let facts: Vec<String> = identity.chain(slow_link(device)).collect();
         text += &wrapped(&facts.join(", "), INDENT);
-        text += &device.nvme.as_ref().map(abilities).unwrap_or_default();
+        text += &device.nvme.as_ref().map(features).unwrap_or_default();
         text += &device.health.as_ref().map(wear).unwrap_or_default();
     }
     match &device.measurable {
         Measurable::Everything { command } => {
-            text += &format!("{INDENT}destroys its data: {command}\n");
+            text += &format!("{INDENT}measure it (destroys its data): {command}\n");
         }
         Measurable::Reads { command, reason, .. } => {
-            text += &format!("{INDENT}only reads: {command}\n");
-            text += &wrapped(&format!("no writes: {reason}"), INDENT);
+            text += &format!("{INDENT}measure reads: {command}\n");
+            text += &wrapped(&format!("cannot be written: {reason}"), INDENT);
         }
         Measurable::Nothing { reason, .. } => {
             text += &wrapped(&format!("cannot be measured: {reason}"), INDENT);
@@ -184,8 +183,8 @@ fn about(device: &BlockDevice) -> String {
     text
 }
 
-/// That a drive is on a slower link than it could be, which bounds what is measured.
-fn slowed(device: &BlockDevice) -> Option<String> {
+/// Returns a note if a drive runs on a slower link than it supports, which limits its performance.
+fn slow_link(device: &BlockDevice) -> Option<String> {
     let link = device.pcie_link?;
     let best = PcieLink {
         gigatransfers_per_s: link.max_gigatransfers_per_s?,
@@ -193,15 +192,15 @@ fn slowed(device: &BlockDevice) -> Option<String> {
         ..link
     };
     let slower = link.gigatransfers_per_s < best.gigatransfers_per_s || link.lanes < best.lanes;
-    slower.then(|| format!("on a slower link than its best of {}", speed(&best)))
+    slower.then(|| format!("on a slower link than the {} that it supports", speed(&best)))
 }
 
-/// The lines on what an NVMe drive can do.
-fn abilities(nvme: &Nvme) -> String {
+/// Returns the lines on the features of an NVMe drive.
+fn features(nvme: &Nvme) -> String {
     let version = nvme.version.as_ref().map_or("NVMe".into(), |version| format!("NVMe {version}"));
-    let longest = nvme.max_transfer_bytes.map(|most| format!("up to {most} a command"));
+    let longest = nvme.max_transfer_bytes.map(|most| format!("up to {most} per command"));
     let formats = nvme.namespace.formats.iter().map(|format| {
-        let in_use = if format.in_use { " (as it is)" } else { "" };
+        let in_use = if format.in_use { " (in use)" } else { "" };
         match format.metadata_bytes.0 {
             0 => format!("{}{in_use}", format.data_bytes.0),
             metadata => format!("{}+{metadata}{in_use}", format.data_bytes.0),
@@ -211,30 +210,29 @@ fn abilities(nvme: &Nvme) -> String {
     let trims = nvme.optional_commands.contains(&OptionalCommand::DatasetManagement);
     let can = [
         (trims, "trim"),
-        (nvme.format.is_some(), "format itself"),
-        (nvme.sanitize.block_erase, "sanitize itself by block erase"),
+        (nvme.format.is_some(), "format"),
+        (nvme.sanitize.block_erase, "sanitize by block erase"),
     ];
     let can: Vec<&str> = can.into_iter().filter(|(can, _)| *can).map(|(_, what)| what).collect();
-    let can = (!can.is_empty()).then(|| format!("can {}", can.join(", ")));
+    let can = (!can.is_empty()).then(|| format!("supports {}", can.join(", ")));
     let facts: Vec<String> = [version].into_iter().chain(longest).chain(can).collect();
     wrapped(&format!("{}; blocks of {formats} B", facts.join(", ")), INDENT)
 }
 
-/// The lines on what an NVMe drive used of its rated life, has left to replace worn blocks, and warns
-/// of.
+/// Returns the lines on the wear of an NVMe drive and its warnings.
 fn wear(health: &Health) -> String {
     let (used, spare) = (health.percentage_used, health.available_spare_percent);
     let mut text =
         format!("{INDENT}{used} % of its rated life used, {spare} % of its spare blocks left\n");
     for warning in &health.critical_warnings {
-        text += &wrapped(&format!("the drive warns that {}", warning.text()), INDENT);
+        text += &wrapped(&format!("warning of the drive: {}", warning.text()), INDENT);
     }
     text
 }
 
-/// A text in lines of at most [`WIDTH`], broken between words, each after `indent`.
+/// Wraps a text to lines of at most [`WIDTH`], each after `indent`.
 fn wrapped(text: &str, indent: &str) -> String {
-    // A name of several lines would look like several devices.
+    // A name with line breaks would look like several devices.
     let text = escape_untrusted(text);
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ').filter(|word| !word.is_empty()) {
@@ -255,15 +253,14 @@ mod tests {
 
     use super::*;
 
-    /// The page of a worn drive at 318 K with 4 % of its spare left, of which it warns, and that its
-    /// media are read-only.
+    /// Returns the SMART page of a worn drive at 318 K, which warns of 4 % spare left and of read-only media.
     fn smart() -> [u8; 512] {
         let mut page = [0; 512];
         page[..6].copy_from_slice(&[0b1001, 0x3E, 0x01, 4, 10, 103]);
         page
     }
 
-    /// Of a drive that trims and formats itself, with blocks of 512 B, or 4 KiB with 8 B of metadata.
+    /// Returns a drive that supports trim and format, with blocks of 512 B, or 4 KiB with 8 B of metadata.
     fn identified() -> Nvme {
         let format = |number, data, metadata| LbaFormat {
             number,
@@ -343,13 +340,12 @@ mod tests {
     }
 
     fn empty(name: &str) -> BlockDevice {
-        let measurable = Measurable::Nothing { obstacle: None, reason: "it holds nothing".into() };
+        let measurable = Measurable::Nothing { obstacle: None, reason: "it has no medium".into() };
         BlockDevice { path: name.into(), capacity_bytes: Bytes(0), measurable, ..nvme() }
     }
 
-    // Does the table say everything, in lines of 100 columns, and let no drive steer the terminal?
     #[test]
-    fn the_table() {
+    fn table_fits_100_columns_and_escapes_names() {
         let devices = vec![nvme(), partition(), empty("/dev/loop0"), empty("/dev/loop1")];
         let inventory = inventory::Inventory { devices };
         let text = table(&Listed { inventory, attached: Vec::new() });
@@ -362,7 +358,7 @@ mod tests {
             103 % of its rated life used, 4 % of its spare blocks left
             the drive warns that few spare blocks are left
             the drive warns that it cannot be written any more
-            destroys its data: flashscope bench /dev/nvme10n1 --destroy-data-on S4EWNX0R123456789012
+            measure it (destroys its data): flashscope bench /dev/nvme10n1 --destroy-data-on S4EWNX0R123456789012
          nvme10n1p12 932 GiB
             only reads: flashscope bench /dev/nvme10n1p12 --read-only
             no writes: `/dev/nvme10n1p12` is in use: /dev/nvme10n1p12 is mounted at `/srv/data`; unmount it
@@ -372,9 +368,8 @@ mod tests {
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
     }
 
-    // Is a drive's own word on its temperature taken where the kernel has no sensor, and only there?
     #[test]
-    fn temperature_without_a_sensor() {
+    fn drive_temperature_is_used_only_without_a_kernel_sensor() {
         let cell = |device: &BlockDevice| row(device)[COLUMNS - 1].clone();
         assert_eq!(cell(&nvme()), "36 °C");
         let without = BlockDevice { temperature_celsius: None, ..nvme() };
@@ -382,7 +377,7 @@ mod tests {
         assert_eq!(cell(&BlockDevice { health: None, ..without }), "–");
     }
 
-    /// A simulated drive that was written.
+    /// Returns an attached simulated drive that was written.
     fn live() -> Live {
         let health = Health { host_bytes_written: Bytes::mib(512), ..nvme().health.unwrap() };
         serde_json::from_value(serde_json::json!({
@@ -408,10 +403,8 @@ mod tests {
         .unwrap()
     }
 
-    // Does a machine without a block device get a sentence, not an empty table, and are attached
-    // drives told with their health?
     #[test]
-    fn no_device() {
+    fn attached_drives_are_listed_without_any_block_device() {
         let inventory = inventory::Inventory { devices: Vec::new() };
         let text = table(&Listed { inventory, attached: vec![live()] });
         insta::assert_snapshot!(text, @r"
@@ -425,9 +418,8 @@ mod tests {
         ");
     }
 
-    // Is a line filled to its width and not beyond, and a word that is longer left whole?
     #[test]
-    fn lines_are_filled() {
+    fn lines_fill_the_width_and_long_words_stay_whole() {
         let half = "x".repeat(WIDTH / 2);
         let rest = "y".repeat(WIDTH / 2 - 1);
         assert_eq!(wrapped(&format!("{half} {rest} z"), ""), format!("{half} {rest}\nz\n"));

@@ -1,4 +1,4 @@
-//! Commands that this build leaves out: `make demo` for the sake of time, systems other than Linux since they lack what it takes.
+//! Names commands that this build leaves out: `make demo` to save time, other systems because they need Linux.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
@@ -14,7 +14,7 @@ const OPTIONAL: [(&str, bool); 6] = [
     ("submit", cfg!(feature = "serve")),
 ];
 
-/// The commands that need Linux: devices, the kernel's tracing, and its block devices of programs.
+/// The commands that need interfaces of the Linux kernel.
 const LINUX_ONLY: [&str; 3] = ["attach", "devices", "record"];
 
 /// Explains an unknown command that another build has.
@@ -30,6 +30,8 @@ pub fn notice(error: &clap::Error) {
     }
     let is_left_out = OPTIONAL.iter().any(|(command, built)| command == name && !built);
     if is_left_out {
-        notice!("flashscope: this build leaves out `{name}`; `make build` makes the whole program");
+        notice!(
+            "flashscope: this build leaves out `{name}`; `make build` builds the complete program"
+        );
     }
 }

@@ -40,9 +40,8 @@ use flashscope_command::names;
 use flashscope_command::{Failure, interrupted, usage};
 use print::notice;
 
-/// The encoder of records takes and gives back large buffers all the time; the C library's
-/// allocator hands them to the kernel and faults them in again, which cost a fifth of the
-/// processor time of recording.
+/// The encoder of records allocates and frees large buffers all the time. The C library's allocator returns them to the
+/// kernel and faults them in again, which took a fifth of the processor time of recording.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -82,7 +81,7 @@ fn main() -> ExitCode {
     };
     let Err(failure) = outcome else { return ExitCode::SUCCESS };
     if is_broken_pipe(failure.error()) {
-        // Who read the output, such as `head`, has enough of it.
+        // The reader of the output, such as `head`, has closed it.
         return ExitCode::SUCCESS;
     }
     print::failure(&failure.message());
@@ -93,7 +92,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The options as they were typed, with the defaults of the user; where they are wrong, the exit status.
+/// Returns the options of the command line, with the defaults of the user; the exit status if they are invalid.
 fn parsed() -> Result<Args, i32> {
     #[allow(clippy::disallowed_methods, reason = "the command line reads the environment")]
     let environment = |name: &str| std::env::var(name).ok();

@@ -1,11 +1,8 @@
-//! `flashscope completions` and `flashscope man`: what shells and `man` know of the command line.
+//! `flashscope completions` and `flashscope man`: completion scripts and manual pages.
 
 #![cfg_attr(
     lint_writes,
-    expect(
-        clippy::disallowed_methods,
-        reason = "manual pages: check_output for each, in the folder that was named"
-    )
+    expect(clippy::disallowed_methods, reason = "writes manual pages after check_output")
 )]
 
 use std::fs;
@@ -27,7 +24,7 @@ pub fn completions(args: &CompletionsArgs) -> Result<(), Failure> {
 
 pub fn man(args: &ManArgs) -> Result<(), Failure> {
     let folder = &args.folder;
-    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
     let mut command = Args::command();
     command.build();
     for (name, page) in pages(&command, "flashscope")? {
@@ -38,7 +35,7 @@ pub fn man(args: &ManArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The page of a command and those of the commands below it, each with its name.
+/// Returns the manual pages of a command and its subcommands, each with its name.
 fn pages(command: &Command, name: &str) -> anyhow::Result<Vec<(String, String)>> {
     let mut page = Vec::new();
     let titled = command.clone().name(name.to_owned());

@@ -3,16 +3,16 @@
 use std::sync::atomic::AtomicBool;
 
 use flashscope_block::{Bytes, Nanos};
-use flashscope_command::{ProgressSink, Step, Unit};
+use flashscope_command::{Progress, Step, Unit};
 use flashscope_drive::Clock;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::print::{self, escape_untrusted, notice};
 use crate::{Failure, stop};
 
-/// A bar of something of which it is known how much it is, or not.
-fn style(known: bool) -> ProgressStyle {
-    let template = match known {
+/// Returns the style of a bar with or without a known total.
+fn style(has_total: bool) -> ProgressStyle {
+    let template = match has_total {
         true => "{percent:>3} % {wide_msg} {bar:24} {prefix:>12}",
         false => "{wide_msg} {elapsed:>4}",
     };
@@ -23,18 +23,18 @@ fn empty_bar() -> ProgressBar {
     ProgressBar::no_length().with_style(style(false))
 }
 
-/// A bar prints its message as it is.
-#[allow(clippy::disallowed_methods, reason = "it is escaped here")]
+/// Sets the message, escaped: the bar prints it unchanged.
+#[allow(clippy::disallowed_methods, reason = "the message is escaped here")]
 fn set_message(bar: &ProgressBar, message: &str) {
     bar.set_message(escape_untrusted(message).into_owned());
 }
 
-#[allow(clippy::disallowed_methods, reason = "it is a number with a unit")]
+#[allow(clippy::disallowed_methods, reason = "the prefix is a number with a unit")]
 fn show_left(bar: &ProgressBar, left: Option<Nanos>) {
     bar.set_prefix(left.map(time_left).unwrap_or_default());
 }
 
-/// The last line of a terminal; nothing elsewhere.
+/// The status line at the bottom of a terminal. Prints nothing elsewhere.
 #[cfg(feature = "attach")]
 pub struct Line(ProgressBar);
 
@@ -45,9 +45,9 @@ impl Line {
         Line(ProgressBar::new_spinner().with_style(style.expect("the template is well formed")))
     }
 
-    /// Replaces what it says.
-    pub fn show(&self, words: &str) {
-        set_message(&self.0, words);
+    /// Replaces the text.
+    pub fn show(&self, text: &str) {
+        set_message(&self.0, text);
     }
 }
 
@@ -58,31 +58,31 @@ impl Drop for Line {
     }
 }
 
-/// Progress of what is mostly done before one could read it: shown only after a while.
+/// A progress bar that appears only after a delay, so that short operations show none.
 pub struct LateBar {
     clock: Clock,
-    /// When it may be shown.
+    /// The time from which the bar is shown.
     from: Nanos,
     phase: Option<Phase>,
     bar: Option<ProgressBar>,
-    /// When the next line is due, where there is no bar.
+    /// The time of the next line of progress, if standard error is no terminal.
     line_due: Nanos,
 }
 
-/// One phase of a command, by which the time left is estimated.
+/// A phase of a command. The time left is estimated within a phase.
 struct Phase {
     name: String,
     began: Nanos,
-    /// How much of it was done when it began, such as by the run that a benchmark goes on with.
+    /// The amount done when the phase began, as for a benchmark that resumes.
     done_before: u64,
 }
 
 impl Phase {
-    /// The time that is left, once enough was done to tell.
+    /// Returns the estimated time left, once enough is done for an estimate.
     fn left(&self, now: Nanos, done: u64, total: u64) -> Option<Nanos> {
         let took = now.since(self.began);
         let done_since = done.saturating_sub(self.done_before);
-        if took < TELLING || done_since == 0 || done >= total {
+        if took < LEAST_FOR_ESTIMATE || done_since == 0 || done >= total {
             return None;
         }
         let left = u128::from(took.0) * u128::from(total - done) / u128::from(done_since);
@@ -90,37 +90,37 @@ impl Phase {
     }
 }
 
-/// After so long, progress is shown.
-const PATIENCE: Nanos = Nanos::secs(2);
+/// The delay before a bar appears.
+const DELAY: Nanos = Nanos::secs(2);
 
-/// After so much of a phase, the time that is left can be told.
-const TELLING: Nanos = Nanos::secs(1);
+/// The time of a phase after which the time left can be estimated.
+const LEAST_FOR_ESTIMATE: Nanos = Nanos::secs(1);
 
-/// Without a terminal there is a line of progress after so long, and another each time as much has passed.
+/// The interval between lines of progress, if standard error is no terminal.
 const LINES_EVERY: Nanos = Nanos::secs(10);
 
 impl LateBar {
     pub fn new() -> LateBar {
-        LateBar::after(PATIENCE)
+        LateBar::after(DELAY)
     }
 
-    /// One that is shown at once.
+    /// Creates a bar that appears at once.
     pub fn at_once() -> LateBar {
         LateBar::after(Nanos(0))
     }
 
-    fn after(patience: Nanos) -> LateBar {
+    fn after(delay: Nanos) -> LateBar {
         let clock = Clock::new();
         let now = clock.now();
-        LateBar { from: now + patience, clock, phase: None, bar: None, line_due: now + LINES_EVERY }
+        LateBar { from: now + delay, clock, phase: None, bar: None, line_due: now + LINES_EVERY }
     }
 
-    /// So much of `what` is done, of how much, where that is known.
-    pub fn show(&mut self, what: &str, done: u64, total: Option<u64>) {
-        ProgressSink::show(self, &Step { phase: what, now: "", done, total, unit: Unit::Bytes });
+    /// Reports the bytes done of a phase, and the total if it is known.
+    pub fn show(&mut self, phase: &str, done: u64, total: Option<u64>) {
+        Progress::show(self, &Step::of(phase, done, total, Unit::Bytes));
     }
 
-    /// Notes that a phase began, where it did. The time that is left follows from what this phase alone has taken.
+    /// Enters a phase, if it differs from the current one.
     fn enter(&mut self, name: &str, done: u64) {
         if self.phase.as_ref().is_some_and(|phase| phase.name == name) {
             return;
@@ -132,14 +132,14 @@ impl LateBar {
         }
     }
 
-    /// States how long the phase took that ends, where the user wants to know.
+    /// Leaves the current phase, and prints its duration with `--verbose`.
     fn leave(&mut self) {
         let Some(phase) = self.phase.take().filter(|_| print::terminal().verbose) else { return };
         let took = self.clock.now().since(phase.began);
         self.aside(|| notice!("flashscope: {}: {took}", phase.name));
     }
 
-    /// Does something that prints, with the bar out of its way.
+    /// Hides the bar while `print` prints.
     pub fn aside<T>(&self, print: impl FnOnce() -> T) -> T {
         match &self.bar {
             Some(bar) => bar.suspend(print),
@@ -147,7 +147,7 @@ impl LateBar {
         }
     }
 
-    /// Does something that is shown until it is done, or stopped.
+    /// Runs `work` with its progress shown, until it ends. Ctrl-C sets the flag that it receives.
     pub fn watch<T>(
         mut self,
         work: impl FnOnce(&'static AtomicBool, &mut LateBar) -> Result<T, Failure>,
@@ -164,7 +164,7 @@ impl LateBar {
         }
     }
 
-    /// Shows a step on a bar.
+    /// Draws a step as a bar.
     fn draw(&mut self, words: &str, step: &Step<'_>, left: Option<Nanos>) {
         let bar = self.bar.get_or_insert_with(empty_bar);
         if step.total.is_some() != bar.length().is_some() {
@@ -179,7 +179,7 @@ impl LateBar {
         }
     }
 
-    /// Prints a step, if a line is due.
+    /// Prints a step as a line, if the interval has passed.
     fn line(&mut self, now: Nanos, words: &str, step: &Step<'_>, left: Option<Nanos>) {
         if now < self.line_due {
             return;
@@ -193,7 +193,7 @@ impl LateBar {
     }
 }
 
-/// A time that is left, in whole seconds, and never none.
+/// Formats a time left in whole seconds, at least 1.
 fn time_left(left: Nanos) -> String {
     let seconds = left.0.div_ceil(1_000_000_000).max(1);
     match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
@@ -203,7 +203,7 @@ fn time_left(left: Nanos) -> String {
     }
 }
 
-impl ProgressSink for LateBar {
+impl Progress for LateBar {
     fn show(&mut self, step: &Step<'_>) {
         let Step { phase: name, now: detail, done, total, unit } = *step;
         self.enter(name, done);
@@ -211,11 +211,11 @@ impl ProgressSink for LateBar {
         if now < self.from || print::terminal().quiet {
             return;
         }
-        let what = if detail.is_empty() { name } else { detail };
+        let text = if detail.is_empty() { name } else { detail };
         let words = match (total, unit) {
-            (Some(_), _) | (None, Unit::Share) => what.to_owned(),
-            (None, Unit::Bytes) => format!("{what}: {} so far", Bytes(done)),
-            (None, Unit::Count) => format!("{what}: {done} so far"),
+            (Some(_), _) | (None, Unit::Share) => text.to_owned(),
+            (None, Unit::Bytes) => format!("{text}: {} so far", Bytes(done)),
+            (None, Unit::Count) => format!("{text}: {done} so far"),
         };
         let left = self.phase.as_ref().and_then(|phase| phase.left(now, done, total?));
         match print::is_terminal() {
@@ -234,7 +234,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_time_left_follows_from_what_the_phase_did_and_is_never_nothing() {
+    fn time_left_follows_from_the_phase_and_is_at_least_a_second() {
         let phase = Phase { name: String::new(), began: Nanos::secs(10), done_before: 20 };
         assert_eq!(phase.left(Nanos::secs(14), 60, 100), Some(Nanos::secs(4)));
         assert_eq!(phase.left(Nanos::secs(14), 20, 100), None);

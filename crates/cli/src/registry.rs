@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::anyhow;
 use clap::Subcommand;
+use flashscope_command::options::JsonArgs;
 use flashscope_registry::{Configuration, Error, Registry, SubmitError, prepare, send};
 use flashscope_report::ResultKind;
 use serde_json::json;
@@ -14,27 +15,27 @@ use crate::print::{self, notice};
 use crate::progress::LateBar;
 use crate::{Failure, usage};
 
-/// Where a registry keeps what it has.
+/// The storage of a registry.
 #[derive(clap::Args)]
 pub struct RegistryPlace {
-    /// The database: postgres://USER:PASSWORD@HOST/NAME [default: SQLite in the folder; the
-    /// environment's FLASHSCOPE_DATABASE, which others on this machine cannot read, unless given]
+    /// The database: postgres://USER:PASSWORD@HOST/NAME [default: the environment variable FLASHSCOPE_DATABASE, which
+    /// other users cannot read, or else SQLite in the folder]
     #[arg(long, value_name = "URL")]
     database: Option<String>,
 
-    /// Where results are stored: s3://BUCKET/PREFIX, with the environment's AWS_ACCESS_KEY_ID,
-    /// AWS_SECRET_ACCESS_KEY, AWS_REGION and AWS_ENDPOINT [default: a folder in the folder]
+    /// The store of results: s3://BUCKET/PREFIX, with the environment variables AWS_ACCESS_KEY_ID,
+    /// AWS_SECRET_ACCESS_KEY, AWS_REGION and AWS_ENDPOINT [default: in the folder of the registry]
     #[arg(long, value_name = "URL")]
     store: Option<Url>,
 }
 
 impl RegistryPlace {
-    /// Whether anything was said.
+    /// True if any option was given.
     pub fn is_given(&self) -> bool {
         self.database.is_some() || self.store.is_some()
     }
 
-    /// The configuration of the registry in `folder`.
+    /// Returns the configuration of the registry in `folder`.
     pub fn configuration(&self, folder: PathBuf) -> Configuration {
         let option = |(name, value): (String, String)| {
             name.starts_with("AWS_").then(|| (name.to_lowercase(), value))
@@ -53,17 +54,16 @@ fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-/// Keep the tokens of a registry of results.
+/// Manage the tokens of a registry of results.
 ///
-/// The registry itself is `flashscope serve --registry FOLDER`. Who has a token of it can submit results;
-/// looking at them takes none.
+/// `flashscope serve --registry FOLDER` serves the registry. Submitting a result needs a token; reading results does not.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   flashscope registry /srv/registry add alice
   flashscope registry /srv/registry list
   flashscope registry /srv/registry remove alice")]
 pub struct RegistryArgs {
-    /// The folder of the registry; it is made if there is none
+    /// The folder of the registry; it is created if it does not exist
     folder: PathBuf,
 
     #[command(flatten)]
@@ -75,17 +75,17 @@ pub struct RegistryArgs {
 
 #[derive(Subcommand)]
 enum TokenCommand {
-    /// Make a token, and print it: it is not kept, and told only now
+    /// Create a token and print it; the registry stores only its hash, so it cannot be shown again
     Add {
-        /// Who it is for
+        /// The owner of the token
         name: String,
     },
-    /// Remove a token: nothing can be submitted with it any more
+    /// Remove a token, so that it no longer allows submissions
     Remove {
-        /// Who it was for
+        /// The owner of the token
         name: String,
     },
-    /// List whom there are tokens for
+    /// List the owners of tokens
     List,
 }
 
@@ -112,12 +112,12 @@ pub fn registry(args: RegistryArgs) -> Result<(), Failure> {
 
 /// Publish a result in a registry.
 ///
-/// A measurement, a simulation or a probe. Its records are sent as they are, and so is what a simulated drive
-/// did inside. What tells this drive and machine from others of their kind is left out: the serial number,
-/// paths of devices and files. What arrived is kept for a day, so that a submission that was cut off goes on
-/// where it was. The registry checks that facts and runs follow from the records, and numbers from each other,
-/// and what it cannot check is told.
+/// The result is a measurement, a simulation or a probe. Its records are sent unchanged, with the internal activity of
+/// a simulated drive. Data that identifies this drive or machine is left out: the serial number, and paths of devices
+/// and files. The registry keeps partial submissions for a day, so an interrupted one can be continued. It checks that
+/// facts and runs follow from the records and that numbers agree, and lists what it cannot check.
 #[derive(clap::Args)]
+#[command(mut_arg("json", |arg| arg.help("Print the address of the result as JSON")))]
 #[command(after_help = "Examples:
   flashscope submit my-drive.flashscope --to https://registry.example --dry-run
   flashscope submit my-drive.flashscope --to https://registry.example --token TOKEN
@@ -130,42 +130,45 @@ pub struct SubmitArgs {
     #[arg(long, value_name = "URL")]
     to: Url,
 
-    /// The token [default: the environment's FLASHSCOPE_TOKEN, which others on this machine cannot
-    /// read]
+    /// The token [default: the environment variable FLASHSCOPE_TOKEN, which other users cannot read]
     #[arg(long, value_name = "TOKEN")]
     token: Option<String>,
 
-    /// Publish the serial number of the drive, too
+    /// Also publish the serial number of the drive
     #[arg(long)]
     with_serial: bool,
 
-    /// Send nothing, and print what would be sent, without the records, as JSON
+    /// Print the submission as JSON, without its records, and send nothing
     #[arg(long, conflicts_with = "json")]
     dry_run: bool,
 
-    /// Print the address of the result as JSON
-    #[arg(long)]
-    json: bool,
+    /// The form of the output.
+    #[command(flatten)]
+    json: JsonArgs,
 }
 
 pub fn submit(args: &SubmitArgs) -> Result<(), Failure> {
-    let wrong = |error: SubmitError| match error {
+    let submit_failure = |error: SubmitError| match error {
         SubmitError::Result(_) | SubmitError::Wrong(_) => usage(error),
         other => Failure::from(other),
     };
-    let prepared = prepare(&args.result, args.with_serial).map_err(wrong)?;
+    let prepared = prepare(&args.result, args.with_serial).map_err(submit_failure)?;
     if args.dry_run {
-        return Ok(print::document(true, &prepared.submission, String::new)?);
+        return Ok(print::document(
+            JsonArgs { is_given: true },
+            &prepared.submission,
+            String::new,
+        )?);
     }
     let token = args.token.clone().or_else(|| variable("FLASHSCOPE_TOKEN"));
-    let ask = "a token is needed: give it with --token or FLASHSCOPE_TOKEN; whoever keeps the registry \
-               makes one with `flashscope registry FOLDER add NAME`";
-    let token = token.ok_or_else(|| usage(anyhow!(ask)))?;
+    let missing = "a token is needed: give it with --token or FLASHSCOPE_TOKEN; the operator of the \
+                   registry creates one with `flashscope registry FOLDER add NAME`";
+    let token = token.ok_or_else(|| usage(anyhow!(missing)))?;
     let mut progress = LateBar::new();
-    let tell = |sent, total| progress.show("sending", sent, Some(total));
-    let published = send(&prepared, &args.to, &token, tell);
+    let show = |sent, total| progress.show("sending", sent, Some(total));
+    let published = send(&prepared, &args.to, &token, show);
     progress.finish();
-    let published = published.map_err(wrong)?;
+    let published = published.map_err(submit_failure)?;
     let page = match prepared.submission.kind() {
         ResultKind::Measurement => "d",
         ResultKind::Simulation => "s",
@@ -175,9 +178,9 @@ pub fn submit(args: &SubmitArgs) -> Result<(), Failure> {
     };
     let url = format!("{}/#/{page}/{}", args.to.as_str().trim_end_matches('/'), published.id);
     for what in &published.unchecked {
-        notice!("flashscope: the registry publishes unchecked {what}");
+        notice!("flashscope: the registry did not check {what}");
     }
-    if args.json {
+    if args.json.is_given {
         let unchecked = &published.unchecked;
         let answer = json!({ "id": published.id, "url": url, "unchecked": unchecked });
         writeln!(print::json_lines(), "{answer}")?;

@@ -4,7 +4,7 @@
     lint_writes,
     expect(
         clippy::disallowed_methods,
-        reason = "the page of a report: check_output where it was named; else in the folder of the result, a link replaced and not followed"
+        reason = "writes the page of a report: after check_output if the user names the file, else into the result folder, where a link is replaced and not followed"
     )
 )]
 
@@ -41,7 +41,7 @@ pub fn report(args: &ReportArgs) -> Result<(), Failure> {
     let mut bar = LateBar::new();
     let results = args.results.iter().map(|path| Opened::open(path, &mut bar));
     let results: Vec<Opened> = results.collect::<Result<_, _>>()?;
-    if args.terminal || args.json {
+    if args.terminal || args.json.is_given {
         bar.finish();
         for result in results {
             match args.terminal {
@@ -51,7 +51,7 @@ pub fn report(args: &ReportArgs) -> Result<(), Failure> {
         }
         return Ok(());
     }
-    let inside = match &args.results[..] {
+    let default = match &args.results[..] {
         [one] => one.join("report.html"),
         _ => PathBuf::from("report.html"),
     };
@@ -61,15 +61,15 @@ pub fn report(args: &ReportArgs) -> Result<(), Failure> {
             check_output(named).map_err(usage)?;
             write_output(named, &page).map(|()| named)
         }
-        // A result of somebody else may have a link there.
-        None => write_text(&inside, &page).map(|()| &inside),
+        // An untrusted result may contain a link of this name; it is replaced, not followed.
+        None => write_text(&default, &page).map(|()| &default),
     }?;
     bar.finish();
     writeln!(print::text_lines(), "{}", path.display())?;
     Ok(())
 }
 
-/// A result with what the page shows of it.
+/// A result, opened for a report.
 pub enum Opened {
     Measurement { name: String, measured: Box<Measured> },
     Simulation { name: String, simulation: Value },
@@ -90,29 +90,29 @@ pub struct Measured {
 impl Opened {
     fn open(path: &Path, bar: &mut LateBar) -> Result<Opened, Failure> {
         if is_simulation(path) {
-            let simulation = read_simulation(path).map_err(of_opening)?;
+            let simulation = read_simulation(path).map_err(opening_failure)?;
             return Ok(Opened::Simulation { name: name_of(path), simulation });
         }
         if is_probe(path) {
-            let probe = read_probe(path).map_err(of_opening)?;
+            let probe = read_probe(path).map_err(opening_failure)?;
             return Ok(Opened::Probe { name: name_of(path), probe });
         }
         if is_sweep(path) {
-            let sweep = Box::new(read_explored(path).map_err(of_opening)?);
+            let sweep = Box::new(read_explored(path).map_err(opening_failure)?);
             return Ok(Opened::Sweep { name: name_of(path), sweep });
         }
         if is_what_if(path) {
-            let what_if = Box::new(read_what_if(path).map_err(of_opening)?);
+            let what_if = Box::new(read_what_if(path).map_err(opening_failure)?);
             return Ok(Opened::WhatIf { name: name_of(path), what_if });
         }
-        let (folder, manifest) = ResultFolder::open(path).map_err(of_opening)?;
+        let (folder, manifest) = ResultFolder::open(path).map_err(opening_failure)?;
         let facts = analyse_telling(&folder, &manifest, |done, total| {
             bar.show("reading the records", done, Some(total));
         })?;
         Ok(Opened::measured(folder, manifest, facts)?)
     }
 
-    /// A measurement of which the facts are known.
+    /// Creates a measurement whose facts are known.
     pub fn measured(
         folder: ResultFolder,
         manifest: Manifest,
@@ -140,12 +140,12 @@ impl Opened {
                 Ok(terminal(&measured.manifest, &measured.facts))
             }
             Opened::Simulation { name, .. } => Err(usage(anyhow!(
-                "{name} is a simulation, of which there is no summary for the terminal: leave out \
-                 --terminal for its page, or take --json"
+                "{name} is a simulation, which has no summary for the terminal: omit --terminal for \
+                 its page, or use --json"
             ))),
             Opened::Probe { name, probe } => {
                 let report: ProbeReport = serde_json::from_value(probe.clone())
-                    .with_context(|| format!("the probe.json of {name} is damaged"))?;
+                    .with_context(|| format!("{name}: probe.json is damaged"))?;
                 Ok(crate::probe::text(&report))
             }
             Opened::Sweep { sweep, .. } => Ok(flashscope_report::sweep(&sweep.sweep)),
@@ -153,7 +153,7 @@ impl Opened {
         }
     }
 
-    /// One object on one line.
+    /// Prints the result as JSON on one line.
     fn print_json(self, mut out: impl Write) -> Result<(), Failure> {
         match self {
             Opened::Measurement { measured, .. } => {
@@ -161,8 +161,9 @@ impl Opened {
                 let Measured { manifest, facts, .. } = *measured;
                 serde_json::to_writer(&mut out, &Report { manifest, facts, outlines })?;
             }
-            Opened::Simulation { simulation: found, .. } | Opened::Probe { probe: found, .. } => {
-                serde_json::to_writer(&mut out, &found)?;
+            Opened::Simulation { simulation: document, .. }
+            | Opened::Probe { probe: document, .. } => {
+                serde_json::to_writer(&mut out, &document)?;
             }
             Opened::Sweep { sweep, .. } => serde_json::to_writer(&mut out, &sweep.sweep)?,
             Opened::WhatIf { what_if, .. } => serde_json::to_writer(&mut out, &*what_if)?,
@@ -179,52 +180,52 @@ impl Measured {
     }
 }
 
-/// What cannot be opened is often not the result that was meant.
-fn of_opening(error: Error) -> Failure {
+/// Classifies an error in opening a result. Most often the path is wrong, which is a usage error.
+fn opening_failure(error: Error) -> Failure {
     match error {
         error @ (Error::NoResult(_) | Error::Json { .. } | Error::Version { .. }) => usage(error),
         other => Failure::from(other),
     }
 }
 
-/// The name of a result without the ending of its folder.
+/// Returns the name of a result: its folder without `.flashscope`.
 fn name_of(path: &Path) -> String {
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.into());
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     name.strip_suffix(".flashscope").unwrap_or(&name).into()
 }
 
-/// The page of results; shows how far it is.
+/// Renders the page of results, with progress.
 pub fn page_of(results: &[Opened], bar: &mut LateBar) -> Result<String, Failure> {
     let ids = unique_names(results.iter().map(Opened::name));
-    let mut shown = Exhibits::default();
+    let mut exhibits = Exhibits::default();
     for (result, id) in results.iter().zip(&ids) {
         match result {
             Opened::Measurement { name, measured } => {
                 let (viewer, marks) = (measured.viewer(), &measured.marks);
-                shown.measurements.push(Exhibit { id, name, viewer, marks });
+                exhibits.measurements.push(Exhibit { id, name, viewer, marks });
             }
             Opened::Simulation { name, simulation } => {
-                shown.simulations.push(SimulatedExhibit { id, name, simulation });
+                exhibits.simulations.push(SimulatedExhibit { id, name, simulation });
             }
             Opened::Probe { name, probe } => {
-                shown.probes.push(ProbedExhibit { id, name, probe });
+                exhibits.probes.push(ProbedExhibit { id, name, probe });
             }
-            Opened::Sweep { name, sweep } => shown.sweeps.push(SweptExhibit { id, name, sweep }),
+            Opened::Sweep { name, sweep } => exhibits.sweeps.push(SweptExhibit { id, name, sweep }),
             Opened::WhatIf { name, .. } => {
                 return Err(usage(anyhow!(
-                    "{name} is a what-if, of which there is no page: take --terminal for its tables, or --json"
+                    "{name} is a what-if, which has no page: use --terminal for its tables, or --json"
                 )));
             }
         }
     }
-    let page = html(&shown, |done, total| {
-        bar.show("making the page", done, Some(total));
+    let page = html(&exhibits, |done, total| {
+        bar.show("rendering the page", done, Some(total));
     })?;
     Ok(page)
 }
 
-/// Each name, with a number behind where it was there before.
+/// Makes names unique: a name that occurred before gets a number.
 fn unique_names<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut unique = Vec::new();
     for name in names {
@@ -240,9 +241,8 @@ fn unique_names<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
 mod tests {
     use super::*;
 
-    // Has every result of a page an id of its own, whatever they are called?
     #[test]
-    fn ids_are_unique() {
+    fn results_with_equal_names_get_unique_ids() {
         let ids = unique_names(["a", "b", "a", "a-2", "a"].into_iter());
         assert_eq!(ids, ["a", "b", "a-2", "a-2-2", "a-3"]);
     }

@@ -1,11 +1,11 @@
-//! Where the processes of a user that have drives attached are found.
+//! Finds the folder in which processes with attached drives register.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
-/// The folder for what is there as long as processes run: of the user's session where there is one,
-/// else `/run/flashscope` for root, and one among the temporary files for others.
+/// Returns the folder for files that live as long as their process: in the user's session if there is one, else
+/// `/run/flashscope` for root and a temporary folder for others.
 pub fn folder() -> PathBuf {
     #[allow(clippy::disallowed_methods, reason = "the command line reads the environment")]
     let session = std::env::var_os("XDG_RUNTIME_DIR").filter(|folder| !folder.is_empty());

@@ -13,7 +13,7 @@ use crate::progress::LateBar;
 use crate::{Failure, print};
 
 pub fn simulate(args: &SimulateArgs) -> Result<(), Failure> {
-    if args.list {
+    if args.list.is_given {
         return Ok(write!(print::text_lines(), "{}", list())?);
     }
     let done = LateBar::new().watch(|stop, bar| simulate::simulate(args, stop, bar, None))?;
@@ -24,11 +24,11 @@ pub fn simulate(args: &SimulateArgs) -> Result<(), Failure> {
 fn print(args: &SimulateArgs, simulation: &Simulation) -> anyhow::Result<()> {
     print::document(args.json, simulation, || {
         let text = flashscope_report::simulation(simulation);
-        text + &args.output.as_deref().map(print::result).unwrap_or_default()
+        text + &args.output.folder.as_deref().map(print::result).unwrap_or_default()
     })
 }
 
-/// The simulated drives and the workloads that there are, with their fields.
+/// Lists the simulated drives, the workloads and their fields, and the observers.
 fn list() -> String {
     let mut text = String::from("drives (--drive), with any field of a profile after `?`:\n");
     for kind in setup::KINDS {
@@ -42,10 +42,10 @@ fn list() -> String {
             text += &format!("      leaves out: {leaves_out}\n");
         }
         for field in kind.fields {
-            text += &described(field);
+            text += &describe(field);
         }
-        let shared: Vec<_> = kind.common.iter().map(|field| field.name).collect();
-        text += &format!("      and {}: see below\n", shared.join(", "));
+        let common: Vec<_> = kind.common.iter().map(|field| field.name).collect();
+        text += &format!("      and {}: see below\n", common.join(", "));
     }
     text += "\nobservers (--observe, and events by --trace-events):\n";
     for kind in observe::KINDS {
@@ -56,13 +56,13 @@ fn list() -> String {
     for field in synthetic::KINDS.iter().flat_map(|kind| kind.common) {
         if !shared.iter().any(|known| known.name == field.name) {
             shared.push(field);
-            text += &described(field);
+            text += &describe(field);
         }
     }
     text
 }
 
-fn described(field: &Field) -> String {
+fn describe(field: &Field) -> String {
     let default = field.default.map(|value| format!(" [default: {value}]")).unwrap_or_default();
     format!("      {:<12} {}{default}\n", field.name, field.summary)
 }

@@ -1,19 +1,19 @@
-//! Ctrl-C: the first ends cleanly, the second at once, where that does no harm.
+//! Ctrl-C: the first ends a command cleanly, the second at once if that is safe.
 
 use crate::print::notice;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 static STOP: AtomicBool = AtomicBool::new(false);
 
-/// The flag that an interruption (or a request to terminate) sets, for what leaves something of the
-/// system changed unless it ends cleanly: more interruptions do not end it at once.
+/// Returns the flag that Ctrl-C or a termination signal sets. Further signals do not end the process: it must end cleanly,
+/// because it has changed settings of the system.
 #[cfg(target_os = "linux")]
-pub fn patient_flag() -> anyhow::Result<&'static AtomicBool> {
+pub fn clean_end_flag() -> anyhow::Result<&'static AtomicBool> {
     ctrlc::set_handler(|| STOP.store(true, Ordering::Relaxed))?;
     Ok(&STOP)
 }
 
-/// The flag that an interruption (or a request to terminate) sets.
+/// Returns the flag that Ctrl-C or a termination signal sets. A second signal ends the process at once.
 pub fn flag() -> anyhow::Result<&'static AtomicBool> {
     ctrlc::set_handler(|| {
         if STOP.swap(true, Ordering::Relaxed) {
@@ -21,7 +21,7 @@ pub fn flag() -> anyhow::Result<&'static AtomicBool> {
         }
         // The terminal shows `^C` on the line.
         notice!("");
-        notice!("stopping: what was done is kept; once more ends at once");
+        notice!("stopping: results so far are kept; Ctrl-C again ends at once");
     })?;
     Ok(&STOP)
 }

@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
-use flashscope_command::what_if::{self, Watcher, WhatIfArgs};
-use flashscope_command::{ProgressSink, Step};
+use flashscope_command::what_if::{self, RowSink, WhatIfArgs};
+use flashscope_command::{Progress, Step};
 use flashscope_document::what_if::WhatIf;
 use flashscope_report::{
     what_if_end, what_if_expected, what_if_expected_head, what_if_question, what_if_simulated,
@@ -14,25 +14,25 @@ use crate::progress::LateBar;
 use crate::{Failure, print, stop};
 
 pub fn what_if(args: &WhatIfArgs) -> Result<(), Failure> {
-    let mut printer = Printer { bar: LateBar::new(), silent: args.json, failed: Ok(()) };
-    let answered = what_if::what_if(args, stop::flag()?, &mut printer);
+    let mut printer = Printer { bar: LateBar::new(), silent: args.json.is_given, failed: Ok(()) };
+    let result = what_if::what_if(args, stop::flag()?, &mut printer);
     printer.bar.finish();
-    let answered = answered?;
+    let result = result?;
     printer.failed?;
-    print::document(args.json, &answered.what_if, || {
-        let result = args.output.as_deref().filter(|_| answered.written.is_ok());
-        what_if_end(&answered.what_if)
-            + &result.map(|path| format!("\nresult: {}\n", path.display())).unwrap_or_default()
+    print::document(args.json, &result.what_if, || {
+        let folder = args.output.folder.as_deref().filter(|_| result.written.is_ok());
+        what_if_end(&result.what_if)
+            + &folder.map(|path| format!("\nresult: {}\n", path.display())).unwrap_or_default()
     })?;
-    answered.outcome()
+    result.outcome()
 }
 
-/// Prints each row as it comes.
+/// Prints each row as it arrives.
 struct Printer {
     bar: LateBar,
-    /// JSON is printed once there is all of it.
+    /// True for JSON, which is printed at the end.
     silent: bool,
-    /// Whether anything could not be printed.
+    /// The first error in printing.
     failed: std::io::Result<()>,
 }
 
@@ -48,9 +48,9 @@ impl Printer {
     }
 }
 
-impl ProgressSink for Printer {
+impl Progress for Printer {
     fn show(&mut self, step: &Step<'_>) {
-        ProgressSink::show(&mut self.bar, step);
+        Progress::show(&mut self.bar, step);
     }
 
     fn note(&mut self, text: &str) {
@@ -58,7 +58,7 @@ impl ProgressSink for Printer {
     }
 }
 
-impl Watcher for Printer {
+impl RowSink for Printer {
     fn predicted(&mut self, so_far: &WhatIf, nth: usize) {
         let Some(variant) = so_far.all().nth(nth) else { return };
         if nth == 0 {

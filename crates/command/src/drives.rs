@@ -5,6 +5,7 @@ use std::path::Path;
 use anyhow::{Context, anyhow, bail};
 use flashscope_block::{Bytes, Device, NullDevice, nearest};
 use flashscope_drive::Clock;
+use flashscope_sim::budget::Budget;
 
 #[cfg(not(target_os = "linux"))]
 #[path = "drives/elsewhere.rs"]
@@ -35,6 +36,8 @@ pub struct Purpose {
     pub scratch: bool,
     /// True to allow that another process has the drive open for writing, if it holds no lock.
     pub ignore_open_by_others: bool,
+    /// The memory of simulated drives.
+    pub memory: Budget,
     /// The seed of the data written. Each opening uses another one, so that no data repeats.
     pub seed: u64,
 }
@@ -50,7 +53,7 @@ pub fn open(name: &str, purpose: &Purpose) -> Result<Box<dyn Device>, Failure> {
         return Ok(Box::new(null));
     }
     if let Some(profile) = name.strip_prefix("sim:") {
-        return Ok(Box::new(flashscope_sim::open(profile).map_err(usage)?));
+        return Ok(Box::new(flashscope_sim::open_within(profile, &purpose.memory).map_err(usage)?));
     }
     match is_real(name) {
         true => real::open(name, purpose),
@@ -74,7 +77,7 @@ pub fn open_to_watch(
     let Some(profile) = name.strip_prefix("sim:") else {
         return Ok((open(name, purpose)?, None));
     };
-    let mut drive = flashscope_sim::open(profile).map_err(usage)?;
+    let mut drive = flashscope_sim::open_within(profile, &purpose.memory).map_err(usage)?;
     let inside = Inside::of(&mut drive);
     Ok((Box::new(drive), inside))
 }

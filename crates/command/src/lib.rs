@@ -5,24 +5,18 @@
 
 pub mod bench;
 pub mod build;
-mod consent;
 pub mod drives;
 mod failure;
-mod jobs;
-mod memory;
 pub mod names;
+pub mod options;
 pub mod panics;
 pub mod predict;
 pub mod probe;
-mod progress;
 pub mod simulate;
 pub mod sweep;
 pub mod trace;
 pub mod twin;
 pub mod what_if;
 
-pub use consent::ConsentArgs;
 pub use failure::{Failure, interrupted, not_made, usage};
-pub use jobs::JobsArgs;
-pub use memory::MemoryArgs;
-pub use progress::{ProgressSink, Step, Unit};
+pub use flashscope_measure::{Progress, Step, Unit};

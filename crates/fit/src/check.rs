@@ -1,15 +1,15 @@
 //! Compares a twin with results that it was not fitted to.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use flashscope_block::Bytes;
+use flashscope_measure::Progress;
 use flashscope_sim::Profile;
+use flashscope_simulate::Resources;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::document::Twin;
 use super::tuning::Target;
-use super::{FitError, LAST, Numbers, Range, Sources, Tell, side_by_side_telling};
+use super::{FitError, LAST, Numbers, Range, Sources, side_by_side_with_progress};
 
 /// The comparison of a twin with results.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -80,19 +80,18 @@ pub struct Summary {
 const DRAWS: usize = 20;
 
 impl Check {
-    /// Compares a twin with results, simulating up to `threads` drives at once. Calls `tell` after each drive.
+    /// Compares a twin with results, on simulated drives. Reports each to `progress`.
     ///
     /// # Errors
-    /// If the twin cannot run what the drive ran, if it was fitted to no fill sweep but `sources` has one, or if `stop` was
-    /// set.
+    /// If the twin cannot run what the drive ran, if it was fitted to no fill sweep but `sources` has one, or if it was
+    /// stopped.
     pub fn new(
         twin: &Twin,
         sources: &Sources,
-        stop: &AtomicBool,
-        threads: usize,
-        tell: &mut Tell<'_>,
+        resources: &Resources<'_>,
+        progress: &mut dyn Progress,
     ) -> Result<Check, FitError> {
-        let runs = runs(twin, sources, stop, threads, tell)?;
+        let runs = runs(twin, sources, resources, progress)?;
         let summary = (!runs.is_empty()).then(|| summary(&runs));
         let levels = levels(twin, sources)?;
         Ok(Check { confidence: twin.confidence, runs, levels, summary })
@@ -102,19 +101,19 @@ impl Check {
 fn runs(
     twin: &Twin,
     sources: &Sources,
-    stop: &AtomicBool,
-    threads: usize,
-    tell: &mut Tell<'_>,
+    resources: &Resources<'_>,
+    progress: &mut dyn Progress,
 ) -> Result<Vec<RunCheck>, FitError> {
     if sources.measured.is_empty() {
         return Ok(vec![]);
     }
-    let target = Target { measured: &sources.measured, stop, threads, say: &|_| {} };
+    let target = Target { measured: &sources.measured, resources, say: &|_| {} };
     let (drive, draws) = twin.drives(DRAWS)?;
     let all: Vec<Profile> = std::iter::once(drive).chain(draws).collect();
-    let simulated = side_by_side_telling(&all, threads, tell, |profile| target.one(profile));
+    let simulated =
+        side_by_side_with_progress(&all, resources.jobs, progress, |profile| target.one(profile));
     let mut simulated = simulated.into_iter();
-    if stop.load(Ordering::Relaxed) {
+    if resources.is_stopped() {
         return Err(FitError::Interrupted);
     }
     let best = simulated.next().flatten().ok_or(FitError::NoStart)?.numbers;

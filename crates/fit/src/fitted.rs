@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::sync::atomic::AtomicBool;
 
 use flashscope_block::{Bytes, Nanos};
+use flashscope_measure::{Progress, Step, Unit};
 use flashscope_result::read_probe;
 use flashscope_sim::{Profile, setup};
+use flashscope_simulate::Resources;
 
 use super::document::{RunFit, StructureChoice, TWIN_VERSION, Time, Twin};
 use super::knobs::Knob;
@@ -37,23 +38,34 @@ pub struct FitOptions {
     /// The most bytes that the runs used for the structure search read and write, with their preparation. May be exceeded if
     /// no smaller sample exists.
     pub sample: Bytes,
-    /// The number of simulations at once. The outcome does not depend on it.
-    pub threads: usize,
 }
 
-/// The progress of a fit.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct FitProgress {
-    /// The last thing that was fitted: `times`, or the field of a choice; empty before the first.
-    pub what: &'static str,
-    /// The misfit of the best drive so far, over the runs that the search uses; absent before the first.
-    pub misfit: Option<f64>,
+/// The state of a fit.
+#[derive(Default)]
+struct FitState {
+    /// The last thing that was fitted (`times`, or the field of a choice), and the misfit of the best drive so far, over the
+    /// runs that the search uses.
+    fitted: Option<(&'static str, f64)>,
     /// The number of drives simulated so far.
-    pub simulations: u64,
+    simulations: u64,
 }
 
-/// A callback that receives the progress of a fit.
-pub type FitProgressFn<'a> = dyn FnMut(FitProgress) + Send + 'a;
+impl FitState {
+    fn update(&mut self, event: SearchEvent) {
+        match event {
+            SearchEvent::Simulated => self.simulations += 1,
+            SearchEvent::Fitted(what, misfit) => self.fitted = Some((what, misfit)),
+        }
+    }
+
+    fn report(&self, progress: &mut dyn Progress) {
+        let fitted =
+            self.fitted.map(|(what, misfit)| format!("{what} fitted, misfit {misfit:.4}; "));
+        let now = fitted.unwrap_or_default() + "simulations";
+        let step = Step::of("fitting", self.simulations, None, Unit::Count);
+        progress.show(&Step { now: &now, ..step });
+    }
+}
 
 /// The number of drives that are drawn from those that fit as well.
 const DRAWS: usize = 40;
@@ -83,21 +95,21 @@ impl Sources {
         Ok(sources)
     }
 
-    /// Fits a twin. Calls `tell` after each simulated drive. Setting `stop` ends the fit early.
+    /// Fits a twin. Reports each simulated drive to `progress`. Stopping the simulations ends the fit early.
     ///
     /// # Errors
     /// If the sources are of several drives or are too few.
     pub fn fit(
         &self,
-        how: FitOptions,
-        stop: &AtomicBool,
-        tell: &mut FitProgressFn<'_>,
+        options: FitOptions,
+        resources: &Resources<'_>,
+        progress: &mut dyn Progress,
     ) -> Result<Twin, FitError> {
         let mut twin = Twin {
             schema_version: TWIN_VERSION,
             flashscope: env!("CARGO_PKG_VERSION").into(),
-            seed: how.seed,
-            confidence: how.confidence,
+            seed: options.seed,
+            confidence: options.confidence,
             drive: String::new(),
             sources: self.names.clone(),
             profile: String::new(),
@@ -111,7 +123,7 @@ impl Sources {
             draws: vec![],
         };
         if !self.levels.is_empty() {
-            twin.fill = Some(FillFit::new(&self.levels, how.seed, how.confidence)?);
+            twin.fill = Some(FillFit::new(&self.levels, options.seed, options.confidence)?);
         }
         if self.measured.is_empty() {
             let Some(fill) = &twin.fill else {
@@ -127,20 +139,15 @@ impl Sources {
         }
         super::checks::one_drive(&self.measured)?;
         super::checks::enough(&self.measured)?;
-        let so_far = Mutex::new((FitProgress::default(), tell));
-        let say = |said: SearchEvent| {
-            let (fitting, tell) = &mut *so_far.lock().expect("no callback panics");
-            match said {
-                SearchEvent::Simulated => fitting.simulations += 1,
-                SearchEvent::Fitted(what, misfit) => {
-                    (fitting.what, fitting.misfit) = (what, Some(misfit))
-                }
-            }
-            tell(*fitting);
+        let state = Mutex::new((FitState::default(), progress));
+        let say = |event: SearchEvent| {
+            let (state, progress) = &mut *state.lock().expect("no callback panics");
+            state.update(event);
+            state.report(&mut **progress);
         };
-        let target = Target { measured: &self.measured, stop, threads: how.threads, say: &say };
-        let found = search(&target, how.sample, &self.start(twin.fill.as_ref()));
-        if target.stopped() {
+        let target = Target { measured: &self.measured, resources, say: &say };
+        let found = search(&target, options.sample, &self.start(twin.fill.as_ref()));
+        if target.is_stopped() {
             return Err(FitError::Interrupted);
         }
         let found = found?;

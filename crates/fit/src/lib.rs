@@ -21,15 +21,15 @@ use serde::{Deserialize, Serialize};
 
 pub use check::{Check, Comparison, LevelCheck, RunCheck, Summary};
 pub use document::{RunFit, StructureChoice, TWIN_VERSION, Time, Twin};
-pub use fitted::{FitOptions, FitProgress, FitProgressFn, Sources};
+pub use fitted::{FitOptions, Sources};
 use measured::NUMBERS;
 pub use measured::{MeasuredResult, MeasuredRun, Numbers, SHARES};
 pub use predict::{PredictedLatency, TwinPrediction};
 pub use search::{SearchResult, search};
 pub use sweep::{FillFit, FillModel, Level, POLICIES, Policy, PolicyFit};
 pub use table::read_levels;
-use tuning::side_by_side_telling;
-pub use tuning::{Target, Tell, TunedDrive};
+use tuning::side_by_side_with_progress;
+pub use tuning::{Target, TunedDrive};
 
 /// The index of the 99th percentile in [`Numbers`].
 const LAST: usize = NUMBERS - 1;

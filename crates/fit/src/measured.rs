@@ -8,6 +8,7 @@ use flashscope_block::{Bytes, Completion, Device, Nanos};
 use flashscope_document::manifest::{Manifest, Progress, Run};
 use flashscope_measure::{again, order};
 use flashscope_result::ResultFolder;
+use flashscope_sim::budget::Budget;
 use flashscope_sim::{Drive, Profile};
 use flashscope_stats::{mean_interval, quantile_interval};
 
@@ -106,10 +107,11 @@ impl MeasuredResult {
         self.manifest.device.capacity
     }
 
-    /// Builds a simulated drive that can repeat the runs; `None` if the profile is invalid or the drive is too small.
+    /// Builds a simulated drive that can repeat the runs; `None` if the profile is invalid, the drive is too small or
+    /// `memory` does not suffice.
     #[must_use]
-    pub fn drive(&self, profile: &Profile) -> Option<Drive> {
-        let drive = Drive::new("sim:twin", profile).ok()?;
+    pub fn drive(&self, profile: &Profile, memory: &Budget) -> Option<Drive> {
+        let drive = Drive::within("sim:twin", profile, memory).ok()?;
         (drive.info().capacity >= self.capacity()).then_some(drive)
     }
 

@@ -1,13 +1,12 @@
 //! Predicts how a workload performs on a twin, with intervals from alternative drives that fit the measurements as well.
 
-use std::sync::atomic::AtomicBool;
-
+use flashscope_measure::Progress;
 use flashscope_sim::{Drive, Profile};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{FitError, Range, Tell, Twin, side_by_side_telling};
-use flashscope_simulate::{Simulation, Simulator, Work};
+use super::{FitError, Range, Twin, side_by_side_with_progress};
+use flashscope_simulate::{Resources, Simulation, Simulator, Work};
 
 /// The performance of a workload on a drive, as its twin predicts it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -53,8 +52,7 @@ struct SimulatedDraw {
 }
 
 impl Twin {
-    /// Simulates a workload on the twin and on at most `draws` of its draws, up to `threads` at once. Calls `tell` after each
-    /// simulation.
+    /// Simulates a workload on the twin and on at most `draws` of its draws. Reports each simulation to `progress`.
     ///
     /// # Errors
     /// If the workload is invalid or cannot run on the twin. Draws that cannot run it are left out.
@@ -62,17 +60,18 @@ impl Twin {
         &self,
         work: &Work,
         draws: usize,
-        stop: &AtomicBool,
-        threads: usize,
-        tell: &mut Tell<'_>,
+        resources: &Resources<'_>,
+        progress: &mut dyn Progress,
     ) -> Result<TwinPrediction, FitError> {
         let (drive, drawn) = self.drives(draws)?;
         let all: Vec<Profile> = std::iter::once(drive).chain(drawn).collect();
-        let ran = side_by_side_telling(&all, threads, tell, |profile| run(profile, work, stop));
+        let ran = side_by_side_with_progress(&all, resources.jobs, progress, |profile| {
+            run(profile, work, resources)
+        });
         let mut ran = ran.into_iter();
         let best = ran.next().ok_or(FitError::NoStart)??;
         let others: Vec<SimulatedDraw> = ran.flatten().collect();
-        if stop.load(std::sync::atomic::Ordering::Relaxed) {
+        if resources.is_stopped() {
             return Err(FitError::Interrupted);
         }
         let range = |spread: f64, of: &dyn Fn(&SimulatedDraw) -> Option<f64>| {
@@ -105,8 +104,13 @@ impl Twin {
     }
 }
 
-fn run(profile: &Profile, work: &Work, stop: &AtomicBool) -> Result<SimulatedDraw, FitError> {
-    let drive = Drive::new("sim:twin", profile)?;
+fn run(
+    profile: &Profile,
+    work: &Work,
+    resources: &Resources<'_>,
+) -> Result<SimulatedDraw, FitError> {
+    let Resources { memory, stop, .. } = resources.of_thread();
+    let drive = Drive::within("sim:twin", profile, &memory)?;
     let geometry = *drive.members()[0].nand().geometry();
     let blocks = f64::from(geometry.blocks()) * f64::from(profile.raid.drives);
     let simulated = Simulator::on(drive, work, stop, &mut ())?.run(stop, &mut ())?;

@@ -82,7 +82,7 @@ fn descend(target: &Target<'_>, start: &Profile) -> Result<SearchResult, FitErro
             best = target.step(&best, &slopes, REACH);
         }
         let tried = tried(target, &best, promising.as_ref(), PROMISING);
-        let enough = best.misfit < EXACT || round >= ROUNDS || target.stopped();
+        let enough = best.misfit < EXACT || round >= ROUNDS || target.is_stopped();
         let better = (!enough).then(|| better(target, &best, &slopes, &tried, every)).flatten();
         match better {
             Some((field, better)) => {

@@ -8,32 +8,31 @@
 
 use std::ops::ControlFlow;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use flashscope_block::Bytes;
+use flashscope_measure::{Progress, Step, Unit};
 use flashscope_sim::Profile;
-use flashscope_sim::budget::queued;
+use flashscope_simulate::Resources;
 
 use super::knobs::Knob;
 use super::measured::{MeasuredResult, MeasuredRun, NUMBERS, Numbers};
 use super::optimum::least;
 
-/// A callback that receives the number of simulated drives, and the number of all.
-pub type Tell<'a> = dyn FnMut(usize, usize) + Send + 'a;
-
-/// Applies `work` to each of `all`, up to `threads` at once, and returns the results in order. Calls `tell` after each.
-pub(super) fn side_by_side_telling<T: Sync, R: Send>(
+/// Applies `work` to each of `all`, up to `threads` at once, and returns the results in order. Reports each.
+pub(super) fn side_by_side_with_progress<T: Sync, R: Send>(
     all: &[T],
     threads: usize,
-    tell: &mut Tell<'_>,
+    progress: &mut dyn Progress,
     work: impl Fn(&T) -> R + Sync,
 ) -> Vec<R> {
-    let done = Mutex::new((0, tell));
+    let done = Mutex::new((0, progress));
     side_by_side(all, threads, |one| {
         let made = work(one);
-        let (count, tell) = &mut *done.lock().expect("no callback panics");
+        let (count, progress) = &mut *done.lock().expect("no callback panics");
         *count += 1;
-        tell(*count, all.len());
+        let phase = "simulating the twin, and drives that fit as well";
+        progress.show(&Step::of(phase, *count, Some(all.len() as u64), Unit::Count));
         made
     })
 }
@@ -51,7 +50,7 @@ fn side_by_side<T: Sync, R: Send>(
             loop {
                 let nth = next.fetch_add(1, Ordering::Relaxed);
                 let Some(one) = all.get(nth) else { return mine };
-                mine.push((nth, queued(|| work(one))));
+                mine.push((nth, work(one)));
             }
         };
         let workers: Vec<_> = (0..threads.clamp(1, 1024)).map(|_| scope.spawn(some)).collect();
@@ -65,10 +64,8 @@ fn side_by_side<T: Sync, R: Send>(
 pub struct Target<'m> {
     /// The measured results, each from a new drive.
     pub measured: &'m [MeasuredResult],
-    /// Set to end the search early.
-    pub stop: &'m AtomicBool,
-    /// The number of simulations at once.
-    pub threads: usize,
+    /// The resources of the simulations.
+    pub resources: &'m Resources<'m>,
     /// Receives the progress of the search.
     pub say: &'m (dyn Fn(SearchEvent) + Sync),
 }
@@ -152,8 +149,8 @@ fn deviations(runs: usize) -> f64 {
 
 impl Target<'_> {
     /// True if the caller has stopped the search.
-    pub fn stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
+    pub fn is_stopped(&self) -> bool {
+        self.resources.is_stopped()
     }
 
     /// Returns the number of runs.
@@ -168,11 +165,11 @@ impl Target<'_> {
 
     /// Simulates drives in parallel. An entry is `None` if the drive cannot run everything.
     pub fn simulate(&self, profiles: &[Profile]) -> Vec<Option<TunedDrive>> {
-        side_by_side(profiles, self.threads, |profile| self.one(profile))
+        side_by_side(profiles, self.resources.jobs, |profile| self.one(profile))
     }
 
     /// Simulates drives in parallel, each until it can neither be among the `best` first nor have a misfit of at most `most`.
-    /// The drives that meet one of these are the same for any `threads`; the outcome of others may vary.
+    /// The drives that meet one of these are the same for any number of threads; the outcome of others may vary.
     pub fn race(&self, profiles: &[Profile], best: usize, most: f64) -> Vec<Outcome> {
         let least = Mutex::new(Vec::new());
         let bar = || {
@@ -180,7 +177,7 @@ impl Target<'_> {
             let last = least.last().map_or(most, |last| most.max(*last));
             if least.len() < best { f64::INFINITY } else { last }
         };
-        side_by_side(profiles, self.threads, |profile| {
+        side_by_side(profiles, self.resources.jobs, |profile| {
             let outcome = self.within(profile, &bar);
             if let Outcome::Within(tuned) = &outcome {
                 let mut least = least.lock().expect("nobody panics with it");
@@ -207,9 +204,10 @@ impl Target<'_> {
     fn simulated(&self, profile: &Profile, bar: &dyn Fn() -> f64) -> Outcome {
         let (mut numbers, mut losses) = (Vec::new(), 0.0);
         let all = deviations(self.runs());
+        let memory = self.resources.memory.waiting();
         for measured in self.measured {
-            let Some(drive) = measured.drive(profile) else { return Outcome::Unable };
-            let simulated = measured.simulate(drive, self.stop, |run, numbers| {
+            let Some(drive) = measured.drive(profile, &memory) else { return Outcome::Unable };
+            let simulated = measured.simulate(drive, self.resources.stop, |run, numbers| {
                 losses += loss(run, numbers);
                 let worse = losses / all > bar();
                 if worse { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -238,7 +236,7 @@ impl Target<'_> {
     pub fn tune(&self, from: &TunedDrive, steps: u32) -> TunedDrive {
         let (mut best, mut reach) = (from.clone(), REACH);
         for _ in 0..steps {
-            if self.stopped() {
+            if self.is_stopped() {
                 break;
             }
             let slopes = self.slopes(&best);

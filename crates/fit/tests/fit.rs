@@ -10,10 +10,11 @@ use flashscope_document::manifest::{
     Calibration, Machine, Manifest, OnError, Options, Run, State, Tool,
 };
 use flashscope_document::methodology::Methodology;
-use flashscope_fit::{Check, FitOptions, FitProgress, MeasuredResult, Sources, Twin};
-use flashscope_measure::{Bench, plan};
+use flashscope_fit::{Check, FitOptions, MeasuredResult, Sources, Twin};
+use flashscope_measure::{Bench, Progress, Step, plan};
 use flashscope_result::ResultFolder;
-use flashscope_simulate::Work;
+use flashscope_sim::budget::Budget;
+use flashscope_simulate::{Resources, Work};
 use flashscope_workload::uflip::{self, PerBaseline, Setup};
 use tempfile::TempDir;
 
@@ -23,7 +24,7 @@ const HIDDEN: &str = "agrawal-2008?flash.dies_per_package=1&flash.planes_per_die
     &cleaning.free_threshold=0.03&flash.page_read=42us&flash.page_program=510us\
     &flash.serial_access_per_kib=9us&interface.request_overhead=31us&interface.transfer_per_kib=7us";
 
-const HOW: FitOptions = FitOptions { seed: 1, confidence: 0.9, sample: Bytes::gib(8), threads: 2 };
+const HOW: FitOptions = FitOptions { seed: 1, confidence: 0.9, sample: Bytes::gib(8) };
 
 /// The result of micro-benchmarks on a drive.
 fn measured(place: &TempDir, name: &str, spec: &str, benchmarks: &[&str]) -> PathBuf {
@@ -66,7 +67,8 @@ fn measured(place: &TempDir, name: &str, spec: &str, benchmarks: &[&str]) -> Pat
 
 fn fit(paths: &[&Path]) -> Result<Twin, flashscope_fit::FitError> {
     let paths: Vec<PathBuf> = paths.iter().map(|path| path.to_path_buf()).collect();
-    Sources::read(&paths)?.fit(HOW, &AtomicBool::new(false), &mut |_| {})
+    let stop = AtomicBool::new(false);
+    Sources::read(&paths)?.fit(HOW, &Resources::new(2, &stop), &mut ())
 }
 
 // A sample within the limit has all runs. A smaller one has the first repeats of some values of every experiment, and no
@@ -97,7 +99,7 @@ fn samples_keep_first_repeats_and_simulate_nothing_else() {
         assert!(bytes(&some) <= most.0 || some.runs.len() == least);
         let done: Vec<_> = some.manifest.runs().filter(|run| run.progress.ios() > 0).collect();
         assert!(done.iter().all(|run| run.repeat == 1) && done.len() == some.runs.len());
-        let drive = some.drive(&profile).unwrap();
+        let drive = some.drive(&profile, &Budget::default()).unwrap();
         let mut told = Vec::new();
         let simulated = some.simulate(drive, &AtomicBool::new(false), |run, _| {
             told.push(run.id);
@@ -119,20 +121,33 @@ fn fit_to_a_sample_predicts_as_well_as_to_all_runs() {
     let held = measured(&place, "held.flashscope", HIDDEN, &["order", "alignment"]);
     let sources = Sources::read(&[fitted]).unwrap();
     let how = FitOptions { sample: Bytes(0), ..HOW };
-    let mut told: Vec<FitProgress> = Vec::new();
-    let twin = sources.fit(how, &AtomicBool::new(false), &mut |so_far| told.push(so_far)).unwrap();
+    let (stop, mut steps) = (AtomicBool::new(false), Steps::default());
+    let twin = sources.fit(how, &Resources::new(2, &stop), &mut steps).unwrap();
     assert_eq!(twin.runs.len(), sources.measured[0].runs.len());
-    assert!(told.is_sorted_by_key(|so_far| so_far.simulations));
-    assert_eq!(told.iter().rev().find_map(|so_far| so_far.misfit), twin.misfit);
-    let alone = FitOptions { threads: 1, ..how };
-    assert_eq!(sources.fit(alone, &AtomicBool::new(false), &mut |_| {}).unwrap(), twin);
+    let Steps(steps) = steps;
+    assert!(steps.is_sorted_by_key(|(done, ..)| *done));
+    let misfit = format!("misfit {:.4};", twin.misfit.unwrap());
+    assert!(steps.last().unwrap().2.contains(&misfit), "{misfit}: {:?}", steps.last());
+    assert_eq!(sources.fit(how, &Resources::new(1, &stop), &mut ()).unwrap(), twin);
     let summary = check(&twin, &held).summary.unwrap();
     assert!(summary.mean_error < 0.03 && summary.p99_error < 0.1, "{summary:?}");
 }
 
 fn check(twin: &Twin, held: &Path) -> Check {
     let held = Sources::read(&[held.to_path_buf()]).unwrap();
-    Check::new(twin, &held, &AtomicBool::new(false), 2, &mut |_, _| {}).unwrap()
+    Check::new(twin, &held, &Resources::new(2, &AtomicBool::new(false)), &mut ()).unwrap()
+}
+
+/// Collects progress: done, total and the current part.
+#[derive(Default)]
+struct Steps(Vec<(u64, Option<u64>, String)>);
+
+impl Progress for Steps {
+    fn show(&mut self, step: &Step<'_>) {
+        self.0.push((step.done, step.total, step.now.into()));
+    }
+
+    fn note(&mut self, _text: &str) {}
 }
 
 // The twin is fitted to two micro-benchmarks and predicts others within some percent, for any number of threads. It
@@ -160,10 +175,11 @@ fn twin_predicts_other_micro_benchmarks() {
 
     let work = Work { ios: Some(500), warm_up: Some("none".parse().unwrap()), ..Work::default() };
     let predict = |threads: usize| {
-        let mut told = Vec::new();
-        let tell = &mut |done: usize, of: usize| told.push((done, of));
-        let predicted = twin.predict(&work, 4, &AtomicBool::new(false), threads, tell).unwrap();
-        assert_eq!(told, [(1, 5), (2, 5), (3, 5), (4, 5), (5, 5)]);
+        let (stop, mut steps) = (AtomicBool::new(false), Steps::default());
+        let resources = Resources::new(threads, &stop);
+        let predicted = twin.predict(&work, 4, &resources, &mut steps).unwrap();
+        let counts: Vec<_> = steps.0.into_iter().map(|(done, total, _)| (done, total)).collect();
+        assert_eq!(counts, [1, 2, 3, 4, 5].map(|done| (done, Some(5))));
         predicted
     };
     let (predicted, alone) = (predict(2), predict(1));
@@ -191,7 +207,10 @@ fn contradictory_or_too_few_results_are_errors() {
     let few = measured(&place, "few.flashscope", HIDDEN, &["pause"]);
     let mut sources = Sources::read(&[few]).unwrap();
     sources.measured[0].runs.truncate(4);
-    let error = sources.fit(HOW, &AtomicBool::new(false), &mut |_| {}).unwrap_err().to_string();
+    let error = sources
+        .fit(HOW, &Resources::new(2, &AtomicBool::new(false)), &mut ())
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("4 runs to fit") && error.contains("flashscope bench"), "{error}");
 }
 
@@ -221,7 +240,8 @@ fn simulated_twin_reproduces_the_fill_sweep() {
         queue_depth: Some(64),
         ..Work::default()
     };
-    let predicted = twin.predict(&work, 0, &AtomicBool::new(false), 1, &mut |_, _| {}).unwrap();
+    let predicted =
+        twin.predict(&work, 0, &Resources::new(1, &AtomicBool::new(false)), &mut ()).unwrap();
     let wa = predicted.write_amplification.unwrap().value;
     assert!((wa / 2.3639 - 1.0).abs() < 0.06, "{wa}");
     let rate = predicted.bytes_per_second.value / 1e6;

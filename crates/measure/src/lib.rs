@@ -15,6 +15,7 @@ mod level;
 mod load;
 pub mod machine;
 mod plan;
+mod progress;
 pub mod pts;
 mod rounds;
 mod self_check;
@@ -35,6 +36,7 @@ pub use load::{
     WarmUpOutcome, fill_drive,
 };
 pub use plan::{order, place, plan, plan_where, trace_plan};
+pub use progress::{Progress, Step, Unit};
 pub use self_check::harness_cost;
 pub use state::check_state;
 pub use steady::{Criterion, PTS, STEADY};

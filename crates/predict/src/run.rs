@@ -1,6 +1,9 @@
 //! Repeats a workload until its prediction has converged, then counts.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use flashscope_block::Nanos;
+use flashscope_measure::{Progress, Step};
 use flashscope_model::trace::Total;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -34,22 +37,25 @@ pub struct CountedPasses {
 
 impl Passes {
     /// Repeats the workload until `pools` have converged, then counts a third as many passes. Such repetition is the paper's
-    /// method (Boboila and Desnoyers, section III.C). Calls `tell` with the progress of the warm-up, from 0 to 1; it returns
-    /// false to stop.
+    /// method (Boboila and Desnoyers, section III.C). Reports the share of the warm-up. Setting `stop` ends it.
     ///
     /// # Errors
-    /// If nothing is written, or `tell` returned false.
+    /// If nothing is written, or `stop` was set.
     pub fn find(
         pools: &mut Pools,
         free_pages: u64,
         requests: &mut Requests,
-        tell: &mut dyn FnMut(f64) -> bool,
+        (stop, progress): (&AtomicBool, &mut dyn Progress),
     ) -> Result<CountedPasses, PredictError> {
+        let mut show = |share| {
+            progress.show(&Step::share("predicting", share));
+            !stop.load(Ordering::Relaxed)
+        };
         let (mut warm_up, mut written, mut touched) = (0, 0, TouchedPages::default());
         let mut share = 0.0;
         let converged = loop {
             let is_first = warm_up == 0;
-            written += requests.pass_while(&mut || tell(share), &mut |request| {
+            written += requests.pass_while(&mut || show(share), &mut |request| {
                 if is_first && request.is_write() {
                     touched.add(request);
                 }
@@ -59,7 +65,7 @@ impl Passes {
             let turns = ratio(written, touched.pages + free_pages);
             let least = turns.min(pools.turns());
             share = (least / TURNS).max(turns / MOST_TURNS).min(1.0);
-            if !tell(share) {
+            if !show(share) {
                 return Err(PredictError::Interrupted);
             }
             if least >= TURNS || turns >= MOST_TURNS {
@@ -68,7 +74,7 @@ impl Passes {
         };
         let passes = Passes { warm_up, counted: warm_up.div_ceil(3), converged };
         let rest = Passes { warm_up: 0, ..passes };
-        Ok(CountedPasses { passes, total: rest.counted(pools, requests, &mut || tell(1.0))? })
+        Ok(CountedPasses { passes, total: rest.counted(pools, requests, &mut || show(1.0))? })
     }
 
     /// Repeats the same passes on other pools and returns the totals of the counted ones.
@@ -98,23 +104,27 @@ impl Passes {
         Ok(after.since(&before))
     }
 
-    /// Repeats the same passes on the simulator. Returns the totals of the counted ones and their simulated time. Calls
-    /// `tell` with the progress, from 0 to 1; it returns false to stop.
+    /// Repeats the same passes on the simulator. Returns the totals of the counted ones and their simulated time. Reports
+    /// the share of all passes. Setting `stop` ends it.
     ///
     /// # Errors
-    /// If nothing is written, or `tell` returned false.
+    /// If nothing is written, or `stop` was set.
     pub fn simulate(
         &self,
         simulated: &mut SimulatedDrive,
         requests: &mut Requests,
-        tell: &mut dyn FnMut(f64) -> bool,
+        (stop, progress): (&AtomicBool, &mut dyn Progress),
     ) -> Result<(Total, Nanos), PredictError> {
+        let mut show = |share| {
+            progress.show(&Step::share("simulating", share));
+            !stop.load(Ordering::Relaxed)
+        };
         let (all, mut done) = (f64::from(self.warm_up + self.counted), 0.0);
         let pass = |simulated: &mut SimulatedDrive| {
             let each = &mut |request| simulated.request(request);
-            requests.pass_while(&mut || tell(done / all), each)?;
+            requests.pass_while(&mut || show(done / all), each)?;
             done += 1.0;
-            if tell(done / all) { Ok(()) } else { Err(PredictError::Interrupted) }
+            if show(done / all) { Ok(()) } else { Err(PredictError::Interrupted) }
         };
         let (before, after) = self.put(simulated, pass, |simulated| simulated.total())?;
         Ok((after.0.since(&before.0), after.1 - before.1))
@@ -125,12 +135,12 @@ impl Passes {
         &self,
         drive: &mut D,
         mut pass: impl FnMut(&mut D) -> Result<(), PredictError>,
-        told: impl Fn(&mut D) -> T,
+        read: impl Fn(&mut D) -> T,
     ) -> Result<(T, T), PredictError> {
         (0..self.warm_up).try_for_each(|_| pass(drive))?;
-        let before = told(drive);
+        let before = read(drive);
         (0..self.counted).try_for_each(|_| pass(drive))?;
-        Ok((before, told(drive)))
+        Ok((before, read(drive)))
     }
 }
 

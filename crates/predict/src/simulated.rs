@@ -2,6 +2,7 @@
 
 use flashscope_block::{Bytes, Data, Device, Io, Nanos, Op};
 use flashscope_model::trace::Total;
+use flashscope_sim::budget::Budget;
 use flashscope_sim::{Profile, ProfileError, SimDevice};
 
 use super::Request;
@@ -18,8 +19,16 @@ impl SimulatedDrive {
     /// # Errors
     /// If the profile has a field with which the drive cannot work; the error names the first.
     pub fn new(profile: &Profile) -> Result<SimulatedDrive, ProfileError> {
+        SimulatedDrive::within(profile, &Budget::default())
+    }
+
+    /// Does the same as [`SimulatedDrive::new`] with memory of this budget.
+    ///
+    /// # Errors
+    /// If a field of the profile cannot work, or the budget does not suffice.
+    pub fn within(profile: &Profile, memory: &Budget) -> Result<SimulatedDrive, ProfileError> {
         let page_size = u64::from(profile.layout()?.logical_page_size());
-        let drive = SimDevice::new("sim:predicted", profile)?;
+        let drive = SimDevice::within("sim:predicted", profile, memory)?;
         let capacity = drive.info().capacity.0;
         let mut simulated = SimulatedDrive { drive, page_size };
         // A multiple of the page size.

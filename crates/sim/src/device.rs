@@ -3,7 +3,7 @@ use flashscope_block::{
 };
 
 use crate::arithmetic::Divisor;
-use crate::budget::Reservation;
+use crate::budget::{Budget, Reservation};
 use crate::cache::Cache;
 use crate::counters::Counters;
 use crate::ftl::{AnyFtl, Ftl, Health, Recovery, Slice};
@@ -94,9 +94,21 @@ impl SimDevice {
     /// The first field of the profile that cannot work, or that it needs more memory than it may
     /// take: see [`crate::budget`].
     pub fn new(name: &str, profile: &Profile) -> Result<SimDevice, ProfileError> {
+        SimDevice::within(name, profile, &Budget::default())
+    }
+
+    /// Does the same as [`SimDevice::new`] with memory of this budget.
+    ///
+    /// # Errors
+    /// If a field of the profile cannot work, or the budget does not suffice.
+    pub fn within(
+        name: &str,
+        profile: &Profile,
+        memory: &Budget,
+    ) -> Result<SimDevice, ProfileError> {
         let mut one = profile.clone();
         one.raid.drives = 1;
-        let memory = Some(one.reserve(name)?);
+        let memory = Some(one.reserve(name, memory)?);
         let mut drive = SimDevice::of_array(name, profile)?;
         drive._memory = memory;
         Ok(drive)

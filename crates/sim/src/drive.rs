@@ -1,6 +1,6 @@
 use flashscope_block::{Bytes, Completion, Device, DeviceInfo, Flash, Io, Nanos};
 
-use crate::budget::Reservation;
+use crate::budget::{Budget, Reservation};
 use crate::counters::Counters;
 use crate::device::SimDevice;
 use crate::raid::Raid0;
@@ -15,16 +15,23 @@ pub enum Drive {
 }
 
 impl Drive {
-    /// An empty one, named `name` on the command line.
+    /// Creates an empty drive, named `name` on the command line, with half of the machine's memory to itself.
     ///
     /// # Errors
-    /// The first field of the profile that cannot work, or that it needs more memory than it may
-    /// take: see [`crate::budget`].
+    /// If a field of the profile cannot work, or the drive needs more memory.
     pub fn new(name: &str, profile: &Profile) -> Result<Drive, ProfileError> {
+        Drive::within(name, profile, &Budget::default())
+    }
+
+    /// Does the same as [`Drive::new`] with memory of this budget.
+    ///
+    /// # Errors
+    /// If a field of the profile cannot work, or the budget does not suffice.
+    pub fn within(name: &str, profile: &Profile, memory: &Budget) -> Result<Drive, ProfileError> {
         if profile.raid.drives == 1 {
-            return Ok(Drive::One(Box::new(SimDevice::new(name, profile)?)));
+            return Ok(Drive::One(Box::new(SimDevice::within(name, profile, memory)?)));
         }
-        let memory = profile.reserve(name)?;
+        let memory = profile.reserve(name, memory)?;
         let first = SimDevice::of_array(name, profile)?;
         let others = (1..profile.raid.drives).map(|nth| {
             // As large as a seed can be in a profile.

@@ -28,6 +28,7 @@ pub mod raid;
 pub mod setup;
 pub mod wear;
 
+use budget::Budget;
 pub use counters::Counters;
 pub use device::SimDevice;
 pub use drive::Drive;
@@ -40,5 +41,13 @@ pub use setup::{Profile, ProfileError};
 /// # Errors
 /// What is wrong with the spec, or the first field with which the drive cannot work.
 pub fn open(spec: &str) -> Result<Drive, ProfileError> {
-    Drive::new(&format!("sim:{spec}"), &setup::parse(spec)?)
+    open_within(spec, &Budget::default())
+}
+
+/// Does the same as [`open`] with memory of this budget.
+///
+/// # Errors
+/// If the spec is invalid, a field cannot work, or the budget does not suffice.
+pub fn open_within(spec: &str, memory: &Budget) -> Result<Drive, ProfileError> {
+    Drive::within(&format!("sim:{spec}"), &setup::parse(spec)?, memory)
 }

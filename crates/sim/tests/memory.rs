@@ -7,6 +7,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 use flashscope_block::{Bytes, Data, Device, Io, Nanos, Op};
+use flashscope_sim::budget::{Budget, Limit};
 use flashscope_sim::observe::{Watch, erases};
 use flashscope_sim::{Drive, Footprint, Profile, cache, ftl, gc, setup, wear};
 
@@ -242,10 +243,10 @@ fn a_refused_drive_allocates_nothing() {
     let profile = setup::parse(spec).expect("a profile");
     let need = profile.footprint().expect("it could work").total();
     assert!(need > Bytes::gib(16), "{need}");
-    flashscope_sim::budget::set_limit(flashscope_sim::budget::Limit::of(Bytes::gib(1)));
+    let memory = Budget::new(Limit::of(Bytes::gib(1)));
     let mut refused = String::new();
     let peak = peak_of(|| {
-        refused = flashscope_sim::open(spec).err().expect("too large").to_string();
+        refused = flashscope_sim::open_within(spec, &memory).err().expect("too large").to_string();
     });
     assert!(peak < 1 << 20, "{peak} B");
     let figure = need.to_string();

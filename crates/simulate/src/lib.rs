@@ -7,14 +7,17 @@ mod error;
 mod hooks;
 mod load;
 mod request;
+mod resources;
 mod simulator;
 pub mod sweep;
 pub mod what_if;
 
 pub use error::Error;
+use flashscope_sim::budget::Budget;
 use flashscope_sim::observe::Findings;
 pub use hooks::Hooks;
 pub use request::{SimulationRequest, Work, drive, profile_name};
+pub use resources::Resources;
 pub use simulator::{SimulationResult, Simulator};
 use std::sync::atomic::AtomicBool;
 
@@ -40,7 +43,20 @@ pub fn simulate(
     stop: &AtomicBool,
     hooks: &mut dyn Hooks,
 ) -> Result<SimulationResult, Error> {
-    Simulator::open(request, stop, hooks)?.run(stop, hooks)
+    simulate_within(request, &Budget::default(), stop, hooks)
+}
+
+/// Does the same as [`simulate`] with memory of this budget.
+///
+/// # Errors
+/// The same as for [`simulate`], or if the budget does not suffice for the drive.
+pub fn simulate_within(
+    request: &SimulationRequest,
+    memory: &Budget,
+    stop: &AtomicBool,
+    hooks: &mut dyn Hooks,
+) -> Result<SimulationResult, Error> {
+    Simulator::open(request, memory, stop, hooks)?.run(stop, hooks)
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@ use flashscope_block::Nanos;
 use flashscope_document::SimulationFill;
 use flashscope_measure::WarmUp;
 use flashscope_sim::Drive;
+use flashscope_sim::budget::Budget;
 use serde::{Deserialize, Serialize};
 
 use super::Error;
@@ -84,9 +85,9 @@ pub fn profile_name(name: &str) -> Result<&str, Error> {
 /// Opens the simulated drive `name`, which may start with `sim:`. The drive is empty.
 ///
 /// # Errors
-/// If `name` is no simulated drive, its profile is invalid, or the drive cannot work.
-pub fn drive(name: &str) -> Result<Drive, Error> {
-    Ok(flashscope_sim::open(profile_name(name)?)?)
+/// If `name` is no simulated drive, its profile is invalid, or the drive cannot work or exceeds the budget.
+pub fn drive(name: &str, memory: &Budget) -> Result<Drive, Error> {
+    Ok(flashscope_sim::open_within(profile_name(name)?, memory)?)
 }
 
 /// Serializes an optional warm-up as the text that users write.

@@ -3,7 +3,8 @@ use std::sync::atomic::AtomicBool;
 
 use flashscope_block::{Device, Io, Nanos, Op};
 use flashscope_document::{LatencyHeatMap, SimulationFill};
-use flashscope_measure::{Gauge, IoCallback, Load, Outcome, Phase, RunEnd, Session};
+use flashscope_measure::{Gauge, IoCallback, Load, Outcome, Phase, RunEnd, Session, Step, Unit};
+use flashscope_sim::budget::Budget;
 use flashscope_sim::observe::{self, Findings, Glances, Watch};
 use flashscope_sim::{Counters, Drive, SimDevice};
 use flashscope_stats::HeatMap;
@@ -43,16 +44,17 @@ pub struct SimulationResult {
 }
 
 impl Simulator {
-    /// Opens the drive of a request. A trace is read once through, with progress to `hooks`, until `stop` is set.
+    /// Opens the drive of a request, with memory of this budget. A trace is read once through, with progress to `hooks`, until `stop` is set.
     ///
     /// # Errors
     /// If the request is invalid.
     pub fn open(
         request: &SimulationRequest,
+        memory: &Budget,
         stop: &AtomicBool,
         hooks: &mut dyn Hooks,
     ) -> Result<Simulator, Error> {
-        Simulator::on(request::drive(&request.drive)?, &request.work, stop, hooks)
+        Simulator::on(request::drive(&request.drive, memory)?, &request.work, stop, hooks)
     }
 
     /// Prepares a simulation on `drive`, which must be empty, as [`Drive::new`] creates it.
@@ -147,7 +149,12 @@ impl Callbacks<'_> {
         if let (Some(glances), Phase::Fill | Phase::WarmUp) = (&self.glances, phase) {
             glances.prepare(done, total);
         }
-        self.hooks.progress(phase, done, total);
+        let (name, unit) = match phase {
+            Phase::Fill => ("filling the drive", Unit::Bytes),
+            Phase::WarmUp => ("warming up", Unit::Share),
+            Phase::Measure => ("measuring", Unit::Share),
+        };
+        self.hooks.show(&Step::of(name, done, Some(total), unit));
     }
 
     fn each(&mut self, io: &Io, at: Nanos, latency: Nanos) {
@@ -190,9 +197,11 @@ fn play(
 
 /// Reads a trace once, to learn its length and the space that it needs.
 fn survey(playback: &Playback, stop: &AtomicBool, hooks: &mut dyn Hooks) -> Result<Survey, Error> {
-    let survey = flashscope_trace::survey(playback, stop, |progress| hooks.reading(progress))?;
+    let survey = flashscope_trace::survey(playback, stop, |read| {
+        hooks.show(&Step::of("reading the trace", read.done(), read.total(), Unit::Bytes));
+    })?;
     let survey = survey.ok_or(Error::Interrupted)?;
-    hooks.notes(&survey.notes);
+    survey.notes.iter().for_each(|note| hooks.note(note));
     Ok(survey)
 }
 

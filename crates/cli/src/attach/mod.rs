@@ -26,26 +26,25 @@ pub use args::AttachArgs;
 use record::Recorder;
 use watched::Watched;
 
-/// The port is the one that is assigned to NBD.
+/// The default address, with the port that is assigned to NBD.
 const NBD_ADDRESS: &str = "127.0.0.1:10809";
 
 pub fn attach(args: &AttachArgs) -> Result<(), Failure> {
-    args.memory.apply();
-    let stop = stop::patient_flag()?;
+    let stop = stop::clean_end_flag()?;
     let recorder = args.record.as_deref().map(Recorder::start).transpose()?;
     serve(args, stop, recorder.as_ref().map(Recorder::tell))?;
     recorder.map_or(Ok(()), Recorder::finish)
 }
 
-/// How long the way to a drive takes by itself, measured.
-type ToMeasure<'a> = &'a dyn Fn() -> Result<RoundTrip, Failure>;
+/// Measures the time that the transport takes without a drive.
+type MeasureRoundTrip<'a> = &'a dyn Fn() -> Result<RoundTrip, Failure>;
 
-/// Attaches the drive, for whatever transport.
+/// Attaches the drive, for any transport.
 fn open<A: Answer>(
     args: &AttachArgs,
     stop: &AtomicBool,
     tell: Option<Tell>,
-    round_trip: ToMeasure<'_>,
+    round_trip: MeasureRoundTrip<'_>,
 ) -> Result<Attached<A>, Failure> {
     let name = args.drive.as_str();
     if name == "null:" {
@@ -62,24 +61,24 @@ fn open<A: Answer>(
     real(args, tell)
 }
 
-/// A drive whose data is kept in a store.
+/// Attaches a drive whose data is kept in a store.
 fn simulated<A: Answer>(
     args: &AttachArgs,
     device: Box<dyn Device + Send>,
     (size, trims, seed): (Bytes, bool, u64),
     tell: Option<Tell>,
-    round_trip: ToMeasure<'_>,
+    round_trip: MeasureRoundTrip<'_>,
 ) -> Result<Attached<A>, Failure> {
     if args.consent.destroy_data_on.is_some() {
         return Err(usage(anyhow!(
-            "--destroy-data-on is for real drives: `{}` is none",
+            "--destroy-data-on is for real drives; `{}` is simulated",
             args.drive
         )));
     }
     let block = device.info().logical_block;
     if size == Bytes(0) || !size.is_multiple_of(block) {
         return Err(usage(anyhow!(
-            "--size {} B is no multiple of the logical block, {block}",
+            "--size {} B is not a multiple of the logical block, {block}",
             size.0
         )));
     }
@@ -89,11 +88,11 @@ fn simulated<A: Answer>(
         size,
         logical_block: block,
         trims,
-        writable: !args.read_only,
+        writable: !args.read_only.is_set,
     };
     let mut bar = LateBar::new();
     let mut progress = |done: Bytes, total: Bytes| {
-        bar.show("writing what the store holds", done.0, Some(total.0));
+        bar.show("writing the contents of the store to the drive", done.0, Some(total.0));
     };
     let timing = match args.speed.unwrap_or(Speed::Times(1.0)) {
         Speed::Max => Speed::Max.into(),
@@ -104,7 +103,7 @@ fn simulated<A: Answer>(
     Ok(attached)
 }
 
-/// Where the data of a simulated drive is kept.
+/// Opens the store for the data of a simulated drive.
 fn store(args: &AttachArgs, size: Bytes, seed: u64) -> Result<Store, Failure> {
     let Some(path) = &args.store else {
         if args.consent.ignore_open_by_others {
@@ -119,30 +118,30 @@ fn store(args: &AttachArgs, size: Bytes, seed: u64) -> Result<Store, Failure> {
     let store = Store::file(path, &header, args.consent.ignore_open_by_others).map_err(usage)?;
     if store.was_cut() {
         notice!(
-            "flashscope: the power of the drive was cut when {} was last in use: what was not flushed \
-             then may be lost",
+            "flashscope: {} was not closed cleanly the last time, as after a power cut: data that was not \
+             flushed may be lost",
             path.display()
         );
     }
     Ok(store)
 }
 
-/// A drive that keeps its data itself.
+/// Attaches a real drive, which keeps its data itself.
 fn real<A: Answer>(args: &AttachArgs, tell: Option<Tell>) -> Result<Attached<A>, Failure> {
-    for (given, option) in [
+    for (is_given, option) in [
         (args.store.is_some(), "--store"),
         (args.size.is_some(), "--size"),
         (args.fill.is_some(), "--fill"),
         (args.speed.is_some(), "--speed"),
     ] {
-        if given {
+        if is_given {
             return Err(usage(anyhow!(
-                "{option} is for simulated drives: `{}` keeps its data itself, and takes its time",
+                "{option} is for simulated drives; `{}` is a real one",
                 args.drive
             )));
         }
     }
-    let access = match args.read_only {
+    let access = match args.read_only.is_set {
         true => Access::ReadOnly,
         false => Access::Write { confirmation: args.consent.destroy_data_on.clone() },
     };
@@ -156,12 +155,12 @@ fn real<A: Answer>(args: &AttachArgs, tell: Option<Tell>) -> Result<Attached<A>,
         size: info.capacity,
         logical_block: info.logical_block,
         trims: true,
-        writable: !args.read_only,
+        writable: !args.read_only.is_set,
     };
     Ok(Attached::real(info, contents, export, tell)?)
 }
 
-/// Serves the drive the way that was asked for, until it is to stop.
+/// Serves the drive over the chosen transport until `stop` is set.
 fn serve(args: &AttachArgs, stop: &AtomicBool, tell: Option<Tell>) -> Result<(), Failure> {
     if let Some(folder) = &args.fuse {
         let round_trip = || fuse::round_trip().map_err(fuse_failure);
@@ -196,7 +195,7 @@ fn fuse_failure(error: fuse::Error) -> Failure {
     }
 }
 
-/// Tells where the drive is. Who started this and does not listen any more loses nothing.
+/// Prints the address of the drive. A closed standard output is no error.
 fn announce<A: Answer>(
     args: &AttachArgs,
     drive: &Attached<A>,
@@ -215,7 +214,7 @@ fn announce<A: Answer>(
         round_trip_ns: drive.round_trip().map(|trip| trip.of(Op::Read, Bytes::kib(4))),
         page: watched.page(),
     };
-    let _ = match args.json {
+    let _ = match args.json.is_given {
         true => print::line(print::json_lines(), &json!(attached)),
         false => {
             print::line(print::text_lines(), &flashscope_report::attached(&attached).trim_end())

@@ -1,4 +1,4 @@
-//! What an attached drive is asked for, as a trace.
+//! Records the requests to an attached drive as a trace.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -14,46 +14,46 @@ use flashscope_trace::{Error, Request, Volumes};
 
 use crate::{Failure, usage};
 
-/// A trace is in the order in which requests arrived, and they are told in the order in which they
-/// are done: so many are held back. No client has so many in flight.
+/// The number of requests held back. A trace is in order of arrival, but requests are reported in order of completion. No
+/// client has this many in flight.
 const HELD: usize = 1 << 16;
 
-/// Requests that are written at once.
+/// The number of requests written at once.
 const BATCH: usize = 1 << 12;
 
 /// Writes a trace on a thread of its own.
 pub struct Recorder {
-    tell: Sender<Completion>,
+    sender: Sender<Completion>,
     thread: JoinHandle<Result<(), Error>>,
 }
 
 impl Recorder {
-    /// Begins to record to a file, whose name says the format.
+    /// Starts to record to a file, whose name determines the format.
     pub fn start(path: &str) -> Result<Recorder, Failure> {
         let kind = writer::for_file(path).ok_or_else(|| {
             usage(anyhow!(
-                "--record: the name `{path}` does not say which format to write: let it end in {}",
+                "--record: the name `{path}` does not determine the format: use a name that ends in {}",
                 endings()
             ))
         })?;
         let writer = (kind.open)(Output::create(path).map_err(failure)?).map_err(failure)?;
-        let (tell, told) = channel();
+        let (sender, completions) = channel();
         let thread = thread::Builder::new().name("record".into());
-        Ok(Recorder { tell, thread: thread.spawn(move || write(writer, &told))? })
+        Ok(Recorder { sender, thread: thread.spawn(move || write(writer, &completions))? })
     }
 
-    /// To be told what is done. Where it can no longer be written, [`Recorder::finish`] says so.
+    /// Returns a callback for completed requests. If one cannot be written, [`Recorder::finish`] returns the error.
     pub fn tell(&self) -> Tell {
-        let tell = self.tell.clone();
+        let sender = self.sender.clone();
         Box::new(move |completion| {
-            let _ = tell.send(*completion);
+            let _ = sender.send(*completion);
         })
     }
 
-    /// Writes what is left, once nobody has a [`Tell`] of this any more.
+    /// Writes the remaining requests. All callbacks must have been dropped.
     pub fn finish(self) -> Result<(), Failure> {
-        drop(self.tell);
-        let written = self.thread.join().map_err(|_| anyhow!("the recorder has failed"))?;
+        drop(self.sender);
+        let written = self.thread.join().map_err(|_| anyhow!("the recorder panicked"))?;
         written.map_err(failure)
     }
 }
@@ -62,10 +62,10 @@ fn endings() -> String {
     WRITERS.iter().flat_map(|kind| kind.extensions).copied().collect::<Vec<_>>().join(", ")
 }
 
-/// A request by the time at which it arrived; of equal times, by what it is.
+/// A request, ordered by its arrival and then by its fields.
 type ByArrival = Reverse<(Nanos, u64, u64, u8, Option<Nanos>)>;
 
-fn write(mut writer: Box<dyn Writer>, told: &Receiver<Completion>) -> Result<(), Error> {
+fn write(mut writer: Box<dyn Writer>, completions: &Receiver<Completion>) -> Result<(), Error> {
     let mut volumes = Volumes::new();
     let volume = volumes.id(b"drive");
     let mut held: BinaryHeap<ByArrival> = BinaryHeap::new();
@@ -76,9 +76,9 @@ fn write(mut writer: Box<dyn Writer>, told: &Receiver<Completion>) -> Result<(),
         offset: Bytes(offset),
         len: Bytes(len),
         volume,
-        op: Op::from_code(op).expect("it was one"),
+        op: Op::from_code(op).expect("the code of an operation"),
     };
-    for Completion { io, submitted, completed, .. } in told {
+    for Completion { io, submitted, completed, .. } in completions {
         let latency = Some(completed - submitted);
         held.push(Reverse((submitted, io.offset.0, io.len.0, io.op.code(), latency)));
         if held.len() > HELD {

@@ -1,10 +1,10 @@
-//! A simulated drive of the size and in the state that was asked for.
+//! Opens a simulated drive with the chosen size and contents.
 
 use std::sync::atomic::AtomicBool;
 
 use anyhow::anyhow;
 use flashscope_block::Bytes;
-use flashscope_command::simulate::FillState;
+use flashscope_command::options::FillState;
 use flashscope_measure::{Fill, RunEnd, fill_drive};
 use flashscope_sim::{Drive, setup};
 
@@ -12,23 +12,22 @@ use super::AttachArgs;
 use crate::progress::LateBar;
 use crate::{Failure, usage};
 
-/// Seed of a random fill.
+/// The seed of a random fill.
 const SEED: u64 = 1;
 
-/// Opens the drive `spec`, with as many blocks as it takes for `--size`, and fills it. Returns the seed of what is random in it,
-/// too.
+/// Opens the drive `spec` with enough blocks for `--size`, and fills it. Also returns the seed of its profile.
 pub fn open(spec: &str, args: &AttachArgs, stop: &AtomicBool) -> Result<(Drive, u64), Failure> {
     let profile = setup::parse(spec).map_err(usage)?;
     let profile = match args.size {
         Some(size) => profile.sized(size).map_err(usage)?,
         None => profile,
     };
-    let mut drive = Drive::new(&args.drive, &profile).map_err(usage)?;
+    let mut drive = Drive::within(&args.drive, &profile, &args.memory.budget()).map_err(usage)?;
     fill(&mut drive, args.fill.unwrap_or(FillState::None).into(), stop)?;
     Ok((drive, profile.seed))
 }
 
-/// Writes all of the drive, which holds zeros then: only the drive knows that they were written.
+/// Fills the drive. Its contents read as zeros; only the drive knows that they were written.
 fn fill(drive: &mut Drive, state: Fill, stop: &AtomicBool) -> Result<(), Failure> {
     let mut bar = LateBar::new();
     let mut progress =
@@ -40,6 +39,6 @@ fn fill(drive: &mut Drive, state: Fill, stop: &AtomicBool) -> Result<(), Failure
         RunEnd::Failed { first, .. } => {
             Err(Failure::Failed(anyhow!("the drive cannot be filled: {first}")))
         }
-        _ => Err(Failure::Failed(anyhow!("stopped before the drive was attached"))),
+        _ => Err(Failure::Failed(anyhow!("interrupted before the drive was attached"))),
     }
 }

@@ -1,5 +1,4 @@
-//! Those who are shown what an attached drive does: the terminal, a browser, Prometheus, and
-//! `flashscope devices`.
+//! Shows the activity of an attached drive: on the terminal, in a browser, to Prometheus, and in `flashscope devices`.
 
 use std::io;
 use std::net::SocketAddr;
@@ -17,10 +16,10 @@ use crate::print::notice;
 use crate::progress::Line;
 use crate::{Failure, runtime, usage};
 
-/// How often a sample is taken.
-const EVERY: Duration = Duration::from_secs(1);
+/// The interval between samples.
+const SAMPLE_EVERY: Duration = Duration::from_secs(1);
 
-/// Shows what a drive does until it is dropped.
+/// Shows the activity of a drive until it is dropped.
 pub struct Watched {
     monitor: Arc<Monitor>,
     address: Option<SocketAddr>,
@@ -29,13 +28,13 @@ pub struct Watched {
 }
 
 impl Watched {
-    /// Begins to. What keeps `flashscope devices` from knowing is said, and is no failure.
+    /// Starts to show the activity. If `flashscope devices` cannot show it, prints a notice only.
     pub fn start<A: Answer>(
         args: &AttachArgs,
         drive: &Arc<Attached<A>>,
     ) -> Result<Watched, Failure> {
         let monitor = Arc::new(Monitor::new(drive));
-        let address = args.listen.map(|address| listen(address, &monitor)).transpose()?;
+        let address = args.listen.address.map(|address| listen(address, &monitor)).transpose()?;
         let folder = runtime::folder();
         let told = Told::start(&folder, Arc::clone(&monitor)).inspect_err(|error| {
             notice!(
@@ -47,7 +46,7 @@ impl Watched {
         let sampled = Arc::clone(&monitor);
         let sample = move || {
             let line = Line::new();
-            while stopped.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
+            while stopped.recv_timeout(SAMPLE_EVERY) == Err(RecvTimeoutError::Timeout) {
                 line.show(&sampled.sample().to_string());
             }
         };
@@ -55,12 +54,12 @@ impl Watched {
         Ok(Watched { monitor, address, _told: told.ok(), sampling: Some((stop, thread)) })
     }
 
-    /// Clients find the drive at `place` from now on.
+    /// Adds an address at which clients reach the drive.
     pub fn attached_at(&self, place: &str) {
         self.monitor.attached_at(place);
     }
 
-    /// Where a browser shows it, if it is to.
+    /// Returns the address of the web page, if there is one.
     pub fn page(&self) -> Option<String> {
         self.address.map(|address| format!("http://{address}/"))
     }
@@ -70,38 +69,39 @@ impl Drop for Watched {
     fn drop(&mut self) {
         if let Some((stop, thread)) = self.sampling.take() {
             drop(stop);
-            // One that panicked has said so.
+            // A panic of the thread has already been printed.
             let _ = thread.join();
         }
     }
 }
 
-/// Answers browsers and Prometheus as long as the process lives; says where.
+/// Serves browsers and Prometheus until the process ends. Returns the address.
 fn listen(address: SocketAddr, monitor: &Arc<Monitor>) -> Result<SocketAddr, Failure> {
     if Access::of(&address) == Access::Network {
         notice!(
-            "flashscope: whoever reaches {address} sees what the drive does, without a password"
+            "flashscope: everyone who can reach {address} sees the activity of the drive, without a password"
         );
     }
-    let [shown, scraped] = [Arc::clone(monitor), Arc::clone(monitor)];
+    let [live, metrics_source] = [Arc::clone(monitor), Arc::clone(monitor)];
     let attachment = Attachment {
-        live: Box::new(move |after| shown.live(after)),
-        metrics: Box::new(move || scraped.metrics()),
+        live: Box::new(move |after| live.live(after)),
+        metrics: Box::new(move || metrics_source.metrics()),
         metrics_type: metrics::CONTENT_TYPE,
     };
-    let (tell, told) = channel();
+    let (sender, outcome) = channel();
     let answer = move || {
         let ready = {
-            let tell = tell.clone();
-            move |address| drop(tell.send(Ok(address)))
+            let sender = sender.clone();
+            move |address| drop(sender.send(Ok(address)))
         };
         let make = async |access| Ok(attached(attachment, access));
         let served: io::Result<()> = flashscope_serve::serve(make, address, ready);
-        let _ = served.map_err(|error| tell.send(Err(error)));
+        let _ = served.map_err(|error| sender.send(Err(error)));
     };
-    thread::Builder::new().name("listens".into()).spawn(answer)?;
-    let address_taken = told.recv().unwrap_or_else(|_| Err(io::Error::other("it did not begin")));
+    thread::Builder::new().name("listen".into()).spawn(answer)?;
+    let address_taken =
+        outcome.recv().unwrap_or_else(|_| Err(io::Error::other("the server did not start")));
     address_taken.map_err(|error| {
-        usage(anyhow!("cannot answer at {address}: {error}; choose another address with --listen"))
+        usage(anyhow!("cannot listen at {address}: {error}; choose another address with --listen"))
     })
 }

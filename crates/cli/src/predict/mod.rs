@@ -10,9 +10,9 @@ use crate::progress::LateBar;
 use crate::{Failure, print};
 
 pub fn predict(args: &PredictArgs) -> Result<(), Failure> {
-    if args.list {
+    if args.list.is_given {
         return Ok(write!(print::text_lines(), "{}", text::list())?);
     }
-    let predicted = LateBar::new().watch(|stop, bar| predict::predict(args, stop, bar))?;
-    Ok(print::document(args.json, &predicted, || text::text(&predicted))?)
+    let report = LateBar::new().watch(|stop, bar| predict::predict(args, stop, bar))?;
+    Ok(print::document(args.json, &report, || text::text(&report))?)
 }

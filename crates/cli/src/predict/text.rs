@@ -1,4 +1,4 @@
-//! A prediction as text.
+//! Formats a prediction as text.
 
 use std::fmt::Write;
 
@@ -8,10 +8,11 @@ use flashscope_predict::{
     LifetimeReport, METHODS, PredictedValue, PredictionReport, SimulatedReport,
 };
 
-/// The models that there are.
+/// Lists the models.
 pub fn list() -> String {
-    let mut text =
-        String::from("models (--model) that look at every request, the best for their FTL:\n");
+    let mut text = String::from(
+        "models (--model) that process every request, the most accurate for their FTL:\n",
+    );
     for method in METHODS {
         let _ = writeln!(
             text,
@@ -23,15 +24,14 @@ pub fn list() -> String {
             method.source
         );
     }
-    text +=
-        "\nmodels of uniform writes, put together over stretches of time and ranges of space:\n";
+    text += "\nmodels of uniform writes, applied to stretches of time and ranges of space:\n";
     for model in MODELS {
         let _ = writeln!(text, "  {:<14} {}\n{:17}{}", model.name, model.summary, "", model.source);
     }
     text
 }
 
-/// What was predicted.
+/// Formats a prediction.
 pub fn text(report: &PredictionReport) -> String {
     let passes = &report.passes;
     let mut text = format!(
@@ -57,7 +57,7 @@ pub fn text(report: &PredictionReport) -> String {
     let measured = report.model == "grid";
     let (time, rate) = match measured {
         true => ("time for a page", "throughput"),
-        false => ("flash time for a page", "throughput at most"),
+        false => ("flash time for a page", "highest throughput"),
     };
     line(time, format!("{} us", scaled(&report.ns_per_page, 1e-3, 1)));
     line(rate, format!("{} MB/s", scaled(&report.bytes_per_second, 1e-6, 1)));
@@ -69,9 +69,9 @@ pub fn text(report: &PredictionReport) -> String {
     }
     text += "\n";
     let counted = match passes.converged {
-        true if measured => "put together of stretches of time and ranges of space",
-        true => "counted after what is written had come round three times",
-        false => "counted although the log blocks have not come round: few writes reach them",
+        true if measured => "combined from stretches of time and ranges of space",
+        true => "counted after the writes had cycled through the drive three times",
+        false => "counted before the log blocks had cycled, because few writes reach them",
     };
     let _ = writeln!(text, "passes: {} to warm up, {} {counted}", passes.warm_up, passes.counted);
     let level = report.validation.level * 100.0;
@@ -79,17 +79,17 @@ pub fn text(report: &PredictionReport) -> String {
     let _ = match interval {
         Some(_) => writeln!(
             text,
-            "intervals hold {level:.0} % of {} cases in which {} was compared with the simulator",
+            "intervals contain {level:.0} % of {} cases that compare {} with the simulator",
             report.validation.cases, report.model
         ),
         None if !report.not_modelled.is_empty() => writeln!(
             text,
-            "no intervals: the cases in which {} was compared with the simulator have none of what follows",
+            "no intervals: the cases that compare {} with the simulator do not cover what follows",
             report.model
         ),
         None => writeln!(
             text,
-            "no intervals: {} cases of {} are known, too few to hold {level:.0} % of them",
+            "no intervals: {} validation cases of {} are too few for a {level:.0} % interval",
             report.validation.cases, report.model
         ),
     };
@@ -103,9 +103,9 @@ fn lifetime_lines(line: &mut impl FnMut(&str, String), lifetime: &LifetimeReport
     let whole = |bytes: f64| Bytes(rounded(bytes));
     let left = &lifetime.endurance_left_bytes;
     let ends = left.interval.map(|ends| format!(" ({} to {})", whole(ends.low), whole(ends.high)));
-    line("still to be written", format!("{}{}", whole(left.value), ends.unwrap_or_default()));
-    line("written in a day", whole(lifetime.bytes_per_day).to_string());
-    line("days until it is worn", number(&lifetime.days, 0));
+    line("endurance left", format!("{}{}", whole(left.value), ends.unwrap_or_default()));
+    line("written per day", whole(lifetime.bytes_per_day).to_string());
+    line("days until worn out", number(&lifetime.days, 0));
 }
 
 #[allow(clippy::cast_precision_loss, reason = "times are below 2^53 ns")]
@@ -114,21 +114,28 @@ fn simulated_lines(
     simulated: &SimulatedReport,
     report: &PredictionReport,
 ) {
-    line("simulated: erased", format!("{:.0}{}", simulated.erases, off(simulated.erases_error)));
+    line(
+        "simulated: erased",
+        format!("{:.0}{}", simulated.erases, deviation(simulated.erases_error)),
+    );
     line(
         "simulated: WA",
-        format!("{:.3}{}", simulated.write_amplification, off(simulated.write_amplification_error)),
+        format!(
+            "{:.3}{}",
+            simulated.write_amplification,
+            deviation(simulated.write_amplification_error)
+        ),
     );
     line(
         "simulated: a page",
         format!("{:.1} us, one request at a time", simulated.simulated_ns_per_page / 1e3),
     );
     let times = simulated.wall_ns as f64 / report.wall_ns.max(1) as f64;
-    line("simulating took", format!("{times:.0} times as long"));
+    line("simulation time", format!("{times:.0} times as long"));
 }
 
-/// By how much a prediction was off.
-fn off(error: Option<f64>) -> String {
+/// Formats the error of a prediction.
+fn deviation(error: Option<f64>) -> String {
     error.map(|error| format!(" (predicted {:+.1} %)", 100.0 * error)).unwrap_or_default()
 }
 

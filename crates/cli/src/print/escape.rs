@@ -1,22 +1,22 @@
-//! Untrusted text on a terminal: characters that steer it, or that hide or reorder what it shows, are escaped.
+//! Escapes untrusted text for a terminal: control characters, and characters that hide or reorder text.
 //!
-//! A file name, the model of a drive and a submission are whatever somebody made them. Printed as they are, they could
-//! clear the screen, set its title, answer for the user, or show something else than what is there (CVE-2021-42574).
+//! File names, models of drives and submissions are untrusted. Printed unescaped, they could clear the screen, set its
+//! title, type input for the user, or disguise text (CVE-2021-42574).
 
 use std::borrow::Cow;
 use std::fmt::{self, Write as _};
 use std::io::{self, Write};
 
-/// How an escaped character is written.
+/// The notation of an escaped character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// For people, as in Rust: `\u{9b}`.
+    /// As in Rust, for people: `\u{9b}`.
     Text,
-    /// Inside the strings of JSON, which stays the same JSON: `\u009b`.
+    /// As in JSON, inside strings: `\u009b`.
     Json,
 }
 
-/// The text of a single field with everything escaped that is not shown as it stands, ends of lines among it.
+/// Escapes the text of a single field: every character that a terminal does not show literally, line breaks included.
 pub fn escape_untrusted(text: &str) -> Cow<'_, str> {
     if !text.contains(is_unsafe) {
         return Cow::Borrowed(text);
@@ -32,9 +32,8 @@ pub fn escape_untrusted(text: &str) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
-/// The ranges of the characters that no terminal shows as they stand, rising: those that steer it (category `Cc`), that
-/// separate lines (`Zl`, `Zp`), that format invisibly (`Cf`), and others that are invisible
-/// (`Default_Ignorable_Code_Point`), by Unicode 17.
+/// The sorted ranges of characters that no terminal shows literally, by Unicode 17: controls (category `Cc`), line separators
+/// (`Zl`, `Zp`), invisible formatting (`Cf`), and other invisible characters (`Default_Ignorable_Code_Point`).
 const UNSAFE: [(char, char); 34] = [
     ('\0', '\u{1f}'),
     ('\u{7f}', '\u{9f}'),
@@ -72,7 +71,7 @@ const UNSAFE: [(char, char); 34] = [
     ('\u{10fffe}', '\u{10ffff}'),
 ];
 
-/// Whether a terminal may take the character for something else than a character to show.
+/// True if a terminal may not show the character literally.
 pub fn is_unsafe(c: char) -> bool {
     // Nearly all text is ASCII.
     if (' '..='~').contains(&c) {
@@ -82,7 +81,7 @@ pub fn is_unsafe(c: char) -> bool {
     after > 0 && c <= UNSAFE[after - 1].1
 }
 
-/// The same in the midst of text of our own, whose lines end.
+/// True for an unsafe character other than a line break, which separates the lines of the program.
 fn is_unsafe_in_lines(c: char) -> bool {
     c != '\n' && is_unsafe(c)
 }
@@ -97,11 +96,11 @@ fn escape(c: char, form: Form, out: &mut impl fmt::Write) -> fmt::Result {
     }
 }
 
-/// Writes text with what is unsafe escaped, but for ends of lines; bytes that are no UTF-8 as `\xff`.
+/// A writer that escapes unsafe characters except line breaks, and bytes that are not UTF-8 as `\xff`.
 pub struct Escaping<W: Write> {
     out: W,
     form: Form,
-    /// The beginning of a character whose other bytes have not come yet.
+    /// The first bytes of a character whose remaining bytes are still to come.
     begun: Vec<u8>,
 }
 
@@ -133,16 +132,16 @@ impl<W: Write> Escaping<W> {
             };
             let (valid, rest) = bytes.split_at(error.valid_up_to());
             self.text(std::str::from_utf8(valid).unwrap_or_default())?;
-            let Some(wrong) = error.error_len() else {
+            let Some(invalid) = error.error_len() else {
                 self.begun = rest.into();
                 return Ok(());
             };
-            self.no_text(&rest[..wrong])?;
-            bytes = &rest[wrong..];
+            self.invalid(&rest[..invalid])?;
+            bytes = &rest[invalid..];
         }
     }
 
-    fn no_text(&mut self, bytes: &[u8]) -> io::Result<()> {
+    fn invalid(&mut self, bytes: &[u8]) -> io::Result<()> {
         bytes.iter().try_for_each(|byte| write!(self.out, "\\x{byte:02x}"))
     }
 }
@@ -167,8 +166,8 @@ impl<W: Write> Write for Escaping<W> {
 impl<W: Write> Drop for Escaping<W> {
     fn drop(&mut self) {
         let begun = std::mem::take(&mut self.begun);
-        // There is nobody left to report an error to.
-        let _ = self.no_text(&begun);
+        // A destructor cannot report an error.
+        let _ = self.invalid(&begun);
     }
 }
 
@@ -178,7 +177,7 @@ mod tests {
 
     use super::*;
 
-    /// What comes of writes of these pieces.
+    /// Returns the output of writing these pieces.
     fn written(pieces: &[&[u8]], form: Form) -> Vec<u8> {
         let mut out = Vec::new();
         let mut escaping = Escaping::new(&mut out, form);
@@ -187,14 +186,14 @@ mod tests {
         out
     }
 
-    /// What a terminal obeys, or does not show, but for ends of lines; said otherwise than by the table.
+    /// True if a terminal obeys or hides the character, except line breaks; defined independently of the table.
     fn steers(c: char) -> bool {
         c != '\n' && c.is_control()
             || matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
             || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
     }
 
-    /// Strings rich in what is to be escaped.
+    /// Generates strings with many unsafe characters.
     fn hostile() -> impl Strategy<Value = String> {
         let unsafe_ones = prop::sample::select(UNSAFE.to_vec()).prop_flat_map(|(first, last)| {
             (first as u32..=last as u32).prop_filter_map("surrogate", char::from_u32)
@@ -213,13 +212,13 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
 
         #[test]
-        fn no_text_steers_a_terminal(text in hostile(), cut in any::<prop::sample::Index>()) {
+        fn escaped_text_contains_no_controls(text in hostile(), cut in any::<prop::sample::Index>()) {
             let bytes = text.as_bytes();
             let (start, end) = bytes.split_at(cut.index(bytes.len() + 1));
             let out = String::from_utf8(written(&[start, end], Form::Text)).unwrap();
             prop_assert!(!out.contains(steers), "{out:?}");
             prop_assert!(!escape_untrusted(&text).contains(|c| c == '\n' || steers(c)));
-            // What is safe is printed as it is, wherever a write ends.
+            // Safe text is printed unchanged, wherever a write ends.
             let kept: String = text.chars().filter(|c| !is_unsafe_in_lines(*c)).collect();
             if kept == text {
                 prop_assert_eq!(out, text);
@@ -227,7 +226,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_become_safe_text(bytes in any::<Vec<u8>>(), cut in any::<prop::sample::Index>()) {
+        fn invalid_utf8_becomes_safe_text(bytes in any::<Vec<u8>>(), cut in any::<prop::sample::Index>()) {
             let (start, end) = bytes.split_at(cut.index(bytes.len() + 1));
             let out = written(&[start, end], Form::Text);
             let out = String::from_utf8(out).unwrap();
@@ -236,7 +235,7 @@ mod tests {
         }
 
         #[test]
-        fn json_stays_the_same_json(text in hostile()) {
+        fn escaping_keeps_the_value_of_json(text in hostile()) {
             let value = serde_json::json!({ &text: [&text] });
             let mut out = Vec::new();
             serde_json::to_writer_pretty(Escaping::new(&mut out, Form::Json), &value).unwrap();
@@ -247,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn escapes_are_readable() {
+    fn escapes_are_readable_and_harmless_text_is_unchanged() {
         let shown = |text: &str| escape_untrusted(text).into_owned();
         assert_eq!(shown("\u{1b}[2J a\u{9b}31m b"), "\\u{1b}[2J a\\u{9b}31m b");
         assert_eq!(shown("txt.\u{202e}exe"), "txt.\\u{202e}exe");
@@ -260,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_rises_and_has_every_control() {
+    fn unsafe_ranges_are_sorted_and_contain_every_control() {
         assert!(UNSAFE.windows(2).all(|two| two[0].1 < two[1].0));
         assert!(UNSAFE.iter().all(|(first, last)| first <= last));
         for c in '\0'..=char::MAX {

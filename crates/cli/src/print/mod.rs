@@ -1,5 +1,5 @@
-//! Everything that the program prints goes through here, and is escaped on the way: what a command found on standard
-//! output, notes and errors on standard error. `clippy.toml` refuses the standard streams elsewhere.
+//! Prints all output of the program, escaped: results to standard output, notes and errors to standard error.
+//! `clippy.toml` forbids the standard streams elsewhere.
 
 mod escape;
 
@@ -12,24 +12,25 @@ use std::sync::OnceLock;
 use clap::ColorChoice;
 pub use escape::escape_untrusted;
 use escape::{Escaping, Form, is_unsafe};
+use flashscope_command::options::JsonArgs;
 use serde::Serialize;
 
 use crate::args::TerminalArgs;
 
-/// The user's choice of progress, notes and colour; set once, before the first output.
+/// The options for progress, notes and colour; set once, before the first output.
 static TERMINAL: OnceLock<TerminalArgs> = OnceLock::new();
 
-/// Sets the user's choice.
+/// Sets the options for progress, notes and colour.
 pub fn set(terminal: &TerminalArgs) {
     let _ = TERMINAL.set(terminal.clone());
 }
 
-/// The user's choice.
+/// Returns the options for progress, notes and colour.
 pub fn terminal() -> &'static TerminalArgs {
     TERMINAL.get_or_init(TerminalArgs::default)
 }
 
-/// The colour that was typed, known before the options are read: help and errors about them have it too.
+/// Returns the value of `--color` before the options are parsed: help and errors of the parser use it, too.
 pub fn typed_color() -> ColorChoice {
     let mut arguments = std::env::args_os().map(|argument| argument.to_string_lossy().into_owned());
     while let Some(argument) = arguments.next() {
@@ -61,11 +62,11 @@ fn is_coloured() -> bool {
     }
 }
 
-/// Prints why a command ends.
-#[allow(clippy::disallowed_methods, reason = "what is not a colour is escaped")]
+/// Prints the error with which a command ends.
+#[allow(clippy::disallowed_methods, reason = "only the colour is not escaped")]
 pub fn failure(words: &str) {
     if is_coloured() {
-        // Standard error may be closed: then nobody reads it.
+        // Standard error may be closed.
         let _ = io::stderr().write_all(b"\x1b[1;31mflashscope:\x1b[0m ");
         to_user(format_args!("{words}"));
     } else {
@@ -73,7 +74,7 @@ pub fn failure(words: &str) {
     }
 }
 
-/// Prints something worth knowing on standard error, unless the user wants quiet.
+/// Prints a note on standard error, unless `--quiet` is given.
 pub fn note(words: fmt::Arguments) {
     if !terminal().quiet {
         to_user(words);
@@ -86,15 +87,15 @@ macro_rules! notice {
 }
 pub(crate) use notice;
 
-/// Prints what was found: as JSON, for programs, or as a text.
+/// Prints a result, as JSON or as text.
 pub fn document(
-    json: bool,
-    found: &impl Serialize,
+    json: JsonArgs,
+    document: &impl Serialize,
     text: impl FnOnce() -> String,
 ) -> anyhow::Result<()> {
-    if json {
+    if json.is_given {
         let mut out = json_lines();
-        serde_json::to_writer_pretty(&mut out, found)?;
+        serde_json::to_writer_pretty(&mut out, document)?;
         writeln!(out)?;
     } else {
         write!(text_lines(), "{}", text())?;
@@ -102,36 +103,36 @@ pub fn document(
     Ok(())
 }
 
-/// Where a result is, and how it is seen.
+/// Returns the path of a result, with the command that shows it.
 pub fn result(path: &Path) -> String {
     let path = path.display();
     format!("\nresult: {path}\nsee it: flashscope report {path}\n")
 }
 
-/// Prints a line at once: whoever waits for it may read through a pipe.
+/// Prints a line and flushes it, because the reader of a pipe may wait for it.
 #[cfg(feature = "serve")]
 pub fn line(mut out: impl Write, words: &impl fmt::Display) -> io::Result<()> {
     writeln!(out, "{words}")?;
     out.flush()
 }
 
-/// Standard output for text.
+/// Returns standard output for text.
 pub fn text_lines() -> Escaping<StdoutLock<'static>> {
     standard_output(Form::Text)
 }
 
-/// Standard output for JSON.
+/// Returns standard output for JSON.
 pub fn json_lines() -> Escaping<StdoutLock<'static>> {
     standard_output(Form::Json)
 }
 
-#[allow(clippy::disallowed_methods, reason = "it is escaped here")]
+#[allow(clippy::disallowed_methods, reason = "the output is escaped here")]
 fn standard_output(form: Form) -> Escaping<StdoutLock<'static>> {
     Escaping::new(io::stdout().lock(), form)
 }
 
-/// Standard output for data such as a trace: a program gets the bytes as they are, and a terminal text.
-#[allow(clippy::disallowed_methods, reason = "it is escaped here")]
+/// Returns standard output for data such as a trace. On a terminal it is escaped; programs receive the bytes unchanged.
+#[allow(clippy::disallowed_methods, reason = "the output is escaped here")]
 pub fn data() -> Box<dyn Write + Send> {
     let out = io::stdout();
     match out.is_terminal() {
@@ -140,23 +141,22 @@ pub fn data() -> Box<dyn Write + Send> {
     }
 }
 
-/// Prints a line for the user on standard error: see [`notice`]. Lines that follow are indented, so that no text in it
-/// passes for a line of its own.
-#[allow(clippy::disallowed_methods, reason = "it is escaped here")]
+/// Prints a message on standard error, see [`notice`]. Its further lines are indented, because a line break in untrusted text
+/// could otherwise forge a message.
+#[allow(clippy::disallowed_methods, reason = "the output is escaped here")]
 pub fn to_user(words: fmt::Arguments) {
     let line = words.to_string().replace('\n', "\n  ") + "\n";
-    // Standard error may be closed: then nobody reads it.
+    // Standard error may be closed.
     let _ = Escaping::new(io::stderr().lock(), Form::Text).write_all(line.as_bytes());
 }
 
-/// Prints what is wrong with the options that were given, or the help that was asked for; returns the exit status.
-/// `clap` repeats the options as they were typed, by a script perhaps that takes names of files: if any of them is not
-/// shown as it stands, its words are escaped, and without colour.
+/// Prints an error about the options, or the help, and returns the exit status. `clap` repeats the options, which may contain
+/// untrusted file names. If any of them is unsafe, the message is escaped and has no colour.
 pub fn options(error: &clap::Error) -> i32 {
-    let shown_as_it_stands =
+    let is_safe =
         |argument: OsString| argument.to_str().is_some_and(|text| !text.contains(is_unsafe));
-    if std::env::args_os().all(shown_as_it_stands) {
-        // Who has closed the stream reads nothing.
+    if std::env::args_os().all(is_safe) {
+        // The stream may be closed.
         let _ = error.print();
     } else {
         to_user(format_args!("{}", error.render().to_string().trim_end()));
@@ -168,9 +168,8 @@ pub fn options(error: &clap::Error) -> i32 {
 mod tests {
     use super::*;
 
-    // Does a line break in a name forge no line that looks like one of the program?
     #[test]
-    fn lines_that_follow_are_indented() {
+    fn line_breaks_in_names_cannot_forge_messages() {
         let words = format_args!("flashscope: a\nflashscope: all is well").to_string();
         assert_eq!(words.replace('\n', "\n  "), "flashscope: a\n  flashscope: all is well");
         assert!(result(Path::new("r")).contains("see it: flashscope report r\n"));

@@ -14,12 +14,12 @@ use crate::progress::LateBar;
 use crate::{Failure, print};
 
 pub fn probe(args: &ProbeArgs) -> Result<(), Failure> {
-    if args.list {
+    if args.list.is_given {
         return Ok(write!(print::text_lines(), "{}", text::list())?);
     }
-    let probed = LateBar::new().watch(|stop, bar| probe::probe(args, stop, bar))?;
-    print(args, &probed.report, probed.folder.path())?;
-    outcome(&probed.report)
+    let result = LateBar::new().watch(|stop, bar| probe::probe(args, stop, bar))?;
+    print(args, &result.report, result.folder.path())?;
+    outcome(&result.report)
 }
 
 fn print(args: &ProbeArgs, report: &ProbeReport, folder: &Path) -> anyhow::Result<()> {

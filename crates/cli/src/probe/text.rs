@@ -1,4 +1,4 @@
-//! What a probe found, as text.
+//! Formats the report of a probe as text.
 
 use std::fmt::Write;
 
@@ -8,10 +8,10 @@ use flashscope_probe::{
     Unit,
 };
 
-/// How wide lines of explanations are.
+/// The most columns of a line of explanation.
 const WIDTH: usize = 96;
 
-/// The findings: what is known first, with what shows it, then what is not, with why.
+/// Formats the findings: first the known parameters with their evidence, then the unknown ones with the reason.
 pub fn text(report: &ProbeReport) -> String {
     let mut out = String::new();
     head(&mut out, report);
@@ -23,10 +23,10 @@ pub fn text(report: &ProbeReport) -> String {
     }
     line(&mut out, "");
     if known.is_empty() {
-        line(&mut out, "Nothing was found.");
+        line(&mut out, "No parameter was determined.");
     }
     if !unknown.is_empty() {
-        line(&mut out, "not known:");
+        line(&mut out, "unknown:");
     }
     for (why, titles) in by_reason(&unknown) {
         wrapped(&mut out, "  ", &format!("{}: {why}", titles.join(", ")));
@@ -63,9 +63,9 @@ fn head(out: &mut String, report: &ProbeReport) {
             report.used.time_ns.unwrap_or(Nanos(0)),
         ),
     );
-    for (step, contradicted) in contradictions(report) {
-        let what = contradicted.parameter.spec().title;
-        wrapped(out, "", &format!("{step} contradicted `{what}`: {}", contradicted.because));
+    for (step, contradiction) in contradictions(report) {
+        let what = contradiction.parameter.spec().title;
+        wrapped(out, "", &format!("{step} contradicted `{what}`: {}", contradiction.because));
     }
 }
 
@@ -77,19 +77,19 @@ fn contradictions(report: &ProbeReport) -> impl Iterator<Item = (&str, &Contradi
 }
 
 fn finding(out: &mut String, stated: &Stated) {
-    let found = &stated.finding;
-    let probability = percent(found.probability);
-    line(out, &format!("{:<34}{:<34}{probability}", stated.title, found.text()));
-    if !found.because.is_empty() {
-        wrapped(out, "    ", &found.because);
+    let finding = &stated.finding;
+    let probability = percent(finding.probability);
+    line(out, &format!("{:<34}{:<34}{probability}", stated.title, finding.text()));
+    if !finding.because.is_empty() {
+        wrapped(out, "    ", &finding.because);
     }
-    if !found.runs.is_empty() {
-        let noun = if found.runs.len() == 1 { "run" } else { "runs" };
-        wrapped(out, "    ", &format!("{noun} {}", ranges(&found.runs)));
+    if !finding.runs.is_empty() {
+        let noun = if finding.runs.len() == 1 { "run" } else { "runs" };
+        wrapped(out, "    ", &format!("{noun} {}", ranges(&finding.runs)));
     }
 }
 
-/// Numbers in their order, with three or more that follow each other as a range.
+/// Formats numbers in their order, with three or more consecutive ones as a range.
 fn ranges(numbers: &[u32]) -> String {
     let rows = numbers.chunk_by(|a, b| a.checked_add(1) == Some(*b));
     let words = rows.flat_map(|row| match row {
@@ -99,7 +99,7 @@ fn ranges(numbers: &[u32]) -> String {
     words.collect::<Vec<_>>().join(", ")
 }
 
-/// A probability, which is never quite certain.
+/// Formats a probability, which never reaches 100 %.
 fn percent(probability: f64) -> String {
     match probability {
         p if p > 0.9985 => "> 99.8 %".into(),
@@ -107,7 +107,7 @@ fn percent(probability: f64) -> String {
     }
 }
 
-/// What is not known, by why: the reasons in the order in which they come first.
+/// Groups unknown parameters by the reason, in the order of first occurrence.
 fn by_reason<'r>(unknown: &[&'r Stated]) -> Vec<(&'r str, Vec<String>)> {
     let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
     for stated in unknown {
@@ -121,7 +121,7 @@ fn by_reason<'r>(unknown: &[&'r Stated]) -> Vec<(&'r str, Vec<String>)> {
     reasons
 }
 
-/// The parameters and the probes that there are.
+/// Lists the parameters and the probes.
 pub fn list() -> String {
     let mut out = String::from("parameters (--only):\n");
     for spec in PARAMETERS {
@@ -137,7 +137,7 @@ pub fn list() -> String {
     out
 }
 
-/// What an answer about a parameter is.
+/// Describes the values of a parameter.
 fn unit(spec: &Spec) -> String {
     match spec.unit {
         Unit::Bytes => "bytes".into(),
@@ -152,7 +152,7 @@ fn line(out: &mut String, text: &str) {
     writeln!(out, "{text}").expect("a String can always be written to");
 }
 
-/// Text in lines of at most [`WIDTH`], each after `indent`, and those after the first a bit more.
+/// Writes a text in lines of at most [`WIDTH`], each after `indent`; further lines are indented by two more columns.
 fn wrapped(out: &mut String, indent: &str, text: &str) {
     let mut current = indent.to_string();
     let mut is_empty = true;
@@ -175,18 +175,16 @@ fn wrapped(out: &mut String, indent: &str, text: &str) {
 mod tests {
     use super::*;
 
-    // Are runs that follow each other told as one, where there are three or more?
     #[test]
-    fn runs_as_ranges() {
+    fn three_consecutive_runs_become_a_range() {
         assert_eq!(ranges(&[4]), "4");
         assert_eq!(ranges(&[4, 5, 7]), "4, 5, 7");
         assert_eq!(ranges(&[1, 12, 13, 14, 15, 20, 21, 22]), "1, 12 to 15, 20 to 22");
         assert_eq!(ranges(&[4, 3, 5, 6, 7, u32::MAX]), "4, 3, 5 to 7, 4294967295");
     }
 
-    // Are lines broken between words, before they get too long?
     #[test]
-    fn long_text_is_wrapped() {
+    fn long_text_wraps_between_words() {
         let mut out = String::new();
         wrapped(&mut out, "  ", &"word ".repeat(40));
         assert!(out.lines().count() > 1);

@@ -1,17 +1,16 @@
-//! The options of `flashscope reproduce`, as they are documented.
+//! The options of `flashscope reproduce`.
 
 use std::path::PathBuf;
 
-use flashscope_command::MemoryArgs;
+use flashscope_command::options::{JsonArgs, json_schema};
 
-/// Reproduce tables and figures of the papers: what is printed, what is found, and how far these are
-/// apart.
+/// Reproduce tables and figures of the papers, and compare the published numbers with the reproduced ones.
 ///
-/// Without an item, all of them are listed. An item passes where what is found is what is printed, within a
-/// tolerance that is shown; where it is not and the reason is known, that is given. The status is 1
-/// where an item fails. `all` prints a line for each item, and writes the rest as a book with the figures and with what
-/// is wrong in print; Ctrl-C ends it with what was run until then.
+/// Without an item, lists all of them. An item passes if its numbers agree within the tolerance shown. If they do not,
+/// and the reason is known, the output explains it. The exit status is 1 if an item fails. `all` prints a line for each
+/// item, and writes the figures and the errata to an HTML page; Ctrl-C ends it with the items so far.
 #[derive(clap::Args)]
+#[command(mut_arg("json", json_schema("reproduction")), mut_arg("json", |arg| arg.requires("items")))]
 #[command(after_help = "Examples:
   flashscope reproduce
   flashscope reproduce agrawal-table3
@@ -23,29 +22,25 @@ pub struct ReproduceArgs {
     #[arg(value_name = "ITEM")]
     pub items: Vec<String>,
 
-    /// Change what an item rests on; its inputs are shown with what is found
+    /// Change an input of an item; the output shows the inputs
     #[arg(long, value_name = "INPUT=VALUE", value_parser = setting, requires = "items")]
     pub set: Vec<(String, String)>,
 
-    /// Take as long as it needs, where the quick form of an item is not all of it
+    /// Run items completely, including those that are shortened by default
     #[arg(long, requires = "items")]
     pub full: bool,
 
-    /// How much memory.
-    #[command(flatten)]
-    pub memory: MemoryArgs,
-
-    /// Write it as an HTML page, with figures: a file `NAME.html`, or a folder for papers.html; of `all`
-    /// that is written without being asked for, but for --json
+    /// Write an HTML page with figures: a file `NAME.html`, or a folder for papers.html [default for `all` without --json:
+    /// papers.html]
     #[arg(long, short, value_name = "PATH", requires = "items")]
     pub output: Option<PathBuf>,
 
-    /// Print what is found as JSON (schema: docs/schemas/reproduction.schema.json)
-    #[arg(long, requires = "items")]
-    pub json: bool,
+    /// The form of the output.
+    #[command(flatten)]
+    pub json: JsonArgs,
 }
 
 fn setting(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text.split_once('=').ok_or("an input and its value are joined by `=`")?;
+    let (name, value) = text.split_once('=').ok_or("write it as INPUT=VALUE")?;
     Ok((name.into(), value.into()))
 }

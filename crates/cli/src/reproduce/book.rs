@@ -1,8 +1,8 @@
-//! Where the page of what was reproduced goes.
+//! Writes the page of reproduced items.
 
 #![cfg_attr(
     lint_writes,
-    expect(clippy::disallowed_methods, reason = "the page of papers: check_output")
+    expect(clippy::disallowed_methods, reason = "writes the page of papers after check_output")
 )]
 
 use std::fs;
@@ -14,28 +14,28 @@ use flashscope_papers::Reproductions;
 use flashscope_report::papers_html;
 use flashscope_result::write_output;
 
-/// Its name in a folder.
+/// The name of the page in a folder.
 const NAME: &str = "papers.html";
 
-/// The file that is meant: what does not end as a page does is a folder for it, which is made.
+/// Returns the file of the page. A path that does not end in .html is a folder, which is created.
 pub fn file(named: Option<&Path>) -> anyhow::Result<PathBuf> {
     let Some(named) = named else { return Ok(NAME.into()) };
     if named.extension().is_none_or(|ending| ending != "html") {
-        fs::create_dir_all(named).with_context(|| format!("cannot make {}", named.display()))?;
+        fs::create_dir_all(named).with_context(|| format!("cannot create {}", named.display()))?;
         return Ok(named.join(NAME));
     }
-    // Known before anything is run, which may take minutes.
+    // Checked before the items run, which may take minutes.
     match named.parent() {
         Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => {
-            Err(anyhow!("cannot write {}: there is no such folder", named.display()))
+            Err(anyhow!("cannot write {}: its folder does not exist", named.display()))
         }
         _ => Ok(named.into()),
     }
 }
 
-/// Writes it.
-pub fn write(found: &Reproductions, path: &Path) -> anyhow::Result<()> {
-    let page = papers_html(found)?;
+/// Writes the page.
+pub fn write(reproductions: &Reproductions, path: &Path) -> anyhow::Result<()> {
+    let page = papers_html(reproductions)?;
     check_output(path)?;
     Ok(write_output(path, &page)?)
 }

@@ -1,4 +1,4 @@
-//! Items and what they come to, as text.
+//! Formats reproduced items as text.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use flashscope_papers::{
     Claim, Finding, Given, ITEMS, Item, Number, Reproduction, Reproductions, State, Tolerance,
 };
 
-/// The items that there are.
+/// Lists the items.
 pub fn list() -> String {
     let mut text = String::new();
     for item in ITEMS {
@@ -17,7 +17,7 @@ pub fn list() -> String {
     text
 }
 
-/// What came of an item, in a line, with how long that took; and what of it fails.
+/// Formats an item in a line, with its duration and its failed claims.
 pub fn line(item: &Reproduction, took: Nanos) -> String {
     let Reproduction { id, state, paper, place, title, .. } = item;
     let took = format!("{:.1} s", took.as_secs_f64());
@@ -28,23 +28,23 @@ pub fn line(item: &Reproduction, took: Nanos) -> String {
     text
 }
 
-/// How the items stand that were run.
-pub fn sum(found: &Reproductions) -> String {
-    let count = |state| found.items.iter().filter(|item| item.state == state).count();
-    let mut text = format!("\n{} items:", found.items.len());
+/// Formats the number of items by their state.
+pub fn sum(reproductions: &Reproductions) -> String {
+    let count = |state| reproductions.items.iter().filter(|item| item.state == state).count();
+    let mut text = format!("\n{} items:", reproductions.items.len());
     for state in [State::Pass, State::Explained, State::Fail] {
         let _ = write!(text, " {} {state},", count(state));
     }
     text.pop();
-    if !found.missing.is_empty() {
-        let _ = write!(text, "; {} not run", found.missing.len());
+    if !reproductions.missing.is_empty() {
+        let _ = write!(text, "; {} not run", reproductions.missing.len());
     }
     text + "\n"
 }
 
-/// What was found.
-pub fn text(found: &Reproductions) -> String {
-    found.items.iter().map(one).collect::<Vec<_>>().join("\n")
+/// Formats items with their inputs and all claims.
+pub fn text(reproductions: &Reproductions) -> String {
+    reproductions.items.iter().map(one).collect::<Vec<_>>().join("\n")
 }
 
 fn one(item: &Reproduction) -> String {
@@ -55,20 +55,25 @@ fn one(item: &Reproduction) -> String {
     let _ = writeln!(
         text,
         "\n  {:<42} {:>10} {:>10} {:>9} {:>9}",
-        "", "printed", "found", "off", "tolerance"
+        "", "published", "reproduced", "error", "tolerance"
     );
     for each in &item.claims {
         claim(&mut text, each);
     }
-    let mut told: Vec<&str> = Vec::new();
+    let mut shown: Vec<&str> = Vec::new();
     for why in item.claims.iter().filter_map(|claim| claim.explanation.as_deref()) {
-        if !told.contains(&why) {
-            told.push(why);
+        if !shown.contains(&why) {
+            shown.push(why);
             let _ = writeln!(text, "\n  Why they differ: {why}.");
         }
     }
     let passed = item.claims.iter().filter(|claim| claim.state == State::Pass).count();
-    let _ = writeln!(text, "\n  {}: {passed} of {} as printed", item.state, item.claims.len());
+    let _ = writeln!(
+        text,
+        "\n  {}: {passed} of {} agree with the paper",
+        item.state,
+        item.claims.len()
+    );
     text
 }
 
@@ -80,7 +85,7 @@ fn claim(text: &mut String, claim: &Claim) {
             format!("{} ({})", number.what, number.unit).replace(" ()", ""),
             short(number.published),
             short(number.found),
-            off(number),
+            error(number),
             tolerance(number.tolerance),
             claim.state
         ),
@@ -88,13 +93,13 @@ fn claim(text: &mut String, claim: &Claim) {
             text,
             "  “{}”\n  {:<83}  {}",
             statement.published,
-            format!("found: {}", statement.found),
+            format!("reproduced: {}", statement.found),
             claim.state
         ),
     };
 }
 
-/// Five digits, or all before the point.
+/// Formats a number with five digits, or all digits before the point.
 fn short(value: f64) -> String {
     let before = value.abs().max(1.0).log10().floor();
     let digits = (4.0 - before).clamp(0.0, 4.0);
@@ -107,7 +112,7 @@ fn short(value: f64) -> String {
     }
 }
 
-fn off(number: &Number) -> String {
+fn error(number: &Number) -> String {
     match number.difference() {
         Some(share) => format!("{:+.2} %", 100.0 * share),
         None => short(number.found),

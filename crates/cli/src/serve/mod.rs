@@ -8,10 +8,11 @@ use std::path::PathBuf;
 
 use anyhow::{Context, anyhow};
 use flashscope_block::Bytes;
+use flashscope_command::options::{JsonArgs, MemoryArgs};
 use flashscope_registry::{Error, Registry};
 use flashscope_serve::what_if::AT_ONCE;
 use flashscope_serve::{Access, Folders, app_answering};
-use flashscope_sim::budget::{Limit, set_limit};
+use flashscope_sim::budget::{Budget, Limit};
 use serde_json::json;
 
 use self::what_ifs::Simulating;
@@ -19,14 +20,24 @@ use crate::print::{self, notice};
 use crate::registry::RegistryPlace;
 use crate::{Failure, usage};
 
-/// The port, unless asked for otherwise.
+/// The default port.
 const PORT: u16 = 7470;
 
-/// Show results in the browser, however large: from a shelf of them down to a single IO.
+/// Show results of any size in the browser, from a list of all results down to a single IO.
 ///
-/// What a screen shows is computed from the records when it is looked at, and new results appear by
-/// themselves. A result that is damaged is shown with what is wrong with it. It ends with Ctrl-C.
+/// Each page is computed from the records when it is opened, and new results appear automatically. A damaged result is
+/// listed with its error. Ctrl-C ends the server.
 #[derive(clap::Args)]
+#[command(
+    mut_arg("listen", |arg| arg.help(
+        "Answer at this address, with or without a port; port 0 takes a free one [default: 127.0.0.1:7470]"
+    )),
+    mut_arg("memory", |arg| arg.conflicts_with("registry").help(
+        "Limit the memory of the simulated drives of all what-ifs together; one request may use half of it \
+         [default: a quarter of this machine's, which other programs share]"
+    )),
+    mut_arg("json", |arg| arg.help("Print the address as JSON, on one line, once the server answers"))
+)]
 #[command(after_help = "Examples:
   flashscope serve
   flashscope serve results other-results/demo.flashscope
@@ -34,52 +45,59 @@ const PORT: u16 = 7470;
   flashscope serve --trace hm_0.csv.gz --drive twin.toml
   flashscope serve --registry /srv/registry --listen 0.0.0.0")]
 pub struct ServeArgs {
-    /// Results, and folders with results up to three folders deep
+    /// Results, and folders with results up to three levels deep
     #[arg(default_value = ".", value_name = "DIR")]
     folders: Vec<PathBuf>,
 
-    /// Serve the registry in this folder instead: results that others submit with tokens, which
-    /// `flashscope registry` makes
+    /// Serve the registry in this folder instead: results that others submit with tokens from `flashscope registry`
     #[arg(long, value_name = "FOLDER", conflicts_with = "folders")]
     registry: Option<PathBuf>,
 
     #[command(flatten)]
     place: RegistryPlace,
 
-    /// A drive that what-ifs may be asked about, beside the profiles: a TOML file, such as a twin
+    /// A drive to offer for what-ifs, in addition to the profiles: a TOML file, such as a twin
     #[arg(long, value_name = "FILE", conflicts_with = "registry")]
     drive: Vec<PathBuf>,
 
-    /// A trace that what-ifs may be asked about
+    /// A trace to offer for what-ifs
     #[arg(long, value_name = "FILE", conflicts_with = "registry")]
     trace: Vec<PathBuf>,
 
-    /// Answer at this address, with or without a port; port 0 takes a free one [default:
-    /// 127.0.0.1:7470]
+    /// The address of the server. With any but a loopback address, edits of the summary grid are refused.
+    #[command(flatten)]
+    listen: ListenArgs,
+
+    /// The memory limit.
+    #[command(flatten)]
+    memory: MemoryArgs,
+
+    /// The form of the output.
+    #[command(flatten)]
+    json: JsonArgs,
+}
+
+/// The address of a server.
+#[derive(Debug, Clone, Copy, Default, clap::Args)]
+pub struct ListenArgs {
+    /// Answer at this address, with or without a port; port 0 takes a free one
     ///
-    /// Whoever reaches the address sees every result. With any but a loopback address, corrections of
-    /// the summary grid are refused.
-    #[arg(long, value_name = "ADDRESS", value_parser = address)]
-    listen: Option<SocketAddr>,
-
-    /// Let the simulated drives of what-ifs take so much memory together, and those of a request half of it
-    /// [default: a quarter of this machine's]
-    #[arg(long, value_name = "SIZE", conflicts_with = "registry")]
-    memory: Option<Bytes>,
-
-    /// Print the address as JSON, on a line, once it is answered at
-    #[arg(long)]
-    json: bool,
+    /// Everyone who can reach the address sees what the server shows, without a password. With any but a loopback
+    /// address, nothing can be changed.
+    #[arg(long = "listen", id = "listen", value_name = "ADDRESS", value_parser = address)]
+    pub address: Option<SocketAddr>,
 }
 
 pub fn serve(args: &ServeArgs) -> Result<(), Failure> {
-    let address = args.listen.unwrap_or_else(|| ([127, 0, 0, 1], PORT).into());
+    let address = args.listen.address.unwrap_or_else(|| ([127, 0, 0, 1], PORT).into());
     if Access::of(&address) == Access::Network {
-        notice!("flashscope: whoever reaches {address} sees every result, without a password");
+        notice!(
+            "flashscope: everyone who can reach {address} sees every result, without a password"
+        );
     }
-    let ready = |address: SocketAddr| announce(address, args.json);
+    let ready = |address: SocketAddr| announce(address, args.json.is_given);
     let busy = |error: &io::Error| {
-        anyhow!("cannot answer at {address}: {error}; choose another address with --listen")
+        anyhow!("cannot listen at {address}: {error}; choose another address with --listen")
     };
     if let Some(folder) = &args.registry {
         let configuration = args.place.configuration(folder.clone());
@@ -91,7 +109,7 @@ pub fn serve(args: &ServeArgs) -> Result<(), Failure> {
     }
     if args.place.is_given() {
         return Err(usage(anyhow!(
-            "--database and --store are of a registry: name it with --registry"
+            "--database and --store are options of a registry: name it with --registry"
         )));
     }
     for folder in &args.folders {
@@ -102,15 +120,15 @@ pub fn serve(args: &ServeArgs) -> Result<(), Failure> {
     for problem in folders.problems() {
         notice!("flashscope: {problem}");
     }
-    // The server is not alone on its machine, and its clients may ask for anything.
-    let total = args.memory.unwrap_or_else(|| Bytes(Limit::of_machine().total.0 / 2));
-    set_limit(Limit::of_server(total, AT_ONCE));
-    let what_ifs = Simulating { drives: args.drive.clone(), traces: args.trace.clone() };
+    // The server shares its machine with other programs, and its clients are untrusted.
+    let total = args.memory.given().unwrap_or_else(|| Bytes(Limit::of_machine().total.0 / 2));
+    let memory = Budget::new(Limit::of_server(total, AT_ONCE));
+    let what_ifs = Simulating { drives: args.drive.clone(), traces: args.trace.clone(), memory };
     let make = async |access| Ok(app_answering(folders, access, what_ifs));
     flashscope_serve::serve(make, address, ready).map_err(|error: io::Error| usage(busy(&error)))
 }
 
-/// Tells the address. Who started this and does not listen any more loses nothing.
+/// Prints the address. A closed standard output is no error.
 fn announce(address: SocketAddr, as_json: bool) {
     let url = format!("http://{address}/");
     let _ = match as_json {
@@ -119,7 +137,7 @@ fn announce(address: SocketAddr, as_json: bool) {
     };
 }
 
-/// `127.0.0.1:7470`, `[::1]:7470`, or an address without a port.
+/// Parses an address with or without a port, such as `127.0.0.1:7470` or `::1`.
 pub fn address(text: &str) -> anyhow::Result<SocketAddr> {
     let whole = text.parse::<SocketAddr>().ok();
     let bare = || Some(SocketAddr::new(text.parse::<IpAddr>().ok()?, PORT));

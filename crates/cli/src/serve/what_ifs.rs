@@ -1,35 +1,41 @@
-//! What-ifs that the web application asks.
+//! Answers the what-ifs of the web application.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use flashscope_command::what_if::{Watcher, answer, repeats};
-use flashscope_command::{ProgressSink, Step};
+use flashscope_command::what_if::{RowSink, answer, repeats};
+use flashscope_command::{Progress, Step};
 use flashscope_document::what_if::{Change, WhatIf};
 use flashscope_report::{WhatIfChoice, WhatIfChoices, WhatIfQuestion, WhatIfQuestionVariant};
 use flashscope_serve::what_if::{AnswerFn, Tell, WhatIfs};
+use flashscope_sim::budget::Budget;
 use flashscope_sim::setup;
 use flashscope_simulate::what_if::{Question, VariantRequest, changes};
-use flashscope_simulate::{self, Work};
+use flashscope_simulate::{self, Resources, Work};
 use flashscope_workload::synthetic;
 
-/// What is often asked, and what it means.
+/// Common changes, with their description.
 const CHANGES: [(&str, &str); 6] = [
     ("over_provisioning=0.28", "more over-provisioning"),
-    ("cleaning.frontiers=host-and-cleaning", "what cleaning moves apart from what the host writes"),
-    ("workload.trims=0.2", "TRIM, in a workload by distribution"),
-    ("workload.ops=read,write", "no TRIM, in a trace that has some"),
+    (
+        "cleaning.frontiers=host-and-cleaning",
+        "pages that garbage collection moves separate from host writes",
+    ),
+    ("workload.trims=0.2", "TRIM, in a synthetic workload"),
+    ("workload.ops=read,write", "no TRIM, in a trace that contains it"),
     ("ftl=fast,persistence.map=pages,background_cleaning=false", "another FTL: FAST"),
-    ("cleaning.policy=fifo", "blocks cleaned first in, first out"),
+    ("cleaning.policy=fifo", "garbage collection in FIFO order"),
 ];
 
-/// Answers by simulating: profiles and workloads by name, and the files that the server was given. Others
-/// are not opened, whoever asks.
+/// Answers what-ifs by simulation. Requests can name profiles and workloads, and only those files that the operator of the
+/// server has named.
 pub struct Simulating {
     /// Profiles in TOML, such as twins.
     pub drives: Vec<PathBuf>,
     /// Traces.
     pub traces: Vec<PathBuf>,
+    /// The memory of all simulated drives together.
+    pub memory: Budget,
 }
 
 impl WhatIfs for Simulating {
@@ -42,7 +48,8 @@ impl WhatIfs for Simulating {
         let drives = kinds.map(|kind| choice(format!("sim:{}", kind.name), kind.summary));
         let workloads = synthetic::KINDS.iter().filter(|kind| kind.argument.is_none());
         let workloads = workloads.map(|kind| choice(kind.name.into(), kind.summary));
-        let fields = setup::field_names().iter().map(|name| choice(name.clone(), "of the drive"));
+        let fields =
+            setup::field_names().iter().map(|name| choice(name.clone(), "field of the drive"));
         let mut fields: Vec<WhatIfChoice> = fields.collect();
         let of_workloads = synthetic::KINDS.iter().flat_map(|kind| kind.all_fields());
         for field in of_workloads {
@@ -51,8 +58,8 @@ impl WhatIfs for Simulating {
                 fields.push(choice(name, field.summary));
             }
         }
-        let twins = self.drives.iter().map(|path| own("sim:", path, "given to the server"));
-        let traces = self.traces.iter().map(|path| own("trace:", path, "given to the server"));
+        let twins = self.drives.iter().map(|path| own("sim:", path, "offered by this server"));
+        let traces = self.traces.iter().map(|path| own("trace:", path, "offered by this server"));
         WhatIfChoices {
             drives: twins.chain(drives).collect(),
             workloads: traces.chain(workloads).collect(),
@@ -69,18 +76,20 @@ impl WhatIfs for Simulating {
         let variants: Result<Vec<VariantRequest>, String> =
             asked.variants.iter().map(|variant| self.variant(variant)).collect();
         let repeats = asked.repeats.unwrap_or_else(|| repeats(&base));
-        let question = Question::new(base, variants?, repeats);
+        let question = Question::new(base, variants?, repeats, &self.memory);
         let question = question.map_err(|error| error.to_string())?;
+        let memory = self.memory.clone();
         Ok(Box::new(move |stop: &AtomicBool, tell: &mut Tell<'_>| {
             let jobs = std::thread::available_parallelism().map_or(1, usize::from);
-            let whole = answer(&question, jobs, stop, &mut Telling(tell));
-            tell(&whole);
+            let resources = Resources { jobs, memory: memory.clone(), stop };
+            let answer = answer(&question, &resources, &mut AnswerSender(tell));
+            tell(&answer);
         }))
     }
 }
 
 impl Simulating {
-    /// The drive of this name, which is that of a profile, or of a file that the server was given.
+    /// Returns the drive of this name: a profile, or a file that the server offers.
     fn drive(&self, spec: &str) -> Result<String, String> {
         let (name, fields) = spec.split_once('?').map_or((spec, None), |(n, f)| (n, Some(f)));
         let name = name.strip_prefix("sim:").unwrap_or(name);
@@ -88,17 +97,17 @@ impl Simulating {
             return Ok(spec.into());
         }
         let path = given(&self.drives, name).ok_or_else(|| {
-            format!("`{name}` is no drive that this server knows: choose one of those it lists")
+            format!("`{name}` is not a drive of this server: choose one of those it lists")
         })?;
         Ok(format!("sim:{}{}", path.display(), query(fields)))
     }
 
-    /// The workload of this name, likewise.
+    /// Returns the workload of this name; a trace must be a file that the server offers.
     fn workload(&self, spec: &str) -> Result<String, String> {
         let (name, fields) = spec.split_once('?').map_or((spec, None), |(n, f)| (n, Some(f)));
         let Some(name) = name.strip_prefix("trace:") else { return Ok(spec.into()) };
         let path = given(&self.traces, name).ok_or_else(|| {
-            format!("`{name}` is no trace that this server was given: name it with --trace")
+            format!("`{name}` is not a trace of this server: add it with --trace")
         })?;
         Ok(format!("trace:{}{}", path.display(), query(fields)))
     }
@@ -130,16 +139,16 @@ fn name_of(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// Tells what is known after each step.
-struct Telling<'a, 'b>(&'a mut Tell<'b>);
+/// Sends the answer so far after each row.
+struct AnswerSender<'a, 'b>(&'a mut Tell<'b>);
 
-impl ProgressSink for Telling<'_, '_> {
+impl Progress for AnswerSender<'_, '_> {
     fn show(&mut self, _step: &Step<'_>) {}
 
     fn note(&mut self, _text: &str) {}
 }
 
-impl Watcher for Telling<'_, '_> {
+impl RowSink for AnswerSender<'_, '_> {
     fn predicted(&mut self, so_far: &WhatIf, _nth: usize) {
         (self.0)(so_far);
     }

@@ -2,7 +2,9 @@
 
 mod ray;
 
+use flashscope_command::options::JsonArgs;
 use flashscope_command::sweep::{Engine, PreparedSweep, SweepArgs, SweepResult, outcome};
+use flashscope_simulate::Resources;
 
 use crate::progress::LateBar;
 use crate::{Failure, print, stop};
@@ -18,9 +20,12 @@ pub fn sweep(args: &SweepArgs) -> Result<(), Failure> {
 
 fn here(args: &SweepArgs) -> Result<SweepResult, Failure> {
     let begun = PreparedSweep::new(args, None)?;
-    LateBar::new().watch(|stop, bar| begun.explore(args.jobs.count(), None, stop, bar))
+    LateBar::new().watch(|stop, bar| {
+        let resources = Resources { jobs: args.jobs.count(), memory: args.memory.budget(), stop };
+        begun.explore(resources, None, bar)
+    })
 }
 
-fn print(json: bool, SweepResult { sweep, path }: &SweepResult) -> anyhow::Result<()> {
+fn print(json: JsonArgs, SweepResult { sweep, path }: &SweepResult) -> anyhow::Result<()> {
     print::document(json, sweep, || flashscope_report::sweep(sweep) + &print::result(path))
 }

@@ -1,11 +1,8 @@
-//! A sweep on a Ray cluster: the Python package does it, and this program shows what came of it.
+//! Runs a sweep on a Ray cluster through the Python package, and shows the result.
 
 #![cfg_attr(
     lint_writes,
-    expect(
-        clippy::disallowed_methods,
-        reason = "starts Python for a sweep on Ray: the script is a part of the program"
-    )
+    expect(clippy::disallowed_methods, reason = "starts Python for a sweep on Ray")
 )]
 
 use std::ffi::OsString;
@@ -24,31 +21,31 @@ use serde::Deserialize;
 
 use crate::{Failure, usage};
 
-/// What runs the package.
+/// The interpreter of the package.
 const PYTHON: &str = "python3";
 
-/// How often Ctrl-C is heard.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// The interval at which the stop flag is checked.
+const CHECK_EVERY: Duration = Duration::from_millis(50);
 
-/// What the package says on its standard output.
+/// The answer of the package on its standard output.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Answer {
-    /// Where the sweep lies.
+    /// The sweep is complete or was interrupted, and saved in this folder.
     Done { folder: PathBuf },
-    /// Why there is none, and whether that is a matter of what was asked for.
+    /// There is no sweep. `usage` is true if the request was invalid.
     Failed { error: String, usage: bool },
 }
 
 /// Explores a space on the cluster that the package finds.
 ///
 /// # Errors
-/// Where the package is not there, and what it says.
+/// If the package cannot be run, or reports an error.
 pub fn sweep(args: &SweepArgs, stop: &AtomicBool) -> Result<SweepResult, Failure> {
     let mut child = command(args).spawn().map_err(|error| missing(&error.to_string()))?;
-    let said = hear(&mut child, stop)?;
+    let answer = read_answer(&mut child, stop)?;
     let status = child.wait()?;
-    match serde_json::from_str(&said) {
+    match serde_json::from_str(&answer) {
         Ok(Answer::Done { folder: path }) => {
             let sweep = read_sweep(&path)?;
             Ok(SweepResult { sweep, path })
@@ -62,52 +59,52 @@ pub fn sweep(args: &SweepArgs, stop: &AtomicBool) -> Result<SweepResult, Failure
     }
 }
 
-/// What to say where the package does not run.
+/// Returns the error that the package does not run.
 fn missing(why: &str) -> Failure {
     usage(anyhow!(
-        "--engine ray: `{PYTHON} -m flashscope` did not run ({why}): install Ray and the wheel of \
-         flashscope that came with this program where `{PYTHON}` finds them, on this machine and on those of the cluster"
+        "--engine ray: `{PYTHON} -m flashscope` did not run ({why}): install Ray and the \
+         flashscope wheel of this release for `{PYTHON}`, on this machine and on those of the cluster"
     ))
 }
 
 fn command(args: &SweepArgs) -> Command {
     let mut command = Command::new(PYTHON);
-    command.args(["-m", "flashscope", "sweep"]).args(words(args));
-    // Only an installed package is meant, not what lies in the folder from where it is run.
+    command.args(["-m", "flashscope", "sweep"]).args(arguments(args));
+    // Uses only an installed package, not a file of this name in the current folder.
     command.env("PYTHONSAFEPATH", "1");
-    // Ctrl-C is for this program, which passes it on by ending the standard input.
+    // Only this program receives Ctrl-C; it stops the package by closing its standard input.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
     command
 }
 
-/// The options, but for who simulates and what is printed.
-fn words(args: &SweepArgs) -> Vec<OsString> {
-    let mut words: Vec<OsString> = Vec::new();
-    let mut add = |option: &str, value: OsString| words.extend([option.into(), value]);
+/// Returns the arguments for the package: all options except those for the engine and the output format.
+fn arguments(args: &SweepArgs) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = Vec::new();
+    let mut add = |option: &str, value: OsString| arguments.extend([option.into(), value]);
     let path = |path: &PathBuf| path.clone().into_os_string();
-    args.output.iter().for_each(|output| add("--output", path(output)));
+    args.output.folder.iter().for_each(|output| add("--output", path(output)));
     args.resume.iter().for_each(|resume| add("--resume", path(resume)));
     args.jobs.given().into_iter().for_each(|jobs| add("--jobs", jobs.to_string().into()));
     let memory = args.memory.given();
     memory.into_iter().for_each(|memory| add("--memory", format!("{}B", memory.0).into()));
     args.space.iter().for_each(|space| add("--", path(space)));
-    words
+    arguments
 }
 
-/// All that a child says; once `stop` is set it is told to end.
-fn hear(child: &mut Child, stop: &AtomicBool) -> io::Result<String> {
+/// Reads the standard output of a child to its end. Once `stop` is set, closes its standard input to stop it.
+fn read_answer(child: &mut Child, stop: &AtomicBool) -> io::Result<String> {
     let (mut input, output) = (child.stdin.take(), child.stdout.take());
-    let (done, said) = channel();
+    let (sender, answer) = channel();
     thread::spawn(move || {
         let mut text = String::new();
         let read = output.map_or(Ok(0), |mut output| output.read_to_string(&mut text));
-        done.send(read.map(|_| text))
+        sender.send(read.map(|_| text))
     });
     loop {
-        match said.recv_timeout(LOOK_EVERY) {
-            Ok(said) => return said,
+        match answer.recv_timeout(CHECK_EVERY) {
+            Ok(answer) => return answer,
             Err(RecvTimeoutError::Disconnected) => return Ok(String::new()),
             Err(RecvTimeoutError::Timeout) if stop.load(Ordering::Relaxed) => drop(input.take()),
             Err(RecvTimeoutError::Timeout) => {}

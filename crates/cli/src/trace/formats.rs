@@ -7,14 +7,14 @@ use flashscope_trace::writer::WRITERS;
 
 use crate::{Failure, print};
 
-/// List the formats that are read and written.
+/// List the formats of traces that flashscope reads and writes.
 #[derive(clap::Args)]
 #[command(after_help = "Example:
   flashscope trace formats")]
 pub struct FormatsArgs {}
 
 pub fn formats(_: &FormatsArgs) -> Result<(), Failure> {
-    let mut text = String::from("read (--format, or found by content):\n");
+    let mut text = String::from("read (--format, or by content):\n");
     for format in FORMATS {
         text += &format!("  {:<13} {}\n{:16}{}\n", format.name, format.summary, "", format.source);
     }

@@ -2,7 +2,6 @@
 
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 use flashscope_command::trace::failure;
-use flashscope_trace::writer::Output;
 use flashscope_trace::{FieldError, Spec, Trace};
 use flashscope_workload::Field;
 use flashscope_workload::playback::FIELDS;
@@ -10,7 +9,7 @@ use flashscope_workload::playback::FIELDS;
 use crate::print;
 use crate::{Failure, usage};
 
-/// The options that every command has which reads a trace: one for each field of a trace.
+/// Options for reading a trace: one for each field of a trace.
 pub struct Fields(Vec<(&'static str, String)>);
 
 impl FromArgMatches for Fields {
@@ -33,11 +32,11 @@ impl clap::Args for Fields {
                 .long(field.name.replace('_', "-"))
                 .value_name("VALUE")
                 .help(format!("{}{}", capitalized(field.summary), default.unwrap_or_default()))
-                .help_heading("How the trace is read, and what is made of it")
+                .help_heading("Reading and transforming the trace")
                 .allow_hyphen_values(true)
                 .action(ArgAction::Set);
             match field.alone {
-                // What follows may be a file: a value has to be joined by `=`.
+                // The next argument may be a file, so `=` must join the value.
                 Some(alone) => {
                     option.num_args(0..=1).require_equals(true).default_missing_value(alone)
                 }
@@ -58,7 +57,7 @@ fn capitalized(text: &str) -> String {
 }
 
 impl Fields {
-    /// What the options say.
+    /// Returns the fields that the options set.
     pub fn spec(&self) -> Result<Spec, Failure> {
         let mut spec = Spec::default();
         for (name, value) in &self.0 {
@@ -68,7 +67,7 @@ impl Fields {
     }
 }
 
-/// An error about a field, with its name as it is typed.
+/// Returns the error about a field, with the name of its option.
 fn as_option(error: FieldError) -> anyhow::Error {
     match error {
         FieldError::Invalid { name, value, rule } => {
@@ -83,15 +82,7 @@ pub fn open(files: &[String], fields: &Fields) -> Result<Trace, Failure> {
     fields.spec()?.open(files).map_err(failure)
 }
 
-/// The output of that name: a file, or standard output where it is `-`.
-pub fn output(name: &str) -> Result<Output, Failure> {
-    match name {
-        "-" => Ok(Output::stream("standard output", print::data())),
-        name => Output::create(name).map_err(failure),
-    }
-}
-
-/// Says what whoever reads the trace should know.
+/// Prints the notes about a trace.
 pub fn show_notes(notes: &[String]) {
     for note in notes {
         print::note(format_args!("note: {note}"));

@@ -3,6 +3,7 @@
 mod convert;
 mod formats;
 mod input;
+mod output;
 #[cfg(target_os = "linux")]
 mod record;
 mod stat;
@@ -16,7 +17,7 @@ use stat::StatArgs;
 
 use crate::Failure;
 
-/// Understand, convert and record traces of IO in the formats that people have.
+/// Analyse, convert and record IO traces.
 #[derive(clap::Args)]
 pub struct TraceArgs {
     #[command(subcommand)]

@@ -6,25 +6,33 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use flashscope_block::{Bytes, Nanos};
-use flashscope_command::{ProgressSink, Step, Unit};
+use flashscope_command::options::{JsonArgs, json_schema};
+use flashscope_command::{Progress, Step, Unit};
 use flashscope_drive::record::{RecordError, Recording, Report, Scope, is_on_device};
 use flashscope_trace::writer::{Kind, Output};
 use flashscope_trace::{Options, Reader, Request, Source, format};
 
-use super::{convert, input};
+use super::input;
+use super::output::OutputArgs;
 use crate::progress::LateBar;
 use crate::{Failure, names, print, stop, usage};
 
-/// The format of the kernel's own events.
+/// The format of the kernel's events.
 const RAW: &str = "blktrace";
 
-/// Record what a drive is asked for, as it happens.
+/// Record the requests to a drive while they happen.
 ///
-/// The kernel's tracer of block devices tells each request, when it was issued to the drive, and
-/// when it was answered. It needs a system administrator and a kernel that can do so; there is one
-/// such tracer for the whole system, which is left as it was found. Ctrl-C ends the recording, and
-/// keeps it.
+/// The kernel's tracer of block devices reports each request, the time at which the drive received it, and
+/// the time of its completion. Recording needs root and a kernel with this tracer. The system has only one;
+/// its settings are restored at the end. Ctrl-C ends the recording and keeps it.
 #[derive(clap::Args)]
+#[command(
+    mut_arg("output_format", |arg| arg.help(
+        "The format to write: parquet, fio, msr, mqsim, or blktrace for all events of the kernel, unchanged \
+         [default: by the name of the output]"
+    )),
+    mut_arg("json", json_schema("recording"))
+)]
 #[command(after_help = "Examples:
   flashscope trace record /dev/nvme0n1 --output database.parquet
   flashscope trace record /dev/sdb --output boot.csv.gz --duration 60s
@@ -34,57 +42,55 @@ pub struct RecordArgs {
     #[arg(value_name = "DEVICE")]
     device: PathBuf,
 
-    /// Write it here; names in .gz and .zst are compressed
-    #[arg(long, short, value_name = "FILE")]
-    output: String,
+    /// The output.
+    #[command(flatten)]
+    output: OutputArgs,
 
-    /// The format to write: parquet, fio, msr, mqsim, or blktrace for all events of the kernel as
-    /// they are [default: by the name of the output]
-    #[arg(long, value_name = "FORMAT")]
-    output_format: Option<String>,
-
-    /// Record for so long [default: until Ctrl-C]
+    /// Duration of the recording [default: until Ctrl-C]
     #[arg(long, value_name = "TIME", value_parser = names::duration)]
     duration: Option<Nanos>,
 
-    /// Print what was recorded as JSON (schema: docs/schemas/recording.schema.json)
-    #[arg(long)]
-    json: bool,
+    /// The form of the output.
+    #[command(flatten)]
+    json: JsonArgs,
 }
 
-/// What the events of the kernel are written as.
+/// The form in which the kernel's events are written.
 enum Target {
-    Raw,
-    Written(&'static Kind),
+    /// All events, unchanged.
+    Events,
+    /// Requests, in the format of a writer.
+    Requests(&'static Kind),
 }
 
 pub fn record(args: &RecordArgs) -> Result<(), Failure> {
-    let target = target(&args.output, args.output_format.as_deref())?;
-    let output = input::output(&args.output)?;
+    let target = target(&args.output)?;
+    let output = args.output.open()?;
     let recording = start(args, &target)?;
     let report = recording.report();
     let mut notes = Vec::new();
-    if is_on_device(Path::new(&args.output), &args.device) {
-        notes.push("the output is on the recorded drive: its own writes are recorded, too".into());
+    if is_on_device(Path::new(&args.output.name), &args.device) {
+        notes.push(
+            "the output is on the recorded drive, so the recording includes its own writes".into(),
+        );
     }
     let (requests, bytes, more) = match target {
-        Target::Raw => write_raw(recording, output, &report)?,
-        Target::Written(kind) => write(args, recording, kind, output)?,
+        Target::Events => write_raw(recording, output, &report)?,
+        Target::Requests(kind) => write(args, recording, kind, output)?,
     };
     notes.extend(more);
     if report.lost() > 0 {
-        notes
-            .push("the kernel lost events, so that requests or their latencies are missing".into());
+        notes.push("the kernel lost events, so some requests or latencies are missing".into());
     }
-    notes.extend(report.not_restored().iter().map(|what| format!("could not put back {what}")));
+    notes.extend(report.not_restored().iter().map(|what| format!("could not restore {what}")));
     print(
         args,
         &flashscope_report::Recording {
             device: args.device.display().to_string(),
-            output: args.output.clone(),
+            output: args.output.name.clone(),
             output_format: match target {
-                Target::Raw => RAW.into(),
-                Target::Written(kind) => kind.name.into(),
+                Target::Events => RAW.into(),
+                Target::Requests(kind) => kind.name.into(),
             },
             requests,
             bytes,
@@ -94,26 +100,28 @@ pub fn record(args: &RecordArgs) -> Result<(), Failure> {
     )
 }
 
-fn target(output: &str, format: Option<&str>) -> Result<Target, Failure> {
+/// Returns the form that the options choose.
+fn target(args: &OutputArgs) -> Result<Target, Failure> {
+    let output = args.name.as_str();
     let plain = output.strip_suffix(".zst").or_else(|| output.strip_suffix(".gz"));
-    let raw = match format {
+    let is_raw = match args.format.as_deref() {
         Some(format) => format == RAW,
         None => Path::new(plain.unwrap_or(output)).extension().is_some_and(|end| end == RAW),
     };
-    if raw {
-        return Ok(Target::Raw);
+    if is_raw {
+        return Ok(Target::Events);
     }
-    convert::writer_for(output, format).map(Target::Written)
+    args.writer().map(Target::Requests)
 }
 
-/// Begins to record, with progress on the way.
+/// Starts the recording, and reports its progress.
 fn start(args: &RecordArgs, target: &Target) -> Result<Recording, Failure> {
-    let stop = stop::patient_flag()?;
+    let stop = stop::clean_end_flag()?;
     let scope = match target {
-        Target::Raw => Scope::Everything,
-        Target::Written(_) => Scope::Requests,
+        Target::Events => Scope::Everything,
+        Target::Requests(_) => Scope::Requests,
     };
-    let mut progress = Progress(LateBar::new());
+    let mut bar = RecordingBar(LateBar::new());
     let watch = move |report: &Report| {
         let step = Step {
             phase: "recording, until Ctrl-C: requests",
@@ -122,7 +130,7 @@ fn start(args: &RecordArgs, target: &Target) -> Result<Recording, Failure> {
             total: None,
             unit: Unit::Count,
         };
-        ProgressSink::show(&mut progress.0, &step);
+        Progress::show(&mut bar.0, &step);
         stop.load(Ordering::Relaxed)
     };
     let duration = args.duration.map(|duration| Duration::from_nanos(duration.0));
@@ -132,19 +140,19 @@ fn start(args: &RecordArgs, target: &Target) -> Result<Recording, Failure> {
     })
 }
 
-/// Progress that ends with the recording.
-struct Progress(LateBar);
+/// A progress bar that disappears when the recording ends.
+struct RecordingBar(LateBar);
 
-impl Drop for Progress {
+impl Drop for RecordingBar {
     fn drop(&mut self) {
         self.0.finish();
     }
 }
 
-/// How many requests for how many bytes, and what a user should know.
+/// The numbers of requests and bytes, and notes for the user.
 type Written = (u64, Bytes, Vec<String>);
 
-/// Writes the events as they are.
+/// Writes the events unchanged.
 fn write_raw(
     mut recording: Recording,
     mut output: Output,
@@ -156,7 +164,7 @@ fn write_raw(
     Ok((report.requests(), report.bytes(), Vec::new()))
 }
 
-/// Writes the requests that the events tell.
+/// Writes the requests that the events describe.
 fn write(
     args: &RecordArgs,
     recording: Recording,
@@ -165,7 +173,7 @@ fn write(
 ) -> Result<Written, Failure> {
     let mut writer = (kind.open)(output)?;
     let source = Source::of(&args.device.display().to_string(), recording, None)?;
-    let blktrace = format::find(RAW).expect("it is registered");
+    let blktrace = format::find(RAW).expect("the format is registered");
     let mut reader = format::open_as(blktrace, source, Options::default())?;
     let (mut requests, mut bytes) = (0, Bytes(0));
     let mut batch: Vec<Request> = Vec::new();
@@ -180,7 +188,7 @@ fn write(
     }
     let volumes = reader.volumes().clone();
     let notes = reader.notes().into_iter().chain(writer.lost().notes()).collect();
-    // Progress is taken away before anything is printed.
+    // Dropping the reader removes the progress bar before anything is printed.
     drop(reader);
     writer.finish(&volumes)?;
     Ok((requests, bytes, notes))
@@ -188,8 +196,8 @@ fn write(
 
 fn print(args: &RecordArgs, recording: &flashscope_report::Recording) -> Result<(), Failure> {
     input::show_notes(&recording.notes);
-    match args.output.as_str() {
-        "-" => Ok(()),
-        _ => Ok(print::document(args.json, recording, || flashscope_report::recording(recording))?),
+    if !args.output.is_standard_output() {
+        print::document(args.json, recording, || flashscope_report::recording(recording))?;
     }
+    Ok(())
 }

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 use anyhow::anyhow;
 use flashscope_block::Bytes;
+use flashscope_command::options::{JsonArgs, json_schema};
 use flashscope_command::trace::each_batch;
 use flashscope_drive::guard::check_output;
 use flashscope_report::{Trace, TraceStatus, trace, trace_html};
@@ -20,10 +21,11 @@ use super::input::{self, Fields};
 use crate::progress::LateBar;
 use crate::{Failure, interrupted, print, usage};
 
-/// Say what is in a trace, in one pass: sizes, footprint, locality, bursts, and what looks wrong.
+/// Summarise a trace in one pass: sizes, footprint, locality, bursts, and problems in the data.
 ///
-/// Memory does not grow with the trace. What rests on a sample of the pages has its interval.
+/// The memory used does not grow with the trace. Numbers from a sample of the pages have an interval.
 #[derive(clap::Args)]
+#[command(mut_arg("json", json_schema("trace")))]
 #[command(after_help = "Examples:
   flashscope trace stat hm_0.csv.gz
   flashscope trace stat hm_0.csv.gz --html hm_0.html
@@ -34,15 +36,15 @@ pub struct StatArgs {
     #[arg(required = true, value_name = "FILE")]
     files: Vec<String>,
 
-    /// Print everything as JSON (schema: docs/schemas/trace.schema.json)
-    #[arg(long)]
-    json: bool,
+    /// The form of the output.
+    #[command(flatten)]
+    json: JsonArgs,
 
-    /// Also write it here, with pictures, as one HTML page
+    /// Also write the summary to this file, with charts, as one HTML page
     #[arg(long, value_name = "PAGE")]
     html: Option<PathBuf>,
 
-    /// What writes are divided by into head, middle and tail fragments
+    /// Size of the erase block that divides writes into head, middle and tail fragments
     #[arg(long, value_name = "SIZE", default_value = "128KiB")]
     erase_block: Bytes,
 
@@ -52,34 +54,34 @@ pub struct StatArgs {
 
 pub fn stat(args: &StatArgs) -> Result<(), Failure> {
     let block = Characteristics::with_block(args.erase_block);
-    let mut found = block.map_err(|rule| usage(anyhow!("--erase-block: {rule}")))?;
+    let mut characteristics = block.map_err(|rule| usage(anyhow!("--erase-block: {rule}")))?;
     let mut reader = input::open(&args.files, &args.fields)?;
     let complete = LateBar::new().watch(|stop, bar| {
-        each_batch(&mut reader, "reading", (stop, bar), |batch| found.push(batch))
+        each_batch(&mut reader, "reading", (stop, bar), |batch| characteristics.push(batch))
     })?;
     let status = if complete { TraceStatus::Complete } else { TraceStatus::Interrupted };
     let notes = reader.notes();
     input::show_notes(&notes);
-    let found = Trace {
+    let summary = Trace {
         inputs: args.files.clone(),
         formats: reader.formats().iter().map(|format| (*format).into()).collect(),
         status,
         bad_lines_skipped: reader.skipped().count,
         notes,
-        facts: found.finish(reader.volumes()),
+        facts: characteristics.finish(reader.volumes()),
     };
-    print(args, &found)?;
+    print(args, &summary)?;
     match status {
         TraceStatus::Complete => Ok(()),
-        TraceStatus::Interrupted => Err(interrupted("what is shown was read before")),
+        TraceStatus::Interrupted => Err(interrupted("the summary covers the requests read before")),
     }
 }
 
-fn print(args: &StatArgs, found: &Trace) -> anyhow::Result<()> {
+fn print(args: &StatArgs, summary: &Trace) -> anyhow::Result<()> {
     if let Some(path) = &args.html {
-        let page = trace_html(found)?;
+        let page = trace_html(summary)?;
         check_output(path)?;
         write_output(path, &page)?;
     }
-    print::document(args.json, found, || trace(found))
+    print::document(args.json, summary, || trace(summary))
 }

@@ -13,12 +13,12 @@ pub fn twin(args: &TwinArgs) -> Result<(), Failure> {
     match &args.command {
         TwinCommand::Fit(args) => fit(args),
         TwinCommand::Check(args) => {
-            let checked = LateBar::new().watch(|stop, bar| twin::check(args, stop, bar))?;
-            Ok(print::document(args.json, &checked, || text::check(&checked))?)
+            let check = LateBar::new().watch(|stop, bar| twin::check(args, stop, bar))?;
+            Ok(print::document(args.json, &check, || text::check(&check))?)
         }
         TwinCommand::Predict(args) => {
-            let predicted = LateBar::new().watch(|stop, bar| twin::predict(args, stop, bar))?;
-            Ok(print::document(args.json, &predicted, || text::prediction(&predicted))?)
+            let prediction = LateBar::new().watch(|stop, bar| twin::predict(args, stop, bar))?;
+            Ok(print::document(args.json, &prediction, || text::prediction(&prediction))?)
         }
     }
 }
@@ -31,7 +31,7 @@ fn fit(args: &FitArgs) -> Result<(), Failure> {
     })?)
 }
 
-/// What `--drive` takes for the profile at `path`.
+/// Returns the value of `--drive` for the profile at `path`.
 fn spec(path: &Path) -> String {
     let place = if path.is_absolute() { "" } else { "./" };
     format!("sim:{place}{}", path.display())

@@ -1,11 +1,11 @@
-//! Twins as text.
+//! Formats twins as text.
 
 use std::fmt::Write;
 
 use flashscope_block::Nanos;
 use flashscope_fit::{Check, FillFit, Range, Twin, TwinPrediction};
 
-/// What was fitted.
+/// Formats a twin: its times, its choices and its misfit.
 pub fn twin(twin: &Twin) -> String {
     let mut text = format!("the twin of {}\n\n", twin.drive);
     let percent = 100.0 * twin.confidence;
@@ -19,13 +19,13 @@ pub fn twin(twin: &Twin) -> String {
                 let ends = format!("{} to {}", nanos(low), nanos(high));
                 writeln!(text, "{:<32} {:<12} {percent:.0} %: {ends}", time.field, nanos(value))
             }
-            false => writeln!(text, "{:<32} not told by what was measured", time.field),
+            false => writeln!(text, "{:<32} not determined by the measurements", time.field),
         };
     }
     for choice in &twin.choices {
         let as_well = match choice.as_well.is_empty() {
             true => String::new(),
-            false => format!("not told from {}", choice.as_well.join(", ")),
+            false => format!("cannot be told apart from {}", choice.as_well.join(", ")),
         };
         let _ = writeln!(text, "{:<32} {:<12} {as_well}", choice.field, choice.value);
     }
@@ -40,7 +40,7 @@ pub fn twin(twin: &Twin) -> String {
         );
     }
     if !twin.measure_next.is_empty() {
-        text += "\nmeasure next, for\n";
+        text += "\nto narrow this down, measure next\n";
         twin.measure_next.iter().for_each(|next| text += &format!("  {next}\n"));
     }
     text
@@ -54,13 +54,15 @@ fn fill_sweep(fill: &FillFit, percent: f64) -> String {
             writeln!(text, "  {name:<30} {value:.4}{unit}  {percent:.0} %: {low:.4} to {high:.4}");
     };
     line("flash for data", fill.flash_bytes, 1e-9, " GB");
-    line("written beside data (kappa)", fill.kappa, 1.0, "");
+    line("written besides data (kappa)", fill.kappa, 1.0, "");
     if let Some(range) = fill.bare_bytes_per_second {
-        line("throughput, nothing moved", range, 1e-6, " MB/s");
+        line("throughput without moved pages", range, 1e-6, " MB/s");
     }
-    fill.moved.into_iter().for_each(|range| line("a moved page, in host pages", range, 1.0, ""));
+    fill.moved
+        .into_iter()
+        .for_each(|range| line("cost of a moved page, in host pages", range, 1.0, ""));
     for fit in &fill.policies {
-        let as_well = if fit.fits_as_well { "cannot be told from the best" } else { "fits worse" };
+        let as_well = if fit.fits_as_well { "fits as well as the best" } else { "fits worse" };
         let (name, error) = (&fit.model.policy, 100.0 * fit.error);
         let _ = writeln!(text, "  {name:<30} off by {error:.2} %, {as_well}");
     }
@@ -72,7 +74,7 @@ fn nanos(nanos: f64) -> String {
     Nanos(nanos.round() as u64).to_string()
 }
 
-/// What a comparison came to.
+/// Formats the comparison of a twin with results.
 pub fn check(check: &Check) -> String {
     let mut text = String::new();
     for run in &check.runs {
@@ -114,16 +116,16 @@ pub fn check(check: &Check) -> String {
     text
 }
 
-/// What was predicted.
-pub fn prediction(predicted: &TwinPrediction) -> String {
-    let mut text = format!("{} on the twin of {}\n\n", predicted.workload, predicted.drive);
+/// Formats the prediction of a twin.
+pub fn prediction(prediction: &TwinPrediction) -> String {
+    let mut text = format!("{} on the twin of {}\n\n", prediction.workload, prediction.drive);
     let mut line = |name: &str, range: Range, show: &dyn Fn(f64) -> String| {
         let [value, low, high] = [range.value, range.low, range.high].map(show);
         let _ = writeln!(text, "{name:<24} {value:<12} {low} to {high}");
     };
     let rate = |rate: f64| format!("{:.2} MB/s", rate / 1e6);
-    line("throughput", predicted.bytes_per_second, &rate);
-    let latency = &predicted.latency_ns;
+    line("throughput", prediction.bytes_per_second, &rate);
+    let latency = &prediction.latency_ns;
     for (name, range) in [
         ("mean response time", latency.mean),
         ("median", latency.p50),
@@ -132,17 +134,17 @@ pub fn prediction(predicted: &TwinPrediction) -> String {
     ] {
         line(name, range, &nanos);
     }
-    if let Some(range) = predicted.write_amplification {
+    if let Some(range) = prediction.write_amplification {
         line("write amplification", range, &|value| format!("{value:.3}"));
     }
-    if let Some(range) = predicted.lifetime_bytes {
-        line("can be written", range, &|bytes| format!("{:.2} TB", bytes / 1e12));
+    if let Some(range) = prediction.lifetime_bytes {
+        line("endurance", range, &|bytes| format!("{:.2} TB", bytes / 1e12));
     }
-    let percent = 100.0 * predicted.confidence;
+    let percent = 100.0 * prediction.confidence;
     let _ = writeln!(
         text,
-        "\nintervals of {percent:.0} % over {} drives that may as well have been measured, and the errors of the fit",
-        predicted.draws
+        "\nintervals of {percent:.0} % from {} alternative drives that fit as well, and the errors of the fit",
+        prediction.draws
     );
     text
 }

@@ -35,7 +35,7 @@ fn interrupted() {
     let (status, stderr) = running.wait();
     assert_eq!(status.code(), Some(130));
     insta::assert_snapshot!(stderr.trim(), @r"
-    stopping: what was done is kept; once more ends at once
+    stopping: results so far are kept; Ctrl-C again ends at once
     flashscope: interrupted: finished runs are kept; go on with `flashscope bench --resume r.flashscope`
     ");
     let measured = place.result("r.flashscope");

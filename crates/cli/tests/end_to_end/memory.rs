@@ -28,8 +28,6 @@ fn a_drive_larger_than_memory_is_refused() {
         &["what-if", "--drive", HUGE, "--change", "seed=3"],
         &["attach", HUGE],
         &["predict", "--drive", "sim:demo?flash.pages_per_block=400000", "--memory", "1GiB"],
-        &["reproduce", "agrawal-table3", "--set", "drive=agrawal-2008", "--memory", "1MiB"],
-        &["demo", "--memory", "1MiB"],
     ] {
         let outcome = place.run(command);
         assert!(matches!(outcome.status, 1 | 2), "{command:?}: {}", outcome.stderr);

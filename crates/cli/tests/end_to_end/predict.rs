@@ -164,7 +164,7 @@ fn text() {
         assert!(shown.contains(expected), "{shown}");
     }
     let shown = place.run(&["predict", "--drive", PAGES, "--ios", "20000"]).ok().stdout;
-    assert!(shown.contains("intervals hold 90 %"), "{shown}");
+    assert!(shown.contains("intervals contain 90 %"), "{shown}");
     let listed = place.run(&["predict", "--list"]).ok().stdout;
     for expected in ["fragment-fast", "survivors", "greedy-2012", "cost-benefit"] {
         assert!(listed.contains(expected), "{listed}");

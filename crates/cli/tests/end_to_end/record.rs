@@ -171,6 +171,6 @@ fn what_cannot_be_recorded() {
         assert!(outcome.says(2, &place).contains(wanted));
     }
     let outcome = place.run(&["trace", "record", "/dev/null", "--output", "r.rubbish"]);
-    assert!(outcome.says(2, &place).contains("does not say which format to write"));
+    assert!(outcome.says(2, &place).contains("does not determine the format"));
     assert_eq!(place.names(), [""; 0], "nothing is left");
 }

@@ -35,12 +35,12 @@ fn shows_what_is_found() {
       drive = agrawal-2008
       writes = 80000
 
-                                                    printed      found       off tolerance
+                                                  published reproduced     error tolerance
       sequential read (us)                              130      130.6   +0.46 %       1 %  pass
       sequential read (1/s)                           61255      61256   +0.00 %       1 %  pass
       sequential read, derived (us)                   130.6      130.6   +0.00 %     0.1 %  pass
     ");
-    assert!(outcome.stdout.contains("FAIL: 12 of 18 as printed"), "{}", outcome.stdout);
+    assert!(outcome.stdout.contains("FAIL: 12 of 18 agree with the paper"), "{}", outcome.stdout);
     let outcome = place.run(&[&FEW[..], &["--json"]].concat());
     let value: Value = serde_json::from_str(&outcome.stdout).unwrap();
     let schema = published("reproduction");
@@ -60,7 +60,7 @@ fn refuses() {
         let place = Scratch::in_memory();
         place.run(&[&["reproduce"], arguments].concat()).says(2, &place)
     };
-    assert_snapshot!(refused(&["agrawal-table33"]), @"flashscope: `agrawal-table33` is no item, did you mean `agrawal-table3`?; `flashscope reproduce` lists them all");
+    assert_snapshot!(refused(&["agrawal-table33"]), @"flashscope: `agrawal-table33` is not an item, did you mean `agrawal-table3`?; `flashscope reproduce` lists them all");
     assert_snapshot!(refused(&["agrawal-table3", "--set", "drives=demo"]), @"flashscope: there is no input `drives` of this item; there are: drive, writes");
     assert_snapshot!(refused(&["agrawal-table3", "--set", "writes=many"]), @"flashscope: input `writes`: invalid digit found in string");
     assert_snapshot!(refused(&["agrawal-table3", "--set", "drive=demo"]), @"flashscope: input `drive`: it holds less than 3.35 GiB");
@@ -92,7 +92,7 @@ fn as_page() {
     place.run(&asked).ok();
     assert_eq!(place.names(), ["new", "page.html"]);
     let nowhere = place.run(&["reproduce", "all", "--output", "no/such.html"]);
-    assert_snapshot!(nowhere.says(1, &place), @"flashscope: cannot write no/such.html: there is no such folder");
+    assert_snapshot!(nowhere.says(1, &place), @"flashscope: cannot write no/such.html: its folder does not exist");
 }
 
 // Is a line printed for each item of all as it is done, with its state and its time, and does Ctrl-C keep what was done in

@@ -75,7 +75,7 @@ fn the_server_listens_on_loopback_unless_asked_otherwise() {
     let place = Scratch::in_memory();
     let (address, stderr) = announced(&place, &[]);
     // Another server may hold the default port of this machine.
-    let is_busy = stderr.contains("cannot answer at 127.0.0.1:7470");
+    let is_busy = stderr.contains("cannot listen at 127.0.0.1:7470");
     assert!(address == "127.0.0.1:7470" || is_busy, "{address} {stderr}");
 }
 
@@ -85,11 +85,11 @@ fn says_what_is_wrong() {
     let place = Scratch::in_memory();
     let says = |arguments: &[&str]| place.run(arguments).says(2, &place);
     assert_snapshot!(says(&["serve", "nowhere"]), @"flashscope: cannot list nowhere: No such file or directory (os error 2)");
-    assert_snapshot!(says(&["serve", "--database", "postgres://x"]), @"flashscope: --database and --store are of a registry: name it with --registry");
+    assert_snapshot!(says(&["serve", "--database", "postgres://x"]), @"flashscope: --database and --store are options of a registry: name it with --registry");
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let busy = says(&["serve", "--listen", &address]).replace(&address, "ADDRESS");
-    assert_snapshot!(busy, @"flashscope: cannot answer at ADDRESS: Address already in use (os error 98); choose another address with --listen");
+    assert_snapshot!(busy, @"flashscope: cannot listen at ADDRESS: Address already in use (os error 98); choose another address with --listen");
     assert!(says(&["serve", "--listen", "here"]).contains("write it like 127.0.0.1:7470"));
 }
 

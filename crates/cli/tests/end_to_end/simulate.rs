@@ -517,7 +517,7 @@ fn interrupted() {
     assert_eq!(status, Some(130));
     assert_eq!(
         stderr.trim(),
-        "stopping: what was done is kept; once more ends at once\n\
+        "stopping: results so far are kept; Ctrl-C again ends at once\n\
          flashscope: interrupted: the results shown were measured before"
     );
     let found: Value = serde_json::from_str(&stdout).unwrap();

@@ -183,7 +183,7 @@ fn bench_refuses_the_store_of_a_running_attach() {
 #[test]
 fn a_store_that_was_killed_opens_and_says_so() {
     let place = Scratch::on_disk();
-    let cut = "the power of the drive was cut";
+    let cut = "was not closed cleanly the last time";
     assert!(!Attached::new(&place, "data", &[]).unwrap().end("-INT").contains(cut));
     assert!(!Attached::new(&place, "data", &[]).unwrap().end("-KILL").contains(cut));
     assert!(Attached::new(&place, "data", &[]).unwrap().end("-INT").contains(cut));

@@ -176,7 +176,7 @@ fn the_python_package_sweeps_on_ray() {
     let error = r#"echo '{"error": "no such thing", "usage": "#;
     assert_eq!(says(2, &format!("{error} true}}'")), "flashscope: no such thing");
     assert_eq!(says(1, &format!("{error} false}}'")), "flashscope: no such thing");
-    assert!(says(2, "exit 1").contains("install Ray and the wheel of flashscope"));
+    assert!(says(2, "exit 1").contains("install Ray and the flashscope wheel"));
     let mut nowhere = on_ray(&place, "");
     let said = Outcome::of(nowhere.env("PATH", "/nonexistent")).says(2, &place);
     assert!(said.contains("`python3 -m flashscope` did not run"), "{said}");

@@ -86,8 +86,8 @@ fn wrong_requests() {
     let says = |arguments: &[&str]| {
         place.run(&[&["trace", "convert"], arguments].concat()).says(2, &place)
     };
-    assert_snapshot!(says(&["t.csv", "-o", "t.xyz"]), @"flashscope: the name `t.xyz` does not say which format to write: use --output-format, with one of parquet, fio, msr, mqsim");
-    assert_snapshot!(says(&["t.csv", "-o", "t.xyz", "--output-format", "parket"]), @"flashscope: --output-format: `parket` cannot be written (did you mean `parquet`?); there are: parquet, fio, msr, mqsim");
+    assert_snapshot!(says(&["t.csv", "-o", "t.xyz"]), @"flashscope: the name `t.xyz` does not determine the format: add --output-format, with one of parquet, fio, msr, mqsim");
+    assert_snapshot!(says(&["t.csv", "-o", "t.xyz", "--output-format", "parket"]), @"flashscope: --output-format: `parket` cannot be written (did you mean `parquet`?); choose one of parquet, fio, msr, mqsim");
     assert_snapshot!(says(&["t.csv", "-o", "t.csv"]), @"flashscope: t.csv exists already: choose another name, or remove it");
     assert_snapshot!(says(&["t.csv", "-o", "o.csv", "--volumes", "hm_2"]), @"flashscope: the trace: it has no volume `hm_2`; it has hm_1");
     assert_snapshot!(says(&["t.csv", "-o", "o.csv", "--speed", "fast"]), @"flashscope: --speed is `fast`: it must be a number from 0.000001 to 1000000");

@@ -310,11 +310,11 @@ fn attached_drives() {
     let attach = |options: &str| {
         refused(&[&["attach"][..], &options.split_whitespace().collect::<Vec<_>>()].concat())
     };
-    assert_snapshot!(attach("sim:demo --nbd s --size 100"), @"flashscope: --size 100 B is no multiple of the logical block, 512 B");
-    assert_snapshot!(attach("file:drive?size=1MiB --nbd s --speed 2"), @"flashscope: --speed is for simulated drives: `file:drive?size=1MiB` keeps its data itself, and takes its time");
-    assert_snapshot!(attach("file:drive?size=1MiB --nbd s --store data"), @"flashscope: --store is for simulated drives: `file:drive?size=1MiB` keeps its data itself, and takes its time");
-    assert_snapshot!(attach("sim:demo --nbd s --destroy-data-on x"), @"flashscope: --destroy-data-on is for real drives: `sim:demo` is none");
-    assert_snapshot!(attach("sim:demo --nbd s --record asked.xyz"), @"flashscope: --record: the name `asked.xyz` does not say which format to write: let it end in .parquet, .iolog, .fio, .csv, .mqsim, .trace, .ascii");
+    assert_snapshot!(attach("sim:demo --nbd s --size 100"), @"flashscope: --size 100 B is not a multiple of the logical block, 512 B");
+    assert_snapshot!(attach("file:drive?size=1MiB --nbd s --speed 2"), @"flashscope: --speed is for simulated drives; `file:drive?size=1MiB` is a real one");
+    assert_snapshot!(attach("file:drive?size=1MiB --nbd s --store data"), @"flashscope: --store is for simulated drives; `file:drive?size=1MiB` is a real one");
+    assert_snapshot!(attach("sim:demo --nbd s --destroy-data-on x"), @"flashscope: --destroy-data-on is for real drives; `sim:demo` is simulated");
+    assert_snapshot!(attach("sim:demo --nbd s --record asked.xyz"), @"flashscope: --record: the name `asked.xyz` does not determine the format: use a name that ends in .parquet, .iolog, .fio, .csv, .mqsim, .trace, .ascii");
 }
 
 // Is an NBD socket that is something else left as it is?

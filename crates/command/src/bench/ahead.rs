@@ -1,11 +1,13 @@
 //! Estimates the progress of a plan and the time left.
 
 use flashscope_block::{Bytes, DeviceInfo, DeviceKind, Nanos, Op};
-use flashscope_document::manifest::{Experiment, Manifest, MicroBenchmark, Progress, Run};
+use flashscope_document::manifest::{
+    Experiment, Manifest, MicroBenchmark, Progress as RunProgress, Run,
+};
 use flashscope_measure::Observer;
 use flashscope_workload::pattern::{Reference, Timing};
 
-use crate::{ProgressSink, Step, Unit};
+use crate::{Progress, Step, Unit};
 
 /// The assumed cost of an IO until the first is measured.
 const FIRST_GUESS: Nanos = Nanos::micros(100);
@@ -15,7 +17,7 @@ const FIRST_GUESS: Nanos = Nanos::micros(100);
 /// For a real drive the work ahead is measured in time, from the mean cost of reads and writes so far and the pauses of
 /// the plan. With virtual time pauses cost nothing, so work is measured in IOs.
 pub struct Ahead<'a> {
-    sink: &'a mut dyn ProgressSink,
+    sink: &'a mut dyn Progress,
     /// The current run, in words.
     now: String,
     virtual_time: bool,
@@ -39,9 +41,9 @@ const SHARE_WEIGHT: f64 = 0.05;
 /// True if a run is still ahead. A drive that `forgot` its state repeats completed runs.
 fn ahead(run: &Run, forgot: bool) -> bool {
     match run.progress {
-        Progress::Pending | Progress::Interrupted { .. } => true,
-        Progress::Done { .. } | Progress::Failed { .. } => forgot,
-        Progress::Skipped { .. } => false,
+        RunProgress::Pending | RunProgress::Interrupted { .. } => true,
+        RunProgress::Done { .. } | RunProgress::Failed { .. } => forgot,
+        RunProgress::Skipped { .. } => false,
     }
 }
 
@@ -62,7 +64,7 @@ fn at_once(run: &Run) -> f64 {
 }
 
 impl<'a> Ahead<'a> {
-    pub fn new(manifest: &Manifest, forgot: bool, sink: &'a mut dyn ProgressSink) -> Self {
+    pub fn new(manifest: &Manifest, forgot: bool, sink: &'a mut dyn Progress) -> Self {
         let DeviceInfo { kind, .. } = manifest.device;
         #[allow(clippy::cast_precision_loss)]
         let guess = FIRST_GUESS.0 as f64;

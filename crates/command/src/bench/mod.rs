@@ -11,6 +11,7 @@
 mod ahead;
 mod args;
 mod inside;
+mod options;
 mod outcome;
 mod plan;
 mod request;
@@ -26,7 +27,8 @@ use flashscope_block::Device;
 use flashscope_document::environment::HealthChange;
 use flashscope_document::facts::Facts;
 use flashscope_document::manifest::{
-    Calibration, HealthAround, Manifest, MicroBenchmark, Options, Progress, Run, Status, runs_of,
+    Calibration, HealthAround, Manifest, MicroBenchmark, Options, Progress as RunProgress, Run,
+    Status, runs_of,
 };
 use flashscope_drive::Clock;
 use flashscope_measure::{
@@ -45,7 +47,7 @@ use request::BenchRequest;
 use same::{check_drive, check_tool, purpose};
 
 use crate::drives::{self, Purpose};
-use crate::{Failure, ProgressSink, build, not_made, usage};
+use crate::{Failure, Progress, build, not_made, usage};
 
 /// The result of a benchmark, complete or not.
 pub struct BenchResult {
@@ -66,9 +68,8 @@ pub struct BenchResult {
 pub fn bench(
     args: &BenchArgs,
     stop: &AtomicBool,
-    sink: &mut dyn ProgressSink,
+    sink: &mut dyn Progress,
 ) -> Result<BenchResult, Failure> {
-    args.memory.apply();
     if let Some(path) = &args.resume {
         return resume::resume(path, args, stop, sink);
     }
@@ -78,6 +79,7 @@ pub fn bench(
         let runs: Vec<&Run> = runs_of(&plan.micro_benchmarks).collect();
         let confirmation = args.consent.destroy_data_on.clone();
         let purpose = purpose(&runs, &plan.options, confirmation);
+        let purpose = Purpose { memory: args.memory.budget(), ..purpose };
         let name = plan.device.name.clone();
         return begin(&name, purpose, args, (stop, sink), |device, _| {
             check_drive(&plan.device, device.info(), "that was planned for")?;
@@ -88,10 +90,11 @@ pub fn bench(
     let Some(drive) = &args.drive else {
         return Err(usage(anyhow!("name a drive, a --plan, or a result to --resume")));
     };
-    let wanted =
-        BenchRequest::new(&args.asked, args.consent.destroy_data_on.clone(), fresh_seed())?;
-    begin(drive, wanted.purpose.clone(), args, (stop, sink), |device, sink| {
-        let planned = wanted.plan(device, stop, sink)?;
+    let confirmation = args.consent.destroy_data_on.clone();
+    let mut request = BenchRequest::new(&args.options, confirmation, fresh_seed())?;
+    request.purpose.memory = args.memory.budget();
+    begin(drive, request.purpose.clone(), args, (stop, sink), |device, sink| {
+        let planned = request.plan(device, stop, sink)?;
         for what in &planned.left_out {
             sink.note(&format!("left out to keep within the budget: {what}"));
         }
@@ -104,10 +107,10 @@ fn begin(
     drive: &str,
     purpose: Purpose,
     args: &BenchArgs,
-    (stop, sink): (&AtomicBool, &mut dyn ProgressSink),
-    plan: impl FnOnce(&mut dyn Device, &mut dyn ProgressSink) -> Result<PlannedRuns, Failure>,
+    (stop, sink): (&AtomicBool, &mut dyn Progress),
+    plan: impl FnOnce(&mut dyn Device, &mut dyn Progress) -> Result<PlannedRuns, Failure>,
 ) -> Result<BenchResult, Failure> {
-    let output = args.output.clone().unwrap_or_else(|| default_output(drive));
+    let output = args.output.folder.clone().unwrap_or_else(|| default_output(drive));
     if output.exists() {
         return Err(usage(flashscope_result::Error::Exists(output)));
     }
@@ -139,7 +142,7 @@ fn begin(
 }
 
 /// Removes the file that was created for a plan, once the plan is complete. The drive is closed by then.
-fn tidy(manifest: &Manifest, sink: &mut dyn ProgressSink) -> Result<(), Failure> {
+fn tidy(manifest: &Manifest, sink: &mut dyn Progress) -> Result<(), Failure> {
     if manifest.status != Status::Complete {
         return Ok(());
     }
@@ -170,7 +173,7 @@ pub fn measure(
     device: &mut dyn Device,
     manifest: &mut Manifest,
     folder: &ResultFolder,
-    (stop, sink): (&AtomicBool, &mut dyn ProgressSink),
+    (stop, sink): (&AtomicBool, &mut dyn Progress),
     watching: SideChannels<'_>,
 ) -> Result<Facts, Failure> {
     let resumed = !manifest.resumed.is_empty();
@@ -230,10 +233,10 @@ pub fn manifest(
     let manifest =
         Manifest::new(build::tool(), machine, calibration, info, options, plan, timestamp());
     let skipped = manifest.runs().find_map(|run| match &run.progress {
-        Progress::Skipped { reason } => Some(reason),
+        RunProgress::Skipped { reason } => Some(reason),
         _ => None,
     });
-    let nothing = manifest.runs().all(|run| run.progress != Progress::Pending);
+    let nothing = manifest.runs().all(|run| run.progress != RunProgress::Pending);
     match skipped.filter(|_| nothing) {
         Some(reason) => {
             let name = &device.info().name;

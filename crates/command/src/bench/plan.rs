@@ -21,28 +21,24 @@ use flashscope_result::{ResultFolder, write_output};
 
 use super::args::PlanArgs;
 use super::request::BenchRequest;
-use crate::{Failure, ProgressSink, build, drives, usage};
+use crate::{Failure, Progress, build, drives, usage};
 
 /// Plans a benchmark and saves the plan.
 ///
 /// # Errors
 /// If the request is invalid, or the plan cannot be saved.
-pub fn plan(
-    args: &PlanArgs,
-    stop: &AtomicBool,
-    sink: &mut dyn ProgressSink,
-) -> Result<Plan, Failure> {
-    args.memory.apply();
-    let mut wanted = BenchRequest::new(&args.asked, None, 0)?;
+pub fn plan(args: &PlanArgs, stop: &AtomicBool, sink: &mut dyn Progress) -> Result<Plan, Failure> {
+    let mut request = BenchRequest::new(&args.options, None, 0)?;
+    request.purpose.memory = args.memory.budget();
     let like = args.like.as_deref().map(costs_of).transpose()?;
     if let Some(output) = args.output.as_ref().filter(|output| output.exists()) {
         return Err(usage(anyhow!("{} exists already: choose another name", output.display())));
     }
     // An existing drive is only read. A missing file is created, and removed again.
     let new_file = drives::file_to_create(&args.drive);
-    wanted.purpose.write = new_file.is_some();
-    let mut device = drives::open(&args.drive, &wanted.purpose)?;
-    let planned = planned(&wanted, device.as_mut(), like, args, (stop, sink));
+    request.purpose.write = new_file.is_some();
+    let mut device = drives::open(&args.drive, &request.purpose)?;
+    let planned = planned(&request, device.as_mut(), like, args, (stop, sink));
     drop(device);
     // Removes only a file that was opened: a refused one was created by somebody else at this moment.
     if let Some(path) = new_file {
@@ -56,14 +52,14 @@ pub fn plan(
 }
 
 fn planned(
-    wanted: &BenchRequest,
+    request: &BenchRequest,
     device: &mut dyn Device,
     like: Option<Costs>,
     args: &PlanArgs,
-    (stop, sink): (&AtomicBool, &mut dyn ProgressSink),
+    (stop, sink): (&AtomicBool, &mut dyn Progress),
 ) -> Result<Plan, Failure> {
     let BudgetedPlan { options, micro_benchmarks, estimate, left_out } =
-        wanted.estimated(device, like, stop, sink)?;
+        request.estimated(device, like, stop, sink)?;
     #[allow(clippy::cast_precision_loss)]
     let share = args
         .endurance

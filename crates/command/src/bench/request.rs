@@ -3,77 +3,121 @@
 use std::sync::atomic::AtomicBool;
 
 use anyhow::anyhow;
-use flashscope_block::{Device, DeviceInfo, DeviceKind, Nanos};
+use flashscope_block::{Bytes, Device, DeviceInfo, DeviceKind, Nanos};
 use flashscope_document::manifest::{MicroBenchmark, Options, State};
 use flashscope_document::methodology::{Budget, Methodology, Precision};
 use flashscope_document::plan::{Costs, Estimate};
 use flashscope_measure::grid;
-use flashscope_measure::pts::{Choice, Test, estimate_rounds};
+use flashscope_measure::pts::{self, Test, estimate_rounds};
 use flashscope_measure::{
     BudgetedPlan, LEAST_RUN_PAUSE, Sample, check_state, fitting, measure_costs, plan, trace_plan,
 };
 use flashscope_workload::state::LARGEST_FILL_IO;
 use flashscope_workload::uflip::{self, PREPARATION, PerBaseline, Setup, needs};
 
-use super::args::BenchOptions;
+use super::options::{BenchOptions, TestArgs};
 use crate::drives::{self, Purpose};
 use crate::trace::{BenchTrace, LONGEST_IO};
-use crate::{Failure, ProgressSink, names, usage};
+use crate::{Failure, Progress, names, usage};
 
 /// A request for a benchmark, checked as far as possible without the drive.
 pub struct BenchRequest<'a> {
-    asked: &'a BenchOptions,
-    benchmarks: Vec<&'static uflip::MicroBenchmark>,
-    trace: Option<BenchTrace>,
-    test: Option<&'static Test>,
-    grid: Option<grid::Choice>,
+    args: &'a BenchOptions,
+    mode: Mode,
     pub purpose: Purpose,
+}
+
+/// The kind of measurement.
+enum Mode {
+    /// Micro-benchmarks of uFLIP.
+    MicroBenchmarks(Vec<&'static uflip::MicroBenchmark>),
+    /// A test of SNIA's.
+    Test(&'static Test),
+    /// A trace.
+    Trace(BenchTrace),
+    /// A grid of uniform writes.
+    Grid(grid::Choice),
+}
+
+impl Mode {
+    /// Returns the mode that the options choose; they exclude each other.
+    fn new(args: &BenchOptions) -> Result<Mode, Failure> {
+        if let Some(trace) = args.experiments.trace.as_deref() {
+            return Ok(Mode::Trace(BenchTrace::parse(trace)?));
+        }
+        if let Some(name) = args.test.test.as_deref() {
+            return Ok(Mode::Test(names::test(name).map_err(usage)?));
+        }
+        if args.grid.grid {
+            return Ok(Mode::Grid(grid::Choice {
+                page: args.grid.grid_page,
+                lengths: args.grid.grid_lengths.clone(),
+                free_spaces: args.grid.grid_spaces.clone(),
+                physical_capacity: args.grid.capacity_inside,
+            }));
+        }
+        let benchmarks = names::micro_benchmarks(&args.experiments.only).map_err(usage)?;
+        Ok(Mode::MicroBenchmarks(benchmarks))
+    }
+
+    /// Returns the most IOs in flight, and the largest IO.
+    fn needs(&self, args: &BenchOptions) -> (u32, Bytes) {
+        match self {
+            Mode::Trace(trace) => (trace.queue_depth, LONGEST_IO),
+            Mode::Test(test) => (test.deepest(args.test.queue_depth), test.largest_io()),
+            Mode::Grid(grid) => (1, grid.largest_io()),
+            Mode::MicroBenchmarks(benchmarks) => {
+                let needs = needs(benchmarks, args.runs.io_size);
+                (needs.streams.into(), needs.io)
+            }
+        }
+    }
+
+    /// True if runs follow each other without a pause, so that the drive does not recover.
+    fn has_no_pauses(&self) -> bool {
+        matches!(self, Mode::Test(_) | Mode::Grid(_))
+    }
+
+    /// Returns the state of the drive unless the user chooses one.
+    fn default_state(&self) -> State {
+        match self {
+            Mode::Test(_) => State::Purged,
+            Mode::Grid(_) => State::Sequential,
+            Mode::MicroBenchmarks(_) | Mode::Trace(_) => State::Random,
+        }
+    }
 }
 
 impl BenchRequest<'_> {
     /// Checks a request. `confirmation` is what the user typed to allow writing; `seed` is that of the data written.
     pub fn new(
-        asked: &BenchOptions,
+        args: &BenchOptions,
         confirmation: Option<String>,
         seed: u64,
     ) -> Result<BenchRequest<'_>, Failure> {
-        let benchmarks = names::micro_benchmarks(&asked.only).map_err(usage)?;
-        let trace = asked.trace.as_deref().map(BenchTrace::parse).transpose()?;
-        let test = asked.test.as_deref().map(names::test).transpose().map_err(usage)?;
-        if let Some(test) = test.filter(|_| asked.read_only) {
+        let read_only = args.read_only.is_set;
+        let mut mode = Mode::new(args)?;
+        if let (Mode::Test(test), true) = (&mode, read_only) {
             let name = test.name;
             return Err(usage(anyhow!("{name} writes to the drive, and --read-only forbids it")));
         }
-        let grid = asked.grid.then(|| grid::Choice {
-            page: asked.grid_page,
-            lengths: asked.grid_lengths.clone(),
-            free_spaces: asked.grid_spaces.clone(),
-            physical_capacity: asked.capacity_inside,
-        });
-        let purpose = Purpose::default();
-        let mut wanted = BenchRequest { asked, benchmarks, trace, test, grid, purpose };
-        let prepared = wanted.benchmarks.iter().any(|benchmark| benchmark.name == PREPARATION.name);
-        if !prepared && wanted.methodology().finds() {
-            wanted.benchmarks.insert(0, PREPARATION);
+        let finds = methodology(args, &mode).finds();
+        if let Mode::MicroBenchmarks(benchmarks) = &mut mode {
+            let prepares = benchmarks.iter().any(|benchmark| benchmark.name == PREPARATION.name);
+            if !prepares && finds {
+                benchmarks.insert(0, PREPARATION);
+            }
         }
-        let needs = needs(&wanted.benchmarks, asked.io_size);
-        let (queue_depth, max_io) = match (&wanted.trace, test, &wanted.grid) {
-            (Some(trace), ..) => (trace.queue_depth, LONGEST_IO),
-            (_, Some(test), _) => (test.deepest(asked.queue_depth), test.largest_io()),
-            (.., Some(grid)) => (1, grid.largest_io()),
-            (None, None, None) => (needs.streams.into(), needs.io),
-        };
-        let (write, max_io) = (!asked.read_only, max_io.max(LARGEST_FILL_IO));
-        wanted.purpose = Purpose {
-            write,
+        let (queue_depth, max_io) = mode.needs(args);
+        let purpose = Purpose {
+            write: !read_only,
             confirmation,
-            scratch: false,
-            ignore_open_by_others: false,
             queue_depth,
-            max_io,
+            max_io: max_io.max(LARGEST_FILL_IO),
             seed,
+            ..Purpose::default()
         };
-        Ok(wanted)
+        Ok(BenchRequest { args, mode, purpose })
     }
 
     /// Creates the options and the plan for a drive, within the budget if there is one.
@@ -81,9 +125,9 @@ impl BenchRequest<'_> {
         &self,
         device: &mut dyn Device,
         stop: &AtomicBool,
-        sink: &mut dyn ProgressSink,
+        sink: &mut dyn Progress,
     ) -> Result<BudgetedPlan, Failure> {
-        if self.methodology().budget != Budget::default() {
+        if methodology(self.args, &self.mode).budget != Budget::default() {
             return self.estimated(device, None, stop, sink);
         }
         let mut options = self.options(device)?;
@@ -99,23 +143,27 @@ impl BenchRequest<'_> {
         device: &mut dyn Device,
         costs: Option<Costs>,
         stop: &AtomicBool,
-        sink: &mut dyn ProgressSink,
+        sink: &mut dyn Progress,
     ) -> Result<BudgetedPlan, Failure> {
         let mut options = self.options(device)?;
         let costs = match costs {
             Some(costs) => costs,
             None => self.costs(device, &options, stop)?,
         };
-        if self.trace.is_some() || self.test.is_some() {
-            let micro_benchmarks = self.runs(&mut options, device.info(), stop, sink)?;
-            let estimate = estimate_rounds(&micro_benchmarks, &options, &costs);
-            return Ok(BudgetedPlan { options, micro_benchmarks, estimate, left_out: vec![] });
+        match (&self.mode, &options.grid) {
+            (Mode::MicroBenchmarks(benchmarks), _) => {
+                let read_only = self.args.read_only.is_set;
+                fitting(benchmarks, &options, device.info(), read_only, &costs).map_err(usage)
+            }
+            (Mode::Grid(choice), Some(rule)) => {
+                choice.fitting(&options, rule, device.info(), &costs).map_err(usage)
+            }
+            _ => {
+                let micro_benchmarks = self.runs(&mut options, device.info(), stop, sink)?;
+                let estimate = estimate_rounds(&micro_benchmarks, &options, &costs);
+                Ok(BudgetedPlan { options, micro_benchmarks, estimate, left_out: vec![] })
+            }
         }
-        if let (Some(choice), Some(rule)) = (&self.grid, &options.grid) {
-            return choice.fitting(&options, rule, device.info(), &costs).map_err(usage);
-        }
-        fitting(&self.benchmarks, &options, device.info(), self.asked.read_only, &costs)
-            .map_err(usage)
     }
 
     /// Measures the cost of IOs on a drive, as far as possible without changing it.
@@ -141,96 +189,107 @@ impl BenchRequest<'_> {
         options: &mut Options,
         info: &DeviceInfo,
         stop: &AtomicBool,
-        sink: &mut dyn ProgressSink,
+        sink: &mut dyn Progress,
     ) -> Result<Vec<MicroBenchmark>, Failure> {
-        let read_only = self.asked.read_only;
-        if let Some(test) = self.test {
-            let BenchOptions { round, queue_depth, most_rounds, .. } = *self.asked;
-            let choice = Choice { round, queue_depth, most_rounds };
-            let (rule, runs) = test.plan(&options.setup, choice, info).map_err(usage)?;
-            options.rounds = Some(rule);
-            return Ok(runs);
+        let read_only = self.args.read_only.is_set;
+        match (&self.mode, &options.grid) {
+            (Mode::Test(test), _) => {
+                let TestArgs { round, queue_depth, most_rounds, .. } = self.args.test;
+                let choice = pts::Choice { round, queue_depth, most_rounds };
+                let (rule, runs) = test.plan(&options.setup, choice, info).map_err(usage)?;
+                options.rounds = Some(rule);
+                Ok(runs)
+            }
+            (Mode::Grid(choice), Some(rule)) => choice.plan(rule, options, info).map_err(usage),
+            (Mode::Grid(_), None) => unreachable!("the options of a grid have its rule"),
+            (Mode::Trace(trace), _) => {
+                Ok(trace_plan(trace.reference(info, read_only, stop, sink)?))
+            }
+            (Mode::MicroBenchmarks(benchmarks), _) => {
+                Ok(plan(benchmarks, options, info, read_only))
+            }
         }
-        if let (Some(choice), Some(rule)) = (&self.grid, &options.grid) {
-            return choice.plan(rule, options, info).map_err(usage);
-        }
-        Ok(match &self.trace {
-            Some(trace) => trace_plan(trace.reference(info, read_only, stop, sink)?),
-            None => plan(&self.benchmarks, options, info, read_only),
-        })
     }
 
     fn options(&self, device: &dyn Device) -> Result<Options, Failure> {
-        let asked = self.asked;
+        let (args, runs) = (self.args, &self.args.runs);
         let target_size =
-            drives::check_target(device, asked.io_size, asked.target_offset, asked.target_size);
+            drives::check_target(device, runs.io_size, runs.target_offset, runs.target_size);
         let setup = Setup {
-            io_size: asked.io_size,
-            target_offset: asked.target_offset,
+            io_size: runs.io_size,
+            target_offset: runs.target_offset,
             target_size: target_size.map_err(usage)?,
-            io_count: asked.io_count.unwrap_or(PerBaseline::same(asked.most_ios)),
-            io_ignore: asked.io_ignore.unwrap_or(PerBaseline::same(0)),
-            preparation_io_count: asked.preparation_io_count,
-            burst_pause: asked.burst_pause,
-            seed: asked.seed,
+            io_count: runs.io_count.unwrap_or(PerBaseline::same(args.length.most_ios)),
+            io_ignore: runs.io_ignore.unwrap_or(PerBaseline::same(0)),
+            preparation_io_count: runs.preparation_io_count,
+            burst_pause: runs.burst_pause,
+            seed: runs.seed.value,
         };
-        let state = match (asked.state.map(State::from), asked.read_only) {
-            (None | Some(State::Keep), true) | (Some(State::Keep), false) => State::Keep,
-            (Some(state), false) => state,
-            (None, false) if self.test.is_some() => State::Purged,
-            (None, false) if self.grid.is_some() => State::Sequential,
-            (None, false) => State::Random,
+        let grid = match &self.mode {
+            Mode::Grid(choice) => Some(choice.rule(device).map_err(usage)?),
+            _ => None,
+        };
+        let least = if self.mode.has_no_pauses() { Nanos(0) } else { LEAST_RUN_PAUSE };
+        let options = Options {
+            setup,
+            state: self.state()?,
+            run_pause_ns: runs.run_pause.unwrap_or(least),
+            on_error: args.errors.on_error.into(),
+            methodology: methodology(args, &self.mode),
+            rounds: None,
+            grid,
+        };
+        check_state(device, &options).map_err(usage)?;
+        Ok(options)
+    }
+
+    /// Returns the state to bring the drive into.
+    fn state(&self) -> Result<State, Failure> {
+        let state = match (self.args.state.state.map(State::from), self.args.read_only.is_set) {
+            (None | Some(State::Keep), true) => State::Keep,
             (Some(_), true) => {
                 return Err(usage(anyhow!(
                     "--state writes to the drive, and --read-only forbids it"
                 )));
             }
+            (state, false) => state.unwrap_or_else(|| self.mode.default_state()),
         };
-        if self.grid.is_some() && !matches!(state, State::Sequential | State::Keep) {
+        let holds_data_in_order = matches!(state, State::Sequential | State::Keep);
+        if matches!(self.mode, Mode::Grid(_)) && !holds_data_in_order {
             return Err(usage(anyhow!(
                 "--grid: all of the drive must hold data, in order, else the free space of a part of it \
                  is unknown: choose --state sequential, or keep if the drive is in that state"
             )));
         }
-        let grid = self.grid.as_ref().map(|choice| choice.rule(device)).transpose();
-        let grid = grid.map_err(usage)?;
-        // Runs of a test or a grid follow each other without a pause, so that the drive does not recover.
-        let follow = self.test.is_some() || grid.is_some();
-        let least = if follow { Nanos(0) } else { LEAST_RUN_PAUSE };
-        let run_pause_ns = asked.run_pause.unwrap_or(least);
-        let (on_error, methodology) = (asked.on_error.into(), self.methodology());
-        let rounds = None;
-        let options = Options { setup, state, run_pause_ns, on_error, methodology, rounds, grid };
-        check_state(device, &options).map_err(usage)?;
-        Ok(options)
+        Ok(state)
     }
+}
 
-    fn methodology(&self) -> Methodology {
-        let asked = self.asked;
-        if self.trace.is_some() || self.test.is_some() {
-            return Methodology::default();
-        }
-        let budget = Budget { time_ns: asked.budget_time, bytes: asked.budget_bytes };
-        let given = Methodology { repeats: asked.repeats, budget, ..Methodology::default() };
-        if asked.io_count.is_some() {
-            return given;
-        }
-        let precision = Some(Precision {
-            quantile: asked.statistic.quantile(),
-            relative: asked.precision,
-            confidence: asked.confidence,
-            ..Precision::default()
-        });
-        if self.grid.is_some() {
-            return Methodology { repeats: 1, precision, ..given };
-        }
-        Methodology {
-            precision,
-            finds_io_ignore: asked.io_ignore.is_none(),
-            finds_run_pause: asked.run_pause.is_none(),
-            most_run_time_ns: Some(asked.most_time),
-            most_run_bytes: asked.most_bytes,
-            ..given
-        }
+/// Returns the methodology of a measurement: what it finds by itself, and when a run ends.
+fn methodology(args: &BenchOptions, mode: &Mode) -> Methodology {
+    if matches!(mode, Mode::Trace(_) | Mode::Test(_)) {
+        return Methodology::default();
+    }
+    let budget = Budget { time_ns: args.budget.budget_time, bytes: args.budget.budget_bytes };
+    let given = Methodology { repeats: args.length.repeats, budget, ..Methodology::default() };
+    if args.runs.io_count.is_some() {
+        return given;
+    }
+    let precision = Some(Precision {
+        quantile: args.length.statistic.quantile(),
+        relative: args.precision.precision,
+        confidence: args.precision.confidence,
+        ..Precision::default()
+    });
+    if matches!(mode, Mode::Grid(_)) {
+        return Methodology { repeats: 1, precision, ..given };
+    }
+    Methodology {
+        precision,
+        finds_io_ignore: args.runs.io_ignore.is_none(),
+        finds_run_pause: args.runs.run_pause.is_none(),
+        most_run_time_ns: Some(args.length.most_time),
+        most_run_bytes: args.length.most_bytes,
+        ..given
     }
 }

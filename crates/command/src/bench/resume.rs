@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use flashscope_block::{Device, DeviceInfo, DeviceKind};
 use flashscope_document::facts::Facts;
-use flashscope_document::manifest::{Manifest, Progress, Run, Status};
+use flashscope_document::manifest::{Manifest, Progress as RunProgress, Run, Status};
 use flashscope_measure::{check_state, timestamp};
 use flashscope_result::ResultFolder;
 
@@ -13,14 +13,14 @@ use super::args::BenchArgs;
 use super::same::{check_drive, check_tool, purpose};
 use super::{BenchResult, SideChannels, conclude, measure, tidy};
 use crate::drives::Purpose;
-use crate::{Failure, ProgressSink, drives, usage};
+use crate::{Failure, Progress, drives, usage};
 
 /// Resumes the result at `path` at the run where it stopped.
 pub fn resume(
     path: &Path,
     args: &BenchArgs,
     stop: &AtomicBool,
-    sink: &mut dyn ProgressSink,
+    sink: &mut dyn Progress,
 ) -> Result<BenchResult, Failure> {
     let (folder, _) = ResultFolder::open(path).map_err(usage)?;
     let lock = folder.lock().map_err(usage)?;
@@ -36,6 +36,7 @@ pub fn resume(
     let purpose = Purpose {
         scratch: !args.keep,
         ignore_open_by_others: args.consent.ignore_open_by_others,
+        memory: args.memory.budget(),
         ..purpose(&runs, &manifest.options, args.consent.destroy_data_on.clone())
     };
     let (mut device, inside) = drives::open_to_watch(&manifest.device.name, &purpose)?;
@@ -45,7 +46,10 @@ pub fn resume(
     manifest.resumed.push(timestamp());
     (manifest.status, manifest.finished) = (Status::Running, None);
     // Incomplete runs are marked as pending before their records are deleted.
-    manifest.runs_mut().filter(|run| is_left(run)).for_each(|run| run.progress = Progress::Pending);
+    manifest
+        .runs_mut()
+        .filter(|run| is_left(run))
+        .for_each(|run| run.progress = RunProgress::Pending);
     folder.write_manifest(&manifest)?;
     folder.discard_unfinished(&manifest)?;
     let watching = SideChannels { inside, surroundings: surroundings.as_ref() };
@@ -66,7 +70,7 @@ fn finish(folder: &ResultFolder, manifest: &mut Manifest) -> Result<Facts, Failu
 
 /// True if the run must run, or run again.
 fn is_left(run: &Run) -> bool {
-    matches!(run.progress, Progress::Pending | Progress::Interrupted { .. })
+    matches!(run.progress, RunProgress::Pending | RunProgress::Interrupted { .. })
 }
 
 /// True for a drive that loses its contents when the program ends.

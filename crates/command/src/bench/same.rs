@@ -30,24 +30,23 @@ pub fn purpose(runs: &[&Run], options: &Options, confirmation: Option<String>) -
     Purpose {
         write: fills || runs().any(|run| run.reference.writes()),
         confirmation,
-        scratch: false,
-        ignore_open_by_others: false,
         queue_depth: runs().map(depth).max().unwrap_or(1),
         max_io: largest.max(LARGEST_FILL_IO),
         seed: fresh_seed(),
+        ..Purpose::default()
     }
 }
 
 /// Fails if the drive is not the expected one. `that` completes the message, as in "that was measured".
 pub fn check_drive(then: &DeviceInfo, now: &DeviceInfo, that: &str) -> Result<(), Failure> {
-    let told = |text: &Option<String>| text.clone().unwrap_or_else(|| "unknown".into());
+    let or_unknown = |text: &Option<String>| text.clone().unwrap_or_else(|| "unknown".into());
     let properties = [
         ("capacity", then.capacity.to_string(), now.capacity.to_string()),
         ("logical block", then.logical_block.to_string(), now.logical_block.to_string()),
-        ("model", told(&then.model), told(&now.model)),
-        ("serial number", told(&then.serial), told(&now.serial)),
-        ("firmware", told(&then.firmware), told(&now.firmware)),
-        ("engine", told(&then.engine), told(&now.engine)),
+        ("model", or_unknown(&then.model), or_unknown(&now.model)),
+        ("serial number", or_unknown(&then.serial), or_unknown(&now.serial)),
+        ("firmware", or_unknown(&then.firmware), or_unknown(&now.firmware)),
+        ("engine", or_unknown(&then.engine), or_unknown(&now.engine)),
     ];
     let changed = properties.iter().filter(|(_, then, now)| then != now);
     let changed: Vec<_> =

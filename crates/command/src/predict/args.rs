@@ -1,6 +1,5 @@
 //! The options of `flashscope predict`.
 
-use std::borrow::Cow;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
@@ -9,7 +8,11 @@ use flashscope_model::trace::{Ranges, Stretches};
 use flashscope_predict::Pieces;
 
 use super::PredictionRequest;
-use crate::{MemoryArgs, names};
+use crate::names;
+use crate::options::{
+    JsonArgs, ListArgs, MemoryArgs, PredictionConfidenceArgs, SeedArgs, SimulatedDriveArgs,
+    WorkloadArgs, json_schema,
+};
 
 /// The default number of IOs in a pass of an endless workload.
 pub const PASS_IOS: u64 = 1_000_000;
@@ -24,6 +27,10 @@ pub const CONFIDENCE: f64 = 0.9;
 /// counted. Intervals come from cases in which the model was compared with the simulator
 /// (docs/models.md). Ten million requests take about a second.
 #[derive(clap::Args)]
+#[command(
+    mut_arg("json", json_schema("prediction")),
+    mut_arg("list", |arg| arg.help("List the models and their sources, then exit"))
+)]
 #[command(after_help = "Examples:
   flashscope predict --trace 'hm_0.csv.gz?remap=compact' --drive 'demo?over_provisioning=0.28'
   flashscope predict --trace 'hm_0.csv.gz?remap=fold' --drive flashsim-2009 --compare
@@ -34,9 +41,9 @@ pub const CONFIDENCE: f64 = 0.9;
   flashscope predict --grid RESULT.flashscope --trace 'hm_0.csv.gz?remap=fold'
   flashscope predict --list")]
 pub struct PredictArgs {
-    /// The simulated drive: a profile or a TOML file, with any field of it after `?`
-    #[arg(long, default_value = "sim:demo", value_name = "DRIVE")]
-    pub drive: String,
+    /// The drive.
+    #[command(flatten)]
+    pub drive: SimulatedDriveArgs,
 
     /// The workload.
     #[command(flatten)]
@@ -74,14 +81,14 @@ pub struct PredictArgs {
     #[arg(long, default_value = "log-list", value_name = "HOW")]
     pub stretches: StretchesArg,
 
-    /// IOs of an endless workload that are taken at a time
+    /// IOs in a pass of an endless workload; passes repeat until the prediction has converged
     #[arg(long, default_value_t = PASS_IOS, value_name = "COUNT",
           value_parser = clap::value_parser!(u64).range(1..=names::MOST_IOS))]
     pub ios: u64,
 
-    /// Confidence level of the intervals
-    #[arg(long, default_value_t = CONFIDENCE, value_name = "SHARE", value_parser = names::share)]
-    pub confidence: f64,
+    /// The confidence level of the intervals.
+    #[command(flatten)]
+    pub confidence: PredictionConfidenceArgs,
 
     /// Simulate the same workload as well, and show the error of the prediction
     #[arg(long)]
@@ -99,42 +106,17 @@ pub struct PredictArgs {
     #[arg(long, default_value_t = 0, value_name = "ERASES", requires = "lifetime")]
     pub worn: u32,
 
-    /// Seed of all random choices
-    #[arg(long, default_value = "0", value_parser = names::seed, allow_negative_numbers = true)]
-    pub seed: u64,
+    /// The seed.
+    #[command(flatten)]
+    pub seed: SeedArgs,
 
-    /// Print the outcome as JSON (schema: docs/schemas/prediction.schema.json)
-    #[arg(long)]
-    pub json: bool,
+    /// The form of the output.
+    #[command(flatten)]
+    pub json: JsonArgs,
 
-    /// List the models and their sources
-    #[arg(long)]
-    pub list: bool,
-}
-
-/// The workload to run.
-#[derive(clap::Args)]
-pub struct WorkloadArgs {
-    /// The workload, with any fields to set after `?`
-    ///
-    /// There are: uniform, sequential, hotcold, zipf, uflip:MICRO-BENCHMARK and trace:FILE.
-    /// `flashscope simulate --list` shows all, and their fields.
-    #[arg(long, default_value = "uniform", value_name = "WORKLOAD")]
-    workload: String,
-
-    /// Run a trace: short for --workload trace:FILE, with any field of a trace after `?`
-    #[arg(long, value_name = "FILE", conflicts_with = "workload")]
-    trace: Option<String>,
-}
-
-impl WorkloadArgs {
-    /// Returns the workload, as the user wrote it.
-    pub fn spec(&self) -> Cow<'_, str> {
-        match &self.trace {
-            Some(trace) => Cow::Owned(format!("trace:{trace}")),
-            None => Cow::Borrowed(&self.workload),
-        }
-    }
+    /// The choice to list models.
+    #[command(flatten)]
+    pub list: ListArgs,
 }
 
 /// The ways to divide free space.
@@ -168,15 +150,16 @@ pub enum StretchesArg {
 
 impl PredictArgs {
     /// Returns the request for a prediction of the workload `spec`.
-    pub fn wanted<'a>(&'a self, spec: &'a str) -> PredictionRequest<'a> {
+    pub fn request<'a>(&'a self, spec: &'a str) -> PredictionRequest<'a> {
         PredictionRequest {
-            drive: &self.drive,
+            drive: &self.drive.name,
             workload: spec,
             model: self.model.as_deref(),
             pieces: self.pieces(),
             ios: self.ios,
-            confidence: self.confidence,
-            seed: self.seed,
+            confidence: self.confidence.level,
+            seed: self.seed.value,
+            memory: self.memory.budget(),
         }
     }
 

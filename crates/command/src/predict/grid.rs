@@ -18,7 +18,7 @@ use flashscope_result::ResultFolder;
 
 use super::args::LikeArg;
 use super::{AddressSpace, PredictArgs, cases, failure};
-use crate::{Failure, ProgressSink, usage};
+use crate::{Failure, Progress, usage};
 
 /// The assumed size of an erase block if the drive does not report it.
 const BLOCK: Bytes = Bytes(1 << 20);
@@ -28,7 +28,7 @@ const BLOCK: Bytes = Bytes(1 << 20);
 pub fn predict(
     args: &PredictArgs,
     result: &Path,
-    watched: (&AtomicBool, &mut dyn ProgressSink),
+    watched: (&AtomicBool, &mut dyn Progress),
 ) -> Result<PredictionReport, Failure> {
     let clock = Clock::new();
     let begun = clock.now();
@@ -37,14 +37,14 @@ pub fn predict(
     let space = space(args, &grid)?;
     let addressed = AddressSpace { page_size: grid.page.0, pages: space.pages() };
     let spec = args.workload.spec();
-    let mut loaded = args.wanted(&spec).load(addressed, watched)?;
+    let mut loaded = args.request(&spec).load(addressed, watched)?;
     let predicted = interpolated.predict(space, args.pieces(), &mut loaded.requests);
     let (counted, cost) = predicted.map_err(failure)?;
     let (pages, nanos) = (cost.pages as f64, cost.nanos / cost.pages as f64);
     let (erases, programs) = cost.counts;
     let fewest = pages / f64::from(space.pages_per_block);
     let cases = cases("grid", like);
-    let factors = Factors::of(&cases, args.confidence);
+    let factors = Factors::of(&cases, args.confidence.level);
     let told = |of: &dyn Fn(f64, f64) -> f64| {
         interpolated.counts().then(|| PredictedValue::of((erases, programs / pages), factors, of))
     };
@@ -64,7 +64,7 @@ pub fn predict(
         equivalent_throughput: told(&|erases, _| fewest / erases),
         ns_per_page: PredictedValue::alone(nanos),
         bytes_per_second: PredictedValue::alone(1e9 * grid.page.0 as f64 / nanos),
-        validation: Validation { level: args.confidence, cases: cases.len() as u64 },
+        validation: Validation { level: args.confidence.level, cases: cases.len() as u64 },
         not_modelled: loaded.not_modelled().into_iter().collect(),
         lifetime: None,
         simulated: None,

@@ -4,7 +4,7 @@ mod args;
 mod grid;
 mod request;
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use anyhow::anyhow;
 use flashscope_block::{Bytes, Nanos};
@@ -14,11 +14,12 @@ use flashscope_predict::{
     PredictError, PredictionReport, Requests, SimulatedDrive, SimulatedReport,
 };
 use flashscope_sim::Profile;
+use flashscope_sim::budget::Budget;
 
-pub use self::args::{PredictArgs, WorkloadArgs};
+pub use self::args::PredictArgs;
 use self::request::AddressSpace;
 pub use self::request::{Prediction, PredictionRequest};
-use crate::{Failure, ProgressSink, Step, Unit, usage};
+use crate::{Failure, Progress, usage};
 
 /// Predicts the performance of a workload on a drive.
 ///
@@ -27,24 +28,23 @@ use crate::{Failure, ProgressSink, Step, Unit, usage};
 pub fn predict(
     args: &PredictArgs,
     stop: &AtomicBool,
-    sink: &mut dyn ProgressSink,
+    sink: &mut dyn Progress,
 ) -> Result<PredictionReport, Failure> {
-    args.memory.apply();
     if let Some(result) = &args.grid {
         return grid::predict(args, result, (stop, sink));
     }
     let spec = args.workload.spec();
-    let wanted = args.wanted(&spec);
-    let Prediction { profile, mut report, numbers, span } = wanted.make((stop, sink))?;
+    let request = args.request(&spec);
+    let Prediction { profile, mut report, numbers, span } = request.make((stop, sink))?;
     if args.lifetime {
         let per_day = per_day(args.per_day, span, &report)?;
         report.lifetime = Some(numbers.lifetime(args.worn.into(), per_day));
     }
     if args.compare {
         let layout = profile.layout().map_err(usage)?;
-        let mut again = wanted.load(AddressSpace::of(&layout), (stop, sink))?;
-        let shown = (stop, sink);
-        report.simulated = Some(simulate(&profile, &report, &mut again.requests, shown)?);
+        let mut again = request.load(AddressSpace::of(&layout), (stop, sink))?;
+        let (memory, shown) = (&request.memory, (stop, sink));
+        report.simulated = Some(simulate(&profile, &report, &mut again.requests, memory, shown)?);
     }
     Ok(report)
 }
@@ -76,26 +76,14 @@ fn simulate(
     profile: &Profile,
     report: &PredictionReport,
     requests: &mut Requests,
-    (stop, sink): (&AtomicBool, &mut dyn ProgressSink),
+    memory: &Budget,
+    (stop, sink): (&AtomicBool, &mut dyn Progress),
 ) -> Result<SimulatedReport, Failure> {
     let clock = Clock::new();
     let begun = clock.now();
-    let mut simulated = SimulatedDrive::new(profile).map_err(usage)?;
-    let tell = &mut |share| tell(sink, "simulating", share, stop);
-    let done = report.passes.simulate(&mut simulated, requests, tell).map_err(failure)?;
+    let mut simulated = SimulatedDrive::within(profile, memory).map_err(usage)?;
+    let done = report.passes.simulate(&mut simulated, requests, (stop, sink)).map_err(failure)?;
     Ok(SimulatedReport::beside(report, done, clock.now() - begun))
-}
-
-/// Reports progress. Returns true to continue.
-#[allow(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a share in thousandths"
-)]
-fn tell(sink: &mut dyn ProgressSink, phase: &str, share: f64, stop: &AtomicBool) -> bool {
-    let (done, total) = ((1e3 * share) as u64, Some(1000));
-    sink.show(&Step { phase, now: "", done, total, unit: Unit::Share });
-    !stop.load(Ordering::Relaxed)
 }
 
 fn failure(error: PredictError) -> Failure {

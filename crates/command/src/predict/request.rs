@@ -10,17 +10,18 @@ use flashscope_predict::{
     CountedPasses, Numbers, PREDICTION_VERSION, Passes, Pieces, Pools, PredictionReport, Request,
     Requests, SelectedModel, Validation, not_modelled, space,
 };
+use flashscope_sim::budget::Budget;
 use flashscope_sim::setup::Layout;
 use flashscope_sim::{Profile, setup};
 use flashscope_simulate::profile_name;
 use flashscope_workload::synthetic::{Ios, Target};
 
 use super::args::{CONFIDENCE, PASS_IOS};
-use super::{cases, failure, tell};
-use crate::{Failure, ProgressSink, trace, usage};
+use super::{cases, failure};
+use crate::{Failure, Progress, trace, usage};
 
 /// A request for a prediction.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct PredictionRequest<'a> {
     /// The simulated drive.
     pub drive: &'a str,
@@ -36,6 +37,8 @@ pub struct PredictionRequest<'a> {
     pub confidence: f64,
     /// The seed of all random choices, unless the workload has its own.
     pub seed: u64,
+    /// The memory of the drive. A model takes no more than the simulated drive would.
+    pub memory: Budget,
 }
 
 /// A prediction, with the drive and the numbers behind it.
@@ -53,7 +56,12 @@ pub struct Prediction {
 impl PredictionRequest<'_> {
     /// Creates the request for the best prediction of a workload on a drive.
     #[must_use]
-    pub fn of<'a>(drive: &'a str, workload: &'a str, seed: u64) -> PredictionRequest<'a> {
+    pub fn of<'a>(
+        drive: &'a str,
+        workload: &'a str,
+        seed: u64,
+        memory: Budget,
+    ) -> PredictionRequest<'a> {
         PredictionRequest {
             drive,
             workload,
@@ -62,6 +70,7 @@ impl PredictionRequest<'_> {
             ios: PASS_IOS,
             confidence: CONFIDENCE,
             seed,
+            memory,
         }
     }
 
@@ -71,14 +80,14 @@ impl PredictionRequest<'_> {
     /// If the request cannot be predicted, or `stop` was set first.
     pub fn make(
         &self,
-        (stop, sink): (&AtomicBool, &mut dyn ProgressSink),
+        (stop, sink): (&AtomicBool, &mut dyn Progress),
     ) -> Result<Prediction, Failure> {
         let clock = Clock::new();
         let begun = clock.now();
         let profile = profile(self.drive)?;
         let layout = profile.layout().map_err(usage)?;
         // A model keeps no more state per page than the simulated drive does.
-        let _memory = profile.reserve(self.drive).map_err(usage)?;
+        let _memory = profile.reserve(self.drive, &self.memory).map_err(usage)?;
         let chosen = match self.model {
             Some(name) => SelectedModel::named(name, &layout),
             None => SelectedModel::for_drive(&layout),
@@ -86,10 +95,10 @@ impl PredictionRequest<'_> {
         .map_err(usage)?;
         let mut loaded = self.load(AddressSpace::of(&layout), (stop, sink))?;
         let mut pools = Pools::new(&layout, chosen, self.pieces).map_err(usage)?;
-        let tell = &mut |share| tell(sink, "predicting", share, stop);
         let free_pages = free_pages(&layout);
         let CountedPasses { passes, total } =
-            Passes::find(&mut pools, free_pages, &mut loaded.requests, tell).map_err(failure)?;
+            Passes::find(&mut pools, free_pages, &mut loaded.requests, (stop, sink))
+                .map_err(failure)?;
         let cases = cases(chosen.name(), layout.ftl.name);
         let mut not_modelled = not_modelled(&layout);
         not_modelled.extend(loaded.not_modelled());
@@ -125,7 +134,7 @@ impl PredictionRequest<'_> {
     pub(super) fn load(
         &self,
         AddressSpace { page_size, pages }: AddressSpace,
-        (stop, sink): (&AtomicBool, &mut dyn ProgressSink),
+        (stop, sink): (&AtomicBool, &mut dyn Progress),
     ) -> Result<LoadedWorkload, Failure> {
         let target = Target {
             capacity: Bytes(pages * page_size),

@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
-use flashscope_block::{Bytes, Nanos};
-
-use crate::{ConsentArgs, MemoryArgs, names};
+use crate::options::{
+    BudgetArgs, ConsentArgs, JsonArgs, ListArgs, MemoryArgs, OutputFolderArgs, ReadOnlyArgs,
+    SeedArgs, folder_default, json_schema,
+};
 
 /// Infer a drive's internals from its timing: flash pages, log blocks, buffers, garbage collection.
 ///
@@ -13,6 +14,17 @@ use crate::{ConsentArgs, MemoryArgs, names};
 /// its probability and the evidence or, where timing does not reveal it, as unknown. Every single IO is kept in a result
 /// folder, which `flashscope report` turns into a page. The drive is filled, and written up to ten times over.
 #[derive(clap::Args)]
+#[command(
+    mut_arg("budget_bytes", |arg| arg.conflicts_with("read_only").help(
+        "Limit on bytes written, including those that fill the drive [default: 10 times its capacity]"
+    )),
+    mut_arg("output", folder_default("named after the drive and the time")),
+    mut_arg("json", json_schema("probe")),
+    mut_arg("list", |arg| {
+        let conflicts = ["drive", "file", "json", "output", "profile", "only"];
+        arg.conflicts_with_all(conflicts).help("List the parameters and the probes that find them, then exit")
+    })
+)]
 #[command(after_help = "Examples:
   flashscope probe sim:demo
   flashscope probe sim:sun-zhang-kingston --only log-list,groups
@@ -37,45 +49,41 @@ pub struct ProbeArgs {
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub only: Vec<String>,
 
-    /// Limit on bytes written, including those that fill the drive [default: 10 times its capacity]
-    #[arg(long, value_name = "SIZE", conflicts_with = "read_only")]
-    pub budget_bytes: Option<Bytes>,
+    /// The limits on bytes and time.
+    #[command(flatten)]
+    pub budget: BudgetArgs,
 
-    /// Time limit, on the clock of the drive
-    #[arg(long, value_name = "TIME", value_parser = names::duration)]
-    pub budget_time: Option<Nanos>,
+    /// The choice to write nothing: a probe then finds only what reads reveal.
+    #[command(flatten)]
+    pub read_only: ReadOnlyArgs,
 
-    /// Write nothing: find only what reads reveal
-    #[arg(long)]
-    pub read_only: bool,
-
-    /// Seed of all random choices
-    #[arg(long, default_value_t = 1, allow_negative_numbers = true, value_parser = names::seed)]
-    pub seed: u64,
+    /// The seed.
+    #[command(flatten)]
+    pub seed: SeedArgs,
 
     /// The memory limit.
     #[command(flatten)]
     pub memory: MemoryArgs,
 
-    /// Write the result here [default: named after the drive and the time]
-    #[arg(long, short, value_name = "FOLDER")]
-    pub output: Option<PathBuf>,
+    /// The folder of the result.
+    #[command(flatten)]
+    pub output: OutputFolderArgs,
 
     /// Save the findings as the profile of a simulated drive, for `sim:`
-    #[arg(long, value_name = "FILE.toml", value_parser = toml)]
+    #[arg(long, value_name = "FILE.toml", value_parser = toml, help_heading = "Output")]
     pub profile: Option<PathBuf>,
 
     /// The owner's consent to writing.
     #[command(flatten)]
     pub consent: ConsentArgs,
 
-    /// Print the outcome as JSON (schema: docs/schemas/probe.schema.json)
-    #[arg(long)]
-    pub json: bool,
+    /// The form of the output.
+    #[command(flatten)]
+    pub json: JsonArgs,
 
-    /// List the parameters and the probes that find them, then exit
-    #[arg(long, conflicts_with_all = ["drive", "file", "json", "output", "profile", "only"])]
-    pub list: bool,
+    /// The choice to list parameters and probes.
+    #[command(flatten)]
+    pub list: ListArgs,
 }
 
 /// Parses the path of a profile, as `sim:` accepts it.

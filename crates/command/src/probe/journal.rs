@@ -6,7 +6,7 @@ use flashscope_block::Record;
 use flashscope_probe::{Diary, Event, Keeper, RunInProgress, RunSummary};
 use flashscope_result::{Error, ProbeFolder, Recorder};
 
-use crate::{ProgressSink, Step, Unit};
+use crate::{Progress, Step, Unit};
 
 /// Records IOs and findings of a probe, and reports its progress.
 pub struct Journal<'a> {
@@ -14,7 +14,7 @@ pub struct Journal<'a> {
     pub recorder: Recorder,
     /// The error, if records could not be written.
     pub failed: Option<Error>,
-    sink: &'a mut dyn ProgressSink,
+    sink: &'a mut dyn Progress,
     /// The current probe.
     probe: &'static str,
 }
@@ -23,7 +23,7 @@ pub struct Journal<'a> {
 const SHOWN_EVERY: u64 = 64;
 
 impl<'a> Journal<'a> {
-    pub fn new(folder: &ProbeFolder, sink: &'a mut dyn ProgressSink) -> Self {
+    pub fn new(folder: &ProbeFolder, sink: &'a mut dyn Progress) -> Self {
         let (diary, recorder) = (Diary::default(), folder.recorder());
         Journal { diary, recorder, failed: None, sink, probe: "" }
     }

@@ -30,7 +30,7 @@ use journal::{Journal, SharedJournal};
 
 use crate::bench::{LOOK, default_output};
 use crate::drives::{self, Purpose};
-use crate::{Failure, ProgressSink, interrupted, not_made, usage};
+use crate::{Failure, Progress, interrupted, not_made, usage};
 
 /// The default limit on bytes written, in drive capacities.
 const DRIVE_WRITES: u64 = 10;
@@ -52,28 +52,28 @@ pub struct ProbeResult {
 pub fn probe(
     args: &ProbeArgs,
     stop: &AtomicBool,
-    sink: &mut dyn ProgressSink,
+    sink: &mut dyn Progress,
 ) -> Result<ProbeResult, Failure> {
-    args.memory.apply();
     let name = match (&args.drive, &args.file) {
         (Some(drive), _) => drive.clone(),
         (None, Some(file)) => format!("file:{file}"),
         (None, None) => return Err(usage(anyhow!("name a drive"))),
     };
     let wanted = parameters(&args.only)?;
-    if args.budget_bytes == Some(Bytes(0)) {
+    if args.budget.budget_bytes == Some(Bytes(0)) {
         return Err(usage(anyhow!("--budget-bytes: to write nothing, use --read-only")));
     }
-    let output = args.output.clone().unwrap_or_else(|| default_output(&name));
+    let output = args.output.folder.clone().unwrap_or_else(|| default_output(&name));
     refuse_existing(&output, args.profile.as_deref())?;
     let new_file = drives::file_to_create(&name);
     let purpose = Purpose {
-        write: !args.read_only,
+        write: !args.read_only.is_set,
         confirmation: args.consent.destroy_data_on.clone(),
         scratch: false,
         ignore_open_by_others: args.consent.ignore_open_by_others,
         queue_depth: DEEPEST,
         max_io: LONGEST,
+        memory: args.memory.budget(),
         seed: fresh_seed(),
     };
     let mut device = drives::open(&name, &purpose)?;
@@ -146,15 +146,19 @@ fn probed(
     device: &mut dyn Device,
     wanted: Vec<Parameter>,
     folder: &ProbeFolder,
-    (stop, sink): (&AtomicBool, &mut dyn ProgressSink),
+    (stop, sink): (&AtomicBool, &mut dyn Progress),
 ) -> Result<ProbeReport, Failure> {
     let (drive, began) = (device.info().clone(), timestamp());
     let by_default = Bytes(drive.capacity.0.saturating_mul(DRIVE_WRITES));
-    let bytes = if args.read_only { Bytes(0) } else { args.budget_bytes.unwrap_or(by_default) };
-    let budget = Budget { bytes, time: args.budget_time.unwrap_or(Nanos::MAX) };
+    let bytes = if args.read_only.is_set {
+        Bytes(0)
+    } else {
+        args.budget.budget_bytes.unwrap_or(by_default)
+    };
+    let budget = Budget { bytes, time: args.budget.budget_time.unwrap_or(Nanos::MAX) };
     let journal = SharedJournal(RefCell::new(Journal::new(folder, sink)));
     let mut keeper = &journal;
-    let mut lab = Lab::new(device, budget, args.seed, stop, &mut keeper);
+    let mut lab = Lab::new(device, budget, args.seed.value, stop, &mut keeper);
     let mut tell = |event: &Event<'_>| journal.0.borrow_mut().tell(event);
     let mut how = Investigation { wanted: &wanted, tell: &mut tell };
     let (knowledge, halt) = investigate(&mut lab, &mut how);
@@ -169,7 +173,7 @@ fn probed(
         schema_version: PROBE_VERSION,
         flashscope: env!("CARGO_PKG_VERSION").into(),
         began,
-        seed: args.seed,
+        seed: args.seed.value,
         wanted,
         status: ProbeStatus::of(halt),
         errors,
@@ -186,7 +190,7 @@ fn probed(
 fn save_profile(
     args: &ProbeArgs,
     report: &ProbeReport,
-    sink: &mut dyn ProgressSink,
+    sink: &mut dyn Progress,
 ) -> Result<(), Failure> {
     match (&args.profile, &report.profile) {
         (Some(path), Some(toml)) => {

@@ -16,22 +16,20 @@ use flashscope_block::{Io, Nanos};
 use flashscope_document::SimulationStatus;
 use flashscope_drive::guard::create_output;
 use flashscope_drive::{Clock, OpenError};
-use flashscope_measure::Phase;
 use flashscope_result::SimulationFolder;
 use flashscope_sim::observe::{Events, Observed, Observer, Window};
 use flashscope_simulate::{
     Error, Hooks, Simulation, SimulationRequest, SimulationResult, Simulator, Work,
 };
-use flashscope_trace::Progress;
 
-pub use self::args::{FillState, SimulateArgs, WorkArgs};
-use crate::{Failure, ProgressSink, Step, Unit, interrupted, not_made, trace, usage};
+pub use self::args::{ObservationArgs, SimulateArgs};
+use crate::{Failure, Progress, Step, interrupted, not_made, usage};
 
 /// The default length of an event trace.
 const DEFAULT_TRACE: Nanos = Nanos::millis(100);
 
 /// A callback for each measured IO, with its completion time from the start of the measurement, and its latency.
-pub type Each<'a> = dyn FnMut(&Io, Nanos, Nanos) + 'a;
+pub type Each<'a> = dyn FnMut(&Io, Nanos, Nanos) + Send + 'a;
 
 /// The result of a simulation, complete or not.
 pub struct SimulationOutcome {
@@ -53,22 +51,22 @@ pub struct SimulationOutcome {
 pub fn simulate(
     args: &SimulateArgs,
     stop: &AtomicBool,
-    sink: &mut dyn ProgressSink,
+    sink: &mut dyn Progress,
     each: Option<&mut Each<'_>>,
 ) -> Result<SimulationOutcome, Failure> {
-    args.memory.apply();
     let clock = Clock::new();
     let begun = clock.now();
-    let mut shown = SimulationHooks { sink, each, events: None };
-    let mut simulator = Simulator::open(&asked(args), stop, &mut shown).map_err(failure)?;
-    shown.events = events(args, &mut simulator)?;
+    let mut hooks = SimulationHooks { sink, each, events: None };
+    let mut simulator = Simulator::open(&request(args), &args.memory.budget(), stop, &mut hooks)
+        .map_err(failure)?;
+    hooks.events = events(args, &mut simulator)?;
     let folder =
-        args.output.as_deref().map(|path| SimulationFolder::create(path).map_err(not_made));
+        args.output.folder.as_deref().map(|path| SimulationFolder::create(path).map_err(not_made));
     let mut folder = folder.transpose()?;
-    let simulated = simulator.run(stop, &mut shown).map_err(failure);
-    shown.close(args)?;
-    let SimulationResult { simulation: found, end_of_life } = simulated?;
-    let simulation = Simulation { wall_ns: clock.now() - begun, ..found };
+    let simulated = simulator.run(stop, &mut hooks).map_err(failure);
+    hooks.close(args)?;
+    let SimulationResult { simulation, end_of_life } = simulated?;
+    let simulation = Simulation { wall_ns: clock.now() - begun, ..simulation };
     let written = folder.as_mut().map_or(Ok(()), |folder| folder.write(&simulation));
     Ok(SimulationOutcome { simulation, end_of_life, written })
 }
@@ -94,10 +92,10 @@ impl SimulationOutcome {
     }
 }
 
-fn asked(args: &SimulateArgs) -> SimulationRequest {
-    let work =
-        Work { observe: args.observe.clone(), pictures: args.output.is_some(), ..args.work.work() };
-    SimulationRequest { drive: args.drive.clone(), work }
+fn request(args: &SimulateArgs) -> SimulationRequest {
+    let (observe, pictures) = (args.observation.observe.clone(), args.output.folder.is_some());
+    let work = Work { observe, pictures, ..args.work.work() };
+    SimulationRequest { drive: args.drive.name.clone(), work }
 }
 
 /// Classifies an error as one of usage, an interruption or a failure.
@@ -112,29 +110,22 @@ pub fn failure(error: Error) -> Failure {
 
 /// Reports the progress of a simulation, and writes the event trace.
 struct SimulationHooks<'a, 'b> {
-    sink: &'a mut dyn ProgressSink,
+    sink: &'a mut dyn Progress,
     each: Option<&'a mut Each<'b>>,
     events: Option<Observed<Events<File>>>,
 }
 
+impl Progress for SimulationHooks<'_, '_> {
+    fn show(&mut self, step: &Step<'_>) {
+        self.sink.show(step);
+    }
+
+    fn note(&mut self, text: &str) {
+        self.sink.note(text);
+    }
+}
+
 impl Hooks for SimulationHooks<'_, '_> {
-    fn reading(&mut self, progress: &Progress) {
-        trace::show(self.sink, "reading the trace", progress);
-    }
-
-    fn notes(&mut self, notes: &[String]) {
-        notes.iter().for_each(|note| self.sink.note(note));
-    }
-
-    fn progress(&mut self, phase: Phase, done: u64, total: u64) {
-        let (phase, unit) = match phase {
-            Phase::Fill => ("filling the drive", Unit::Bytes),
-            Phase::WarmUp => ("warming up", Unit::Share),
-            Phase::Measure => ("measuring", Unit::Share),
-        };
-        self.sink.show(&Step { phase, now: "", done, total: Some(total), unit });
-    }
-
     fn wants_each(&self) -> bool {
         self.each.is_some()
     }
@@ -154,7 +145,9 @@ impl Hooks for SimulationHooks<'_, '_> {
 
 impl SimulationHooks<'_, '_> {
     fn close(&self, args: &SimulateArgs) -> anyhow::Result<()> {
-        let (Some(events), Some(path)) = (&self.events, &args.trace_events) else { return Ok(()) };
+        let (Some(events), Some(path)) = (&self.events, &args.observation.trace_events) else {
+            return Ok(());
+        };
         events.lock().finish().with_context(|| format!("--trace-events: {}", path.display()))
     }
 }
@@ -164,11 +157,12 @@ fn events(
     args: &SimulateArgs,
     simulator: &mut Simulator,
 ) -> Result<Option<Observed<Events<File>>>, Failure> {
-    let Some(path) = &args.trace_events else { return Ok(None) };
+    let ObservationArgs { trace_events, trace_from, trace_for, .. } = &args.observation;
+    let Some(path) = trace_events else { return Ok(None) };
     let device = simulator.only().map_err(failure)?;
     let window = Window {
-        after: args.trace_from.unwrap_or_default(),
-        length: args.trace_for.unwrap_or(DEFAULT_TRACE),
+        after: trace_from.unwrap_or_default(),
+        length: trace_for.unwrap_or(DEFAULT_TRACE),
     };
     let events = Events::waiting(device, create(path)?, window);
     Ok(Some(device.observe(events)))
@@ -176,7 +170,7 @@ fn events(
 
 /// Creates the file of an event trace. Replaces only a file that nobody uses.
 fn create(path: &Path) -> Result<File, Failure> {
-    if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+    if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
         return Err(usage(anyhow!("--trace-events: {} is not a file", path.display())));
     }
     create_output(path).map_err(|error| match error {

@@ -1,8 +1,12 @@
+//! The options of `flashscope sweep`.
+
 use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-use crate::{JobsArgs, MemoryArgs};
+use crate::options::{
+    JobsArgs, JsonArgs, MemoryArgs, OutputFolderArgs, folder_default, json_schema,
+};
 
 /// Explore a design space: simulate all or some of its points, and compare them.
 ///
@@ -10,6 +14,11 @@ use crate::{JobsArgs, MemoryArgs};
 /// they take. The results are the Pareto front of the objectives, the effect of each factor on them, and a table of all
 /// points. See docs/sweep.md.
 #[derive(clap::Args)]
+#[command(
+    mut_arg("output", folder_default("the name of the space with `.flashscope`")),
+    mut_arg("output", |arg| arg.conflicts_with("resume")),
+    mut_arg("json", json_schema("sweep"))
+)]
 #[command(after_help = "A space:
   drive = \"sim:demo\"
   workload = \"uniform\"
@@ -32,10 +41,6 @@ pub struct SweepArgs {
     #[arg(value_name = "SPACE", required_unless_present = "resume")]
     pub space: Option<PathBuf>,
 
-    /// Write the results to this folder, which must not exist yet [default: the name of the space with `.flashscope`]
-    #[arg(long, short, value_name = "FOLDER", conflicts_with = "resume")]
-    pub output: Option<PathBuf>,
-
     /// Resume a sweep that was interrupted; rows that exist are not simulated again
     #[arg(long, value_name = "FOLDER", conflicts_with = "space")]
     pub resume: Option<PathBuf>,
@@ -54,9 +59,13 @@ pub struct SweepArgs {
     #[command(flatten)]
     pub memory: MemoryArgs,
 
-    /// Print the outcome as JSON (schema: docs/schemas/sweep.schema.json)
-    #[arg(long)]
-    pub json: bool,
+    /// The folder of a new sweep.
+    #[command(flatten)]
+    pub output: OutputFolderArgs,
+
+    /// The form of the output.
+    #[command(flatten)]
+    pub json: JsonArgs,
 }
 
 /// The engines that can simulate the points of a sweep.

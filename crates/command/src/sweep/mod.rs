@@ -4,15 +4,15 @@ mod args;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, anyhow};
 use flashscope_document::sweep::{Row, Sweep, SweepStatus};
 use flashscope_result::sweep::SweepFolder;
+use flashscope_simulate::Resources;
 use flashscope_simulate::sweep::{Runner, Space, Workers, explore, finish};
 
 pub use self::args::{Engine, SweepArgs};
-use crate::{Failure, ProgressSink, Step, Unit, interrupted, not_made, usage};
+use crate::{Failure, Progress, interrupted, not_made, usage};
 
 /// A sweep that is ready to start or resume.
 pub struct PreparedSweep {
@@ -37,10 +37,9 @@ impl PreparedSweep {
     /// # Errors
     /// If the space is invalid, or the folder exists already or cannot be resumed.
     pub fn new(args: &SweepArgs, text: Option<&str>) -> Result<PreparedSweep, Failure> {
-        args.memory.apply();
         match (&args.resume, &args.space) {
             (Some(path), _) => PreparedSweep::resume(path),
-            (None, Some(space)) => PreparedSweep::begin(space, text, args.output.as_deref()),
+            (None, Some(space)) => PreparedSweep::begin(space, text, args.output.folder.as_deref()),
             (None, None) => Err(usage(anyhow!("name a space, or a sweep to --resume"))),
         }
     }
@@ -62,8 +61,8 @@ impl PreparedSweep {
         };
         let stem = PathBuf::from(space.file_stem().unwrap_or(space.as_os_str()));
         let path = output.map_or_else(|| stem.with_extension("flashscope"), Path::to_path_buf);
-        let nothing = finish(&parsed, &[], SweepStatus::Unfinished);
-        let folder = SweepFolder::create(&path, &nothing).map_err(not_made)?;
+        let empty = finish(&parsed, &[], SweepStatus::Unfinished);
+        let folder = SweepFolder::create(&path, &empty).map_err(not_made)?;
         Ok(PreparedSweep { space: parsed, path, folder, rows: Vec::new() })
     }
 
@@ -73,27 +72,23 @@ impl PreparedSweep {
         Ok(PreparedSweep { space, path: path.into(), folder, rows })
     }
 
-    /// Simulates the remaining points and saves the rows. Runs `jobs` simulations at once, unless `workers` run them.
+    /// Simulates the remaining points and saves the rows. They run on this machine, unless there are `workers`.
     ///
-    /// Setting `stop` ends it with the rows up to then.
+    /// Stopping the simulations ends it with the rows up to then.
     ///
     /// # Errors
     /// If rows cannot be saved. [`outcome`] reports remaining points, and a space of which no point is possible.
     pub fn explore(
         self,
-        jobs: usize,
+        resources: Resources<'_>,
         workers: Option<&mut dyn Workers>,
-        stop: &AtomicBool,
-        sink: &mut dyn ProgressSink,
+        sink: &mut dyn Progress,
     ) -> Result<SweepResult, Failure> {
         let PreparedSweep { space, path, mut folder, rows } = self;
         let names: Vec<String> = space.names().into_iter().map(String::from).collect();
-        let total = Some(space.asked());
-        let mut told = |done: u64| {
-            let (phase, unit) = ("simulating points", Unit::Count);
-            sink.show(&Step { phase, now: "", done, total, unit });
-        };
-        let mut runner = Runner::new(jobs, stop, &mut told)
+        let total = space.asked();
+        let mut runner = Runner::new(resources, sink)
+            .expecting(total)
             .by(workers.map(|workers| workers as &mut dyn Workers))
             .keeping(&mut folder, names, rows);
         let explored = explore(&space, &mut |trials| runner.run(trials));

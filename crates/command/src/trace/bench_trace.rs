@@ -9,7 +9,7 @@ use flashscope_workload::playback::{Pace, Playback};
 use flashscope_workload::synthetic::{Ios, Target};
 
 use super::playback::survey;
-use crate::{Failure, ProgressSink, usage};
+use crate::{Failure, Progress, usage};
 
 /// The default number of IOs in flight of a timed trace.
 const TIMED_DEPTH: u32 = 64;
@@ -48,7 +48,7 @@ impl BenchTrace {
         device: &DeviceInfo,
         read_only: bool,
         stop: &AtomicBool,
-        sink: &mut dyn ProgressSink,
+        sink: &mut dyn Progress,
     ) -> Result<Reference, Failure> {
         let (mut playback, _) = open(&self.spec, device.capacity, device.logical_block)?;
         playback.longest = LONGEST_IO;

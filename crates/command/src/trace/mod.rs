@@ -6,10 +6,10 @@ mod playback;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use bench_trace::{BenchTrace, LONGEST_IO};
-use flashscope_trace::{Error, Progress, Reader, Request, Trace};
+use flashscope_trace::{Error, Progress as ReadProgress, Reader, Request, Trace};
 pub use playback::{each_io, survey};
 
-use crate::{Failure, ProgressSink, Step, Unit, usage};
+use crate::{Failure, Progress, Step, Unit, usage};
 
 /// Classifies an error as one of usage or a failure.
 #[must_use]
@@ -27,7 +27,7 @@ pub fn failure(error: Error) -> Failure {
 pub fn each_batch(
     trace: &mut Trace,
     phase: &str,
-    (stop, sink): (&AtomicBool, &mut dyn ProgressSink),
+    (stop, sink): (&AtomicBool, &mut dyn Progress),
     mut each: impl FnMut(&[Request]),
 ) -> Result<bool, Failure> {
     let mut batch = Vec::new();
@@ -43,7 +43,6 @@ pub fn each_batch(
 }
 
 /// Reports how much of a trace is read.
-pub fn show(sink: &mut dyn ProgressSink, phase: &str, progress: &Progress) {
-    let (done, total) = (progress.done(), progress.total());
-    sink.show(&Step { phase, now: "", done, total, unit: Unit::Bytes });
+pub fn show(sink: &mut dyn Progress, phase: &str, read: &ReadProgress) {
+    sink.show(&Step::of(phase, read.done(), read.total(), Unit::Bytes));
 }

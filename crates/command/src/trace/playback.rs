@@ -8,7 +8,7 @@ use flashscope_workload::Stream;
 use flashscope_workload::playback::Playback;
 
 use super::{failure, show};
-use crate::{Failure, ProgressSink, interrupted};
+use crate::{Failure, Progress, interrupted};
 
 /// Reads a trace once, to learn its length and the space that it needs, and reports its notes.
 ///
@@ -17,7 +17,7 @@ use crate::{Failure, ProgressSink, interrupted};
 pub fn survey(
     playback: &Playback,
     stop: &AtomicBool,
-    sink: &mut dyn ProgressSink,
+    sink: &mut dyn Progress,
 ) -> Result<Survey, Failure> {
     let survey = flashscope_trace::survey(playback, stop, |progress| {
         show(sink, "reading the trace", progress)

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 use flashscope_block::Bytes;
-use flashscope_measure::WarmUp;
 
-use crate::predict::WorkloadArgs;
-use crate::{JobsArgs, MemoryArgs, names};
+use crate::options::{
+    JobsArgs, JsonArgs, LoadArgs, MemoryArgs, PredictionConfidenceArgs, SeedArgs, json_schema,
+};
 
 /// Fit a simulated drive to a measured one, and predict workloads that the drive never ran.
 #[derive(clap::Args)]
@@ -32,6 +32,7 @@ pub enum TwinCommand {
 /// match. Each time gets an interval, and choices that the results leave open are listed (docs/twin.md). A fill sweep is
 /// a CSV with the columns `fill` and `write_amplification` or `mb_per_s`, of uniform writes at each fill.
 #[derive(clap::Args)]
+#[command(mut_arg("json", json_schema("twin")))]
 #[command(after_help = "Examples:
   flashscope twin fit RESULT.flashscope PROBE.flashscope -o drive.toml
   flashscope twin fit sweep.csv -o drive.toml
@@ -45,18 +46,19 @@ pub struct FitArgs {
     #[arg(short, long, default_value = "drive.toml", value_name = "FILE")]
     pub output: PathBuf,
 
-    /// Confidence level of the intervals
-    #[arg(long, default_value = "90%", value_name = "SHARE", value_parser = names::share)]
-    pub confidence: f64,
+    /// The confidence level of the intervals.
+    #[command(flatten)]
+    pub confidence: PredictionConfidenceArgs,
 
-    /// Fit the structure of the drive to a sample of runs that read and write this much in all, its state included; the times
-    /// are fitted to all runs. A larger sample finds the structure more often, and takes longer
+    /// Fit the structure of the drive to a sample of runs that read and write at most this much, preparation included
+    ///
+    /// The times are fitted to all runs. A larger sample finds the structure more often, and takes longer.
     #[arg(long, default_value = "8GiB", value_name = "SIZE")]
     pub sample: Bytes,
 
-    /// Seed of all random choices
-    #[arg(long, default_value = "0", value_parser = names::seed, allow_negative_numbers = true)]
-    pub seed: u64,
+    /// The seed of the search and of the bootstrap.
+    #[command(flatten)]
+    pub seed: SeedArgs,
 
     /// The number of simulations at once.
     #[command(flatten)]
@@ -66,13 +68,14 @@ pub struct FitArgs {
     #[command(flatten)]
     pub memory: MemoryArgs,
 
-    /// Print NAME.twin.json
-    #[arg(long)]
-    pub json: bool,
+    /// The form of the output; JSON is the content of NAME.twin.json.
+    #[command(flatten)]
+    pub json: JsonArgs,
 }
 
 /// Compare a twin with results that it was not fitted to.
 #[derive(clap::Args)]
+#[command(mut_arg("json", json_schema("twin-check")))]
 #[command(after_help = "Examples:
   flashscope twin check drive.toml HELD-OUT.flashscope
   flashscope twin check drive.toml held-out-levels.csv")]
@@ -93,15 +96,16 @@ pub struct CheckArgs {
     #[command(flatten)]
     pub memory: MemoryArgs,
 
-    /// Print the outcome as JSON (schema: docs/schemas/twin-check.schema.json)
-    #[arg(long)]
-    pub json: bool,
+    /// The form of the output.
+    #[command(flatten)]
+    pub json: JsonArgs,
 }
 
 /// Predict the performance of a workload on a drive, by its twin.
 ///
 /// The workload is simulated on the twin, and on alternative drives that fit as well; these give the intervals.
 #[derive(clap::Args)]
+#[command(mut_arg("json", json_schema("twin-prediction")))]
 #[command(after_help = "Examples:
   flashscope twin predict drive.toml --trace 'hm_0.csv.gz?remap=fold'
   flashscope twin predict drive.toml --workload 'zipf?exponent=0.9' --ios 100000")]
@@ -112,27 +116,11 @@ pub struct PredictArgs {
 
     /// The workload.
     #[command(flatten)]
-    pub workload: WorkloadArgs,
-
-    /// IOs to measure [default: 1000000, or all of a workload that ends]
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..=names::MOST_IOS))]
-    pub ios: Option<u64>,
-
-    /// Run the workload before it is measured, as `flashscope simulate --warmup` does
-    #[arg(long, value_name = "LENGTH")]
-    pub warmup: Option<WarmUp>,
-
-    /// IOs in flight at once, unless the workload sets it
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
-    pub queue_depth: Option<u32>,
+    pub load: LoadArgs,
 
     /// Alternative drives to simulate beside the twin; without any, intervals are the errors of its fit alone
     #[arg(long, default_value_t = 20, value_name = "COUNT")]
     pub draws: usize,
-
-    /// Seed of all random choices, unless the workload has its own
-    #[arg(long, default_value_t = 1, allow_negative_numbers = true, value_parser = names::seed)]
-    pub seed: u64,
 
     /// The number of simulations at once.
     #[command(flatten)]
@@ -142,7 +130,7 @@ pub struct PredictArgs {
     #[command(flatten)]
     pub memory: MemoryArgs,
 
-    /// Print the outcome as JSON (schema: docs/schemas/twin-prediction.schema.json)
-    #[arg(long)]
-    pub json: bool,
+    /// The form of the output.
+    #[command(flatten)]
+    pub json: JsonArgs,
 }

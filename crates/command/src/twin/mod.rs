@@ -7,35 +7,31 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::anyhow;
 use flashscope_block::Bytes;
-use flashscope_fit::{Check, FitError, FitOptions, FitProgress, Sources, Twin, TwinPrediction};
-use flashscope_simulate::Work;
+use flashscope_fit::{Check, FitError, FitOptions, Sources, Twin, TwinPrediction};
+use flashscope_simulate::Resources;
 
 pub use self::args::{CheckArgs, FitArgs, PredictArgs, TwinArgs, TwinCommand};
-use crate::{Failure, ProgressSink, Step, Unit, interrupted, simulate, usage};
+use crate::options::{JobsArgs, MemoryArgs};
+use crate::{Failure, Progress, interrupted, simulate, usage};
 
 /// Fits a twin and writes its files.
 ///
 /// # Errors
 /// If the results do not allow a fit, the files cannot be written, or `stop` was set first.
-pub fn fit(
-    args: &FitArgs,
-    stop: &AtomicBool,
-    sink: &mut dyn ProgressSink,
-) -> Result<Twin, Failure> {
-    args.memory.apply();
+pub fn fit(args: &FitArgs, stop: &AtomicBool, sink: &mut dyn Progress) -> Result<Twin, Failure> {
     check_output(&args.output)?;
     let sources = Sources::read(&args.results).map_err(failure)?;
     let work = sources.measured.iter().map(|one| one.least_work().0);
     if let Some(note) = takes_long(Bytes(work.fold(0, u64::saturating_add))) {
         sink.note(&note);
     }
-    let FitArgs { seed, confidence, sample, .. } = *args;
-    let how = FitOptions { seed, confidence, sample, threads: args.jobs.count() };
-    let twin = sources.fit(how, stop, &mut |FitProgress { what, misfit, simulations: done }| {
-        let fitted = misfit.map(|misfit| format!("{what} fitted, misfit {misfit:.3}; "));
-        let now = fitted.unwrap_or_default() + "simulations";
-        sink.show(&Step { phase: "fitting", now: &now, done, total: None, unit: Unit::Count });
-    });
+    let options = FitOptions {
+        seed: args.seed.value,
+        confidence: args.confidence.level,
+        sample: args.sample,
+    };
+    let resources = resources(&args.jobs, &args.memory, stop);
+    let twin = sources.fit(options, &resources, sink);
     let twin = twin.map_err(failure)?;
     twin.write(&args.output)?;
     Ok(twin)
@@ -86,12 +82,12 @@ pub fn read(path: &Path) -> Result<Twin, Failure> {
 pub fn check(
     args: &CheckArgs,
     stop: &AtomicBool,
-    sink: &mut dyn ProgressSink,
+    sink: &mut dyn Progress,
 ) -> Result<Check, Failure> {
-    args.memory.apply();
     let twin = read(&args.twin)?;
     let sources = Sources::read(&args.results).map_err(failure)?;
-    Check::new(&twin, &sources, stop, args.jobs.count(), &mut simulated(sink)).map_err(failure)
+    let resources = resources(&args.jobs, &args.memory, stop);
+    Check::new(&twin, &sources, &resources, sink).map_err(failure)
 }
 
 /// Predicts the performance of a workload on a drive, by its twin.
@@ -101,29 +97,16 @@ pub fn check(
 pub fn predict(
     args: &PredictArgs,
     stop: &AtomicBool,
-    sink: &mut dyn ProgressSink,
+    sink: &mut dyn Progress,
 ) -> Result<TwinPrediction, Failure> {
-    args.memory.apply();
     let twin = read(&args.twin)?;
-    let work = Work {
-        workload: args.workload.spec().into_owned(),
-        warm_up: args.warmup,
-        ios: args.ios,
-        queue_depth: args.queue_depth,
-        seed: args.seed,
-        ..Work::default()
-    };
-    let tell = &mut simulated(sink);
-    twin.predict(&work, args.draws, stop, args.jobs.count(), tell).map_err(failure)
+    let work = args.load.work();
+    let resources = resources(&args.jobs, &args.memory, stop);
+    twin.predict(&work, args.draws, &resources, sink).map_err(failure)
 }
 
-/// Returns a callback that reports how many drives were simulated.
-fn simulated(sink: &mut dyn ProgressSink) -> impl FnMut(usize, usize) + Send {
-    |done, total| {
-        let phase = "simulating the twin, and drives that fit as well";
-        let (done, total, unit) = (done as u64, Some(total as u64), Unit::Count);
-        sink.show(&Step { phase, now: "", done, total, unit });
-    }
+fn resources<'a>(jobs: &JobsArgs, memory: &MemoryArgs, stop: &'a AtomicBool) -> Resources<'a> {
+    Resources { jobs: jobs.count(), memory: memory.budget(), stop }
 }
 
 /// Converts the error of a fit. Unsuitable results are a usage error; a failed simulation may not be.

@@ -1,12 +1,14 @@
 //! The options of `flashscope what-if`.
 
-use std::path::PathBuf;
-
+use flashscope_sim::budget::Budget;
 use flashscope_simulate::SimulationRequest;
 use flashscope_simulate::what_if::{MOST_REPEATS, Question, VariantRequest, changes};
 
-use crate::simulate::WorkArgs;
-use crate::{Failure, JobsArgs, MemoryArgs, usage};
+use crate::options::{
+    JobsArgs, JsonArgs, MemoryArgs, OutputFolderArgs, SimulatedDriveArgs, WorkArgs, folder_default,
+    json_schema,
+};
+use crate::{Failure, usage};
 
 /// The default number of simulations per variant.
 const REPEATS: u32 = 3;
@@ -17,6 +19,10 @@ const REPEATS: u32 = 3;
 /// as `flashscope simulate` would, and compared with the baseline. All simulations share their seeds, so differences are
 /// more precise than the values themselves. See docs/what-if.md.
 #[derive(clap::Args)]
+#[command(
+    mut_arg("output", folder_default("none, nothing is written")),
+    mut_arg("json", json_schema("what-if"))
+)]
 #[command(after_help = "Examples:
   flashscope what-if --change over_provisioning=0.28
   flashscope what-if --trace 'hm_0.csv.gz?remap=fold' --change cleaning.frontiers=host-and-cleaning
@@ -25,9 +31,9 @@ const REPEATS: u32 = 3;
   flashscope what-if --change over_provisioning=0.1 --change over_provisioning=0.28 --jobs 2
   flashscope what-if --drive flashsim-2009 --change ftl=fast,log.blocks=512 --output a.flashscope")]
 pub struct WhatIfArgs {
-    /// The baseline drive: a profile or a TOML file, such as a twin of `flashscope twin fit`, with any field of it after `?`
-    #[arg(long, default_value = "sim:demo", value_name = "DRIVE")]
-    pub drive: String,
+    /// The baseline drive.
+    #[command(flatten)]
+    pub drive: SimulatedDriveArgs,
 
     /// The work on the drive.
     #[command(flatten)]
@@ -57,21 +63,21 @@ pub struct WhatIfArgs {
     #[command(flatten)]
     pub memory: MemoryArgs,
 
-    /// Write the results to this folder, as `what-if.json`; it must not exist yet
-    #[arg(long, short, value_name = "FOLDER")]
-    pub output: Option<PathBuf>,
+    /// The folder for `what-if.json`.
+    #[command(flatten)]
+    pub output: OutputFolderArgs,
 
-    /// Print the results as JSON, once all are there (schema: docs/schemas/what-if.schema.json)
-    #[arg(long)]
-    pub json: bool,
+    /// The form of the output. JSON is printed once all rows are there.
+    #[command(flatten)]
+    pub json: JsonArgs,
 }
 
 impl WhatIfArgs {
-    /// Returns the question.
+    /// Returns the question. The baseline drive must fit in `memory`.
     ///
     /// # Errors
     /// If the question is invalid.
-    pub fn question(&self) -> Result<Question, Failure> {
+    pub fn question(&self, memory: &Budget) -> Result<Question, Failure> {
         if self.name.len() > self.change.len() {
             let (names, changes) = (self.name.len(), self.change.len());
             return Err(usage(anyhow::anyhow!(
@@ -79,17 +85,17 @@ impl WhatIfArgs {
             )));
         }
         let mut names = self.name.iter();
-        let asking = |text: &String| {
+        let variant = |text: &String| {
             Ok(VariantRequest {
                 name: names.next().cloned(),
                 changes: changes(text).map_err(usage)?,
             })
         };
         let variants: Result<Vec<VariantRequest>, Failure> =
-            self.change.iter().map(asking).collect();
-        let base = SimulationRequest { drive: self.drive.clone(), work: self.work.work() };
+            self.change.iter().map(variant).collect();
+        let base = SimulationRequest { drive: self.drive.name.clone(), work: self.work.work() };
         let repeats = self.repeats.unwrap_or_else(|| repeats(&base));
-        Question::new(base, variants?, repeats).map_err(usage)
+        Question::new(base, variants?, repeats, memory).map_err(usage)
     }
 }
 

@@ -2,23 +2,23 @@
 
 mod args;
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use anyhow::anyhow;
 use flashscope_document::sweep::{Row, RowStatus};
 use flashscope_document::what_if::{ClosedForm, Expected, Quantity, WhatIf, WhatIfStatus};
 use flashscope_predict::{PredictedValue, PredictionReport};
 use flashscope_result::what_if::WhatIfFolder;
-use flashscope_simulate::SimulationRequest;
 use flashscope_simulate::sweep::Runner;
 use flashscope_simulate::what_if::{Answer, Question};
+use flashscope_simulate::{Resources, SimulationRequest};
 
 pub use self::args::{WhatIfArgs, repeats};
 use crate::predict::{Prediction, PredictionRequest};
-use crate::{Failure, ProgressSink, Step, Unit, interrupted, not_made, usage};
+use crate::{Failure, Progress, Step, Unit, interrupted, not_made, usage};
 
 /// Receives progress and each row of an answer as it arrives.
-pub trait Watcher: ProgressSink {
+pub trait RowSink: Progress {
     /// Called when the prediction for variant `nth` (0 is the baseline) is there, or the reason why there is none. All
     /// predictions come before the first simulation, in order.
     fn predicted(&mut self, so_far: &WhatIf, nth: usize);
@@ -68,60 +68,56 @@ impl WhatIfResult {
 pub fn what_if(
     args: &WhatIfArgs,
     stop: &AtomicBool,
-    watcher: &mut dyn Watcher,
+    rows: &mut dyn RowSink,
 ) -> Result<WhatIfResult, Failure> {
-    args.memory.apply();
-    let question = args.question()?;
-    let folder = args.output.as_deref().map(|path| WhatIfFolder::create(path).map_err(not_made));
+    let resources = Resources { jobs: args.jobs.count(), memory: args.memory.budget(), stop };
+    let question = args.question(&resources.memory)?;
+    let folder =
+        args.output.folder.as_deref().map(|path| WhatIfFolder::create(path).map_err(not_made));
     let mut folder = folder.transpose()?;
-    let what_if = answer(&question, args.jobs.count(), stop, watcher);
+    let what_if = answer(&question, &resources, rows);
     let written = folder.as_mut().map_or(Ok(()), |folder| folder.write(&what_if));
     Ok(WhatIfResult { what_if, written })
 }
 
-/// Answers a question with `jobs` simulations at once. The answer does not depend on `jobs`.
+/// Answers a question. The answer does not depend on the resources.
 ///
-/// Setting `stop` ends it with the rows up to then.
-pub fn answer(
-    question: &Question,
-    jobs: usize,
-    stop: &AtomicBool,
-    watcher: &mut dyn Watcher,
-) -> WhatIf {
+/// Stopping the simulations ends it with the rows up to then.
+pub fn answer(question: &Question, resources: &Resources<'_>, rows: &mut dyn RowSink) -> WhatIf {
     let mut answer = Answer::to(question);
-    for (nth, asked) in question.asked().iter().enumerate() {
+    for (nth, request) in question.asked().iter().enumerate() {
         // Notes about the trace are shown once.
         let predicted = match nth {
-            0 => predict(asked, stop, watcher),
-            _ => predict(asked, stop, &mut WithoutNotes(watcher)),
+            0 => predict(request, resources, rows),
+            _ => predict(request, resources, &mut WithoutNotes(rows)),
         };
-        if stop.load(Ordering::Relaxed) {
+        if resources.is_stopped() {
             return answer.finish();
         }
         answer.predicted(nth, predicted);
-        watcher.predicted(answer.so_far(), nth);
+        rows.predicted(answer.so_far(), nth);
     }
     let trials = question.trials();
     let (mut done, total) = (0, Some(trials.len() as u64));
     let mut each = |row: &Row| {
         done += 1;
-        let (phase, unit) = ("simulating", Unit::Count);
-        watcher.show(&Step { phase, now: "", done, total, unit });
-        answer.simulated(row, &mut |so_far, nth| watcher.simulated(so_far, nth));
+        rows.show(&Step::of("simulating", done, total, Unit::Count));
+        answer.simulated(row, &mut |so_far, nth| rows.simulated(so_far, nth));
     };
-    Runner::new(jobs, stop, &mut |_| {}).telling(&mut each).run(&trials);
+    Runner::new(resources.clone(), &mut ()).passing(&mut each).run(&trials);
     answer.finish()
 }
 
 /// Returns the prediction of a model, or the reason why there is none.
 fn predict(
-    asked: &SimulationRequest,
-    stop: &AtomicBool,
-    sink: &mut dyn ProgressSink,
+    request: &SimulationRequest,
+    resources: &Resources<'_>,
+    sink: &mut dyn Progress,
 ) -> Result<ClosedForm, String> {
-    let (drive, work) = (&asked.drive, &asked.work);
-    let made = PredictionRequest::of(drive, &work.workload, work.seed).make((stop, sink));
-    made.map(|made| closed_form(&made)).map_err(|failure| failure.message())
+    let SimulationRequest { drive, work } = request;
+    let request = PredictionRequest::of(drive, &work.workload, work.seed, resources.memory.clone());
+    let prediction = request.make((resources.stop, sink));
+    prediction.map(|prediction| closed_form(&prediction)).map_err(|failure| failure.message())
 }
 
 fn closed_form(Prediction { report, numbers, .. }: &Prediction) -> ClosedForm {
@@ -146,9 +142,9 @@ fn closed_form(Prediction { report, numbers, .. }: &Prediction) -> ClosedForm {
 }
 
 /// Passes progress on, but drops the notes about a trace, which each variant would repeat.
-struct WithoutNotes<'a>(&'a mut dyn ProgressSink);
+struct WithoutNotes<'a>(&'a mut dyn Progress);
 
-impl ProgressSink for WithoutNotes<'_> {
+impl Progress for WithoutNotes<'_> {
     fn show(&mut self, step: &Step<'_>) {
         self.0.show(step);
     }

@@ -4,6 +4,7 @@ use flashscope_block::Bytes;
 use flashscope_document::sweep::{Effect, Interaction, Sweep, SweepStatus};
 use flashscope_sim::setup::{Scope, Transfer};
 use flashscope_sim::{Profile, setup};
+use flashscope_simulate::Resources;
 use flashscope_simulate::sweep::{Runner, Space, explore, finish};
 
 use crate::{Axis, Claim, Error, Figure, Found, Input, Item, Paper, Run, Series, State};
@@ -93,8 +94,8 @@ fn space(run: &Run<'_>) -> Result<Space, Error> {
 
 fn swept(space: &Space, run: &Run<'_>) -> Result<Sweep, Error> {
     let jobs = available_parallelism().map_or(1, usize::from);
-    let mut told = |_| ();
-    let mut runner = Runner::new(jobs, run.stop, &mut told);
+    let mut progress = ();
+    let mut runner = Runner::new(Resources::new(jobs, run.stop), &mut progress);
     let rows = explore(space, &mut |trials| runner.run(trials)).ok_or(Error::Interrupted)?;
     let sweep = finish(space, &rows, SweepStatus::Complete);
     let why = sweep.skipped.first().map(|skipped| skipped.reason.clone());

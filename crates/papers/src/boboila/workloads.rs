@@ -1,7 +1,5 @@
 //! The eight workloads of section III.C on drives, simulated and predicted.
 
-use std::sync::atomic::Ordering;
-
 use flashscope_model::Family;
 use flashscope_model::trace::{Ranges, Stretches, Total};
 use flashscope_predict::drawn::{EIGHT, Traits};
@@ -98,17 +96,16 @@ impl Drive {
     /// # Errors
     /// Where nothing predicts the drive, by which it is known how often, or it is to stop.
     pub fn simulate(&self, traits: &Traits, run: &Run<'_>) -> Result<Simulation, Error> {
-        let mut go_on = |_| !run.stop.load(Ordering::Relaxed);
         let mut requests = self.requests(traits);
         let chosen = SelectedModel::for_drive(&self.layout).map_err(failed)?;
         let mut pools = self.pools(chosen)?;
         let CountedPasses { passes, .. } =
-            Passes::find(&mut pools, self.free_pages(), &mut requests, &mut go_on)
+            Passes::find(&mut pools, self.free_pages(), &mut requests, (run.stop, &mut ()))
                 .map_err(failed)?;
         let mut drive =
             SimulatedDrive::new(&self.profile).map_err(|error| Error::input("drive", &error))?;
         let (total, took) =
-            passes.simulate(&mut drive, &mut requests, &mut go_on).map_err(failed)?;
+            passes.simulate(&mut drive, &mut requests, (run.stop, &mut ())).map_err(failed)?;
         #[allow(clippy::cast_precision_loss, reason = "below 2^53 ns")]
         let nanos = took.0 as f64;
         let block = f64::from(self.layout.slots_per_block());

@@ -2,13 +2,15 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use flashscope_block::Bytes;
 
 /// The memory of this machine, or less where a control group of Linux gives this process less.
 /// `None` where the system does not say so.
 pub fn memory_of_machine() -> Option<Bytes> {
-    memory_below(Path::new("/"))
+    static MEMORY: OnceLock<Option<Bytes>> = OnceLock::new();
+    *MEMORY.get_or_init(|| memory_below(Path::new("/")))
 }
 
 /// As [`memory_of_machine`], of a system whose files are below `root`.

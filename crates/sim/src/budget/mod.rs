@@ -1,42 +1,41 @@
-//! How much memory all simulated drives of this process may take together. A drive states what it
-//! needs ([`crate::Profile::footprint`]) and reserves it before it allocates anything, and is
-//! refused where that is more than is left: an allocation that fails would end the process.
+//! Limits the memory that simulated drives take together. A drive knows its need
+//! ([`crate::Profile::footprint`]) and reserves it from a [`Budget`] before it allocates anything. It is refused if too
+//! little is left, because an allocation that fails would end the process.
 
 mod machine;
 
-use std::cell::Cell;
 use std::fmt;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use flashscope_block::Bytes;
 
 pub use machine::memory_of_machine;
 
-/// Where nothing is known of the machine.
+/// The limit if the memory of the machine is unknown.
 const UNKNOWN: Bytes = Bytes::gib(4);
 
-/// An allocation of so much is tried before the drive is made.
+/// The size from which an allocation is tried before the drive is created.
 const LARGE: Bytes = Bytes::mib(64);
 
-/// How much memory simulated drives may take.
+/// A limit on the memory of simulated drives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limit {
-    /// All of them together.
+    /// The most bytes of all drives together.
     pub total: Bytes,
-    /// One of them, with all drives of its array; no more than `total`.
+    /// The most bytes of one drive, with all members of its array; at most `total`.
     pub each: Bytes,
-    /// Where the limit comes from.
+    /// The origin of the limit.
     pub source: Source,
 }
 
-/// Where a limit comes from.
+/// The origin of a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
-    /// It is half of the machine's memory.
+    /// Half of the machine's memory.
     Machine,
     /// The user set it.
     Option,
-    /// It is that of a server, for each request.
+    /// The share of one request to a server.
     Server,
 }
 
@@ -51,45 +50,45 @@ impl fmt::Display for Source {
 }
 
 impl Limit {
-    /// Half of the machine's memory.
+    /// Returns a limit of half of the machine's memory.
     pub fn of_machine() -> Limit {
         let half = memory_of_machine().map_or(UNKNOWN, |all| Bytes(all.0 / 2));
         Limit { total: half, each: half, source: Source::Machine }
     }
 
-    /// That which a user asks for.
+    /// Returns the limit that a user sets.
     pub const fn of(total: Bytes) -> Limit {
         Limit { total, each: total, source: Source::Option }
     }
 
-    /// That of a server: of `total`, each of `requests` at once may take its share.
+    /// Returns the limit of a server: each of `requests` at once may take its share of `total`.
     pub const fn of_server(total: Bytes, requests: u64) -> Limit {
         Limit { total, each: Bytes(total.0 / requests), source: Source::Server }
     }
 }
 
-/// Why a drive is refused.
+/// The reason why a drive is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
-    /// It needs more than the limit.
+    /// The drive needs more than the limit.
     Limit {
-        /// What it needs.
+        /// The need of the drive.
         need: Bytes,
         /// The limit.
         limit: Limit,
     },
     /// Other drives take too much of the limit.
     InUse {
-        /// What it needs.
+        /// The need of the drive.
         need: Bytes,
-        /// What other drives have reserved.
+        /// The memory that other drives have reserved.
         in_use: Bytes,
         /// The limit.
         limit: Limit,
     },
-    /// The machine does not give it.
+    /// The machine does not have as much.
     Unavailable {
-        /// What it needs.
+        /// The need of the drive.
         need: Bytes,
     },
 }
@@ -128,7 +127,7 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-/// A size to type that is no less than `need`, in whole units and not much more.
+/// Returns a size to type, in whole units, that is at least `need` and hardly more.
 fn enough(need: Bytes) -> String {
     let units = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
     let (name, shift) =
@@ -136,88 +135,93 @@ fn enough(need: Bytes) -> String {
     format!("{}{name}", need.0.div_ceil(1 << shift))
 }
 
-struct State {
-    /// The machine's before it is asked for first.
-    limit: Option<Limit>,
-    reserved: u64,
+/// The memory that a set of simulated drives shares. Clones share it, too.
+#[derive(Debug, Clone)]
+pub struct Budget {
+    shared: Arc<Shared>,
+    waits: bool,
 }
 
-static STATE: Mutex<State> = Mutex::new(State { limit: None, reserved: 0 });
-static RELEASED: Condvar = Condvar::new();
-
-thread_local! {
-    static WAITS: Cell<bool> = const { Cell::new(false) };
+#[derive(Debug)]
+struct Shared {
+    limit: Limit,
+    reserved: Mutex<u64>,
+    released: Condvar,
 }
 
-fn state() -> MutexGuard<'static, State> {
-    STATE.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The limit for drives that are made from now on.
-pub fn limit() -> Limit {
-    *state().limit.get_or_insert_with(Limit::of_machine)
-}
-
-/// Sets the limit for drives that are made from now on.
-pub fn set_limit(limit: Limit) {
-    state().limit = Some(limit);
-    RELEASED.notify_all();
-}
-
-/// Has drives that `work` makes on this thread wait until there is room for them, where others of
-/// this process are in the way. For work that is divided among threads, each of which has one drive
-/// at a time: a thread that waits while it has a drive may wait forever.
-pub fn queued<R>(work: impl FnOnce() -> R) -> R {
-    struct Restore(bool);
-    impl Drop for Restore {
-        fn drop(&mut self) {
-            WAITS.set(self.0);
-        }
+impl Shared {
+    fn reserved(&self) -> MutexGuard<'_, u64> {
+        self.reserved.lock().unwrap_or_else(PoisonError::into_inner)
     }
-    let _restore = Restore(WAITS.replace(true));
-    work()
+}
+
+impl Default for Budget {
+    /// Returns a budget of half of the machine's memory.
+    fn default() -> Budget {
+        Budget::new(Limit::of_machine())
+    }
+}
+
+impl Budget {
+    /// Returns a budget with this limit, of which nothing is reserved.
+    #[must_use]
+    pub fn new(limit: Limit) -> Budget {
+        let (reserved, released) = (Mutex::new(0), Condvar::new());
+        Budget { shared: Arc::new(Shared { limit, reserved, released }), waits: false }
+    }
+
+    /// Returns a handle whose reservations wait until other drives of the budget release enough memory, instead of being
+    /// refused.
+    ///
+    /// For work that is divided among threads, each of which has one drive at a time: a thread that waits while it has a
+    /// drive may wait forever.
+    #[must_use]
+    pub fn waiting(&self) -> Budget {
+        Budget { waits: true, ..self.clone() }
+    }
+
+    /// Reserves memory, within the limit.
+    ///
+    /// # Errors
+    /// If it exceeds the limit, what other drives leave of it, or what the machine gives.
+    pub fn reserve(&self, need: Bytes) -> Result<Reservation, Refusal> {
+        let Budget { shared, waits } = self;
+        let limit = shared.limit;
+        if need > limit.each {
+            return Err(Refusal::Limit { need, limit });
+        }
+        let mut reserved = shared.reserved();
+        while reserved.saturating_add(need.0) > limit.total.0 {
+            if !waits {
+                return Err(Refusal::InUse { need, in_use: Bytes(*reserved), limit });
+            }
+            reserved = shared.released.wait(reserved).unwrap_or_else(PoisonError::into_inner);
+        }
+        if !is_available(need) {
+            return Err(Refusal::Unavailable { need });
+        }
+        *reserved += need.0;
+        Ok(Reservation { shared: Arc::clone(shared), bytes: need.0 })
+    }
 }
 
 /// Memory that is reserved until this is dropped.
 #[derive(Debug)]
-pub struct Reservation(u64);
+pub struct Reservation {
+    shared: Arc<Shared>,
+    bytes: u64,
+}
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        let mut state = state();
-        state.reserved = state.reserved.saturating_sub(self.0);
-        drop(state);
-        RELEASED.notify_all();
+        let mut reserved = self.shared.reserved();
+        *reserved = reserved.saturating_sub(self.bytes);
+        drop(reserved);
+        self.shared.released.notify_all();
     }
 }
 
-/// Reserves memory, within the limit.
-///
-/// # Errors
-/// That it is more than the limit, than other drives leave of it, or than the machine gives.
-pub fn reserve(need: Bytes) -> Result<Reservation, Refusal> {
-    let mut state = state();
-    loop {
-        let limit = *state.limit.get_or_insert_with(Limit::of_machine);
-        if need > limit.each {
-            return Err(Refusal::Limit { need, limit });
-        }
-        if state.reserved.saturating_add(need.0) <= limit.total.0 {
-            break;
-        }
-        if !WAITS.get() {
-            return Err(Refusal::InUse { need, in_use: Bytes(state.reserved), limit });
-        }
-        state = RELEASED.wait(state).unwrap_or_else(PoisonError::into_inner);
-    }
-    if !is_available(need) {
-        return Err(Refusal::Unavailable { need });
-    }
-    state.reserved += need.0;
-    Ok(Reservation(need.0))
-}
-
-/// Whether the machine gives so much, as far as it says so before it is used.
+/// Returns true if an allocation of this size succeeds. The system may still fail when the memory is used.
 fn is_available(need: Bytes) -> bool {
     let tried = || Vec::<u8>::new().try_reserve_exact(usize::try_from(need.0).ok()?).ok();
     need < LARGE || tried().is_some()
@@ -227,9 +231,8 @@ fn is_available(need: Bytes) -> bool {
 mod tests {
     use super::*;
 
-    // Is the size that a message suggests always enough, and at most a tenth more?
     #[test]
-    fn suggested_limits_are_enough() {
+    fn suggested_limits_suffice_and_are_at_most_a_tenth_more() {
         for need in [1, 1023, 20 << 10, (11 << 30) + 1, 999 << 30, 5 << 40, 1 << 60] {
             let suggested: Bytes = enough(Bytes(need)).parse().expect("a size");
             assert!(suggested.0 >= need, "{suggested:?} for {need}");
@@ -237,17 +240,31 @@ mod tests {
         }
     }
 
-    // Does a refusal say the figure, the limit, where it comes from, and what to type?
     #[test]
-    fn refusals_say_what_to_do() {
+    fn budgets_are_independent_and_clones_share_theirs() {
+        let [one, other] = [(), ()].map(|()| Budget::new(Limit::of(Bytes(100))));
+        let held = one.reserve(Bytes(60)).expect("nothing is reserved");
+        let refused = one.clone().reserve(Bytes(60)).expect_err("60 of 100 are reserved");
+        assert!(matches!(refused, Refusal::InUse { in_use: Bytes(60), .. }));
+        other.reserve(Bytes(60)).expect("another budget");
+        let waiting = one.waiting();
+        std::thread::scope(|scope| {
+            let waits = scope.spawn(|| waiting.reserve(Bytes(60)).is_ok());
+            drop(held);
+            assert!(waits.join().expect("no panic"));
+        });
+    }
+
+    #[test]
+    fn refusals_name_need_limit_origin_and_option() {
         let need = Bytes((12 << 40) / 10);
         let limit = Limit { total: Bytes::gib(12), each: Bytes::gib(12), source: Source::Machine };
-        let said = Refusal::Limit { need, limit }.to_string();
+        let text = Refusal::Limit { need, limit }.to_string();
         for part in ["1.2 TiB", "12 GiB", "half of this machine's", "`--memory 1229GiB`"] {
-            assert!(said.contains(part), "{part}: {said}");
+            assert!(text.contains(part), "{part}: {text}");
         }
         let server = Limit::of_server(Bytes::gib(4), 2);
-        let said = Refusal::Limit { need, limit: server }.to_string();
-        assert!(said.contains("2 GiB") && said.contains("request"), "{said}");
+        let text = Refusal::Limit { need, limit: server }.to_string();
+        assert!(text.contains("2 GiB") && text.contains("request"), "{text}");
     }
 }

@@ -6,7 +6,7 @@ mod map_cache;
 use flashscope_block::{Bytes, Nanos, nearest};
 
 use super::{Cleaning, MapMemory, Profile, ProfileError, Raid};
-use crate::budget::{self, Reservation};
+use crate::budget::{Budget, Reservation};
 use crate::footprint::{self, Footprint, Size};
 use crate::ftl::{self, Family};
 use crate::interface::Interface;
@@ -60,15 +60,14 @@ impl Profile {
         Ok(self.footprint_of(&self.layout()?))
     }
 
-    /// Reserves the memory of the drive, or of all drives of its array, called `name` on the command
-    /// line: before it is made, or for something else that takes as much.
+    /// Reserves the memory of the drive, or of all drives of its array, before it is created, or for something else that
+    /// takes as much. `name` is its name on the command line.
     ///
     /// # Errors
-    /// The first field that breaks a rule, or that it is more than it may take: see
-    /// [`crate::budget`].
-    pub fn reserve(&self, name: &str) -> Result<Reservation, ProfileError> {
+    /// If a field breaks a rule, or `memory` does not suffice.
+    pub fn reserve(&self, name: &str, memory: &Budget) -> Result<Reservation, ProfileError> {
         let refused = |refusal| ProfileError::Memory { name: name.into(), refusal };
-        budget::reserve(self.footprint()?.total()).map_err(refused)
+        memory.reserve(self.footprint()?.total()).map_err(refused)
     }
 
     /// As [`Profile::footprint`], of this profile's layout.

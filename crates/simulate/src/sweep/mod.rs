@@ -26,7 +26,7 @@ pub use error::SpaceError;
 pub use explore::{Batch, explore};
 pub use factor::{Factor, Values};
 pub use finish::finish;
-pub use runner::{Each, RowCountFn, Runner, Workers};
+pub use runner::{Each, Runner, Workers};
 pub use sampling::Sampling;
 pub use space::Space;
 pub use trial::{Trial, run_trial};

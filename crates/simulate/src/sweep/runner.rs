@@ -1,22 +1,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::Scope;
 
 use flashscope_document::sweep::Row;
+use flashscope_measure::{Progress, Step, Unit};
 use flashscope_result::Error;
 use flashscope_result::sweep::SweepFolder;
-use flashscope_sim::budget::queued;
 
 use super::{Trial, run_trial};
+use crate::Resources;
 
 /// Rows are saved once they exceed 1/64 of those already saved. An abrupt end then loses little work, and there are few
 /// files.
 const KEPT: usize = 64;
-
-/// A callback that receives the number of rows so far.
-pub type RowCountFn<'a> = dyn FnMut(u64) + Send + 'a;
 
 /// A callback that receives each row as it arrives, in no order.
 pub type Each<'a> = dyn FnMut(&Row) + Send + 'a;
@@ -30,9 +28,10 @@ pub trait Workers: Send {
 
 /// Runs trials, by default on the cores of this machine. The rows do not depend on where trials run.
 pub struct Runner<'a> {
-    jobs: usize,
-    stop: &'a AtomicBool,
-    told: &'a mut RowCountFn<'a>,
+    resources: Resources<'a>,
+    progress: &'a mut (dyn Progress + 'a),
+    /// The number of rows in the end, if known.
+    total: Option<u64>,
     each: Option<&'a mut Each<'a>>,
     workers: Option<&'a mut (dyn Workers + 'a)>,
     /// The folder in which rows are saved, with the names of the factors.
@@ -43,13 +42,13 @@ pub struct Runner<'a> {
 }
 
 impl<'a> Runner<'a> {
-    /// Creates a runner for `jobs` trials at once. Setting `stop` ends the run. `told` receives the number of rows.
-    pub fn new(jobs: usize, stop: &'a AtomicBool, told: &'a mut RowCountFn<'a>) -> Runner<'a> {
+    /// Creates a runner that reports the number of rows to `progress`.
+    pub fn new(resources: Resources<'a>, progress: &'a mut (dyn Progress + 'a)) -> Runner<'a> {
         let (rows, kept) = (BTreeMap::new(), 0);
         Runner {
-            jobs: jobs.max(1),
-            stop,
-            told,
+            resources,
+            progress,
+            total: None,
             each: None,
             workers: None,
             folder: None,
@@ -59,9 +58,16 @@ impl<'a> Runner<'a> {
         }
     }
 
+    /// Sets the number of rows in the end, from which the time left follows.
+    #[must_use]
+    pub fn expecting(mut self, total: u64) -> Runner<'a> {
+        self.total = Some(total);
+        self
+    }
+
     /// Passes each row to `each` as it arrives.
     #[must_use]
-    pub fn telling(mut self, each: &'a mut Each<'a>) -> Runner<'a> {
+    pub fn passing(mut self, each: &'a mut Each<'a>) -> Runner<'a> {
         self.each = Some(each);
         self
     }
@@ -97,7 +103,7 @@ impl<'a> Runner<'a> {
         }
         let known = |trial: &&Trial| !self.rows.contains_key(&(trial.point, trial.repeat));
         let missing: Vec<&Trial> = trials.iter().filter(known).collect();
-        let (jobs, stop, mut workers) = (self.jobs, self.stop, self.workers.take());
+        let (resources, mut workers) = (self.resources.clone(), self.workers.take());
         std::thread::scope(|scope| {
             let (send, received) = channel();
             match &mut workers {
@@ -105,7 +111,7 @@ impl<'a> Runner<'a> {
                     let missing = &missing;
                     scope.spawn(move || elsewhere(*workers, missing, &send));
                 }
-                _ => on_cores(scope, &missing, (jobs, stop), send),
+                _ => on_cores(scope, &missing, resources, send),
             }
             self.failed = self.collect(&received).err();
         });
@@ -138,7 +144,9 @@ impl<'a> Runner<'a> {
                 }
                 self.rows.insert((row.point, row.repeat), row.clone());
                 new.push(row);
-                (self.told)(self.rows.len() as u64);
+                let done = self.rows.len() as u64;
+                let step = Step::of("simulating points", done, self.total, Unit::Count);
+                self.progress.show(&step);
             }
             if new.len() * KEPT > self.kept {
                 self.keep(&mut new)?;
@@ -159,20 +167,20 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// Runs trials on `jobs` cores, until `stop` is set or the receiver is gone because rows could not be saved.
+/// Runs trials on the cores of this machine, until they are stopped or the receiver is gone because rows could not be saved.
 fn on_cores<'scope, 'env>(
     scope: &'scope Scope<'scope, 'env>,
     trials: &'scope [&Trial],
-    (jobs, stop): (usize, &'scope AtomicBool),
+    resources: Resources<'scope>,
     send: Sender<Row>,
 ) {
     let next = Arc::new(AtomicUsize::new(0));
-    for _ in 0..jobs.min(trials.len()) {
-        let (next, send) = (Arc::clone(&next), send.clone());
+    for _ in 0..resources.jobs.max(1).min(trials.len()) {
+        let (next, send, resources) = (Arc::clone(&next), send.clone(), resources.of_thread());
         let row = move || {
             let index = next.fetch_add(1, Ordering::Relaxed);
-            let trial = trials.get(index).filter(|_| !stop.load(Ordering::Relaxed))?;
-            queued(|| run_trial(trial, stop))
+            let trial = trials.get(index).filter(|_| !resources.is_stopped())?;
+            run_trial(trial, &resources.memory, resources.stop)
         };
         scope.spawn(move || while row().is_some_and(|row| send.send(row).is_ok()) {});
     }

@@ -3,12 +3,15 @@ use std::sync::atomic::AtomicBool;
 use flashscope_document::sweep::{
     Counts, Effect, FrontPoint, Level, Row, RowStatus, Sweep, SweepStatus,
 };
+use flashscope_measure::{Progress, Step};
 use flashscope_result::sweep::SweepFolder;
+use flashscope_sim::budget::Budget;
 use heuropt::metrics::hypervolume_2d;
 use heuropt::prelude::{Candidate, Evaluation};
 use proptest::prelude::*;
 
 use super::*;
+use crate::Resources;
 
 /// A drive that is simulated in a millisecond.
 const TINY: &str = "drive = \"sim:demo?flash.packages=1&flash.dies_per_package=1&\
@@ -24,8 +27,8 @@ fn wrong(text: &str) -> String {
 
 /// Explores a space on `jobs` threads.
 fn run(space: &Space, jobs: usize) -> Vec<Row> {
-    let (stop, mut told) = (AtomicBool::new(false), |_| {});
-    let mut runner = Runner::new(jobs, &stop, &mut told);
+    let (stop, mut progress) = (AtomicBool::new(false), ());
+    let mut runner = Runner::new(Resources::new(jobs, &stop), &mut progress);
     explore(space, &mut |trials| runner.run(trials)).unwrap()
 }
 
@@ -234,16 +237,32 @@ fn threads_and_interruptions_change_nothing() {
             };
             folder = SweepFolder::resume(&path).unwrap().0;
             let before = rows.len() as u64;
-            let mut told = |done| {
-                stop.store(done >= before + stop_after, std::sync::atomic::Ordering::Relaxed)
-            };
-            let mut runner = Runner::new(2, &stop, &mut told).keeping(&mut folder, names, rows);
+            let mut progress = StopAfter { rows: before + stop_after, stop: &stop };
+            let mut runner = Runner::new(Resources::new(2, &stop), &mut progress).keeping(
+                &mut folder,
+                names,
+                rows,
+            );
             let explored = explore(&space, &mut |trials| runner.run(trials));
             assert!(explored.is_some() || stop_after < 1_000_000);
             assert!(runner.finish().unwrap().len() as u64 >= before);
             assert!(explored.is_none_or(|rows| rows == whole));
         }
     }
+}
+
+/// Stops a run once there are this many rows.
+struct StopAfter<'a> {
+    rows: u64,
+    stop: &'a AtomicBool,
+}
+
+impl Progress for StopAfter<'_> {
+    fn show(&mut self, step: &Step<'_>) {
+        self.stop.store(step.done >= self.rows, std::sync::atomic::Ordering::Relaxed);
+    }
+
+    fn note(&mut self, _text: &str) {}
 }
 
 /// Workers that return rows out of order, twice and unrequested, and lose the last `lost` trials.
@@ -255,7 +274,7 @@ impl Workers for UnrulyWorkers {
     fn run(&mut self, trials: &[&Trial], give: &mut dyn FnMut(Row) -> bool) {
         let stop = AtomicBool::new(false);
         for trial in trials[self.lost.min(trials.len())..].iter().rev() {
-            let row = run_trial(trial, &stop).unwrap();
+            let row = run_trial(trial, &Budget::default(), &stop).unwrap();
             let (foreign, other) =
                 (Row { point: 1000, ..row.clone() }, Row { numbers: [].into(), ..row.clone() });
             assert!([foreign, row, other].into_iter().all(&mut *give));
@@ -271,14 +290,16 @@ fn remote_workers_give_the_same_rows() {
             "repeats = 2\n{sampling}\n[factors]\nover_provisioning = [0.15, 0.2, 0.3]\n\
              workload.reads = [0.0, 0.5]"
         ));
-        let (stop, mut told) = (AtomicBool::new(false), |_| {});
+        let (stop, mut progress) = (AtomicBool::new(false), ());
         let mut workers = UnrulyWorkers { lost: 2 };
-        let mut runner = Runner::new(1, &stop, &mut told).by(Some(&mut workers));
+        let mut runner =
+            Runner::new(Resources::new(1, &stop), &mut progress).by(Some(&mut workers));
         assert_eq!(explore(&space, &mut |trials| runner.run(trials)), None);
         let kept = runner.finish().unwrap();
         let mut workers = UnrulyWorkers { lost: 0 };
-        let mut told = |_| {};
-        let mut runner = Runner::new(1, &stop, &mut told).by(Some(&mut workers));
+        let mut progress = ();
+        let mut runner =
+            Runner::new(Resources::new(1, &stop), &mut progress).by(Some(&mut workers));
         assert_eq!(explore(&space, &mut |trials| runner.run(trials)).unwrap(), run(&space, 1));
         assert!(runner.finish().unwrap().len() >= kept.len());
     }

@@ -2,11 +2,13 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
 use flashscope_document::SimulationStatus;
+
 use flashscope_document::sweep::{Level, Row, RowStatus};
+use flashscope_sim::budget::Budget;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Simulation, SimulationRequest, simulate};
+use crate::{Simulation, SimulationRequest, simulate_within};
 
 /// A simulation of a sweep, as data that can run on any machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -21,9 +23,9 @@ pub struct Trial {
     pub asked: SimulationRequest,
 }
 
-/// Runs a trial. The same trial gives the same row on any machine. Returns `None` if `stop` was set.
+/// Runs a trial, with memory of this budget. The same trial gives the same row on any machine. Returns `None` if `stop` was set.
 #[must_use]
-pub fn run_trial(trial: &Trial, stop: &AtomicBool) -> Option<Row> {
+pub fn run_trial(trial: &Trial, memory: &Budget, stop: &AtomicBool) -> Option<Row> {
     let mut row = Row {
         point: trial.point,
         repeat: trial.repeat,
@@ -32,7 +34,7 @@ pub fn run_trial(trial: &Trial, stop: &AtomicBool) -> Option<Row> {
         reason: None,
         numbers: BTreeMap::new(),
     };
-    match simulate(&trial.asked, stop, &mut ()) {
+    match simulate_within(&trial.asked, memory, stop, &mut ()) {
         Ok(done) => {
             match done.simulation.status {
                 SimulationStatus::Interrupted => return None,
@@ -94,6 +96,7 @@ pub(super) fn number_names() -> Vec<String> {
     };
     let drive = "demo?flash.packages=1&flash.dies_per_package=1&flash.planes_per_die=1&\
                  flash.blocks_per_plane=64";
-    let found = simulate(&SimulationRequest { drive: drive.into(), work }, &false.into(), &mut ());
+    let found =
+        crate::simulate(&SimulationRequest { drive: drive.into(), work }, &false.into(), &mut ());
     found.map(|found| numbers(&found.simulation).into_keys().collect()).unwrap_or_default()
 }

@@ -3,6 +3,7 @@
 use flashscope_block::Device;
 use flashscope_document::SimulationFill;
 use flashscope_document::what_if::{Change, Variant, WHAT_IF_VERSION, WhatIf, WhatIfStatus};
+use flashscope_sim::budget::Budget;
 use flashscope_workload::synthetic::Target;
 
 use crate::SimulationRequest;
@@ -89,7 +90,8 @@ pub fn changes(text: &str) -> Result<Vec<Change>, WhatIfError> {
 }
 
 impl Question {
-    /// Creates the question of how each variant differs from `base`, with `repeats` simulations of each.
+    /// Creates the question of how each variant differs from `base`, with `repeats` simulations of each. The
+    /// drive of `base` must fit in `memory`.
     ///
     /// # Errors
     /// If the question is invalid. A variant that cannot be simulated is no error here; its row gives the reason.
@@ -97,6 +99,7 @@ impl Question {
         base: SimulationRequest,
         variants: Vec<VariantRequest>,
         repeats: u32,
+        memory: &Budget,
     ) -> Result<Question, WhatIfError> {
         if !(1..=MOST_VARIANTS).contains(&variants.len()) {
             return Err(WhatIfError::Variants);
@@ -104,7 +107,7 @@ impl Question {
         if !(1..=MOST_REPEATS).contains(&repeats) {
             return Err(WhatIfError::Repeats);
         }
-        can_be(&base)?;
+        check_base(&base, memory)?;
         let mut asked = vec![base];
         let mut named = vec![(BASE.to_owned(), Vec::new())];
         for VariantRequest { name, changes } in variants {
@@ -184,9 +187,9 @@ fn said(changes: &[Change]) -> String {
     said.join(", ")
 }
 
-/// Checks that the drive and the workload of the baseline exist and fit together.
-fn can_be(base: &SimulationRequest) -> Result<(), crate::Error> {
-    let info = crate::drive(&base.drive)?.info().clone();
+/// Checks that the drive and the workload of the baseline exist and fit together, and that `memory` suffices.
+fn check_base(base: &SimulationRequest, memory: &Budget) -> Result<(), crate::Error> {
+    let info = crate::drive(&base.drive, memory)?.info().clone();
     let target = Target {
         capacity: info.capacity,
         logical_block: info.logical_block,

@@ -1,11 +1,12 @@
 use flashscope_document::sweep::RowStatus;
 use flashscope_document::what_if::{Quantity, Variant, WhatIf, WhatIfStatus};
 use flashscope_measure::WarmUp;
+use flashscope_sim::budget::Budget;
 use flashscope_stats::mean_of_repeats;
 
 use super::*;
 use crate::sweep::Runner;
-use crate::{SimulationRequest, Work, simulate};
+use crate::{Resources, SimulationRequest, Work, simulate};
 
 /// A drive so small that filling it takes no time.
 const SMALL: &str = "sim:demo?flash.packages=1&flash.dies_per_package=1&flash.planes_per_die=1&\
@@ -21,16 +22,21 @@ fn asking(text: &str) -> VariantRequest {
 }
 
 fn question(texts: &[&str], repeats: u32) -> Question {
-    Question::new(base(), texts.iter().map(|text| asking(text)).collect(), repeats).unwrap()
+    Question::new(
+        base(),
+        texts.iter().map(|text| asking(text)).collect(),
+        repeats,
+        &Budget::default(),
+    )
+    .unwrap()
 }
 
 /// Simulates a question on `jobs` threads. Returns the answer, and the order in which variants were reported.
 fn answered(question: &Question, jobs: usize) -> (WhatIf, Vec<usize>) {
     let (mut answer, mut order) = (Answer::to(question), Vec::new());
     let stop = false.into();
-    let (told, mut each) =
-        (&mut |_| {}, |row: &_| answer.simulated(row, &mut |_, nth| order.push(nth)));
-    Runner::new(jobs, &stop, told).telling(&mut each).run(&question.trials());
+    let mut each = |row: &_| answer.simulated(row, &mut |_, nth| order.push(nth));
+    Runner::new(Resources::new(jobs, &stop), &mut ()).passing(&mut each).run(&question.trials());
     (answer.finish(), order)
 }
 
@@ -63,7 +69,7 @@ fn changes_may_contain_commas_and_must_set_known_fields() {
 #[test]
 fn invalid_questions_are_errors() {
     let of = |base: SimulationRequest, variants: Vec<VariantRequest>, repeats| {
-        Question::new(base, variants, repeats).unwrap_err().to_string()
+        Question::new(base, variants, repeats, &Budget::default()).unwrap_err().to_string()
     };
     let one = || asking("ftl=fast");
     assert!(of(base(), vec![one(), one()], 1).contains("two variants are named `ftl=fast`"));
@@ -117,7 +123,8 @@ fn paired_differences_have_narrower_intervals() {
     let mut base = base();
     // The number of reads is random, but the same in each pair.
     base.work.workload = "uniform?reads=0.5".into();
-    let question = Question::new(base, vec![asking("cleaning.policy=fifo")], 6).unwrap();
+    let question =
+        Question::new(base, vec![asking("cleaning.policy=fifo")], 6, &Budget::default()).unwrap();
     let (answer, _) = answered(&question, 2);
     for quantity in [Quantity::IosPerSecond, Quantity::MeanLatency] {
         let (base, variant) = (of(&answer.base, quantity), of(&answer.variants[0], quantity));
@@ -157,7 +164,7 @@ fn answer_does_not_depend_on_threads_or_order() {
     let mut rows: Vec<_> = question
         .trials()
         .iter()
-        .map(|trial| crate::sweep::run_trial(trial, &false.into()).unwrap())
+        .map(|trial| crate::sweep::run_trial(trial, &Budget::default(), &false.into()).unwrap())
         .collect();
     rows.reverse();
     let (mut answer, mut told) = (Answer::to(&question), Vec::new());
@@ -173,7 +180,7 @@ fn stopped_answer_keeps_finished_variants() {
     let question = question(&["over_provisioning=0.3"], 2);
     let mut answer = Answer::to(&question);
     for trial in &question.trials()[..3] {
-        let row = crate::sweep::run_trial(trial, &false.into()).unwrap();
+        let row = crate::sweep::run_trial(trial, &Budget::default(), &false.into()).unwrap();
         answer.simulated(&row, &mut |_, _| {});
     }
     let answer = answer.finish();

@@ -1,19 +1,21 @@
 use flashscope_block::Bytes;
-use flashscope_sim::budget::{Limit, set_limit};
+use flashscope_sim::budget::{Budget, Limit};
 
-/// Options for the memory of simulated drives.
+/// The memory that simulated drives may take.
 #[derive(Debug, Clone, Default, clap::Args)]
+#[command(next_help_heading = "Limits")]
 pub struct MemoryArgs {
     /// Limit the memory of all simulated drives together; one that needs more is refused [default: half of this
     /// machine's]
-    #[arg(long = "memory", value_name = "SIZE")]
+    #[arg(long = "memory", id = "memory", value_name = "SIZE")]
     limit: Option<Bytes>,
 }
 
 impl MemoryArgs {
-    /// Sets the limit for the drives that this process creates from now on.
-    pub fn apply(&self) {
-        set_limit(self.limit.map_or_else(Limit::of_machine, Limit::of));
+    /// Returns the memory of all simulated drives of a command.
+    #[must_use]
+    pub fn budget(&self) -> Budget {
+        Budget::new(self.limit.map_or_else(Limit::of_machine, Limit::of))
     }
 
     /// Returns the limit that the user gave, if any.

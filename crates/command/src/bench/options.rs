@@ -1,0 +1,324 @@
+//! The options of a measurement, in the groups of the help.
+
+use clap::ValueEnum;
+use flashscope_block::{Bytes, Nanos};
+use flashscope_document::manifest;
+use flashscope_workload::uflip::PerBaseline;
+
+use crate::names;
+use crate::options::{BudgetArgs, ReadOnlyArgs, SeedArgs};
+
+/// The options of a measurement.
+#[derive(clap::Args)]
+pub struct BenchOptions {
+    /// The choice of experiments.
+    #[command(flatten)]
+    pub experiments: ExperimentArgs,
+
+    /// The test of SNIA's.
+    #[command(flatten)]
+    pub test: TestArgs,
+
+    /// The grid of uniform writes.
+    #[command(flatten)]
+    pub grid: GridArgs,
+
+    /// The state of the drive before the first run.
+    #[command(flatten)]
+    pub state: StateArgs,
+
+    /// The precision of the means.
+    #[command(flatten)]
+    pub precision: PrecisionArgs,
+
+    /// The length and the number of runs.
+    #[command(flatten)]
+    pub length: LengthArgs,
+
+    /// The pattern of runs.
+    #[command(flatten)]
+    pub runs: RunArgs,
+
+    /// The limits on time and bytes.
+    #[command(flatten)]
+    pub budget: BudgetArgs,
+
+    /// The effect of IO errors.
+    #[command(flatten)]
+    pub errors: ErrorArgs,
+
+    /// The choice to write nothing: only reads run.
+    #[command(flatten)]
+    pub read_only: ReadOnlyArgs,
+}
+
+/// The groups of [`BenchOptions`], which a saved plan or result replaces.
+pub(super) const GROUPS: [&str; 11] = [
+    "ExperimentArgs",
+    "TestArgs",
+    "GridArgs",
+    "StateArgs",
+    "PrecisionArgs",
+    "LengthArgs",
+    "RunArgs",
+    "SeedArgs",
+    "BudgetArgs",
+    "ErrorArgs",
+    "ReadOnlyArgs",
+];
+
+/// The choice of experiments: micro-benchmarks, or a trace in their place.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Choice of experiments")]
+pub struct ExperimentArgs {
+    /// Run only these micro-benchmarks, by name and separated by commas
+    ///
+    /// There are: preparation, granularity, alignment, locality, partitioning, order,
+    /// parallelism, mix, pause, bursts. The preparation is run whenever it is needed.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub only: Vec<String>,
+
+    /// Play a trace instead: a file, with any field of a trace after `?`
+    ///
+    /// As in `hm_0.csv.gz?remap=compact&speed=10`, or with `pace=asap&queue_depth=32`; a timed trace
+    /// has up to 64 IOs in flight unless `queue_depth` says otherwise. The records show how late each IO was
+    /// submitted. `flashscope simulate --list` shows the fields.
+    #[arg(long, value_name = "FILE", conflicts_with_all = [
+        "only", "io_size", "io_count", "io_ignore", "preparation_io_count", "burst_pause",
+        "target_offset", "target_size", "PrecisionArgs", "LengthArgs", "BudgetArgs",
+    ])]
+    pub trace: Option<String>,
+}
+
+/// A test of the SNIA Solid State Storage Performance Test Specification.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Test of SNIA")]
+pub struct TestArgs {
+    /// Run a test of the SNIA Solid State Storage Performance Test Specification (PTS 2.0) instead
+    ///
+    /// There are: pts-iops, pts-throughput, pts-throughput-128k, pts-latency, pts-write-saturation.
+    /// The drive is purged and, but for the last, written twice in sequence; then rounds of runs of
+    /// a minute are repeated until the drive is steady: over five rounds, the tracked value has a
+    /// range of at most 20 % of its mean, and the line fitted to it rises or falls by at most 10 %.
+    /// A drive that cannot be purged is refused; --state tests it from another state, and the
+    /// report says so.
+    #[arg(long, value_name = "NAME", conflicts_with_all = [
+        "only", "trace", "io_size", "io_count", "io_ignore", "preparation_io_count", "burst_pause",
+        "PrecisionArgs", "LengthArgs", "BudgetArgs",
+    ])]
+    pub test: Option<String>,
+
+    /// Length of each run in a round of --test
+    #[arg(long, default_value = "1min", value_name = "TIME", value_parser = names::duration, requires = "test")]
+    pub round: Nanos,
+
+    /// Rounds of --test at most [default: 25, or 1440 for pts-write-saturation]
+    #[arg(long, value_name = "COUNT", requires = "test",
+          value_parser = clap::value_parser!(u32).range(1..=names::MOST_ROUNDS))]
+    pub most_rounds: Option<u32>,
+
+    /// IOs in flight in --test [default: 128 (32 for each of four threads), or all that the drive accepts]
+    #[arg(long, value_name = "COUNT", requires = "test",
+          value_parser = clap::value_parser!(u32).range(1..=names::DEEPEST))]
+    pub queue_depth: Option<u32>,
+}
+
+/// A grid of uniform writes.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Grid of uniform writes")]
+pub struct GridArgs {
+    /// Measure uniform writes instead, over a grid of mean lengths and of free space
+    ///
+    /// Covers every amount of free space that a part of a real workload may have: writes of geometric
+    /// lengths that start anywhere in a part of the drive, which has all of the free space inside the
+    /// drive to itself (Boboila and Desnoyers, MSST 2011, section IV). Each run writes until the response
+    /// times are steady, and then until the cost of a page has the required --precision. The result
+    /// contains grid.json. All of the drive must hold data, in order: --state sequential, or keep.
+    #[arg(long, conflicts_with_all = [
+        "only", "test", "trace", "io_size", "io_count", "io_ignore", "preparation_io_count",
+        "burst_pause", "target_offset", "target_size", "LengthArgs", "read_only",
+    ])]
+    pub grid: bool,
+
+    /// Mean lengths of --grid in pages, separated by commas [default: 1,4,16,64,256]
+    #[arg(long, value_name = "PAGES", value_delimiter = ',', requires = "grid",
+          value_parser = clap::value_parser!(u32).range(1..=names::LONGEST_MEAN))]
+    pub grid_lengths: Vec<u32>,
+
+    /// Free space of --grid relative to the space written, separated by commas [default: that of the
+    /// drive, and from there to 100 in steps of 1, 2 and 5, as far as the longest writes allow]
+    #[arg(long, value_name = "RATIOS", value_delimiter = ',', requires = "grid",
+          value_parser = names::free_space)]
+    pub grid_spaces: Vec<f64>,
+
+    /// The page of --grid
+    #[arg(long, default_value = "4KiB", value_name = "SIZE", requires = "grid", value_parser = names::page)]
+    pub grid_page: Bytes,
+
+    /// Bytes of flash in the drive, its free space included [default: known for a simulated drive; for others the next usual
+    /// size, such as 64GiB for 64 GB]
+    #[arg(long, value_name = "SIZE", requires = "grid")]
+    pub capacity_inside: Option<Bytes>,
+}
+
+/// The state of the drive before the first run.
+#[derive(clap::Args)]
+#[command(next_help_heading = "State of the drive")]
+pub struct StateArgs {
+    /// The state to bring the drive into first [default: random; keep with --read-only; purged with
+    /// --test; sequential with --grid]
+    ///
+    /// It is enforced again when sequential writes have passed over the whole target space.
+    #[arg(long, value_enum, value_name = "STATE")]
+    pub state: Option<State>,
+}
+
+/// The precision of the means.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Precision")]
+pub struct PrecisionArgs {
+    /// Required precision of each run's mean: half the width of its interval, relative to the mean
+    #[arg(long, default_value = "2%", value_name = "SHARE", value_parser = names::share,
+          conflicts_with = "io_count")]
+    pub precision: f64,
+
+    /// Confidence level of the intervals
+    #[arg(long, default_value = "95%", value_name = "SHARE", value_parser = names::share,
+          conflicts_with = "io_count")]
+    pub confidence: f64,
+}
+
+/// The length and the number of runs that are measured to a precision.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Precision")]
+pub struct LengthArgs {
+    /// The statistic that must reach the precision: `mean`, or a percentile such as `p99` or `p99.9`
+    #[arg(long, default_value = "mean", value_name = "STATISTIC", value_parser = names::statistic,
+          conflicts_with = "io_count")]
+    pub statistic: names::Statistic,
+
+    /// Most counted IOs of a run, even if its precision is not reached
+    #[arg(long, default_value_t = 5120, value_name = "COUNT", conflicts_with = "io_count",
+          value_parser = clap::value_parser!(u64).range(1..=names::MOST_IOS))]
+    pub most_ios: u64,
+
+    /// Longest time of a run
+    #[arg(long, default_value = "10min", value_name = "TIME", value_parser = names::duration,
+          conflicts_with = "io_count")]
+    pub most_time: Nanos,
+
+    /// Most bytes that a run writes [default: no limit]
+    #[arg(long, value_name = "SIZE", conflicts_with = "io_count")]
+    pub most_bytes: Option<Bytes>,
+
+    /// Number of repeats of each run, each with other random addresses
+    ///
+    /// The variation between repeats is reported separately from that within each run.
+    #[arg(long, default_value_t = 3, value_name = "COUNT",
+          value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub repeats: u32,
+}
+
+/// The pattern of runs: uFLIP's parameters.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Runs")]
+pub struct RunArgs {
+    /// Set the IOs in a run (IOCount) instead of finding them: one number, or some of SR, RR, SW, RW
+    ///
+    /// Patterns that are not named keep the paper's value: SR=1024,RR=1024,SW=1024,RW=5120. With this, --io-ignore and
+    /// --run-pause are not found either.
+    #[arg(long, value_name = "COUNTS", value_parser = names::io_count)]
+    pub io_count: Option<PerBaseline>,
+
+    /// IOs at the start of a run that the statistics leave out (IOIgnore) [default: found by the
+    /// preparation, or 0 with --io-count]
+    #[arg(long, value_name = "COUNTS", value_parser = names::io_ignore)]
+    pub io_ignore: Option<PerBaseline>,
+
+    /// Pause between runs [default: found by the preparation; 1s with --io-count; none with --test and
+    /// --grid]
+    #[arg(long, value_name = "TIME", value_parser = names::pause)]
+    pub run_pause: Option<Nanos>,
+
+    /// IOs in each run of the preparation
+    #[arg(long, default_value_t = 20_480, value_name = "COUNT",
+          value_parser = clap::value_parser!(u64).range(1..=names::MOST_IOS))]
+    pub preparation_io_count: u64,
+
+    /// Size of an IO, except where it is the parameter (uFLIP's IOSize)
+    #[arg(long, default_value = "32KiB", value_name = "SIZE", value_parser = names::io_size)]
+    pub io_size: Bytes,
+
+    /// Pause between bursts
+    #[arg(long, default_value = "100ms", value_name = "TIME", value_parser = names::pause)]
+    pub burst_pause: Nanos,
+
+    /// Use the drive from this byte on (TargetOffset)
+    #[arg(long, default_value = "0", value_name = "SIZE")]
+    pub target_offset: Bytes,
+
+    /// Use this much of the drive (TargetSize) [default: all of it]
+    #[arg(long, value_name = "SIZE")]
+    pub target_size: Option<Bytes>,
+
+    /// The seed.
+    #[command(flatten)]
+    pub seed: SeedArgs,
+}
+
+/// The effect of IO errors on the rest of the plan.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Limits")]
+pub struct ErrorArgs {
+    /// Effect of an IO error on the runs after it
+    #[arg(long, value_enum, default_value = "continue", value_name = "WHAT")]
+    pub on_error: OnError,
+}
+
+/// The state of the drive before the first run.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum State {
+    /// Write everything once, in random order, in IOs of random size from 512 B to 128 KiB
+    Random,
+    /// Write everything once, from start to end
+    Sequential,
+    /// Discard everything (TRIM), so that nothing is written: fresh, as few drives in use are
+    Purged,
+    /// Have the drive format itself, in the format that it has; a whole NVMe drive (/dev/nvme0n1) alone
+    Formatted,
+    /// Have the drive erase all of its flash, spare blocks included; a whole NVMe drive alone
+    Sanitized,
+    /// Leave the drive as it is
+    Keep,
+}
+
+impl From<State> for manifest::State {
+    fn from(state: State) -> Self {
+        match state {
+            State::Random => manifest::State::Random,
+            State::Sequential => manifest::State::Sequential,
+            State::Purged => manifest::State::Purged,
+            State::Formatted => manifest::State::Formatted,
+            State::Sanitized => manifest::State::Sanitized,
+            State::Keep => manifest::State::Keep,
+        }
+    }
+}
+
+/// The effects of an IO error on the rest of the plan.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum OnError {
+    /// End the run, and continue with the next
+    Continue,
+    /// End the run and the whole benchmark
+    Stop,
+}
+
+impl From<OnError> for manifest::OnError {
+    fn from(on_error: OnError) -> Self {
+        match on_error {
+            OnError::Continue => manifest::OnError::Continue,
+            OnError::Stop => manifest::OnError::Stop,
+        }
+    }
+}

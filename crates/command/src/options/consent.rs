@@ -1,0 +1,23 @@
+/// The owner's consent to writing to a drive.
+#[derive(Debug, Clone, Default, clap::Args)]
+#[command(next_help_heading = "Consent to writing")]
+pub struct ConsentArgs {
+    /// Confirm that all data on the drive may be destroyed, by typing its serial number or path
+    #[arg(long, value_name = "SERIAL_OR_PATH", conflicts_with = "read_only")]
+    pub destroy_data_on: Option<String>,
+
+    /// Write although another program has the drive open for writing, if that holds no lock on it
+    ///
+    /// A drive that is mounted, held or locked is refused all the same.
+    #[arg(long, conflicts_with = "read_only")]
+    pub ignore_open_by_others: bool,
+}
+
+/// The choice to write nothing.
+#[derive(Debug, Clone, Copy, Default, clap::Args)]
+#[command(next_help_heading = "Consent to writing")]
+pub struct ReadOnlyArgs {
+    /// Open the drive for reading only, and do only what reads allow
+    #[arg(long = "read-only", id = "read_only")]
+    pub is_set: bool,
+}

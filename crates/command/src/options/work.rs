@@ -1,0 +1,155 @@
+use std::borrow::Cow;
+
+use clap::ValueEnum;
+use flashscope_block::Nanos;
+use flashscope_document::SimulationFill;
+use flashscope_measure::{Fill, WarmUp};
+use flashscope_simulate::Work;
+
+use super::SeedArgs;
+use crate::names;
+
+/// The simulated drive of a command.
+#[derive(Debug, Clone, clap::Args)]
+pub struct SimulatedDriveArgs {
+    /// The simulated drive: a profile or a TOML file, such as a twin, with any field of it after `?`
+    #[arg(long = "drive", id = "drive", default_value = "sim:demo", value_name = "DRIVE")]
+    pub name: String,
+}
+
+/// The workload to run.
+#[derive(Debug, Clone, clap::Args)]
+#[command(next_help_heading = "Workload")]
+pub struct WorkloadArgs {
+    /// The workload, with any fields to set after `?`
+    ///
+    /// There are: uniform, sequential, hotcold, zipf, uflip:MICRO-BENCHMARK and trace:FILE.
+    /// `flashscope simulate --list` shows all, and their fields.
+    #[arg(long, default_value = "uniform", value_name = "WORKLOAD")]
+    workload: String,
+
+    /// Run a trace: short for --workload trace:FILE, with any field of a trace after `?`
+    #[arg(long, value_name = "FILE", conflicts_with = "workload")]
+    trace: Option<String>,
+}
+
+impl WorkloadArgs {
+    /// Returns the workload, as the user wrote it.
+    pub fn spec(&self) -> Cow<'_, str> {
+        match &self.trace {
+            Some(trace) => Cow::Owned(format!("trace:{trace}")),
+            None => Cow::Borrowed(&self.workload),
+        }
+    }
+}
+
+/// A workload, with the way in which it runs on a simulated drive.
+#[derive(Debug, Clone, clap::Args)]
+#[command(next_help_heading = "Workload")]
+pub struct LoadArgs {
+    /// The workload.
+    #[command(flatten)]
+    pub workload: WorkloadArgs,
+
+    /// IOs to measure [default: 1000000, or all of a workload that ends]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..=names::MOST_IOS))]
+    pub ios: Option<u64>,
+
+    /// Run the workload before it is measured: `steady`, `none`, a number of IOs, or a number of
+    /// times the capacity, as in `10x` [default: steady, or none for a workload that ends]
+    ///
+    /// `steady` lasts until write amplification is steady: over 5 windows, each of as many bytes as the drive has, it stays
+    /// within 2 % of its mean and the line fitted to it changes by at most 1 %. After 50 windows the warm-up ends all the
+    /// same, with a note. A trace is repeated for it, with its passes as windows.
+    #[arg(long, value_name = "LENGTH")]
+    pub warmup: Option<WarmUp>,
+
+    /// IOs in flight at once, unless the workload sets it [default: 1, or in an open loop all that the drive accepts]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
+    pub queue_depth: Option<u32>,
+
+    /// The seed.
+    #[command(flatten)]
+    pub seed: SeedArgs,
+}
+
+impl LoadArgs {
+    /// Returns the work on a drive that is filled in sequence, without any observers.
+    #[must_use]
+    pub fn work(&self) -> Work {
+        Work {
+            workload: self.workload.spec().into_owned(),
+            warm_up: self.warmup,
+            ios: self.ios,
+            queue_depth: self.queue_depth,
+            seed: self.seed.value,
+            ..Work::default()
+        }
+    }
+}
+
+/// The work on a simulated drive: its contents, the workload and the length of the measurement.
+#[derive(Debug, Clone, clap::Args)]
+#[command(next_help_heading = "Workload")]
+pub struct WorkArgs {
+    /// The workload, and the way in which it runs.
+    #[command(flatten)]
+    pub load: LoadArgs,
+
+    /// Time to measure, in simulated time
+    #[arg(long, value_name = "TIME", value_parser = names::duration, conflicts_with = "ios")]
+    pub duration: Option<Nanos>,
+
+    /// Contents of the drive at the start
+    #[arg(long, value_enum, default_value = "sequential", value_name = "STATE")]
+    pub fill: FillState,
+}
+
+impl WorkArgs {
+    /// Returns the work, without any observers.
+    #[must_use]
+    pub fn work(&self) -> Work {
+        Work { fill: self.fill.into(), duration: self.duration, ..self.load.work() }
+    }
+}
+
+/// The contents of a simulated drive at the start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum FillState {
+    /// Nothing
+    None,
+    /// Everything written once, from start to end
+    Sequential,
+    /// Everything written once, in random order, in IOs of random size
+    Random,
+}
+
+impl From<FillState> for Fill {
+    fn from(fill: FillState) -> Self {
+        match fill {
+            FillState::None => Fill::None,
+            FillState::Sequential => Fill::Sequential,
+            FillState::Random => Fill::Random,
+        }
+    }
+}
+
+impl From<FillState> for SimulationFill {
+    fn from(fill: FillState) -> Self {
+        match fill {
+            FillState::None => SimulationFill::None,
+            FillState::Sequential => SimulationFill::Sequential,
+            FillState::Random => SimulationFill::Random,
+        }
+    }
+}
+
+/// The confidence of a prediction.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub struct PredictionConfidenceArgs {
+    /// Confidence level of the intervals. It is lower than that of `bench`, because 95 % takes more validation cases than
+    /// most models have
+    #[arg(long = "confidence", id = "confidence", default_value = "90%", value_name = "SHARE",
+          value_parser = names::share)]
+    pub level: f64,
+}

@@ -1,0 +1,62 @@
+/// Receives the progress of an operation, and notes for the user, from any thread.
+///
+/// Every operation that takes long reports to one of these: the terminal, Python and the server each implement it once.
+/// `()` ignores everything.
+pub trait Progress: Send {
+    /// Reports progress.
+    fn show(&mut self, step: &Step<'_>);
+
+    /// Reports a note for the user.
+    fn note(&mut self, text: &str);
+}
+
+impl Progress for () {
+    fn show(&mut self, _step: &Step<'_>) {}
+
+    fn note(&mut self, _text: &str) {}
+}
+
+/// The progress of an operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Step<'a> {
+    /// The current phase, in words. The time left is estimated within a phase.
+    pub phase: &'a str,
+    /// The current part of the phase, in words; may be empty.
+    pub now: &'a str,
+    /// The amount of work done.
+    pub done: u64,
+    /// The amount of work in the phase, if known.
+    pub total: Option<u64>,
+    /// The unit of `done` and `total`.
+    pub unit: Unit,
+}
+
+impl<'a> Step<'a> {
+    /// Returns the progress of a phase that has no parts.
+    #[must_use]
+    pub const fn of(phase: &'a str, done: u64, total: Option<u64>, unit: Unit) -> Step<'a> {
+        Step { phase, now: "", done, total, unit }
+    }
+
+    /// Returns the progress of a phase of which this share, from 0 to 1, is done.
+    #[must_use]
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a share in thousandths"
+    )]
+    pub fn share(phase: &'a str, share: f64) -> Step<'a> {
+        Step::of(phase, (1e3 * share) as u64, Some(1000), Unit::Share)
+    }
+}
+
+/// The unit of progress.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// Bytes.
+    Bytes,
+    /// Things, such as IOs.
+    Count,
+    /// Work without a meaningful unit; only its share of the total counts.
+    Share,
+}
