@@ -5,8 +5,9 @@ use std::path::PathBuf;
 
 use flashscope_attach::Speed;
 use flashscope_block::Bytes;
-use flashscope_command::simulate::FillState;
+use flashscope_command::simulate::fill_parser;
 use flashscope_command::{ConsentArgs, MemoryArgs};
+use flashscope_workload::state::Fill;
 
 use crate::serve::address;
 
@@ -59,8 +60,8 @@ pub struct AttachArgs {
     pub size: Option<Bytes>,
 
     /// What a simulated drive takes itself to hold at first, which reads as zeros [default: none]
-    #[arg(long, value_enum, value_name = "STATE")]
-    pub fill: Option<FillState>,
+    #[arg(long, value_parser = fill_parser(), value_name = "STATE")]
+    pub fill: Option<Fill>,
 
     /// Keep the data of a simulated drive in this file, which is made where it is not there, and
     /// takes as much space as was written [default: in memory]

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use clap::ValueEnum;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use flashscope_block::Nanos;
-use flashscope_document::SimulationFill;
-use flashscope_measure::{Fill, WarmUp};
+use flashscope_measure::WarmUp;
 use flashscope_simulate::Work;
+use flashscope_workload::state::Fill;
 
 use crate::predict::WorkloadArgs;
 use crate::{MemoryArgs, names};
@@ -93,8 +93,8 @@ pub struct WorkArgs {
     pub duration: Option<Nanos>,
 
     /// Contents of the drive at the start
-    #[arg(long, value_enum, default_value = "sequential", value_name = "STATE")]
-    pub fill: FillState,
+    #[arg(long, value_parser = fill_parser(), default_value = "sequential", value_name = "STATE")]
+    pub fill: Fill,
 
     /// Run the workload before it is measured: `steady`, `none`, a number of IOs, or a number of
     /// times the capacity, as in `10x` [default: steady, or none for a workload that ends]
@@ -120,7 +120,7 @@ impl WorkArgs {
     pub fn work(&self) -> Work {
         Work {
             workload: self.workload.spec().into_owned(),
-            fill: self.fill.into(),
+            fill: self.fill,
             warm_up: self.warmup,
             ios: self.ios,
             duration: self.duration,
@@ -131,33 +131,10 @@ impl WorkArgs {
     }
 }
 
-/// The contents of a simulated drive at the start.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum FillState {
-    /// Nothing
-    None,
-    /// Everything written once, from start to end
-    Sequential,
-    /// Everything written once, in random order, in IOs of random size
-    Random,
-}
-
-impl From<FillState> for Fill {
-    fn from(fill: FillState) -> Self {
-        match fill {
-            FillState::None => Fill::None,
-            FillState::Sequential => Fill::Sequential,
-            FillState::Random => Fill::Random,
-        }
-    }
-}
-
-impl From<FillState> for SimulationFill {
-    fn from(fill: FillState) -> Self {
-        match fill {
-            FillState::None => SimulationFill::None,
-            FillState::Sequential => SimulationFill::Sequential,
-            FillState::Random => SimulationFill::Random,
-        }
-    }
+/// Parses what a simulated drive holds at the start.
+pub fn fill_parser() -> impl TypedValueParser<Value = Fill> {
+    let values = Fill::ALL.map(|fill| PossibleValue::new(fill.name()).help(fill.summary()));
+    PossibleValuesParser::new(values).try_map(|name| {
+        Fill::ALL.into_iter().find(|fill| fill.name() == name).ok_or("no such state")
+    })
 }

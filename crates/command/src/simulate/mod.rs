@@ -24,7 +24,7 @@ use flashscope_simulate::{
 };
 use flashscope_trace::Progress;
 
-pub use self::args::{FillState, SimulateArgs, WorkArgs};
+pub use self::args::{SimulateArgs, WorkArgs, fill_parser};
 use crate::{Failure, ProgressSink, Step, Unit, interrupted, not_made, trace, usage};
 
 /// The default length of an event trace.
