@@ -31,7 +31,7 @@ const CHECKED: &[&str] = &[
 ];
 
 /// The pages that the check reads.
-const PAGES: [&str; 15] = [
+const PAGES: [&str; 20] = [
     "README.md",
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
@@ -44,9 +44,14 @@ const PAGES: [&str; 15] = [
     "docs/models.md",
     "docs/python.md",
     "docs/simulator-exactness.md",
+    "docs/serving.md",
     "docs/style.md",
+    "docs/SUMMARY.md",
     "docs/sweep.md",
+    "docs/threat-model.md",
+    "docs/trust.md",
     "docs/twin.md",
+    "docs/what-if.md",
 ];
 
 /// Words that begin a headless clause: the reader learns late, or never, what the sentence is about.
