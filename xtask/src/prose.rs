@@ -31,27 +31,13 @@ const CHECKED: &[&str] = &[
 ];
 
 /// The pages that the check reads.
-const PAGES: [&str; 20] = [
+const PAGES: [&str; 6] = [
+    "docs/*.md",
     "README.md",
     "ARCHITECTURE.md",
+    "CHANGELOG.md",
     "CONTRIBUTING.md",
     "SECURITY.md",
-    "docs/guide/*.md",
-    "docs/attach.md",
-    "docs/benchmarks.md",
-    "docs/judgement.md",
-    "docs/methodology.md",
-    "docs/models.md",
-    "docs/python.md",
-    "docs/simulator-exactness.md",
-    "docs/serving.md",
-    "docs/style.md",
-    "docs/SUMMARY.md",
-    "docs/sweep.md",
-    "docs/threat-model.md",
-    "docs/trust.md",
-    "docs/twin.md",
-    "docs/what-if.md",
 ];
 
 /// Words that begin a headless clause: the reader learns late, or never, what the sentence is about.

@@ -51,7 +51,7 @@ pub fn page() -> Result<String> {
         let argument = kind.argument.map(|argument| format!(":{argument}")).unwrap_or_default();
         write!(page, "\n### `{}{argument}`\n\n{}\n", kind.name, sentence(kind.summary))?;
         if let Some(leaves_out) = kind.leaves_out {
-            write!(page, "\nLeft out: {leaves_out}.\n")?;
+            page.push_str(&simplifications(leaves_out));
         }
         write!(page, "\nSource: {}\n", sentence(kind.source))?;
         if !kind.fields.is_empty() {
@@ -67,6 +67,16 @@ pub fn page() -> Result<String> {
     page.push_str("\n## Common fields of workloads\n");
     fields(&mut page, synthetic::COMMON)?;
     Ok(page)
+}
+
+/// Returns the parts of an application that its workload leaves out, as a list if a semicolon separates them.
+fn simplifications(leaves_out: &str) -> String {
+    let parts: Vec<&str> = leaves_out.split("; ").collect();
+    if let [part] = parts[..] {
+        return format!("\nLeft out: {part}.\n");
+    }
+    let items = parts.iter().map(|part| format!("- {}\n", part.trim_start_matches("and ")));
+    format!("\nLeft out:\n\n{}", items.collect::<String>())
 }
 
 fn fields(page: &mut String, fields: &[Field]) -> Result<()> {
