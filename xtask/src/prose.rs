@@ -31,14 +31,8 @@ const CHECKED: &[&str] = &[
 ];
 
 /// The pages that the check reads.
-const PAGES: [&str; 6] = [
-    "docs/*.md",
-    "README.md",
-    "ARCHITECTURE.md",
-    "CHANGELOG.md",
-    "CONTRIBUTING.md",
-    "SECURITY.md",
-];
+const PAGES: [&str; 6] =
+    ["docs/*.md", "README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"];
 
 /// Words that begin a headless clause: the reader learns late, or never, what the sentence is about.
 const OPENINGS: [&str; 8] = ["What", "Who", "Whose", "Whom", "Whether", "Those", "Where", "None"];

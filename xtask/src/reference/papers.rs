@@ -45,7 +45,10 @@ pub fn page() -> Result<String> {
         let Item { id, place, title, stands, .. } = item;
         writeln!(page, "| `{id}` | {place} | {title} | {stands} |")?;
     }
-    write!(page, "\n# Errata\n\nPrinted values and equations that are wrong, or that cannot be meant literally.\n")?;
+    write!(
+        page,
+        "\n# Errata\n\nPrinted values and equations that are wrong, or that cannot be meant literally.\n"
+    )?;
     let mut last: Option<Paper> = None;
     for erratum in ERRATA {
         if last != Some(erratum.paper) {

@@ -35,16 +35,16 @@ pub fn page() -> Result<String> {
     page.push_str(
         "\nEach format may be plain or compressed (gzip, zstd, bzip2, xz), from a file or from standard input.\n",
     );
-    page.push_str(
-        "\n## Output formats\n\n| name | description | files |\n|---|---|---|\n",
-    );
+    page.push_str("\n## Output formats\n\n| name | description | files |\n|---|---|---|\n");
     for kind in WRITERS {
         let (name, summary, files) = (kind.name, kind.summary, kind.extensions.join(", "));
         writeln!(page, "| `{name}` | {summary} | {files} |")?;
     }
-    page.push_str("
+    page.push_str(
+        "
 ## Fields of a trace
-");
+",
+    );
     fields(&mut page, playback::FIELDS)?;
     page.push_str("\n## Workloads\n");
     for kind in synthetic::KINDS {
