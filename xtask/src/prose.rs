@@ -1,5 +1,6 @@
 //! The linter of prose (docs/style.md): comments, messages and type names of the code, and the sentences of pages.
 
+mod literals;
 mod page;
 
 use std::fs;
@@ -127,6 +128,9 @@ pub fn check() -> Result<()> {
     for file in sources(&["*.rs"])? {
         if CHECKED.iter().any(|folder| Path::new(&file).starts_with(folder)) {
             check(&file, findings)?;
+            if !file.contains("/tests/") && !file.ends_with("tests.rs") {
+                check(&file, message_findings)?;
+            }
         }
     }
     for file in sources(&PAGES)? {
@@ -190,6 +194,13 @@ pub fn findings(text: &str) -> Vec<Finding> {
         }
     }
     found
+}
+
+/// Returns the rules that the messages of a Rust file break: its string literals of several words. Their length is free.
+fn message_findings(text: &str) -> Vec<Finding> {
+    let messages =
+        literals::literals(text).into_iter().filter(|literal| literal.text.split(' ').count() > 3);
+    messages.flat_map(|message| page::message_findings(message.line, &message.text)).collect()
 }
 
 /// Returns the terms in `text` that the glossary replaces.
