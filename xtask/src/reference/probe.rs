@@ -63,7 +63,7 @@ cleanly and keeps the findings.
     flashscope probe /dev/nvme1n1 --destroy-data-on SERIAL --profile twin.toml
     flashscope simulate --drive sim:./twin.toml --workload 'zipf?reads=0.5'
 
-The profile reproduces the observed behavior. Comments mark unknown fields as assumed.
+The profile reproduces the observed behaviour. Comments mark unknown fields as assumed.
 ";
 
 /// The page.
