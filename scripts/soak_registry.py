@@ -1,4 +1,4 @@
-"""A registry under load that is killed again and again: is what it acknowledged there afterwards?
+"""Kills a registry under load repeatedly, and checks that it keeps every acknowledged result.
 
 usage: soak_registry.py PROGRAM SECONDS SEED
 
@@ -22,7 +22,7 @@ import urllib.request
 
 SAMPLES = pathlib.Path(__file__).parent.parent / "testdata/results"
 SUBMITTERS, READERS = 4, 2
-# Where results of each kind are sent to, and read from.
+# The addresses that receive and return results of each kind.
 KINDS = {
     "v1": ("/api/submissions", "/api/results/"),
     "simulated": ("/api/simulations", "/api/simulations/"),
@@ -31,7 +31,7 @@ KINDS = {
 
 
 class Server:
-    """The registry, and what is known of it."""
+    """The registry process and its counters."""
 
     def __init__(self, program, folder, seed):
         self.program, self.folder = program, folder
@@ -58,7 +58,7 @@ class Server:
         self.start(urllib.parse.urlsplit(self.url).netloc)
 
     def ask(self, method, path, body=None, token=None, kind="application/json"):
-        """The status and the answer; none where the server went away."""
+        """Returns the status and the answer, or None if the server ended."""
         headers = {"content-type": kind} | ({"authorization": f"Bearer {token}"} if token else {})
         request = urllib.request.Request(self.url + path, body, headers, method=method)
         try:
@@ -72,7 +72,7 @@ class Server:
             return None, b""
 
     def insist(self, *arguments, **named):
-        """As `ask`, again and again until the server is there and has time."""
+        """Repeats `ask` until the server is up and not busy."""
         broken = 0
         while True:
             status, answer = self.ask(*arguments, **named)
@@ -88,7 +88,7 @@ class Server:
 
 
 def submit(server, name, body, token):
-    """Submits until it is acknowledged; returns its id, or none where it is time to stop."""
+    """Submits until the registry acknowledges; returns the id, or None at the end of the soak."""
     address, _ = KINDS[name]
     status, answer = server.insist("POST", address, json.dumps(body).encode(), token)
     if status is None:
@@ -108,7 +108,7 @@ def submit(server, name, body, token):
             return None
         assert status in (200, 204, 404), (status, answer)
     status, answer = server.insist("POST", f"/api/submissions/{staged['id']}/finish", b"{}", token)
-    # It may be published although the answer was lost: then it is not staged any more.
+    # It may be published although the answer was lost; then it is no longer staged.
     assert status in (None, 200, 404), (status, answer)
     return staged["id"] if status else None
 
@@ -142,7 +142,7 @@ def reader(server):
 
 
 def on_the_shelf(server):
-    """The ids of all results on the shelf that can be read."""
+    """Returns the ids of all readable results on the shelf."""
     found, offset = set(), 0
     while True:
         status, answer = server.insist("GET", f"/api/shelf?limit=100&offset={offset}")
@@ -156,7 +156,7 @@ def on_the_shelf(server):
 
 
 def check(server, results):
-    """Whether all these are there and can be read."""
+    """Returns true if all these results exist and are readable."""
     lost = set(results) - on_the_shelf(server)
     for done, name in results.items():
         status, answer = server.insist("GET", KINDS[name][1] + done)
@@ -180,7 +180,7 @@ def main(program, seconds, seed):
         [job.start() for job in jobs]
         while time.monotonic() < end and not lost and not wrong:
             time.sleep(server.random.uniform(0.5, 12))
-            # Acknowledged before the kill: all that is taken out here.
+            # The results acknowledged before the kill.
             with server.lock:
                 recent, server.recent = server.recent, {}
                 before = set(server.acknowledged)

@@ -1,4 +1,4 @@
-"""Opens a result in DuckDB and in Polars, and compares what they see with its facts."""
+"""Opens a result in DuckDB and in Polars, and compares their values with its facts."""
 
 import json
 import pathlib

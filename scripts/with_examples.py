@@ -1,4 +1,4 @@
-"""Gives parameters of an OpenAPI document values that lead somewhere: python3 with_examples.py DOCUMENT <VALUES
+"""Adds example values of existing things to the parameters of an OpenAPI document: python3 with_examples.py DOCUMENT <VALUES
 
 VALUES is JSON: for the addresses that begin with a path, values of their parameters by name, and under `body` one
 of what is sent as JSON. About half of what is made up then has such values, and the other half is as before.

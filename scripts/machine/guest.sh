@@ -1,4 +1,4 @@
-# What the machines of scripts/machine/host.sh do first, and how they say what they do. Source it.
+# Prepares the machines of scripts/machine/host.sh, and reports their steps. Source it.
 /bin/busybox --install -s /bin
 export PATH=/bin
 mount -t devtmpfs devtmpfs /dev
@@ -8,7 +8,7 @@ mount -t tmpfs tmpfs /tmp
 insmod /modules/configfs.ko
 cd /tmp
 
-# Runs a command that is to end with a status.
+# Runs a command and checks its exit status.
 step() {
     name=$1 wanted=$2
     shift 2
@@ -18,12 +18,12 @@ step() {
     if [ $status = "$wanted" ]; then echo "ok: $name"; else echo "FAILED: $name: status $status"; fi
 }
 
-# Sequential writes that pass over the drive once and begin anew, so that its state is enforced twice.
+# Sequential writes over the drive that begin again, so its state is enforced twice.
 bench() {
     flashscope bench "$@" --only granularity --io-count SR=16,RR=16,SW=128,RW=16 --repeats 1 --run-pause 0ms
 }
 
-# Whether a block device keeps a file system with a file: $1 is what serves it, $2 the device. Leaves it mounted.
+# Checks that a block device keeps a file system with a file: $1 is the server, $2 the device. Leaves it mounted.
 keeps_files() {
     step "$1-file-system" 0 mkfs.ext4 -q "$2"
     mount -t ext4 "$2" /mnt

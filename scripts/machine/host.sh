@@ -1,7 +1,7 @@
-# Virtual machines with a Debian kernel and our programs, for the scripts that test in them. Source it from the root
-# of the project. Nothing outside of target/ is written, but for packages that are missing.
+# Functions for virtual machines with a Debian kernel and the project's programs. Source it from the root of the project. It
+# writes only to target/, and installs missing packages.
 #
-# FLASHSCOPE names another build of the program than the released one.
+# FLASHSCOPE names another build of the program instead of the release build.
 
 flashscope=${FLASHSCOPE:-target/release/flashscope}
 failed=0
@@ -11,7 +11,7 @@ complain() {
     failed=1
 }
 
-# Installs what is missing of commands, each with the package it is in: `nbd-client=nbd-client`.
+# Installs missing commands; each argument names a command and its package: `nbd-client=nbd-client`.
 install_tools() {
     local missing=() tool
     for tool in "$@" qemu-system-x86_64=qemu-system-x86 busybox=busybox-static cpio=cpio strip=binutils; do
@@ -26,8 +26,8 @@ install_tools() {
     DEBIAN_FRONTEND=noninteractive apt-get install --quiet=2 --yes --no-install-recommends "${missing[@]}"
 }
 
-# Unpacks Debian's kernel for virtual machines, without installing it: in $1, from suite $2 if given, else from those
-# that this machine has, and in any case from where it gets its packages.
+# Unpacks Debian's kernel for virtual machines into $1 without installing it. It comes from suite $2 if given, else from the suites
+# of this machine, and from this machine's package mirror.
 fetch_kernel() {
     local into=$1 suite=${2:-} package archives=$1.archives apt=(-o APT::Sandbox::User=root) site
     compgen -G "$into/boot/vmlinuz-*" >/dev/null && return
@@ -47,7 +47,7 @@ fetch_kernel() {
     rm -r "$archives"
 }
 
-# The folder $1 becomes the root of a machine: shell, programs (a path, or the name of a command) and what is done in it.
+# Makes the folder $1 the root of a machine, with a shell, programs (a path or a command name) and the script to run.
 make_root() {
     local root=$1 init=$2 program
     shift 2
@@ -62,7 +62,7 @@ make_root() {
     install "$init" "$root/init"
 }
 
-# A program with the libraries that it is linked to, without what only a debugger needs.
+# Copies a program and its libraries, without debug information.
 add_program() {
     local root=$1 library
     strip --strip-debug -o "$root/bin/$3" "$2"
@@ -71,7 +71,7 @@ add_program() {
     done
 }
 
-# Modules of the kernel in $2, for `insmod`.
+# Copies modules of the kernel in $2, for `insmod`.
 add_modules() {
     local root=$1 kernel=$2 module
     shift 2
@@ -83,8 +83,8 @@ add_modules() {
 
 # Boots the kernel in $2 with root $1; the console goes to $3, and what follows to QEMU.
 #
-# QEMU 7.2 is not exact about code that one processor changes while another runs it, nor about cmpxchg16b, and Linux 6.12
-# crashes of either: so its processors take turns, and have no such instruction.
+# QEMU 7.2 emulates neither self-modifying code across processors nor cmpxchg16b exactly, and Linux 6.12 crashes because of either. The
+# processors therefore take turns, and lack that instruction.
 boot() {
     local root=$1 kernel=$2 console=$3
     shift 3
@@ -96,7 +96,7 @@ boot() {
         -append "console=ttyS0 quiet oops=panic panic=-1 nvme.poll_queues=1" -serial "file:$console" "$@"
 }
 
-# Whether the machine with console $1 came to its end, and all that it did passed.
+# Succeeds if the machine with console $1 finished and all its steps passed.
 all_passed() {
     local begun
     begun=$(grep --count '^== ' "$1" || true)
@@ -108,7 +108,7 @@ all_passed() {
 
 ended() { grep --quiet '^end of the steps' "$1"; }
 
-# Ends the script by whether anything was complained about: $1 is what passed, $2 the console.
+# Ends the script with the result: $1 names the steps, $2 the console.
 conclude() {
     if ((failed)); then
         echo "the console: $2" >&2

@@ -1,4 +1,4 @@
-//! `docs/probe-accuracy.md`: how often the probe is right, and where it is not.
+//! `docs/probe-accuracy.md`: the accuracy of the probe, and its worst errors.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::{figure, targets};
 /// Its name.
 pub const NAME: &str = "probe-accuracy.md";
 
-/// How many wrong answers are named for each noise, the surest first.
+/// The number of wrong findings listed for each noise, by decreasing probability.
 const WORST: usize = 10;
 
 /// The page about these sweeps of a plan.
@@ -29,41 +29,44 @@ fn introduction(plan: &Plan, sweeps: &[Sweep]) -> String {
     let noise: Vec<String> = sweeps.iter().map(|sweep| sweep.noise.to_string()).collect();
     let Plan { first, drives, jobs, .. } = plan;
     format!(
-        "# How often the probe is right
+        "# Accuracy of the probe
 
 <!-- Written by `make bench-probe`. -->
 
-`make bench-probe` draws {drives} simulated drives at random, has `flashscope probe` look at each from the
-outside, and compares what it says with what was drawn. It wrote this page with
+`make bench-probe` generates {drives} random simulated drives, runs `flashscope probe` on each, and
+compares its findings with the true parameters. This command wrote the page:
 
     cargo run --release --package flashscope-probe-bench -- --first {first} --drives {drives} --noise {} \\
         --jobs {jobs} --speed --write docs
 
-## How
+## Method
 
-**Drives.** A seed makes a drive. Four in ten are SSDs mapped by pages, one in ten such drives that keep
-their map on the flash, and the others USB drives and early SSDs with log blocks: BAST, FAST, superblock or
-N/K. All else is drawn as well, as far as the kind has it: flash pages and blocks, their number, the times of
-the flash and of the interface, packages and how addresses are spread over them, the longest request, write
-buffer and read-ahead, memory for the map, an SLC cache, over-provisioning, the cleaning policy, whether
-cleaned data stays apart and whether the drive cleans while idle, log lists and their eviction, address groups
-and their switch, and whether the content matters. `benches/probe/src/drives.rs` says how. They are drives of
-about 100 MB, since sizes are not what makes probing hard.
+**Drives.** A seed determines a drive. Four in ten are page-mapped SSDs, and one in ten keeps its map on the
+flash. The others are USB drives and early SSDs with log blocks: BAST, FAST, superblock or N/K. All other
+parameters are random as well (`benches/probe/src/drives.rs`):
 
-**Noise.** Each response time is multiplied by a normal factor with a deviation of 0, 2 or 10 %, and, unless
-there is no noise at all, the host does something else about once a second, for up to 20 ms.
+- the size and number of flash pages and blocks, the times of the flash and of the interface;
+- packages and the distribution of addresses over them, and the longest request;
+- write buffer, read-ahead, memory for the map, and an SLC cache;
+- over-provisioning, cleaning policy, separation of cleaned data, and cleaning while idle;
+- log lists and their eviction, address groups and their switch, and the effect of content.
 
-**What is seen.** The probe sees a block device and nothing else: `crates/probe` cannot link to the simulator,
-which a test of its dependencies enforces. What is true is what was drawn, as defined in
-[probe.md](probe.md); the costs of reads are measured at the drive itself, without noise.
+The drives have about 100 MB, because size does not make probing harder.
 
-**What counts.** An answer is right if it is exact, or within the tolerance that [probe.md](probe.md) gives
-for the parameter. That a drive has no such thing, such as a write buffer, is an answer, too. Accuracy is the
-share of answers that are right. A drive that has what is asked for and about which nothing is said counts as
-abstained. What has no answer is not asked, such as how a drive without a common log list evicts from it.
+**Noise.** A normal factor with a deviation of 0, 2 or 10 % multiplies each response time. With noise, the host
+is also busy with other work about once a second, for up to 20 ms.
 
-**Calibration.** Answers are put in ten bins by the probability that they were stated with. The expected
-calibration error is how far the share that is right is from the mean of what was stated, over all answers.",
+**Interface.** The probe has only a block device: `crates/probe` cannot link to the simulator, and a test of its
+dependencies enforces this. The true values are the generated parameters, as [probe.md](probe.md) defines them.
+The costs of reads are measured at the drive itself, without noise.
+
+**Score.** A finding is right if it is exact, or within the tolerance of the parameter in [probe.md](probe.md).
+`none` is a finding as well, for example for a drive without a write buffer. Accuracy is the share of right
+findings. The probe abstains if it reports a parameter of the drive as unknown. Parameters that do not exist are
+not scored, such as the eviction policy of a drive without a shared log list.
+
+**Calibration.** Findings are divided into ten bins by their stated probability. The expected calibration error
+is the mean distance between the share of right findings and the stated probability, over all findings.",
         noise.join(",")
     )
 }
@@ -103,7 +106,7 @@ fn drive_writes(most: f64) -> String {
 
 fn summary(sweeps: &[Sweep]) -> String {
     let mut lines = vec![
-        String::from("## All parameters\n\nWhat falls short of its target is bold.\n"),
+        String::from("## All parameters\n\nFigures that miss their target are bold.\n"),
         format!(
             "| noise | right | wrong | accuracy | target | abstained | of those that drives have | \
              limit | calibration error | limit | most drive-writes | limit |\n{}|",
@@ -141,7 +144,7 @@ fn noise(sweep: &Sweep) -> String {
 
 const PARAMETERS: &str = "## By parameter
 
-`have` is how many drives have what is asked for; of the others, that they have none is among the answers.";
+`have` is the number of drives with the parameter. For the other drives, `none` is the right finding.";
 
 fn by_parameter(sweep: &Sweep) -> String {
     let judged = sweep.judged();
@@ -173,8 +176,8 @@ fn by_parameter(sweep: &Sweep) -> String {
 
 const WORST_CASES: &str = "## Worst cases
 
-The wrong answers that were stated with the highest probability, with what was seen that led there. One of
-them is looked into with the seed of its drive:
+These are the wrong findings with the highest stated probability, with their evidence. To examine one, use the seed of
+its drive:
 
     cargo run --release --package flashscope-probe-bench -- --noise 0.02 --drives 1 --verbose --findings \\
         --first SEED";
@@ -182,12 +185,12 @@ them is looked into with the seed of its drive:
 fn worst(sweep: &Sweep) -> String {
     let worst = sweep.worst();
     if worst.is_empty() {
-        return format!("### Noise of {}\n\nNo answer is wrong.", noise(sweep));
+        return format!("### Noise of {}\n\nNo finding is wrong.", noise(sweep));
     }
     let shown = worst.len().min(WORST);
     let mut lines = vec![format!(
-        "### Noise of {}\n\n{shown} of the {} wrong answers.\n\n\
-         | drive | parameter | true | said | stated | because |\n{}|",
+        "### Noise of {}\n\n{shown} of the {} wrong findings.\n\n\
+         | drive | parameter | true value | finding | probability | evidence |\n{}|",
         noise(sweep),
         worst.len(),
         "|---".repeat(6)
@@ -205,7 +208,7 @@ fn drives(sweeps: &[Sweep]) -> String {
     let named = sweeps.iter().flat_map(|sweep| sweep.worst().into_iter().take(WORST));
     let drives: BTreeMap<u64, &Trial> = named.map(|(trial, _)| (trial.seed, trial)).collect();
     let mut lines =
-        vec![String::from("### The drives\n\nWhat `--drive` takes, and `flashscope probe`.\n")];
+        vec![String::from("### The drives\n\nPass these names to `flashscope probe`.\n")];
     lines.extend(
         drives.values().map(|trial| format!("- {}: `sim:{}`", trial.seed, trial.drawn.spec)),
     );

@@ -31,14 +31,14 @@ pub struct Rule {
 pub const RULES: [Rule; 9] = [
     Rule {
         micro_benchmark: "granularity",
-        statement: "the mean of some IO size is more than 1.25 times, or less than 1/1.25 of, what the \
-                    line latency + size / bandwidth through the means has, or a byte costs more than \
-                    twice as much in IOs of the usual size as in the largest",
+        statement: "the mean of an IO size differs by more than a factor of 1.25 from the line \
+                    latency + size / bandwidth through the means, or a byte in IOs of the usual \
+                    size costs more than twice a byte in the largest IOs",
         find: granularity,
     },
     Rule {
         micro_benchmark: "alignment",
-        statement: "some shift costs more than 1.25 times what aligned IOs do",
+        statement: "a shift costs more than 1.25 times an aligned IO",
         find: alignment,
     },
     Rule {
@@ -58,20 +58,20 @@ pub const RULES: [Rule; 9] = [
     },
     Rule {
         micro_benchmark: "parallelism",
-        statement: "with some degree an IO costs more than 1.25 times, or less than 1/1.25 of, the \
-                    degree times what it does alone",
+        statement: "an IO at some degree differs by more than a factor of 1.25 from the degree \
+                    times a single IO",
         find: parallelism,
     },
     Rule {
         micro_benchmark: "mix",
-        statement: "some mix costs more than 1.25 times, or less than 1/1.25 of, the mean of its two \
+        statement: "a mix differs by more than a factor of 1.25 from the mean of its two \
                     baselines, each weighted by its share of the IOs",
         find: mix,
     },
     Rule {
         micro_benchmark: "pause",
-        statement: "with some pause an IO costs more than 1.25 times, or less than 1/1.25 of, what it \
-                    does without",
+        statement: "an IO with some pause differs by more than a factor of 1.25 from an IO \
+                    without a pause",
         find: pause,
     },
     Rule {

@@ -35,6 +35,12 @@ pub fn findings(page: &str) -> Vec<Finding> {
     findings
 }
 
+/// Returns the rules that the sentences of a message break, except for their length.
+pub fn message_findings(line: usize, message: &str) -> Vec<Finding> {
+    let of_sentences = sentences(message).into_iter().flat_map(|(_, text)| of_sentence(line, text));
+    of_sentences.filter(|finding| finding.rule != Rule::Length).collect()
+}
+
 /// Returns the rules that one sentence breaks.
 fn of_sentence(line: usize, sentence: &str) -> Vec<Finding> {
     let words: Vec<&str> = sentence.split_whitespace().filter(|word| is_word(word)).collect();

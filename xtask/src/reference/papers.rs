@@ -12,21 +12,22 @@ const INTRODUCTION: &str = "\
 
 <!-- Written by `cargo xtask schemas` from crates/papers. -->
 
-What the papers print, beside what this project finds: each item is run, and says what is printed, what is found, how
-far these may be apart, and where they are, why.
+`flashscope reproduce` runs tables and figures of the papers. Each item shows the printed value, the computed value and the
+tolerance, and explains every difference.
 
-    flashscope reproduce                        # the items, with how each stands
-    flashscope reproduce agrawal-table3         # what is printed, found, and the difference
+    flashscope reproduce                        # the items, with their verdicts
+    flashscope reproduce agrawal-table3         # printed and computed values, and the difference
     flashscope reproduce all                    # the book: papers.html, with the figures and the errata
     flashscope reproduce all --json > found.json
     flashscope reproduce agrawal-table3 --set 'drive=agrawal-2008?flash.page_program=250us'
 
-An item passes where all that is printed is found; it is explained where something is not, for a reason that is given and
-that predicts what is found instead. Nothing but the published values is written down: tests run every item, and run it
-with each of its inputs changed, which must change what is found.
+An item passes if it reproduces every printed value. It is explained if a value differs for a stated reason that predicts the
+computed value. The source contains only published values. Tests run every item, and run it again with each of its
+inputs changed, which must change the result.
 
-How an item stands is the same in its quick form and at the papers' own lengths (`--full`). In full `boboila-figure3`, which draws
-eight workloads on a drive of 30 GiB, takes 18 minutes on a slow processor, `uflip-hints` 16 seconds, and the other 48 together half a minute.
+The verdict of an item is the same in its quick form and at the papers' own lengths (`--full`). With `--full`, `boboila-figure3`
+generates eight workloads on a drive of 30 GiB and takes 18 minutes on a slow processor. `uflip-hints` takes 16 seconds, and the other 48
+together half a minute.
 ";
 
 pub fn page() -> Result<String> {
@@ -37,19 +38,22 @@ pub fn page() -> Result<String> {
             last = Some(item.paper);
             write!(
                 page,
-                "\n## {}\n\n| item | where | what | stands |\n|---|---|---|---|\n",
+                "\n## {}\n\n| item | place | content | verdict |\n|---|---|---|---|\n",
                 item.paper
             )?;
         }
         let Item { id, place, title, stands, .. } = item;
         writeln!(page, "| `{id}` | {place} | {title} | {stands} |")?;
     }
-    write!(page, "\n# Errata\n\nWhat is wrong in print, or cannot be meant as it stands.\n")?;
+    write!(
+        page,
+        "\n# Errata\n\nPrinted values and equations that are wrong, or that cannot be meant literally.\n"
+    )?;
     let mut last: Option<Paper> = None;
     for erratum in ERRATA {
         if last != Some(erratum.paper) {
             last = Some(erratum.paper);
-            let head = "| where | printed | right | why | shown by |\n|---|---|---|---|---|";
+            let head = "| place | printed | correct | reason | shown by |\n|---|---|---|---|---|";
             write!(page, "\n## {}\n\n{head}\n", erratum.paper)?;
         }
         let shown = erratum.item.map(|item| format!("`{item}`")).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! `docs/probe.md`: how a drive is probed, every parameter, and every probe.
+//! `docs/probe.md`: the method of the probe, every parameter, and every probe.
 
 use std::fmt::Write;
 
@@ -12,76 +12,73 @@ const INTRODUCTION: &str = "\
 
 <!-- Written by `cargo xtask schemas` from crates/probe. -->
 
-`flashscope probe` reads the internals of a drive from its timing: what its flash pages and erase units
-are, how its FTL maps addresses, which buffers and caches it has, and how it cleans. It is the method of
-C. Sun and Y. Zhang, \"Flash Drives: Performance Study Based On Benchmarks\" (assume, test, refine), with
-what others have found since, as a program:
+`flashscope probe` infers the internals of a drive from its timing. It finds flash pages and erase units, the mapping of
+the FTL, buffers and caches, and garbage collection. It automates the method of C. Sun and Y. Zhang, \"Flash Drives:
+Performance Study Based On Benchmarks\" (assume, test, refine), and adds later results:
 
     flashscope probe sim:demo
     flashscope probe 'file:scratch.img?size=1GiB' --budget-time 10min
     flashscope probe /dev/nvme1n1 --destroy-data-on SERIAL --budget-bytes 500GB
     flashscope probe /dev/nvme1n1 --read-only
 
-## What it does to the drive
+## Effect on the drive
 
-It fills the drive once in order, so that what is read is there and lies where it is known to lie, and
-writes up to ten times its capacity in all, unless `--budget-bytes` allows less. `--read-only` writes
-nothing and finds what reads tell. `--file PATH` keeps to one file. The guards are those of
-`flashscope bench`: a device is written only if its serial number or path was typed, and never one that
-is in use.
+The probe first fills the drive in sequence, which gives every page a known place. It writes at most ten times the
+capacity in total, or less with `--budget-bytes`. `--read-only` writes nothing and finds only the parameters that reads reveal.
+`--file PATH` uses one file only. The guards are those of `flashscope bench`: writing needs the serial number or path of
+the device, and a device in use is refused.
 
-## How it finds things
+## Method
 
-Each probe is an experiment and an estimator. The next one is that which is expected to tell the most
-bits for the bytes that it writes and the time that it takes; what was found before is what it goes by.
-Where a probe finds that something it went by cannot be right, that finding and what rests on it are
-withdrawn, and looked for again with more samples.
+Each probe is an experiment and an estimator, and relies on earlier findings. The next experiment is the one with the
+most expected information for its bytes and its time. If a probe contradicts an earlier finding, that finding
+and all that rest on it are withdrawn and measured again with more samples.
 
-First of all it asks what the medium is. A disk, memory behind a block device, a file behind the page
-cache, and nothing at all come out as such, and then nothing is stated of flash that is not there.
+The first experiment identifies the medium. The probe recognizes a disk, memory behind a block device, a file behind the
+page cache, and a null device. For these it states no parameters of flash.
 
-## What it states
+## Findings
 
-Of every parameter one of:
+The probe states one of the following for every parameter:
 
-- a value with the interval that the evidence allows (95 %), or a class, each with the probability that
-  it is right. Over many drives, of the answers stated with 90 % nine in ten should be right;
-- `none`: the drive has no such thing;
-- `not known`, with the reason. A parameter that the drive does not tell is not guessed.
+- a value with its 95 % interval, or a class, each with the probability that it is right. Over many drives, nine in
+  ten findings stated with 90 % should be right;
+- `none`: the drive does not have it;
+- `not known`, with the reason. The probe does not guess a parameter without evidence.
 
-With each comes what was seen, the numbers of the runs that show it, and pictures of the signal.
+Each finding has its evidence, the numbers of the runs that show it, and pictures of the signal.
 
-[How often it is right](probe-accuracy.md): 300 random simulated drives behind hosts of different noise,
-every parameter, and the worst cases by name; `make bench-probe` writes that page.
+[Accuracy of the probe](probe-accuracy.md) has results for 300 random simulated drives behind hosts with noise, for every
+parameter, and the worst cases by name. `make bench-probe` writes that page.
 
-## What it leaves
+## Output
 
-A folder `NAME.flashscope` with `probe.json` ([schema](schemas/probe.schema.json)) and every IO of every
-run in `records/*.parquet`, with the columns that benchmarks have. `flashscope report NAME.flashscope`
-makes a page of it with all pictures, `flashscope serve` shows it among other results, and `--json`
-prints what is in `probe.json`. Ctrl-C ends a probe cleanly: what was found is kept.
+The folder `NAME.flashscope` has `probe.json` ([schema](schemas/probe.schema.json)), and every IO of every run in
+`records/*.parquet`, with the columns of a benchmark. `flashscope report NAME.flashscope` writes a page with all pictures, and
+`flashscope serve` shows it among other results. `--json` prints `probe.json`. Ctrl-C ends a probe
+cleanly and keeps the findings.
 
-`--profile twin.toml` saves a simulated drive with what was found, each field with where it comes from:
+`--profile twin.toml` saves a simulated drive with the findings. Comments name the source of each field:
 
     flashscope probe /dev/nvme1n1 --destroy-data-on SERIAL --profile twin.toml
     flashscope simulate --drive sim:./twin.toml --workload 'zipf?reads=0.5'
 
-It is a fit, which shows what the drive shows; what was not found is said to be assumed.
+The profile reproduces the observed behaviour. Comments mark unknown fields as assumed.
 ";
 
 /// The page.
 pub fn page() -> Result<String> {
     let mut page = INTRODUCTION.to_string();
     page.push_str(
-        "\n## Parameters\n\n`right within` is how far a value may be off and still count as right.\n\n\
-         | name | what it is | answer | right within | source |\n|---|---|---|---|---|\n",
+        "\n## Parameters\n\n`tolerance` is the largest error of a right finding.\n\n\
+         | name | description | type | tolerance | source |\n|---|---|---|---|---|\n",
     );
     for spec in PARAMETERS {
         let Spec { name, title, summary, source, .. } = spec;
         let (answer, within) = (answer(spec), within(spec));
         writeln!(page, "| `{name}` | **{title}.** {summary} | {answer} | {within} | {source} |")?;
     }
-    page.push_str("\n## Probes\n\n| name | what it does | finds | goes by | source |\n");
+    page.push_str("\n## Probes\n\n| name | experiment | finds | relies on | source |\n");
     page.push_str("|---|---|---|---|---|\n");
     for probe in PROBES {
         let names = |parameters: &[flashscope_probe::Parameter]| -> String {
@@ -95,7 +92,7 @@ pub fn page() -> Result<String> {
     Ok(page)
 }
 
-/// What is answered.
+/// Returns the type of a finding.
 fn answer(spec: &Spec) -> String {
     match spec.unit {
         Unit::Bytes => "bytes".into(),

@@ -15,18 +15,17 @@ const INTRODUCTION: &str = "\
 
 <!-- Written by `cargo xtask schemas` from crates/sim. -->
 
-A simulated drive is a *profile*: one that comes with flashscope, or a TOML file of your own that
-gives the fields which differ from their defaults. Any field can be set on the command line, too,
-by its full name after `?`:
+A simulated drive is a *profile*: a built-in one, or a TOML file with the fields that differ from their
+defaults. You can also set any field on the command line, by its full name after `?`:
 
     flashscope simulate --drive 'demo?over_provisioning=0.28&flash.packages=4' --workload uniform
     flashscope bench 'sim:my-drive.toml?cleaning.policy=fifo'
 
 Sizes are bytes or a text such as `\"4KiB\"`, times a text such as `\"25us\"`. An unknown field is an
-error, and so is a drive that cannot work: the message names the field, its value and the rule.
+error. If a combination of fields is impossible, the error names the field, its value and the rule.
 
-\"Table\" and \"section\" are those of Agrawal et al., \"Design Tradeoffs for SSD Performance\", USENIX
-ATC 2008, whose drive the defaults are.
+\"Table\" and \"section\" refer to Agrawal et al., \"Design Tradeoffs for SSD Performance\", USENIX ATC 2008. The
+defaults describe the drive of that paper.
 ";
 
 /// The page.
@@ -34,7 +33,7 @@ pub fn page() -> Result<String> {
     let schema = serde_json::to_value(schemars::schema_for!(Profile))?;
     let mut page = INTRODUCTION.to_string();
     let kinds = setup::KINDS.iter().map(|k| (k.name, k.summary, k.source));
-    variants(&mut page, "Profiles that come with flashscope", kinds)?;
+    variants(&mut page, "Built-in profiles", kinds)?;
     page.push_str("\n## Fields\n");
     section(&mut page, &schema, &schema, "")?;
     let kinds = ftl::KINDS.iter().map(|k| (k.name, k.summary, k.source));
@@ -75,7 +74,7 @@ fn section(page: &mut String, root: &Value, schema: &Value, prefix: &str) -> Res
             write!(page, "\n{}\n", text.replace('\n', " "))?;
         }
     }
-    page.push_str("\n| field | what it is |\n|---|---|\n");
+    page.push_str("\n| field | description |\n|---|---|\n");
     for (name, field) in fields.iter().filter(|(_, field)| target(field).is_none()) {
         let text = field["description"].as_str().context("a field without documentation")?;
         writeln!(page, "| `{prefix}{name}` | {} |", plain(text))?;

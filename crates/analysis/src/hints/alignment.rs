@@ -8,7 +8,8 @@ use crate::words::baseline_words;
 /// Hint: align blocks to flash pages.
 pub(super) const RULE: Rule = Rule {
     title: "Blocks should be aligned to flash pages",
-    statement: "the most expensive shift costs more than 1.25 times what aligned IOs do, for each baseline",
+    statement: "the most expensive shift costs more than 1.25 times an aligned IO, for each \
+                baseline",
     judge: alignment,
 };
 

@@ -12,10 +12,10 @@ use flashscope_document::facts::Judgement;
 /// Hint: the best IO size is a trade-off.
 pub(super) const RULE: Rule = Rule {
     title: "Block size should (currently) be 32 KB",
-    statement: "the size halfway (on a log axis) between what reads and what writes need is 16 to \
-                64 KiB; what a pattern needs is the size from which on a byte costs at most twice what \
-                it does in the best size (half of the throughput that there is to be had), and of SR \
-                and RR, and of SW and RW, the one that needs more counts",
+    statement: "the middle (on a log axis) of the sizes that reads and writes need is 16 to 64 \
+                KiB; a pattern needs the smallest size at which a byte costs at most twice the \
+                minimum, which is half of the best throughput; of SR and RR, and of SW and RW, \
+                the larger need counts",
     judge: block_size,
 };
 

@@ -10,9 +10,10 @@ use flashscope_document::facts::Judgement;
 /// Hint: concurrent or delayed IOs gain nothing.
 pub(super) const RULE: Rule = Rule {
     title: "Neither concurrent nor delayed IOs improve the performance",
-    statement: "no degree of concurrency answers more than 1.25 times as many IOs a second, and no pause \
-                makes an IO and the pause before it together take less than 1/1.25 of an IO without, \
-                for each baseline; in part where only one of the two was measured and agrees",
+    statement: "no degree of concurrency completes more than 1.25 times as many IOs a second, \
+                and no pause reduces the time of an IO with its pause to less than 1/1.25 of an \
+                IO without one, for each baseline; it holds in part if only one of the two was \
+                measured and agrees",
     judge: concurrency,
 };
 

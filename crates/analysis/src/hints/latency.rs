@@ -13,8 +13,8 @@ const SMALL: i64 = 4096;
 /// Hint: larger IOs amortise the latency.
 pub(super) const RULE: Rule = Rule {
     title: "Flash devices do incur latency",
-    statement: "a byte costs more than 1.5 times as much in IOs of 4 KiB as in the largest, for each \
-                baseline",
+    statement: "a byte in IOs of 4 KiB costs more than 1.5 times a byte in the largest IOs, for \
+                each baseline",
     judge: latency,
 };
 

@@ -10,9 +10,10 @@ use flashscope_document::facts::{Bounded, Evidence, Judgement};
 /// Hint: focus random writes on a small area.
 pub(super) const RULE: Rule = Rule {
     title: "Random writes should be limited to a focused area",
-    statement: "there is an area (see the characteristics) beyond which random writes are slow, and in \
-                it they cost at most twice what sequential ones do; in part where they cost more in it; \
-                not where they are cheap all over, or slow in any area",
+    statement: "random writes are slow beyond an area (see the characteristics), and within it \
+                cost at most twice as much as sequential writes; it holds in part if they cost \
+                more within the area; it does not hold if they are cheap everywhere, or slow in \
+                every area",
     judge: locality,
 };
 

@@ -8,8 +8,8 @@ use crate::means::Means;
 /// Hint: a few patterns may be combined.
 pub(super) const RULE: Rule = Rule {
     title: "Combining a limited number of patterns is acceptable",
-    statement: "no ratio of a mix costs more than 1.25 times the mean of its two baselines, each \
-                weighted by its share of the IOs, for each mix",
+    statement: "no ratio of any mix costs more than 1.25 times the mean of its two baselines, \
+                each weighted by its share of the IOs",
     judge: mixes,
 };
 

@@ -7,9 +7,10 @@ use flashscope_document::facts::{Bounded, Judgement};
 /// Hint: write sequentially to few places at once.
 pub(super) const RULE: Rule = Rule {
     title: "Sequential writes should be limited to a few partitions",
-    statement: "there is a number of partitions (see the characteristics) beyond which sequential writes \
-                are slow, and up to it they cost at most twice what they do in one; in part where they \
-                cost more up to it; not where they are cheap in any number, or slow in any",
+    statement: "sequential writes are slow beyond a number of partitions (see the \
+                characteristics), and up to it cost at most twice as much as in one partition; \
+                it holds in part if they cost more up to that number; it does not hold if they \
+                are cheap in any number, or slow in any",
     judge: partitions,
 };
 

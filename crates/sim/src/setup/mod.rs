@@ -75,11 +75,11 @@ pub struct Profile {
     /// Where the drive's own random numbers begin (0 to 2^63 - 1), such as those that draw blocks
     /// to clean and what fails. Default: 0. Source: none.
     pub seed: u64,
-    /// What packages share.
+    /// The parts that packages share.
     pub gang: Gang,
     /// The flash packages.
     pub flash: Flash,
-    /// What fails, and when blocks are worn out.
+    /// Failures and wear of the flash.
     pub reliability: Reliability,
     /// How blocks are recycled.
     pub cleaning: Cleaning,
@@ -95,7 +95,7 @@ pub struct Profile {
     pub map_cache: MapCache,
     /// The buffer memory.
     pub cache: Cache,
-    /// What the host sees and waits for.
+    /// The host interface and its latencies.
     pub interface: HostInterface,
     /// Parts of the address space that are not accessed at once.
     pub groups: Groups,
@@ -118,7 +118,7 @@ pub struct Groups {
     pub switch_time: Nanos,
 }
 
-/// What packages share: section 3.3.
+/// Gangs: the parts that packages share (section 3.3).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Gang {
@@ -134,7 +134,7 @@ pub struct Gang {
     pub queue_per_package: bool,
 }
 
-/// What fails: section 3.4 and Table 1.
+/// Failures: section 3.4 and Table 1.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Reliability {
@@ -429,7 +429,7 @@ pub struct Raid {
     pub stripe_unit: Bytes,
 }
 
-/// What the host sees and waits for.
+/// The host interface and its latencies.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct HostInterface {
