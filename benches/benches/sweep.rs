@@ -12,7 +12,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use flashscope_benches::{median, verdict};
-use flashscope_result::sweep::{SweepFolder, SweepStatus};
+use flashscope_document::sweep::SweepStatus;
+use flashscope_result::sweep::SweepFolder;
 use flashscope_sim::budget::Budget;
 use flashscope_simulate::Resources;
 use flashscope_simulate::sweep::{Runner, Space, explore, finish};

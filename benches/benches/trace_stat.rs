@@ -6,9 +6,9 @@
 
 use std::time::{Duration, Instant};
 
-use flashscope_analysis::trace::Characteristics;
 use flashscope_benches::{Cost, cpu_time, main as bench_main, memory, run_case, verdict};
 use flashscope_block::{Bytes, Nanos, Op};
+use flashscope_trace::statistics::Characteristics;
 use flashscope_trace::{BATCH, Request, Volumes};
 
 const REQUESTS: u64 = 100_000_000;

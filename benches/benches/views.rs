@@ -12,12 +12,14 @@ use std::ops::Range;
 use std::path::Path;
 use std::time::Instant;
 
-use flashscope_analysis::facts::{Characteristics, SCHEMA_VERSION};
+use flashscope_analysis::analyse;
 use flashscope_analysis::view::{Overviews, Viewer};
-use flashscope_analysis::{Facts, analyse};
 use flashscope_benches::scripted::{manifest, record, run};
 use flashscope_benches::verdict;
-use flashscope_result::{Error, Manifest, ResultFolder};
+use flashscope_document::Manifest;
+use flashscope_document::facts::Facts;
+use flashscope_document::facts::{Characteristics, SCHEMA_VERSION};
+use flashscope_result::{Error, ResultFolder};
 
 /// IOs of the result.
 const IOS: u64 = 10_000_000;

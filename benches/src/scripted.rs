@@ -1,12 +1,12 @@
 //! Results that no drive was measured for.
 
 use flashscope_block::{Bytes, DeviceInfo, DeviceKind, Nanos, Op, Record};
-use flashscope_result::Recorder;
-use flashscope_result::manifest::{
+use flashscope_document::manifest::{
     Calibration, Experiment, Machine, Manifest, MicroBenchmark, OnError, Options, Progress, Run,
     State, Status, Tool,
 };
-use flashscope_result::methodology::Methodology;
+use flashscope_document::methodology::Methodology;
+use flashscope_result::Recorder;
 use flashscope_workload::pattern::Reference;
 use flashscope_workload::uflip::{Setup, Unit};
 

@@ -5,11 +5,11 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
+use flashscope_document::environment::{Health, HealthChange};
 use flashscope_drive::guard::{System, reservation};
 use flashscope_drive::identify::decode;
 use flashscope_drive::inventory::devices;
 use flashscope_measure::{IoCount, Surroundings};
-use flashscope_result::environment::{Health, HealthChange};
 use tempfile::TempDir;
 
 use crate::edit::changed;

@@ -13,14 +13,13 @@ use flashscope_command::simulate::{Each, SimulateArgs, simulate as run};
 use flashscope_command::sweep::SweepArgs;
 use flashscope_command::what_if::WhatIfArgs;
 use flashscope_command::{Failure, Progress, twin, usage};
+use flashscope_document::SimulationStatus;
+use flashscope_document::manifest::Status;
 use flashscope_measure::fresh_seed;
 use flashscope_probe::ProbeStatus;
-use flashscope_result::manifest::Status;
 use flashscope_result::sweep::{is_sweep, read_sweep};
 use flashscope_result::what_if::{is_what_if, read_what_if};
-use flashscope_result::{
-    ResultFolder, SimulationStatus, is_probe, is_simulation, read_probe, read_simulation, rows,
-};
+use flashscope_result::{ResultFolder, is_probe, is_simulation, read_probe, read_simulation, rows};
 use flashscope_sim::setup;
 use flashscope_workload::Stream;
 use flashscope_workload::synthetic::{self, Ios, Target};

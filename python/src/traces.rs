@@ -1,10 +1,10 @@
 //! Traces: their requests as a table, and what is in them.
 
 use anyhow::anyhow;
-use flashscope_analysis::trace::Characteristics;
 use flashscope_block::Bytes;
 use flashscope_command::trace::{each_batch, failure};
 use flashscope_command::{Failure, usage};
+use flashscope_trace::statistics::Characteristics;
 use flashscope_trace::{FieldError, Reader, Spec, Trace};
 use pyo3::prelude::*;
 

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use flashscope_command::what_if::{RowSink, WhatIfArgs, what_if as answer};
 use flashscope_command::{Progress, Step};
-use flashscope_result::what_if::{WhatIf, WhatIfStatus};
+use flashscope_document::what_if::{WhatIf, WhatIfStatus};
 use pyo3::prelude::*;
 
 use crate::asked::parse;

@@ -7,27 +7,35 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 /// Each crate with the crates of ours that it may use. One that is missing here is refused.
-const RULES: [(&str, &[&str]); 28] = [
+const RULES: [(&str, &[&str]); 29] = [
     ("block", &[]),
     ("stats", &[]),
     ("model", &[]),
     ("workload", &["block"]),
     ("drive", &["block"]),
     ("sim", &["block"]),
-    ("result", &["block", "stats", "workload"]),
-    ("trace", &["block", "result", "stats", "workload"]),
-    ("attach", &["block", "drive", "result"]),
-    ("measure", &["block", "result", "stats", "trace", "workload"]),
-    ("analysis", &["block", "result", "stats", "trace", "workload"]),
+    ("document", &["block", "stats", "workload"]),
+    ("result", &["block", "document", "stats", "workload"]),
+    ("trace", &["block", "document", "result", "stats", "workload"]),
+    ("attach", &["block", "document", "drive"]),
+    ("measure", &["block", "document", "result", "stats", "trace", "workload"]),
+    ("analysis", &["block", "document", "result", "stats", "workload"]),
     ("probe", &["block", "measure", "stats", "workload"]),
     ("probe-bench", &["block", "probe", "sim"]),
-    ("simulate", &["block", "measure", "result", "sim", "stats", "trace", "workload"]),
+    ("simulate", &["block", "document", "measure", "result", "sim", "stats", "trace", "workload"]),
     ("predict", &["block", "measure", "model", "sim", "workload"]),
-    ("fit", &["block", "measure", "model", "result", "sim", "simulate", "stats", "workload"]),
+    (
+        "fit",
+        &[
+            "block", "document", "measure", "model", "result", "sim", "simulate", "stats",
+            "workload",
+        ],
+    ),
     (
         "twin-bench",
         &[
             "block",
+            "document",
             "fit",
             "measure",
             "probe",
@@ -39,31 +47,34 @@ const RULES: [(&str, &[&str]); 28] = [
         ],
     ),
     ("models-bench", &["block", "model", "predict", "sim", "trace", "workload"]),
-    ("report", &["analysis", "block", "result", "stats", "workload"]),
-    ("serve", &["analysis", "block", "report", "result", "stats", "workload"]),
+    ("report", &["analysis", "block", "document", "result", "stats", "workload"]),
+    ("serve", &["analysis", "block", "document", "report", "result", "stats", "workload"]),
     (
         "registry",
-        &["analysis", "block", "probe", "report", "result", "serve", "sim", "stats", "workload"],
+        &[
+            "analysis", "block", "document", "probe", "report", "result", "serve", "sim", "stats",
+            "workload",
+        ],
     ),
     (
         "command",
         &[
-            "analysis", "block", "drive", "fit", "measure", "model", "predict", "probe", "result",
-            "sim", "simulate", "trace", "workload",
+            "analysis", "block", "document", "drive", "fit", "measure", "model", "predict",
+            "probe", "result", "sim", "simulate", "trace", "workload",
         ],
     ),
     (
         "python",
         &[
-            "analysis", "block", "command", "drive", "fit", "measure", "model", "predict", "probe",
-            "result", "sim", "simulate", "stats", "trace", "workload",
+            "analysis", "block", "command", "document", "drive", "fit", "measure", "model",
+            "predict", "probe", "result", "sim", "simulate", "stats", "trace", "workload",
         ],
     ),
     (
         "papers",
         &[
-            "analysis", "block", "command", "fit", "measure", "model", "predict", "probe",
-            "result", "sim", "simulate", "stats", "trace", "workload",
+            "analysis", "block", "command", "document", "fit", "measure", "model", "predict",
+            "probe", "result", "sim", "simulate", "stats", "trace", "workload",
         ],
     ),
     ("cli", EVERYTHING),
@@ -72,20 +83,20 @@ const RULES: [(&str, &[&str]); 28] = [
     (
         "xtask",
         &[
-            "analysis", "attach", "drive", "fit", "papers", "predict", "probe", "report", "result",
-            "sim", "simulate", "trace", "workload",
+            "analysis", "attach", "document", "drive", "fit", "papers", "predict", "probe",
+            "report", "result", "sim", "simulate", "trace", "workload",
         ],
     ),
 ];
 
 const EVERYTHING: &[&str] = &[
-    "analysis", "attach", "block", "command", "drive", "fit", "measure", "model", "papers",
-    "predict", "probe", "registry", "report", "result", "serve", "sim", "simulate", "stats",
-    "trace", "workload",
+    "analysis", "attach", "block", "command", "document", "drive", "fit", "measure", "model",
+    "papers", "predict", "probe", "registry", "report", "result", "serve", "sim", "simulate",
+    "stats", "trace", "workload",
 ];
 
 /// The crates that compile to WebAssembly: they have no files, no threads and no clock.
-const PURE: [&str; 5] = ["block", "stats", "model", "workload", "sim"];
+const PURE: [&str; 6] = ["block", "stats", "model", "workload", "document", "sim"];
 
 /// Compiles the pure crates for WebAssembly.
 pub fn check_pure() -> Result<()> {

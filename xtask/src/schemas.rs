@@ -5,33 +5,33 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use flashscope_result::ranges::schema_of;
+use flashscope_document::ranges::schema_of;
 use schemars::Schema;
 
 use crate::reference::{drives, papers, probe, profiles, unsafe_code, workloads};
 use crate::writes;
 
 /// With what a simulated drive shows of itself.
-type Simulation = flashscope_result::Simulation<flashscope_sim::observe::Findings>;
+type Simulation = flashscope_document::Simulation<flashscope_sim::observe::Findings>;
 
 const FOLDER: &str = "docs/schemas";
 
 fn all() -> [(&'static str, Schema); 23] {
     [
-        ("manifest", schema_of::<flashscope_result::Manifest>()),
-        ("facts", schema_of::<flashscope_analysis::Facts>()),
+        ("manifest", schema_of::<flashscope_document::Manifest>()),
+        ("facts", schema_of::<flashscope_document::facts::Facts>()),
         ("report", schemars::schema_for!(flashscope_report::Report)),
         ("views", schemars::schema_for!(flashscope_report::Views)),
         ("summary", schemars::schema_for!(flashscope_report::Summary)),
-        ("plan", schemars::schema_for!(flashscope_result::plan::Plan)),
-        ("grid", schemars::schema_for!(flashscope_result::grid::Grid)),
+        ("plan", schemars::schema_for!(flashscope_document::plan::Plan)),
+        ("grid", schemars::schema_for!(flashscope_document::grid::Grid)),
         ("devices", schemars::schema_for!(flashscope_attach::Listed)),
         ("live", schemars::schema_for!(flashscope_attach::Live)),
         ("trace", schemars::schema_for!(flashscope_report::Trace)),
         ("profile", schemars::schema_for!(flashscope_sim::Profile)),
         ("simulation", schema_of::<Simulation>()),
-        ("sweep", schemars::schema_for!(flashscope_result::sweep::Sweep)),
-        ("what-if", schemars::schema_for!(flashscope_result::what_if::WhatIf)),
+        ("sweep", schemars::schema_for!(flashscope_document::sweep::Sweep)),
+        ("what-if", schemars::schema_for!(flashscope_document::what_if::WhatIf)),
         ("prediction", schemars::schema_for!(flashscope_predict::PredictionReport)),
         ("twin", schemars::schema_for!(flashscope_fit::Twin)),
         ("twin-check", schemars::schema_for!(flashscope_fit::Check)),

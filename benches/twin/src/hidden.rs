@@ -4,12 +4,14 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use flashscope_block::{Bytes, Device, DeviceInfo, Nanos};
+use flashscope_document::manifest::{
+    Calibration, Machine, Manifest, OnError, Options, State, Tool,
+};
+use flashscope_document::methodology::Methodology;
 use flashscope_fit::{FitError, MeasuredResult};
 use flashscope_measure::{Bench, plan};
 use flashscope_probe_bench::drives::draw;
 use flashscope_result::ResultFolder;
-use flashscope_result::manifest::{Calibration, Machine, Manifest, OnError, Options, State, Tool};
-use flashscope_result::methodology::Methodology;
 use flashscope_workload::uflip::{self, PerBaseline, Setup};
 
 /// What a twin is fitted to.

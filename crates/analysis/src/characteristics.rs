@@ -7,9 +7,9 @@ use std::ops::Range;
 use flashscope_block::{Bytes, Nanos};
 use flashscope_stats::Estimate;
 
-use crate::facts::{Bounded, Characteristics, PauseEffect};
 use crate::hints::NEARLY;
 use crate::means::{Mean, Means};
+use flashscope_document::facts::{Bounded, Characteristics, PauseEffect};
 
 /// The ratio up to which something costs "about the same" as sequential writes.
 pub(crate) const ABOUT_THE_SAME: f64 = 1.5;

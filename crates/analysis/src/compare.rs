@@ -6,15 +6,15 @@
 
 use std::collections::BTreeMap;
 
-use flashscope_result::Manifest;
-use flashscope_result::manifest::find_experiment;
+use flashscope_document::Manifest;
+use flashscope_document::manifest::find_experiment;
 use flashscope_stats::Estimate;
 use flashscope_workload::uflip;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Facts;
-use crate::facts::Characteristics;
+use flashscope_document::facts::Characteristics;
 
 /// A comparison of several results with the first.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

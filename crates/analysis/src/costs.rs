@@ -1,6 +1,6 @@
 use flashscope_block::Op;
-use flashscope_result::Manifest;
-use flashscope_result::plan::{Cost, Costs};
+use flashscope_document::Manifest;
+use flashscope_document::plan::{Cost, Costs};
 use flashscope_workload::pattern::{Address, Pattern, Reference, Timing};
 
 use crate::Facts;

@@ -5,7 +5,7 @@
 //! rule, and if the interval of the deviation, widened for all comparisons made, excludes no deviation.
 
 use flashscope_block::Bytes;
-use flashscope_result::Manifest;
+use flashscope_document::Manifest;
 use flashscope_stats::Estimate;
 use flashscope_workload::uflip::{self, MICRO_BENCHMARKS, MicroBenchmark, Setup};
 
@@ -13,9 +13,9 @@ use crate::characteristics::ABOUT_THE_SAME;
 use crate::deviation::{
     AS_EXPECTED, Deviation, Line, deviations, largest, over_value, pairs, per_byte, size,
 };
-use crate::facts::{Interest, Verdict};
 use crate::means::{Mean, Means};
 use crate::words::{ratio_text, times};
+use flashscope_document::facts::{Interest, Verdict};
 
 /// The rule of a micro-benchmark.
 pub struct Rule {

@@ -5,7 +5,6 @@ mod characteristics;
 pub mod compare;
 mod costs;
 mod deviation;
-pub mod facts;
 pub mod grid;
 pub mod hints;
 mod means;
@@ -14,7 +13,6 @@ mod rounds;
 mod runs;
 #[cfg(test)]
 mod scripted;
-pub mod trace;
 pub mod view;
 mod words;
 mod write_grid;
@@ -22,12 +20,12 @@ mod write_grid;
 use std::convert::Infallible;
 
 pub use costs::costs;
-pub use facts::Facts;
 use flashscope_block::{DeviceKind, Record};
-use flashscope_result::manifest::Run;
-use flashscope_result::{Error, Manifest, ResultFolder};
+use flashscope_document::Manifest;
+use flashscope_document::facts::{self, Facts};
+use flashscope_document::manifest::Run;
+use flashscope_result::{Error, ResultFolder};
 use means::Means;
-pub use trace::TraceFacts;
 pub use view::Outline;
 pub use write_grid::write_grid;
 

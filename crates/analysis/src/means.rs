@@ -1,9 +1,8 @@
 use flashscope_block::Bytes;
-use flashscope_result::Manifest;
+use flashscope_document::Manifest;
 use flashscope_stats::Estimate;
 
-use crate::facts::{RepeatFacts, RunFacts};
-use crate::repeats;
+use flashscope_document::facts::{self, RepeatFacts, RunFacts};
 
 /// The mean response time at a value of a parameter.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,7 +38,7 @@ impl Means {
                 let measured = |id: &u32| runs.iter().any(|facts| facts.run == *id);
                 let ids = experiment.runs.chunk_by(|a, b| a.value == b.value);
                 let ids = ids.map(|again| again.iter().map(|run| run.id).filter(measured));
-                let means = repeats::means(experiment, runs, repeats).into_iter().zip(ids);
+                let means = facts::means(experiment, runs, repeats).into_iter().zip(ids);
                 let mean = |((value, ns), runs): ((_, Option<Estimate>), _)| {
                     Some(Mean { value, ns: ns?, runs: Iterator::collect(runs) })
                 };

@@ -1,33 +1,9 @@
-use flashscope_result::Manifest;
-use flashscope_result::manifest::{Experiment, MicroBenchmark, Run};
-use flashscope_stats::{Estimate, RunMean, repeats};
+use flashscope_document::Manifest;
+use flashscope_document::manifest::{Experiment, MicroBenchmark, Run};
+use flashscope_stats::{RunMean, repeats};
 
-use crate::facts::{Facts, RepeatFacts, RunFacts};
 use crate::runs::RunStatistics;
-
-impl Facts {
-    /// Returns the mean response time for each value of an experiment of the result, in ns; `None` for values that were not
-    /// measured. Repeated runs of a value count once, with their combined mean.
-    pub fn means(&self, experiment: &Experiment) -> Vec<(i64, Option<Estimate>)> {
-        means(experiment, &self.runs, &self.repeats)
-    }
-}
-
-/// Returns the mean response time for each value of an experiment, in ns; `None` for values that were not measured. Repeated runs
-/// of a value count once, with their combined mean.
-pub(crate) fn means(
-    experiment: &Experiment,
-    runs: &[RunFacts],
-    repeats: &[RepeatFacts],
-) -> Vec<(i64, Option<Estimate>)> {
-    let mean_of = |again: &[Run]| {
-        let has = |id: u32| again.iter().any(|run| run.id == id);
-        let together = repeats.iter().find(|facts| facts.runs.iter().any(|&id| has(id)));
-        let one = || runs.iter().find(|facts| has(facts.run)).map(|facts| facts.latency_ns.mean);
-        (again[0].value, together.map(|facts| facts.mean_ns).or_else(one))
-    };
-    experiment.runs.chunk_by(|a, b| a.value == b.value).map(mean_of).collect()
-}
+use flashscope_document::facts::RepeatFacts;
 
 /// Combines the runs of each value that was run several times.
 pub(crate) fn repeat_facts(manifest: &Manifest, runs: &[RunStatistics]) -> Vec<RepeatFacts> {

@@ -1,11 +1,11 @@
 use flashscope_block::{DeviceKind, Nanos};
-use flashscope_result::Manifest;
-use flashscope_result::manifest::{Experiment, MicroBenchmark, Progress, Run, State};
-use flashscope_result::rounds::Rounds;
+use flashscope_document::Manifest;
+use flashscope_document::manifest::{Experiment, MicroBenchmark, Progress, Run, State};
+use flashscope_document::rounds::Rounds;
 use flashscope_stats::Steadiness;
 use flashscope_workload::pattern::Reference;
 
-use crate::facts::{Cell, RoundsFacts, RunFacts, Tracked};
+use flashscope_document::facts::{Cell, RoundsFacts, RunFacts, Tracked};
 
 /// Returns the report of a test in rounds; `None` if there is no such test, or no complete round.
 pub(crate) fn rounds_facts(manifest: &Manifest, runs: &[RunFacts]) -> Option<RoundsFacts> {

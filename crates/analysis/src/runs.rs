@@ -1,9 +1,9 @@
 use flashscope_block::{Bytes, Nanos, Op, Record};
-use flashscope_result::manifest::Run;
+use flashscope_document::manifest::Run;
 use flashscope_stats::{Estimate, Ratio, Summary, mean_interval};
 use flashscope_workload::pattern::Reference;
 
-use crate::facts::{Latency, OpenLoop, OperationFacts, RunFacts, UniformFacts};
+use flashscope_document::facts::{Latency, OpenLoop, OperationFacts, RunFacts, UniformFacts};
 
 /// The statistics of a run.
 pub(crate) struct RunStatistics {
@@ -134,11 +134,12 @@ impl RunAccumulator<'_> {
             ios: self.latency.count(),
             errors: self.errors,
             ignored: self.ignore.min(self.seen),
-            latency_ns: latency(&self.latency)?,
-            parts: self.parts.iter().map(latency).collect(),
+            latency_ns: Latency::of(&self.latency)?,
+            parts: self.parts.iter().map(Latency::of).collect(),
             operations: self.operations(),
             open_loop: self.open_loop.as_ref().and_then(|summary| {
-                let (latency_ns, late_ns) = (latency(&summary.latency)?, latency(&summary.late)?);
+                let (latency_ns, late_ns) =
+                    (Latency::of(&summary.latency)?, Latency::of(&summary.late)?);
                 Some(OpenLoop { latency_ns, late_ns })
             }),
             uniform: self.per_byte.as_ref().and_then(|per_byte| {
@@ -157,24 +158,12 @@ impl RunAccumulator<'_> {
     /// Returns the statistics of each operation, if there are several.
     fn operations(&self) -> Vec<OperationFacts> {
         let facts = |(op, (summary, bytes)): (Op, &(Summary, u64))| {
-            let latency_ns = latency(summary)?;
+            let latency_ns = Latency::of(summary)?;
             Some(OperationFacts { op, ios: summary.count(), bytes: Bytes(*bytes), latency_ns })
         };
         let found: Vec<_> = Op::ALL.into_iter().zip(&self.operations).filter_map(facts).collect();
         if found.len() > 1 { found } else { vec![] }
     }
-}
-
-pub(crate) fn latency(summary: &Summary) -> Option<Latency> {
-    Some(Latency {
-        mean: summary.mean(),
-        standard_deviation: summary.standard_deviation(),
-        min: summary.min()?,
-        max: summary.max()?,
-        p50: summary.quantile(0.5)?,
-        p99: summary.quantile(0.99)?,
-        p999: summary.quantile(0.999)?,
-    })
 }
 
 #[cfg(test)]

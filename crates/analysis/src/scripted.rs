@@ -1,17 +1,17 @@
 //! Results with known answers, for tests.
 
 use flashscope_block::{Bytes, DeviceInfo, DeviceKind, Nanos, Op};
-use flashscope_result::manifest::{
+use flashscope_document::manifest::{
     Calibration, Experiment, Machine, Manifest, MicroBenchmark, OnError, Options, Progress, Run,
     State, Tool,
 };
-use flashscope_result::methodology::Methodology;
+use flashscope_document::methodology::Methodology;
 use flashscope_stats::Estimate;
 use flashscope_workload::pattern::{Address, Pattern, Reference, Timing};
 use flashscope_workload::uflip::{Setup, Unit};
 
-use crate::facts::{Facts, Latency, RunFacts, SCHEMA_VERSION};
 use crate::means::Means;
+use flashscope_document::facts::{Facts, Latency, RunFacts, SCHEMA_VERSION};
 
 /// A millisecond in ns.
 pub(crate) const MS: f64 = 1e6;

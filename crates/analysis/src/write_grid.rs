@@ -3,14 +3,14 @@
 use std::cmp::Reverse;
 
 use flashscope_block::Bytes;
-use flashscope_result::Manifest;
-use flashscope_result::grid::{GRID_SCHEMA_VERSION, Grid, GridPoint, GridRule};
-use flashscope_result::manifest::Run;
+use flashscope_document::Manifest;
+use flashscope_document::grid::{GRID_SCHEMA_VERSION, Grid, GridPoint, GridRule};
+use flashscope_document::manifest::Run;
 use flashscope_stats::Estimate;
 use flashscope_workload::pattern::Reference;
 
 use crate::Facts;
-use crate::facts::UniformFacts;
+use flashscope_document::facts::UniformFacts;
 
 /// Returns the grid of uniform writes of a result; `None` if the result has none.
 pub fn write_grid(manifest: &Manifest, facts: &Facts) -> Option<Grid> {

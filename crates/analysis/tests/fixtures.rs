@@ -3,8 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use flashscope_analysis::facts::{Interest, Judgement};
-use flashscope_analysis::{Facts, analyse};
+use flashscope_analysis::analyse;
+use flashscope_document::facts::Facts;
+use flashscope_document::facts::{Interest, Judgement};
 use flashscope_result::ResultFolder;
 
 // Such facts have neither grid nor hints; a new analysis adds them.

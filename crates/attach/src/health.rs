@@ -3,7 +3,7 @@
 //! Specification, log identifier C0h).
 
 use flashscope_block::{Bytes, Flash, Nanos, Op};
-use flashscope_result::environment::{CriticalWarning, DATA_UNIT, Health, OcpHealth};
+use flashscope_document::environment::{CriticalWarning, DATA_UNIT, Health, OcpHealth};
 
 use crate::statistics::{OpStatistics, Snapshot};
 

@@ -1,5 +1,5 @@
+use flashscope_document::environment::Health;
 use flashscope_drive::inventory::Inventory;
-use flashscope_result::environment::Health;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 use flashscope_block::{Bytes, DeviceInfo, Flash, Op};
-use flashscope_result::environment::Health;
+use flashscope_document::environment::Health;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -2,9 +2,9 @@
 
 use flashscope_command::bench::{self, BenchArgs, BenchResult, PlanArgs, outcome};
 use flashscope_command::options::JsonArgs;
+use flashscope_document::plan::Plan;
 use flashscope_measure::order;
 use flashscope_report::{Summary, terminal};
-use flashscope_result::plan::Plan;
 
 use crate::progress::LateBar;
 use crate::{Failure, print};

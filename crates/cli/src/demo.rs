@@ -11,10 +11,10 @@
 use std::path::PathBuf;
 
 use flashscope_command::bench::{Inside, SideChannels, create, manifest, measure, outcome};
+use flashscope_document::manifest::{OnError, Options, State};
+use flashscope_document::methodology::{Methodology, Precision};
 use flashscope_measure::{LEAST_RUN_PAUSE, plan};
 use flashscope_report::{Summary, terminal};
-use flashscope_result::manifest::{OnError, Options, State};
-use flashscope_result::methodology::{Methodology, Precision};
 use flashscope_result::write_text;
 use flashscope_workload::uflip::{PerBaseline, Setup, all};
 

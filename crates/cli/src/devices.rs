@@ -5,11 +5,11 @@ use std::path::Path;
 use anyhow::Context;
 use flashscope_attach::{Listed, Live};
 use flashscope_command::options::{JsonArgs, json_schema};
+use flashscope_document::environment::Health;
 use flashscope_drive::guard::System;
 use flashscope_drive::health;
 use flashscope_drive::identify::{Nvme, OptionalCommand};
 use flashscope_drive::inventory::{self, Measurable, PcieLink, WriteCache};
-use flashscope_result::environment::Health;
 
 use crate::print::layout::{self, aligned};
 use crate::print::{self, escape_untrusted};

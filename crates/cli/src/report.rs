@@ -13,19 +13,23 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
+use flashscope_analysis::analyse_telling;
 use flashscope_analysis::view::{Overviews, STRETCHES, Viewer};
-use flashscope_analysis::{Facts, analyse_telling};
+use flashscope_document::Manifest;
+use flashscope_document::facts::Facts;
+use flashscope_document::marks::Marks;
+use flashscope_document::sweep::Explored;
+use flashscope_document::what_if::WhatIf;
 use flashscope_drive::guard::check_output;
 use flashscope_probe::ProbeReport;
 use flashscope_report::{
     Exhibit, Exhibits, ProbedExhibit, Report, SimulatedExhibit, SweptExhibit, html, terminal,
 };
-use flashscope_result::marks::Marks;
-use flashscope_result::sweep::{Explored, is_sweep};
-use flashscope_result::what_if::{WhatIf, is_what_if, read_what_if};
+use flashscope_result::sweep::{is_sweep, read_explored};
+use flashscope_result::what_if::{is_what_if, read_what_if};
 use flashscope_result::{
-    Error, Manifest, ResultFolder, is_probe, is_simulation, read_probe, read_simulation,
-    write_output, write_text,
+    Error, ResultFolder, is_probe, is_simulation, read_probe, read_simulation, write_output,
+    write_text,
 };
 use serde_json::Value;
 
@@ -94,7 +98,7 @@ impl Opened {
             return Ok(Opened::Probe { name: name_of(path), probe });
         }
         if is_sweep(path) {
-            let sweep = Box::new(Explored::read(path).map_err(opening_failure)?);
+            let sweep = Box::new(read_explored(path).map_err(opening_failure)?);
             return Ok(Opened::Sweep { name: name_of(path), sweep });
         }
         if is_what_if(path) {

@@ -4,11 +4,11 @@ use std::io::Write;
 
 use flashscope_command::what_if::{self, RowSink, WhatIfArgs};
 use flashscope_command::{Progress, Step};
+use flashscope_document::what_if::WhatIf;
 use flashscope_report::{
     what_if_end, what_if_expected, what_if_expected_head, what_if_question, what_if_simulated,
     what_if_simulated_head,
 };
-use flashscope_result::what_if::WhatIf;
 
 use crate::progress::LateBar;
 use crate::{Failure, print, stop};

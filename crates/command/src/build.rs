@@ -1,6 +1,6 @@
 //! The build that produced this program.
 
-use flashscope_result::manifest::Tool;
+use flashscope_document::manifest::Tool;
 
 /// Version, commit and date of the commit, such as `0.2.0 (0123456789ab 2026-11-23)`; the version alone for a build from an
 /// archive of the sources.

@@ -5,9 +5,9 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use flashscope_block::{Bytes, Completion, Device, Nanos};
+use flashscope_document::manifest::{Manifest, Progress, Run};
 use flashscope_measure::{again, order};
 use flashscope_result::ResultFolder;
-use flashscope_result::manifest::{Manifest, Progress, Run};
 use flashscope_sim::budget::Budget;
 use flashscope_sim::{Drive, Profile};
 use flashscope_stats::{mean_interval, quantile_interval};
@@ -67,7 +67,7 @@ impl MeasuredResult {
         let (folder, manifest) = ResultFolder::open(path)?;
         let mut runs = Vec::new();
         for id in order(&manifest.micro_benchmarks) {
-            let found = flashscope_result::manifest::find_run(&manifest.micro_benchmarks, id);
+            let found = flashscope_document::manifest::find_run(&manifest.micro_benchmarks, id);
             let Some((benchmark, experiment, run)) = found else { continue };
             if !matches!(run.progress, Progress::Done { .. }) {
                 continue;

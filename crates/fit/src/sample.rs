@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use flashscope_block::Bytes;
-use flashscope_result::manifest::{Experiment, Progress, Run, State};
+use flashscope_document::manifest::{Experiment, Progress, Run, State};
 
 use super::MeasuredResult;
 

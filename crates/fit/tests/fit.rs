@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use flashscope_block::{Bytes, Device, Nanos};
+use flashscope_document::manifest::{
+    Calibration, Machine, Manifest, OnError, Options, Run, State, Tool,
+};
+use flashscope_document::methodology::Methodology;
 use flashscope_fit::{Check, FitOptions, MeasuredResult, Sources, Twin};
 use flashscope_measure::{Bench, Progress, Step, plan};
 use flashscope_result::ResultFolder;
-use flashscope_result::manifest::{
-    Calibration, Machine, Manifest, OnError, Options, Run, State, Tool,
-};
-use flashscope_result::methodology::Methodology;
 use flashscope_sim::budget::Budget;
 use flashscope_simulate::{Resources, Work};
 use flashscope_workload::uflip::{self, PerBaseline, Setup};

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
 
 use flashscope_block::{Bytes, Completion, Device, Nanos};
-use flashscope_result::manifest::{Manifest, Progress, Run};
+use flashscope_document::manifest::{Manifest, Progress, Run};
 
 use crate::execute::{RunEnd, execute, fill};
 use crate::execution::Until;

@@ -1,8 +1,8 @@
 use std::sync::atomic::AtomicBool;
 
 use flashscope_block::{Bytes, Device, EraseError, Errno, Nanos};
+use flashscope_document::manifest::{Experiment, Manifest, MicroBenchmark, Run, Status};
 use flashscope_result::ResultFolder;
-use flashscope_result::manifest::{Experiment, Manifest, MicroBenchmark, Run, Status};
 
 use crate::FailedIo;
 use crate::execution::Execution;

@@ -1,9 +1,9 @@
 //! Fits a plan into a budget.
 
 use flashscope_block::{Bytes, DeviceInfo, Nanos};
-use flashscope_result::manifest::{MicroBenchmark, Options};
-use flashscope_result::methodology::Methodology;
-use flashscope_result::plan::{Costs, Estimate};
+use flashscope_document::manifest::{MicroBenchmark, Options};
+use flashscope_document::methodology::Methodology;
+use flashscope_document::plan::{Costs, Estimate};
 use flashscope_workload::uflip;
 
 use crate::estimate::estimate;

@@ -4,8 +4,8 @@ use std::convert::Infallible;
 use std::sync::atomic::AtomicBool;
 
 use flashscope_block::{Bytes, Device, Op};
-use flashscope_result::manifest::Options;
-use flashscope_result::plan::{Cost, Costs};
+use flashscope_document::manifest::Options;
+use flashscope_document::plan::{Cost, Costs};
 use flashscope_workload::pattern::{Address, Pattern, Timing};
 use flashscope_workload::uflip::Setup;
 

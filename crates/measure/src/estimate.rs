@@ -1,8 +1,8 @@
 //! Estimates the cost of a plan.
 
 use flashscope_block::{Bytes, Nanos, Op};
-use flashscope_result::manifest::{MicroBenchmark, Options, Progress, Run, State};
-use flashscope_result::plan::{Amount, Cost, Costs, Estimate};
+use flashscope_document::manifest::{MicroBenchmark, Options, Progress, Run, State};
+use flashscope_document::plan::{Amount, Cost, Costs, Estimate};
 use flashscope_stats::LEAST_COUNT;
 use flashscope_workload::pattern::{Address, Pattern, Reference, Timing, UniformWrites};
 use flashscope_workload::state::{LARGEST_FILL_IO, MEAN_RANDOM_FILL_IO};

@@ -3,11 +3,11 @@ use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
 
 use flashscope_block::{Bytes, Device, Erasure, Io, Nanos, Record};
+use flashscope_document::environment::Conditions;
+use flashscope_document::manifest::{Enforcing, OnError, Progress, Spent, State, Status, find_run};
+use flashscope_document::methodology::Length;
+use flashscope_document::rounds::Totals;
 use flashscope_result::Recorder;
-use flashscope_result::environment::Conditions;
-use flashscope_result::manifest::{Enforcing, OnError, Progress, Spent, State, Status, find_run};
-use flashscope_result::methodology::Length;
-use flashscope_result::rounds::Totals;
 use flashscope_workload::Stream;
 use flashscope_workload::pattern::Reference;
 

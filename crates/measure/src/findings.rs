@@ -1,8 +1,8 @@
 //! Derives findings from the preparation and applies them to the runs after it (uFLIP sections 4.2 and 4.3).
 
 use flashscope_block::{Nanos, Op};
-use flashscope_result::manifest::Run;
-use flashscope_result::methodology::{BaselinePhases, Findings, Found, Interference};
+use flashscope_document::manifest::Run;
+use flashscope_document::methodology::{BaselinePhases, Findings, Found, Interference};
 use flashscope_stats::{Phases, lingering};
 use flashscope_workload::pattern::{Address, Pattern, Reference, Timing};
 use flashscope_workload::uflip::{Baseline, INTERFERENCE};

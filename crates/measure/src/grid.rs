@@ -5,9 +5,9 @@
 //! the free space, once the drive has settled.
 
 use flashscope_block::{Bytes, Device, DeviceInfo};
-use flashscope_result::grid::GridRule;
-use flashscope_result::manifest::{Experiment, MicroBenchmark, Options, Progress, Run};
-use flashscope_result::plan::{Costs, Estimate};
+use flashscope_document::grid::GridRule;
+use flashscope_document::manifest::{Experiment, MicroBenchmark, Options, Progress, Run};
+use flashscope_document::plan::{Costs, Estimate};
 use flashscope_workload::pattern::{Reference, UniformWrites};
 use flashscope_workload::seed_for;
 use flashscope_workload::uflip::Unit;

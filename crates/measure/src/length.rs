@@ -1,7 +1,7 @@
 //! Decides when a run is long enough.
 
 use flashscope_block::{Bytes, Completion, Flash, Nanos};
-use flashscope_result::methodology::{EndedBy, Length, Methodology, Precision};
+use flashscope_document::methodology::{EndedBy, Length, Methodology, Precision};
 use flashscope_stats::{Rule, Statistic};
 
 use crate::level::{LevelDetector, LevelOutcome};

@@ -1,9 +1,9 @@
 //! Runs of a grid: IOs count only once the cost of a byte is level.
 
 use flashscope_block::{Bytes, Completion, Flash};
-use flashscope_result::grid::{GridRule, Inside, Level};
-use flashscope_result::manifest::Run;
-use flashscope_result::methodology::{EndedBy, Precision};
+use flashscope_document::grid::{GridRule, Inside, Level};
+use flashscope_document::manifest::Run;
+use flashscope_document::methodology::{EndedBy, Precision};
 use flashscope_stats::{Interval, Ratio};
 use flashscope_workload::pattern::{Reference, UniformWrites};
 

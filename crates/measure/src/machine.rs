@@ -3,7 +3,7 @@
 use std::fs;
 
 use flashscope_block::Bytes;
-use flashscope_result::manifest::Machine;
+use flashscope_document::manifest::Machine;
 
 /// Returns a description of this machine. Values that the kernel does not report are `unknown`.
 pub fn describe() -> Machine {

@@ -1,6 +1,6 @@
 use flashscope_block::{Bytes, DeviceInfo};
-use flashscope_result::manifest::{Experiment, MicroBenchmark, Options, Progress, Run, State};
-use flashscope_result::methodology::Methodology;
+use flashscope_document::manifest::{Experiment, MicroBenchmark, Options, Progress, Run, State};
+use flashscope_document::methodology::Methodology;
 use flashscope_workload::pattern::{Address, Pattern, Reference};
 use flashscope_workload::seed_for;
 use flashscope_workload::uflip::{self, Setup, Unit};
@@ -247,7 +247,7 @@ impl Spaces {
 #[cfg(test)]
 mod tests {
     use flashscope_block::{DeviceKind, Nanos, Op};
-    use flashscope_result::manifest::OnError;
+    use flashscope_document::manifest::OnError;
 
     use super::*;
 

@@ -1,9 +1,9 @@
 //! Decides from the results whether a test in rounds continues.
 
 use flashscope_block::{Completion, Nanos};
-use flashscope_result::Manifest;
-use flashscope_result::manifest::{Progress, Run};
-use flashscope_result::rounds::{Rounds, Totals};
+use flashscope_document::Manifest;
+use flashscope_document::manifest::{Progress, Run};
+use flashscope_document::rounds::{Rounds, Totals};
 use flashscope_stats::Steadiness;
 
 /// Accumulates the totals of a run.

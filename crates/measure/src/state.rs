@@ -1,7 +1,7 @@
 //! Brings a drive into its target state, by writes and trims or by a command of the drive.
 
 use flashscope_block::{Bytes, Device, Erase, EraseError, Erasure, Nanos};
-use flashscope_result::manifest::{Options, State};
+use flashscope_document::manifest::{Options, State};
 use flashscope_workload::Stream;
 use flashscope_workload::state::{Purge, RandomFill, SequentialFill};
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use flashscope_block::{Bytes, Completion, Op};
-use flashscope_result::environment::{Conditions, Disturbance, Environment, Queue};
+use flashscope_document::environment::{Conditions, Disturbance, Environment, Queue};
 
 /// The sector size of the counters in a drive's `stat`.
 const SECTOR: u64 = 512;

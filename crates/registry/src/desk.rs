@@ -13,10 +13,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::body::Bytes;
+use flashscope_document::manifest::Status;
 use flashscope_probe::ProbeStatus;
 use flashscope_report::{ResultKind, ShelfItem};
 use flashscope_result::ResultFolder;
-use flashscope_result::manifest::Status;
 use flashscope_serve::{Api, Bearer, Endpoints, Gate, JsonOf, Nothing, Problem, Work};
 use governor::{DefaultDirectRateLimiter, DefaultKeyedRateLimiter, Quota, RateLimiter};
 use schemars::JsonSchema;

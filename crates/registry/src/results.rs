@@ -13,11 +13,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::body::Bytes;
+use flashscope_document::Manifest;
+use flashscope_document::marks::Marks;
+use flashscope_document::sweep::Explored;
+use flashscope_document::what_if::WhatIf;
 use flashscope_report::{ResultKind, Shelf};
-use flashscope_result::marks::Marks;
-use flashscope_result::sweep::Explored;
-use flashscope_result::what_if::WhatIf;
-use flashscope_result::{Manifest, ResultFolder};
+use flashscope_result::ResultFolder;
 use flashscope_serve::{Library, OpenMeasurement, Problem, ShelfQuery};
 use quick_cache::sync::Cache;
 use serde_json::Value;

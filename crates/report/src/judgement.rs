@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use flashscope_analysis::Facts;
-use flashscope_analysis::facts::{Hint, Interest, Judgement, Verdict};
+use flashscope_document::facts::Facts;
+use flashscope_document::facts::{Hint, Interest, Judgement, Verdict};
 use flashscope_workload::uflip;
 
 /// Returns the mark of a verdict.

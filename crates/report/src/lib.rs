@@ -22,8 +22,9 @@ mod write_grid;
 
 pub use attached::{AttachedDrive, attached};
 pub use conversion::{Conversion, conversion};
-use flashscope_analysis::{Facts, Outline};
-use flashscope_result::Manifest;
+use flashscope_analysis::Outline;
+use flashscope_document::Manifest;
+use flashscope_document::facts::Facts;
 pub use page::{Exhibit, Exhibits, PageError, ProbedExhibit, SimulatedExhibit, SweptExhibit};
 pub use plan::plan;
 pub use recording::{Recording, recording};

@@ -1,9 +1,9 @@
 use std::fmt::Write;
 
 use flashscope_block::{Bytes, DeviceKind, Nanos};
-use flashscope_result::manifest::{Progress, Run, State, find_run};
-use flashscope_result::methodology::Precision;
-use flashscope_result::plan::{Amount, Cost, Plan};
+use flashscope_document::manifest::{Progress, Run, State, find_run};
+use flashscope_document::methodology::Precision;
+use flashscope_document::plan::{Amount, Cost, Plan};
 
 use crate::{rounds, write_grid};
 

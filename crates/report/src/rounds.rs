@@ -2,11 +2,11 @@
 
 use std::fmt::Write;
 
-use flashscope_analysis::facts::{Cell, RoundsFacts, Tracked};
 use flashscope_block::{Bytes, Nanos};
-use flashscope_result::Manifest;
-use flashscope_result::manifest::{MicroBenchmark, Options};
-use flashscope_result::rounds::{Metric, Rounds};
+use flashscope_document::Manifest;
+use flashscope_document::facts::{Cell, RoundsFacts, Tracked};
+use flashscope_document::manifest::{MicroBenchmark, Options};
+use flashscope_document::rounds::{Metric, Rounds};
 
 use crate::terminal::BARS;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use flashscope_block::Nanos;
-use flashscope_result::{Cleaning, LatencyNs, Simulation, SimulationFill, SimulationWarmUp};
+use flashscope_document::{Cleaning, LatencyNs, Simulation, SimulationFill, SimulationWarmUp};
 
 /// Formats a simulation as text.
 pub fn simulation<O>(simulation: &Simulation<O>) -> String {

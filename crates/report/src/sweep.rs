@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use flashscope_result::sweep::{
+use flashscope_document::sweep::{
     Counts, Effect, Interaction, Regressed, Setting, Skipped, Step, Sweep,
 };
 use flashscope_stats::Estimate;

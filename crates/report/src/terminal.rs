@@ -1,11 +1,11 @@
 use std::fmt::Write;
 
-use flashscope_analysis::Facts;
-use flashscope_analysis::facts::{Bounded, Characteristics, Latency, PauseEffect, RunFacts};
 use flashscope_block::{Bytes, Nanos};
-use flashscope_result::environment::Disturbance;
-use flashscope_result::manifest::{Experiment, Manifest, MicroBenchmark, Progress, Run, Status};
-use flashscope_result::methodology::{EndedBy, Interference};
+use flashscope_document::environment::Disturbance;
+use flashscope_document::facts::Facts;
+use flashscope_document::facts::{Bounded, Characteristics, Latency, PauseEffect, RunFacts};
+use flashscope_document::manifest::{Experiment, Manifest, MicroBenchmark, Progress, Run, Status};
+use flashscope_document::methodology::{EndedBy, Interference};
 use flashscope_stats::Estimate;
 use flashscope_workload::pattern::Reference;
 use flashscope_workload::playback::Pace;

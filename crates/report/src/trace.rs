@@ -2,11 +2,11 @@
 
 use std::fmt::Write;
 
-use flashscope_analysis::trace::TraceFacts;
-use flashscope_analysis::trace::facts::{
+use flashscope_block::{Bytes, Nanos, Op};
+use flashscope_document::trace::TraceFacts;
+use flashscope_document::trace::{
     Concentration, Fragment, Fragments, OpLatency, Series, SizeSummary, Step,
 };
-use flashscope_block::{Bytes, Nanos, Op};
 use flashscope_stats::Estimate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,16 +1,17 @@
 //! The views that the application shows, from the page itself or from a server.
 
+use flashscope_analysis::Outline;
 use flashscope_analysis::compare::Comparison;
-use flashscope_analysis::facts::Characteristics;
 use flashscope_analysis::view::{Colours, Ios, LatencyHistogram};
-use flashscope_analysis::{Facts, Outline};
 use flashscope_block::DeviceInfo;
-use flashscope_result::Manifest;
+use flashscope_document::Manifest;
+use flashscope_document::facts::Characteristics;
+use flashscope_document::facts::Facts;
+use flashscope_document::manifest::{Progress, Status};
+use flashscope_document::marks::Marks;
+use flashscope_document::sweep::{Counts, Explored, RowStatus, Sweep, SweepStatus};
+use flashscope_document::what_if::{Change, Variant, WhatIf, WhatIfStatus};
 use flashscope_result::activity::Activity;
-use flashscope_result::manifest::{Progress, Status};
-use flashscope_result::marks::Marks;
-use flashscope_result::sweep::{Counts, Explored, RowStatus, Sweep, SweepStatus};
-use flashscope_result::what_if::{Change, Variant, WhatIf, WhatIfStatus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

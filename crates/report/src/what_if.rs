@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use flashscope_block::{Bytes, Nanos};
-use flashscope_result::sweep::RowStatus;
-use flashscope_result::what_if::{
+use flashscope_document::sweep::RowStatus;
+use flashscope_document::what_if::{
     ClosedForm, Expected, Quantity, Simulated, Variant, WhatIf, WhatIfStatus,
 };
 

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use flashscope_block::{Bytes, Nanos};
-use flashscope_result::grid::{Grid, GridPoint, GridRule};
+use flashscope_document::grid::{Grid, GridPoint, GridRule};
 
 /// Writes a table for each measured quantity: a row for each free space, a column for each mean length.
 pub(crate) fn report(out: &mut String, grid: &Grid) {

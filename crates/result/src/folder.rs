@@ -16,13 +16,14 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::activity::Activities;
-use crate::grid::{GRID_SCHEMA_VERSION, Grid};
-use crate::manifest::{Run, SCHEMA_VERSION};
-use crate::marks::Marks;
 use crate::staging::Staged;
 use crate::system;
 use crate::writer::files_of;
-use crate::{Error, Manifest, Recorder, Rows, activities};
+use crate::{Error, Recorder, Rows, activities};
+use flashscope_document::Manifest;
+use flashscope_document::grid::{GRID_SCHEMA_VERSION, Grid};
+use flashscope_document::manifest::{Run, SCHEMA_VERSION};
+use flashscope_document::marks::Marks;
 
 const MANIFEST: &str = "manifest.json";
 const FACTS: &str = "facts.json";

@@ -11,20 +11,12 @@ mod activities;
 pub mod activity;
 mod constant;
 mod document;
-pub mod environment;
 mod error;
 mod folder;
-pub mod grid;
 pub mod guarded;
-pub mod manifest;
-pub mod marks;
-pub mod methodology;
-pub mod plan;
 mod probe;
-pub mod ranges;
 mod reader;
 mod recorder;
-pub mod rounds;
 mod rows;
 mod simulation;
 mod staging;
@@ -35,12 +27,8 @@ mod writer;
 
 pub use error::Error;
 pub use folder::{ResultFolder, activities_path, records_path, rows, write_output, write_text};
-pub use manifest::Manifest;
-pub use probe::{PROBE_VERSION, ProbeFolder, is_probe, read_probe};
+pub use probe::{ProbeFolder, is_probe, read_probe};
 pub use reader::Rows;
 pub use recorder::Recorder;
-pub use simulation::{
-    Cleaning, LatencyHeatMap, LatencyNs, SIMULATION_VERSION, Simulation, SimulationFill,
-    SimulationFolder, SimulationStatus, SimulationWarmUp, is_simulation, read_simulation,
-};
+pub use simulation::{SimulationFolder, is_simulation, read_simulation};
 pub use staging::is_unfinished;

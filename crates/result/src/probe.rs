@@ -2,14 +2,12 @@
 
 use std::path::Path;
 
+use flashscope_document::PROBE_VERSION;
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::document::{Document, DocumentFolder};
 use crate::{Error, Recorder};
-
-/// The version of `probe.json` that is written, and the latest that is read.
-pub const PROBE_VERSION: u32 = 1;
 
 const RECORDS: &str = "records";
 

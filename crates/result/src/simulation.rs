@@ -1,21 +1,13 @@
 //! The result folder of a simulated workload: `NAME.flashscope/simulation.json`.
 
-mod found;
-
 use std::path::Path;
 
+use flashscope_document::SIMULATION_VERSION;
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::Error;
 use crate::document::{Document, DocumentFolder};
-pub use found::{
-    Cleaning, LatencyHeatMap, LatencyNs, Simulation, SimulationFill, SimulationStatus,
-    SimulationWarmUp,
-};
-
-/// The version of `simulation.json` that is written, and the latest that is read.
-pub const SIMULATION_VERSION: u32 = 1;
 
 static SIMULATION: Document = Document {
     name: "simulation.json",

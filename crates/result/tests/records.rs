@@ -4,11 +4,11 @@ use std::fs;
 use std::path::Path;
 
 use flashscope_block::{Bytes, DeviceInfo, DeviceKind, Errno, Nanos, Op, Record};
-use flashscope_result::manifest::{
+use flashscope_document::manifest::{
     Calibration, Machine, Manifest, OnError, Options, Run, SCHEMA_VERSION, State, Tool,
 };
-use flashscope_result::marks::{Mark, Marks};
-use flashscope_result::methodology::Methodology;
+use flashscope_document::marks::{Mark, Marks};
+use flashscope_document::methodology::Methodology;
 use flashscope_result::{Error, ResultFolder};
 use flashscope_workload::pattern::Reference;
 use flashscope_workload::uflip::Setup;

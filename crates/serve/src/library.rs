@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use flashscope_analysis::Facts;
 use flashscope_analysis::view::{Overviews, Viewer};
+use flashscope_document::Manifest;
+use flashscope_document::facts::Facts;
+use flashscope_document::marks::Marks;
+use flashscope_document::sweep::Explored;
+use flashscope_document::what_if::WhatIf;
 use flashscope_report::Shelf;
-use flashscope_result::marks::Marks;
-use flashscope_result::sweep::Explored;
-use flashscope_result::what_if::WhatIf;
-use flashscope_result::{Error, Manifest, ResultFolder};
+use flashscope_result::{Error, ResultFolder};
 use serde_json::Value;
 
 use crate::limits;

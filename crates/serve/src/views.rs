@@ -7,9 +7,10 @@ use flashscope_analysis::Outline;
 use flashscope_analysis::compare::{Comparison, compare};
 use flashscope_analysis::view::{Colours, Ios, LatencyHistogram, Viewer};
 use flashscope_block::Nanos;
+use flashscope_document::Manifest;
+use flashscope_document::manifest::find_experiment;
+use flashscope_result::Error;
 use flashscope_result::activity::Activity;
-use flashscope_result::manifest::find_experiment;
-use flashscope_result::{Error, Manifest};
 use schemars::JsonSchema;
 use serde::Serialize;
 

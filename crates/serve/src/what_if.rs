@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use flashscope_document::what_if::WhatIf;
 use flashscope_report::{WhatIfChoices, WhatIfQuestion};
-use flashscope_result::what_if::WhatIf;
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;

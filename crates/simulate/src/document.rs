@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use flashscope_block::{Device, Errno, Nanos, Op};
-use flashscope_measure::{FailedIo, Load, Measurement, Outcome, RunEnd, STEADY};
-use flashscope_result::{
+use flashscope_document::{
     Cleaning, LatencyNs, SIMULATION_VERSION, SimulationFill, SimulationStatus, SimulationWarmUp,
 };
+use flashscope_measure::{FailedIo, Load, Measurement, Outcome, RunEnd, STEADY};
 use flashscope_sim::nand::ByCause;
 use flashscope_sim::observe::Findings;
 use flashscope_sim::{Counters, Drive};

@@ -22,7 +22,7 @@ pub use simulator::{SimulationResult, Simulator};
 use std::sync::atomic::AtomicBool;
 
 /// The document of a simulation.
-pub type Simulation = flashscope_result::Simulation<Findings>;
+pub type Simulation = flashscope_document::Simulation<Findings>;
 
 /// Runs a simulation. Setting `stop` ends it early; the measurements up to then are kept.
 ///

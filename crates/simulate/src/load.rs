@@ -1,8 +1,8 @@
 //! Chooses the load for a workload, with defaults for all that the request leaves open.
 
 use flashscope_block::Nanos;
+use flashscope_document::SimulationFill;
 use flashscope_measure::{Fill, Length, Load, MOST_IOS, WarmUp};
-use flashscope_result::SimulationFill;
 use flashscope_trace::Survey;
 use flashscope_workload::pattern::Reference;
 use flashscope_workload::synthetic::{Ios, Workload};

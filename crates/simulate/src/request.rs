@@ -1,6 +1,6 @@
 use flashscope_block::Nanos;
+use flashscope_document::SimulationFill;
 use flashscope_measure::WarmUp;
-use flashscope_result::SimulationFill;
 use flashscope_sim::Drive;
 use flashscope_sim::budget::Budget;
 use serde::{Deserialize, Serialize};

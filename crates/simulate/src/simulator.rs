@@ -2,8 +2,8 @@ use std::cell::RefCell;
 use std::sync::atomic::AtomicBool;
 
 use flashscope_block::{Device, Io, Nanos, Op};
+use flashscope_document::{LatencyHeatMap, SimulationFill};
 use flashscope_measure::{Gauge, IoCallback, Load, Outcome, Phase, RunEnd, Session, Step, Unit};
-use flashscope_result::{LatencyHeatMap, SimulationFill};
 use flashscope_sim::budget::Budget;
 use flashscope_sim::observe::{self, Findings, Glances, Watch};
 use flashscope_sim::{Counters, Drive, SimDevice};

@@ -1,8 +1,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use flashscope_block::{Io, Nanos, Op};
+use flashscope_document::SimulationStatus;
 use flashscope_measure::{Progress, Step, WarmUp};
-use flashscope_result::SimulationStatus;
 use flashscope_sim::{Drive, Profile};
 
 use super::*;

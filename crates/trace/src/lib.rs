@@ -18,6 +18,7 @@ mod replay;
 mod request;
 mod source;
 mod spec;
+pub mod statistics;
 mod text;
 mod transform;
 mod volumes;

@@ -867,7 +867,7 @@ class TraceFacts:
     """
     volumes: list[VolumeFacts]
     """
-    The volumes, by bytes accessed; at most [`super::MOST_VOLUMES`].
+    The volumes, by bytes accessed; at most 1,000.
     """
     working_set: list[WorkingSet]
     """

@@ -2,6 +2,7 @@
 import type { ShelfQuery } from '../route';
 import type { HeldMeasurement, HeldProbe, HeldSimulation, HeldSweep, Page } from './embedded';
 import { recorded, runsOf } from './model';
+import { select } from './shelf-query';
 import type { Shelf, ShelfItem } from './views.gen';
 
 function measurementItem({ id, name, manifest, facts }: HeldMeasurement): ShelfItem {
@@ -56,55 +57,10 @@ function sweepItem({ id, name, sweep: { sweep } }: HeldSweep): ShelfItem {
     kind: 'sweep',
     status: sweep.status === 'complete' ? 'complete' : 'interrupted',
     runs_done: done,
-    runs_planned: asked - impossible - failed,
+    runs_planned: Math.max(0, asked - impossible - failed),
     ios: 0,
     factors: sweep.factors,
   };
-}
-
-/** What an item is found by. */
-const textOf = ({ name, device, workload, factors = [] }: ShelfItem) =>
-  [name, device?.name, device?.model, device?.firmware, workload, ...factors]
-    .join(' ')
-    .toLowerCase();
-
-const includes = (text: string | null | undefined, part: string | undefined) =>
-  part === undefined || (text ?? '').toLowerCase().includes(part.toLowerCase());
-
-function fits(item: ShelfItem, query: ShelfQuery): boolean {
-  const { search, kind, model, firmware, capacity_min = 0, capacity_max } = query;
-  const words = (search ?? '').toLowerCase().split(/\s+/);
-  const capacity = item.device?.capacity_bytes ?? 0;
-  return (
-    words.every((word) => textOf(item).includes(word)) &&
-    (kind === undefined || item.kind === kind) &&
-    includes(item.device?.model ?? item.device?.name, model) &&
-    includes(item.device?.firmware, firmware) &&
-    capacity >= capacity_min &&
-    capacity <= (capacity_max ?? Number.POSITIVE_INFINITY)
-  );
-}
-
-type Key = (item: ShelfItem) => string | number;
-
-/** By what items are sorted; those with `-` before the name from the greatest on. */
-const KEYS: Record<string, Key> = {
-  name: ({ name }) => name.toLowerCase(),
-  model: ({ device }) => (device?.model ?? device?.name ?? '').toLowerCase(),
-  capacity: ({ device }) => device?.capacity_bytes ?? 0,
-  started: ({ started }) => started ?? '',
-  random_write: ({ characteristics }) =>
-    characteristics?.random_write_ns?.value ?? Number.POSITIVE_INFINITY,
-};
-
-function sorted(items: ShelfItem[], sort: string | undefined): ShelfItem[] {
-  const key = KEYS[sort?.replace(/^-/, '') ?? ''];
-  if (key === undefined) return items;
-  const sign = sort?.startsWith('-') ? -1 : 1;
-  return items.toSorted((a, b) => {
-    const [x, y] = [key(a), key(b)];
-    return x < y ? -sign : x > y ? sign : 0;
-  });
 }
 
 /** What a page answers to a question of the shelf. */
@@ -115,10 +71,5 @@ export function shelfOf(page: Page, query: ShelfQuery): Shelf {
     ...page.probes.map(probeItem),
     ...page.sweeps.map(sweepItem),
   ];
-  const found = sorted(
-    items.filter((item) => fits(item, query)),
-    query.sort,
-  );
-  const { offset = 0, limit = found.length } = query;
-  return { items: found.slice(offset, offset + limit), total: found.length };
+  return select(items, query);
 }

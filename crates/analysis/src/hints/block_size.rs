@@ -5,9 +5,9 @@ use flashscope_workload::uflip::{Baseline, Unit};
 
 use super::{HintResult, NEARLY, Rule, ratio};
 use crate::deviation::{Answer, is_over, per_byte};
-use crate::facts::Judgement;
 use crate::means::{Mean, Means};
 use crate::words::{baseline_words, list};
+use flashscope_document::facts::Judgement;
 
 /// Hint: the best IO size is a trade-off.
 pub(super) const RULE: Rule = Rule {

@@ -3,9 +3,9 @@ use flashscope_workload::uflip::Baseline;
 
 use super::{HintResult, Question, Rule, baselines, judge, ratio, sentences};
 use crate::deviation::{AS_EXPECTED, Answer, Deviation, deviations, is_over, largest, size};
-use crate::facts::Judgement;
 use crate::means::{Mean, Means};
 use crate::words::baseline_words;
+use flashscope_document::facts::Judgement;
 
 /// Hint: concurrent or delayed IOs gain nothing.
 pub(super) const RULE: Rule = Rule {

@@ -1,8 +1,8 @@
 use super::{HintResult, Question, Rule, baselines, judge, ratio, sentences};
 use crate::deviation::{Answer, Line, is_over, per_byte};
-use crate::facts::{Evidence, EvidenceUnit};
 use crate::means::Means;
 use crate::words::{baseline_words, duration};
+use flashscope_document::facts::{Evidence, EvidenceUnit};
 
 /// The ratio of a byte's cost in small IOs to that in large ones, above which larger IOs are beneficial.
 const BENEFICIAL: f64 = 1.5;

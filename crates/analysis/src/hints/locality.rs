@@ -3,9 +3,9 @@ use flashscope_stats::Estimate;
 
 use super::{HintResult, NEARLY, Rule, judge, ratio};
 use crate::deviation::is_over;
-use crate::facts::{Bounded, Evidence, Judgement};
 use crate::means::{Mean, Means};
 use crate::words::times;
+use flashscope_document::facts::{Bounded, Evidence, Judgement};
 
 /// Hint: focus random writes on a small area.
 pub(super) const RULE: Rule = Rule {

@@ -11,13 +11,13 @@ mod locality;
 mod mixes;
 mod partitions;
 
-use flashscope_result::Manifest;
+use flashscope_document::Manifest;
 use flashscope_workload::uflip::{self, Baseline};
 
 use crate::deviation::Answer;
-use crate::facts::{Evidence, EvidenceUnit, Hint, Judgement};
 use crate::means::Means;
 use crate::words::list;
+use flashscope_document::facts::{Evidence, EvidenceUnit, Hint, Judgement};
 
 /// A hint, and the rule that judges it.
 pub struct Rule {

@@ -1,8 +1,8 @@
 use super::locality::{bounds, nearly};
 use super::{HintResult, Rule};
-use crate::facts::{Bounded, Judgement};
 use crate::means::Means;
 use crate::words::times;
+use flashscope_document::facts::{Bounded, Judgement};
 
 /// Hint: write sequentially to few places at once.
 pub(super) const RULE: Rule = Rule {

@@ -91,7 +91,7 @@ fn evidence_names_runs_of_its_experiment_or_of_a_baseline() {
         assert!(!evidence.runs.is_empty() && evidence.value.low.is_some());
         for &run in &evidence.runs {
             let (benchmark, experiment, _) =
-                flashscope_result::manifest::find_run(&manifest.micro_benchmarks, run).unwrap();
+                flashscope_document::manifest::find_run(&manifest.micro_benchmarks, run).unwrap();
             let own = benchmark.name == evidence.micro_benchmark
                 && experiment.name == evidence.experiment;
             assert!(own || benchmark.prepares(), "{evidence:?}");

@@ -3,7 +3,7 @@ use std::ops::Range;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use flashscope_block::Nanos;
-use flashscope_result::manifest::Run;
+use flashscope_document::manifest::Run;
 use flashscope_result::{Error, Rows};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

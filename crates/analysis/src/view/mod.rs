@@ -14,9 +14,10 @@ use std::ops::Range;
 
 pub use colours::{ColourRow, Colours};
 use flashscope_block::Nanos;
+use flashscope_document::Manifest;
+use flashscope_document::manifest::{Run, find_experiment};
 use flashscope_result::activity::Activity;
-use flashscope_result::manifest::{Run, find_experiment};
-use flashscope_result::{Error, Manifest, ResultFolder, Rows};
+use flashscope_result::{Error, ResultFolder, Rows};
 pub use histogram::{LatencyBin, LatencyHistogram};
 pub use ios::Ios;
 pub use outline::{Outline, STRETCHES};

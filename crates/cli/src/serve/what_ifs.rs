@@ -5,8 +5,8 @@ use std::sync::atomic::AtomicBool;
 
 use flashscope_command::what_if::{RowSink, answer, repeats};
 use flashscope_command::{Progress, Step};
+use flashscope_document::what_if::{Change, WhatIf};
 use flashscope_report::{WhatIfChoice, WhatIfChoices, WhatIfQuestion, WhatIfQuestionVariant};
-use flashscope_result::what_if::{Change, WhatIf};
 use flashscope_serve::what_if::{AnswerFn, Tell, WhatIfs};
 use flashscope_sim::budget::Budget;
 use flashscope_sim::setup;

@@ -8,7 +8,6 @@
 use std::path::PathBuf;
 
 use anyhow::anyhow;
-use flashscope_analysis::trace::Characteristics;
 use flashscope_block::Bytes;
 use flashscope_command::options::{JsonArgs, json_schema};
 use flashscope_command::trace::each_batch;
@@ -16,6 +15,7 @@ use flashscope_drive::guard::check_output;
 use flashscope_report::{Trace, TraceStatus, trace, trace_html};
 use flashscope_result::write_output;
 use flashscope_trace::Reader;
+use flashscope_trace::statistics::Characteristics;
 
 use super::input::{self, Fields};
 use crate::progress::LateBar;

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use flashscope_block::{Bytes, DeviceKind, Op, Record};
-use flashscope_result::manifest::{Progress, State, Status};
+use flashscope_document::manifest::{Progress, State, Status};
 
 use crate::{Measured, Scratch, succeeds};
 

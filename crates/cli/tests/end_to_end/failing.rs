@@ -3,8 +3,8 @@
 use std::fs::File;
 
 use flashscope_block::{Bytes, Errno};
+use flashscope_document::manifest::{Progress, Run, Status};
 use flashscope_measure::order;
-use flashscope_result::manifest::{Progress, Run, Status};
 
 use crate::{Measured, Scratch, files_of_records, succeeds};
 

@@ -2,10 +2,10 @@
 //! they must.
 
 use flashscope_block::Bytes;
+use flashscope_document::grid::{Grid, GridPoint};
+use flashscope_document::manifest::{Progress, State, Status};
+use flashscope_document::methodology::EndedBy;
 use flashscope_model::{Uniform, bast};
-use flashscope_result::grid::{Grid, GridPoint};
-use flashscope_result::manifest::{Progress, State, Status};
-use flashscope_result::methodology::EndedBy;
 use flashscope_workload::pattern::Reference;
 use insta::assert_snapshot;
 
@@ -119,14 +119,14 @@ fn each_grid_option_changes_the_grid() {
     let place = Scratch::in_memory();
     let plan = |more: &[&str]| {
         let json = place.run(&[&["plan", DRIVE, "--grid", "--json"][..], more].concat()).ok();
-        let plan: flashscope_result::plan::Plan = serde_json::from_str(&json.stdout).unwrap();
+        let plan: flashscope_document::plan::Plan = serde_json::from_str(&json.stdout).unwrap();
         let rule = plan.options.grid.unwrap();
-        let of_run = |run: &flashscope_result::manifest::Run| match &run.reference {
+        let of_run = |run: &flashscope_document::manifest::Run| match &run.reference {
             Reference::Uniform { writes } => (writes.mean_len, rule.free_space(writes)),
             other => panic!("{other:?}"),
         };
         let mut points: Vec<(u32, f64)> =
-            flashscope_result::manifest::runs_of(&plan.micro_benchmarks).map(of_run).collect();
+            flashscope_document::manifest::runs_of(&plan.micro_benchmarks).map(of_run).collect();
         points.iter_mut().for_each(|(_, space)| *space = (*space * 1000.0).round() / 1000.0);
         (points, rule)
     };

@@ -1,6 +1,6 @@
 //! Tests benchmarks that are interrupted or killed.
 
-use flashscope_result::manifest::{Progress, Status};
+use flashscope_document::manifest::{Progress, Status};
 
 use crate::{Measured, Running, Scratch, files_of_records};
 

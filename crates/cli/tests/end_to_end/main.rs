@@ -47,7 +47,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use flashscope_block::Record;
-use flashscope_result::manifest::{Manifest, Progress, Run};
+use flashscope_document::manifest::{Manifest, Progress, Run};
 use flashscope_result::{ResultFolder, Rows};
 use tempfile::TempDir;
 

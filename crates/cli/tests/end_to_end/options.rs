@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use flashscope_block::{Bytes, Nanos, Op, Record};
-use flashscope_result::manifest::State;
+use flashscope_document::manifest::State;
 
 use crate::bench::blocks_of_zeros;
 use crate::{Measured, Scratch};

@@ -3,9 +3,9 @@
 use std::fs;
 
 use flashscope_block::{Bytes, Nanos, Op};
+use flashscope_document::manifest::{Progress, Run, runs_of};
+use flashscope_document::plan::Plan;
 use flashscope_measure::order;
-use flashscope_result::manifest::{Progress, Run, runs_of};
-use flashscope_result::plan::Plan;
 use insta::assert_snapshot;
 use serde_json::Value;
 

@@ -4,7 +4,7 @@
 use std::fs;
 
 use flashscope_block::{Bytes, Nanos, Op, Record};
-use flashscope_result::manifest::{Progress, Run, State, Status};
+use flashscope_document::manifest::{Progress, Run, State, Status};
 use flashscope_workload::pattern::Reference;
 use insta::assert_snapshot;
 use serde_json::Value;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
-use flashscope_result::manifest::{Progress, Status};
+use flashscope_document::manifest::{Progress, Status};
 use insta::assert_snapshot;
 use serde_json::Value;
 

@@ -2,8 +2,8 @@
 
 use std::process::{Command, Stdio};
 
-use flashscope_result::environment::{Conditions, Disturbance};
-use flashscope_result::manifest::Manifest;
+use flashscope_document::environment::{Conditions, Disturbance};
+use flashscope_document::manifest::Manifest;
 use serde_json::Value;
 
 use crate::Scratch;

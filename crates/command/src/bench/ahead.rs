@@ -1,10 +1,10 @@
 //! Estimates the progress of a plan and the time left.
 
 use flashscope_block::{Bytes, DeviceInfo, DeviceKind, Nanos, Op};
-use flashscope_measure::Observer;
-use flashscope_result::manifest::{
+use flashscope_document::manifest::{
     Experiment, Manifest, MicroBenchmark, Progress as RunProgress, Run,
 };
+use flashscope_measure::Observer;
 use flashscope_workload::pattern::{Reference, Timing};
 
 use crate::{Progress, Step, Unit};

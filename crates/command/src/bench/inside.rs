@@ -1,9 +1,9 @@
 //! Records the internal activity of a simulated drive during each run.
 
 use flashscope_block::{Bytes, Nanos};
+use flashscope_document::manifest::{Experiment, MicroBenchmark, Run};
 use flashscope_measure::Observer;
 use flashscope_result::activity::{Activities, Activity};
-use flashscope_result::manifest::{Experiment, MicroBenchmark, Run};
 use flashscope_result::{Error, ResultFolder};
 use flashscope_sim::Drive;
 use flashscope_sim::observe::{self, Glances, Observed, Observer as _};

@@ -22,18 +22,19 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, anyhow};
-use flashscope_analysis::{Facts, analyse, write_grid};
+use flashscope_analysis::{analyse, write_grid};
 use flashscope_block::Device;
+use flashscope_document::environment::HealthChange;
+use flashscope_document::facts::Facts;
+use flashscope_document::manifest::{
+    Calibration, HealthAround, Manifest, MicroBenchmark, Options, Progress as RunProgress, Run,
+    Status, runs_of,
+};
 use flashscope_drive::Clock;
 use flashscope_measure::{
     Bench, Surroundings, check_state, fresh_seed, harness_cost, machine, timestamp,
 };
 use flashscope_result::ResultFolder;
-use flashscope_result::environment::HealthChange;
-use flashscope_result::manifest::{
-    Calibration, HealthAround, Manifest, MicroBenchmark, Options, Progress as RunProgress, Run,
-    Status, runs_of,
-};
 
 use ahead::Ahead;
 pub use args::{BenchArgs, PlanArgs};

@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 use flashscope_block::{Bytes, Nanos};
-use flashscope_result::manifest;
+use flashscope_document::manifest;
 use flashscope_workload::uflip::PerBaseline;
 
 use crate::names;

@@ -1,11 +1,11 @@
 //! Describes how a benchmark ended.
 
 use anyhow::anyhow;
-use flashscope_measure::order;
-use flashscope_result::ResultFolder;
-use flashscope_result::manifest::{
+use flashscope_document::manifest::{
     Experiment, Manifest, MicroBenchmark, Progress, Run, Status, find_run,
 };
+use flashscope_measure::order;
+use flashscope_result::ResultFolder;
 
 use crate::{Failure, interrupted};
 

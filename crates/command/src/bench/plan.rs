@@ -15,8 +15,8 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Context, anyhow};
 use flashscope_analysis::{analyse, costs};
 use flashscope_block::Device;
+use flashscope_document::plan::{Costs, Estimate, PLAN_SCHEMA_VERSION, Plan};
 use flashscope_measure::BudgetedPlan;
-use flashscope_result::plan::{Costs, Estimate, PLAN_SCHEMA_VERSION, Plan};
 use flashscope_result::{ResultFolder, write_output};
 
 use super::args::PlanArgs;

@@ -4,14 +4,14 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::anyhow;
 use flashscope_block::{Bytes, Device, DeviceInfo, DeviceKind, Nanos};
+use flashscope_document::manifest::{MicroBenchmark, Options, State};
+use flashscope_document::methodology::{Budget, Methodology, Precision};
+use flashscope_document::plan::{Costs, Estimate};
 use flashscope_measure::grid;
 use flashscope_measure::pts::{self, Test, estimate_rounds};
 use flashscope_measure::{
     BudgetedPlan, LEAST_RUN_PAUSE, Sample, check_state, fitting, measure_costs, plan, trace_plan,
 };
-use flashscope_result::manifest::{MicroBenchmark, Options, State};
-use flashscope_result::methodology::{Budget, Methodology, Precision};
-use flashscope_result::plan::{Costs, Estimate};
 use flashscope_workload::state::LARGEST_FILL_IO;
 use flashscope_workload::uflip::{self, PREPARATION, PerBaseline, Setup, needs};
 

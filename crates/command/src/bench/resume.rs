@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use flashscope_analysis::Facts;
 use flashscope_block::{Device, DeviceInfo, DeviceKind};
+use flashscope_document::facts::Facts;
+use flashscope_document::manifest::{Manifest, Progress as RunProgress, Run, Status};
 use flashscope_measure::{check_state, timestamp};
 use flashscope_result::ResultFolder;
-use flashscope_result::manifest::{Manifest, Progress as RunProgress, Run, Status};
 
 use super::args::BenchArgs;
 use super::same::{check_drive, check_tool, purpose};

@@ -2,8 +2,8 @@
 
 use anyhow::anyhow;
 use flashscope_block::DeviceInfo;
+use flashscope_document::manifest::{Options, Progress, Run, State, Tool};
 use flashscope_measure::fresh_seed;
-use flashscope_result::manifest::{Options, Progress, Run, State, Tool};
 use flashscope_workload::state::LARGEST_FILL_IO;
 
 use crate::drives::Purpose;

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use anyhow::anyhow;
 use flashscope_block::Device;
+use flashscope_document::environment::Health;
 use flashscope_measure::Surroundings;
-use flashscope_result::environment::Health;
 
 use super::Purpose;
 use crate::{Failure, usage};

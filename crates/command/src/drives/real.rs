@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use flashscope_block::Device;
+use flashscope_document::environment::Health;
 use flashscope_drive::guard::{self, System};
 use flashscope_drive::health::log_pages;
 use flashscope_drive::inventory::place;
 use flashscope_drive::{Access, Location, OpenOptions};
 use flashscope_measure::Surroundings;
-use flashscope_result::environment::Health;
 
 use super::{Purpose, is_real, unknown};
 use crate::{Failure, usage};

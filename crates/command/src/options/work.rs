@@ -2,8 +2,8 @@ use std::borrow::Cow;
 
 use clap::ValueEnum;
 use flashscope_block::Nanos;
+use flashscope_document::SimulationFill;
 use flashscope_measure::{Fill, WarmUp};
-use flashscope_result::SimulationFill;
 use flashscope_simulate::Work;
 
 use super::SeedArgs;

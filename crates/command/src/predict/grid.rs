@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::anyhow;
 use flashscope_block::Bytes;
+use flashscope_document::grid::{Grid, GridPoint};
 use flashscope_drive::Clock;
 use flashscope_model::Family;
 use flashscope_model::trace::Space;
@@ -14,7 +15,6 @@ use flashscope_predict::{
     Validation,
 };
 use flashscope_result::ResultFolder;
-use flashscope_result::grid::{Grid, GridPoint};
 
 use super::args::LikeArg;
 use super::{AddressSpace, PredictArgs, cases, failure};
@@ -138,8 +138,8 @@ fn space(args: &PredictArgs, grid: &Grid) -> Result<Space, Failure> {
 #[cfg(test)]
 mod tests {
     use flashscope_block::{DeviceInfo, DeviceKind};
-    use flashscope_result::grid::GRID_SCHEMA_VERSION;
-    use flashscope_result::manifest::Tool;
+    use flashscope_document::grid::GRID_SCHEMA_VERSION;
+    use flashscope_document::manifest::Tool;
 
     use super::*;
 

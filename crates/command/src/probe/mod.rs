@@ -17,12 +17,13 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, anyhow};
 use flashscope_block::{Bytes, Device, Nanos, nearest};
+use flashscope_document::PROBE_VERSION;
 use flashscope_measure::{fresh_seed, timestamp};
 use flashscope_probe::{
     Budget, DEEPEST, Event, Investigation, LONGEST, Lab, PARAMETERS, Parameter, ProbeReport,
     ProbeStatus, investigate, profile, stated,
 };
-use flashscope_result::{PROBE_VERSION, ProbeFolder, write_text};
+use flashscope_result::{ProbeFolder, write_text};
 
 pub use args::ProbeArgs;
 use journal::{Journal, SharedJournal};

@@ -13,9 +13,10 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, anyhow};
 use flashscope_block::{Io, Nanos};
+use flashscope_document::SimulationStatus;
 use flashscope_drive::guard::create_output;
 use flashscope_drive::{Clock, OpenError};
-use flashscope_result::{SimulationFolder, SimulationStatus};
+use flashscope_result::SimulationFolder;
 use flashscope_sim::observe::{Events, Observed, Observer, Window};
 use flashscope_simulate::{
     Error, Hooks, Simulation, SimulationRequest, SimulationResult, Simulator, Work,

@@ -6,7 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
-use flashscope_result::sweep::{Row, Sweep, SweepFolder, SweepStatus};
+use flashscope_document::sweep::{Row, Sweep, SweepStatus};
+use flashscope_result::sweep::SweepFolder;
 use flashscope_simulate::Resources;
 use flashscope_simulate::sweep::{Runner, Space, Workers, explore, finish};
 

@@ -5,11 +5,10 @@ mod args;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::anyhow;
+use flashscope_document::sweep::{Row, RowStatus};
+use flashscope_document::what_if::{ClosedForm, Expected, Quantity, WhatIf, WhatIfStatus};
 use flashscope_predict::{PredictedValue, PredictionReport};
-use flashscope_result::sweep::{Row, RowStatus};
-use flashscope_result::what_if::{
-    ClosedForm, Expected, Quantity, WhatIf, WhatIfFolder, WhatIfStatus,
-};
+use flashscope_result::what_if::WhatIfFolder;
 use flashscope_simulate::sweep::Runner;
 use flashscope_simulate::what_if::{Answer, Question};
 use flashscope_simulate::{Resources, SimulationRequest};

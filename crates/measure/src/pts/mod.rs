@@ -11,9 +11,9 @@ mod saturation;
 mod throughput;
 
 use flashscope_block::{Bytes, DeviceInfo, Nanos, Op};
-use flashscope_result::manifest::{Experiment, MicroBenchmark, Options, Progress, Run};
-use flashscope_result::plan::{Costs, Estimate};
-use flashscope_result::rounds::{Metric, Rounds};
+use flashscope_document::manifest::{Experiment, MicroBenchmark, Options, Progress, Run};
+use flashscope_document::plan::{Costs, Estimate};
+use flashscope_document::rounds::{Metric, Rounds};
 use flashscope_workload::pattern::{Address, Pattern, Reference, Timing};
 use flashscope_workload::seed_for;
 use flashscope_workload::uflip::{Setup, Unit};

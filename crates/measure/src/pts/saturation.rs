@@ -1,5 +1,5 @@
 use flashscope_block::Bytes;
-use flashscope_result::rounds::Metric;
+use flashscope_document::rounds::Metric;
 use flashscope_workload::pattern::Address;
 
 use super::Test;

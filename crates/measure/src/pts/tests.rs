@@ -1,6 +1,6 @@
 use flashscope_block::DeviceKind;
-use flashscope_result::manifest::{OnError, State, runs_of};
-use flashscope_result::methodology::Methodology;
+use flashscope_document::manifest::{OnError, State, runs_of};
+use flashscope_document::methodology::Methodology;
 
 use super::*;
 use crate::order;
@@ -125,7 +125,7 @@ fn impossible_runs_are_skipped_and_too_deep_queues_are_refused() {
 #[test]
 fn estimates_cover_the_fewest_and_the_most_rounds() {
     let device = device(Bytes(512), 128);
-    let cost = flashscope_result::plan::Cost { per_io_ns: 1e6, per_byte_ns: 0.0, measured: true };
+    let cost = flashscope_document::plan::Cost { per_io_ns: 1e6, per_byte_ns: 0.0, measured: true };
     let costs = Costs { read: cost, sequential_write: cost, random_write: cost };
     let of = |name: &str| {
         let (rounds, plan) = planned(find(name).unwrap(), &device);
@@ -139,7 +139,7 @@ fn estimates_cover_the_fewest_and_the_most_rounds() {
             grid: None,
         };
         let found = estimate_rounds(&plan, &options, &costs);
-        let minutes = |amount: flashscope_result::plan::Amount| amount.time_ns.0 / 60_000_000_000;
+        let minutes = |amount: flashscope_document::plan::Amount| amount.time_ns.0 / 60_000_000_000;
         (minutes(found.least), minutes(found.expected), minutes(found.most), found)
     };
     let (least, expected, most, _) = of("pts-latency");

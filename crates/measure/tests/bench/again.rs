@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
 
 use flashscope_block::{Bytes, Device, Nanos, Op};
+use flashscope_document::manifest::{OnError, Options, State};
 use flashscope_measure::{RunEnd, again};
-use flashscope_result::manifest::{OnError, Options, State};
 use flashscope_workload::uflip::{PerBaseline, Setup};
 
 use super::drive::{Scripted, bench, manifest, short};

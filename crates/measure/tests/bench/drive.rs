@@ -4,12 +4,12 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use flashscope_block::{Bytes, Completion, Device, DeviceInfo, DeviceKind, Errno, Io, Nanos, Op};
-use flashscope_measure::{Bench, Error, Surroundings, machine, plan, timestamp};
-use flashscope_result::ResultFolder;
-use flashscope_result::manifest::{
+use flashscope_document::manifest::{
     Calibration, Manifest, MicroBenchmark, OnError, Options, State, Status, Tool,
 };
-use flashscope_result::methodology::Methodology;
+use flashscope_document::methodology::Methodology;
+use flashscope_measure::{Bench, Error, Surroundings, machine, plan, timestamp};
+use flashscope_result::ResultFolder;
 use flashscope_workload::uflip::{self, PerBaseline, Setup};
 
 /// The latency of an IO that is submitted at that time.

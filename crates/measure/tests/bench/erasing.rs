@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use flashscope_block::{
     Bytes, Completion, Device, DeviceInfo, Erase, EraseError, Erasure, Io, Nanos, Op,
 };
+use flashscope_document::manifest::{OnError, Options, State, Status};
 use flashscope_measure::{Bench, Error, check_state};
 use flashscope_result::ResultFolder;
-use flashscope_result::manifest::{OnError, Options, State, Status};
 
 use flashscope_workload::uflip::PerBaseline;
 

@@ -7,11 +7,11 @@ use std::sync::atomic::AtomicBool;
 
 use flashscope_block::faulty::{Fault, Faulty};
 use flashscope_block::{Bytes, Device, Errno, Io, Nanos, Record};
-use flashscope_measure::{Bench, Error, trace_plan};
-use flashscope_result::ResultFolder;
-use flashscope_result::manifest::{
+use flashscope_document::manifest::{
     Manifest, MicroBenchmark, OnError, Progress, Run, State, Status, find_run, runs_of,
 };
+use flashscope_measure::{Bench, Error, trace_plan};
+use flashscope_result::ResultFolder;
 use flashscope_workload::pattern::Reference;
 use flashscope_workload::playback::{Pace, Playback};
 use flashscope_workload::uflip::{MICRO_BENCHMARKS, PREPARATION};

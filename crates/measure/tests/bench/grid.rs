@@ -3,9 +3,9 @@
 use std::sync::atomic::AtomicBool;
 
 use flashscope_block::{Bytes, Nanos};
+use flashscope_document::manifest::{Manifest, OnError, Options, Run, State, Status};
+use flashscope_document::methodology::{EndedBy, Methodology, Precision};
 use flashscope_measure::grid::Choice;
-use flashscope_result::manifest::{Manifest, OnError, Options, Run, State, Status};
-use flashscope_result::methodology::{EndedBy, Methodology, Precision};
 use flashscope_workload::pattern::{Reference, UniformWrites};
 use flashscope_workload::uflip::Setup;
 

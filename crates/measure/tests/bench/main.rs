@@ -12,9 +12,9 @@ use std::sync::atomic::AtomicBool;
 
 use drive::{Scripted, bench, manifest, short};
 use flashscope_block::{Bytes, Completion, Errno, Nanos, Op};
+use flashscope_document::manifest::{OnError, Progress, State, Status};
 use flashscope_measure::{RunEnd, execute};
 use flashscope_result::ResultFolder;
-use flashscope_result::manifest::{OnError, Progress, State, Status};
 use flashscope_workload::pattern::{Address, Pattern, Reference, Timing};
 
 const LATENCY: Nanos = Nanos::micros(100);

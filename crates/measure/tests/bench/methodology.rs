@@ -5,11 +5,11 @@ use std::fs;
 use std::sync::atomic::AtomicBool;
 
 use flashscope_block::{Bytes, Io, Nanos, Op, Record};
+use flashscope_document::environment::Disturbance;
+use flashscope_document::manifest::{Manifest, OnError, Options, Progress, Run, State, Status};
+use flashscope_document::methodology::{Budget, EndedBy, Methodology, Precision};
 use flashscope_measure::{Fill, Gauge, Length, Load, PAUSE_MARGIN, Session, Surroundings, WarmUp};
 use flashscope_result::ResultFolder;
-use flashscope_result::environment::Disturbance;
-use flashscope_result::manifest::{Manifest, OnError, Options, Progress, Run, State, Status};
-use flashscope_result::methodology::{Budget, EndedBy, Methodology, Precision};
 use flashscope_workload::Stream;
 use flashscope_workload::uflip::{PerBaseline, Setup};
 

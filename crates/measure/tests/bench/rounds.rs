@@ -3,12 +3,12 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use flashscope_block::{Bytes, Io, Nanos, Op};
-use flashscope_measure::pts;
-use flashscope_result::ResultFolder;
-use flashscope_result::manifest::{
+use flashscope_document::manifest::{
     Experiment, Manifest, MicroBenchmark, OnError, Options, Progress, Run, State, Status,
 };
-use flashscope_result::rounds::{Metric, Rounds};
+use flashscope_document::rounds::{Metric, Rounds};
+use flashscope_measure::pts;
+use flashscope_result::ResultFolder;
 use flashscope_workload::pattern::{Address, Pattern, Reference, Timing};
 use flashscope_workload::uflip::{Setup, Unit};
 

@@ -1,7 +1,7 @@
 use std::thread::available_parallelism;
 
 use flashscope_block::Bytes;
-use flashscope_result::sweep::{Effect, Interaction, Sweep, SweepStatus};
+use flashscope_document::sweep::{Effect, Interaction, Sweep, SweepStatus};
 use flashscope_sim::setup::{Scope, Transfer};
 use flashscope_sim::{Profile, setup};
 use flashscope_simulate::Resources;

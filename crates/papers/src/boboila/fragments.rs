@@ -1,5 +1,5 @@
-use flashscope_analysis::trace::Characteristics;
 use flashscope_block::{Bytes, Nanos, Op};
+use flashscope_trace::statistics::Characteristics;
 use flashscope_trace::{Request, Volumes};
 
 use super::writes::Writes;

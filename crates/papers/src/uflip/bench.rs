@@ -4,14 +4,16 @@ use std::collections::BTreeMap;
 use std::mem;
 use std::ops::ControlFlow;
 
-use flashscope_analysis::{Facts, analyse_records};
+use flashscope_analysis::analyse_records;
 use flashscope_block::{Bytes, Device, Nanos, Op, Record};
-use flashscope_measure::{LEAST_RUN_PAUSE, RunEnd, again, learn, place, plan_where, start_up};
-use flashscope_result::Manifest;
-use flashscope_result::manifest::{
-    self, Calibration, Experiment, Machine, OnError, Options, Progress, State, Tool, find_run,
+use flashscope_document::Manifest;
+use flashscope_document::facts::Facts;
+use flashscope_document::manifest;
+use flashscope_document::manifest::{
+    Calibration, Experiment, Machine, OnError, Options, Progress, State, Tool, find_run,
 };
-use flashscope_result::methodology::{BaselinePhases, Findings, Methodology};
+use flashscope_document::methodology::{BaselinePhases, Findings, Methodology};
+use flashscope_measure::{LEAST_RUN_PAUSE, RunEnd, again, learn, place, plan_where, start_up};
 use flashscope_sim::{Profile, SimDevice};
 use flashscope_workload::uflip::{self, Baseline, PREPARATION, PerBaseline, Setup};
 

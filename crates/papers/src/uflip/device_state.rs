@@ -1,6 +1,6 @@
 use flashscope_block::{Bytes, Nanos};
-use flashscope_result::manifest::State;
-use flashscope_result::methodology::Findings;
+use flashscope_document::manifest::State;
+use flashscope_document::methodology::Findings;
 use flashscope_sim::Profile;
 use flashscope_workload::uflip::PerBaseline;
 

@@ -1,4 +1,4 @@
-use flashscope_analysis::facts::EvidenceUnit;
+use flashscope_document::facts::EvidenceUnit;
 use flashscope_workload::uflip::Baseline;
 
 use super::bench::{Measured, Method, measure};

@@ -1,4 +1,4 @@
-use flashscope_analysis::facts::{Facts, Judgement};
+use flashscope_document::facts::{Facts, Judgement};
 
 use super::bench::{Method, measure};
 use super::{DTI, MEMORIGHT, SAMSUNG, SEED};

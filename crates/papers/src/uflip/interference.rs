@@ -1,5 +1,5 @@
+use flashscope_document::methodology::Interference;
 use flashscope_measure::PAUSE_MARGIN;
-use flashscope_result::methodology::Interference;
 use flashscope_sim::Profile;
 use flashscope_workload::uflip::{Baseline, INTERFERENCE, PREPARATION};
 

@@ -1,4 +1,4 @@
-use flashscope_analysis::facts::Bounded;
+use flashscope_document::facts::Bounded;
 use flashscope_workload::uflip::Baseline;
 
 use super::bench::{Method, measure};

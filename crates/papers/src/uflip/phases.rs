@@ -107,7 +107,7 @@ fn dti(run: &Run<'_>) -> Result<Found, Error> {
 }
 
 #[allow(clippy::cast_precision_loss, reason = "counts of IOs")]
-pub(super) fn ios(found: Option<flashscope_result::methodology::Found>) -> f64 {
+pub(super) fn ios(found: Option<flashscope_document::methodology::Found>) -> f64 {
     found.map_or(0.0, |found| found.ios as f64)
 }
 

@@ -1,5 +1,5 @@
-use flashscope_analysis::facts::{Bounded, Interest};
 use flashscope_block::Bytes;
+use flashscope_document::facts::{Bounded, Interest};
 use flashscope_stats::Estimate;
 use flashscope_workload::uflip::Baseline;
 

@@ -1,4 +1,4 @@
-use flashscope_analysis::facts::{Bounded, PauseEffect};
+use flashscope_document::facts::{Bounded, PauseEffect};
 use flashscope_sim::Profile;
 use flashscope_stats::Estimate;
 use flashscope_workload::uflip::Baseline;

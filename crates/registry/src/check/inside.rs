@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use flashscope_block::Nanos;
-use flashscope_result::Simulation;
+use flashscope_document::Simulation;
 use flashscope_sim::observe::{
     ActivitiesReport, AmplificationReport, CleaningReport, EraseReport, Findings, FreeBlocksReport,
     Observations, UnitUse, UtilizationReport, WearMapReport,

@@ -1,4 +1,4 @@
-use flashscope_result::{LatencyHeatMap, LatencyNs, Simulation};
+use flashscope_document::{LatencyHeatMap, LatencyNs, Simulation};
 use flashscope_sim::observe::Findings;
 
 use super::{Checked, ascending, holds, same, sum};

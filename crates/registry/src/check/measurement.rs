@@ -1,8 +1,10 @@
 use std::path::Path;
 
-use flashscope_analysis::{Facts, analyse};
+use flashscope_analysis::analyse;
 use flashscope_block::Nanos;
-use flashscope_result::{Manifest, ResultFolder};
+use flashscope_document::Manifest;
+use flashscope_document::facts::Facts;
+use flashscope_result::ResultFolder;
 use flashscope_serve::Problem;
 use serde_json::Value;
 

@@ -1,6 +1,6 @@
 //! Is every number and text of a submission within the limits that its schema states?
 
-use flashscope_result::ranges::schema_of_written;
+use flashscope_document::ranges::schema_of_written;
 use jsonschema::error::ValidationErrorKind as Kind;
 use jsonschema::{ValidationError, Validator};
 use schemars::JsonSchema;

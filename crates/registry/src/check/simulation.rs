@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use flashscope_block::{Bytes, DeviceKind};
-use flashscope_result::{Cleaning, Simulation, SimulationStatus};
+use flashscope_document::{Cleaning, Simulation, SimulationStatus};
 use flashscope_sim::nand::{ByCause, Events};
 use flashscope_sim::observe::Findings;
 

@@ -1,10 +1,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-use flashscope_analysis::Facts;
 use flashscope_block::DeviceKind;
-use flashscope_result::Manifest;
-use flashscope_result::manifest::SCHEMA_VERSION;
+use flashscope_document::Manifest;
+use flashscope_document::facts::Facts;
+use flashscope_document::manifest::SCHEMA_VERSION;
 use flashscope_workload::pattern::Reference;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -54,7 +54,7 @@ impl Submitted for MeasurementSubmission {
         if manifest > SCHEMA_VERSION {
             check_version("the manifest", manifest, SCHEMA_VERSION, "")?;
         }
-        let known = flashscope_analysis::facts::SCHEMA_VERSION;
+        let known = flashscope_document::facts::SCHEMA_VERSION;
         let older = "submit with the version of flashscope that the registry has";
         check_version("the facts", self.facts.schema_version, known, older)?;
         check_device(&self.manifest.device)?;

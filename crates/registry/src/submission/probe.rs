@@ -1,8 +1,8 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+use flashscope_document::PROBE_VERSION;
 use flashscope_probe::{Knowledge, ProbeReport, Stated, profile};
-use flashscope_result::PROBE_VERSION;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

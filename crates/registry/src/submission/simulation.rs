@@ -1,8 +1,8 @@
 use std::sync::LazyLock;
 
 use flashscope_block::Nanos;
-use flashscope_result::SIMULATION_VERSION;
-use flashscope_result::Simulation;
+use flashscope_document::SIMULATION_VERSION;
+use flashscope_document::Simulation;
 use flashscope_sim::observe::Findings;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -117,7 +117,7 @@ fn facts_follow_from_records() {
     let path = place.result("manifest");
     let mut prepared = prepare(&path, false).unwrap();
     let run = measurement(&mut prepared).manifest.runs_mut().next().unwrap();
-    run.progress = flashscope_result::manifest::Progress::Done { ios: 7 };
+    run.progress = flashscope_document::manifest::Progress::Done { ios: 7 };
     let refused = send(&prepared, &place.url(), &place.token, |_, _| {}).unwrap_err().to_string();
     assert!(refused.contains("it holds 8 IOs of run 1 instead of 7"), "{refused}");
     assert!(!refused.contains("/tmp"), "{refused}");

@@ -10,7 +10,8 @@ use std::collections::HashSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use super::found::{Row, SWEEP_VERSION, Sweep};
+use flashscope_document::sweep::{Explored, Row, SWEEP_VERSION, Sweep};
+
 use super::points;
 use crate::Error;
 use crate::folder::{check_version, lock, read_json, sync_folder, write_json};
@@ -136,8 +137,17 @@ pub fn read_rows(path: &Path) -> Result<(Sweep, Vec<Row>), Error> {
     Ok((sweep, in_order(rows)))
 }
 
-/// The same, with the objectives as the only numbers of a row.
-pub(super) fn read_objectives(path: &Path) -> Result<(Sweep, Vec<Row>), Error> {
+/// Reads a sweep, complete or not, for a chart.
+///
+/// # Errors
+/// The same as for [`read_rows`].
+pub fn read_explored(path: &Path) -> Result<Explored, Error> {
+    let (sweep, rows) = read_objectives(path)?;
+    Ok(Explored::of(sweep, &rows))
+}
+
+/// The same as [`read_rows`], with the objectives as the only numbers of a row.
+fn read_objectives(path: &Path) -> Result<(Sweep, Vec<Row>), Error> {
     let sweep = read_sweep(path)?;
     let fields = sweep.objectives.iter().map(|objective| objective.field.as_str()).collect();
     let rows = rows(path, &sweep.factors, Some(&fields))?;

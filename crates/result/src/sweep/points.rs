@@ -24,10 +24,10 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::record::Field;
 use parquet::schema::types::{Type, TypePtr};
 
-use super::{Level, Row, RowStatus};
 use crate::Error;
 use crate::folder::write_named;
 use crate::reader::{limits, open};
+use flashscope_document::sweep::{Level, Row, RowStatus};
 
 /// Rows in a row group.
 const ROW_GROUP_ROWS: usize = 1 << 14;

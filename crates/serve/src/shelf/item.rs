@@ -3,15 +3,18 @@
 use std::fs;
 use std::path::Path;
 
-use flashscope_analysis::Facts;
-use flashscope_analysis::facts::SCHEMA_VERSION;
 use flashscope_block::DeviceInfo;
+use flashscope_document::Manifest;
+use flashscope_document::facts::Facts;
+use flashscope_document::facts::SCHEMA_VERSION;
+use flashscope_document::manifest::{Progress, Status};
+use flashscope_document::marks::Marks;
+use flashscope_document::sweep::Explored;
+use flashscope_document::what_if::WhatIf;
 use flashscope_report::{ResultKind, ShelfItem};
-use flashscope_result::manifest::{Progress, Status};
-use flashscope_result::marks::Marks;
-use flashscope_result::sweep::{Explored, read_sweep};
-use flashscope_result::what_if::{WhatIf, read_what_if};
-use flashscope_result::{Manifest, ResultFolder, read_probe, read_simulation};
+use flashscope_result::sweep::{read_explored, read_sweep};
+use flashscope_result::what_if::read_what_if;
+use flashscope_result::{ResultFolder, read_probe, read_simulation};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -164,7 +167,7 @@ pub fn kept_what_if(path: &Path) -> Result<WhatIf, String> {
 /// Reads the sweep at `path` with its points.
 pub fn explored(path: &Path) -> Result<Explored, String> {
     check(&path.join("sweep.json"), u64::MAX)?;
-    Explored::read(path).map_err(|error| error.to_string())
+    read_explored(path).map_err(|error| error.to_string())
 }
 
 /// Reads the JSON file at `path`, if it has at most `largest` bytes.

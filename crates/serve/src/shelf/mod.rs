@@ -9,12 +9,13 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use flashscope_analysis::{Facts, analyse};
+use flashscope_analysis::analyse;
+use flashscope_document::facts::Facts;
+use flashscope_document::manifest::find_experiment;
+use flashscope_document::marks::Marks;
+use flashscope_document::sweep::Explored;
+use flashscope_document::what_if::WhatIf;
 use flashscope_report::{ResultKind, Shelf, ShelfItem};
-use flashscope_result::manifest::find_experiment;
-use flashscope_result::marks::Marks;
-use flashscope_result::sweep::Explored;
-use flashscope_result::what_if::WhatIf;
 pub use query::{LARGEST, ShelfQuery, Sort, whole};
 use quick_cache::sync::Cache;
 use scan::{FoundResult, Stamps};

@@ -200,3 +200,34 @@ fn compare<T: Ord>(a: Option<T>, b: Option<T>, down: bool) -> Ordering {
         (a, b) => b.is_some().cmp(&a.is_some()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Deserialize)]
+    struct Cases {
+        items: Vec<ShelfItem>,
+        cases: Vec<Case>,
+    }
+
+    #[derive(Deserialize)]
+    struct Case {
+        claim: String,
+        query: ShelfQuery,
+        ids: Vec<String>,
+        total: u64,
+    }
+
+    // The page is tested with the same cases: web/tests/shelf.test.ts.
+    #[test]
+    fn queries_select_as_on_the_page() {
+        let cases = include_str!("../../../../testdata/shelf/queries.json");
+        let Cases { items, cases } = serde_json::from_str(cases).unwrap();
+        for Case { claim, query, ids, total } in cases {
+            let shelf = query.apply(items.iter()).unwrap();
+            let found: Vec<_> = shelf.items.iter().map(|item| &item.id).collect();
+            assert_eq!((found, shelf.total), (ids.iter().collect(), total), "{claim}");
+        }
+    }
+}

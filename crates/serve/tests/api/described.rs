@@ -214,7 +214,7 @@ fn facts_of_an_older_format_are_computed_again() {
     let place = Place::new();
     assert!(place.item("demo")["characteristics"].is_null());
     let measurement = place.get("/api/results/demo").ok().json();
-    assert_eq!(measurement["facts"]["schema_version"], flashscope_analysis::facts::SCHEMA_VERSION);
+    assert_eq!(measurement["facts"]["schema_version"], flashscope_document::facts::SCHEMA_VERSION);
     assert_eq!(measurement["facts"]["runs"].as_array().unwrap().len(), 36);
     assert!(place.item("demo")["characteristics"].is_object());
 }

@@ -148,7 +148,7 @@ fn results_without_facts_sort_last() {
         let path = place.add(name);
         edit(&path.join("facts.json"), |facts| {
             let version =
-                if name == "none" { 1 } else { flashscope_analysis::facts::SCHEMA_VERSION };
+                if name == "none" { 1 } else { flashscope_document::facts::SCHEMA_VERSION };
             facts["schema_version"] = version.into();
             facts["characteristics"]["random_write_ns"] =
                 json!({ "value": nanoseconds, "low": null, "high": null });

@@ -1,6 +1,6 @@
 //! Conditions: rules that depend on the levels of factors.
 
-use flashscope_result::sweep::Level;
+use flashscope_document::sweep::Level;
 use toml::{Table, Value};
 
 use super::SpaceError;

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use flashscope_result::sweep::{Effect, Interaction, Level, Measured, Step};
+use flashscope_document::sweep::{Effect, Interaction, Level, Measured, Step};
 use flashscope_stats::{Estimate, mean_of_repeats};
 
 use super::{Factor, Space, Values};

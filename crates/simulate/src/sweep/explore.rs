@@ -1,4 +1,4 @@
-use flashscope_result::sweep::Row;
+use flashscope_document::sweep::Row;
 
 use super::search::search;
 use super::{Sampling, Space, Trial};

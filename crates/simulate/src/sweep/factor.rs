@@ -1,5 +1,5 @@
 use flashscope_block::{Bytes, Nanos};
-use flashscope_result::sweep::Level;
+use flashscope_document::sweep::Level;
 use toml::Value;
 
 use super::SpaceError;

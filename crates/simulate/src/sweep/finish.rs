@@ -1,6 +1,6 @@
 //! Draws conclusions from rows.
 
-use flashscope_result::sweep::{
+use flashscope_document::sweep::{
     Counts, Measured, Row, RowStatus, SWEEP_VERSION, Skipped, Sweep, SweepStatus, by_point,
     settings,
 };

@@ -1,6 +1,6 @@
 //! Finds the Pareto front.
 
-use flashscope_result::sweep::{FrontPoint, Goal, Measured, Objective, settings};
+use flashscope_document::sweep::{FrontPoint, Goal, Measured, Objective, settings};
 use heuropt::prelude::{Candidate, Evaluation, Objective as Ranked, ObjectiveSpace, ParetoArchive};
 
 /// Converts objectives for the optimizer.

@@ -1,7 +1,7 @@
 //! Effects of factors on objectives in a sample of points. Few of these differ in one factor only, so the effects are the
 //! slopes of a regression over all points.
 
-use flashscope_result::sweep::{Effect, Interaction, Level, Measured, Regressed};
+use flashscope_document::sweep::{Effect, Interaction, Level, Measured, Regressed};
 use flashscope_stats::{Regression, regression};
 
 use super::effects::{levels, step};

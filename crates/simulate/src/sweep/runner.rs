@@ -4,9 +4,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::Scope;
 
+use flashscope_document::sweep::Row;
 use flashscope_measure::{Progress, Step, Unit};
 use flashscope_result::Error;
-use flashscope_result::sweep::{Row, SweepFolder};
+use flashscope_result::sweep::SweepFolder;
 
 use super::{Trial, run_trial};
 use crate::Resources;

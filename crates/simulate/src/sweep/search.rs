@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use flashscope_result::sweep::{Measured, Row};
+use flashscope_document::sweep::{Measured, Row};
 use heuropt::prelude::{
     CompositeVariation, Evaluation, Initializer, Nsga2, Nsga2Config, ObjectiveSpace, Optimizer,
     PolynomialMutation, Problem, RealBounds, Rng, SimulatedBinaryCrossover, Variation,

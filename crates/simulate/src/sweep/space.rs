@@ -1,8 +1,8 @@
 use std::collections::HashMap;
 
 use flashscope_block::Nanos;
-use flashscope_result::SimulationFill;
-use flashscope_result::sweep::{Goal, Level, Objective};
+use flashscope_document::SimulationFill;
+use flashscope_document::sweep::{Goal, Level, Objective};
 use serde::Deserialize;
 use toml::{Table, Value};
 

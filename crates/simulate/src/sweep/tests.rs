@@ -1,9 +1,10 @@
 use std::sync::atomic::AtomicBool;
 
-use flashscope_measure::{Progress, Step};
-use flashscope_result::sweep::{
-    Counts, Effect, FrontPoint, Level, Row, RowStatus, Sweep, SweepFolder, SweepStatus,
+use flashscope_document::sweep::{
+    Counts, Effect, FrontPoint, Level, Row, RowStatus, Sweep, SweepStatus,
 };
+use flashscope_measure::{Progress, Step};
+use flashscope_result::sweep::SweepFolder;
 use flashscope_sim::budget::Budget;
 use heuropt::metrics::hypervolume_2d;
 use heuropt::prelude::{Candidate, Evaluation};

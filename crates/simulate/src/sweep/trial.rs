@@ -1,8 +1,8 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
-use flashscope_result::SimulationStatus;
-use flashscope_result::sweep::{Level, Row, RowStatus};
+use flashscope_document::SimulationStatus;
+use flashscope_document::sweep::{Level, Row, RowStatus};
 use flashscope_sim::budget::Budget;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use flashscope_result::sweep::{Row, RowStatus};
-use flashscope_result::what_if::{ClosedForm, Variant, WhatIf, WhatIfStatus};
+use flashscope_document::sweep::{Row, RowStatus};
+use flashscope_document::what_if::{ClosedForm, Variant, WhatIf, WhatIfStatus};
 
 use super::Question;
 use super::compare::{VariantNumbers, lasts};

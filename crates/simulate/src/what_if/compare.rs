@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use flashscope_result::what_if::{Difference, Quantity, Simulated};
+use flashscope_document::what_if::{Difference, Quantity, Simulated};
 use flashscope_stats::mean_of_repeats;
 
 use crate::profile_name;
@@ -10,7 +10,7 @@ use flashscope_block::Bytes;
 
 /// The numbers of a variant's simulations, one map per repeat.
 pub struct VariantNumbers {
-    /// Numbers by dotted path, see [`Row`](flashscope_result::sweep::Row).
+    /// Numbers by dotted path, see [`Row`](flashscope_document::sweep::Row).
     pub numbers: Vec<BTreeMap<String, f64>>,
     /// Erases that all blocks of the drive together endure; `None` if the drive is impossible.
     pub lasts: Option<f64>,

@@ -1,8 +1,8 @@
 //! Questions: a baseline and its variants.
 
 use flashscope_block::Device;
-use flashscope_result::SimulationFill;
-use flashscope_result::what_if::{Change, Variant, WHAT_IF_VERSION, WhatIf, WhatIfStatus};
+use flashscope_document::SimulationFill;
+use flashscope_document::what_if::{Change, Variant, WHAT_IF_VERSION, WhatIf, WhatIfStatus};
 use flashscope_sim::budget::Budget;
 use flashscope_workload::synthetic::Target;
 

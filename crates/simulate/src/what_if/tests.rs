@@ -1,6 +1,6 @@
+use flashscope_document::sweep::RowStatus;
+use flashscope_document::what_if::{Quantity, Variant, WhatIf, WhatIfStatus};
 use flashscope_measure::WarmUp;
-use flashscope_result::sweep::RowStatus;
-use flashscope_result::what_if::{Quantity, Variant, WhatIf, WhatIfStatus};
 use flashscope_sim::budget::Budget;
 use flashscope_stats::mean_of_repeats;
 
@@ -40,7 +40,7 @@ fn answered(question: &Question, jobs: usize) -> (WhatIf, Vec<usize>) {
     (answer.finish(), order)
 }
 
-fn of(variant: &Variant, quantity: Quantity) -> &flashscope_result::what_if::Simulated {
+fn of(variant: &Variant, quantity: Quantity) -> &flashscope_document::what_if::Simulated {
     variant.simulated.iter().find(|found| found.quantity == quantity).unwrap()
 }
 

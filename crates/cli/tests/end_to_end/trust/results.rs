@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use flashscope_analysis::analyse;
+use flashscope_document::manifest::{Progress, Status};
 use flashscope_fit::Twin;
-use flashscope_result::manifest::{Progress, Status};
 use flashscope_result::{Error, ResultFolder};
 
 use super::disk::Disk;

@@ -3,8 +3,9 @@
 use std::fs;
 use std::path::Path;
 
+use flashscope_document::sweep::{Row, SweepStatus};
 use flashscope_result::Error;
-use flashscope_result::sweep::{Row, SweepStatus, read_rows};
+use flashscope_result::sweep::read_rows;
 
 use super::disk::Disk;
 use super::tree::Left;

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
-use super::super::{Counts, Explored, Goal, Level, Objective, RowStatus, SweepStatus};
 use super::*;
+use flashscope_document::sweep::{Counts, Goal, Level, Objective, RowStatus, SweepStatus};
 
 fn sweep() -> Sweep {
     Sweep {
@@ -102,7 +102,7 @@ fn points_are_shown() {
     let mut folder = SweepFolder::create(&path, &sweep).unwrap();
     folder.keep(&sweep.factors, &done).unwrap();
     for _ in 0..2 {
-        let shown = Explored::read(&path).unwrap();
+        let shown = read_explored(&path).unwrap();
         let points: Vec<_> = shown.points.iter().map(|point| point.point).collect();
         assert_eq!((points, shown.simulated), (vec![1], 1));
         let [Some(ios), None] = shown.points[0].values[..] else { panic!("{shown:?}") };

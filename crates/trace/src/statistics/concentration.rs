@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use flashscope_stats::Estimate;
 
-use super::facts::{Concentration, HotShare, LorenzPoint};
 use super::replicates::{self, REPLICATES};
+use flashscope_document::trace::{Concentration, HotShare, LorenzPoint};
 
 /// The reported shares of the pages.
 const HOTTEST: [f64; 5] = [0.01, 0.05, 0.1, 0.2, 0.5];

@@ -1,12 +1,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::{Request, Volumes};
 use flashscope_block::{Bytes, Nanos, Op};
 use flashscope_stats::Estimate;
-use flashscope_trace::{Request, Volumes};
 use proptest::prelude::*;
 
-use super::facts::*;
 use super::*;
+use flashscope_document::trace::*;
 
 pub(super) fn request(at: u64, op: Op, offset: u64, len: u64) -> Request {
     let (at, offset, len) = (Nanos(at), Bytes(offset), Bytes(len));

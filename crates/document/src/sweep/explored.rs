@@ -1,15 +1,12 @@
 //! A sweep with its points, as people look at it.
 
 use std::collections::HashSet;
-use std::path::Path;
 
 use flashscope_stats::Estimate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::folder::read_objectives;
-use super::{Level, Measured, Sweep, by_point};
-use crate::Error;
+use super::{Level, Measured, Row, Sweep, by_point};
 
 /// Points that are shown at most: more are no longer told apart.
 const MOST_POINTS: usize = 10_000;
@@ -38,14 +35,10 @@ pub struct ExploredPoint {
 }
 
 impl Explored {
-    /// Reads the sweep of the folder at `path`, whether it is at its end or not.
-    ///
-    /// # Errors
-    /// As of [`read_rows`](super::read_rows).
-    pub fn read(path: &Path) -> Result<Explored, Error> {
-        let (sweep, rows) = read_objectives(path)?;
+    /// A sweep, complete or not, with its rows in the order of points and repeats.
+    pub fn of(sweep: Sweep, rows: &[Row]) -> Explored {
         let measured =
-            by_point(&rows).map(|rows| Measured::of(rows, &sweep.objectives, sweep.repeats));
+            by_point(rows).map(|rows| Measured::of(rows, &sweep.objectives, sweep.repeats));
         let points: Vec<ExploredPoint> = measured
             .map(|found| ExploredPoint {
                 point: found.point,
@@ -56,7 +49,7 @@ impl Explored {
             .collect();
         let simulated = points.len() as u64;
         let front: HashSet<u32> = sweep.front.iter().map(|point| point.point).collect();
-        Ok(Explored { points: thinned(points, &front), sweep, simulated })
+        Explored { points: thinned(points, &front), sweep, simulated }
     }
 }
 

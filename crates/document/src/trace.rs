@@ -57,7 +57,7 @@ pub struct TraceFacts {
     pub latency: Vec<OpLatency>,
     /// The number of volumes.
     pub volume_count: u64,
-    /// The volumes, by bytes accessed; at most [`super::MOST_VOLUMES`].
+    /// The volumes, by bytes accessed; at most 1,000.
     pub volumes: Vec<VolumeFacts>,
     /// The trace over time.
     pub series: Series,

@@ -1,14 +1,14 @@
 //! The counts of each volume, and of all volumes together.
 
+use crate::{Request, Volumes};
 use flashscope_block::{Bytes, Op};
-use flashscope_trace::{Request, Volumes};
 
 use super::alignment::AlignmentCounts;
-use super::facts::{ByteCounts, Requests, VolumeFacts};
 use super::footprint::Pages;
 use super::fragments::{Division, FragmentCounts};
 use super::sequence::Sequence;
 use super::share;
+use flashscope_document::trace::{ByteCounts, Requests, VolumeFacts};
 
 /// The most volumes to list, those with the most bytes accessed.
 pub const MOST_VOLUMES: usize = 1_000;

@@ -8,7 +8,6 @@ mod alignment;
 mod arrivals;
 mod concentration;
 mod doubts;
-pub mod facts;
 mod footprint;
 mod fragments;
 mod latency;
@@ -21,13 +20,14 @@ mod time;
 mod volumes;
 mod working_set;
 
-pub use facts::TraceFacts;
 pub use volumes::MOST_VOLUMES;
 
-use facts::{ByteCounts, Footprint, Requests, TRACE_SCHEMA_VERSION, WriteLengths};
+use crate::{Request, Volumes};
 use flashscope_block::{Bytes, Nanos};
+use flashscope_document::trace::{
+    ByteCounts, Footprint, Requests, TRACE_SCHEMA_VERSION, TraceFacts, WriteLengths,
+};
 use flashscope_stats::Estimate;
-use flashscope_trace::{Request, Volumes};
 use footprint::TouchedPages;
 use fragments::Division;
 use latency::Latencies;

@@ -1,11 +1,11 @@
 //! The trace over time, in bounded memory: the length of steps doubles when there are too many.
 
+use crate::Request;
 use flashscope_block::{Bytes, Nanos, Op};
-use flashscope_trace::Request;
 
-use super::facts::{ByteCounts, HeatMap, Requests, Series, Step};
 use super::footprint::Pages;
 use super::{PAGE, index};
+use flashscope_document::trace::{ByteCounts, HeatMap, Requests, Series, Step};
 
 /// The shortest step, as a power of two of nanoseconds.
 const SHORTEST: u32 = 10;

@@ -4,17 +4,17 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
+use crate::Request;
 use flashscope_block::Op;
 use flashscope_stats::Estimate;
-use flashscope_trace::Request;
 
 use super::concentration::{self, Counts};
-use super::facts::{Concentration, Sampling, WorkingSet};
 use super::footprint::{Pages, Part, TouchedPages, TrimmedPages};
 use super::replicates::{self, REPLICATES};
 use super::series::Timeline;
 use super::working_set::{self, Gaps};
 use super::{PAGE, index};
+use flashscope_document::trace::{Concentration, Sampling, WorkingSet};
 
 /// The number of adjacent pages that are followed together, so that a request looks up few groups.
 const GROUP: u8 = 8;

@@ -5,9 +5,9 @@
 
 use std::path::{Path, PathBuf};
 
-use flashscope_analysis::TraceFacts;
-use flashscope_analysis::trace::Characteristics;
-use flashscope_analysis::trace::facts::DoubtKind;
+use flashscope_document::trace::DoubtKind;
+use flashscope_document::trace::TraceFacts;
+use flashscope_trace::statistics::Characteristics;
 use flashscope_trace::{Reader, Spec};
 
 /// A row of the manifest.
@@ -76,7 +76,7 @@ fn facts(path: &Path) -> TraceFacts {
 /// Returns the differences between the facts and the manifest, to the digits printed there.
 fn differences(entry: &Entry, found: &TraceFacts) -> Vec<String> {
     let sizes = found.sizes.as_ref().expect("accesses");
-    let mean = |summary: Option<&flashscope_analysis::trace::facts::SizeSummary>| {
+    let mean = |summary: Option<&flashscope_document::trace::SizeSummary>| {
         summary.map_or(f64::NAN, |summary| summary.mean)
     };
     let sequentiality = found.sequentiality.expect("accesses");

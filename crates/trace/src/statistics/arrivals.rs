@@ -3,7 +3,7 @@
 use flashscope_block::Nanos;
 use hdrhistogram::Histogram;
 
-use super::facts::{Burstiness, InterArrival, TimeBucket};
+use flashscope_document::trace::{Burstiness, InterArrival, TimeBucket};
 
 /// The significant decimal digits of quantiles.
 const DIGITS: u8 = 3;

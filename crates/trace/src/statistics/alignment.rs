@@ -2,7 +2,7 @@
 
 use flashscope_block::Bytes;
 
-use super::facts::{Alignment, Misalignment};
+use flashscope_document::trace::{Alignment, Misalignment};
 
 const SECTOR: u64 = 512;
 const PAGE: u64 = 4096;

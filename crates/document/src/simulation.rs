@@ -7,6 +7,9 @@ use flashscope_stats::{Estimate, HeatMap, Summary};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// The version of `simulation.json` that is written, and the latest that is read.
+pub const SIMULATION_VERSION: u32 = 1;
+
 /// What `flashscope simulate --json` prints, and `--output` writes to `simulation.json`. All that is counted is of the measurement alone, without
 /// fill and warm-up. `O` is what observers of the drive yield.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -3,9 +3,9 @@
 use flashscope_block::{Bytes, Nanos};
 
 use super::alignment::AlignmentCounts;
-use super::facts::{Doubt, DoubtKind, TimeFacts};
 use super::per_second;
 use super::time::Clock;
+use flashscope_document::trace::{Doubt, DoubtKind, TimeFacts};
 
 /// The most requests per second that any drive takes: 10 million.
 const MOST_PER_SECOND: f64 = 1e7;

@@ -1,10 +1,10 @@
 //! The times of requests, on a clock that does not go backwards.
 
+use crate::Request;
 use flashscope_block::Nanos;
-use flashscope_trace::Request;
 
-use super::facts::TimeFacts;
 use super::per_second;
+use flashscope_document::trace::TimeFacts;
 
 /// The clock of a trace, and its anomalies.
 #[derive(Debug, Clone, Default)]

@@ -1,11 +1,11 @@
 //! The latencies, if the trace has them.
 
+use crate::Request;
 use flashscope_block::Op;
 use flashscope_stats::Summary;
-use flashscope_trace::Request;
 
-use super::facts::OpLatency;
-use crate::runs::latency;
+use flashscope_document::facts::Latency;
+use flashscope_document::trace::OpLatency;
 
 /// The latencies of all requests, and of each operation.
 #[derive(Debug, Clone, Default)]
@@ -27,7 +27,7 @@ impl Latencies {
 
     pub fn facts(&self) -> Vec<OpLatency> {
         let facts = |op, summary: &Summary| {
-            let latency_ns = latency(summary)?;
+            let latency_ns = Latency::of(summary)?;
             Some(OpLatency { op, requests: summary.count(), latency_ns })
         };
         let ops =

@@ -1,11 +1,13 @@
 //! `facts.json`: the facts derived from the records of a result.
 
 use flashscope_block::{Bytes, Nanos, Op};
-use flashscope_result::environment::Disturbance;
-use flashscope_result::rounds::Metric;
-use flashscope_stats::Estimate;
+use flashscope_stats::{Estimate, Summary};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::environment::Disturbance;
+use crate::manifest::{Experiment, Run};
+use crate::rounds::Metric;
 
 /// The version of the format of the facts.
 pub const SCHEMA_VERSION: u32 = 4;
@@ -32,6 +34,30 @@ pub struct Facts {
     /// The design hints of uFLIP's section 5.3, judged for this drive, in order. Absent from facts before version 4.
     #[serde(default)]
     pub hints: Vec<Hint>,
+}
+
+impl Facts {
+    /// Returns the mean response time for each value of an experiment of the result, in ns; `None` for values that were not
+    /// measured. Repeated runs of a value count once, with their combined mean.
+    pub fn means(&self, experiment: &Experiment) -> Vec<(i64, Option<Estimate>)> {
+        means(experiment, &self.runs, &self.repeats)
+    }
+}
+
+/// Returns the mean response time for each value of an experiment, in ns; `None` for values that were not measured. Repeated runs
+/// of a value count once, with their combined mean.
+pub fn means(
+    experiment: &Experiment,
+    runs: &[RunFacts],
+    repeats: &[RepeatFacts],
+) -> Vec<(i64, Option<Estimate>)> {
+    let mean_of = |again: &[Run]| {
+        let has = |id: u32| again.iter().any(|run| run.id == id);
+        let together = repeats.iter().find(|facts| facts.runs.iter().any(|&id| has(id)));
+        let one = || runs.iter().find(|facts| has(facts.run)).map(|facts| facts.latency_ns.mean);
+        (again[0].value, together.map(|facts| facts.mean_ns).or_else(one))
+    };
+    experiment.runs.chunk_by(|a, b| a.value == b.value).map(mean_of).collect()
 }
 
 /// The verdict about an experiment.
@@ -310,6 +336,21 @@ pub struct Latency {
     pub p99: u64,
     /// The 99.9th percentile.
     pub p999: u64,
+}
+
+impl Latency {
+    /// Summarizes response times; `None` if there are none.
+    pub fn of(summary: &Summary) -> Option<Latency> {
+        Some(Latency {
+            mean: summary.mean(),
+            standard_deviation: summary.standard_deviation(),
+            min: summary.min()?,
+            max: summary.max()?,
+            p50: summary.quantile(0.5)?,
+            p99: summary.quantile(0.99)?,
+            p999: summary.quantile(0.999)?,
+        })
+    }
 }
 
 /// The columns of uFLIP's Table 3 for one drive. A column is absent if its runs are.

@@ -1,6 +1,6 @@
 //! Writes divided by erase blocks (Boboila & Desnoyers, 2011, section III and Fig. 1).
 
-use super::facts::{Fragment, Fragments, LengthBucket};
+use flashscope_document::trace::{Fragment, Fragments, LengthBucket};
 
 /// The sizes that divide writes, as powers of two: the bytes of a page, and the pages of an erase block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

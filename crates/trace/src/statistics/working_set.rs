@@ -3,8 +3,8 @@
 use flashscope_block::Nanos;
 
 use super::PAGE;
-use super::facts::WorkingSet;
 use super::replicates::{self, REPLICATES};
+use flashscope_document::trace::WorkingSet;
 
 /// The shortest window, as a power of two of nanoseconds: about a microsecond.
 const SHORTEST: u32 = 10;

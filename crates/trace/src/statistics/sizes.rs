@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use crate::Request;
 use flashscope_block::{Bytes, Op};
-use flashscope_trace::Request;
 
-use super::facts::{SizeBucket, SizeFacts, SizeSummary};
+use flashscope_document::trace::{SizeBucket, SizeFacts, SizeSummary};
 
 /// The largest number of sectors that is counted in the table.
 const TABLE: usize = 1 << 11;

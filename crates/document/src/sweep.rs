@@ -1,9 +1,14 @@
 //! What came of a sweep.
 
+mod explored;
+mod measured;
+
 use std::collections::BTreeMap;
 use std::fmt;
 
+pub use explored::{Explored, ExploredPoint};
 use flashscope_stats::Estimate;
+pub use measured::{Measured, by_point, settings};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

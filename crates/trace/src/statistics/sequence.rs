@@ -1,6 +1,6 @@
 //! The sequentiality of accesses.
 
-use super::facts::Sequentiality;
+use flashscope_document::trace::Sequentiality;
 
 /// The sequential accesses of a volume.
 #[derive(Debug, Clone, Copy, Default)]

@@ -1,0 +1,27 @@
+//! The published documents, as data: each has a version, a schema and no files.
+//!
+//! [`Manifest`] and [`facts::Facts`] describe a benchmark, [`Simulation`] a simulated workload, [`sweep::Sweep`] a design space,
+//! [`what_if::WhatIf`] variants of a drive, [`trace::TraceFacts`] a trace. `flashscope-result` reads and writes the folders that
+//! hold them. [`ranges`] adds the limits of numbers and texts to their schemas.
+
+pub mod environment;
+pub mod facts;
+pub mod grid;
+pub mod manifest;
+pub mod marks;
+pub mod methodology;
+pub mod plan;
+mod probe;
+pub mod ranges;
+pub mod rounds;
+mod simulation;
+pub mod sweep;
+pub mod trace;
+pub mod what_if;
+
+pub use manifest::Manifest;
+pub use probe::PROBE_VERSION;
+pub use simulation::{
+    Cleaning, LatencyHeatMap, LatencyNs, SIMULATION_VERSION, Simulation, SimulationFill,
+    SimulationStatus, SimulationWarmUp,
+};
