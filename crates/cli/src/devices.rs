@@ -11,6 +11,7 @@ use flashscope_drive::health;
 use flashscope_drive::identify::{Nvme, OptionalCommand};
 use flashscope_drive::inventory::{self, Measurable, PcieLink, WriteCache};
 
+use crate::print::layout::{self, aligned};
 use crate::print::{self, escape_untrusted};
 use crate::{Failure, runtime};
 
@@ -60,19 +61,16 @@ const HEAD: [&str; COLUMNS] =
 fn table(list: &Listed) -> String {
     let (shown, empty): (Vec<_>, Vec<_>) =
         list.inventory.devices.iter().partition(|device| device.capacity_bytes.0 > 0);
-    let rows: Vec<[String; COLUMNS]> = shown.iter().map(|device| row(device)).collect();
-    let head = HEAD.map(str::to_owned);
-    let widths: [usize; COLUMNS] = std::array::from_fn(|column| {
-        let cells = rows.iter().chain([&head]).map(|row| row[column].chars().count());
-        cells.max().unwrap_or(0)
-    });
     let mut text = String::new();
     if !shown.is_empty() {
-        text += &line(&head, &widths);
-    }
-    for (device, row) in shown.iter().zip(&rows) {
-        text += &line(row, &widths);
-        text += &details(device);
+        let rows = shown.iter().map(|device| row(device));
+        let rows: Vec<_> = [HEAD.map(str::to_owned)].into_iter().chain(rows).collect();
+        let mut lines = aligned(&rows).into_iter();
+        text += &format!("{}\n", lines.next().unwrap_or_default());
+        for (device, line) in shown.iter().zip(lines) {
+            text += &format!("{line}\n");
+            text += &details(device);
+        }
     }
     if !empty.is_empty() {
         let names: Vec<&str> = empty.iter().map(|device| device.path.as_str()).collect();
@@ -100,12 +98,6 @@ fn attached(live: &Live) -> String {
     let written =
         format!("{} written by the host{}", health.host_bytes_written, media.unwrap_or_default());
     text + &wrapped(&written, INDENT)
-}
-
-fn line(row: &[String; COLUMNS], widths: &[usize; COLUMNS]) -> String {
-    let cells = row.iter().zip(widths).map(|(cell, &width)| format!("{cell:<width$}"));
-    let line = cells.collect::<Vec<_>>().join(" ");
-    format!("{}\n", line.trim_end())
 }
 
 /// Returns the cells of a device; for a partition only those that differ from its drive.
@@ -233,16 +225,7 @@ fn wear(health: &Health) -> String {
 /// Wraps a text to lines of at most [`WIDTH`], each after `indent`.
 fn wrapped(text: &str, indent: &str) -> String {
     // A name with line breaks would look like several devices.
-    let text = escape_untrusted(text);
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split(' ').filter(|word| !word.is_empty()) {
-        let room = WIDTH - indent.len() - word.chars().count().min(WIDTH - indent.len());
-        match lines.last_mut() {
-            Some(line) if line.chars().count() < room => *line += &format!(" {word}"),
-            _ => lines.push(word.into()),
-        }
-    }
-    lines.iter().map(|line| format!("{indent}{line}\n")).collect()
+    layout::wrapped(&escape_untrusted(text), indent, indent, WIDTH)
 }
 
 #[cfg(test)]
@@ -416,14 +399,5 @@ mod tests {
             the drive warns that it cannot be written any more
             512 MiB written to it
         ");
-    }
-
-    #[test]
-    fn lines_fill_the_width_and_long_words_stay_whole() {
-        let half = "x".repeat(WIDTH / 2);
-        let rest = "y".repeat(WIDTH / 2 - 1);
-        assert_eq!(wrapped(&format!("{half} {rest} z"), ""), format!("{half} {rest}\nz\n"));
-        let long = "z".repeat(WIDTH + 1);
-        assert_eq!(wrapped(&format!("a {long} b"), ""), format!("a\n{long}\nb\n"));
     }
 }

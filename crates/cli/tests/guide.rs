@@ -4,10 +4,9 @@ use std::path::Path;
 
 // Does every command print what the guide says?
 //
-// `TRYCMD=overwrite cargo test --package flashscope --test guide` has it say what they print now; what changes from
-// run to run, such as how long something took, is then to be made `[..]` again.
+// `TRYCMD=overwrite cargo test --package flashscope --test guide` updates the output. Replace what varies, such as durations, by `[..]`.
 #[test]
-fn prints_what_it_says() {
+fn commands_of_the_guide_print_its_output() {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
     let place = tempfile::tempdir().unwrap();
     let space = "agrawal-table6.toml";

@@ -2,6 +2,7 @@
 //! `clippy.toml` forbids the standard streams elsewhere.
 
 mod escape;
+pub mod layout;
 
 use std::ffi::OsString;
 use std::fmt;

@@ -8,6 +8,8 @@ use flashscope_probe::{
     Unit,
 };
 
+use crate::print::layout;
+
 /// The most columns of a line of explanation.
 const WIDTH: usize = 96;
 
@@ -154,21 +156,7 @@ fn line(out: &mut String, text: &str) {
 
 /// Writes a text in lines of at most [`WIDTH`], each after `indent`; further lines are indented by two more columns.
 fn wrapped(out: &mut String, indent: &str, text: &str) {
-    let mut current = indent.to_string();
-    let mut is_empty = true;
-    for word in text.split_whitespace() {
-        if !is_empty && current.chars().count() + 1 + word.chars().count() > WIDTH {
-            line(out, &current);
-            current = format!("{indent}  ");
-            is_empty = true;
-        }
-        if !is_empty {
-            current.push(' ');
-        }
-        current.push_str(word);
-        is_empty = false;
-    }
-    line(out, &current);
+    *out += &layout::wrapped(text, indent, &format!("{indent}  "), WIDTH);
 }
 
 #[cfg(test)]
@@ -181,15 +169,5 @@ mod tests {
         assert_eq!(ranges(&[4, 5, 7]), "4, 5, 7");
         assert_eq!(ranges(&[1, 12, 13, 14, 15, 20, 21, 22]), "1, 12 to 15, 20 to 22");
         assert_eq!(ranges(&[4, 3, 5, 6, 7, u32::MAX]), "4, 3, 5 to 7, 4294967295");
-    }
-
-    #[test]
-    fn long_text_wraps_between_words() {
-        let mut out = String::new();
-        wrapped(&mut out, "  ", &"word ".repeat(40));
-        assert!(out.lines().count() > 1);
-        assert!(out.lines().all(|line| line.len() <= WIDTH && line.starts_with("  word")
-            || line.starts_with("    word")));
-        assert_eq!(out.split_whitespace().count(), 40);
     }
 }

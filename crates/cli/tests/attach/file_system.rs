@@ -11,10 +11,8 @@ fn content(file: u32, len: u32) -> Vec<u8> {
     (0..len / 4).flat_map(|i| word(i).to_le_bytes()).collect()
 }
 
-// Is an ext4 file system sound after files were written, changed and removed, its free space was
-// trimmed and it was unmounted, and are the files as they were?
 #[test]
-fn ext4() {
+fn ext4_is_sound_after_writes_trim_and_unmount() {
     if !has_fuse(&["losetup", "mkfs.ext4", "fsck.ext4", "fstrim"]) {
         return;
     }
@@ -51,9 +49,8 @@ fn ext4() {
     assert_eq!(attached.stop(), Some(0));
 }
 
-// Is a drive that ends under those who use it unmounted all the same, and is that told?
 #[test]
-fn ended_in_use() {
+fn drive_that_ends_in_use_is_unmounted_with_a_note() {
     if !has_fuse(&["losetup"]) {
         return;
     }

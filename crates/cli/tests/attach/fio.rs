@@ -43,7 +43,7 @@ fn verify(kept_mib: u32, given_up_mib: u32, way: &str, drive: &str, trim: &mut C
     assert_eq!(read, [given_up, kept, given_up, kept]);
     assert_eq!(kib(2, "trim"), given_up);
 
-    // What does not hold what was written must be found out.
+    // Shows that fio detects wrong data.
     assert!(success(trim));
     assert!(!success(fio(&jobs_file).arg("--section=kept-still")));
 }
@@ -86,26 +86,24 @@ fn verify_nbd(kept_mib: u32, given_up_mib: u32) {
     assert_eq!(attached.stop(), Some(0));
 }
 
-// Over NBD: is all read back that was written, and nothing that was trimmed, with much in flight?
 #[test]
-fn verified_over_nbd() {
+fn fio_verifies_writes_and_trims_over_nbd() {
     verify_nbd(48, 16);
 }
 
-// The same of a whole drive: 1 GiB.
+// As above, for a whole drive of 1 GiB.
 #[test]
 #[ignore = "takes a minute: `make test-attach`"]
 fn verified_whole_over_nbd() {
     verify_nbd(640, 384);
 }
 
-// The same of a block device.
 #[test]
-fn verified() {
+fn fio_verifies_writes_and_trims_on_a_block_device() {
     verify_fuse(48, 16);
 }
 
-// The same of a whole drive: 1 GiB.
+// As above, for a whole drive of 1 GiB.
 #[test]
 #[ignore = "takes a minute: `make test-attach`"]
 fn verified_whole() {

@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 
 use tempfile::TempDir;
 
-/// Whether this is run as root with /dev/fuse and all of `programs`.
+/// True if the test runs as root with /dev/fuse and all of `programs`.
 pub fn has_fuse(programs: &[&str]) -> bool {
     let root = success(Command::new("sh").args(["-c", "test $(id -u) -eq 0"]));
     is_there(root, "root")
@@ -17,14 +17,14 @@ pub fn has_fuse(programs: &[&str]) -> bool {
         && has(programs)
 }
 
-/// Whether there are all of `programs`.
+/// True if all of `programs` are installed.
 pub fn has(programs: &[&str]) -> bool {
     let installed =
         |program: &str| success(Command::new("sh").args(["-c", &format!("command -v {program}")]));
     programs.iter().all(|program| is_there(installed(program), program))
 }
 
-/// Whether a test has what it needs; where not, it says so.
+/// Returns true if the requirements of a test are met; prints a note otherwise.
 fn is_there(there: bool, what: &str) -> bool {
     if !there {
         println!("passed by: needs {what}");
@@ -32,12 +32,12 @@ fn is_there(there: bool, what: &str) -> bool {
     there
 }
 
-/// Whether a program succeeds, which is silent.
+/// Runs a program silently and returns true if it succeeds.
 pub fn success(command: &mut Command) -> bool {
     command.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|end| end.success())
 }
 
-/// What a program prints, which must succeed.
+/// Returns the output of a program, which must succeed.
 #[track_caller]
 pub fn output(command: &mut Command) -> String {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
@@ -62,9 +62,9 @@ pub fn place() -> TempDir {
 /// `flashscope attach`.
 pub struct Attached {
     process: Child,
-    /// Where something is mounted, if it is.
+    /// The mount point, if it is mounted.
     folder: Option<PathBuf>,
-    /// Where the drive is: the path of a file, or a URI of NBD.
+    /// The address of the drive: the path of a file, or an NBD URI.
     pub place: String,
 }
 

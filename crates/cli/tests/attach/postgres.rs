@@ -4,7 +4,7 @@ use std::process::Command;
 
 use crate::machine::{Attached, Loop, Mounted, has_fuse, output, place, run, success};
 
-/// Whether there is a PostgreSQL, and what else is needed for it here.
+/// Returns true if PostgreSQL and the other requirements are installed.
 pub fn has_postgres() -> bool {
     let there = programs().is_some();
     if !there {
@@ -64,7 +64,7 @@ impl Postgres {
         success(self.control("stop").args(["--wait", "--mode=immediate"]));
     }
 
-    /// What it answers, a row a line.
+    /// Returns the rows of the answer, one per line.
     #[track_caller]
     pub fn ask(&self, statement: &str) -> String {
         output(self.psql().args(["--command", statement]))
@@ -104,10 +104,8 @@ impl Drop for Postgres {
     }
 }
 
-// Does PostgreSQL run its benchmark on a drive, with books that balance, also after it was started
-// again on the drive unmounted and mounted?
 #[test]
-fn pgbench() {
+fn postgres_balances_survive_a_restart_and_a_remount() {
     if !has_postgres() {
         return;
     }

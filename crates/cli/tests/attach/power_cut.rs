@@ -121,10 +121,8 @@ fn found(device: &Loop, place: &Path) -> Option<BTreeSet<u32>> {
     Some(rows.lines().map(|number| number.parse().unwrap()).collect())
 }
 
-// After the power was cut in the midst of transactions: is the file system sound once its journal was
-// replayed, and does the database have all that it acknowledged?
 #[test]
-fn nothing_acknowledged_is_lost() {
+fn committed_transactions_survive_a_power_cut() {
     if !has_postgres() {
         return;
     }
@@ -133,9 +131,9 @@ fn nothing_acknowledged_is_lost() {
     assert_eq!(cut.lost(&cut.acknowledged), Some(0));
 }
 
-// Could the test above fail: does a database that does not flush lose what it acknowledged?
+// Shows that the test above could fail.
 #[test]
-fn what_was_not_flushed_is_lost() {
+fn database_without_flushes_loses_transactions_in_a_power_cut() {
     if !has_postgres() {
         return;
     }
@@ -155,10 +153,8 @@ fn patterned(attached: &Attached, place: &Path, [offset, pattern, more]: [&str; 
     success(&mut fio)
 }
 
-// Over NBD: is what was flushed there after the power was cut, and what was only in the buffer of the drive
-// not?
 #[test]
-fn what_was_flushed_over_nbd_is_there() {
+fn only_flushed_data_survives_a_power_cut_over_nbd() {
     if !has(&["fio"]) {
         return;
     }

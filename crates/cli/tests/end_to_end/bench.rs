@@ -34,9 +34,8 @@ fn assert_everything_is_done(measured: &Measured) {
     assert_eq!(measured.json("facts.json")["runs"].as_array().unwrap().len(), done);
 }
 
-// Are all micro-benchmarks done on a file with direct IO, and every IO kept?
 #[test]
-fn a_file_with_direct_io() {
+fn file_with_direct_io_completes_all_micro_benchmarks() {
     let (disk, place) = (Scratch::on_disk(), Scratch::in_memory());
     let drive = format!("file:{}?size=64MiB", disk.arg("drive"));
     let outcome = place.bench(&drive, "r.flashscope", &[]).ok();
@@ -53,9 +52,8 @@ fn a_file_with_direct_io() {
     assert!(outcome.stdout.ends_with("see it: flashscope report r.flashscope\n"));
 }
 
-// Are all micro-benchmarks done on a simulated drive?
 #[test]
-fn a_simulated_drive() {
+fn simulated_drive_completes_all_micro_benchmarks() {
     let place = Scratch::in_memory();
     place.bench("sim:demo?over_provisioning=0.2", "r.flashscope", &[]).ok();
     let measured = place.result("r.flashscope");
@@ -64,9 +62,8 @@ fn a_simulated_drive() {
     assert_eq!(measured.manifest.device.name, "sim:demo?over_provisioning=0.2");
 }
 
-// Are all micro-benchmarks done on the null drive, and does --json print what the files hold?
 #[test]
-fn the_null_drive_and_json() {
+fn null_drive_completes_all_and_json_equals_the_files() {
     let place = Scratch::in_memory();
     let outcome = place.bench("null:", "r.flashscope", &["--json", "--state", "keep"]).ok();
     let measured = place.result("r.flashscope");
@@ -78,9 +75,8 @@ fn the_null_drive_and_json() {
     assert_eq!(printed["facts"], measured.json("facts.json"));
 }
 
-// Does each engine do parallel IOs where it is forced, and is it recorded?
 #[test]
-fn engines_can_be_forced() {
+fn forced_engine_is_used_and_recorded() {
     let (disk, place) = (Scratch::on_disk(), Scratch::in_memory());
     for engine in ["io_uring", "libaio", "psync"] {
         let drive = format!("file:{}?size=8MiB&engine={engine}", disk.arg(engine));
@@ -131,9 +127,8 @@ impl Drop for Loop {
     }
 }
 
-// Is a block device measured where its owner confirmed it, and else not touched at all?
 #[test]
-fn a_block_device() {
+fn block_device_is_written_only_with_consent() {
     let (disk, place) = (Scratch::on_disk(), Scratch::in_memory());
     let Some(block) = Loop::new(&disk) else { return };
     let refused = place.bench(&block.device, "r.flashscope", &[]);
@@ -169,9 +164,8 @@ fn write_something(place: &Scratch, name: &str, size: usize) -> Vec<u8> {
     content
 }
 
-// Does --read-only leave a file as it is, byte for byte, run what reads, and refuse to write?
 #[test]
-fn read_only() {
+fn read_only_leaves_the_file_unchanged_and_runs_reads() {
     let (disk, place) = (Scratch::on_disk(), Scratch::in_memory());
     let content = write_something(&disk, "drive", 16 << 20);
     let drive = format!("file:{}", disk.arg("drive"));
@@ -192,9 +186,8 @@ fn read_only() {
     assert_eq!(place.names(), ["r.flashscope"]);
 }
 
-// Is a file that holds something overwritten only where its path is typed again?
 #[test]
-fn an_existing_file() {
+fn existing_file_is_overwritten_only_with_consent() {
     let (disk, place) = (Scratch::on_disk(), Scratch::in_memory());
     let content = write_something(&disk, "drive", 4 << 20);
     let drive = format!("file:{}", disk.arg("drive"));
@@ -209,10 +202,8 @@ fn an_existing_file() {
     assert!(after.len() == content.len() && after != content);
 }
 
-// Does a purge give back the space of a file before anything is measured, and leave a simulated drive
-// with nothing but what the runs write; and is a drive that cannot be purged refused?
 #[test]
-fn purged() {
+fn purge_frees_the_file_or_is_refused() {
     let place = Scratch::on_disk();
     let len = 64 << 20;
     fs::write(place.at("drive"), vec![1; len]).unwrap();
@@ -231,10 +222,8 @@ fn purged() {
     assert!(refused.contains(hint), "{refused}");
 }
 
-// Is a drive that cannot erase itself refused before anything is done to it, whatever it is, with
-// the reason; and is nothing left behind?
 #[test]
-fn drives_that_do_not_erase_themselves() {
+fn drives_without_erase_commands_are_refused_untouched() {
     let (disk, place) = (Scratch::on_disk(), Scratch::in_memory());
     let refused = |drive: &str, more: &[&str]| {
         let said = place.bench(drive, "r", more).says(2, &disk);

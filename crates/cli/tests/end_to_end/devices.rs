@@ -9,7 +9,7 @@ use crate::bench::Loop;
 use crate::simulate::{assert_conforms, published};
 use crate::{Scratch, succeeds};
 
-/// What `--json` prints, as the published schema says.
+/// Returns the JSON of the command, after checking it against the published schema.
 fn devices(place: &Scratch) -> Vec<Value> {
     let outcome = place.run(&["devices", "--json"]).ok();
     assert_eq!(outcome.stderr, "");
@@ -24,9 +24,8 @@ fn find(devices: &[Value], path: &str) -> Value {
     found.unwrap_or_else(|| panic!("{path} is not among {devices:?}")).clone()
 }
 
-// Is every drive that sysfs shows listed, as JSON by the schema and as text of 100 columns?
 #[test]
-fn lists_this_machine() {
+fn every_drive_of_sysfs_is_listed() {
     let Ok(entries) = fs::read_dir("/sys/block") else {
         println!("passed by: this machine shows no block devices");
         return;
@@ -50,10 +49,8 @@ fn lists_this_machine() {
     assert!(too_long.is_none_or(|line| line.split(' ').any(|word| word.len() > 60)), "{text}");
 }
 
-// Is a loop device offered while it is idle, with a command line that works as it stands, and not
-// once it bears a file system or is mounted?
 #[test]
-fn a_loop_device() {
+fn loop_device_is_offered_only_while_it_is_unused() {
     let (disk, place) = (Scratch::on_disk(), Scratch::in_memory());
     let Some(block) = Loop::new(&disk) else { return };
     let path = block.device.as_str();

@@ -8,7 +8,7 @@ use flashscope_measure::order;
 
 use crate::{Measured, Scratch, files_of_records, succeeds};
 
-/// What is left of a file that is cut.
+/// The size to which a file is truncated.
 const LEFT: Bytes = Bytes::mib(2);
 
 /// Measures a file that is cut after the first run. Sequential reads stay in what is left of it,
@@ -52,9 +52,8 @@ fn failed(measured: &Measured) -> Vec<&Run> {
     measured.manifest.runs().filter(failed).collect()
 }
 
-// Does a run that fails leave the others to go on, and say with which error and where it failed?
 #[test]
-fn a_file_that_is_cut() {
+fn failed_run_names_its_error_and_the_others_continue() {
     let (place, measured, stderr) = measure_a_file_that_is_cut("continue");
     assert_eq!(measured.manifest.status, Status::Complete);
     let failed = failed(&measured);
@@ -94,9 +93,8 @@ fn a_file_that_is_cut() {
     assert_eq!(summary.contains(&more), failed.len() > 9, "{summary}");
 }
 
-// Does the first error end everything where that was asked for?
 #[test]
-fn a_file_that_is_cut_stops_all() {
+fn first_error_ends_all_runs_with_on_error_stop() {
     let (_place, measured, _) = measure_a_file_that_is_cut("stop");
     assert_eq!(measured.manifest.status, Status::Failed);
     let [failed] = failed(&measured)[..] else { panic!("not one failed") };
@@ -131,10 +129,8 @@ impl Drop for Small<'_> {
     }
 }
 
-// Is a result on a full disk intact up to there, and does the program say which file found no room
-// and what to do?
 #[test]
-fn a_full_disk() {
+fn full_disk_keeps_the_result_so_far_and_names_the_file() {
     let place = Scratch::on_disk();
     std::fs::create_dir(place.at("small")).unwrap();
     let at = place.arg("small");

@@ -46,10 +46,8 @@ fn by_theory(grid: &Grid, point: &GridPoint) -> f64 {
     bast::predict(&uniform).erasures
 }
 
-// Are there the points that were asked for, each with what its run says, do fewer blocks have to be
-// erased for longer writes and for more free space, and as many as the theory of the paper says?
 #[test]
-fn erasures_are_those_of_theory() {
+fn grid_has_the_erasures_of_the_theory() {
     let place = Scratch::in_memory();
     let (result, grid, told) = measured(&place, "r", &ASKED);
     assert_eq!(result.manifest.options.state, State::Sequential);
@@ -84,9 +82,8 @@ fn erasures_are_those_of_theory() {
     place.run(&["report", "r"]).ok();
 }
 
-// Does a point count what its run wrote after the drive was used to it, until it knew its mean?
 #[test]
-fn points_are_what_the_runs_wrote() {
+fn points_count_the_steady_writes_of_their_run() {
     let place = Scratch::in_memory();
     let (result, grid, _) = measured(&place, "r", &ASKED);
     for point in &grid.points {
@@ -116,10 +113,9 @@ fn points_are_what_the_runs_wrote() {
     }
 }
 
-// Does each option change what is measured, and is the default grid one from the free space of the drive
-// to that at which the longest writes have no more room?
+// The default grid reaches from the free space of the drive to the most at which the longest writes fit.
 #[test]
-fn options_choose_the_grid() {
+fn each_grid_option_changes_the_grid() {
     let place = Scratch::in_memory();
     let plan = |more: &[&str]| {
         let json = place.run(&[&["plan", DRIVE, "--grid", "--json"][..], more].concat()).ok();
@@ -151,10 +147,8 @@ fn options_choose_the_grid() {
     assert_eq!(rule.free + Bytes(124_823_552), Bytes::mib(200));
 }
 
-// Does a budget leave a coarser grid that is whole, and say so, and does one that is too small for its
-// corners leave none?
 #[test]
-fn a_budget_leaves_a_coarser_grid() {
+fn budget_leaves_a_coarser_grid_or_none() {
     let place = Scratch::in_memory();
     let budget = [&ASKED[..], &["--budget-bytes", "2500MiB"]].concat();
     let outcome = place.run(&[&["bench", DRIVE, "--output", "r"][..], &budget].concat()).ok();
@@ -169,9 +163,9 @@ fn a_budget_leaves_a_coarser_grid() {
     assert_snapshot!(refused.says(2, &place), @"flashscope: the budget cannot be met: the smallest useful plan takes 4731 s and writes 1.56 GiB, 119 MiB of it to bring the drive into its state; allow more, use less of the drive with --grid-spaces, or leave its state with --state keep");
 }
 
-// Is a grid that is killed and gone on with the same in the end, byte for byte but for its history?
+// The history of the result differs.
 #[test]
-fn a_grid_goes_on() {
+fn killed_grid_resumes_to_the_same_bytes() {
     let place = Scratch::in_memory();
     let (_, whole, _) = measured(&place, "whole", &ASKED);
     let begin = [&["bench", DRIVE, "--output", "cut"][..], &ASKED].concat();
@@ -187,10 +181,8 @@ fn a_grid_goes_on() {
     assert!(content(&place, "cut") == content(&place, "whole"));
 }
 
-// Is a grid planned, and its plan carried out, on a file as on a simulated drive, with what the drive
-// does not tell absent?
 #[test]
-fn a_file_has_a_grid() {
+fn planned_grid_runs_on_a_file() {
     let (disk, place) = (Scratch::on_disk(), Scratch::in_memory());
     let drive = format!("file:{}?size=8MiB", disk.arg("drive"));
     let grid = ["--grid", "--grid-lengths", "1,4", "--grid-spaces", "1,4"];
@@ -207,9 +199,8 @@ fn a_file_has_a_grid() {
     }
 }
 
-// Is what cannot be measured refused with what to do about it, and nothing left behind?
 #[test]
-fn wrong_grids_are_refused() {
+fn invalid_grids_are_refused_with_advice() {
     let place = Scratch::in_memory();
     let refused = |more: &[&str]| {
         let arguments = [&["bench", DRIVE, "--output", "r"][..], more].concat();

@@ -42,9 +42,8 @@ fn starts(place: &Scratch, arguments: &[&str]) {
     assert!(manifest.exists(), "{arguments:?}: {stderr}");
 }
 
-// Does the help of each command list the others, and does each have an example of itself?
 #[test]
-fn every_command_has_an_example() {
+fn help_lists_every_command_and_gives_examples() {
     let place = Scratch::in_memory();
     let overview = place.run(&["--help"]).ok().stdout;
     for command in COMMANDS {
@@ -57,9 +56,8 @@ fn every_command_has_an_example() {
     }
 }
 
-// Does the help of `twin` list what it does, each with an example of itself?
 #[test]
-fn every_command_of_twins_has_an_example() {
+fn help_of_twin_lists_its_commands_with_examples() {
     let place = Scratch::in_memory();
     assert!(place.run(&["--help"]).ok().stdout.contains("\n  twin "));
     let overview = place.run(&["twin", "--help"]).ok().stdout;
@@ -70,9 +68,8 @@ fn every_command_of_twins_has_an_example() {
     }
 }
 
-// Does every example of the list of devices work?
 #[test]
-fn examples_of_devices() {
+fn examples_of_devices_work() {
     let place = Scratch::in_memory();
     for example in examples(&place, "devices") {
         let arguments: Vec<&str> = example[1..].iter().map(String::as_str).collect();
@@ -81,9 +78,8 @@ fn examples_of_devices() {
     assert!(place.names().is_empty());
 }
 
-// Does every example of a plan work, as far as the drive is there, and write nothing but the plan?
 #[test]
-fn examples_of_plan() {
+fn examples_of_plan_work_and_write_only_the_plan() {
     let place = Scratch::in_memory();
     for example in examples(&place, "plan") {
         let arguments: Vec<&str> = example[1..].iter().map(String::as_str).collect();
@@ -94,9 +90,9 @@ fn examples_of_plan() {
     assert!(place.names().is_empty());
 }
 
-// Does every example of a benchmark do what it shows, as far as the drive is there?
+// An example with a device that this machine lacks must name the missing device.
 #[test]
-fn examples_of_bench() {
+fn examples_of_bench_work() {
     let disk = Scratch::on_disk();
     for example in examples(&disk, "bench") {
         let arguments: Vec<&str> = example[1..].iter().map(String::as_str).collect();
@@ -120,9 +116,8 @@ fn examples_of_bench() {
     }
 }
 
-// Does every example of a report work on a result, and that of the demo at all?
 #[test]
-fn examples_of_report_and_demo() {
+fn examples_of_report_and_demo_work() {
     let place = Scratch::in_memory();
     let results = ["demo.flashscope", "old.flashscope", "new.flashscope"];
     for result in results {
@@ -144,9 +139,8 @@ fn examples_of_report_and_demo() {
     }
 }
 
-// Does every example of a simulation work?
 #[test]
-fn examples_of_simulate() {
+fn examples_of_simulate_work() {
     let place = with_a_trace(Scratch::in_memory());
     for example in examples(&place, "simulate") {
         let arguments: Vec<&str> = example[1..].iter().map(String::as_str).collect();
@@ -155,9 +149,8 @@ fn examples_of_simulate() {
     assert_eq!(place.names(), ["demo-sim.flashscope", "events.json", TRACE]);
 }
 
-// Does every example of a prediction work?
 #[test]
-fn examples_of_predict() {
+fn examples_of_predict_work() {
     let place = with_a_trace(Scratch::in_memory());
     let drive = "sim:flashsim-2009?flash.planes_per_die=1&flash.blocks_per_plane=600&log.blocks=30";
     let grid = ["--grid", "--grid-lengths", "1,16", "--grid-spaces", "2,10"];
@@ -169,9 +162,9 @@ fn examples_of_predict() {
     assert_eq!(place.names(), ["RESULT.flashscope", TRACE]);
 }
 
-// Does every example of a what-if work? Their simulations are made short.
+// Options make their simulations short.
 #[test]
-fn examples_of_what_if() {
+fn examples_of_what_if_work() {
     let place = with_a_trace(Scratch::in_memory());
     for example in examples(&place, "what-if") {
         let short = ["--warmup", "none", "--repeats", "1", "--ios", "500"];

@@ -64,10 +64,9 @@ fn texts(value: &Value, pointer: &str, path: &str, found: &mut Vec<(String, Vec<
     }
 }
 
-// Is a report safe with something hostile in any text of a result, in those that it refuses as well, and is the
-// JSON the same as without escapes?
+// JSON keeps the same values.
 #[test]
-fn no_text_of_a_result_steers_the_terminal() {
+fn texts_of_results_cannot_control_the_terminal() {
     let place = Scratch::in_memory();
     let mut printed = 0;
     for (result, file) in [
@@ -103,7 +102,7 @@ fn no_text_of_a_result_steers_the_terminal() {
 }
 
 #[test]
-fn no_name_steers_the_terminal() {
+fn names_cannot_control_the_terminal() {
     let place = Scratch::in_memory();
     let name = format!("a{HOSTILE}\nflashscope: all is well");
     for arguments in [
@@ -135,7 +134,7 @@ fn no_name_steers_the_terminal() {
 }
 
 #[test]
-fn no_trace_steers_the_terminal() {
+fn traces_cannot_control_the_terminal() {
     let place = Scratch::in_memory();
     let name = format!("t{HOSTILE}.csv");
     let line = |disk: &str| format!("128166372003061629,{disk},0,Write,4096,4096,1000\n");
@@ -178,7 +177,7 @@ fn registry(status: &'static str, body: String) -> String {
 }
 
 #[test]
-fn no_answer_of_a_registry_steers_the_terminal() {
+fn answers_of_a_registry_cannot_control_the_terminal() {
     let place = Scratch::in_memory();
     copy(&sample("results/simulated.flashscope"), &place.at("s"));
     let published = serde_json::json!({ "id": HOSTILE, "unchecked": [HOSTILE] }).to_string();
@@ -195,7 +194,6 @@ fn no_answer_of_a_registry_steers_the_terminal() {
     }
 }
 
-// Is a file of records that makes the library panic refused in one line, by the file, the row group and the column?
 #[test]
 fn damaged_parquet_is_one_line_without_a_backtrace() {
     for name in ["no-dictionary", "underflow", "empty-page", "past-the-dictionary"] {

@@ -1,4 +1,4 @@
-//! What a simulated drive did inside, in the results of `bench` and of `simulate --output`.
+//! Tests the internal activity of simulated drives in the results of `bench` and `simulate --output`.
 
 use std::fs;
 
@@ -37,10 +37,8 @@ fn simulated(place: &Scratch, options: &[&str]) -> Value {
     found
 }
 
-// Is the slowest write of a drive with log blocks explained: does it overlap with a merge of a block
-// that has a name, in every run of random writes, with what was done for it?
 #[test]
-fn a_spike_has_its_merge() {
+fn slowest_write_overlaps_a_merge_of_a_named_block() {
     let place = Scratch::in_memory();
     let drive = format!("sim:{BAST}");
     let more = ["--only", "granularity", "--io-count", "200", "--state", "sequential"];
@@ -72,10 +70,8 @@ fn a_spike_has_its_merge() {
     assert!(writes > 5, "{writes}");
 }
 
-// Has every run of a simulated drive its activities, none of any other, and do they tell what
-// cleaning there was?
 #[test]
-fn every_run_has_its_activities() {
+fn every_run_has_its_own_activities() {
     let place = Scratch::in_memory();
     let more = ["--only", "granularity", "--io-count", "400"];
     place.bench("sim:demo?flash.blocks_per_plane=48", "r", &more).ok();
@@ -95,10 +91,8 @@ fn every_run_has_its_activities() {
     }
 }
 
-// Is a simulation's folder as the schema says, and does each of its series add up to what was
-// counted, for drives of other kinds?
 #[test]
-fn series_add_up() {
+fn series_of_a_simulation_add_up_to_its_counts() {
     let place = Scratch::in_memory();
     let schema = published("simulation");
     for (drive, workload, warm_up) in [
@@ -167,9 +161,8 @@ fn series_add_up() {
     }
 }
 
-// Is what --json prints what the folder holds, and all else what it is without a look inside?
 #[test]
-fn looking_inside_changes_nothing() {
+fn observation_changes_no_other_result() {
     let place = Scratch::in_memory();
     let options = ["simulate", "--warmup", "1000", "--ios", "5000", "--json"];
     let plain = place.run(&options).ok().stdout;
@@ -192,10 +185,8 @@ fn looking_inside_changes_nothing() {
     assert_eq!(again, kept);
 }
 
-// Is nothing written over, nothing left where nothing was measured, and what was measured kept
-// where a drive fails?
 #[test]
-fn a_simulation_takes_its_name() {
+fn simulation_folder_replaces_nothing_and_survives_failures() {
     let place = Scratch::in_memory();
     let short = ["simulate", "--warmup", "none", "--ios", "100", "--output", "s"];
     let said = place.run(&short).ok().stdout;
@@ -218,9 +209,8 @@ fn a_simulation_takes_its_name() {
     assert_eq!(sum(&found["latency_heat_map"]["writes"]), number(&found["ios"]));
 }
 
-// Does an array of drives have its folder, without a look inside?
 #[test]
-fn an_array_has_its_folder() {
+fn array_has_a_folder_without_observers() {
     let place = Scratch::in_memory();
     let drive = "demo?raid.drives=2";
     let found = simulated(&place, &["--drive", drive, "--warmup", "none", "--ios", "3000"]);

@@ -1,4 +1,4 @@
-//! What is left of a benchmark that does not come to its end.
+//! Tests benchmarks that are interrupted or killed.
 
 use flashscope_document::manifest::{Progress, Status};
 
@@ -26,9 +26,8 @@ fn assert_cut(measured: &Measured) {
     assert!(pending.count() > 10);
 }
 
-// Does Ctrl-C end a benchmark cleanly, with status 130, everything kept, and a report?
 #[test]
-fn interrupted() {
+fn ctrl_c_keeps_finished_runs_with_status_130() {
     let (disk, place) = (Scratch::on_disk(), Scratch::in_memory());
     let running = start(&disk, &place);
     running.signal("-INT");
@@ -52,9 +51,8 @@ fn interrupted() {
     assert!(place.at("r.flashscope/report.html").exists());
 }
 
-// Is an interruption noticed while the drive is brought into its state, and in a pause of a day?
 #[test]
-fn interrupted_at_length() {
+fn ctrl_c_ends_the_fill_and_a_long_pause() {
     let place = Scratch::in_memory();
     let state = ["bench", "sim:agrawal-2008", "--output", "state"];
     let mut running = place.start(&state);
@@ -81,9 +79,8 @@ fn interrupted_at_length() {
     measured.assert_readable();
 }
 
-// Is what was done whole after the program was killed, and does the report say that it was cut off?
 #[test]
-fn killed() {
+fn killed_benchmark_keeps_finished_runs() {
     let (disk, place) = (Scratch::on_disk(), Scratch::in_memory());
     let running = start(&disk, &place);
     running.signal("-KILL");

@@ -65,7 +65,7 @@ const QUICK: [&str; 10] = [
     "1ms",
 ];
 
-/// What the program did.
+/// The exit status and the output of the program.
 struct Outcome {
     status: i32,
     stdout: String,
@@ -84,7 +84,7 @@ impl Outcome {
         }
     }
 
-    /// What it said, after it ended with `status`, with the place of the test left out.
+    /// Returns standard error without the path of the test, after checking the exit status.
     fn says(&self, status: i32, place: &Scratch) -> String {
         assert_eq!(self.status, status, "{}{}", self.stdout, self.stderr);
         self.stderr.replace(place.path().to_str().unwrap(), "DIR").trim_end().to_string()
@@ -288,7 +288,7 @@ fn files_of_records(path: &Path) -> usize {
     entries.map(complete).filter(|complete| *complete).count()
 }
 
-/// Whether a command could be run and succeeded.
+/// True if a command could be run and succeeded.
 fn succeeds(program: &str, arguments: &[&str]) -> bool {
     let output = Command::new(program).args(arguments).output();
     output.is_ok_and(|output| output.status.success())

@@ -15,10 +15,8 @@ const HUGE: &str = "sim:demo?flash.pages_per_block=400000&raid.drives=256";
 /// One that needs some MiB.
 const SMALL: &str = "sim:demo?flash.packages=1&flash.dies_per_package=1&flash.planes_per_die=1";
 
-// Is a drive that needs more memory than there is refused by every command that simulates, with the figure and what
-// to do, and does none end by a signal?
 #[test]
-fn a_drive_larger_than_memory_is_refused() {
+fn drive_larger_than_memory_is_refused_by_every_command() {
     let place = Scratch::in_memory();
     for command in [
         &["plan", HUGE][..],
@@ -38,9 +36,8 @@ fn a_drive_larger_than_memory_is_refused() {
     }
 }
 
-// Does `--memory` decide, and is what it suggests enough?
 #[test]
-fn the_limit_is_what_was_asked_for() {
+fn memory_option_sets_the_limit_and_its_advice_suffices() {
     let place = Scratch::in_memory();
     let quick = ["--fill", "none", "--warmup", "none", "--ios", "10"];
     let run = |memory: &str| {
@@ -52,8 +49,6 @@ fn the_limit_is_what_was_asked_for() {
     run(suggested).ok();
 }
 
-// Are the points of a sweep that need too much skipped with that as the reason, the same ones whatever the number of
-// drives at once, which wait for each other?
 #[test]
 fn drives_of_a_sweep_wait_for_memory() {
     let place = Scratch::in_memory();
@@ -88,10 +83,8 @@ fn ask(address: &str, question: &Value) -> String {
     answer
 }
 
-// Is a what-if about a drive that needs too much memory refused by the server, or the variant named that does, and
-// does the server live on?
 #[test]
-fn a_what_if_cannot_take_the_server_down() {
+fn what_if_beyond_memory_is_refused_and_the_server_lives() {
     let place = Scratch::in_memory();
     let (mut server, told) = start(&place, &["--memory", "64MiB"]);
     let address = told["address"].as_str().unwrap();
@@ -111,9 +104,8 @@ fn a_what_if_cannot_take_the_server_down() {
     server.wait().unwrap();
 }
 
-// Is a trace with gaps of years, and one that reaches to the end of time, played to its end?
 #[test]
-fn gaps_of_years_are_played() {
+fn traces_with_gaps_of_years_play_to_the_end() {
     let place = Scratch::in_memory();
     let play = |times: &[u64]| {
         let lines = times.iter().enumerate().map(|(nth, at)| format!("{at} 0 {} 8 0\n", nth * 8));

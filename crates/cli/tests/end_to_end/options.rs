@@ -1,6 +1,6 @@
-//! Does each option of `flashscope bench` change what is measured, and that alone?
+//! Tests that each option of `flashscope bench` changes what it says and nothing else.
 //!
-//! On a simulated drive, which answers the same to the same.
+//! A simulated drive gives the same completions for the same IOs.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -30,18 +30,16 @@ fn latencies(measured: &Measured) -> Vec<Nanos> {
     measured.all_records().iter().map(|record| record.latency).collect()
 }
 
-// Does --only run what it names, in the order of the paper?
 #[test]
-fn only() {
+fn only_selects_micro_benchmarks_in_paper_order() {
     let place = Scratch::in_memory();
     let measured = measure(&place, "r", &["--only", "pause,order"]);
     let names: Vec<_> = measured.manifest.micro_benchmarks.iter().map(|b| &b.name).collect();
     assert_eq!(names, ["order", "pause"]);
 }
 
-// Does the same --seed give the same IOs and times, and another one others?
 #[test]
-fn seed() {
+fn same_seed_gives_the_same_ios_and_another_seed_others() {
     let place = Scratch::in_memory();
     let with = |name, seed| measure(&place, name, &["--only", "granularity", "--seed", seed]);
     let [first, same, other] = [with("a", "5"), with("b", "5"), with("c", "6")];
@@ -55,9 +53,8 @@ fn seed() {
     assert_eq!(sequential(&first), sequential(&other));
 }
 
-// Does --io-count set the length of each baseline's runs, and leave those not named as they are?
 #[test]
-fn io_count() {
+fn io_count_sets_the_length_of_the_named_baselines() {
     let place = Scratch::in_memory();
     let measured = measure(&place, "r", &["--only", "granularity", "--io-count", "SR=8,RW=24"]);
     for (experiment, count) in [("SR", 8), ("RR", 1024), ("SW", 1024), ("RW", 24)] {
@@ -67,9 +64,8 @@ fn io_count() {
     }
 }
 
-// Does --preparation-io-count set the length of the preparation alone?
 #[test]
-fn preparation_io_count() {
+fn preparation_io_count_sets_only_the_preparation() {
     let place = Scratch::in_memory();
     let more = ["--only", "preparation,order", "--preparation-io-count", "48"];
     let measured = measure(&place, "r", &more);
@@ -79,9 +75,8 @@ fn preparation_io_count() {
     assert!(measured.experiment("order", "SR").iter().all(|run| run.progress.ios() == 16));
 }
 
-// Does --io-ignore leave out of the statistics what it says, and keep it in the records?
 #[test]
-fn io_ignore() {
+fn io_ignore_affects_statistics_but_not_records() {
     let place = Scratch::in_memory();
     let measured = measure(&place, "r", &["--only", "alignment", "--io-ignore", "RW=5,SR=0,RR=0"]);
     let facts = measured.json("facts.json");
@@ -98,18 +93,16 @@ fn io_ignore() {
     }
 }
 
-// Does --io-size set the size of every IO whose size does not vary?
 #[test]
-fn io_size() {
+fn io_size_sets_every_fixed_size() {
     let place = Scratch::in_memory();
     let measured = measure(&place, "r", &["--only", "order,mix", "--io-size", "8KiB"]);
     let lengths: BTreeSet<_> = measured.all_records().iter().map(|record| record.len).collect();
     assert_eq!(lengths, [Bytes::kib(8)].into());
 }
 
-// Do --target-offset and --target-size bound where IOs go, and are the bounds used to the full?
 #[test]
-fn target_space() {
+fn target_options_bound_the_offsets() {
     let place = Scratch::in_memory();
     let more = ["--target-offset", "8MiB", "--target-size", "4MiB"];
     let measured = measure(&place, "r", &[&more[..], &["--io-count", "200"]].concat());
@@ -121,9 +114,8 @@ fn target_space() {
     assert_eq!(records.iter().map(|r| r.offset + r.len).max(), Some(end));
 }
 
-// Does a simulated drive in another state answer in other times?
 #[test]
-fn state_of_a_simulated_drive() {
+fn state_changes_the_latencies_of_a_simulated_drive() {
     let place = Scratch::in_memory();
     let more = ["--only", "preparation", "--preparation-io-count", "2000"];
     let with = |state| {
@@ -138,9 +130,8 @@ fn state_of_a_simulated_drive() {
     assert!(latencies(&sequential) != latencies(&keep));
 }
 
-// Is a file written whole by the states that say so, and left as it is by the one that keeps it?
 #[test]
-fn state_of_a_file() {
+fn states_write_the_whole_file_except_keep() {
     let (disk, place) = (Scratch::on_disk(), Scratch::in_memory());
     for state in ["random", "sequential", "keep"] {
         let drive = format!("file:{}?size=4MiB", disk.arg(state));
@@ -152,9 +143,8 @@ fn state_of_a_file() {
     }
 }
 
-// Does --burst-pause keep bursts apart, on the clock of the drive?
 #[test]
-fn burst_pause() {
+fn burst_pause_separates_bursts() {
     let place = Scratch::in_memory();
     let measured = measure(&place, "r", &["--only", "bursts", "--burst-pause", "7ms"]);
     let run = &measured.experiment("bursts", "RR")[0];
@@ -165,9 +155,8 @@ fn burst_pause() {
     assert!((1..10).all(|at| gap(at) == Nanos(0)));
 }
 
-// Does --run-pause give the drive the time to clean in the background, so that it answers sooner?
 #[test]
-fn run_pause() {
+fn run_pause_leaves_time_for_background_cleaning() {
     let place = Scratch::in_memory();
     let more = ["--only", "granularity", "--io-count", "128", "--run-pause"];
     let with = |name, pause| {
@@ -184,9 +173,8 @@ fn run_pause() {
     assert!(fast < slow, "{fast} ns with pauses, {slow} ns without");
 }
 
-// Is a result named after the drive and the time where it is given no name?
 #[test]
-fn output() {
+fn default_name_has_the_drive_and_the_time() {
     let place = Scratch::in_memory();
     let more = ["bench", "null:", "--only", "order", "--io-count", "2", "--run-pause", "0ms"];
     let outcome = place.run(&[&more[..], &["--repeats", "1"]].concat()).ok();
@@ -197,10 +185,8 @@ fn output() {
     assert_eq!(place.result(name).done().count(), 22);
 }
 
-// Does --repeats do each run so often, each time at other random addresses, and say what they say
-// together?
 #[test]
-fn repeats() {
+fn repeats_use_other_addresses_and_have_joint_facts() {
     let place = Scratch::in_memory();
     let measured = measure(&place, "r", &["--only", "alignment", "--repeats", "3"]);
     let runs = measured.experiment("alignment", "RW");
@@ -212,17 +198,15 @@ fn repeats() {
     assert!(repeats.iter().all(|facts| facts["runs"].as_array().unwrap().len() == 3));
 }
 
-/// What is found while measuring, with these options beside those that keep it short.
+/// Measures with these options, and others that keep it short.
 fn found(place: &Scratch, name: &str, more: &[&str]) -> Measured {
     let short = ["--only", "alignment", "--preparation-io-count", "4096", "--repeats", "1"];
     place.run(&[&["bench", "sim:demo", "--output", name][..], &short, more].concat()).ok();
     place.result(name)
 }
 
-// Do --precision, --confidence, --statistic, --most-ios, --most-time and --most-bytes say how long runs
-// are?
 #[test]
-fn length_of_runs() {
+fn precision_options_set_the_length_of_runs() {
     let place = Scratch::in_memory();
     let ios = |name, more: &[&str]| -> u64 {
         let measured = found(&place, name, more);
@@ -242,9 +226,8 @@ fn length_of_runs() {
     assert!(runs.iter().all(|run| run.progress.ios() == 32));
 }
 
-// Do --io-ignore and --run-pause that are given stand, and are found where they are not?
 #[test]
-fn given_or_found() {
+fn given_io_ignore_and_run_pause_override_the_preparation() {
     let place = Scratch::in_memory();
     let given = found(&place, "given", &["--io-ignore", "7", "--run-pause", "3s"]);
     assert!(given.experiment("alignment", "SR").iter().all(|run| run.reference.io_ignore() == 7));

@@ -20,10 +20,8 @@ fn planned(place: &Scratch, arguments: &[&str]) -> Plan {
     serde_json::from_value(printed).unwrap()
 }
 
-// Does a plan that is saved and run do what it says, in that order, on a file that it did not leave
-// behind, and take what it said?
 #[test]
-fn what_is_planned_is_run() {
+fn saved_plan_runs_as_planned() {
     let (disk, place) = (Scratch::on_disk(), Scratch::in_memory());
     let drive = format!("file:{}?size=16MiB", disk.arg("drive"));
     let asked = ["--only", "order,granularity", "--repeats", "2"];
@@ -52,16 +50,15 @@ fn what_is_planned_is_run() {
         true => run.progress.ios() * run.reference.largest_io().0,
         false => 0,
     };
-    // What others disturbed was done twice.
+    // A run that another program disturbed ran twice.
     let twice: u64 = manifest.runs().filter(disturbed).map(written).sum();
     assert_eq!(plan.estimate.expected.bytes_written.0 + twice, manifest.spent.bytes.0);
     let ios: u64 = manifest.runs().map(|run| run.progress.ios()).sum();
     assert_eq!((plan.estimate.most.ios, plan.estimate.least.ios), (ios, ios));
 }
 
-// Is a drive that is there only read for its plan?
 #[test]
-fn planning_writes_nothing() {
+fn planning_only_reads_the_drive() {
     let (disk, place) = (Scratch::on_disk(), Scratch::in_memory());
     let content: Vec<u8> = (0..4 << 20).map(|i: u32| i.to_le_bytes()[1]).collect();
     fs::write(disk.at("drive"), &content).unwrap();
@@ -78,9 +75,8 @@ fn planning_writes_nothing() {
     assert!(place.names().is_empty());
 }
 
-// Does an earlier result of the drive tell what IOs take?
 #[test]
-fn like_an_earlier_result() {
+fn like_takes_costs_from_an_earlier_result() {
     let place = Scratch::in_memory();
     place.bench("sim:demo", "r", &["--only", "granularity", "--io-count", "64"]).ok();
     let facts = place.result("r").json("facts.json");
@@ -92,9 +88,8 @@ fn like_an_earlier_result() {
     assert!((cost / mean - 1.0).abs() < 1e-6, "{cost} for {mean}");
 }
 
-// Is as much left out as a budget asks for, and said; and is it kept to when it is run?
 #[test]
-fn budgets() {
+fn budget_leaves_out_experiments_and_is_kept() {
     let place = Scratch::in_memory();
     let all = planned(&place, &["sim:demo"]);
     assert!(all.left_out.is_empty());
@@ -119,9 +114,8 @@ fn budgets() {
     assert!(skipped.count() < measured.manifest.runs().count() / 2);
 }
 
-// Is a budget that cannot be met refused before anything is written?
 #[test]
-fn impossible_budgets() {
+fn impossible_budget_is_refused_before_any_write() {
     let (disk, place) = (Scratch::on_disk(), Scratch::in_memory());
     let drive = format!("file:{}?size=64MiB", disk.arg("drive"));
     let arguments = ["bench", &drive, "--output", "r", "--budget-bytes", "16MiB"];
@@ -135,9 +129,8 @@ fn impossible_budgets() {
     assert!(!disk.at("drive").exists() && place.names().is_empty());
 }
 
-// Is a plan for another drive, capacity or version refused with the difference, and what is no plan?
 #[test]
-fn plans_that_do_not_fit() {
+fn plan_for_another_drive_or_version_is_refused() {
     let (disk, place) = (Scratch::on_disk(), Scratch::in_memory());
     let drive = format!("file:{}?size=16MiB", disk.arg("drive"));
     place.run(&[&["plan", &drive, "--output", "p"][..], &QUICK[2..]].concat()).ok();
@@ -165,9 +158,8 @@ fn plans_that_do_not_fit() {
     assert_snapshot!(again, @"flashscope: p exists already: choose another name");
 }
 
-// Does a read-only plan have nothing that writes?
 #[test]
-fn read_only_plans() {
+fn read_only_plan_contains_no_writes() {
     let plan = planned(&Scratch::in_memory(), &["sim:demo", "--read-only"]);
     assert_eq!((plan.estimate.states, plan.estimate.most.bytes_written), (0, Bytes(0)));
     let pending = runs_of(&plan.micro_benchmarks).filter(|run| run.progress == Progress::Pending);

@@ -14,7 +14,7 @@ const SMALL: &str = "flashsim-2009?flash.planes_per_die=1&flash.blocks_per_plane
 const PAGES: &str = "flashsim-2009?ftl=page-map&flash.planes_per_die=1&flash.blocks_per_plane=600\
                      &persistence.map=nv-ram&over_provisioning=0.1&cleaning.free_threshold=0.0025";
 
-/// What `--json` prints.
+/// Returns the document that `--json` prints.
 fn json(options: &[&str]) -> Value {
     let place = Scratch::in_memory();
     let outcome = place.run(&[&["predict", "--json"], options].concat()).ok();
@@ -29,9 +29,8 @@ fn number(value: &Value, pointer: &str) -> f64 {
     found.as_f64().unwrap_or_else(|| panic!("{pointer} is {found}"))
 }
 
-// Is what each model that looks at every request predicts what the simulator comes to, on drives as it knows them?
 #[test]
-fn compared_with_the_simulator() {
+fn models_of_every_request_agree_with_the_simulator() {
     for (drive, model, most) in [
         (format!("{SMALL}&ftl=bast"), "fragment-bast", 1e-3),
         (format!("{SMALL}&ftl=fast"), "fragment-fast", 1e-3),
@@ -50,9 +49,8 @@ fn compared_with_the_simulator() {
     }
 }
 
-// Is a drive whose pools are cleaned in parts close to one where they are not, and said to be no such?
 #[test]
-fn pools_in_parts() {
+fn pools_cleaned_in_parts_are_close_and_noted() {
     let drive = PAGES.replace("planes_per_die=1", "planes_per_die=4&active_blocks=plane");
     let found = json(&["--drive", &drive, "--ios", "20000", "--compare"]);
     let error = number(&found, "/simulated/erases_error");
@@ -61,10 +59,8 @@ fn pools_in_parts() {
     assert!(found.pointer("/erases/interval").unwrap().is_null());
 }
 
-// Do intervals hold the prediction, and grow with how often they are to hold the truth? Are there some for each model
-// that is the best of its FTL?
 #[test]
-fn intervals() {
+fn intervals_contain_the_prediction_and_grow_with_confidence() {
     for ftl in ["bast", "fast"] {
         let drive = format!("{SMALL}&ftl={ftl}");
         let of = |share| {
@@ -83,9 +79,8 @@ fn intervals() {
     }
 }
 
-// Does each option change what is predicted?
 #[test]
-fn options_change_something() {
+fn each_option_changes_the_prediction() {
     let drive = format!("{SMALL}&ftl=bast");
     let workload = "hotcold?hot_space=0.1&hot_writes=0.9&size=4KiB";
     let of = |more: &[&str]| {
@@ -100,10 +95,9 @@ fn options_change_something() {
     assert!((of(&["--stretches", "own-time"]) - plain).abs() > 1.0);
 }
 
-// Are models that are looked up in tables those that they are tables of: is the best of ten little above greedy, and a window
-// between that and the oldest?
+// The best of ten is slightly worse than greedy, and a window lies between greedy and FIFO.
 #[test]
-fn tables() {
+fn tabulated_models_lie_between_their_limits() {
     let of = |model| {
         let options = ["--drive", PAGES, "--model", model, "--ios", "20000"];
         number(&json(&options), "/write_amplification/value")
@@ -113,9 +107,8 @@ fn tables() {
     assert!(greedy < windowed && windowed < fifo, "{greedy} {windowed} {fifo}");
 }
 
-// Does a drive last as long as its erases say: half of them gone leaves half, twice as much a day half the days?
 #[test]
-fn lifetime() {
+fn lifetime_follows_from_erases_and_daily_writes() {
     let drive = format!("{SMALL}&reliability.block_lifetime=3000");
     let of = |worn: &str, per_day: &str| {
         let base = ["--drive", &drive, "--ios", "5000", "--lifetime"];
@@ -133,9 +126,8 @@ fn lifetime() {
     assert!((left(&new) / expected - 1.0).abs() < 1e-9);
 }
 
-// Does what cannot be predicted say why, and what to do?
 #[test]
-fn what_cannot_be_predicted() {
+fn unpredictable_requests_are_refused_with_advice() {
     let place = Scratch::in_memory();
     fs::write(place.at("reads.csv"), "128166372003061629,hm,0,Read,0,4096,1\n").unwrap();
     for (options, expected) in [
@@ -155,9 +147,8 @@ fn what_cannot_be_predicted() {
     }
 }
 
-// Does the terminal show what was predicted and where the intervals are from, and what is not modelled?
 #[test]
-fn text() {
+fn text_names_intervals_and_what_is_not_modelled() {
     let place = Scratch::in_memory();
     let shown = place.run(&["predict", "--drive", "demo", "--ios", "20000"]).ok().stdout;
     for expected in ["blocks erased", "no intervals", "not modelled: background cleaning"] {
@@ -171,10 +162,8 @@ fn text() {
     }
 }
 
-// Does what was measured of a drive predict what it comes to: uniform writes as they were measured, and other lengths
-// between those? Does each option of a grid change something?
 #[test]
-fn by_a_grid() {
+fn measured_grid_predicts_its_points_and_interpolates() {
     let place = Scratch::in_memory();
     let drive = format!("sim:{SMALL}&ftl=fast");
     let grid =

@@ -12,7 +12,7 @@ use crate::{Scratch, files_of_records};
 const SMALL: &str = "sim:demo?flash.packages=1&flash.dies_per_package=1&flash.planes_per_die=1\
                      &flash.blocks_per_plane=256";
 
-/// What is stated of a parameter, by its name.
+/// Returns the finding about a parameter.
 fn stated<'r>(report: &'r Value, name: &str) -> &'r Value {
     let findings = report["findings"].as_array().unwrap();
     let found = findings.iter().find(|stated| stated["finding"]["parameter"] == name);
@@ -23,7 +23,7 @@ fn json_of(place: &Scratch, result: &str) -> Value {
     serde_json::from_slice(&fs::read(place.at(result).join("probe.json")).unwrap()).unwrap()
 }
 
-/// What a probe finds of something that is memory, whose times are those of this machine. Where others
+/// Returns the findings of a probe about memory, whose response times are those of this machine. If other programs
 /// keep it so busy that this does not show, it is looked at again, up to three times; and where they still
 /// do, it is passed by: with the times of two machines by turns it may look like flash.
 #[track_caller]
@@ -42,7 +42,7 @@ fn assert_memory(place: &Scratch, name: &str, arguments: &[&str]) {
     }
 }
 
-/// Whether more wants to run than there are processors, on the average of a minute.
+/// True if the load average of the last minute exceeds the number of processors.
 fn is_busy() -> bool {
     let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let load: f64 = text.split(' ').next().and_then(|load| load.parse().ok()).unwrap_or_default();
@@ -68,10 +68,8 @@ fn assert_medium(report: &Value, medium: &str) {
     assert_eq!(report["profile"], Value::Null);
 }
 
-// Does a probe leave what the schema says, with the records of every run and with evidence for what is
-// known, and is it shown as text, as a page, and as a drive that can be simulated?
 #[test]
-fn a_simulated_drive() {
+fn probe_result_conforms_and_has_evidence_and_profile() {
     let place = Scratch::in_memory();
     let arguments = ["probe", SMALL, "--output", "p.flashscope", "--profile", "twin.toml"];
     let outcome = place.run(&arguments).ok();
@@ -118,9 +116,8 @@ fn a_simulated_drive() {
     assert!(again.stdout.contains("as probed"), "{}", again.stdout);
 }
 
-// Is the same found again by the same seed, and does `--json` print what is kept?
 #[test]
-fn the_same_again() {
+fn same_seed_finds_the_same() {
     let place = Scratch::in_memory();
     let run = |name: &str| {
         let outcome = place.run(&["probe", SMALL, "--json", "--output", name]).ok();
@@ -133,9 +130,8 @@ fn the_same_again() {
     assert_eq!(first["steps"], second["steps"]);
 }
 
-// Do the null drive, a file in memory and one behind the page cache come out as what they are?
 #[test]
-fn what_is_no_flash() {
+fn null_memory_and_cached_drives_are_not_flash() {
     let (place, disk) = (Scratch::in_memory(), Scratch::on_disk());
     place.run(&["probe", "null:", "--output", "null.flashscope"]).ok();
     assert_medium(&json_of(&place, "null.flashscope"), "nothing");
@@ -160,9 +156,8 @@ impl Drop for Detached {
     }
 }
 
-// Does a loop device on a file in memory come out as memory?
 #[test]
-fn a_loop_device_in_memory() {
+fn loop_device_in_memory_is_memory() {
     let place = Scratch::in_memory();
     if !place.path().starts_with("/dev/shm") {
         return println!("there is no memory for files: passed by");
@@ -179,9 +174,8 @@ fn a_loop_device_in_memory() {
     assert_memory(&place, "loop", &[device, "--destroy-data-on", device]);
 }
 
-// Does a probe that must only read leave a file as it is, and say what it did not look for?
 #[test]
-fn read_only() {
+fn read_only_probe_leaves_the_file_unchanged() {
     let place = Scratch::on_disk();
     let content: Vec<u8> = (0..4 << 20).map(|i: u32| i.to_le_bytes()[1]).collect();
     fs::write(place.at("drive"), &content).unwrap();
@@ -193,9 +187,8 @@ fn read_only() {
     assert_eq!(stated(&report, "log-list")["answer"]["kind"], "unknown");
 }
 
-// Are budgets kept, and what is looked for limited to what was asked?
 #[test]
-fn budgets() {
+fn budgets_and_only_limit_a_probe() {
     let place = Scratch::in_memory();
     let asked = ["--only", "request-cost", "--budget-bytes", "70MiB", "--budget-time", "10min"];
     let outcome = [&["probe", SMALL, "--output", "b.flashscope"], &asked[..]].concat();
@@ -206,9 +199,8 @@ fn budgets() {
     assert_eq!(report["wanted"], serde_json::json!(["request-cost"]));
 }
 
-// Does Ctrl-C end a probe cleanly, with status 1 and what was found and recorded until then?
 #[test]
-fn interrupted() {
+fn ctrl_c_keeps_findings_and_records() {
     let place = Scratch::in_memory();
     let mut running = place.start(&["probe", "sim:agrawal-2008", "--output", "i.flashscope"]);
     // Until something is found, it lies under another name.
@@ -226,9 +218,8 @@ fn interrupted() {
     assert_eq!(why, "the investigation was interrupted before");
 }
 
-// Is what cannot be asked for refused with status 2, saying what is wrong, and does nothing stay behind?
 #[test]
-fn refused() {
+fn invalid_requests_are_refused_and_leave_nothing() {
     let place = Scratch::in_memory();
     fs::create_dir(place.at("there")).unwrap();
     fs::write(place.at("there.toml"), "").unwrap();
@@ -250,9 +241,8 @@ fn refused() {
     assert!(said.contains("<DRIVE|--list|--file <PATH>>") || said.contains("required"), "{said}");
 }
 
-// Does the list name every parameter and every probe?
 #[test]
-fn listed() {
+fn list_names_every_parameter_and_probe() {
     let place = Scratch::in_memory();
     let list = place.run(&["probe", "--list"]).ok().stdout;
     for spec in flashscope_probe::PARAMETERS {

@@ -128,10 +128,8 @@ fn assert_preconditioned(measured: &Measured) {
     assert!(measured.records(first).iter().all(|r| r.op == Op::Write && r.len == Bytes::kib(128)));
 }
 
-// Does the IOPS test measure every size with every mix, keep its IOs in flight, and report the means
-// of the measurement window as its records have them?
 #[test]
-fn iops_test() {
+fn iops_test_covers_every_size_and_mix() {
     let place = Scratch::in_memory();
     let (measured, told) = test(&place, "pts-iops", &["--most-rounds", "7"]);
     assert_preconditioned(&measured);
@@ -164,9 +162,8 @@ fn iops_test() {
     assert!(told.contains("SNIA PTS IOPS") && told.contains("range"), "{told}");
 }
 
-// Are the shares of reads those of the specification, over all rounds of a mix?
 #[test]
-fn mixes_are_mixed() {
+fn mixes_have_the_specified_share_of_reads() {
     let place = Scratch::in_memory();
     let (measured, _) = test(&place, "pts-latency", &["--most-rounds", "25"]);
     for (experiment, share) in [("100/0 4 KiB", 1.0), ("65/35 4 KiB", 0.65), ("0/100 4 KiB", 0.0)] {
@@ -181,9 +178,8 @@ fn mixes_are_mixed() {
     }
 }
 
-// Does the latency test measure one IO at a time, and report the mean and the longest?
 #[test]
-fn latency_test() {
+fn latency_test_has_one_io_in_flight() {
     let place = Scratch::in_memory();
     let (measured, told) = test(&place, "pts-latency", &[]);
     assert_preconditioned(&measured);
@@ -205,9 +201,8 @@ fn latency_test() {
     assert!(told.contains("one IO at a time"), "{told}");
 }
 
-// Does each throughput test read and write its size in sequence?
 #[test]
-fn throughput_tests() {
+fn throughput_tests_read_and_write_in_sequence() {
     let place = Scratch::in_memory();
     for (name, size) in [("pts-throughput", 1 << 20), ("pts-throughput-128k", 128 << 10)] {
         let (measured, told) = test(&place, name, &[]);
@@ -234,9 +229,8 @@ fn throughput_tests() {
     }
 }
 
-// Does a write saturation begin on a purged drive, write it four times, and show how it gets slower?
 #[test]
-fn saturation_test() {
+fn saturation_test_writes_a_purged_drive_four_times() {
     let place = Scratch::in_memory();
     let more = ["--round", "100ms"];
     let arguments = ["bench", DRIVE, "--output", "r", "--test", "pts-write-saturation", "--json"];
@@ -263,9 +257,8 @@ fn saturation_test() {
     assert!(reason.unwrap().ends_with(&format!("were written by round {done}")));
 }
 
-// Is a drive that is not steady in as many rounds as may be said not to be, in text and in facts?
 #[test]
-fn what_is_not_steady_is_said() {
+fn unsteady_drive_is_reported() {
     let place = Scratch::in_memory();
     let (measured, told) = test(&place, "pts-latency", &["--most-rounds", "3"]);
     let facts = rounds(&measured);
@@ -275,9 +268,8 @@ fn what_is_not_steady_is_said() {
     assert!(told.contains("too few rounds, or too few IOs in one"), "{told}");
 }
 
-// Does a test from another state, on a part of the drive, at another depth, do so and say so?
 #[test]
-fn choices_are_kept_and_said() {
+fn changed_state_target_and_depth_are_used_and_reported() {
     let place = Scratch::in_memory();
     let more = ["--state", "keep", "--target-size", "16MiB", "--queue-depth", "3"];
     let arguments = ["bench", DRIVE, "--output", "r", "--test", "pts-throughput-128k"];
@@ -292,10 +284,9 @@ fn choices_are_kept_and_said() {
     }
 }
 
-// Is a test that is killed, wherever, and gone on with the same in the end, byte for byte but for its
-// history?
+// The history of the result differs.
 #[test]
-fn kills_leave_no_trace() {
+fn killed_test_resumes_to_the_same_bytes() {
     const TEST: &str = "pts-latency";
     let place = Scratch::in_memory();
     let (_, _) = test(&place, TEST, &[]);
@@ -327,9 +318,8 @@ fn kills_leave_no_trace() {
     assert!(kills > 0, "none came before the end");
 }
 
-// Does a plan say what a test takes, and is it run as it was saved?
 #[test]
-fn planned_tests_are_run() {
+fn planned_test_runs_as_planned() {
     let place = Scratch::in_memory();
     let options = ["--test", "pts-throughput", "--round", "4ms"];
     let planned = place.run(&[&["plan", DRIVE][..], &options, &["--output", "p.json"]].concat());
@@ -343,9 +333,8 @@ fn planned_tests_are_run() {
     assert_eq!(rounds(&planned), rounds(&asked));
 }
 
-// Does the page of a test hold what was found, and what its runs did?
 #[test]
-fn a_test_has_a_page() {
+fn page_of_a_test_has_results_and_runs() {
     let place = Scratch::in_memory();
     test(&place, "pts-throughput", &[]);
     place.run(&["report", "pts-throughput"]).ok();
@@ -353,9 +342,8 @@ fn a_test_has_a_page() {
     assert!(page.contains("\"test\":\"pts-throughput\"") && page.contains("\"kind\":\"blend\""));
 }
 
-// Is what a test does not do refused before anything is written, with what is wrong?
 #[test]
-fn refusals() {
+fn options_without_effect_on_a_test_are_refused() {
     let place = Scratch::on_disk();
     let refused = |drive: &str, options: &str| {
         let options: Vec<&str> = options.split_whitespace().collect();

@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::bench::Loop;
 use crate::{Running, Scratch, succeeds};
 
-/// What is asked for, at places and in sizes that nobody else asks for.
+/// The requests of the test, at offsets and in sizes that no other program uses.
 const ASKED: [(Op, u64, u64); 7] = [
     (Op::Write, 8 << 20, 4096),
     (Op::Read, 3 << 20, 8192),
@@ -95,10 +95,9 @@ fn assert_asked(requests: &[Request]) {
     assert!(requests.iter().all(|r| r.at.0 / year >= 50), "since 1970: {:?}", requests[0].at);
 }
 
-// Is exactly that recorded what a drive is asked for, raw and as a trace, with latencies; does the
-// raw recording convert to the same; and is the kernel's tracer left as it was?
+// The kernel's tracer keeps its settings.
 #[test]
-fn recordings_are_exact() {
+fn recordings_contain_exactly_the_requests() {
     let place = Scratch::on_disk();
     let Some(block) = Loop::new(&place) else { return };
     let confirmation = Some(block.device.clone());
@@ -108,7 +107,7 @@ fn recordings_are_exact() {
         ..OpenOptions::new(Location::BlockDevice(block.device.clone().into()))
     };
     let mut device = open(&options).unwrap_or_else(|error| panic!("{error}"));
-    // Who looks at new devices has looked then; where nobody does there is nothing to wait for.
+    // Waits until services that inspect new devices, such as udev, have finished.
     succeeds("udevadm", &["settle"]);
     for output in ["r.blktrace", "r.parquet"] {
         let Some(running) = start(&place, &block.device, output) else { return };
@@ -159,9 +158,8 @@ fn full_device() -> fs::File {
     fs::OpenOptions::new().write(true).open("/dev/full").unwrap()
 }
 
-// Does a user who may not trace, or asks for what cannot be traced, hear what to do?
 #[test]
-fn what_cannot_be_recorded() {
+fn impossible_recordings_are_refused_with_advice() {
     let place = Scratch::on_disk();
     for (device, wanted) in [
         ("/dev/null", "`/dev/null` is no block device"),

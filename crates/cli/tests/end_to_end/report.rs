@@ -18,13 +18,13 @@ fn report_in(page: &str) -> Value {
     serde_json::from_str(json).unwrap()
 }
 
-/// What of a page is compressed.
+/// Returns the decompressed data of a page.
 fn inflated(packed: &Value) -> Value {
     let gzip = BASE64_STANDARD.decode(packed.as_str().unwrap()).unwrap();
     serde_json::from_reader(GzDecoder::new(&gzip[..])).unwrap()
 }
 
-/// Whether the page names something that a browser would fetch.
+/// True if the page refers to anything that a browser would fetch.
 fn loads_something(page: &str) -> Option<&str> {
     let (head, rest) = page.split_once(REPORT).unwrap();
     let (_, tail) = rest.split_once("</script").unwrap();
@@ -34,9 +34,8 @@ fn loads_something(page: &str) -> Option<&str> {
     ways.iter().chain(&calls).find(found).copied()
 }
 
-// Does the demo write a result with its page and print where, and the next demo another?
 #[test]
-fn demo() {
+fn demo_writes_a_result_with_its_page() {
     let place = Scratch::in_memory();
     let outcome = place.run(&["demo"]).ok();
     assert!(
@@ -86,9 +85,8 @@ fn few_runs() -> Scratch {
     place
 }
 
-// Is each form of the report written where it should be, and nothing else?
 #[test]
-fn forms() {
+fn each_form_of_the_report_is_written_to_its_place() {
     let place = few_runs();
     let terminal = place.run(&["report", "r", "--terminal"]).ok().stdout;
     assert!(terminal.starts_with("sim:demo: "), "{terminal}");
@@ -104,9 +102,8 @@ fn forms() {
     assert!(page.unwrap() == inside.unwrap());
 }
 
-// Can no name in a result end the element that holds the report, and is it shown as it is?
 #[test]
-fn hostile_names() {
+fn names_cannot_end_the_script_element() {
     let place = few_runs();
     let name = "</script><script>alert(1)</script><!--<script>";
     let manifest = place.at("r/manifest.json");
@@ -120,10 +117,8 @@ fn hostile_names() {
     assert_eq!(report_in(&page)["measurements"][0]["manifest"]["device"]["name"], name);
 }
 
-// Are several results in one page, each under an id of its own and beside the first of them, with
-// simulations and corrections of the grid?
 #[test]
-fn several_results() {
+fn page_of_several_results_compares_them() {
     let place = few_runs();
     fs::create_dir(place.at("other")).unwrap();
     place.bench("sim:demo", "other/r", &["--only", "order", "--target-size", "16MiB"]).ok();
@@ -160,9 +155,8 @@ fn several_results() {
     assert!(refused.says(2, &place).starts_with("flashscope: s is a simulation"));
 }
 
-// Is a reader that has enough, such as `head`, no error?
 #[test]
-fn a_reader_that_has_enough() {
+fn closed_pipe_is_no_error() {
     let place = few_runs();
     let running = place.start(&["report", "r", "--json"]);
     let (status, stderr) = running.wait_without_reading();

@@ -12,9 +12,8 @@ use crate::{Running, Scratch};
 /// Table 3 with fewer writes than it takes to be cleaned for: of no row with cleaning the printed figures.
 const FEW: [&str; 4] = ["reproduce", "agrawal-table3", "--set", "writes=80000"];
 
-// Is every item listed, with where it is from?
 #[test]
-fn lists() {
+fn list_has_every_item_with_its_source() {
     let listed = Scratch::in_memory().run(&["reproduce"]).ok().stdout;
     assert!(
         listed.contains("agrawal-table3       pass       Agrawal et al., Table 3: SSD"),
@@ -23,9 +22,8 @@ fn lists() {
     assert_eq!(listed.lines().count(), flashscope_papers::ITEMS.len());
 }
 
-// Is what is printed shown beside what is found, and is status 1 where that is not the same?
 #[test]
-fn shows_what_is_found() {
+fn published_and_reproduced_values_are_compared() {
     let place = Scratch::in_memory();
     let outcome = place.run(&FEW);
     assert_eq!(outcome.status, 1, "{}", outcome.stderr);
@@ -53,9 +51,8 @@ fn shows_what_is_found() {
     assert_eq!(value["state"], "fail");
 }
 
-// Is what cannot be run refused, with what there is?
 #[test]
-fn refuses() {
+fn unknown_items_and_inputs_are_refused() {
     let refused = |arguments: &[&str]| {
         let place = Scratch::in_memory();
         place.run(&[&["reproduce"], arguments].concat()).says(2, &place)
@@ -66,7 +63,7 @@ fn refuses() {
     assert_snapshot!(refused(&["agrawal-table3", "--set", "drive=demo"]), @"flashscope: input `drive`: it holds less than 3.35 GiB");
 }
 
-/// What the page of the papers holds.
+/// Returns the document in the page of the papers.
 fn held(place: &Scratch, page: &str) -> Value {
     let page = fs::read_to_string(place.at(page)).unwrap();
     let begin = "<script id=\"report\" type=\"application/json\">";
@@ -74,10 +71,8 @@ fn held(place: &Scratch, page: &str) -> Value {
     serde_json::from_str(inserted).unwrap()
 }
 
-// Does the page hold what JSON says, in a file or in a folder that is made, and is a place that is none refused before
-// anything is run?
 #[test]
-fn as_page() {
+fn page_has_the_content_of_the_json() {
     let place = Scratch::in_memory();
     let asked = ["reproduce", "boboila-figure1", "boboila-equations"];
     let outcome = place.run(&[&asked[..], &["--output", "page.html"]].concat()).ok();
@@ -95,10 +90,8 @@ fn as_page() {
     assert_snapshot!(nowhere.says(1, &place), @"flashscope: cannot write no/such.html: its folder does not exist");
 }
 
-// Is a line printed for each item of all as it is done, with its state and its time, and does Ctrl-C keep what was done in
-// a book that names the rest?
 #[test]
-fn all_of_them() {
+fn all_prints_a_line_for_each_item_and_ctrl_c_keeps_them() {
     let place = Scratch::in_memory();
     let lines = place.at("lines");
     let mut command = place.command(&["reproduce", "all"]);

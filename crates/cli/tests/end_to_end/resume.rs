@@ -89,17 +89,14 @@ pub fn killed(times: usize) -> usize {
     in_the_midst
 }
 
-// Is a benchmark that is killed at a hundred moments, and gone on with each time, what it would have been?
 #[test]
-fn kills_leave_no_trace() {
+fn killed_benchmark_resumes_to_the_same_result() {
     let in_the_midst = killed(100);
     assert!(in_the_midst > 20, "only {in_the_midst} kills came in the midst of a plan");
 }
 
-// Does a benchmark of a file go on where Ctrl-C stopped it, once a file that was changed meanwhile is confirmed, with
-// what was measured before left as it is?
 #[test]
-fn a_file_goes_on() {
+fn benchmark_of_a_file_resumes_where_it_stopped() {
     let (disk, place) = (Scratch::on_disk(), Scratch::in_memory());
     let drive = format!("file:{}?size=16MiB", disk.arg("drive"));
     let only = ["--only", "granularity", "--run-pause", "20ms"];
@@ -137,7 +134,7 @@ fn a_file_goes_on() {
 }
 
 #[test]
-fn a_file_that_was_created_is_not_asked_for_again_and_goes_once_the_plan_is_complete() {
+fn created_file_needs_no_consent_and_is_removed_at_the_end() {
     let (disk, place) = (Scratch::on_disk(), Scratch::in_memory());
     let drive = format!("file:{}?size=16MiB", disk.arg("drive"));
     let few =
@@ -165,9 +162,8 @@ fn a_file_that_was_created_is_not_asked_for_again_and_goes_once_the_plan_is_comp
     assert!(refused.contains("confirm it with `--destroy-data-on"), "{refused}");
 }
 
-// Is a result refused that is none, is another version's or of a drive that is another now?
 #[test]
-fn what_cannot_go_on_is_refused() {
+fn results_of_other_versions_and_drives_cannot_resume() {
     let (disk, place) = (Scratch::on_disk(), Scratch::in_memory());
     let none = place.run(&["bench", "--resume", "nothing"]);
     assert_snapshot!(none.says(2, &place), @"flashscope: nothing is no result: a result is a folder that holds a manifest.json");

@@ -29,9 +29,8 @@ pub fn get(address: &str, path: &str) -> String {
     answer
 }
 
-// Does the program tell its address as JSON, answer there, and end well when it is asked to?
 #[test]
-fn serves_a_shelf() {
+fn server_prints_its_address_and_answers() {
     let place = Scratch::in_memory();
     let (server, told) = start(&place, &[]);
     let address = told["address"].as_str().unwrap();
@@ -61,7 +60,7 @@ fn announced(place: &Scratch, arguments: &[&str]) -> (String, String) {
 }
 
 #[test]
-fn an_address_on_the_network_is_announced_with_a_warning() {
+fn network_address_gets_a_warning() {
     let place = Scratch::in_memory();
     let (address, stderr) = announced(&place, &["--listen", "0.0.0.0:0"]);
     assert!(address.starts_with("0.0.0.0:"), "{address}");
@@ -71,7 +70,7 @@ fn an_address_on_the_network_is_announced_with_a_warning() {
 }
 
 #[test]
-fn the_server_listens_on_loopback_unless_asked_otherwise() {
+fn default_address_is_loopback() {
     let place = Scratch::in_memory();
     let (address, stderr) = announced(&place, &[]);
     // Another server may hold the default port of this machine.
@@ -79,9 +78,8 @@ fn the_server_listens_on_loopback_unless_asked_otherwise() {
     assert!(address == "127.0.0.1:7470" || is_busy, "{address} {stderr}");
 }
 
-// Is what cannot be served refused as usage, with what to do?
 #[test]
-fn says_what_is_wrong() {
+fn invalid_serve_requests_are_refused_with_advice() {
     let place = Scratch::in_memory();
     let says = |arguments: &[&str]| place.run(arguments).says(2, &place);
     assert_snapshot!(says(&["serve", "nowhere"]), @"flashscope: cannot list nowhere: No such file or directory (os error 2)");
@@ -93,9 +91,8 @@ fn says_what_is_wrong() {
     assert!(says(&["serve", "--listen", "here"]).contains("write it like 127.0.0.1:7470"));
 }
 
-// Are tokens made once and listed, and is a submission without one refused before anything is sent?
 #[test]
-fn tokens_are_kept() {
+fn tokens_are_unique_listed_and_required() {
     let place = Scratch::in_memory();
     let token = place.run(&["registry", "r", "add", "alice"]).ok().stdout;
     assert!(token.starts_with("flashscope_") && token.trim().len() == 59, "{token}");
@@ -107,10 +104,8 @@ fn tokens_are_kept() {
     assert_snapshot!(none, @"flashscope: there is no token `alice`");
 }
 
-// Are results of all three kinds, as the program writes them, taken by a registry, each told with the address of
-// its page and with what was not checked; and one of them refused that was changed?
 #[test]
-fn results_of_all_kinds_are_submitted() {
+fn registry_accepts_results_of_all_kinds() {
     let place = Scratch::in_memory();
     place.bench("sim:demo", "m.flashscope", &[]).ok();
     let simulate = ["simulate", "--drive", "sim:demo", "--fill", "none", "--warmup", "none"];

@@ -23,7 +23,7 @@ fn arguments<'a>(options: &[&'a str]) -> Vec<&'a str> {
     [&["simulate"], options].concat()
 }
 
-/// What `--json` prints.
+/// Returns the document that `--json` prints.
 fn json(options: &[&str]) -> Value {
     let place = Scratch::in_memory();
     let outcome = place.run(&[&arguments(options)[..], &["--json"]].concat()).ok();
@@ -113,7 +113,7 @@ fn conforms(value: &Value, schema: &Value, root: &Value) -> Result<(), String> {
                     conforms(field, schema, root).map_err(|why| format!("{name}: {why}"))?;
                 }
             }
-            // What is none of the properties is refused there.
+            // The schema allows no other properties there.
             "additionalProperties" if *rule == Value::Bool(false) => {}
             "additionalProperties" => {
                 for field in value.as_object().into_iter().flat_map(|fields| fields.values()) {
@@ -142,7 +142,6 @@ fn is_of_type(value: &Value, rule: &Value) -> bool {
     rule.as_array().map_or_else(|| is(rule), |names| names.iter().any(is))
 }
 
-// Is what --json prints as the published schema says, in every kind of workload?
 #[test]
 fn json_conforms_to_its_schema() {
     let schema = published("simulation");
@@ -167,9 +166,8 @@ fn json_conforms_to_its_schema() {
     }
 }
 
-// Do all counts of a measurement belong together?
 #[test]
-fn counts_belong_together() {
+fn counts_of_a_measurement_are_consistent() {
     let found = json(&["--workload", "uniform?reads=0.25", "--warmup", "2x", "--ios", "50000"]);
     let count = |pointer: &str| number(found.pointer(pointer).unwrap());
     assert_eq!(count("/ios"), 50_000.0);
@@ -202,10 +200,9 @@ fn counts_belong_together() {
     assert!((count("/simulated_ns") / busy - 1.0).abs() < 1e-9);
 }
 
-// Is the write amplification of uniform random writes that of the greedy mean field (Van Houdt,
-// SIGMETRICS'13: 4.8213 for 64 pages a block, 90 % of them valid), found by the default warm-up?
+// The greedy mean field (Van Houdt, SIGMETRICS'13) gives 4.8213 for 64 pages per block, 90 % of them valid.
 #[test]
-fn write_amplification_is_that_of_theory() {
+fn write_amplification_agrees_with_theory() {
     let found = json(&["--drive", ONE_POOL, "--ios", "400000"]);
     assert_eq!(found["warm_up"]["steady"], true);
     let windows = found["warm_up"]["window_write_amplification"].as_array().unwrap().len();
@@ -219,9 +216,8 @@ fn write_amplification_is_that_of_theory() {
     assert!((efficiency * amplification - 1.0).abs() < 0.01, "{efficiency}");
 }
 
-// Does an open loop keep its rate, and is a drive that cannot keep up seen in the latency?
 #[test]
-fn open_loops() {
+fn open_loop_keeps_its_rate_and_shows_overload_in_latency() {
     let at = |rate: &str| {
         let workload = format!("uniform?rate={rate}");
         json(&["--workload", &workload, "--warmup", "none", "--fill", "none", "--ios", "20000"])
@@ -237,9 +233,8 @@ fn open_loops() {
     assert!(waited > 0.5e9, "{waited}");
 }
 
-// Does every option change what is measured, and in the way that it says?
 #[test]
-fn every_option_matters() {
+fn each_option_changes_the_measurement() {
     // Long enough that there is something to clean.
     let quick = ["--warmup", "80000", "--ios", "3000"];
     let with = |more: &[&str]| {
@@ -278,9 +273,8 @@ fn every_option_matters() {
     assert_eq!((&own["queue_depth"], &own["seed"]), (&2.into(), &3.into()));
 }
 
-// Does a seed give the same bytes again but for the time it took, and another seed others?
 #[test]
-fn seeds_repeat() {
+fn same_seed_gives_the_same_bytes() {
     let of_seed = |seed: &str| {
         let workload = "zipf?reads=0.3&trims=0.1&rate=2000&arrivals=poisson";
         let mut found =
@@ -292,10 +286,8 @@ fn seeds_repeat() {
     assert_ne!(of_seed("7"), of_seed("8"));
 }
 
-// Are all observers to be had, about the measurement alone and as the schema says, without a
-// change to anything else that is measured?
 #[test]
-fn observed() {
+fn observers_conform_and_change_no_other_result() {
     let options = ["--warmup", "80000", "--ios", "3000"];
     let plain = json(&options);
     let names = "utilization,free_blocks,cleaning";
@@ -325,10 +317,8 @@ fn observed() {
     }
 }
 
-// Does the event trace hold what overlaps with its window, counted from the start of the
-// measurement, and is what is no file left alone?
 #[test]
-fn traced() {
+fn event_trace_contains_its_window() {
     let place = Scratch::in_memory();
     let trace = |more: &[&str]| {
         let options = ["--fill", "none", "--warmup", "100", "--ios", "1000"];
@@ -363,9 +353,8 @@ fn traced() {
     assert!(refused.contains("--observe: there is no observer `erasures`"), "{refused}");
 }
 
-// Is the text for people complete, and does it say what was not done?
 #[test]
-fn text() {
+fn text_is_complete_and_names_limits() {
     let place = Scratch::in_memory();
     let options = ["--drive", "demo", "--warmup", "none", "--ios", "10000"];
     let text = place.run(&arguments(&options)).ok().stdout;
@@ -382,10 +371,8 @@ fn text() {
     }
 }
 
-// Does a drive with any FTL run, with what it did counted by cause so that it adds up, and a message
-// where it cannot do what is asked?
 #[test]
-fn every_ftl_runs() {
+fn every_ftl_runs_with_consistent_counts() {
     for kind in flashscope_sim::ftl::KINDS {
         let drive = format!(
             "flashsim-2009?ftl={}&flash.blocks_per_plane=512&log.blocks=9&\
@@ -412,9 +399,8 @@ fn every_ftl_runs() {
     }
 }
 
-// Does --list show every drive and workload, with the fields?
 #[test]
-fn list() {
+fn list_has_every_drive_and_workload() {
     let text = Scratch::in_memory().run(&["simulate", "--list"]).ok().stdout;
     let workloads = KINDS.iter().map(|kind| kind.name);
     for name in ["agrawal-2008", "demo", "uflip:"].into_iter().chain(workloads) {
@@ -425,9 +411,8 @@ fn list() {
     }
 }
 
-// Does every workload that needs no file run, at its defaults and with more than one IO in flight?
 #[test]
-fn every_workload_runs() {
+fn every_workload_runs_at_its_defaults() {
     for kind in KINDS.iter().filter(|kind| kind.name != "trace") {
         let (workload, depth) = match kind.argument {
             None => (kind.name.to_string(), "8"),
@@ -440,9 +425,8 @@ fn every_workload_runs() {
     }
 }
 
-// Is what is wrong refused with status 2, saying what and what to do?
 #[test]
-fn wrong() {
+fn invalid_requests_have_status_2_and_advice() {
     let place = Scratch::in_memory();
     let refused = |options: &str| {
         let options: Vec<&str> = options.split_whitespace().collect();
@@ -508,9 +492,8 @@ fn interrupt(place: &Scratch, options: &[&str]) -> (Option<i32>, String, String)
     (output.status.code(), text(output.stdout), text(output.stderr))
 }
 
-// Does Ctrl-C end with status 130, and is what was measured shown and marked as interrupted?
 #[test]
-fn interrupted() {
+fn ctrl_c_prints_the_measurements_so_far() {
     let place = Scratch::in_memory();
     let endless = ["--fill", "none", "--warmup", "none", "--ios", "1000000000000", "--json"];
     let (status, stdout, stderr) = interrupt(&place, &endless);
@@ -532,9 +515,8 @@ fn interrupted() {
     assert!(stderr.ends_with("flashscope: interrupted before anything was measured\n"), "{stderr}");
 }
 
-// Is a drive that is worn out said to be so, with what is left to show of its life?
 #[test]
-fn worn_out() {
+fn worn_out_drive_is_reported() {
     let place = Scratch::in_memory();
     let drive = "demo?reliability.block_lifetime=12&flash.blocks_per_plane=20";
     let run = |options: &[&str]| {
@@ -550,7 +532,7 @@ fn worn_out() {
 }
 
 #[test]
-fn a_few_erased_blocks_are_said_to_tell_nothing() {
+fn few_erased_blocks_get_a_note() {
     let place = Scratch::in_memory();
     let says = |ios: &str| place.run(&["simulate", "--ios", ios]).ok().stdout;
     let few = says("30");

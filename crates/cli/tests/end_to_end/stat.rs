@@ -23,9 +23,8 @@ fn trace() -> Scratch {
     place
 }
 
-// Does the text say at a glance what is in the trace?
 #[test]
-fn as_text() {
+fn text_summarises_the_trace() {
     let place = trace();
     let outcome = place.run(&["trace", "stat", "t.csv"]).ok();
     assert_eq!(outcome.stderr, "");
@@ -79,9 +78,8 @@ fn as_text() {
     "#);
 }
 
-// Is the same said as JSON, of a file, a pipe, and what is selected of it?
 #[test]
-fn as_json() {
+fn json_has_the_same_facts_for_file_pipe_and_selection() {
     let place = trace();
     let json = |arguments: &[&str]| -> Value {
         let outcome = place.run(&[&["trace", "stat", "--json"], arguments].concat()).ok();
@@ -110,9 +108,8 @@ fn as_json() {
     assert_eq!(piped["facts"], all["facts"]);
 }
 
-// Does the page hold what JSON says, in one file?
 #[test]
-fn as_page() {
+fn page_has_the_content_of_the_json() {
     let place = trace();
     place.run(&["trace", "stat", "t.csv", "--html", "t.html"]).ok();
     let page = fs::read_to_string(place.at("t.html")).unwrap();
@@ -123,9 +120,8 @@ fn as_page() {
     assert_eq!(inserted, serde_json::from_str::<Value>(&printed).unwrap());
 }
 
-// Is what is wrong with the trace or the options said, with status 2, and nothing shown?
 #[test]
-fn what_is_wrong() {
+fn invalid_traces_and_options_are_refused() {
     let place = trace();
     let text = fs::read_to_string(place.at("t.csv")).unwrap();
     fs::write(place.at("bad.csv"), text.replacen(",4096,", ",x,", 1)).unwrap();
@@ -146,9 +142,8 @@ fn what_is_wrong() {
     assert_snapshot!(nowhere.says(1, &place), @"flashscope: cannot write no/such/folder.html: No such file or directory (os error 2)");
 }
 
-// Does Ctrl-C show what was read so far, and say that it is not all?
 #[test]
-fn interrupted() {
+fn ctrl_c_summarises_the_requests_so_far() {
     let place = Scratch::in_memory();
     let mut running = place
         .command(&["trace", "stat", "-"])

@@ -82,7 +82,7 @@ impl Drop for Holder {
 }
 
 #[test]
-fn a_file_of_somebody_else_is_no_store() {
+fn foreign_file_is_not_a_store() {
     let place = Scratch::on_disk();
     for length in [SIZE, SIZE + 4096, 4096, 1] {
         let precious = vec![7; length];
@@ -104,7 +104,7 @@ fn a_file_of_somebody_else_is_no_store() {
 }
 
 #[test]
-fn a_name_that_leads_nowhere_or_to_no_file_is_no_store() {
+fn dangling_link_or_folder_is_not_a_store() {
     let place = Scratch::on_disk();
     symlink("elsewhere", place.at("link")).unwrap();
     refused(&place, "link");
@@ -117,7 +117,7 @@ fn a_name_that_leads_nowhere_or_to_no_file_is_no_store() {
 }
 
 #[test]
-fn an_image_that_is_mounted_is_no_store() {
+fn mounted_image_is_not_a_store() {
     let place = Scratch::on_disk();
     let run = |program: &str, arguments: &[&str]| {
         Command::new(program).args(arguments).output().is_ok_and(|output| output.status.success())
@@ -139,7 +139,7 @@ fn an_image_that_is_mounted_is_no_store() {
 }
 
 #[test]
-fn an_empty_file_becomes_a_store_unless_somebody_has_it() {
+fn empty_file_becomes_a_store_unless_it_is_in_use() {
     let place = Scratch::on_disk();
     fs::write(place.at("empty"), "").unwrap();
     let holder = Holder::new(&place, "exec flock empty sh -c 'echo ready; cat'");
@@ -181,7 +181,7 @@ fn bench_refuses_the_store_of_a_running_attach() {
 }
 
 #[test]
-fn a_store_that_was_killed_opens_and_says_so() {
+fn store_of_a_killed_process_opens_with_a_note() {
     let place = Scratch::on_disk();
     let cut = "was not closed cleanly the last time";
     assert!(!Attached::new(&place, "data", &[]).unwrap().end("-INT").contains(cut));
@@ -191,7 +191,7 @@ fn a_store_that_was_killed_opens_and_says_so() {
 }
 
 #[test]
-fn a_store_of_another_drive_is_refused() {
+fn store_of_another_drive_is_refused() {
     let place = Scratch::on_disk();
     drop(Attached::new(&place, "data", &[]).unwrap());
     let way = ["--speed", "max", "--nbd", "s", "--store", "data"];
@@ -209,10 +209,8 @@ fn a_store_of_another_drive_is_refused() {
     }
 }
 
-// Is a file that another program has open for writing refused, with the name of that program, and taken only by an option
-// that says so; and is one that another only reads free?
 #[test]
-fn what_another_program_writes_is_refused() {
+fn file_open_for_writing_elsewhere_needs_an_option() {
     let place = Scratch::on_disk();
     fs::write(place.at("data"), vec![0; 8 << 20]).unwrap();
     let bench = |name: &str, more: &[&str]| {
@@ -233,9 +231,8 @@ fn what_another_program_writes_is_refused() {
     bench("c.flashscope", &[]).ok();
 }
 
-// Is what was flushed to a drive there after its process was killed, behind the header of its store?
 #[test]
-fn what_was_flushed_is_behind_the_header() {
+fn flushed_data_follows_the_header_of_the_store() {
     let place = Scratch::on_disk();
     fs::create_dir(place.at("mnt")).unwrap();
     let arguments = [
@@ -261,10 +258,8 @@ fn what_was_flushed_is_behind_the_header() {
     attached.end("-INT");
 }
 
-// Is an image of a disk neither replaced by a page or a trace of events, nor written through a link; and is an earlier
-// output replaced?
 #[test]
-fn an_output_overwrites_no_image_and_follows_no_link() {
+fn outputs_replace_earlier_outputs_but_no_image_or_link() {
     let place = Scratch::on_disk();
     let mut image = vec![0; 1 << 20];
     image[..4].copy_from_slice(b"XFSB");

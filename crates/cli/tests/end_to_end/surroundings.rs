@@ -1,4 +1,4 @@
-//! What `flashscope bench` records of what surrounds it.
+//! Tests the records of `flashscope bench` about the machine and other programs.
 
 use std::process::{Command, Stdio};
 
@@ -28,10 +28,8 @@ fn read(place: &Scratch, device: &str, name: &str) -> (Value, Manifest, Vec<Cond
     (printed, manifest, conditions)
 }
 
-// Are the settings of a real drive recorded, and is a run during which others read it flagged, in
-// the terminal and for programs; and one that was alone on it not?
 #[test]
-fn others_on_the_drive_are_told() {
+fn runs_disturbed_by_other_programs_are_flagged() {
     let (disk, place) = (Scratch::on_disk(), Scratch::in_memory());
     let Some(block) = Loop::new(&disk) else { return };
     let used = |conditions: &Conditions| conditions.disturbed_by.contains(&Disturbance::Ios);
@@ -62,9 +60,8 @@ fn others_on_the_drive_are_told() {
     assert!(text.contains("\ndisturbed, as others used the drive meanwhile: runs "), "{text}");
 }
 
-// Is a simulated drive, on its own time, not said to have surroundings?
 #[test]
-fn simulated_drives_have_none() {
+fn simulated_drive_has_no_surroundings() {
     let place = Scratch::in_memory();
     let outcome = place.bench("sim:demo", "r.flashscope", &["--only", "order", "--json"]).ok();
     let printed: Value = serde_json::from_str(&outcome.stdout).unwrap();

@@ -28,14 +28,14 @@ fn with_space(text: &str) -> Scratch {
     place
 }
 
-/// What is in the folder of a sweep.
+/// Returns the files in the folder of a sweep, with their contents.
 pub fn content(place: &Scratch, name: &str) -> Vec<Vec<u8>> {
     let folder = place.at(name);
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 2);
     ["sweep.json", "points.parquet"].map(|name| fs::read(folder.join(name)).unwrap()).into()
 }
 
-// Is what is printed as its schema says, the same as in the folder, and readable as text?
+// The folder has the same document, and the text the same numbers.
 #[test]
 fn json_conforms_to_its_schema() {
     let place = with_space(SPACE);
@@ -54,9 +54,8 @@ fn json_conforms_to_its_schema() {
     assert!(text.ends_with("see it: flashscope report b\n"), "{text}");
 }
 
-// Is there a page of a sweep with its points, a summary for the terminal, and its JSON again?
 #[test]
-fn a_sweep_has_a_page() {
+fn sweep_has_page_summary_and_json() {
     let place = with_space(SPACE);
     let printed = place.run(&["sweep", "space.toml", "--json"]).ok().stdout;
     let page = place.run(&["report", "space.flashscope"]).ok().stdout;
@@ -71,9 +70,8 @@ fn a_sweep_has_a_page() {
     assert_eq!(printed, again);
 }
 
-// Are effects of points that were drawn told with how far they go, by a regression?
 #[test]
-fn samples_have_effects() {
+fn sampled_points_have_effects_with_their_range() {
     let space = SPACE.replace("[factors]", "sampling = 'sobol'\nsamples = 32\n[factors]");
     let space = space.replace(
         "over_provisioning = [0.15, 0.3, 1.3]",
@@ -85,9 +83,8 @@ fn samples_have_effects() {
     assert!(text.contains("- over_provisioning 0.15 → 0.3"), "{text}");
 }
 
-// Has a sweep the same bytes on one thread and on three?
 #[test]
-fn jobs_change_nothing() {
+fn number_of_jobs_changes_no_byte() {
     let place = with_space(SPACE);
     place.run(&["sweep", "space.toml", "--jobs", "1"]).ok();
     place.run(&["sweep", "space.toml", "--jobs", "3", "--output", "three"]).ok();
@@ -122,16 +119,13 @@ pub fn killed(times: u64) -> usize {
     in_the_midst
 }
 
-// Is a sweep that is killed or stopped, and gone on with each time, what it would have been?
 #[test]
-fn kills_leave_no_trace() {
+fn killed_sweep_resumes_to_the_same_result() {
     println!("{} of 12 interruptions came in the midst of a sweep", killed(12));
 }
 
-// Is a sweep that nobody may go on with, or that is none, refused, and a wrong space said where it is
-// wrong, before anything is written?
 #[test]
-fn wrong() {
+fn invalid_spaces_and_folders_are_refused() {
     let place = with_space("[factors]\nover_provisionin = [0.1]");
     let says = |arguments: &[&str]| place.run(&[&["sweep"], arguments].concat()).says(2, &place);
     assert!(says(&["space.toml"]).contains(
@@ -160,10 +154,9 @@ fn on_ray(place: &Scratch, script: &str) -> Command {
     command
 }
 
-// Is what the Python package comes to shown as a sweep here is, what it says of an error said with the same status, and
-// what to install where it does not run? (That it comes to the same on a cluster is tested in python/tests.)
+// python/tests checks that a cluster gives the same rows.
 #[test]
-fn the_python_package_sweeps_on_ray() {
+fn ray_sweep_shows_the_result_or_the_error_of_the_package() {
     let place = with_space(SPACE);
     let here = place.run(&["sweep", "space.toml", "--output", "there"]).ok().stdout;
     fs::rename(place.at("there"), place.at("here")).unwrap();
@@ -182,9 +175,8 @@ fn the_python_package_sweeps_on_ray() {
     assert!(said.contains("`python3 -m flashscope` did not run"), "{said}");
 }
 
-// Is the Python package told when Ctrl-C ends the program, and what it has done waited for?
 #[test]
-fn interrupting_a_sweep_on_ray() {
+fn ctrl_c_stops_the_python_package_and_waits_for_it() {
     let place = with_space(SPACE);
     let waits = r#"touch begun; cat; echo '{"error": "interrupted: 3 are kept", "usage": false}'"#;
     let mut command = on_ray(&place, waits);

@@ -9,7 +9,7 @@ use crate::{Outcome, Scratch};
 const SIMULATE: [&str; 5] = ["simulate", "--workload", "uniform", "--ios", "1000"];
 
 #[test]
-fn completions_know_every_command_and_are_scripts() {
+fn completions_contain_every_command() {
     let place = Scratch::in_memory();
     for shell in ["bash", "zsh", "fish"] {
         let script = place.run(&["completions", shell]).ok().stdout;
@@ -24,7 +24,7 @@ fn completions_know_every_command_and_are_scripts() {
 }
 
 #[test]
-fn manual_pages_are_written_for_each_command() {
+fn each_command_has_a_manual_page() {
     let place = Scratch::in_memory();
     place.run(&["man", "pages"]).ok();
     for name in
@@ -39,7 +39,7 @@ fn manual_pages_are_written_for_each_command() {
 }
 
 #[test]
-fn a_page_does_not_replace_what_a_link_leads_to() {
+fn page_does_not_replace_the_target_of_a_link() {
     let place = Scratch::in_memory();
     fs::create_dir(place.at("pages")).unwrap();
     fs::write(place.at("precious"), "data").unwrap();
@@ -49,7 +49,7 @@ fn a_page_does_not_replace_what_a_link_leads_to() {
 }
 
 #[test]
-fn defaults_come_from_the_file_and_before_it_from_the_environment() {
+fn environment_overrides_the_configuration_file() {
     let place = Scratch::in_memory();
     fs::write(place.at("config.toml"), "[simulate]\nseed = 77\njson = true\n").unwrap();
     let seed = |variables: &[(&str, &str)], more: &[&str]| {
@@ -65,7 +65,7 @@ fn defaults_come_from_the_file_and_before_it_from_the_environment() {
 }
 
 #[test]
-fn a_configuration_that_is_wrong_is_refused_with_its_path() {
+fn invalid_configuration_is_refused_with_its_path() {
     let place = Scratch::in_memory();
     for (text, part) in [
         ("sede = 1", "did you mean `seed`?"),
@@ -82,7 +82,7 @@ fn a_configuration_that_is_wrong_is_refused_with_its_path() {
 }
 
 #[test]
-fn quiet_leaves_errors_alone() {
+fn quiet_prints_only_errors() {
     let place = Scratch::in_memory();
     let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/traces/msr.csv");
     let lines = fs::read_to_string(sample).unwrap() + "this is no request\n";
@@ -96,7 +96,7 @@ fn quiet_leaves_errors_alone() {
 }
 
 #[test]
-fn verbose_states_each_phase_with_its_time() {
+fn verbose_prints_each_phase_with_its_duration() {
     let place = Scratch::in_memory();
     let said = place.run(&[&SIMULATE[..], &["--verbose"]].concat()).ok().stderr;
     let phases: Vec<&str> = said.lines().collect();
@@ -107,7 +107,7 @@ fn verbose_states_each_phase_with_its_time() {
 }
 
 #[test]
-fn errors_are_coloured_as_the_user_wants() {
+fn color_option_applies_to_errors() {
     let place = Scratch::in_memory();
     let wrong = ["simulate", "--workload", "nonsense"];
     let said = |more: &[&str]| place.run(&[&wrong[..], more].concat()).stderr;
@@ -121,7 +121,7 @@ fn errors_are_coloured_as_the_user_wants() {
 }
 
 #[test]
-fn sizes_times_and_shares_are_read_as_fio_reads_them() {
+fn sizes_times_and_shares_parse_as_in_fio() {
     let place = Scratch::in_memory();
     let simulated = |drive: &str, workload: &str, more: &[&str]| {
         let call =

@@ -31,9 +31,8 @@ fn lines(count: u64) -> String {
     (0..count).map(line).collect()
 }
 
-// Is a trace converted to each format and back, from a file, a pipe, and under compression?
 #[test]
-fn converts() {
+fn traces_convert_to_each_format_and_back() {
     let place = trace("t.csv");
     let outcome = place.run(&["trace", "convert", "t.csv", "-o", "t.parquet"]).ok();
     assert_snapshot!(outcome.stdout, @"2,000 requests for 8.59 MiB, from msr to parquet: t.parquet");
@@ -59,9 +58,8 @@ fn converts() {
     assert_eq!(json["notes"][0], "2000 latencies were left out: the format has none");
 }
 
-// Does a broken line stop everything with its number and reason, or is it skipped and counted?
 #[test]
-fn broken_lines() {
+fn broken_line_is_an_error_or_counted() {
     let place = trace("t.csv");
     let mut text = lines(10);
     text.insert_str(text.len() / 2, "rubbish\n");
@@ -78,9 +76,8 @@ fn broken_lines() {
     assert_snapshot!(skipped.stdout, @"9 requests for 40 KiB, from msr to parquet: b.parquet");
 }
 
-// Is what is asked for wrongly answered with what would be right?
 #[test]
-fn wrong_requests() {
+fn invalid_requests_are_refused_with_advice() {
     let place = trace("t.csv");
     fs::write(place.at("none.txt"), "once upon a time\n").unwrap();
     let says = |arguments: &[&str]| {
@@ -99,7 +96,7 @@ fn wrong_requests() {
     assert_eq!(place.names(), ["none.txt", "t.csv"]);
 }
 
-/// What the log of fio says of each IO but its times.
+/// Returns the IOs of fio's log without their times.
 fn fio_log(path: &Path) -> Vec<(Op, u64, u64)> {
     let text = fs::read_to_string(path).unwrap();
     let field = |line: &str, nth| -> u64 {
@@ -109,10 +106,8 @@ fn fio_log(path: &Path) -> Vec<(Op, u64, u64)> {
     text.lines().map(|line| (op(line), field(line, 4), field(line, 3))).collect()
 }
 
-// Does fio replay what is written for it, each IO in its turn and at its time, and is what fio logs
-// of it the same trace again?
 #[test]
-fn fio_replays() {
+fn fio_replays_the_written_trace() {
     let place = trace("t.csv");
     place.run(&["trace", "convert", "t.csv", "--until", "500ms", "-o", "t.iolog"]).ok();
     fs::File::create(place.at("drive.img")).unwrap().set_len(64 << 20).unwrap();
@@ -146,10 +141,8 @@ fn fio_replays() {
     assert!(stat["facts"]["time"]["span_ns"].as_u64().unwrap() >= 498_000_000);
 }
 
-// Does the IOzone trace of Agrawal et al. run through their drive to its end, with every page that
-// it writes programmed once for the host, and blocks cleaned as it writes on?
 #[test]
-fn iozone_runs() {
+fn iozone_trace_of_agrawal_runs_to_its_end() {
     let Some(iozone) = reference("ssd-iozone-aligned2-100K.trace.zst") else { return };
     let place = Scratch::in_memory();
     let command = ["simulate", "--drive", "agrawal-2008", "--fill", "none", "--json", "--trace"];
@@ -180,9 +173,8 @@ fn reference(name: &str) -> Option<PathBuf> {
     None
 }
 
-// Does a simulated drive answer a trace at its times, as fast as it can, and until it has converged?
 #[test]
-fn simulates() {
+fn simulated_drive_plays_a_trace_at_each_pace() {
     let place = trace("t.csv");
     let simulate = |spec: &str, more: &[&str]| -> Value {
         let command = ["simulate", "--trace", spec, "--json"];
@@ -211,9 +203,8 @@ fn simulates() {
     assert!(small.says(2, &place).contains("put it on the drive by `remap=fold`"));
 }
 
-// Does a real file answer a trace, with every IO recorded, in order, at its time or later?
 #[test]
-fn benches() {
+fn file_plays_a_trace_in_order_with_every_io_recorded() {
     let place = trace("t.csv");
     let bench = |spec: &str, name: &str, more: &[&str]| {
         let command = [
@@ -257,13 +248,12 @@ fn benches() {
     assert!(!place.at("r").exists());
 }
 
-// Does each command about traces have an example of itself?
 #[test]
-fn help_of_each_command() {
+fn each_trace_command_has_an_example() {
     let place = Scratch::in_memory();
     let overview = place.run(&["trace", "--help"]).ok().stdout;
     let (_, commands) = overview.split_once("Commands:\n").unwrap();
-    // What goes on in the next line is further in.
+    // Continuation lines are indented further.
     let lines = commands.lines().take_while(|line| !line.is_empty());
     let names = lines.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
     let names: Vec<&str> = names.filter(|name| !["", "help"].contains(name)).collect();

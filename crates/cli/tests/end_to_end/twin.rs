@@ -9,9 +9,8 @@ use crate::Scratch;
 const SWEEP: &str = "fill,write_amplification,mb_per_s\n\
     600MiB,1.2550,144.6\n800MiB,1.7158,96.5\n923MiB,2.3639,65.7\n";
 
-// Does a fill sweep become a profile that is simulated, with all about it beside it, and what the sweep does not tell?
 #[test]
-fn from_a_fill_sweep() {
+fn fill_sweep_becomes_a_profile() {
     let place = Scratch::in_memory();
     let at = |name: &str| place.path().join(name);
     fs::write(at("sweep.csv"), SWEEP).unwrap();
@@ -43,9 +42,8 @@ fn from_a_fill_sweep() {
     assert!(twice.says(2, &place).contains("drive.toml exists already"));
 }
 
-// Does a result of `bench` become a twin, whatever the number of jobs, that answers as the drive does?
 #[test]
-fn from_a_result() {
+fn twin_of_a_result_behaves_like_the_drive() {
     let place = Scratch::in_memory();
     let drive = "sim:agrawal-2008?flash.dies_per_package=1&flash.planes_per_die=1&flash.packages=2\
                  &persistence.map=pages&flash.blocks_per_plane=64&flash.pages_per_block=32\
@@ -63,9 +61,8 @@ fn from_a_result() {
     );
 }
 
-// Is what is no result said to be none?
 #[test]
-fn wrong_sources() {
+fn invalid_sources_are_refused() {
     let place = Scratch::in_memory();
     fs::write(place.path().join("sweep.csv"), "fill,wa\n1GiB,2\n").unwrap();
     let said = place.run(&["twin", "fit", "sweep.csv"]).says(2, &place);

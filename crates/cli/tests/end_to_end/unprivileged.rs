@@ -1,4 +1,4 @@
-//! What needs no more than to read and write the drive.
+//! Tests that access to the drive is the only privilege needed.
 
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::process::Command;
@@ -6,16 +6,14 @@ use std::process::Command;
 use super::*;
 use crate::bench::Loop;
 
-/// Whom the kernel has for those who are nobody else.
+/// The kernel's overflow user, nobody.
 const NOBODY: u32 = 65534;
 
-// Is a block device of one's own measured and trimmed by every engine without any capability of root's, and not that of
-// another?
 #[test]
-fn a_drive_of_ones_own_needs_no_root() {
+fn own_block_device_needs_no_root() {
     let (disk, place) = (Scratch::on_disk(), Scratch::in_memory());
     let Some(block) = Loop::new(&disk) else { return };
-    // Where the program is built, others may have no way to.
+    // Other users may not be able to enter the build folder.
     let program = place.at("flashscope");
     fs::copy(env!("CARGO_BIN_EXE_flashscope"), &program).unwrap();
     chown(place.path(), Some(NOBODY), Some(NOBODY)).unwrap();

@@ -1,4 +1,4 @@
-//! What an attached drive is seen to do, from outside.
+//! Tests how an attached drive shows its activity.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -48,7 +48,7 @@ impl Drive {
     }
 }
 
-/// What `flashscope devices --json` says is attached.
+/// Returns the attached drives in `flashscope devices --json`.
 fn attached(place: &Scratch) -> Vec<Value> {
     let mut command = place.command(&["devices", "--json"]);
     let output = command.env("XDG_RUNTIME_DIR", place.path()).output().unwrap();
@@ -79,10 +79,8 @@ fn write(place: &Scratch) {
     assert_eq!(reply[4..8], [0; 4], "no error");
 }
 
-// Is a write to an attached drive seen by `flashscope devices`, a browser and Prometheus, each where
-// it looks, and is the drive gone from there once it has ended?
 #[test]
-fn a_write_is_seen() {
+fn devices_browser_and_prometheus_show_a_write() {
     let place = Scratch::in_memory();
     assert_eq!(attached(&place), [] as [Value; 0]);
     let drive = Drive::attach(&place);
@@ -115,9 +113,8 @@ fn a_write_is_seen() {
     assert_eq!(attached(&place), [] as [Value; 0]);
 }
 
-// After a drive was killed: is it not listed any more, and nothing of it left?
 #[test]
-fn a_killed_drive_is_forgotten() {
+fn killed_drive_is_no_longer_listed() {
     let place = Scratch::in_memory();
     let drive = Drive::attach(&place);
     assert_eq!(attached(&place).len(), 1);
@@ -126,9 +123,8 @@ fn a_killed_drive_is_forgotten() {
     assert_eq!(std::fs::read_dir(place.at("flashscope")).unwrap().count(), 0);
 }
 
-// Is an address that is taken refused before anything is attached?
 #[test]
-fn a_taken_address() {
+fn used_address_is_refused_before_the_drive_is_attached() {
     let place = Scratch::in_memory();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();

@@ -29,10 +29,8 @@ fn simulated<'v>(variant: &'v Value, quantity: &str) -> &'v Value {
     all.iter().find(|found| found["quantity"] == quantity).unwrap()
 }
 
-// Is what is printed as its schema says, the same on any number of threads and in the folder, and is the
-// row of the drive as it is what `flashscope simulate` and `flashscope predict` print?
 #[test]
-fn rows_are_what_other_commands_print() {
+fn rows_equal_those_of_simulate_and_predict() {
     let place = Scratch::in_memory();
     let asked = ["--change", "over_provisioning=0.3", "--repeats", "1", "--seed", "5"];
     let found = json(&place, &[&asked[..], &["--output", "kept"]].concat());
@@ -75,9 +73,8 @@ fn rows_are_what_other_commands_print() {
     assert_eq!(difference["sign"], -1, "more free space, less to move: {difference}");
 }
 
-// Are models' rows printed before those of simulations, with what cannot be counted and said?
 #[test]
-fn a_table_for_people() {
+fn table_has_predictions_before_simulations() {
     let place = Scratch::in_memory();
     let text = run(
         &place,
@@ -100,9 +97,8 @@ fn a_table_for_people() {
     assert!(text.ends_with("\nof 3 variants: 1 impossible\n"), "{text}");
 }
 
-// Is a twin, which is a file, a drive like any other, and may a whole drive be changed for it?
 #[test]
-fn a_twin_is_a_drive() {
+fn twin_is_accepted_as_a_drive() {
     let place = Scratch::in_memory();
     let profile = "[flash]\npackages = 1\ndies_per_package = 1\nblocks_per_plane = 128\n";
     fs::write(place.at("twin.toml"), profile).unwrap();
@@ -113,9 +109,8 @@ fn a_twin_is_a_drive() {
     assert_eq!(found["variants"][0]["simulated"], found["variants"][1]["simulated"]);
 }
 
-// Is a wrong question refused before anything is done, with the nearest field where one is unknown?
 #[test]
-fn wrong() {
+fn invalid_question_is_refused_with_the_nearest_field() {
     let place = Scratch::in_memory();
     let says = |options: &[&str]| run(&place, options).says(2, &place);
     for (options, words) in [
@@ -138,9 +133,8 @@ fn wrong() {
     assert!(says(&["--change", "ftl=fast", "--output", "there"]).contains("exists already"));
 }
 
-// Does Ctrl-C keep and print what was simulated until then, with status 1, and say that it is not all?
 #[test]
-fn interrupted() {
+fn ctrl_c_prints_the_simulations_so_far() {
     let place = Scratch::in_memory();
     let changes = ["0.2", "0.22", "0.24", "0.26", "0.28", "0.3", "0.32", "0.34"];
     let changes: Vec<String> =

@@ -7,7 +7,7 @@ use insta::assert_snapshot;
 
 use crate::Scratch;
 
-/// What the program says to arguments that are wrong, after it did nothing.
+/// Returns the message of the program about invalid arguments, after checking that it did nothing.
 fn refused(arguments: &[&str]) -> String {
     let place = Scratch::on_disk();
     let message = place.run(arguments).says(2, &place);
@@ -20,9 +20,8 @@ fn bench(drive: &str, options: &str) -> String {
     refused(&[&["bench", drive][..], &options.split_whitespace().collect::<Vec<_>>()].concat())
 }
 
-// Is a wrong name of a micro-benchmark answered with the nearest, and with all there are?
 #[test]
-fn micro_benchmarks() {
+fn unknown_micro_benchmark_gets_the_nearest_and_the_list() {
     assert_snapshot!(bench("null:", "--only granulrity"), @"
     flashscope: `granulrity` is not a micro-benchmark, did you mean `granularity`?
       there are: preparation, granularity, alignment, locality, partitioning, order, parallelism, mix, pause, bursts
@@ -33,9 +32,8 @@ fn micro_benchmarks() {
     ");
 }
 
-// Is a wrong kind of drive answered with the nearest, and with all there are?
 #[test]
-fn kinds_of_drives() {
+fn unknown_kind_of_drive_gets_the_nearest_and_the_list() {
     assert_snapshot!(bench("nul:", ""), @"
     flashscope: `nul:` is not a drive, did you mean `null:`?
       known drives: /dev/NAME, file:PATH, sim:PROFILE, null:
@@ -62,9 +60,8 @@ fn kinds_of_drives() {
     ");
 }
 
-// Are a wrong profile, field, value of a field, and file of a profile answered so as well?
 #[test]
-fn simulated_drives() {
+fn invalid_profiles_and_fields_get_the_nearest() {
     let names: Vec<_> = flashscope_sim::setup::KINDS.iter().map(|kind| kind.name).collect();
     let unknown = bench("sim:agrawal2008", "").replace(&names.join(", "), "THESE");
     assert_snapshot!(unknown, @"flashscope: no simulated drive is called `agrawal2008` (did you mean `agrawal-2008`?); there are: THESE; or name a file, such as `my.toml`");
@@ -83,9 +80,8 @@ fn simulated_drives() {
     assert_snapshot!(bench("sim:nowhere.toml", ""), @"flashscope: cannot read the profile nowhere.toml: No such file or directory (os error 2)");
 }
 
-// Are a wrong option of a real drive, and a wrong value, answered so as well?
 #[test]
-fn options_of_real_drives() {
+fn invalid_options_of_real_drives_get_the_nearest() {
     assert_snapshot!(bench("file:x.img?sise=1GiB", ""), @"flashscope: `sise` is no option of a drive, did you mean `size`?; there are: size, engine, direct");
     assert_snapshot!(bench("file:x.img?size=1Gig", ""), @"flashscope: the option `size` of a drive: `1Gig` is not a size: write it like `4096`, `32KiB` or `1.5GiB`");
     assert_snapshot!(bench("file:x.img?size=1MiB&engine=iouring", ""), @"flashscope: the option `engine` of a drive: `iouring` is no engine, did you mean `io_uring`?; there are: io_uring, io_uring_polled, io_uring_cmd, libaio, psync");
@@ -93,9 +89,8 @@ fn options_of_real_drives() {
     assert_snapshot!(bench("file:x.img?size=0", ""), @"flashscope: `x.img`: a `size` of 0 holds nothing: say how large");
 }
 
-// Is what is not there, or is no drive, refused with what to do?
 #[test]
-fn drives_that_are_not_there() {
+fn missing_drives_are_refused_with_advice() {
     assert_snapshot!(bench("file:x.img", ""), @"flashscope: there is no file `x.img`: say `?size=1GiB` (or another size) to create it");
     assert_snapshot!(bench("file:x.img", "--read-only"), @"flashscope: there is no file `x.img`: a benchmark that only reads needs one that was written before");
     assert_snapshot!(bench("file:no/such/x.img?size=1MiB", ""), @"flashscope: cannot create `no/such/x.img`: No such file or directory (os error 2)");
@@ -108,9 +103,8 @@ fn drives_that_are_not_there() {
     assert!(message.ends_with(": choose a smaller `size`, or another place"));
 }
 
-// Are wrong options and commands answered with the nearest?
 #[test]
-fn options_and_commands() {
+fn unknown_options_and_commands_get_the_nearest() {
     assert_snapshot!(bench("null:", "--onyl pause"), @"
     error: unexpected argument '--onyl' found
 
@@ -163,9 +157,8 @@ fn options_and_commands() {
     ");
 }
 
-// Are counts, sizes and times that cannot be refused as they are read, with what can be?
 #[test]
-fn quantities() {
+fn invalid_quantities_name_the_valid_range() {
     assert_snapshot!(bench("null:", "--io-count XX=1"), @"
     error: invalid value 'XX=1' for '--io-count <COUNTS>': `XX` is not a baseline pattern; there are: SR, RR, SW, RW
 
@@ -218,9 +211,8 @@ fn quantities() {
     ");
 }
 
-// Is what the drive cannot do refused, and the file that was created for it gone?
 #[test]
-fn what_the_drive_cannot_do() {
+fn refused_request_removes_the_created_file() {
     let file = "file:x.img?size=64MiB&direct=false";
     assert_snapshot!(bench(file, "--io-size 1000"), @"flashscope: --io-size 1000 B is not a multiple of the logical block, 512 B");
     assert_snapshot!(bench(file, "--io-size 1MiB --target-size 512KiB"), @"flashscope: --io-size 1 MiB does not fit in the target space, 512 KiB");
@@ -231,9 +223,8 @@ fn what_the_drive_cannot_do() {
     assert_snapshot!(bench("null:", "--read-only --state random"), @"flashscope: --state writes to the drive, and --read-only forbids it");
 }
 
-// Is a result that is there already left alone, by a benchmark and by the demo?
 #[test]
-fn results_that_exist() {
+fn existing_results_are_not_overwritten() {
     let place = Scratch::on_disk();
     fs::write(place.at("r.flashscope"), "mine").unwrap();
     let bench = ["bench", "file:x.img?size=1MiB", "--output", "r.flashscope"];
@@ -246,7 +237,7 @@ fn results_that_exist() {
     assert_eq!(fs::read(place.at("r.flashscope")).unwrap(), b"mine");
 }
 
-/// What `flashscope report` says to a result after `spoil` changed it.
+/// Returns the message of `flashscope report` about a result that `spoil` has changed.
 fn report(status: i32, spoil: impl FnOnce(&Scratch)) -> String {
     let place = Scratch::in_memory();
     place.bench("null:", "r", &["--only", "order", "--read-only"]).ok();
@@ -270,9 +261,8 @@ fn replace(place: &Scratch, old: &str, new: &str) {
     fs::write(path, text.replace(old, new)).unwrap();
 }
 
-// Is what is no result, or one that this version cannot read, refused with the reason?
 #[test]
-fn what_is_no_result() {
+fn unreadable_results_are_refused_with_the_reason() {
     assert_snapshot!(refused(&["report"]), @"
     error: the following required arguments were not provided:
       <RESULT>...
@@ -291,9 +281,8 @@ fn what_is_no_result() {
     assert_snapshot!(report(2, newer), @"flashscope: r/manifest.json has format version 5; this flashscope reads up to 4: update flashscope");
 }
 
-// Are records that are damaged or gone named?
 #[test]
-fn damaged_records() {
+fn damaged_or_missing_records_are_named() {
     const RECORDS: &str = "r/records/run-00002-000.parquet";
     assert_snapshot!(report(1, |place| fs::write(place.at(RECORDS), "nonsense").unwrap()), @"flashscope: r/records/run-00002-000.parquet is damaged: Parquet error: Invalid Parquet file. Corrupt footer");
     let cut = |place: &Scratch| {
@@ -304,9 +293,8 @@ fn damaged_records() {
     assert_snapshot!(report(1, |place| fs::remove_file(place.at(RECORDS)).unwrap()), @"flashscope: r/records is damaged: 0 of the 16 IOs of run 2 are there");
 }
 
-// Is what cannot be attached, or not that way, refused before anybody could use it?
 #[test]
-fn attached_drives() {
+fn invalid_attach_requests_are_refused() {
     let attach = |options: &str| {
         refused(&[&["attach"][..], &options.split_whitespace().collect::<Vec<_>>()].concat())
     };
@@ -317,9 +305,8 @@ fn attached_drives() {
     assert_snapshot!(attach("sim:demo --nbd s --record asked.xyz"), @"flashscope: --record: the name `asked.xyz` does not determine the format: use a name that ends in .parquet, .iolog, .fio, .csv, .mqsim, .trace, .ascii");
 }
 
-// Is an NBD socket that is something else left as it is?
 #[test]
-fn no_socket() {
+fn existing_file_is_not_replaced_by_a_socket() {
     let place = Scratch::on_disk();
     fs::write(place.at("notes"), "precious").unwrap();
     let said = place.run(&["attach", "sim:demo", "--nbd", "notes"]).says(2, &place);

@@ -20,7 +20,7 @@ use super::tree::{Change, Node, Tree};
 /// How long the kernel may believe what it was told: nobody changes anything but through it.
 const BELIEVED: Duration = Duration::from_secs(3600);
 
-/// What is on the disk, and how it came there.
+/// The contents of the disk, and the changes that led to it.
 pub struct Kept {
     pub tree: Tree,
     pub changes: Vec<Change>,
@@ -37,7 +37,7 @@ impl Kept {
         self.changes.push(change);
     }
 
-    /// Whether there is room for so many blocks more.
+    /// True if the disk has space for this many more blocks.
     fn has_room(&mut self, blocks: usize) -> bool {
         let room = self.tree.blocks() + blocks <= self.capacity;
         self.refused += usize::from(!room);
@@ -368,7 +368,7 @@ impl Disk {
         &self.place
     }
 
-    /// What is on it, and how it came there.
+    /// The contents of the disk, and the changes that led to it.
     pub fn kept(&self) -> MutexGuard<'_, Kept> {
         self.kept.lock().unwrap()
     }

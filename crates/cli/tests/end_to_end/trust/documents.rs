@@ -1,4 +1,4 @@
-//! What is written once, at the end of a command: simulations, probes, profiles, what-ifs, traces.
+//! Tests documents that a command writes once, at its end: simulations, probes, profiles, what-ifs, traces.
 
 use std::collections::HashMap;
 use std::fs;
@@ -80,7 +80,7 @@ fn words(typed: &str) -> Vec<&str> {
 }
 
 impl Written {
-    /// What is read of it, if it is there: it is whole, or nothing has its name.
+    /// Reads the document if it exists; it must be whole then.
     fn read(&self, place: &Scratch, folder: &Path, what: &str) -> Option<String> {
         let Outcome { status, stdout, stderr, .. } =
             Outcome::of(place.command(&words(self.read)).current_dir(folder));
@@ -134,19 +134,16 @@ impl Written {
     }
 }
 
-// Is what is written at the end of a command whole or not there, whatever crash comes, and there from when the
-// command ends?
 #[test]
-fn crashes_of_documents() {
+fn crash_leaves_a_document_whole_or_absent() {
     let points: Option<usize> = WRITTEN.iter().map(Written::crashes).sum();
     let Some(points) = points else { return };
     println!("{points} crashes of documents were survived");
     assert!(points > 100);
 }
 
-// Does a command on a full disk say so, and leave nothing that is read as what it was to write?
 #[test]
-fn full_disks_of_documents() {
+fn full_disk_leaves_no_partial_document() {
     let full: Option<usize> = WRITTEN.iter().map(Written::full_disks).sum();
     let Some(full) = full else { return };
     println!("{full} full disks of documents were survived");

@@ -47,7 +47,7 @@ fn words(typed: &str) -> Vec<&str> {
     typed.split_whitespace().collect()
 }
 
-/// Whether a command has begun to write: whether anything but the space of a sweep is there.
+/// True once a command has written anything besides the space of a sweep.
 fn has_begun(place: &Path) -> bool {
     fs::read_dir(place).unwrap().count() > 1
 }

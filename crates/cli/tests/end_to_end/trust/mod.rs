@@ -1,4 +1,4 @@
-//! What `kill -9`, losses of power and full disks leave of results: the program runs on a disk of ours that
+//! Tests what `kill -9`, power losses and full disks leave of results: the program runs on a test disk that
 //! keeps a list of all that is changed on it, and each beginning of that list is what a crash would have left.
 
 mod disk;
@@ -27,7 +27,7 @@ fn run(disk: &Disk, arguments: &[&str]) -> Outcome {
     Outcome::of(command.args(arguments).current_dir(disk.path()).stdin(Stdio::null()))
 }
 
-/// What a crash leaves.
+/// The state that a crash leaves.
 struct Point {
     /// How many changes were made, the last of them perhaps in part.
     changes: usize,
@@ -97,7 +97,7 @@ fn each_crash_gone_on_with<C: PartialEq>(
         let now = check(&left.join(folder), &whole, &point.what);
         let is_there = left.join(folder).symlink_metadata().is_ok();
         assert_eq!(is_there, now.is_some(), "{}: a folder that cannot be resumed", point.what);
-        // What was there once is there for ever, of each kind of crash.
+        // A result that has appeared must survive every later crash of each kind.
         let before = kept.insert(point.left, now).flatten();
         assert!(now >= before, "{}: {now:?} after {before:?}", point.what);
         seen += 1;

@@ -13,7 +13,7 @@ use crate::serve::{get, start};
 
 const SAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/results");
 
-/// What is submitted, one after the other: each kind of result.
+/// The results to submit, one of each kind.
 const SUBMITTED: [&str; 3] = ["v1", "simulated", "probed"];
 
 /// A server of the registry in a folder, until it is dropped, which kills it.
@@ -28,7 +28,7 @@ impl Server {
         Server { process, address: told["address"].as_str().unwrap().into() }
     }
 
-    /// What it answers, which must be well.
+    /// Returns the response, which must be a success.
     fn json(&self, path: &str, what: &str) -> Value {
         let answer = get(&self.address, path);
         assert!(answer.starts_with("HTTP/1.1 200"), "{what}: {path}: {answer}");
@@ -101,16 +101,14 @@ fn crashes(every: usize) -> Option<usize> {
     Some(looked)
 }
 
-// Does a registry that was killed, or whose machine lost its power, open, with all that was acknowledged and nothing
-// of which a part is missing?
 #[test]
-fn crashes_of_a_registry() {
+fn crashed_registry_keeps_acknowledged_results() {
     let Some(looked) = crashes(45) else { return };
     println!("{looked} crashes of a registry were survived");
     assert!(looked > 10);
 }
 
-// The same at each point.
+// As above, at each point.
 #[test]
 #[ignore = "takes minutes: scripts/test-trust runs it"]
 fn every_crash_of_a_registry() {
@@ -118,9 +116,8 @@ fn every_crash_of_a_registry() {
     println!("{looked} crashes of a registry were survived");
 }
 
-// Does a registry on a full disk refuse what it has no room for, keep what it had, and take it once there is room?
 #[test]
-fn a_registry_on_a_full_disk() {
+fn registry_on_a_full_disk_refuses_and_recovers() {
     let Some(enough) = Disk::mount(ROOM) else { return };
     let place = Scratch::in_memory();
     registry(&enough, &place);
@@ -142,7 +139,7 @@ fn a_registry_on_a_full_disk() {
         let shelf = server.json("/api/shelf", &what);
         assert!(shelf["total"].as_u64().unwrap() >= taken as u64, "{what}");
         server.process.kill().unwrap();
-        // What is on the full disk, on one with room.
+        // Copies the contents of the full disk to one with free space.
         let moved = place.at("moved");
         disk.kept().tree.write(&moved, Left::All);
         server = Server::of(&place, &moved.join("registry"));

@@ -67,16 +67,14 @@ fn crashes(every: usize) -> Option<[usize; 2]> {
     Some(each_crash_gone_on_with(&disk, ["bench", "r"], [2, every], content, check))
 }
 
-// Is a result of a benchmark that was killed, or whose machine lost its power, whole in all that it says is
-// done, wherever that happens, and becomes what it would have been when it is gone on with?
 #[test]
-fn crashes_of_a_benchmark() {
+fn crashed_benchmark_keeps_finished_runs_and_resumes() {
     let Some([points, resumed]) = crashes(150) else { return };
     println!("{points} crashes of a benchmark were survived, {resumed} of them gone on with");
     assert!(points > 1000 && resumed > 5);
 }
 
-// The same, with many more gone on with.
+// As above, with many more resumed.
 #[test]
 #[ignore = "takes minutes: scripts/test-trust runs it"]
 fn many_crashes_of_a_benchmark() {
@@ -84,7 +82,7 @@ fn many_crashes_of_a_benchmark() {
     println!("{points} crashes of a benchmark were survived, {resumed} of them gone on with");
 }
 
-// Is a running benchmark that is killed at many moments what it would have been?
+// Killed at many moments and resumed, a benchmark gives the result of an uninterrupted run.
 #[test]
 #[ignore = "takes minutes: scripts/test-trust runs it"]
 fn many_kills_of_a_benchmark() {
@@ -125,15 +123,14 @@ fn full_disks(step: usize) -> Option<usize> {
     Some(full)
 }
 
-// Is a result on a disk that is full whole up to there, wherever that happens, and is it said what to do?
 #[test]
-fn full_disks_of_a_benchmark() {
+fn full_disk_keeps_the_result_so_far() {
     let Some(full) = full_disks(7) else { return };
     println!("{full} full disks of a benchmark were survived");
     assert!(full > 5);
 }
 
-// The same for each block.
+// As above, for each block.
 #[test]
 #[ignore = "takes minutes: scripts/test-trust runs it"]
 fn every_full_disk_of_a_benchmark() {
@@ -141,10 +138,9 @@ fn every_full_disk_of_a_benchmark() {
     println!("{full} full disks of a benchmark were survived");
 }
 
-// Is a twin, and the profile beside it, whole or not there, whatever crash comes while they are written? Half of a
-// profile may be a profile of its own.
+// Half of a profile may be a valid profile, so a partial one must not exist.
 #[test]
-fn a_torn_twin_was_read_as_a_drive() {
+fn crash_leaves_a_twin_whole_or_absent() {
     let Some(disk) = Disk::mount(ROOM) else { return };
     let sweep = "fill,write_amplification,mb_per_s\n600MiB,1.2550,144.6\n800MiB,1.7158,96.5\n\
                  923MiB,2.3639,65.7\n";

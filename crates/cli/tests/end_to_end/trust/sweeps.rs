@@ -56,16 +56,14 @@ fn crashes(losses: usize, every: usize) -> Option<[usize; 2]> {
     Some(each_crash_gone_on_with(&disk, ["sweep", "s"], [losses, every], content, check))
 }
 
-// Does a sweep that was killed, or whose machine lost its power, keep every row that it had, and become what it
-// would have been when it is gone on with?
 #[test]
-fn crashes_of_a_sweep() {
+fn crashed_sweep_keeps_its_rows_and_resumes() {
     let Some([points, resumed]) = crashes(40, 150) else { return };
     println!("{points} crashes of a sweep were survived, {resumed} of them gone on with");
     assert!(points > 300 && resumed > 5);
 }
 
-// The same, with each gone on with.
+// As above, with each resumed.
 #[test]
 #[ignore = "takes minutes: scripts/test-trust runs it"]
 fn many_crashes_of_a_sweep() {
@@ -73,7 +71,7 @@ fn many_crashes_of_a_sweep() {
     println!("{points} crashes of a sweep were survived, {resumed} of them gone on with");
 }
 
-// Is a running sweep that is killed or stopped at many moments, on two threads, what it would have been?
+// Killed or stopped at many moments, on two threads, and resumed, a sweep gives the result of an uninterrupted run.
 #[test]
 #[ignore = "takes minutes: scripts/test-trust runs it"]
 fn many_kills_of_a_sweep() {
@@ -82,9 +80,8 @@ fn many_kills_of_a_sweep() {
     assert!(in_the_midst > 50);
 }
 
-// Does a sweep on a full disk keep the rows that it had room for, say what to do, and go on once there is room?
 #[test]
-fn full_disks_of_a_sweep() {
+fn full_disk_keeps_the_rows_so_far() {
     let Some(enough) = disk(ROOM) else { return };
     run(&enough, &SWEEP).ok();
     let place = Scratch::in_memory();

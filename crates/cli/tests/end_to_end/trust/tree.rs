@@ -39,20 +39,20 @@ pub enum Change {
         parent: u64,
         name: String,
     },
-    /// What the file holds, or which names the folder has, is on stable storage from here on.
+    /// The contents of the file, or the names in the folder, are on stable storage from here on.
     Sync {
         node: u64,
     },
 }
 
-/// What a file holds, or which names a folder has: now, and on stable storage.
+/// The contents of a file, or the names in a folder: now, and on stable storage.
 #[derive(Debug, Clone)]
 pub enum Node {
     File { data: Vec<u8>, synced: Vec<u8> },
     Folder { names: BTreeMap<String, u64>, synced: BTreeMap<String, u64> },
 }
 
-/// What is left of a tree.
+/// The part of a tree that is left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Left {
     /// All of it, as `kill -9` leaves it.
@@ -177,9 +177,8 @@ impl Node {
     }
 }
 
-// Is after a loss of power what was synced there, and no more of it than that?
 #[test]
-fn what_was_not_synced_is_lost() {
+fn power_loss_keeps_exactly_the_synced_data() {
     let mut tree = Tree::new();
     let name = String::from("a");
     let changes = [
