@@ -14,6 +14,7 @@ const CHECKED: &[&str] = &[
     "crates/analysis",
     "crates/block",
     "crates/command",
+    "crates/drive",
     "crates/fit",
     "crates/measure",
     "crates/model",
