@@ -40,12 +40,12 @@ pub enum OpenError {
     #[error("device `{}` does not exist: `lsblk` lists the available ones", .0.display())]
     NoDevice(PathBuf),
     /// The path leads to another kind of file than its notation says.
-    #[error("`{}` is {found}: {hint}", path.display())]
+    #[error("`{}` is {kind}: {hint}", path.display())]
     WrongKind {
         /// The path.
         path: PathBuf,
         /// The kind it leads to.
-        found: &'static str,
+        kind: &'static str,
         /// The right notation.
         hint: String,
     },
@@ -61,7 +61,7 @@ pub enum OpenError {
     },
     /// The file needs more space than its file system has available.
     #[error(
-        "`{}` needs {wanted} more on its file system, which has {available} available (a margin \
+        "`{}` needs {missing} more on its file system, which has {available} available (a margin \
          stays free): choose a smaller `size` or another place",
         path.display()
     )]
@@ -69,7 +69,7 @@ pub enum OpenError {
         /// The file.
         path: PathBuf,
         /// The bytes not yet allocated to it.
-        wanted: Bytes,
+        missing: Bytes,
         /// The free bytes, less a margin for others.
         available: Bytes,
     },

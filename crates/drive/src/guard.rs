@@ -192,7 +192,7 @@ pub enum Refusal {
     },
     /// It contains data.
     #[error(
-        "`{}` contains {found}{}: if its data may be destroyed, {erasing} first",
+        "`{}` contains {signature}{}: if its data may be destroyed, {erasing} first",
         path.display(),
         at_byte(*offset)
     )]
@@ -200,7 +200,7 @@ pub enum Refusal {
         /// The drive.
         path: PathBuf,
         /// The kind of data, as in "contains ...".
-        found: String,
+        signature: String,
         /// Its offset in bytes, if known.
         offset: Option<u64>,
         /// The commands that erase it, each in backticks.
@@ -208,8 +208,9 @@ pub enum Refusal {
     },
     /// It contains storage that several hosts may use at once.
     #[error(
-        "`{}` contains {found}{}, which several hosts may share: another host may be using it right now, which this host \
-         cannot detect; unmount it on every host, and remove it there with its own tools",
+        "`{}` contains {signature}{}, which several hosts may share: another host may be using it \
+         right now, which this host cannot detect; unmount it on every host, and remove it there \
+         with its own tools",
         path.display(),
         at_byte(*offset)
     )]
@@ -217,7 +218,7 @@ pub enum Refusal {
         /// The drive.
         path: PathBuf,
         /// The kind of storage, as in "contains ...".
-        found: String,
+        signature: String,
         /// Its offset in bytes, if known.
         offset: Option<u64>,
     },
@@ -329,10 +330,10 @@ pub(crate) fn check_unmarked(path: &Path, probe: &File) -> Result<(), Refusal> {
     let unknown = |source| Refusal::Unknown { path: path.into(), source };
     let Some(finding) = signature::find(probe).map_err(unknown)? else { return Ok(()) };
     let (path, erasing) = (path.to_path_buf(), finding.erasing(path));
-    let Finding { name: found, offset, .. } = finding;
+    let Finding { name: signature, offset, .. } = finding;
     Err(match finding.shared {
-        true => Refusal::SharedStorage { path, found, offset },
-        false => Refusal::Signature { path, found, offset, erasing },
+        true => Refusal::SharedStorage { path, signature, offset },
+        false => Refusal::Signature { path, signature, offset, erasing },
     })
 }
 

@@ -252,7 +252,7 @@ fn open_block_device(path: &Path, options: &OpenOptions) -> Result<Target, OpenE
             true => format!("write `file:{}` to measure a file", path.display()),
             false => "name a block device from the list of `lsblk`".into(),
         };
-        return Err(OpenError::WrongKind { path, found: name_of(file_type), hint });
+        return Err(OpenError::WrongKind { path, kind: name_of(file_type), hint });
     }
     let (file, lock, identity) = open_through_guard(path, options, None, true)?;
     let mut block: libc::c_int = 0;
@@ -349,7 +349,7 @@ pub(crate) fn check_is_file(path: &Path, metadata: &fs::Metadata) -> Result<(), 
     } else {
         "name a regular file".into()
     };
-    Err(OpenError::WrongKind { path: path.into(), found: name_of(file_type), hint })
+    Err(OpenError::WrongKind { path: path.into(), kind: name_of(file_type), hint })
 }
 
 /// Creates a file without any blocks, if the options allow it.
@@ -436,11 +436,11 @@ fn allocate_whole(file: &File, path: &Path, size: Bytes) -> Result<(), OpenError
 fn check_space(file: &File, path: &Path, size: Bytes) -> Result<(), OpenError> {
     let look = || OpenError::system("inspect", path);
     let allocated = file.metadata().map_err(look())?.blocks().saturating_mul(512);
-    let wanted = Bytes(size.0.saturating_sub(allocated));
+    let missing = Bytes(size.0.saturating_sub(allocated));
     let available = available_space(file)
         .map_err(OpenError::system("query the free space of the file system of", path))?;
-    if wanted > available && wanted > Bytes(0) {
-        return Err(OpenError::NoSpace { path: path.into(), wanted, available });
+    if missing > available && missing > Bytes(0) {
+        return Err(OpenError::NoSpace { path: path.into(), missing, available });
     }
     Ok(())
 }

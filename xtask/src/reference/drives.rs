@@ -52,7 +52,7 @@ left out there. Windows has no locks of folders: two processes that go on with o
 
 `file:PATH?size=1GiB` creates the file where there is none, with all its blocks. `flashscope bench` removes it once the plan is
 complete; `--keep` leaves it. A file that flashscope created is overwritten again without `--destroy-data-on`: its extended
-attribute `user.flashscope.drive` contains the inode, the size and the time of the last write, so that a file that another program
+attribute `user.flashscope.drive` bears the inode, the size and the time of the last write, so that a file that another program
 wrote to, or a copy, has to be confirmed. So has every file where the file system keeps no such attributes.
 
 ## Without root
@@ -73,7 +73,7 @@ are not seen.
 const DATA: &str = "
 ## Data that nothing uses
 
-A drive or file is not written while it contains something that is known, even if its path was typed after `--destroy-data-on`. The
+A drive or file is not written while it bears something that is known, even if its path was typed after `--destroy-data-on`. The
 refusal names the mark, its place, and the commands that erase it. Two look for marks, and what either finds counts:
 
 - libblkid, the library of `blkid` and `wipefs`. It is loaded where it is installed (`libblkid.so.1`) and never linked, as its
@@ -91,7 +91,7 @@ random data, so that what this program wrote can be measured again.
 
 `wipefs --all` erases what libblkid knows. It leaves copies, disk images, databases and archives, and partition tables in
 files and partitions; for those the refusal has a line with `dd` that writes zeros to their sectors. After both a drive
-contains nothing that is known here. Data without a mark, such as a VeraCrypt volume or dm-crypt without LUKS, look like random
+bears nothing that is known here. Data without a mark, such as a VeraCrypt volume or dm-crypt without LUKS, look like random
 data: nothing but its owner's word keeps them.
 
 ### Shared storage

@@ -323,6 +323,6 @@ fn no_socket() {
     let place = Scratch::on_disk();
     fs::write(place.at("notes"), "precious").unwrap();
     let said = place.run(&["attach", "sim:demo", "--nbd", "notes"]).says(2, &place);
-    assert_snapshot!(said, @"flashscope: notes is there and is no socket; remove it, or name another path");
+    assert_snapshot!(said, @"flashscope: notes exists and is not a socket; remove it, or name another path");
     assert_eq!(fs::read(place.at("notes")).unwrap(), b"precious");
 }

@@ -94,13 +94,13 @@ mod tests {
         let system = System::at(root.path());
         let check = |minor| polled_disk(&system, DeviceNumber { major: 259, minor });
         for without in [None, Some("0\n")] {
-            if let Some(says) = without {
-                fs::write(disk.join("queue/io_poll"), says).unwrap();
+            if let Some(message) = without {
+                fs::write(disk.join("queue/io_poll"), message).unwrap();
             }
             for minor in [0, 1] {
-                let says = check(minor).unwrap_err().to_string();
-                assert!(says.contains("no polled queues for `/dev/nvme0n1`"), "{says}");
-                assert!(says.contains("`nvme.poll_queues=N`"), "{says}");
+                let message = check(minor).unwrap_err().to_string();
+                assert!(message.contains("no polled queues for `/dev/nvme0n1`"), "{message}");
+                assert!(message.contains("`nvme.poll_queues=N`"), "{message}");
             }
         }
         fs::write(disk.join("queue/io_poll"), "1\n").unwrap();

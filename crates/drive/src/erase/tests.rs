@@ -188,20 +188,20 @@ fn an_interrupted_sanitize_sends_nothing_more() {
 // Is a sanitize that fails, or never starts, an error?
 #[test]
 fn a_failed_sanitize_is_an_error() {
-    for (status, says) in [(3, "sanitize operation failed"), (0, "status of the drive is 0")] {
+    for (status, message) in [(3, "sanitize operation failed"), (0, "status of the drive is 0")] {
         let fake = Fake::new();
         *fake.sanitize.borrow_mut() = [(0xFFFF, 1), (0xFFFF, status)].into();
         let error = fake.erase(Erasure::Sanitize, &mut proceed).unwrap_err().to_string();
         assert!(error.starts_with("cannot sanitize `/dev/nvme7n1`: "), "{error}");
-        assert!(error.contains(says), "{error}");
+        assert!(error.contains(message), "{error}");
     }
 }
 
 // Is a drive without the command rejected, and are its other sanitize methods named?
 #[test]
 fn drives_without_the_command_are_rejected() {
-    let says = Fake::with(256, 0b1111_1101).refusal(Erasure::Format);
-    assert_eq!(says, "the drive has no Format NVM command: choose another --state");
+    let message = Fake::with(256, 0b1111_1101).refusal(Erasure::Format);
+    assert_eq!(message, "the drive has no Format NVM command: choose another --state");
     let ways = [
         (0b000, ""),
         (0b001, " by block erase, only by crypto erase"),
@@ -209,9 +209,9 @@ fn drives_without_the_command_are_rejected() {
         (0b101, " by block erase, only by crypto erase or overwrite"),
     ];
     for (able, but_for) in ways {
-        let says = Fake::with(328, able).refusal(Erasure::Sanitize);
+        let message = Fake::with(328, able).refusal(Erasure::Sanitize);
         let expected = format!("the drive cannot sanitize itself{but_for}: choose another --state");
-        assert_eq!(says, expected);
+        assert_eq!(message, expected);
     }
     assert!(plan(&&Fake::with(256, 0), Erasure::Sanitize).is_ok());
     assert!(plan(&&Fake::with(328, 0), Erasure::Format).is_ok());
@@ -225,15 +225,15 @@ fn commands_that_erase_other_namespaces_are_rejected() {
         let mut fake = Fake::with(524, attributes);
         assert!(matches!(plan(&&fake, Erasure::Format), Ok(Plan::Format(_))), "{attributes}");
         fake.allocated = vec![1, 2];
-        let says = fake.refusal(Erasure::Format);
-        assert!(says.contains("and there is another one: choose"), "{says}");
+        let message = fake.refusal(Erasure::Format);
+        assert!(message.contains("and there is another one: choose"), "{message}");
     }
     // Crypto erase (bit 2) does not extend the scope.
     let mut fake = Fake::with(524, 0b100);
     fake.allocated = vec![1, 2, 9];
     assert!(matches!(plan(&&fake, Erasure::Format), Ok(Plan::Format(_))));
-    let says = fake.refusal(Erasure::Sanitize);
-    assert!(says.contains("and there are 2 others: choose"), "{says}");
+    let message = fake.refusal(Erasure::Sanitize);
+    assert!(message.contains("and there are 2 others: choose"), "{message}");
 }
 
 // Do namespaces count that are not attached to this controller? If the drive cannot list them, is
@@ -285,13 +285,13 @@ fn errors_name_the_action_and_the_status() {
         let mut fake = Fake::new();
         fake.rejects = Some((rejects, 0x10A));
         let subject = Subject { path: "/dev/nvme7n1".into(), erasure, writable: true };
-        let says = match plan(&&fake, erasure) {
+        let message = match plan(&&fake, erasure) {
             Ok(_) => fake.erase(erasure, &mut proceed).unwrap_err(),
             Err(obstacle) => subject.not_erased(&obstacle),
         };
-        let says = says.to_string();
-        assert!(says.contains(&format!("the drive refused to {action}")), "{says}");
-        assert!(says.ends_with("the NVMe status 0x10a"), "{says}");
+        let message = message.to_string();
+        assert!(message.contains(&format!("the drive refused to {action}")), "{message}");
+        assert!(message.ends_with("the NVMe status 0x10a"), "{message}");
     }
 }
 

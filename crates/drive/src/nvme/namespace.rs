@@ -103,15 +103,15 @@ mod tests {
         let disk = root.path().join("sys/devices/nvme0/nvme0n1");
         let beside = root.path().join("sys/devices/nvme0/ng0n1");
         let open = || open_character_device(&System::at(root.path()), &disk, false);
-        let says = || open().unwrap_err().to_string();
-        assert!(says().contains("no character device for `/dev/nvme0n1`"), "{}", says());
+        let message = || open().unwrap_err().to_string();
+        assert!(message().contains("no character device for `/dev/nvme0n1`"), "{}", message());
         fs::create_dir_all(&beside).unwrap();
         fs::write(beside.join("dev"), "1:3\n").unwrap();
-        assert!(says().contains("cannot open `/dev/ng0n1`"), "{}", says());
+        assert!(message().contains("cannot open `/dev/ng0n1`"), "{}", message());
         fs::create_dir_all(root.path().join("dev")).unwrap();
         let node = root.path().join("dev/ng0n1");
         symlink("/dev/zero", &node).unwrap();
-        assert!(says().contains("`/dev/ng0n1` leads to another device"), "{}", says());
+        assert!(message().contains("`/dev/ng0n1` leads to another device"), "{}", message());
         fs::remove_file(&node).unwrap();
         // /dev/null has this number on every Linux machine.
         symlink("/dev/null", &node).unwrap();
