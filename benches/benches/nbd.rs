@@ -14,12 +14,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use flashscope_attach::{Attached, Export, Lateness, Speed, Store, nbd};
+use flashscope_attach::{AttachedDrive, Export, Lateness, Speed, Store, nbd};
 use flashscope_benches::{Cost, main as bench_main, median, output, verdict};
 use flashscope_block::{Bytes, Device, Nanos};
 use flashscope_sim::SimDevice;
 
-use fixed::Fixed;
+use fixed::FixedLatencyDrive;
 
 const SIZE: Bytes = Bytes::mib(256);
 const ROUNDS: usize = 5;
@@ -52,7 +52,11 @@ fn main() {
             );
             for depth in [1, 4, 32] {
                 if wanted(&format!("late fixed {depth}")) {
-                    late("fixed, 100 µs", Box::new(Fixed::new(SIZE, Nanos::micros(100))), depth);
+                    late(
+                        "fixed, 100 µs",
+                        Box::new(FixedLatencyDrive::new(SIZE, Nanos::micros(100))),
+                        depth,
+                    );
                 }
                 if wanted(&format!("late sim {depth}")) {
                     late(PROFILE, Box::new(simulated()), depth);
@@ -120,7 +124,7 @@ fn simulated() -> SimDevice {
 
 /// An attached drive that is served.
 struct Server {
-    drive: Arc<Attached<nbd::To>>,
+    drive: Arc<AttachedDrive<nbd::Recipient>>,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -131,7 +135,8 @@ impl Server {
         let (name, logical_block) = (info.name.clone(), info.logical_block);
         let export = Export { name, size: SIZE, logical_block, trims: true, writable: true };
         let store = Store::memory(SIZE).expect("there is memory");
-        let drive = Attached::simulated(device, export, store, speed.into(), None, &mut |_, _| {});
+        let drive =
+            AttachedDrive::simulated(device, export, store, speed.into(), None, &mut |_, _| {});
         let drive = Arc::new(drive.expect("an empty store can be read"));
         let address = nbd::Address::Unix(path.into());
         let listener = nbd::Listener::bind(&address).expect("the folder is ours");

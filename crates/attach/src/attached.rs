@@ -5,167 +5,181 @@ use std::{io, thread};
 use flashscope_block::{Bytes, Completion, Data, Device, DeviceInfo, Io, Nanos, Op};
 use flashscope_drive::Contents;
 
-use crate::awake::Awake;
+use crate::cpu_latency::CpuLatencyRequest;
 use crate::pace::Timing;
-use crate::paced::Paced;
-use crate::passed::Passed;
-use crate::request::{Answer, Asked};
+use crate::paced::PacedDrive;
+use crate::pass_through::PassThroughDrive;
+use crate::request::{Answer, PendingRequest};
 use crate::round_trip::RoundTrip;
 use crate::statistics::Snapshot;
 use crate::store::Store;
 
-/// Told each request that is done, in the order of the answers: `submitted` is when it arrived.
-pub type Tell = Box<dyn FnMut(&Completion) + Send>;
+/// A hook that is called for each completed request, in the order of the replies. The completion's
+/// `submitted` is the arrival time of the request.
+pub type CompletionHook = Box<dyn FnMut(&Completion) + Send>;
 
-/// What a transport must know of a drive.
+/// The properties of a drive that a transport shows to its clients.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Export {
-    /// How the drive was named.
+    /// The drive's name as the user gave it.
     pub name: String,
-    /// Bytes that can be addressed: a multiple of the logical block.
+    /// The capacity in bytes: a multiple of the logical block size.
     pub size: Bytes,
-    /// The unit that the drive reads and writes: a power of two.
+    /// The logical block size in bytes: a power of two.
     pub logical_block: Bytes,
-    /// Whether ranges can be trimmed; no other drive is asked to.
+    /// True if the drive supports trims; otherwise no trim may be submitted.
     pub trims: bool,
-    /// Whether it can be written and trimmed; no other drive is asked to.
+    /// True if the drive may be written; otherwise neither writes nor trims may be submitted.
     pub writable: bool,
 }
 
-/// A drive that clients can use: see the crate.
+/// A drive that serves requests with data: see the crate documentation.
 ///
-/// When it is dropped, requests in flight are no longer answered.
-pub struct Attached<A: Answer> {
+/// Dropping it discards requests in flight without a reply.
+pub struct AttachedDrive<A: Answer> {
     export: Export,
-    serves: Arc<Serves<A>>,
+    backend: Arc<Backend<A>>,
     threads: Vec<JoinHandle<()>>,
-    /// While answers are held back to their time; answers are as right without, but later.
-    _awake: Option<Awake>,
+    /// Held while replies are delayed until they are due. Without it replies are still correct but
+    /// later.
+    _latency_request: Option<CpuLatencyRequest>,
 }
 
-enum Serves<A> {
-    Paced(Paced<A>),
-    Passed(Passed<A>),
+enum Backend<A> {
+    Paced(PacedDrive<A>),
+    PassThrough(PassThroughDrive<A>),
 }
 
-impl<A: Answer> Serves<A> {
-    /// Whether answers are held back to their time.
+impl<A: Answer> Backend<A> {
+    /// Returns true if replies are delayed until they are due.
     fn are_timed(&self) -> bool {
-        matches!(self, Serves::Paced(paced) if paced.holds_back())
+        matches!(self, Backend::Paced(drive) if drive.holds_back())
     }
 }
 
-impl<A: Answer> Attached<A> {
-    /// A drive on virtual time, of which the first bytes are shown, as many as the store holds. It
-    /// is first written what the store holds already, which takes none of the machine's time but
-    /// that of working it out; `progress` is told how many bytes of how many are.
+impl<A: Answer> AttachedDrive<A> {
+    /// Attaches a simulated drive, whose data are kept in `store`. The drive's visible size is the
+    /// size of the store.
+    ///
+    /// The ranges that the store already contains are first written to the simulated drive, on
+    /// virtual time. `progress` receives the bytes written so far and their total.
     ///
     /// # Errors
-    /// Where the store cannot be read.
+    /// Returns an error if the store cannot be read or no thread can be started.
     pub fn simulated(
         mut device: Box<dyn Device + Send>,
         export: Export,
         store: Store,
         timing: Timing,
-        tell: Option<Tell>,
+        hook: Option<CompletionHook>,
         progress: &mut dyn FnMut(Bytes, Bytes),
-    ) -> io::Result<Attached<A>> {
+    ) -> io::Result<AttachedDrive<A>> {
         write_what_is_there(&mut *device, &store.extents()?, progress);
-        let paced = Paced::new(device, export.size, store, timing, tell);
-        let workers = usize::from(paced.holds_back());
-        Attached::start(export, Serves::Paced(paced), workers)
+        let drive = PacedDrive::new(device, export.size, store, timing, hook);
+        let workers = usize::from(drive.holds_back());
+        AttachedDrive::start(export, Backend::Paced(drive), workers)
     }
 
-    /// A real drive, with as many threads as requests may be in flight.
+    /// Attaches a real drive, with one thread for each request that may be in flight.
     ///
     /// # Errors
-    /// Where the system has no more threads.
+    /// Returns an error if the system cannot start another thread.
     pub fn real(
         info: DeviceInfo,
         contents: Contents,
         export: Export,
-        tell: Option<Tell>,
-    ) -> io::Result<Attached<A>> {
+        hook: Option<CompletionHook>,
+    ) -> io::Result<AttachedDrive<A>> {
         let workers = info.queue_depth as usize;
-        Attached::start(export, Serves::Passed(Passed::new(info, contents, tell)), workers)
+        AttachedDrive::start(
+            export,
+            Backend::PassThrough(PassThroughDrive::new(info, contents, hook)),
+            workers,
+        )
     }
 
-    fn start(export: Export, serves: Serves<A>, workers: usize) -> io::Result<Attached<A>> {
-        let serves = Arc::new(serves);
-        let awake = if serves.are_timed() { Awake::keep().ok() } else { None };
-        let mut attached = Attached { export, serves, threads: Vec::new(), _awake: awake };
+    fn start(export: Export, backend: Backend<A>, workers: usize) -> io::Result<AttachedDrive<A>> {
+        let backend = Arc::new(backend);
+        let latency_request =
+            if backend.are_timed() { CpuLatencyRequest::keep().ok() } else { None };
+        let mut attached = AttachedDrive {
+            export,
+            backend,
+            threads: Vec::new(),
+            _latency_request: latency_request,
+        };
         for _ in 0..workers {
-            let serves = Arc::clone(&attached.serves);
+            let backend = Arc::clone(&attached.backend);
             let worker =
-                thread::Builder::new().name("answers".into()).spawn(move || match &*serves {
-                    Serves::Paced(paced) => paced.answer_in_time(),
-                    Serves::Passed(passed) => passed.work(),
+                thread::Builder::new().name("answers".into()).spawn(move || match &*backend {
+                    Backend::Paced(drive) => drive.answer_in_time(),
+                    Backend::PassThrough(drive) => drive.work(),
                 });
             attached.threads.push(worker?);
         }
         Ok(attached)
     }
 
-    /// What a transport must know of the drive.
+    /// Returns the drive's properties for a transport.
     pub fn export(&self) -> &Export {
         &self.export
     }
 
-    /// Whether bytes that were trimmed read as zeros. Not every real drive promises that.
+    /// Returns true if trimmed bytes read as zeros. Not every real drive guarantees that.
     pub fn trims_to_zeros(&self) -> bool {
-        let forgets = match &*self.serves {
-            Serves::Paced(_) => true,
-            Serves::Passed(passed) => passed.forgets(),
+        let zeros = match &*self.backend {
+            Backend::Paced(_) => true,
+            Backend::PassThrough(drive) => drive.trims_to_zeros(),
         };
-        forgets && self.export.trims
+        zeros && self.export.trims
     }
 
-    /// By how much sooner requests are answered, for what the way takes by itself; none where no answer
-    /// is held back.
+    /// Returns the round trip of the transport, by which replies are sent earlier; `None` if
+    /// replies are not delayed.
     pub fn round_trip(&self) -> Option<RoundTrip> {
-        match &*self.serves {
-            Serves::Paced(paced) => paced.round_trip(),
-            Serves::Passed(_) => None,
+        match &*self.backend {
+            Backend::Paced(drive) => drive.round_trip(),
+            Backend::PassThrough(_) => None,
         }
     }
 
-    /// Hands over requests, which are taken out of `batch`. They are answered in any order, by this
-    /// thread before it returns or by another one.
+    /// Submits all requests of `batch`, and leaves it empty. Replies come in any order, from this
+    /// thread before it returns or from another thread.
     ///
-    /// Ranges must be within the drive and, but for a flush, not empty.
-    pub fn submit(&self, batch: &mut Vec<Asked<A>>) {
-        match &*self.serves {
-            Serves::Paced(paced) => paced.submit(batch),
-            Serves::Passed(passed) => passed.submit(batch),
+    /// Ranges must lie within the drive and, except for a flush, must not be empty.
+    pub fn submit(&self, batch: &mut Vec<PendingRequest<A>>) {
+        match &*self.backend {
+            Backend::Paced(drive) => drive.submit(batch),
+            Backend::PassThrough(drive) => drive.submit(batch),
         }
     }
 
-    /// What was done, and where the drive stands now.
+    /// Returns the counters and the present state of the drive.
     pub fn snapshot(&self) -> Snapshot {
-        match &*self.serves {
-            Serves::Paced(paced) => paced.snapshot(),
-            Serves::Passed(passed) => passed.snapshot(),
+        match &*self.backend {
+            Backend::Paced(drive) => drive.snapshot(),
+            Backend::PassThrough(drive) => drive.snapshot(),
         }
     }
 }
 
-impl<A: Answer> Drop for Attached<A> {
+impl<A: Answer> Drop for AttachedDrive<A> {
     fn drop(&mut self) {
-        match &*self.serves {
-            Serves::Paced(paced) => paced.stop(),
-            Serves::Passed(passed) => passed.stop(),
+        match &*self.backend {
+            Backend::Paced(drive) => drive.stop(),
+            Backend::PassThrough(drive) => drive.stop(),
         }
         for thread in self.threads.drain(..) {
-            // One that panicked has said so.
+            // A panic was already reported by the thread.
             let _ = thread.join();
         }
     }
 }
 
-/// How much is written at once to bring a drive to hold what its store holds.
+/// The bytes per write that brings a simulated drive into the state of its store.
 const STEP: u64 = 256 * 1024;
 
-/// Brings an empty drive to hold what its store holds: written once, in order.
+/// Writes the ranges that a store contains to an empty simulated drive, once and in order.
 fn write_what_is_there(
     device: &mut dyn Device,
     extents: &[std::ops::Range<u64>],

@@ -2,16 +2,16 @@ use std::collections::VecDeque;
 
 use flashscope_block::{Bytes, Completion, Device, DeviceInfo, DeviceKind, Io, Nanos};
 
-/// A drive on virtual time that takes the same time for everything.
-pub struct Fixed {
+/// A drive on virtual time whose every IO takes the same time.
+pub struct FixedLatencyDrive {
     info: DeviceInfo,
     takes: Nanos,
     now: Nanos,
     in_flight: VecDeque<Io>,
 }
 
-impl Fixed {
-    pub fn new(capacity: Bytes, takes: Nanos) -> Fixed {
+impl FixedLatencyDrive {
+    pub fn new(capacity: Bytes, takes: Nanos) -> FixedLatencyDrive {
         let info = DeviceInfo {
             name: "fixed".into(),
             kind: DeviceKind::Sim,
@@ -23,11 +23,11 @@ impl Fixed {
             firmware: None,
             engine: None,
         };
-        Fixed { info, takes, now: Nanos(0), in_flight: VecDeque::new() }
+        FixedLatencyDrive { info, takes, now: Nanos(0), in_flight: VecDeque::new() }
     }
 }
 
-impl Device for Fixed {
+impl Device for FixedLatencyDrive {
     fn info(&self) -> &DeviceInfo {
         &self.info
     }

@@ -1,27 +1,27 @@
-//! What a simulated drive tells of its health, as an NVMe drive does: the SMART / Health Information
-//! (NVM Express Base Specification, log identifier 02h) and its extension by OCP (Datacenter NVMe SSD
-//! Specification, log identifier C0h).
+//! The health report of a simulated drive, in the form of NVMe's SMART / Health Information log
+//! page (NVM Express Base Specification, log identifier 02h) and its extension by OCP (Datacenter
+//! NVMe SSD Specification, log identifier C0h).
 
 use flashscope_block::{Bytes, Flash, Nanos, Op};
 use flashscope_document::environment::{CriticalWarning, DATA_UNIT, Health, OcpHealth};
 
 use crate::statistics::{OpStatistics, Snapshot};
 
-/// Below how many percent of its spare blocks a simulated drive warns: as many drives do.
+/// The percentage of available spare below which a simulated drive warns: the value of many drives.
 const SPARE_THRESHOLD: u32 = 10;
 
-/// What percentage used ends at: it has one byte.
+/// The maximum of the field percentage used, which has one byte.
 const MOST_USED: u32 = 255;
 
-/// The page of version 2.0 of OCP's specification.
+/// The version of the log page in version 2.0 of OCP's specification.
 const OCP_PAGE: u32 = 3;
 
-/// The health of a drive that tells of its flash; none of others. Its life began when it was
-/// attached, or with the writes that brought it into its state: it was powered on once, on its own
-/// clock.
+/// Returns the health of a drive that reports the state of its flash, otherwise `None`. The drive's
+/// life began when it was attached, or with the writes that brought it into its state. It was
+/// powered on once and keeps its own time.
 ///
-/// What it does not have has not happened: heat, a parity over dies, a link, reads that cannot be
-/// corrected, blocks for its own data that are apart from those for the host's.
+/// Events that the simulation does not model count as 0: heat, parity over dies, link errors,
+/// uncorrectable reads, and blocks for the drive's own data.
 pub fn health(snapshot: &Snapshot) -> Option<Health> {
     let flash = snapshot.flash?;
     let [reads, writes] = [Op::Read, Op::Write].map(|op| &snapshot.ops[usize::from(op.code())]);
@@ -53,7 +53,7 @@ pub fn health(snapshot: &Snapshot) -> Option<Health> {
     })
 }
 
-/// What OCP's page adds: beside what it has, the name and the first byte of its attribute.
+/// Returns the fields of OCP's page. The comments give the name and the first byte of each field.
 fn extended(flash: &Flash) -> OcpHealth {
     OcpHealth {
         media_bytes_written: flash.programmed, // Physical Media Units Written, 0
@@ -73,7 +73,7 @@ fn extended(flash: &Flash) -> OcpHealth {
         incomplete_shutdowns: 0,
         free_blocks_percent: share(flash.free_blocks, flash.blocks()), // % Free Blocks, 120
         unaligned_ios: flash.unaligned_writes,                         // Unaligned I/O, 136
-        // Endurance Estimate, 176: what could be written if nothing were amplified.
+        // Endurance Estimate, 176: the bytes that could be written without write amplification.
         endurance_bytes: Some(Bytes(flash.capacity.0.saturating_mul(flash.rated_erases.into()))),
         page_version: OCP_PAGE,
     }
@@ -87,20 +87,21 @@ fn warnings(flash: &Flash, spare: u32) -> Vec<CriticalWarning> {
     warnings.into_iter().filter_map(|(warning, is)| is.then_some(warning)).collect()
 }
 
-/// By the erases of a block on average: over 100 where blocks outlive what they are made for.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it ends far below")]
+/// Returns the mean erases per block as a percentage of the rated erases. It exceeds 100 if blocks
+/// outlive their rating.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "limited below")]
 fn percentage_used(flash: &Flash) -> u32 {
     let used = 100.0 * flash.mean_erases() / f64::from(flash.rated_erases);
     (used as u32).min(MOST_USED)
 }
 
-/// A part in whole percent; all of nothing.
+/// Returns `part` in whole percent of `whole`; 100 if `whole` is 0.
 fn share(part: u64, whole: u64) -> u32 {
     let percent = (100 * part).checked_div(whole).unwrap_or(100);
     u32::try_from(percent).unwrap_or(u32::MAX)
 }
 
-/// As a drive counts: whole data units, rounded up.
+/// Rounds up to whole data units, in which NVMe drives count.
 fn data_units(bytes: Bytes) -> Bytes {
     Bytes(bytes.0.next_multiple_of(DATA_UNIT.0))
 }
@@ -110,9 +111,9 @@ mod tests {
     use super::*;
     use crate::testing::{flash, snapshot};
 
-    // Are host and NAND bytes, commands and times those of the snapshot, in NVMe's units?
+    // Bytes, commands and times are those of the snapshot, in NVMe's units.
     #[test]
-    fn counts() {
+    fn counters_are_those_of_the_snapshot() {
         let health = health(&snapshot()).unwrap();
         assert_eq!(health.host_bytes_read, Bytes(512_000), "rounded up");
         assert_eq!(health.host_bytes_written, Bytes(1_024_000));
@@ -125,9 +126,10 @@ mod tests {
         assert_eq!(ocp.endurance_bytes, Some(Bytes(160 << 20)));
     }
 
-    // Does wear go over 100 % and end at 255, and is the spare what is left of what there was?
+    // Percentage used exceeds 100 and stops at 255; available spare is relative to the initial
+    // spare.
     #[test]
-    fn wear() {
+    fn wear_raises_percentage_used_and_lowers_spare() {
         let of = |erasures, spare_blocks, retired_blocks, read_only| {
             let flash = Flash { erasures, spare_blocks, retired_blocks, read_only, ..flash() };
             health(&Snapshot { flash: Some(flash), ..snapshot() }).unwrap()
@@ -142,12 +144,16 @@ mod tests {
         assert_eq!((worn.percentage_used, worn.available_spare_percent), (100, 5));
         assert_eq!(worn.critical_warnings, [CriticalWarning::LowSpare, CriticalWarning::ReadOnly]);
         assert_eq!(worn.ocp.unwrap().bad_user_blocks, 19);
-        assert_eq!(of(0, 0, 0, false).available_spare_percent, 100, "none were there to lose");
+        assert_eq!(
+            of(0, 0, 0, false).available_spare_percent,
+            100,
+            "the drive never had spare blocks"
+        );
     }
 
-    // Is a drive that does not tell of its flash passed over?
+    // A drive that does not report its flash has no health report.
     #[test]
-    fn no_flash() {
+    fn a_drive_without_flash_has_no_health() {
         assert_eq!(health(&Snapshot { flash: None, ..snapshot() }), None);
     }
 }

@@ -2,10 +2,11 @@ use std::collections::VecDeque;
 
 use flashscope_block::Nanos;
 
-/// What is in flight, each under the time [`flashscope_block::Io::at`] at which it was due, which no
-/// two share: a completion carries it back.
+/// The requests in flight, each under a unique due time in [`flashscope_block::Io::at`], by which a
+/// completion identifies its request.
 pub(crate) struct InFlight<T> {
-    /// By time. What was taken out leaves a gap, which is closed once it is the first.
+    /// Sorted by due time. A removed entry leaves a gap, which is dropped once it is the first
+    /// entry.
     waiting: VecDeque<(Nanos, Option<T>)>,
     len: usize,
 }
@@ -19,8 +20,8 @@ impl<T> InFlight<T> {
         self.len
     }
 
-    /// Puts in what is due at `at` or, where that is taken, as soon after it as can be; returns
-    /// when that is. It is later than all that was put in before.
+    /// Inserts a value that is due at `at`, or as soon after it as a unique time allows. Returns
+    /// that time, which is later than all times inserted before.
     pub(crate) fn insert(&mut self, at: Nanos, value: T) -> Nanos {
         let at = self.waiting.back().map_or(at, |(last, _)| at.max(Nanos(last.0 + 1)));
         self.waiting.push_back((at, Some(value)));
@@ -28,7 +29,7 @@ impl<T> InFlight<T> {
         at
     }
 
-    /// Takes out what was due at `at`.
+    /// Removes and returns the value due at `at`.
     pub(crate) fn remove(&mut self, at: Nanos) -> Option<T> {
         let place = self.waiting.binary_search_by_key(&at, |(at, _)| *at).ok()?;
         let value = self.waiting[place].1.take()?;
@@ -44,9 +45,9 @@ impl<T> InFlight<T> {
 mod tests {
     use super::*;
 
-    // Does everything come out once, by the time that it was given, in any order?
+    // Each value is removed exactly once, by its time, in any order.
     #[test]
-    fn comes_out_once() {
+    fn each_value_is_removed_once() {
         let mut in_flight = InFlight::new();
         let times: Vec<Nanos> = [5, 5, 3, 9].map(|at| in_flight.insert(Nanos(at), at)).to_vec();
         assert_eq!(times, [Nanos(5), Nanos(6), Nanos(7), Nanos(9)]);
@@ -55,10 +56,10 @@ mod tests {
         assert_eq!(in_flight.remove(Nanos(8)), None);
         assert_eq!(in_flight.remove(Nanos(5)), Some(5));
         assert_eq!(in_flight.len(), 2);
-        assert_eq!(in_flight.waiting.len(), 3, "the gap after the first is closed with it");
+        assert_eq!(in_flight.waiting.len(), 3, "the gap after the first entry is dropped with it");
         assert_eq!(in_flight.remove(Nanos(6)), Some(5));
         assert_eq!(in_flight.waiting.len(), 1);
         assert_eq!(in_flight.remove(Nanos(9)), Some(9));
-        assert_eq!(in_flight.insert(Nanos(1), 1), Nanos(1), "an empty one has no last time");
+        assert_eq!(in_flight.insert(Nanos(1), 1), Nanos(1), "an empty queue has no last time");
     }
 }

@@ -3,14 +3,14 @@ use flashscope_drive::inventory::Inventory;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::live::Live;
+use crate::live::DriveStatus;
 
-/// What `flashscope devices --json` prints: the drives of this machine, and those that are attached.
+/// The output of `flashscope devices --json`: the drives of this machine, and the attached drives.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Listed {
-    /// Block devices.
+pub struct DeviceList {
+    /// The block devices of the machine.
     #[serde(flatten)]
     pub inventory: Inventory<Health>,
-    /// What the user's processes have attached by `flashscope attach`.
-    pub attached: Vec<Live>,
+    /// The drives that processes of this user have attached with `flashscope attach`.
+    pub attached: Vec<DriveStatus>,
 }

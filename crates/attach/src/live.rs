@@ -1,4 +1,4 @@
-//! What an attached drive is, did and does, as others are told.
+//! The status of an attached drive as it is reported to other programs.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -8,7 +8,7 @@ use flashscope_document::environment::Health;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::attached::Attached;
+use crate::attached::AttachedDrive;
 use crate::health::health;
 use crate::lock;
 use crate::metrics;
@@ -16,65 +16,65 @@ use crate::request::Answer;
 use crate::sample::{Quantiles, Sample, ratio};
 use crate::statistics::{OpStatistics, Snapshot};
 
-/// How many samples are kept: five minutes of one a second.
+/// The number of samples kept: five minutes at one a second.
 const KEPT: usize = 300;
 
-/// What was done of one operation since the drive was attached.
+/// The totals of one operation since the drive was attached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OpTotals {
     /// The operation.
     pub op: Op,
-    /// Requests answered, failed ones included.
+    /// Completed requests, including failed ones.
     pub requests: u64,
-    /// Bytes of those that did not fail.
+    /// The bytes of successful requests.
     pub bytes: Bytes,
-    /// Requests that failed.
+    /// Failed requests.
     pub errors: u64,
-    /// From when a request arrived to when it was due to be answered, on the clock of the drive;
-    /// absent where none was.
+    /// The time from the arrival of a request until its reply is due, on the clock of the drive;
+    /// absent without requests.
     pub latency: Option<Quantiles>,
 }
 
-/// What an attached drive is, did and does.
+/// The identity, totals and recent samples of an attached drive.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Live {
-    /// The process that has it attached.
+pub struct DriveStatus {
+    /// The ID of the process that has attached the drive.
     pub process: u32,
     /// The drive.
     pub drive: DeviceInfo,
-    /// Bytes that clients see of it.
+    /// The size in bytes that clients see.
     pub size_bytes: Bytes,
-    /// Where clients find it: an address, a path or a device.
+    /// The places where clients find it: addresses, paths or devices.
     pub places: Vec<String>,
-    /// For how long it is attached, in seconds of the machine.
+    /// The time since it was attached, in seconds of the machine.
     pub attached_s: f64,
-    /// For how long requests were in flight, in seconds of the drive.
+    /// The time during which requests were in flight, in seconds of the drive.
     pub busy_s: f64,
-    /// What was done, by operation: read, write, trim, flush.
+    /// The totals of each operation: read, write, trim, flush.
     pub ops: Vec<OpTotals>,
-    /// Requests that arrived and were not answered yet.
+    /// Requests that wait for a reply.
     pub in_flight: u64,
-    /// By how much answers came late, on the clock of the machine; absent where there were none, or
-    /// nothing is held back.
+    /// The delay of replies past their due time, on the clock of the machine; absent without
+    /// replies, or if replies are not delayed.
     pub lateness: Option<Quantiles>,
-    /// Bytes that were programmed for each that the host wrote, over the life of the drive; absent
-    /// where it wrote none, and of drives that do not tell.
+    /// Bytes programmed per byte that the host wrote, over the life of the drive; absent if the
+    /// host wrote none, and for drives that do not report it.
     pub write_amplification: Option<f64>,
-    /// What a simulated drive tells of its flash.
+    /// The state of the flash of a simulated drive.
     pub flash: Option<Flash>,
-    /// What a simulated drive tells of its health, as an NVMe drive would.
+    /// The health of a simulated drive, as an NVMe drive reports it.
     pub health: Option<Health>,
-    /// How many samples were taken.
+    /// The number of samples taken so far.
     pub samples_taken: u64,
-    /// The last samples that were asked for, at most 300, of which there is one a second.
+    /// The requested samples, at most the last 300; one is taken each second.
     pub samples: Vec<Sample>,
 }
 
-/// Watches an attached drive: see [`Live`]. It does not keep the drive: once that is gone, what it
-/// did last is told.
+/// Samples an attached drive and reports its [`DriveStatus`]. It does not keep the drive alive:
+/// once the drive is gone, it reports its last state.
 pub struct Monitor {
     size: Bytes,
-    /// None of a drive that is gone.
+    /// Returns `None` once the drive is gone.
     snapshot: Box<dyn Fn() -> Option<Snapshot> + Send + Sync>,
     places: Mutex<Vec<String>>,
     past: Mutex<Past>,
@@ -87,14 +87,15 @@ struct Past {
 }
 
 impl Monitor {
-    /// Of a drive, which clients do not find anywhere yet.
-    pub fn new<A: Answer>(drive: &Arc<Attached<A>>) -> Monitor {
+    /// Creates a monitor of a drive that clients cannot reach yet.
+    pub fn new<A: Answer>(drive: &Arc<AttachedDrive<A>>) -> Monitor {
         let weak = Arc::downgrade(drive);
         let snapshot = move || Some(weak.upgrade()?.snapshot());
         Monitor::of(drive.export().size, drive.snapshot(), snapshot)
     }
 
-    /// Of what `snapshot` takes them of, after `first`, of which clients see `size` bytes.
+    /// Creates a monitor of a drive of `size` bytes whose state `snapshot` returns; `first` is its
+    /// state now.
     pub(crate) fn of(
         size: Bytes,
         first: Snapshot,
@@ -105,7 +106,7 @@ impl Monitor {
         Monitor { size, snapshot: Box::new(snapshot), places, past: Mutex::new(past) }
     }
 
-    /// Clients find the drive at `place` from now on.
+    /// Records that clients can reach the drive at `place` from now on.
     pub fn attached_at(&self, place: &str) {
         lock(&self.places).push(place.into());
     }
@@ -114,7 +115,7 @@ impl Monitor {
         (self.snapshot)().unwrap_or_else(|| lock(&self.past).last.clone())
     }
 
-    /// Takes a sample, of what was done since the one before. To be called once a second.
+    /// Takes a sample of the time since the previous one. To be called once a second.
     pub fn sample(&self) -> Sample {
         let now = self.snapshot();
         let mut past = lock(&self.past);
@@ -128,15 +129,15 @@ impl Monitor {
         sample
     }
 
-    /// What there is to tell now, with the samples that were taken after the first `after`; where
-    /// that is `None`, with the last one.
-    pub fn live(&self, after: Option<u64>) -> Live {
+    /// Returns the status now, with the samples taken after the first `after` ones, or only the
+    /// last sample if `after` is `None`.
+    pub fn status(&self, after: Option<u64>) -> DriveStatus {
         let now = self.snapshot();
         let past = lock(&self.past);
         let after = after.unwrap_or(past.taken.saturating_sub(1));
-        let wanted = usize::try_from(past.taken.saturating_sub(after)).unwrap_or(usize::MAX);
-        let skipped = past.samples.len().saturating_sub(wanted);
-        Live {
+        let requested = usize::try_from(past.taken.saturating_sub(after)).unwrap_or(usize::MAX);
+        let skipped = past.samples.len().saturating_sub(requested);
+        DriveStatus {
             process: std::process::id(),
             size_bytes: self.size,
             places: lock(&self.places).clone(),
@@ -154,7 +155,7 @@ impl Monitor {
         }
     }
 
-    /// What there is to tell now, as Prometheus reads it: see [`metrics::text`].
+    /// Returns the metrics now in the text format of Prometheus: see [`metrics::text`].
     pub fn metrics(&self) -> String {
         metrics::text(self.snapshot())
     }
@@ -165,7 +166,7 @@ fn totals(op: &OpStatistics) -> OpTotals {
     OpTotals { op, requests, bytes: Bytes(bytes), errors, latency: Quantiles::of(latency_ns) }
 }
 
-/// Over the life of a drive.
+/// Returns the write amplification over the life of a drive.
 pub(crate) fn write_amplification(snapshot: &Snapshot) -> Option<f64> {
     let flash = snapshot.flash?;
     ratio(flash.programmed, flash.host_written)
@@ -180,7 +181,7 @@ mod tests {
     use super::*;
     use crate::testing::{flash, snapshot};
 
-    /// Of a drive that is asked for nothing and gone at second 0, and the second at which it is.
+    /// Returns a monitor of an idle drive that is gone at second 0, and the clock in seconds.
     fn monitor() -> (Monitor, Arc<AtomicU64>) {
         let second = Arc::new(AtomicU64::new(10));
         let now = Arc::clone(&second);
@@ -191,43 +192,43 @@ mod tests {
         (Monitor::of(Bytes::mib(1), snapshot(), source), second)
     }
 
-    // Does who asks get the samples since it last asked, no more than are kept, and by default the
-    // last?
+    // A status contains the samples since `after`, at most as many as are kept, and by default the
+    // last one.
     #[test]
-    fn samples_are_handed_out() {
+    fn a_status_contains_the_samples_after_a_given_one() {
         let (monitor, second) = monitor();
-        assert_eq!(monitor.live(None).samples, []);
+        assert_eq!(monitor.status(None).samples, []);
         for at in 11..=320 {
             second.store(at, Ordering::SeqCst);
             monitor.sample();
         }
         let times = |after| -> Vec<f64> {
-            monitor.live(after).samples.iter().map(|sample| sample.at_s).collect()
+            monitor.status(after).samples.iter().map(|sample| sample.at_s).collect()
         };
         assert_eq!(times(None), [320.0]);
         assert_eq!(times(Some(308)), [319.0, 320.0]);
         assert_eq!(times(Some(0)).len(), KEPT);
         assert_eq!(times(Some(310)), [0.0; 0]);
         assert_eq!(times(Some(u64::MAX)), [0.0; 0]);
-        assert_eq!(monitor.live(None).samples_taken, 310);
+        assert_eq!(monitor.status(None).samples_taken, 310);
         second.store(0, Ordering::SeqCst);
-        assert_eq!(monitor.live(None).attached_s, 320.0, "what it did last is told");
+        assert_eq!(monitor.status(None).attached_s, 320.0, "the last state is reported");
     }
 
-    // Is what is told what the snapshot says?
+    // The totals of a status are those of the snapshot.
     #[test]
-    fn totals_are_told() {
+    fn totals_are_those_of_the_snapshot() {
         let monitor = monitor().0;
         monitor.attached_at("/dev/test");
-        let live = monitor.live(None);
-        assert_eq!(live.places, ["/dev/test"]);
-        assert_eq!((live.size_bytes, live.attached_s), (Bytes::mib(1), 10.0));
-        assert_eq!(live.write_amplification, Some(4.0));
-        assert_eq!((live.ops[1].requests, live.ops[1].bytes), (2, Bytes::kib(8)));
-        assert_eq!(live.ops[0].errors, 1);
-        assert_eq!((live.flash, live.ops[2].latency), (Some(flash()), None));
-        assert_eq!(live.health.unwrap().percentage_used, 40);
-        let max = live.ops[1].latency.unwrap().max_ns;
+        let status = monitor.status(None);
+        assert_eq!(status.places, ["/dev/test"]);
+        assert_eq!((status.size_bytes, status.attached_s), (Bytes::mib(1), 10.0));
+        assert_eq!(status.write_amplification, Some(4.0));
+        assert_eq!((status.ops[1].requests, status.ops[1].bytes), (2, Bytes::kib(8)));
+        assert_eq!(status.ops[0].errors, 1);
+        assert_eq!((status.flash, status.ops[2].latency), (Some(flash()), None));
+        assert_eq!(status.health.unwrap().percentage_used, 40);
+        let max = status.ops[1].latency.unwrap().max_ns;
         assert!((1_000_000..1_001_000).contains(&max), "{max}");
     }
 }

@@ -1,4 +1,4 @@
-//! What an attached drive did and does, as Prometheus reads it: the text format of OpenMetrics 1.0.
+//! The metrics of an attached drive for Prometheus, in the text format of OpenMetrics 1.0.
 
 use std::fmt::Error;
 
@@ -15,11 +15,11 @@ use crate::health::health;
 use crate::live::write_amplification;
 use crate::statistics::{OpStatistics, Snapshot};
 
-/// The kind of content that [`text`] is.
+/// The media type of the result of [`text`].
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Upper bounds of the classes of latencies and lateness: 1, 2 and 5 times the powers of ten from
-/// 1 µs to 10 s.
+/// Upper bounds of the histogram buckets of latencies and lateness: 1, 2 and 5 times the powers of
+/// ten from 1 µs to 10 s.
 const BOUNDS_NS: [u64; 22] = bounds();
 
 const fn bounds() -> [u64; 22] {
@@ -35,7 +35,7 @@ const fn bounds() -> [u64; 22] {
     bounds
 }
 
-/// All metrics of a drive.
+/// Returns all metrics of a drive.
 pub fn text(snapshot: Snapshot) -> String {
     let mut registry = Registry::with_prefix("flashscope");
     registry.register_collector(Box::new(Metrics(snapshot)));
@@ -61,16 +61,16 @@ impl Collector for Metrics {
     }
 }
 
-/// Metrics as they are written.
+/// A page of metrics to be encoded.
 struct Page<'a, 'b>(&'a mut DescriptorEncoder<'b>);
 
-/// A name without unit and suffix, and what it is.
-type Named<'a> = (&'a str, &'a str);
+/// A metric's name, without unit and suffix, and its description.
+type MetricName<'a> = (&'a str, &'a str);
 
 impl Page<'_, '_> {
     fn counter(
         &mut self,
-        (name, help): Named,
+        (name, help): MetricName,
         unit: Option<&Unit>,
         value: u64,
     ) -> Result<(), Error> {
@@ -78,15 +78,15 @@ impl Page<'_, '_> {
         ConstCounter::new(value).encode(metric)
     }
 
-    fn gauge(&mut self, (name, help): Named, value: f64) -> Result<(), Error> {
+    fn gauge(&mut self, (name, help): MetricName, value: f64) -> Result<(), Error> {
         let metric = self.0.encode_descriptor(name, help, None, MetricType::Gauge)?;
         ConstGauge::new(value).encode(metric)
     }
 
-    /// A counter for each operation.
+    /// Writes a counter for each operation.
     fn by_op(
         &mut self,
-        (name, help): Named,
+        (name, help): MetricName,
         unit: Option<&Unit>,
         ops: &[OpStatistics],
         of: fn(&OpStatistics) -> u64,
@@ -100,7 +100,7 @@ impl Page<'_, '_> {
     }
 
     fn info(&mut self, snapshot: &Snapshot) -> Result<(), Error> {
-        let (name, help) = ("drive", "The drive that is attached");
+        let (name, help) = ("drive", "The attached drive");
         let info = &snapshot.info;
         let model = info.model.as_deref().unwrap_or_default();
         let labels = [("name", info.name.as_str()), ("model", model)];
@@ -110,19 +110,20 @@ impl Page<'_, '_> {
 
     fn requests(&mut self, snapshot: &Snapshot) -> Result<(), Error> {
         let ops = &snapshot.ops;
-        let requests = ("requests", "Requests answered, failed ones included");
+        let requests = ("requests", "Completed requests, including failed ones");
         self.by_op(requests, None, ops, |op| op.requests)?;
-        let errors = ("errors", "Requests that failed");
+        let errors = ("errors", "Failed requests");
         self.by_op(errors, None, ops, |op| op.errors)?;
-        let bytes = ("transferred", "Bytes read, written or trimmed by requests that did not fail");
+        let bytes = ("transferred", "Bytes read, written or trimmed by successful requests");
         self.by_op(bytes, Some(&Unit::Bytes), ops, |op| op.bytes)?;
         #[allow(clippy::cast_precision_loss, reason = "far below 2^53")]
         let in_flight = snapshot.in_flight as f64;
-        self.gauge(("in_flight", "Requests not answered yet"), in_flight)
+        self.gauge(("in_flight", "Requests that wait for a reply"), in_flight)
     }
 
     fn times(&mut self, snapshot: &Snapshot) -> Result<(), Error> {
-        let latency = "From when a request arrived to when it was due, on the clock of the drive";
+        let latency =
+            "Time from the arrival of a request until its reply is due, on the drive's clock";
         let unit = Unit::Seconds;
         let kind = MetricType::Histogram;
         let mut metric = self.0.encode_descriptor("latency", latency, Some(&unit), kind)?;
@@ -132,11 +133,11 @@ impl Page<'_, '_> {
             let mut metric = metric.encode_family(&label)?;
             metric.encode_histogram::<[(&str, &str); 0]>(sum, count, &classes, None)?;
         }
-        let lateness = "By how much answers came later than due, on the clock of the machine";
+        let lateness = "Delay of replies past their due time, on the clock of the machine";
         let mut metric = self.0.encode_descriptor("lateness", lateness, Some(&unit), kind)?;
         let (sum, count, classes) = classes(&snapshot.lateness_ns);
         metric.encode_histogram::<[(&str, &str); 0]>(sum, count, &classes, None)?;
-        let busy = "How long requests were in flight, on the clock of the drive";
+        let busy = "Time during which requests were in flight, on the clock of the drive";
         let metric = self.0.encode_descriptor("busy", busy, Some(&unit), MetricType::Counter)?;
         ConstCounter::new(snapshot.busy.as_secs_f64()).encode(metric)
     }
@@ -144,34 +145,38 @@ impl Page<'_, '_> {
     #[allow(clippy::cast_precision_loss, reason = "fewer than 2^53 blocks")]
     fn flash(&mut self, flash: &Flash, snapshot: &Snapshot) -> Result<(), Error> {
         let bytes = Some(&Unit::Bytes);
-        let since = "since the drive was made";
-        for (name, what, value) in [
-            ("host_written", "Bytes that the host wrote", flash.host_written),
-            ("flash_programmed", "Bytes programmed, whatever for,", flash.programmed),
-            ("flash_read", "Bytes read of the flash, whatever for,", flash.read),
+        let since = "since the drive was created";
+        for (name, purpose, value) in [
+            ("host_written", "Bytes written by the host", flash.host_written),
+            ("flash_programmed", "Bytes programmed for any purpose", flash.programmed),
+            ("flash_read", "Bytes read from the flash for any purpose", flash.read),
         ] {
-            self.counter((name, &format!("{what} {since}")), bytes, value.0)?;
+            self.counter((name, &format!("{purpose} {since}")), bytes, value.0)?;
         }
-        let erases = ("flash_erases", "Blocks erased, each as often as it was");
+        let erases = ("flash_erases", "Block erases");
         self.counter(erases, None, flash.erasures)?;
         if let Some(amplification) = write_amplification(snapshot) {
-            let help = "Bytes programmed for each that the host wrote, over the life of the drive";
+            let help = "Bytes programmed per byte written by the host, over the life of the drive";
             self.gauge(("write_amplification", help), amplification)?;
         }
         for (name, help, value) in [
-            ("blocks", "Blocks of the flash, bad ones included", flash.blocks()),
-            ("free_blocks", "Blocks that hold nothing", flash.free_blocks),
-            ("spare_blocks", "Blocks beyond those that the capacity takes", flash.spare_blocks),
-            ("retired_blocks", "Blocks that went bad", flash.retired_blocks),
+            ("blocks", "Blocks of the flash, including bad ones", flash.blocks()),
+            ("free_blocks", "Blocks without data", flash.free_blocks),
+            (
+                "spare_blocks",
+                "Blocks in excess of those that the capacity needs",
+                flash.spare_blocks,
+            ),
+            ("retired_blocks", "Blocks that became bad", flash.retired_blocks),
             ("fewest_block_erases", "Erases of the least erased block", flash.fewest_erases.into()),
             ("most_block_erases", "Erases of the most erased block", flash.most_erases.into()),
-            ("rated_block_erases", "Erases that a block is made for", flash.rated_erases.into()),
+            ("rated_block_erases", "Rated erases of a block", flash.rated_erases.into()),
         ] {
             self.gauge((name, help), value as f64)?;
         }
-        self.gauge(("mean_block_erases", "Erases of a block"), flash.mean_erases())?;
+        self.gauge(("mean_block_erases", "Mean erases per block"), flash.mean_erases())?;
         let used = health(snapshot).map_or(0, |health| health.percentage_used);
-        let help = "How much of its rated life is used, at most 2.55";
+        let help = "Used fraction of the rated life, at most 2.55";
         self.gauge(("life_used_ratio", help), f64::from(used) / 100.0)
     }
 }
@@ -180,7 +185,8 @@ fn label(op: Op) -> [(&'static str, String); 1] {
     [("op", op.to_string())]
 }
 
-/// Sum in seconds, number, and the number in each class by its upper bound in seconds.
+/// Returns the sum of times in seconds, their number, and the number in each bucket with its upper
+/// bound in seconds.
 #[allow(clippy::cast_precision_loss, reason = "exact up to 2^53")]
 fn classes(times: &Histogram<u64>) -> (f64, u64, Vec<(f64, u64)>) {
     let mut counts = [0; BOUNDS_NS.len() + 1];
@@ -201,9 +207,9 @@ mod tests {
     use super::*;
     use crate::testing::snapshot;
 
-    // Are all metrics there, in the text format that Prometheus reads, each with what it is?
+    // The page contains each metric with its type, in the text format of Prometheus.
     #[test]
-    fn a_page() {
+    fn the_page_contains_every_metric() {
         let text = text(snapshot());
         let families = text.lines().filter_map(|line| line.strip_prefix("# TYPE "));
         insta::assert_snapshot!(families.collect::<Vec<_>>().join("\n"), @r"
@@ -248,9 +254,9 @@ mod tests {
         assert!(text.ends_with("# EOF\n"));
     }
 
-    // Are times in the classes that they belong to, counted up, with their sum?
+    // Times are counted in their cumulative buckets, with their sum.
     #[test]
-    fn classes_of_times() {
+    fn buckets_are_cumulative() {
         let text = text(snapshot());
         let of_writes = |line: &&str| {
             line.starts_with("flashscope_latency_seconds_bucket{") && line.contains("op=\"write\"")
@@ -263,7 +269,7 @@ mod tests {
             line.rsplit(' ').next().unwrap().parse::<u64>().unwrap()
         };
         assert_eq!(of_writes.len(), BOUNDS_NS.len() + 1);
-        assert_eq!((count("0.00005"), count("0.0001")), (0, 1), "a bound is in its class");
+        assert_eq!((count("0.00005"), count("0.0001")), (0, 1), "a bound belongs to its bucket");
         assert_eq!((count("0.0005"), count("0.001"), count("+Inf")), (1, 2, 2));
         let sum = "flashscope_latency_seconds_sum{op=\"write\"}";
         let sum = text.lines().find(|line| line.starts_with(sum));

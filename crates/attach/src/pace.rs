@@ -5,19 +5,19 @@ use flashscope_drive::Clock;
 
 use crate::round_trip::RoundTrip;
 
-/// How fast the time of a simulated drive passes.
+/// The speed of a simulated drive's clock.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Speed {
-    /// So many times as fast as the machine's; more than 0.
+    /// A multiple of real time; more than 0.
     Times(f64),
-    /// Requests are answered as soon as they are worked out.
+    /// Requests are answered as soon as they are computed.
     Max,
 }
 
-/// The least and the greatest speed: what lies beyond is mistyped.
+/// The minimum and the maximum speed; values beyond are probably mistyped.
 const SPEEDS: std::ops::RangeInclusive<f64> = 1e-3..=1e3;
 
-/// A text is no [`Speed`].
+/// The error for a text that is not a [`Speed`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a speed is `max` or a number from {} to {}, such as 1 or 0.5", SPEEDS.start(), SPEEDS.end())]
 pub struct ParseSpeedError;
@@ -34,27 +34,27 @@ impl FromStr for Speed {
     }
 }
 
-/// When the requests to a simulated drive are answered.
+/// The timing of replies of a simulated drive.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Timing {
-    /// How fast its time passes.
+    /// The speed of the drive's clock.
     pub speed: Speed,
-    /// What the way to it takes by itself. It is of no account at [`Speed::Max`].
+    /// The round trip of the transport; it has no effect at [`Speed::Max`].
     pub round_trip: RoundTrip,
 }
 
 impl From<Speed> for Timing {
-    /// As if the way took no time.
+    /// Returns a timing without a round trip.
     fn from(speed: Speed) -> Timing {
         Timing { speed, round_trip: RoundTrip::default() }
     }
 }
 
-/// Ties the time of a simulated drive to the machine's.
+/// A conversion between the clock of a simulated drive and the machine's clock.
 #[derive(Debug, Clone)]
 pub(crate) struct Pace {
     clock: Clock,
-    /// The time of the drive when the clock was made.
+    /// The time of the drive when the clock was created.
     origin: Nanos,
     times: f64,
 }
@@ -64,17 +64,17 @@ impl Pace {
         Pace { clock: Clock::new(), origin, times }
     }
 
-    /// The time of the machine.
+    /// Returns the time of the machine.
     pub(crate) fn machine(&self) -> Nanos {
         self.clock.now()
     }
 
-    /// The time of the drive when the machine's is `machine`.
+    /// Returns the time of the drive at the machine's time `machine`.
     pub(crate) fn of_drive(&self, machine: Nanos) -> Nanos {
         self.origin + scaled(machine, self.times)
     }
 
-    /// The time of the machine when the drive's is `drive`.
+    /// Returns the time of the machine at the drive's time `drive`.
     pub(crate) fn of_machine(&self, drive: Nanos) -> Nanos {
         match drive {
             Nanos::MAX => Nanos::MAX,
@@ -83,12 +83,12 @@ impl Pace {
     }
 }
 
-/// A time times a factor; exact within a nanosecond for a hundred days.
+/// Multiplies a time by a factor; exact to a nanosecond for a hundred days.
 #[allow(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     clippy::cast_precision_loss,
-    reason = "times and factors are positive, and a cast of what is too large gives the largest"
+    reason = "times and factors are positive, and the cast saturates at the maximum"
 )]
 fn scaled(time: Nanos, factor: f64) -> Nanos {
     Nanos((time.0 as f64 * factor).round() as u64)
@@ -98,9 +98,9 @@ fn scaled(time: Nanos, factor: f64) -> Nanos {
 mod tests {
     use super::*;
 
-    // Is what a person types understood, and what makes no sense refused with a hint?
+    // `max` and numbers in the permitted range are parsed; anything else is rejected with a hint.
     #[test]
-    fn speeds() {
+    fn speeds_parse_within_their_range() {
         assert_eq!("max".parse(), Ok(Speed::Max));
         assert_eq!("0.5".parse(), Ok(Speed::Times(0.5)));
         for wrong in ["0", "-1", "nan", "inf", "1e9", "fast", ""] {
@@ -112,9 +112,9 @@ mod tests {
         );
     }
 
-    // Does the time of a drive pass as fast as was asked for, from where it was?
+    // The drive's clock runs at the given speed from its present time.
     #[test]
-    fn time_passes() {
+    fn the_drive_clock_runs_at_the_given_speed() {
         let pace = Pace::new(Nanos(1000), 4.0);
         assert_eq!(pace.of_drive(Nanos(0)), Nanos(1000));
         assert_eq!(pace.of_drive(Nanos(100)), Nanos(1400));

@@ -1,4 +1,4 @@
-//! A drive on virtual time, whose requests are answered when the machine's time has come.
+//! A drive on virtual time that sends each reply when it is due on the machine's clock.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -8,76 +8,77 @@ use std::time::Duration;
 use flashscope_block::{Bytes, Completion, Data, Device, Errno, Io, Nanos, Op};
 use flashscope_drive::Clock;
 
-use crate::attached::Tell;
+use crate::attached::CompletionHook;
 use crate::in_flight::InFlight;
 use crate::lock;
 use crate::pace::{Pace, Speed, Timing};
-use crate::request::{Answer, Answered, Asked, Request};
+use crate::request::{Answer, CompletedRequest, PendingRequest, Request};
 use crate::round_trip::RoundTrip;
 use crate::statistics::{Lateness, Snapshot, Statistics, histogram};
 use crate::store::Store;
 
-/// How long before an answer is due sleeping ends and spinning begins: Linux wakes a thread up to
-/// 50 µs late (its timer slack), and waking takes a while.
+/// The time before a reply is due at which the thread stops sleeping and starts to spin: Linux
+/// wakes a thread up to 50 µs late (its timer slack), and waking takes some time.
 const SPIN: Nanos = Nanos::micros(100);
 
-/// How long after an answer it is not slept: the next request of a client that waits for one at a time
-/// comes soon, and to wake a thread takes as long as a short answer may.
+/// The time after a reply during which the thread does not sleep. A client that waits for each
+/// reply sends its next request soon, and waking a thread may take as long as a short request.
 const LINGER: Nanos = Nanos::micros(200);
 
-/// See the module.
-pub(crate) struct Paced<A> {
+/// A paced drive: see the module.
+pub(crate) struct PacedDrive<A> {
     core: Mutex<Core<A>>,
     store: Store,
-    /// Of the machine, from when the drive was attached.
+    /// The machine's time since the drive was attached.
     clock: Clock,
     lateness_ns: Mutex<Lateness>,
-    /// None where nothing is held back.
+    /// `None` if replies are not delayed.
     pace: Option<Pace>,
     round_trip: RoundTrip,
-    /// When the next answer is due, on the machine's clock.
+    /// The time at which the next reply is due, on the machine's clock.
     due: AtomicU64,
-    /// Until when the thread that answers sleeps; 0 while it is awake.
+    /// The time until which the replying thread sleeps; 0 while it is awake.
     asleep: AtomicU64,
-    bed: (Mutex<()>, Condvar),
+    sleeper: (Mutex<()>, Condvar),
     stopped: AtomicBool,
 }
 
-/// A request that the drive works on, or will.
+/// A request that the drive processes or that waits for it.
 struct Work<A> {
-    asked: Asked<A>,
+    pending: PendingRequest<A>,
     arrived: Nanos,
-    /// Whether it is a durable write or trim that is done, but for the flush.
+    /// True for a durable write or trim that lacks only its flush.
     written: bool,
 }
 
-/// An answer, and when it is due on the clock of the drive.
-type Due<A> = (Answered<A>, Nanos);
+/// A completed request and its due time on the clock of the drive.
+type Due<A> = (CompletedRequest<A>, Nanos);
 
 struct Core<A> {
     device: Box<dyn Device + Send>,
     capacity: Bytes,
     in_flight: InFlight<Work<A>>,
-    /// What is more than the drive takes at once, first come first served.
+    /// Requests in excess of the drive's queue depth, in order of arrival.
     waiting: VecDeque<Work<A>>,
     statistics: Statistics,
-    tell: Option<Tell>,
+    hook: Option<CompletionHook>,
 }
 
-impl<A: Answer> Paced<A> {
-    /// Of `device` the first `capacity` bytes. What is done is told to `tell`.
+impl<A: Answer> PacedDrive<A> {
+    /// Attaches the first `capacity` bytes of `device`. `hook` is called for each completed
+    /// request.
     pub(crate) fn new(
         device: Box<dyn Device + Send>,
         capacity: Bytes,
         store: Store,
         timing: Timing,
-        tell: Option<Tell>,
-    ) -> Paced<A> {
+        hook: Option<CompletionHook>,
+    ) -> PacedDrive<A> {
         let pace = match timing.speed {
             Speed::Times(times) => Some(Pace::new(device.now(), times)),
             Speed::Max => None,
         };
-        Paced {
+        PacedDrive {
             pace,
             round_trip: timing.round_trip,
             core: Mutex::new(Core {
@@ -86,51 +87,51 @@ impl<A: Answer> Paced<A> {
                 in_flight: InFlight::new(),
                 waiting: VecDeque::new(),
                 statistics: Statistics::new(),
-                tell,
+                hook,
             }),
             store,
             clock: Clock::new(),
             lateness_ns: Mutex::new(histogram()),
             due: AtomicU64::new(Nanos::MAX.0),
             asleep: AtomicU64::new(0),
-            bed: (Mutex::new(()), Condvar::new()),
+            sleeper: (Mutex::new(()), Condvar::new()),
             stopped: AtomicBool::new(false),
         }
     }
 
-    /// Hands over requests. Those that are due at once are answered before this returns.
-    pub(crate) fn submit(&self, batch: &mut Vec<Asked<A>>) {
+    /// Submits requests. Replies that are due at once are sent before this returns.
+    pub(crate) fn submit(&self, batch: &mut Vec<PendingRequest<A>>) {
         let mut done = Vec::new();
         let mut ready = Vec::with_capacity(batch.len());
         let mut refused = Vec::new();
-        // To move the data is a part of the time that the drive takes.
+        // Moving the data counts as a part of the drive's time.
         let arrived = self.pace.as_ref().map_or(Nanos(0), Pace::machine);
-        // Data is moved before the lock is taken. A read that meets a write in flight may see
-        // either; what a write that was answered wrote is there.
-        for mut asked in batch.drain(..) {
-            match self.move_data(&mut asked.request) {
-                Ok(()) => ready.push(asked),
-                Err(errno) => refused.push((asked, errno)),
+        // Data are moved before the lock is taken. A read that overlaps a write in flight may
+        // return the old or the new data; a completed write is visible.
+        for mut pending in batch.drain(..) {
+            match self.move_data(&mut pending.request) {
+                Ok(()) => ready.push(pending),
+                Err(errno) => refused.push((pending, errno)),
             }
         }
         let mut core = lock(&self.core);
-        for asked in ready {
-            let made = self.made(&asked.request, arrived, &core);
-            core.take_done(made, &self.store, &mut done);
-            let made = made.max(core.device.now());
-            let work = core.arrival(asked, made);
-            core.take(work, made, &self.store, &mut done);
+        for pending in ready {
+            let submitted = self.submission_time(&pending.request, arrived, &core);
+            core.take_done(submitted, &self.store, &mut done);
+            let submitted = submitted.max(core.device.now());
+            let work = core.arrival(pending, submitted);
+            core.take(work, submitted, &self.store, &mut done);
         }
         let now = self.drive_now(&core);
-        for (asked, errno) in refused {
-            let work = core.arrival(asked, now);
+        for (pending, errno) in refused {
+            let work = core.arrival(pending, now);
             core.answer(work, Err(errno), now, &mut done);
         }
         core.take_done(self.horizon(now), &self.store, &mut done);
         self.leave(core, done);
     }
 
-    /// Reads what is read, and writes what is written, but for what a power cut may lose.
+    /// Moves the data of a read, and of a write unless the store models power cuts.
     fn move_data(&self, request: &mut Request) -> Result<(), Errno> {
         match request.op {
             Op::Read => {
@@ -138,33 +139,34 @@ impl<A: Answer> Paced<A> {
                 request.data.resize(len, 0);
                 self.store.read(request.offset, &mut request.data)
             }
-            Op::Write if !self.store.heeds_power_cuts() => {
+            Op::Write if !self.store.models_power_cuts() => {
                 self.store.write(request.offset, request.len, &request.data)
             }
             Op::Write | Op::Trim | Op::Flush => Ok(()),
         }
     }
 
-    /// When a request was made that arrived at `arrived` on the clock of the machine: earlier than it
-    /// arrived by what its way and that of its answer take, so that its client waits as long for it as
-    /// it would for the drive.
-    fn made(&self, request: &Request, arrived: Nanos, core: &Core<A>) -> Nanos {
+    /// Returns the time on the drive's clock at which a request counts as submitted. `arrived` is
+    /// its arrival on the machine's clock; the round trip of the transport is subtracted, so that
+    /// the client observes the latency of the drive alone.
+    fn submission_time(&self, request: &Request, arrived: Nanos, core: &Core<A>) -> Nanos {
         let Some(pace) = &self.pace else { return core.device.now() };
         let round_trip = self.round_trip.of(request.op, request.len);
         pace.of_drive(Nanos(arrived.0.saturating_sub(round_trip.0)))
     }
 
-    /// Whether answers wait until they are due.
+    /// Returns true if replies are delayed until they are due.
     pub(crate) fn holds_back(&self) -> bool {
         self.pace.is_some()
     }
 
-    /// What the way takes by itself; none where answers do not wait.
+    /// Returns the round trip of the transport; `None` if replies are not delayed.
     pub(crate) fn round_trip(&self) -> Option<RoundTrip> {
         self.holds_back().then_some(self.round_trip)
     }
 
-    /// The time of the drive: as the machine's says, or where nothing is held back as it says.
+    /// Returns the time of the drive: derived from the machine's time if replies are delayed,
+    /// otherwise its own.
     fn drive_now(&self, core: &Core<A>) -> Nanos {
         match &self.pace {
             Some(pace) => pace.of_drive(pace.machine()),
@@ -172,12 +174,13 @@ impl<A: Answer> Paced<A> {
         }
     }
 
-    /// Up to when answers are taken at `now`.
+    /// Returns the time up to which completions are taken at `now`.
     fn horizon(&self, now: Nanos) -> Nanos {
         if self.pace.is_some() { now } else { Nanos::MAX }
     }
 
-    /// Says when the next answer is due, gives those that are, and notes how late they are.
+    /// Publishes when the next reply is due, sends the replies in `done`, and records their
+    /// lateness.
     fn leave(&self, core: MutexGuard<'_, Core<A>>, done: Vec<Due<A>>) {
         let next = core.device.next_due();
         if let (Some(pace), Some(due)) = (&self.pace, next) {
@@ -185,8 +188,8 @@ impl<A: Answer> Paced<A> {
             self.due.store(due.0, Ordering::SeqCst);
             drop(core);
             if self.asleep.load(Ordering::SeqCst) > due.0.saturating_sub(SPIN.0) {
-                let _bed = lock(&self.bed.0);
-                self.bed.1.notify_one();
+                let _guard = lock(&self.sleeper.0);
+                self.sleeper.1.notify_one();
             }
         } else {
             self.due.store(Nanos::MAX.0, Ordering::SeqCst);
@@ -196,7 +199,7 @@ impl<A: Answer> Paced<A> {
             return;
         }
         let (mut answers, dues): (Vec<_>, Vec<Nanos>) = done.into_iter().unzip();
-        // From here on it is the way's time.
+        // The time from here on belongs to the transport.
         if let Some(pace) = &self.pace {
             let machine = pace.machine();
             let mut lateness = lock(&self.lateness_ns);
@@ -207,17 +210,17 @@ impl<A: Answer> Paced<A> {
         A::answer(&mut answers);
     }
 
-    /// Gives answers when they are due, until [`Paced::stop`].
+    /// Sends replies when they are due, until [`PacedDrive::stop`].
     pub(crate) fn answer_in_time(&self) {
         let Some(pace) = &self.pace else { return };
-        let mut answered = Nanos(0);
+        let mut last_reply = Nanos(0);
         while !self.stopped.load(Ordering::SeqCst) {
             let (due, now) = (self.due.load(Ordering::SeqCst), pace.machine());
             let left = due.saturating_sub(now.0);
             if left == 0 {
-                self.give_due();
-                answered = now;
-            } else if left > SPIN.0 && now > answered + LINGER {
+                self.send_due();
+                last_reply = now;
+            } else if left > SPIN.0 && now > last_reply + LINGER {
                 self.sleep(due);
             } else {
                 std::hint::spin_loop();
@@ -225,7 +228,7 @@ impl<A: Answer> Paced<A> {
         }
     }
 
-    fn give_due(&self) {
+    fn send_due(&self) {
         let mut done = Vec::new();
         let mut core = lock(&self.core);
         let now = self.drive_now(&core);
@@ -233,31 +236,32 @@ impl<A: Answer> Paced<A> {
         self.leave(core, done);
     }
 
-    /// Sleeps until shortly before `due`, unless an answer is due before that.
+    /// Sleeps until shortly before `due`, unless an earlier reply becomes due.
     fn sleep(&self, due: u64) {
-        let bed = lock(&self.bed.0);
+        let sleeper = lock(&self.sleeper.0);
         let until = due.saturating_sub(SPIN.0);
         self.asleep.store(until, Ordering::SeqCst);
-        // Whoever makes an answer due earlier looks whether someone sleeps after having said so.
+        // A thread that makes a reply due earlier publishes the time first and then checks
+        // `asleep`.
         if self.due.load(Ordering::SeqCst) == due && !self.stopped.load(Ordering::SeqCst) {
             let machine = self.pace.as_ref().map_or(0, |pace| pace.machine().0);
             let time = Duration::from_nanos(until.saturating_sub(machine));
             let _woken = match due {
-                u64::MAX => self.bed.1.wait(bed).map(drop).is_ok(),
-                _ => self.bed.1.wait_timeout(bed, time).map(drop).is_ok(),
+                u64::MAX => self.sleeper.1.wait(sleeper).map(drop).is_ok(),
+                _ => self.sleeper.1.wait_timeout(sleeper, time).map(drop).is_ok(),
             };
         }
         self.asleep.store(0, Ordering::SeqCst);
     }
 
-    /// Ends [`Paced::answer_in_time`].
+    /// Ends [`PacedDrive::answer_in_time`].
     pub(crate) fn stop(&self) {
         self.stopped.store(true, Ordering::SeqCst);
-        let _bed = lock(&self.bed.0);
-        self.bed.1.notify_one();
+        let _guard = lock(&self.sleeper.0);
+        self.sleeper.1.notify_one();
     }
 
-    /// What was done, and where the drive stands now.
+    /// Returns the counters and the present state of the drive.
     pub(crate) fn snapshot(&self) -> Snapshot {
         let mut done = Vec::new();
         let mut core = lock(&self.core);
@@ -274,13 +278,13 @@ impl<A: Answer> Paced<A> {
 }
 
 impl<A> Core<A> {
-    /// A request that arrived `now`.
-    fn arrival(&mut self, asked: Asked<A>, now: Nanos) -> Work<A> {
+    /// Counts a request that arrived at `now`.
+    fn arrival(&mut self, pending: PendingRequest<A>, now: Nanos) -> Work<A> {
         self.statistics.arrived(now);
-        Work { asked, arrived: now, written: false }
+        Work { pending, arrived: now, written: false }
     }
 
-    /// A request is answered, `now` on the clock of the drive.
+    /// Completes a request at `now` on the clock of the drive.
     fn answer(
         &mut self,
         work: Work<A>,
@@ -288,12 +292,12 @@ impl<A> Core<A> {
         now: Nanos,
         done: &mut Vec<Due<A>>,
     ) {
-        let Request { op, len, .. } = work.asked.request;
-        self.statistics.answered((op, len), result, work.arrived, now);
-        done.push((work.asked.answered(result), now));
+        let Request { op, len, .. } = work.pending.request;
+        self.statistics.completed((op, len), result, work.arrived, now);
+        done.push((work.pending.complete(result), now));
     }
 
-    /// Takes a request that arrived.
+    /// Starts a request that arrived, or queues it if the drive's queue is full.
     fn take(&mut self, work: Work<A>, now: Nanos, store: &Store, done: &mut Vec<Due<A>>) {
         if self.in_flight.len() < self.device.info().queue_depth as usize {
             self.start(work, now, store, done);
@@ -303,9 +307,9 @@ impl<A> Core<A> {
     }
 
     fn start(&mut self, work: Work<A>, now: Nanos, store: &Store, done: &mut Vec<Due<A>>) {
-        let request = &work.asked.request;
+        let request = &work.pending.request;
         let (op, offset, len) = (request.op, request.offset, request.len);
-        let holds = op == Op::Write && store.heeds_power_cuts() && !work.written;
+        let holds = op == Op::Write && store.models_power_cuts() && !work.written;
         let kept = match op {
             Op::Write if holds => store.hold(offset, len, &request.data),
             Op::Trim if !work.written => store.trim(offset, len),
@@ -318,17 +322,18 @@ impl<A> Core<A> {
         let at = self.in_flight.insert(now.max(self.device.now()), work);
         self.device.submit(&Io { at, ..io });
         if holds {
-            // What cannot be written out now stays held, and the next flush says so.
+            // Data that cannot be written to the store now stay in memory, and the next flush
+            // fails.
             let _ = store.settle(offset, len, self.capacity, self.lost());
         }
     }
 
-    /// Whether a power cut would lose a range.
+    /// Returns a function that returns true if a power cut would lose a range.
     fn lost(&self) -> impl Fn(Bytes, Bytes) -> bool {
         |offset, len| self.device.is_volatile(offset, len)
     }
 
-    /// What the drive is asked: whole logical blocks.
+    /// Returns the IO for a request, extended to whole logical blocks.
     fn io(&self, request: &Request) -> Io {
         let block = self.device.info().logical_block;
         let start = request.offset.round_down(block);
@@ -345,20 +350,20 @@ impl<A> Core<A> {
         Io { op: Op::Flush, offset: none, len: none, ..self.io(request) }
     }
 
-    /// Takes what the drive has done until `until`, and hands it what waited. Where the next is done
-    /// later, the time of the drive stands still: a request may come that was made before `until`.
+    /// Takes the completions until `until` and starts waiting requests. The drive's clock does not
+    /// advance past its last completion, because a request from before `until` may still arrive.
     fn take_done(&mut self, until: Nanos, store: &Store, done: &mut Vec<Due<A>>) {
         while self.device.next_due().is_none_or(|due| due <= until) {
             let Some(mut completion) = self.device.complete(until) else { break };
             let now = completion.completed;
             let work = self.in_flight.remove(completion.io.at);
-            let mut work = work.expect("a drive answers what it was asked, once");
-            let request = &work.asked.request;
+            let mut work = work.expect("a drive completes each request exactly once");
+            let request = &work.pending.request;
             if completion.io.op == Op::Flush && completion.result.is_ok() {
                 completion.result = store.settle_all(self.capacity, self.lost());
             }
             let flush_next = request.durable && !work.written && completion.result.is_ok();
-            self.tell(&completion, &work);
+            self.call_hook(&completion, &work);
             if flush_next {
                 work.written = true;
                 self.start(work, now, store, done);
@@ -371,11 +376,11 @@ impl<A> Core<A> {
         }
     }
 
-    /// Tells who records what was asked and when it was done.
-    fn tell(&mut self, completion: &Completion, work: &Work<A>) {
-        if let Some(tell) = &mut self.tell {
+    /// Calls the hook for a completed request.
+    fn call_hook(&mut self, completion: &Completion, work: &Work<A>) {
+        if let Some(hook) = &mut self.hook {
             let submitted = if work.written { completion.submitted } else { work.arrived };
-            tell(&Completion { submitted, ..*completion });
+            hook(&Completion { submitted, ..*completion });
         }
     }
 }

@@ -1,60 +1,59 @@
 use flashscope_block::{Bytes, Errno, Op};
 
-/// One request with its data, as a client of an attached drive makes it.
+/// A request of a client to an attached drive, with its data.
 ///
-/// Its range is within the drive and not empty, but for a flush; it need not be a multiple of the
-/// logical block: the drive is then asked for the blocks that it touches.
+/// Its range lies within the drive and, except for a flush, is not empty. It need not be a multiple
+/// of the logical block: the drive is then accessed in the blocks that contain the range.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Request {
-    /// What to do.
+    /// The operation.
     pub op: Op,
-    /// The first byte addressed.
+    /// The first byte of the range.
     pub offset: Bytes,
-    /// How many bytes are addressed; 0 for a flush.
+    /// The length of the range in bytes; 0 for a flush.
     pub len: Bytes,
-    /// Of a write, what is written: `len` bytes, or none for zeros. Of a read that was answered,
-    /// what was read.
+    /// The data to write: `len` bytes, or none for zeros. After a read, the data that were read.
     pub data: Vec<u8>,
-    /// Whether a write or a trim is to be durable when it is answered (force unit access).
+    /// True if a write or a trim must be durable when it completes (force unit access).
     pub durable: bool,
 }
 
 impl Request {
-    /// Whether zeros are written.
+    /// Returns true if all bytes to write are zeros.
     pub(crate) fn is_zero(&self) -> bool {
         self.data.iter().all(|byte| *byte == 0)
     }
 }
 
-/// A request, and who is to be told how it went.
+/// A request and the recipient of its reply.
 #[derive(Debug)]
-pub struct Asked<A> {
+pub struct PendingRequest<A> {
     /// The request.
     pub request: Request,
-    /// Whom it is from.
+    /// The recipient of the reply.
     pub from: A,
 }
 
-impl<A> Asked<A> {
-    pub(crate) fn answered(self, result: Result<(), Errno>) -> Answered<A> {
-        Answered { request: self.request, result, to: self.from }
+impl<A> PendingRequest<A> {
+    pub(crate) fn complete(self, result: Result<(), Errno>) -> CompletedRequest<A> {
+        CompletedRequest { request: self.request, result, to: self.from }
     }
 }
 
-/// A request that is done.
+/// A completed request.
 #[derive(Debug)]
-pub struct Answered<A> {
-    /// The request; that of a read has its data now.
+pub struct CompletedRequest<A> {
+    /// The request; after a read it contains the data.
     pub request: Request,
-    /// Success, or why it failed.
+    /// Success or the error.
     pub result: Result<(), Errno>,
-    /// Whom to tell.
+    /// The recipient of the reply.
     pub to: A,
 }
 
-/// How a transport is told that requests are done.
+/// A transport's way to send replies.
 pub trait Answer: Send + Sized + 'static {
-    /// Tells those that the requests are from. All of the requests are due now, so what takes long
-    /// or may block must be left to another thread: the requests of all clients wait for it.
-    fn answer(done: &mut Vec<Answered<Self>>);
+    /// Sends the replies to all requests in `done`, which are due now. All clients wait for this
+    /// call, so anything slow or blocking must be left to another thread.
+    fn answer(done: &mut Vec<CompletedRequest<Self>>);
 }

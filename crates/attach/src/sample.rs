@@ -1,4 +1,4 @@
-//! What an attached drive did between two snapshots.
+//! The activity of an attached drive between two snapshots.
 
 use std::fmt;
 
@@ -9,21 +9,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::statistics::{OpStatistics, Snapshot};
 
-/// Times in nanoseconds, within 0.1 %.
+/// Quantiles of times in nanoseconds, within 0.1 %.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Quantiles {
-    /// Half of them are no longer.
+    /// The median.
     pub median_ns: u64,
-    /// 99 % of them are no longer.
+    /// The 99th percentile.
     pub p99_ns: u64,
-    /// 99.9 % of them are no longer.
+    /// The 99.9th percentile.
     pub p999_ns: u64,
-    /// The longest.
+    /// The maximum.
     pub max_ns: u64,
 }
 
 impl Quantiles {
-    /// None of no times.
+    /// Returns the quantiles, or `None` without times.
     pub fn of(times: &Histogram<u64>) -> Option<Quantiles> {
         (!times.is_empty()).then(|| Quantiles {
             median_ns: times.value_at_quantile(0.5),
@@ -34,46 +34,46 @@ impl Quantiles {
     }
 }
 
-/// What was done of one operation.
+/// The rates of one operation.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OpSample {
     /// The operation.
     pub op: Op,
-    /// Requests answered, failed ones included, a second of the machine.
+    /// Completed requests, including failed ones, per second of the machine.
     pub requests_per_s: f64,
-    /// Bytes of those that did not fail, a second of the machine.
+    /// Bytes of successful requests, per second of the machine.
     pub bytes_per_s: f64,
-    /// Requests that failed.
+    /// Failed requests.
     pub errors: u64,
-    /// From when a request arrived to when it was due to be answered, on the clock of the drive;
-    /// absent where none was.
+    /// The time from the arrival of a request until its reply is due, on the clock of the drive;
+    /// absent without requests.
     pub latency: Option<Quantiles>,
 }
 
-/// What an attached drive did between two snapshots, mostly a second apart, and how it stood at the
-/// second.
+/// The activity of an attached drive between two snapshots, usually a second apart, and its state
+/// at the second one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Sample {
-    /// The end, on the clock of the machine since the drive was attached.
+    /// The end of the interval, in seconds of the machine since the drive was attached.
     pub at_s: f64,
-    /// What was done, by operation: read, write, trim, flush.
+    /// The rates of each operation: read, write, trim, flush.
     pub ops: Vec<OpSample>,
     /// The latency of all requests.
     pub latency: Option<Quantiles>,
-    /// Requests that had arrived and were not answered yet.
+    /// Requests that wait for a reply.
     pub in_flight: u64,
-    /// Bytes that were programmed for each that the host wrote; absent where it wrote none, and of
-    /// drives that do not tell.
+    /// Bytes programmed per byte that the host wrote; absent if the host wrote none, and for drives
+    /// that do not report it.
     pub write_amplification: Option<f64>,
-    /// Blocks that were free, in percent of all; absent of drives that do not tell.
+    /// Free blocks in percent of all blocks; absent for drives that do not report them.
     pub free_blocks_percent: Option<f64>,
-    /// By how much answers came late, on the clock of the machine; absent where there were none, or
-    /// nothing is held back.
+    /// The delay of replies past their due time, on the clock of the machine; absent without
+    /// replies, or if replies are not delayed.
     pub lateness: Option<Quantiles>,
 }
 
 impl Sample {
-    /// What was done between two snapshots of a drive.
+    /// Returns the activity between two snapshots of a drive.
     pub fn between(earlier: &Snapshot, later: &Snapshot) -> Sample {
         let seconds = later.machine.as_secs_f64() - earlier.machine.as_secs_f64();
         let pairs = earlier.ops.iter().zip(&later.ops);
@@ -106,7 +106,7 @@ impl Sample {
 }
 
 impl fmt::Display for Sample {
-    /// A line for a terminal of 100 columns.
+    /// Formats a line for a terminal of 100 columns.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sum = |of: fn(&OpSample) -> f64| self.ops.iter().map(of).sum::<f64>();
         #[allow(
@@ -136,22 +136,22 @@ impl fmt::Display for Sample {
     }
 }
 
-/// Bytes for each byte of another kind; none where there are none of those.
+/// Returns the quotient of two byte counts; `None` if the divisor is 0.
 #[allow(clippy::cast_precision_loss, reason = "exact up to 2^53 bytes")]
 pub(crate) fn ratio(bytes: Bytes, each: Bytes) -> Option<f64> {
     (each.0 > 0).then(|| bytes.0 as f64 / each.0 as f64)
 }
 
-/// 0 where no time passed.
+/// Returns a rate per second; 0 if no time passed.
 #[allow(clippy::cast_precision_loss, reason = "exact up to 2^53")]
 fn per(count: u64, seconds: f64) -> f64 {
     if seconds > 0.0 { count as f64 / seconds } else { 0.0 }
 }
 
-/// What was added to a histogram.
+/// Returns the values added to a histogram between two snapshots.
 fn since(then: &Histogram<u64>, now: &Histogram<u64>) -> Histogram<u64> {
     let mut added = now.clone();
-    added.subtract(then).expect("what was counted is not taken back");
+    added.subtract(then).expect("counts never decrease");
     added
 }
 
@@ -160,7 +160,7 @@ mod tests {
     use super::*;
     use crate::testing::{flash, snapshot};
 
-    /// Two snapshots, two seconds apart, between which 512 KiB were written and 768 KiB programmed.
+    /// Returns two snapshots 2 s apart, between which 512 KiB were written and 768 KiB programmed.
     fn pair() -> [Snapshot; 2] {
         let (then, mut now) = (snapshot(), snapshot());
         now.machine = Nanos::secs(12);
@@ -177,15 +177,15 @@ mod tests {
         [then, now]
     }
 
-    // Is what is told only what was done between the two, a second of the machine?
+    // A sample contains only the activity between the two snapshots, as rates per second.
     #[test]
-    fn between_two_snapshots() {
+    fn a_sample_contains_the_activity_between_snapshots() {
         let [then, now] = pair();
         let sample = Sample::between(&then, &now);
         let write = &sample.ops[1];
         assert_eq!((write.requests_per_s, write.bytes_per_s), (64.0, 262_144.0));
         assert_eq!((sample.ops[0].requests_per_s, sample.ops[0].latency), (0.0, None));
-        assert_eq!(write.latency, sample.latency, "nothing else was done");
+        assert_eq!(write.latency, sample.latency, "there were no other requests");
         let latency = sample.latency.unwrap();
         assert!((262_000..265_000).contains(&latency.median_ns), "{latency:?}");
         assert!((326_000..329_000).contains(&latency.p99_ns), "{latency:?}");
@@ -195,17 +195,17 @@ mod tests {
         assert!((8_990..=9_010).contains(&late.median_ns) && late.max_ns < 9_010, "{late:?}");
     }
 
-    // Is there nothing to divide by where nothing was done, or no time has passed?
+    // Without requests, or without passed time, quotients are 0 or absent.
     #[test]
-    fn between_the_same() {
+    fn a_sample_of_no_activity_has_no_quotients() {
         let sample = Sample::between(&snapshot(), &snapshot());
         assert_eq!((sample.ops[1].requests_per_s, sample.write_amplification), (0.0, None));
         assert_eq!((sample.latency, sample.lateness), (None, None));
     }
 
-    // Does a line say what there is, in 100 columns at worst, and leave out what there is not?
+    // A line contains the values that exist, and fits 100 columns even with the longest ones.
     #[test]
-    fn lines() {
+    fn a_line_fits_100_columns() {
         let [then, mut now] = pair();
         assert_eq!(
             Sample::between(&then, &now).to_string(),

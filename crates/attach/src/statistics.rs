@@ -1,34 +1,34 @@
 use flashscope_block::{Bytes, DeviceInfo, Errno, Flash, Nanos, Op};
 use hdrhistogram::Histogram;
 
-/// What takes longer is counted as this: 1000 s.
+/// The maximum of the histograms in nanoseconds, 1000 s; longer times count as this.
 const LONGEST_NS: u64 = 1_000_000_000_000;
 
-/// Times in nanoseconds, to three digits.
+/// Creates a histogram of times in nanoseconds with three significant digits.
 pub(crate) fn histogram() -> Histogram<u64> {
     Histogram::new_with_max(LONGEST_NS, 3).expect("the bounds are in order")
 }
 
-/// What was done of one operation.
+/// The counters of one operation.
 #[derive(Debug, Clone)]
 pub struct OpStatistics {
     /// The operation.
     pub op: Op,
-    /// Requests answered, failed ones included.
+    /// Completed requests, including failed ones.
     pub requests: u64,
-    /// Bytes of those that did not fail.
+    /// The bytes of successful requests.
     pub bytes: u64,
-    /// Requests that failed.
+    /// Failed requests.
     pub errors: u64,
-    /// From when a request arrived to when it was due to be answered, in nanoseconds on the clock
+    /// The time from the arrival of a request until its reply is due, in nanoseconds on the clock
     /// of the drive.
     pub latency_ns: Histogram<u64>,
 }
 
-/// How much later than due requests were answered, in nanoseconds of the machine.
+/// The delay of replies past their due time, in nanoseconds of the machine.
 pub type Lateness = Histogram<u64>;
 
-/// What an attached drive did so far, and does now.
+/// The counters and the present state of an attached drive.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
     /// The drive.
@@ -37,25 +37,25 @@ pub struct Snapshot {
     pub now: Nanos,
     /// The time on the clock of the machine, since the drive was attached.
     pub machine: Nanos,
-    /// For how long requests were in flight, on the clock of the drive.
+    /// The time during which requests were in flight, on the clock of the drive.
     pub busy: Nanos,
-    /// What was done, by operation in the order of [`Op::ALL`].
+    /// The counters of each operation, in the order of [`Op::ALL`].
     pub ops: Vec<OpStatistics>,
-    /// Requests that arrived and were not answered yet.
+    /// Requests that wait for a reply.
     pub in_flight: usize,
-    /// By how much answers came late. Empty where nothing is held back.
+    /// The delay of replies past their due time; empty if replies are not delayed.
     pub lateness_ns: Lateness,
-    /// What the drive tells of its flash.
+    /// The state of the drive's flash, if it reports it.
     pub flash: Option<Flash>,
 }
 
-/// Counts what goes on.
+/// The counters of requests.
 pub(crate) struct Statistics {
     ops: Vec<OpStatistics>,
     in_flight: usize,
-    /// Without what is in flight.
+    /// The busy time up to the last time without requests in flight.
     busy: Nanos,
-    /// When the first of what is in flight arrived.
+    /// The arrival time of the first request of the present busy period.
     busy_since: Nanos,
 }
 
@@ -67,7 +67,7 @@ impl Statistics {
         Statistics { ops, in_flight: 0, busy: Nanos(0), busy_since: Nanos(0) }
     }
 
-    /// A request arrived at `at`.
+    /// Counts a request that arrived at `at`.
     pub(crate) fn arrived(&mut self, at: Nanos) {
         if self.in_flight == 0 {
             self.busy_since = at;
@@ -75,8 +75,8 @@ impl Statistics {
         self.in_flight += 1;
     }
 
-    /// A request of `len` bytes that arrived at `arrived` is answered at `at`.
-    pub(crate) fn answered(
+    /// Counts the completion at `at` of a request of `len` bytes that arrived at `arrived`.
+    pub(crate) fn completed(
         &mut self,
         (op, len): (Op, Bytes),
         result: Result<(), Errno>,
@@ -100,12 +100,12 @@ impl Statistics {
         self.ops.clone()
     }
 
-    /// Requests that arrived and were not answered yet.
+    /// Returns the number of requests that wait for a reply.
     pub(crate) fn in_flight(&self) -> usize {
         self.in_flight
     }
 
-    /// For how long requests were in flight until `now`.
+    /// Returns the time until `now` during which requests were in flight.
     pub(crate) fn busy_until(&self, now: Nanos) -> Nanos {
         if self.in_flight == 0 { self.busy } else { self.busy_at(now) }
     }

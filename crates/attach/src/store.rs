@@ -1,4 +1,4 @@
-//! Where the data of a simulated drive is kept: the simulator itself knows none.
+//! The store of a simulated drive's data, which the simulator itself does not keep.
 
 #![cfg_attr(
     lint_writes,
@@ -20,31 +20,31 @@ use flashscope_block::{Bytes, Errno};
 use flashscope_drive::{OpenError, STORE_DATA, StoreFile, StoreHeader};
 use rustix::fs::{FallocateFlags, MemfdFlags, SeekFrom, fallocate, memfd_create, seek};
 
-/// What is kept apart in one piece while it may be lost.
+/// The size in bytes of the pieces in which volatile data are kept.
 const PIECE: usize = 4096;
 
 const PIECE_LEN: u64 = PIECE as u64;
 
-/// How much may lie apart before it is looked at again whether it still may be lost.
-const LOOK_AGAIN: usize = 1024;
+/// The number of volatile pieces after which they are checked again for durability.
+const RECHECK_PIECES: usize = 1024;
 
-/// The data of a drive, in memory or in a sparse file: what was never written, or was trimmed, reads
-/// as zeros and takes no space.
+/// The data of a drive, in memory or in a sparse file. Ranges that were never written, or were
+/// trimmed, read as zeros and take no space.
 ///
-/// A store in a file holds what is on the flash: what the drive has in a buffer that a power cut
-/// would empty is kept in the memory of this process until the drive has written it out. To kill the
-/// process is then to cut the power of the drive.
+/// A store in a file contains the data on the flash. Data in the drive's write buffer, which a
+/// power cut would lose, stay in the memory of this process until the drive has written them to
+/// flash. Killing the process is therefore equivalent to a power cut of the drive.
 pub struct Store {
     place: Place,
-    /// What would be lost, by the number of its piece; for a store in a file alone.
+    /// The data that a power cut would lose, by piece number; only for a store in a file.
     volatile: Option<Mutex<Volatile>>,
 }
 
-/// What holds the bytes.
+/// The location of the bytes.
 enum Place {
-    /// Memory, from its first byte on.
+    /// An anonymous file in memory.
     Memory(File),
-    /// A file that is locked, behind its header.
+    /// A locked file, in which the data follow a header.
     File(StoreFile),
 }
 
@@ -56,7 +56,7 @@ impl Place {
         }
     }
 
-    /// Where the first byte of the drive lies.
+    /// Returns the file offset of the drive's first byte.
     fn begin(&self) -> u64 {
         match self {
             Place::Memory(_) => 0,
@@ -68,46 +68,48 @@ impl Place {
 #[derive(Default)]
 struct Volatile {
     pieces: BTreeMap<u64, Box<[u8; PIECE]>>,
-    /// With so many pieces, it is looked again which of them still may be lost.
-    look_at: usize,
+    /// The number of pieces at which they are checked again for durability.
+    recheck_at: usize,
 }
 
 impl Store {
-    /// In memory, of `capacity` bytes.
+    /// Creates a store of `capacity` bytes in memory.
     ///
     /// # Errors
-    /// What the system says.
+    /// Returns the error of the system.
     pub fn memory(capacity: Bytes) -> io::Result<Store> {
         let file = File::from(memfd_create("flashscope", MemfdFlags::CLOEXEC)?);
         file.set_len(capacity.0)?;
         Ok(Store { place: Place::Memory(file), volatile: None })
     }
 
-    /// In the file `path`, which must be the store of this drive, or is made where it is not there. Another process may
-    /// have it open for writing, without a lock, only with `ignore_open_by_others`.
+    /// Opens the store in the file `path`, which must belong to this drive; a missing file is
+    /// created. With `ignore_open_by_others`, other processes may have it open for writing, but not
+    /// locked.
     ///
     /// # Errors
-    /// [`flashscope_drive::StoreError`] where the file is something else, and all refusals of the guard.
+    /// Returns a [`flashscope_drive::StoreError`] if the file is something else, or the refusal of
+    /// a guard.
     pub fn file(
         path: &Path,
         header: &StoreHeader,
         ignore_open_by_others: bool,
     ) -> Result<Store, OpenError> {
         let file = StoreFile::open(path, header, ignore_open_by_others)?;
-        let volatile = Volatile { look_at: LOOK_AGAIN, ..Volatile::default() };
+        let volatile = Volatile { recheck_at: RECHECK_PIECES, ..Volatile::default() };
         Ok(Store { place: Place::File(file), volatile: Some(Mutex::new(volatile)) })
     }
 
-    /// Returns true if the power of the drive was cut when its data was last in use: its process was killed, or ended
-    /// with something in the drive's buffer.
+    /// Returns true if the last use of the store ended like a power cut: its process was killed, or
+    /// ended with data in the drive's write buffer.
     pub fn was_cut(&self) -> bool {
         matches!(&self.place, Place::File(file) if file.was_cut())
     }
 
-    /// The ranges that hold data, in order.
+    /// Returns the ranges that contain data, in order.
     ///
     /// # Errors
-    /// What the system says.
+    /// Returns the error of the system.
     pub fn extents(&self) -> io::Result<Vec<Range<u64>>> {
         let begin = self.place.begin();
         let mut extents = Vec::new();
@@ -119,7 +121,7 @@ impl Store {
         Ok(extents)
     }
 
-    /// Where the next data or hole begins; none past the last.
+    /// Returns the start of the next data or hole; `None` past the last one.
     fn seek(&self, from: SeekFrom) -> io::Result<Option<u64>> {
         match seek(self.place.file(), from) {
             Ok(at) => Ok(Some(at)),
@@ -133,12 +135,12 @@ impl Store {
         Some(lock.unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Whether what may be lost is kept apart.
-    pub(crate) fn heeds_power_cuts(&self) -> bool {
+    /// Returns true if volatile data are kept in memory.
+    pub(crate) fn models_power_cuts(&self) -> bool {
         self.volatile.is_some()
     }
 
-    /// Reads what was written last.
+    /// Reads the most recent data.
     pub(crate) fn read(&self, offset: Bytes, data: &mut [u8]) -> Result<(), Errno> {
         let volatile = self.volatile();
         let at = self.place.begin() + offset.0;
@@ -149,7 +151,7 @@ impl Store {
         Ok(())
     }
 
-    /// Writes for good; no data is `len` zeros.
+    /// Writes durably; without `data`, writes `len` zeros.
     pub(crate) fn write(&self, offset: Bytes, len: Bytes, data: &[u8]) -> Result<(), Errno> {
         match data.is_empty() {
             true => self.punch(offset.0, len.0),
@@ -158,7 +160,7 @@ impl Store {
         .map_err(Errno::from)
     }
 
-    /// Forgets a range.
+    /// Discards a range.
     pub(crate) fn trim(&self, offset: Bytes, len: Bytes) -> Result<(), Errno> {
         if let Some(mut volatile) = self.volatile() {
             volatile.zero(offset.0, len.0);
@@ -175,7 +177,8 @@ impl Store {
         self.place.file().write_all_at(data, self.place.begin() + offset)
     }
 
-    /// Writes what a power cut may take back; no data is `len` zeros. [`Store::settle`] is to follow.
+    /// Writes data that a power cut may discard; without `data`, writes `len` zeros. Must be
+    /// followed by [`Store::settle`].
     pub(crate) fn hold(&self, offset: Bytes, len: Bytes, data: &[u8]) -> Result<(), Errno> {
         let Some(mut volatile) = self.volatile() else {
             return self.write(offset, len, data);
@@ -201,7 +204,7 @@ impl Store {
         Ok(())
     }
 
-    /// Reads a piece, which may reach past the end of the drive.
+    /// Reads a piece, which may extend past the end of the drive.
     fn read_piece(&self, piece: u64, held: &mut [u8; PIECE]) -> io::Result<()> {
         let mut filled = 0;
         while filled < PIECE {
@@ -214,8 +217,8 @@ impl Store {
         Ok(())
     }
 
-    /// Makes durable what of a range was held and is not lost by a power cut any more: `lost` says so
-    /// of a range of the drive.
+    /// Writes the volatile data of a range to the file as far as a power cut would no longer lose
+    /// them. `lost` returns true for a range that a power cut would lose.
     pub(crate) fn settle(
         &self,
         offset: Bytes,
@@ -228,14 +231,14 @@ impl Store {
         };
         let numbers = pieces(offset.0, len.0).map(|(piece, _)| piece);
         self.move_out(&mut volatile, numbers, capacity, &lost)?;
-        if volatile.pieces.len() >= volatile.look_at {
+        if volatile.pieces.len() >= volatile.recheck_at {
             self.move_all_out(&mut volatile, capacity, &lost)?;
-            volatile.look_at = 2 * volatile.pieces.len() + LOOK_AGAIN;
+            volatile.recheck_at = 2 * volatile.pieces.len() + RECHECK_PIECES;
         }
         Ok(())
     }
 
-    /// Makes durable what was held and is not lost by a power cut any more.
+    /// Writes all volatile data to the file as far as a power cut would no longer lose them.
     pub(crate) fn settle_all(
         &self,
         capacity: Bytes,
@@ -281,13 +284,14 @@ impl Store {
 }
 
 impl Drop for Store {
-    /// What is only in the drive's buffer is lost, as by a power cut, and the store says so when it is opened again.
+    /// Discards data that are only in the drive's buffer, as a power cut does. The store reports
+    /// this when it is opened again.
     fn drop(&mut self) {
         let is_empty = self.volatile().is_none_or(|volatile| volatile.pieces.is_empty());
         if let Place::File(file) = &self.place
             && is_empty
         {
-            // A store that cannot be closed says that its power was cut, which is no less safe.
+            // A store that cannot be closed counts as after a power cut, which is safe.
             let _ = file.close();
         }
     }
@@ -318,7 +322,7 @@ impl Volatile {
     }
 }
 
-/// The pieces of a range, each with the part of it that is within the range.
+/// Returns the pieces of a range, each with the part of it that lies within the range.
 fn pieces(offset: u64, len: u64) -> impl Iterator<Item = (u64, Range<usize>)> {
     let end = offset + len;
     (offset / PIECE_LEN..end.div_ceil(PIECE_LEN)).map(move |piece| {
@@ -328,7 +332,8 @@ fn pieces(offset: u64, len: u64) -> impl Iterator<Item = (u64, Range<usize>)> {
     })
 }
 
-/// Where in the data of a request at `offset` the part `within` of a piece comes from.
+/// Returns the bytes of the data of a request at `offset` that belong to the part `within` of a
+/// piece.
 fn source(piece: u64, within: &Range<usize>, offset: Bytes) -> Range<usize> {
     let start = index(piece * PIECE_LEN + within.start as u64 - offset.0);
     start..start + within.len()
@@ -368,7 +373,7 @@ mod tests {
         proptest::collection::vec(step, 1..30)
     }
 
-    /// What is in the file itself, behind its header.
+    /// Returns the data in the file itself, after its header.
     fn durable(path: &Path) -> Vec<u8> {
         std::fs::read(path).unwrap().split_off(index(STORE_DATA))
     }
@@ -378,10 +383,10 @@ mod tests {
     }
 
     proptest! {
-        // Is what was written last read back, held or not, and is nothing in the file that is still
-        // only held?
+        // The last data written are read back, volatile or not, and the file never contains
+        // volatile data.
         #[test]
-        fn reads_what_was_written(steps in steps(), memory: bool) {
+        fn the_last_data_written_are_read_back(steps in steps(), memory: bool) {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("store");
             let store = match memory {
@@ -389,11 +394,11 @@ mod tests {
                 false => Store::file(&path, &header(), false).unwrap(),
             };
             let mut model = vec![0; index(CAPACITY.0)];
-            // Odd pieces are lost by a power cut.
+            // A power cut loses odd pieces.
             let lost = |at: Bytes, _: Bytes| at.0 / PIECE_LEN % 2 == 1;
             for step in steps {
                 match step {
-                    // A drive has one way to write or the other.
+                    // A drive uses only one of the two ways to write.
                     Step::Write(at, len, byte) if memory => {
                         store.write(Bytes(at), Bytes(len), &vec![byte; index(len)]).unwrap();
                         model[index(at)..index(at + len)].fill(byte);
@@ -454,35 +459,35 @@ mod tests {
             assert!(refused.contains(&other.to_string()), "{refused}");
         }
         open(&header()).unwrap();
-        let nowhere = Store::file(&folder.path().join("no/where"), &header(), false);
-        let nowhere = nowhere.err().unwrap().to_string();
-        assert!(nowhere.contains("No such file"), "{nowhere}");
+        let missing = Store::file(&folder.path().join("no/where"), &header(), false);
+        let missing = missing.err().unwrap().to_string();
+        assert!(missing.contains("No such file"), "{missing}");
     }
 
     #[test]
-    fn a_store_that_lost_what_was_in_the_buffer_says_so() {
+    fn a_store_reports_that_buffered_data_were_lost() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("store");
         let open = || Store::file(&path, &header(), false).unwrap();
         let hold = |store: &Store| store.hold(Bytes(0), Bytes(PIECE_LEN), &[7; PIECE]).unwrap();
         let store = open();
-        assert!(!store.was_cut(), "it is new");
+        assert!(!store.was_cut(), "a new store");
         hold(&store);
         store.settle_all(CAPACITY, |_, _| false).unwrap();
         drop(store);
         let store = open();
-        assert!(!store.was_cut(), "it was closed with nothing lost");
+        assert!(!store.was_cut(), "closed without losing data");
         hold(&store);
         drop(store);
         let store = open();
-        assert!(store.was_cut(), "its buffer was lost");
-        // What is killed drops nothing.
+        assert!(store.was_cut(), "the buffered data were lost");
+        // A killed process runs no destructors.
         std::mem::forget(store);
     }
 
-    // Is what was written found again, and what was trimmed not?
+    // Written ranges are listed, and trimmed ones are not.
     #[test]
-    fn extents() {
+    fn extents_are_the_written_ranges() {
         let store = Store::memory(Bytes::mib(1)).unwrap();
         assert_eq!(store.extents().unwrap(), []);
         store.write(Bytes(0), Bytes(8192), &[1; 8192]).unwrap();

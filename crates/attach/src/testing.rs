@@ -1,10 +1,10 @@
-//! What tests of statistics look at.
+//! Example data for the tests of statistics.
 
 use flashscope_block::{Bytes, DeviceInfo, DeviceKind, Flash, Nanos, Op};
 
 use crate::statistics::{Snapshot, Statistics, histogram};
 
-/// Of 64 blocks of 256 KiB, a quarter of them free.
+/// Returns the state of a flash of 64 blocks of 256 KiB, a quarter of them free.
 pub fn flash() -> Flash {
     Flash {
         capacity: Bytes::mib(16),
@@ -24,8 +24,8 @@ pub fn flash() -> Flash {
     }
 }
 
-/// Of a drive with [`flash`] that was attached 10 s ago: it was asked for three reads, of which one
-/// failed, and two writes that it took 100 µs and 1 ms for, and has one more to do.
+/// Returns the snapshot of a drive with [`flash`] that was attached 10 s ago. It completed three
+/// reads, one of which failed, and two writes of 100 µs and 1 ms; one request is in flight.
 pub fn snapshot() -> Snapshot {
     let mut statistics = Statistics::new();
     let page = Bytes::kib(4);
@@ -37,7 +37,7 @@ pub fn snapshot() -> Snapshot {
         (Op::Write, Ok(()), 1000),
     ] {
         statistics.arrived(Nanos(0));
-        statistics.answered((op, page), result, Nanos(0), Nanos::micros(took));
+        statistics.completed((op, page), result, Nanos(0), Nanos::micros(took));
     }
     let mut lateness_ns = histogram();
     [1000, 2000, 40_000].into_iter().for_each(|late| lateness_ns.saturating_record(late));

@@ -1,4 +1,4 @@
-//! What clients see of an attached drive, whatever the transport.
+//! Tests of an attached drive's behaviour that is independent of the transport.
 
 use std::collections::BTreeSet;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -15,18 +15,18 @@ use super::*;
 const CAPACITY: Bytes = Bytes::mib(1);
 const BLOCK: u64 = 4096;
 
-/// A drive on virtual time that takes 1 ms for everything, keeps what is written in a buffer until
-/// the next flush, and notes what it is asked.
+/// A drive on virtual time that takes 1 ms for each IO, keeps written data in a buffer until the
+/// next flush, and records its IOs.
 struct Fake {
     info: DeviceInfo,
     now: Nanos,
     in_flight: Vec<Io>,
     buffered: BTreeSet<u64>,
-    asked: Notes,
+    ios: IoLog,
 }
 
-/// What is asked: operation, offset, length and data.
-type Notes = Arc<Mutex<Vec<(Op, u64, u64, Data)>>>;
+/// The submitted IOs: operation, offset, length and data.
+type IoLog = Arc<Mutex<Vec<(Op, u64, u64, Data)>>>;
 
 impl Fake {
     fn new(queue_depth: u32) -> Fake {
@@ -42,7 +42,7 @@ impl Fake {
             engine: None,
         };
         let (in_flight, buffered) = (Vec::new(), BTreeSet::new());
-        Fake { info, now: Nanos(0), in_flight, buffered, asked: Arc::default() }
+        Fake { info, now: Nanos(0), in_flight, buffered, ios: Arc::default() }
     }
 
     fn export(&self) -> Export {
@@ -60,7 +60,7 @@ impl Device for Fake {
     }
     fn submit(&mut self, io: &Io) {
         assert!(self.in_flight.len() < self.info.queue_depth as usize, "queue depth exceeded");
-        self.asked.lock().unwrap().push((io.op, io.offset.0, io.len.0, io.data));
+        self.ios.lock().unwrap().push((io.op, io.offset.0, io.len.0, io.data));
         self.in_flight.push(*io);
         match io.op {
             Op::Write => self.buffered.extend(io.offset.0 / BLOCK..io.end().0 / BLOCK),
@@ -83,13 +83,13 @@ impl Device for Fake {
     }
 }
 
-/// Who asks: gets the answers, each under the number of its request.
+/// A recipient that passes on each reply with the number of its request.
 struct From(u32, Sender<(u32, Request, Result<(), Errno>)>);
 
 type Answers = Receiver<(u32, Request, Result<(), Errno>)>;
 
 impl Answer for From {
-    fn answer(done: &mut Vec<Answered<From>>) {
+    fn answer(done: &mut Vec<CompletedRequest<From>>) {
         for answered in done.drain(..) {
             let From(number, to) = answered.to;
             let _ = to.send((number, answered.request, answered.result));
@@ -102,30 +102,31 @@ fn request(op: Op, offset: u64, len: u64, byte: u8) -> Request {
     Request { op, offset: Bytes(offset), len: Bytes(len), data, durable: false }
 }
 
-/// Asks for all at once.
-fn ask(attached: &Attached<From>, requests: Vec<Request>) -> Answers {
+/// Submits all requests at once.
+fn ask(attached: &AttachedDrive<From>, requests: Vec<Request>) -> Answers {
     let (to, answers) = channel();
-    let from = |(number, request)| Asked { request, from: From(number, to.clone()) };
+    let from = |(number, request)| PendingRequest { request, from: From(number, to.clone()) };
     attached.submit(&mut (0..).zip(requests).map(from).collect());
     answers
 }
 
-/// Asks for one thing, which must not fail.
-fn done(attached: &Attached<From>, asked: Request) -> Request {
-    let (_, request, result) = ask(attached, vec![asked]).recv().unwrap();
+/// Submits a request that must succeed, and returns it.
+fn done(attached: &AttachedDrive<From>, request: Request) -> Request {
+    let (_, request, result) = ask(attached, vec![request]).recv().unwrap();
     assert_eq!(result, Ok(()), "{request:?}");
     request
 }
 
-fn attach(fake: Fake, store: Store, speed: Speed) -> Attached<From> {
+fn attach(fake: Fake, store: Store, speed: Speed) -> AttachedDrive<From> {
     let export = fake.export();
-    Attached::simulated(Box::new(fake), export, store, speed.into(), None, &mut |_, _| {}).unwrap()
+    AttachedDrive::simulated(Box::new(fake), export, store, speed.into(), None, &mut |_, _| {})
+        .unwrap()
 }
 
-// Does every request get its answer, at any speed and with more of them than the drive takes, and do
-// reads bring what was written last?
+// Each request is answered once, at any speed and with more requests than the queue depth, and
+// reads return the last data written.
 #[test]
-fn answers_everything() {
+fn each_request_is_answered_once() {
     for speed in [Speed::Max, Speed::Times(100.0)] {
         let attached = attach(Fake::new(4), Store::memory(CAPACITY).unwrap(), speed);
         let writes = (0..32).map(|i: u8| request(Op::Write, u64::from(i) * BLOCK, BLOCK, i + 1));
@@ -144,45 +145,46 @@ fn answers_everything() {
         let counts: Vec<(u64, u64)> =
             snapshot.ops.iter().map(|op| (op.requests, op.bytes)).collect();
         assert_eq!(counts, [(1, 32 * BLOCK), (32, 32 * BLOCK), (0, 0), (0, 0)]);
-        // Of 32 writes that a drive takes four at a time, the last waited for seven others.
+        // Of 32 writes at a queue depth of four, the last one waited for seven others.
         let longest = snapshot.ops[1].latency_ns.max();
         assert!(longest >= 7_990_000, "{longest}");
         assert_eq!(snapshot.in_flight, 0);
-        // Four at a time, and then the read.
+        // The writes took eight times 1 ms, four at a time, and the read 1 ms.
         let busy = snapshot.busy.0;
         assert!(busy >= 8_990_000 && (speed != Speed::Max || busy < 9_010_000), "{busy}");
-        // How late the last one was may not have been noted yet: that is done after the answer.
+        // The lateness of the last reply may not be recorded yet because that follows the reply.
         let noted = if speed == Speed::Max { 0..=0 } else { 32..=33 };
         assert!(noted.contains(&snapshot.lateness_ns.len()));
     }
 }
 
-// Is the way to a drive taken to be a part of its time: is a request taken to have been made before it
-// arrived, but not before the drive did what it did already?
+// The round trip counts as a part of the drive's latency: a request counts as submitted before it
+// arrived, but not before the drive's last completion.
 #[test]
-fn the_way_is_a_part_of_the_time() {
+fn the_round_trip_is_a_part_of_the_latency() {
     let submitted = |round_trip| {
-        let (fake, (tell, told)) = (Fake::new(4), channel());
+        let (fake, (sender, submissions)) = (Fake::new(4), channel());
         let export = fake.export();
-        let tell: Tell = Box::new(move |completion| tell.send(completion.submitted).unwrap());
+        let hook: CompletionHook =
+            Box::new(move |completion| sender.send(completion.submitted).unwrap());
         let timing = Timing { speed: Speed::Times(1.0), round_trip };
         let store = Store::memory(CAPACITY).unwrap();
         let device = Box::new(fake);
         let attached =
-            Attached::simulated(device, export, store, timing, Some(tell), &mut |_, _| {});
+            AttachedDrive::simulated(device, export, store, timing, Some(hook), &mut |_, _| {});
         let attached = attached.unwrap();
         done(&attached, request(Op::Read, 0, BLOCK, 0));
         done(&attached, request(Op::Read, 0, BLOCK, 0));
-        [told.recv().unwrap(), told.recv().unwrap()]
+        [submissions.recv().unwrap(), submissions.recv().unwrap()]
     };
     assert!(submitted(RoundTrip::default())[0] > Nanos(0));
-    // Longer than it is attached.
+    // A round trip that exceeds the time since the drive was attached.
     let [first, second] = submitted(RoundTrip::fixed(Nanos::secs(1000)));
     assert_eq!(first, Nanos(0));
-    assert!(second >= Nanos::millis(1), "the first was done only then: {second}");
+    assert!(second >= Nanos::millis(1), "the first request completed only then: {second}");
 }
 
-// Is a request counted that fails before it reaches the drive?
+// A request that fails before it reaches the drive is counted.
 #[test]
 fn failures_are_counted() {
     let attached = attach(Fake::new(4), Store::memory(CAPACITY).unwrap(), Speed::Max);
@@ -192,32 +194,32 @@ fn failures_are_counted() {
     assert_eq!((snapshot.ops[0].requests, snapshot.ops[0].errors, snapshot.in_flight), (1, 1, 0));
 }
 
-// Is the drive asked for whole blocks, told of zeros, and flushed after a durable write?
+// The drive receives whole blocks, a hint about zeros, and a flush after a durable write.
 #[test]
-fn what_the_drive_is_asked() {
+fn the_drive_receives_whole_blocks_and_flushes() {
     let fake = Fake::new(4);
-    let asked = Arc::clone(&fake.asked);
+    let ios = Arc::clone(&fake.ios);
     let attached = attach(fake, Store::memory(CAPACITY).unwrap(), Speed::Max);
     let zeros = Request { data: Vec::new(), ..request(Op::Write, 2 * BLOCK, BLOCK, 0) };
     let durable = Request { durable: true, ..request(Op::Write, 100, 5000, 1) };
     let answers = ask(&attached, vec![zeros, durable, request(Op::Flush, 0, 0, 0)]);
     assert_eq!(answers.iter().count(), 3);
-    let asked = asked.lock().unwrap();
+    let ios = ios.lock().unwrap();
     let flush = (Op::Flush, 0, 0, Data::Random);
     let zeros = (Op::Write, 2 * BLOCK, BLOCK, Data::Zeros);
-    assert_eq!(*asked, [zeros, (Op::Write, 0, 2 * BLOCK, Data::Random), flush, flush]);
+    assert_eq!(*ios, [zeros, (Op::Write, 0, 2 * BLOCK, Data::Random), flush, flush]);
 }
 
-/// The data of a drive in a file.
+/// Opens a store in a file.
 fn kept(path: &std::path::Path) -> Store {
     Store::file(path, &StoreHeader { drive: "fake".into(), size: CAPACITY, seed: 0 }, false)
         .unwrap()
 }
 
-// After the process was killed: is what was flushed there, and what was in the drive's buffer alone
-// not? Is the drive that is attached again told what it holds?
+// After the process was killed, the store contains the flushed data but not the buffered ones. A
+// drive that is attached again receives the ranges in the store.
 #[test]
-fn a_power_cut() {
+fn a_power_cut_loses_only_buffered_data() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store");
     let attached = attach(Fake::new(4), kept(&path), Speed::Max);
@@ -226,8 +228,8 @@ fn a_power_cut() {
     ask(&attached, vec![request(Op::Write, 0, BLOCK, 2), request(Op::Write, BLOCK, BLOCK, 2)]);
     let durable = Request { durable: true, ..request(Op::Write, 100 * BLOCK, BLOCK, 3) };
     let seen = done(&attached, request(Op::Read, 0, 2 * BLOCK, 0));
-    assert!(seen.data.iter().all(|byte| *byte == 2), "what was written last is read");
-    // What was killed would leave what the file has at this moment.
+    assert!(seen.data.iter().all(|byte| *byte == 2), "a read returns the last data written");
+    // The file now contains the data that would survive if the process were killed.
     let read = || std::fs::read(&path).unwrap().split_off(usize::try_from(STORE_DATA).unwrap());
     let file = read();
     assert_eq!((file[0], file[4096]), (1, 0));
@@ -236,34 +238,34 @@ fn a_power_cut() {
     assert_eq!((file[0], file[4096], file[100 * 4096]), (2, 2, 3));
     drop(attached);
     let fake = Fake::new(4);
-    let asked = Arc::clone(&fake.asked);
+    let ios = Arc::clone(&fake.ios);
     let attached = attach(fake, kept(&path), Speed::Max);
-    let written: Vec<_> = asked.lock().unwrap().iter().map(|ask| (ask.0, ask.1, ask.2)).collect();
+    let written: Vec<_> = ios.lock().unwrap().iter().map(|io| (io.0, io.1, io.2)).collect();
     assert_eq!(written, [(Op::Write, 0, 2 * BLOCK), (Op::Write, 100 * BLOCK, BLOCK)]);
     let read = done(&attached, request(Op::Read, 100 * BLOCK, 1, 0));
     assert_eq!(read.data, [3]);
 }
 
-// Is a trim that is to be durable carried out once, before what comes after it, and then flushed?
+// A durable trim is executed once, before later requests, and then flushed.
 #[test]
-fn a_durable_trim() {
+fn a_durable_trim_is_flushed() {
     let folder = tempfile::tempdir().unwrap();
     let fake = Fake::new(4);
-    let asked = Arc::clone(&fake.asked);
+    let ios = Arc::clone(&fake.ios);
     let store = kept(&folder.path().join("store"));
     let attached = attach(fake, store, Speed::Max);
     let trim = Request { durable: true, ..request(Op::Trim, 0, 2 * BLOCK, 0) };
     assert_eq!(ask(&attached, vec![trim, request(Op::Write, 0, BLOCK, 7)]).iter().count(), 2);
-    let ops: Vec<Op> = asked.lock().unwrap().iter().map(|ask| ask.0).collect();
+    let ops: Vec<Op> = ios.lock().unwrap().iter().map(|io| io.0).collect();
     assert_eq!(ops, [Op::Trim, Op::Write, Op::Flush]);
     let read = done(&attached, request(Op::Read, 0, 2 * BLOCK, 0));
     assert!((0..8192).all(|at| read.data[at] == if at < 4096 { 7 } else { 0 }));
 }
 
-// Does a real drive keep its data itself, and does who records see everything in the order of the
-// answers?
+// A real drive keeps its own data, and the hook is called for each request in the order of the
+// replies.
 #[test]
-fn a_real_drive() {
+fn a_real_drive_keeps_its_own_data() {
     use flashscope_drive::{Access, Contents, Location, OpenOptions};
     let folder = tempfile::tempdir().unwrap();
     let location = Location::File(folder.path().join("drive"));
@@ -278,9 +280,10 @@ fn a_real_drive() {
         trims: true,
         writable: true,
     };
-    let (tell, told) = channel();
-    let tell: Tell = Box::new(move |completion| tell.send(*completion).unwrap());
-    let attached: Attached<From> = Attached::real(info, contents, export, Some(tell)).unwrap();
+    let (sender, completions) = channel();
+    let hook: CompletionHook = Box::new(move |completion| sender.send(*completion).unwrap());
+    let attached: AttachedDrive<From> =
+        AttachedDrive::real(info, contents, export, Some(hook)).unwrap();
     let writes = (0..8).map(|i: u8| request(Op::Write, u64::from(i) * BLOCK, BLOCK, i + 1));
     assert_eq!(ask(&attached, writes.collect()).iter().count(), 8);
     let zeros = Request { data: Vec::new(), ..request(Op::Write, 0, BLOCK, 0) };
@@ -294,14 +297,14 @@ fn a_real_drive() {
     assert_eq!(beyond.2, Err(Errno::ENODATA));
     assert_eq!(attached.snapshot().ops[0].errors, 1);
     drop(attached);
-    let told: Vec<Completion> = told.iter().collect();
-    assert_eq!(told.len(), 13);
-    assert!(told.windows(2).all(|pair| pair[0].completed <= pair[1].completed));
+    let completions: Vec<Completion> = completions.iter().collect();
+    assert_eq!(completions.len(), 13);
+    assert!(completions.windows(2).all(|pair| pair[0].completed <= pair[1].completed));
 }
 
-// Does who watches a drive see it, and not keep it?
+// A monitor sees the drive's activity and does not keep the drive alive.
 #[test]
-fn a_watched_drive_ends() {
+fn a_monitor_does_not_keep_the_drive_alive() {
     let attached = attach(Fake::new(4), Store::memory(CAPACITY).unwrap(), Speed::Max);
     let attached = Arc::new(attached);
     let monitor = Monitor::new(&attached);
@@ -310,5 +313,5 @@ fn a_watched_drive_ends() {
     assert!(sample.ops[1].bytes_per_s > 0.0, "{sample:?}");
     assert_eq!(Arc::strong_count(&attached), 1);
     drop(attached);
-    assert_eq!(monitor.live(None).ops[1].requests, 1);
+    assert_eq!(monitor.status(None).ops[1].requests, 1);
 }

@@ -1,8 +1,8 @@
 //! A block device of the kernel, `/dev/ublkbN`, served by this process: ublk, Linux 6.4 or later.
 //!
-//! Names, numbers and layouts are those of Linux, include/uapi/linux/ublk_cmd.h, and the protocol is
-//! that of Documentation/block/ublk.rst: one queue, whose commands are all given by one thread, as
-//! the kernel demands.
+//! Names, numbers and layouts are those of Linux, include/uapi/linux/ublk_cmd.h. The protocol is
+//! described in Documentation/block/ublk.rst. One thread submits all commands of the single queue,
+//! as the kernel requires.
 
 mod control;
 mod queue;
@@ -16,81 +16,83 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
-use crate::Attached;
+use crate::AttachedDrive;
 use crate::round_trip::{self, RoundTrip};
 
 use control::Control;
 use queue::Queue;
-pub use queue::To;
+pub use queue::Recipient;
 
-/// Why a drive cannot be a block device of the kernel.
+/// The reason why a drive cannot be served as a block device of the kernel.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The kernel knows no ublk, or not yet.
+    /// The kernel does not support ublk, or its module is not loaded.
     #[error(
-        "this kernel has no ublk ({CONTROL} is not there): load the module ublk_drv (Linux 6.4 or \
+        "this kernel has no ublk ({CONTROL} does not exist): load the module ublk_drv (Linux 6.4 or \
          later), or serve the drive with --nbd or --fuse"
     )]
     NoUblk,
-    /// Only the administrator may make block devices.
-    #[error("only root may make block devices: run this as root, or serve the drive with --nbd")]
+    /// Only root may create block devices.
+    #[error("only root may create block devices: run this as root, or serve the drive with --nbd")]
     NotRoot,
-    /// The drive reads and writes units that no block device of Linux may have.
-    #[error("a block device has logical blocks of 512 B to 4 KiB, and the drive of {0} B")]
+    /// The drive's logical block size is not allowed for a block device of Linux.
+    #[error(
+        "the logical block size of a block device is 512 B to 4 KiB, but that of the drive is {0} B"
+    )]
     LogicalBlock(u64),
-    /// The system refused.
+    /// The system returned an error.
     #[error("cannot {action}: {source}")]
     System {
-        /// What was tried.
+        /// The action, as in "cannot ...".
         action: &'static str,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
 }
 
-/// Where devices are asked for.
+/// The character device that controls ublk.
 const CONTROL: &str = "/dev/ublk-control";
 
 fn failed(action: &'static str) -> impl FnOnce(io::Error) -> Error {
     move |source| Error::System { action, source }
 }
 
-/// Measures how long requests and their answers are under way between a program and a drive that is
-/// served so, past the page cache. Takes some 0.3 s, for which there is another block device.
+/// Measures the round trip between a program and a drive served by ublk, past the page cache. Takes
+/// about 0.3 s, during which an additional block device exists.
 ///
 /// # Errors
-/// Where there can be no such device.
+/// Returns an [`Error`] if the device cannot be created or measured.
 pub fn round_trip() -> Result<RoundTrip, Error> {
-    let action = "measure the way to a block device";
+    let action = "measure the round trip of a block device";
     let stop = AtomicBool::new(false);
     let mut measured = Ok(RoundTrip::default());
-    serve(&round_trip::to_try().map_err(failed(action))?, &stop, |device| {
+    serve(&round_trip::trial_drive().map_err(failed(action))?, &stop, |device| {
         measured = RoundTrip::of_file(device);
         stop.store(true, Ordering::Relaxed);
     })?;
     measured.map_err(failed(action))
 }
 
-/// Serves the drive as a block device until `stop`; `ready` is told its path. At the end it is taken
-/// away, even where it is in use: whoever uses it is told that it is gone.
+/// Serves the drive as a block device until `stop` is set. Calls `ready` with the path of the
+/// device. At the end the device is deleted even if it is in use; IOs of its users then fail.
 ///
 /// # Errors
-/// Where the device cannot be made.
+/// Returns an [`Error`] if the device cannot be created, served or deleted.
 pub fn serve(
-    drive: &Arc<Attached<To>>,
+    drive: &Arc<AttachedDrive<Recipient>>,
     stop: &AtomicBool,
     ready: impl FnOnce(&Path),
 ) -> Result<(), Error> {
     let mut control = Control::open()?;
     let id = control.add(drive.export())?;
     let served = serve_device(drive, &mut control, id, stop, ready);
-    // What keeps it from being deleted matters less than what went wrong before.
+    // An error while serving takes precedence over an error while deleting.
     let deleted = control.delete(id);
     served.and(deleted)
 }
 
 fn serve_device(
-    drive: &Arc<Attached<To>>,
+    drive: &Arc<AttachedDrive<Recipient>>,
     control: &mut Control,
     id: u32,
     stop: &AtomicBool,
@@ -105,7 +107,7 @@ fn serve_device(
         outcome
     });
     let thread = thread.map_err(failed("start a thread"))?;
-    // The device starts once the queue has asked for its first requests: then this channel closes.
+    // The channel closes once the queue has submitted its first fetches; then the device can start.
     let _: Result<(), _> = fetching.recv();
     let started = control.start(id);
     if started.is_ok() {
@@ -114,7 +116,7 @@ fn serve_device(
         while !stop.load(Ordering::Relaxed) && waiting() != ENDED {}
         control.stop(id)?;
     }
-    // Stopped or never started, the kernel gives back what the queue has asked for.
+    // Once the device is stopped, or if it never started, the kernel returns the queue's fetches.
     let outcome = match started.is_ok() {
         true => thread.join().unwrap_or_else(|_| Err(panicked())),
         false => Ok(()),
@@ -122,11 +124,11 @@ fn serve_device(
     started.and(outcome)
 }
 
-/// The thread has said itself what went wrong.
+/// Returns the error for a thread that panicked and has reported the reason itself.
 fn panicked() -> Error {
     failed("serve the block device")(io::Error::other("the thread that serves it has failed"))
 }
 
-/// What a channel answers whose other end is gone.
+/// The result of receiving from a channel whose sender is gone.
 const ENDED: Result<(), std::sync::mpsc::RecvTimeoutError> =
     Err(std::sync::mpsc::RecvTimeoutError::Disconnected);

@@ -1,7 +1,7 @@
-//! A drive as a file: what its users see, and what is left when it ends. Where this is not run as
-//! root with /dev/fuse, each test says so and is passed by.
+//! A drive served as a file: its behaviour, and the state after it ends. Each test is skipped with
+//! a message without root or /dev/fuse.
 
-#![allow(clippy::print_stdout, reason = "says what is passed by, and why")]
+#![allow(clippy::print_stdout, reason = "reports skipped tests and the reason")]
 
 use std::ffi::CString;
 use std::fs::{self, File};
@@ -16,8 +16,8 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use flashscope_attach::fuse::{Error, To, serve};
-use flashscope_attach::{Attached, Export, Speed, Store};
+use flashscope_attach::fuse::{Error, Recipient, serve};
+use flashscope_attach::{AttachedDrive, Export, Speed, Store};
 use flashscope_block::{Bytes, Completion, Data, Device, DeviceInfo, DeviceKind, Io, Nanos, Op};
 use rustix::fs::FallocateFlags;
 use rustix::mount::{MountFlags, mount};
@@ -27,18 +27,18 @@ use tempfile::TempDir;
 const SIZE: Bytes = Bytes::mib(8);
 const BLOCK: u64 = 4096;
 
-/// What a drive was asked: operation, offset and length.
-type Notes = Arc<Mutex<Vec<(Op, u64, u64)>>>;
+/// The IOs that a drive received: operation, offset and length.
+type IoLog = Arc<Mutex<Vec<(Op, u64, u64)>>>;
 
-/// A drive that answers once `together` requests wait for it, and notes what it is asked.
+/// A drive that completes IOs once `together` of them wait, and records its IOs.
 struct Gate {
     info: DeviceInfo,
     now: Nanos,
     together: Arc<AtomicUsize>,
     waiting: Vec<Io>,
-    /// How many of those that wait may be answered.
+    /// The number of waiting IOs that may complete.
     open: usize,
-    asked: Notes,
+    ios: IoLog,
 }
 
 impl Gate {
@@ -54,9 +54,9 @@ impl Gate {
             firmware: None,
             engine: None,
         };
-        let (waiting, asked) = (Vec::new(), Arc::default());
+        let (waiting, ios) = (Vec::new(), Arc::default());
         let together = Arc::new(AtomicUsize::new(together));
-        Gate { info, now: Nanos(0), together, waiting, open: 0, asked }
+        Gate { info, now: Nanos(0), together, waiting, open: 0, ios }
     }
 }
 
@@ -68,7 +68,7 @@ impl Device for Gate {
         self.now
     }
     fn submit(&mut self, io: &Io) {
-        self.asked.lock().unwrap().push((io.op, io.offset.0, io.len.0));
+        self.ios.lock().unwrap().push((io.op, io.offset.0, io.len.0));
         self.waiting.push(*io);
         if self.waiting.len() >= self.together.load(Ordering::SeqCst) {
             self.open = self.waiting.len();
@@ -86,49 +86,50 @@ impl Device for Gate {
     }
 }
 
-fn attached(gate: Gate) -> Arc<Attached<To>> {
+fn attached(gate: Gate) -> Arc<AttachedDrive<Recipient>> {
     attached_as(gate, true)
 }
 
-fn attached_as(gate: Gate, writable: bool) -> Arc<Attached<To>> {
+fn attached_as(gate: Gate, writable: bool) -> Arc<AttachedDrive<Recipient>> {
     let (name, logical_block) = (gate.info.name.clone(), Bytes(BLOCK));
     let export = Export { name, size: SIZE, logical_block, trims: true, writable };
     let (gate, store) = (Box::new(gate), Store::memory(SIZE).unwrap());
     Arc::new(
-        Attached::simulated(gate, export, store, Speed::Max.into(), None, &mut |_, _| {}).unwrap(),
+        AttachedDrive::simulated(gate, export, store, Speed::Max.into(), None, &mut |_, _| {})
+            .unwrap(),
     )
 }
 
-/// Whether drives can be served here, so that a failure is one.
+/// Returns true if drives can be served on this machine; prints a message otherwise.
 fn can_serve() -> bool {
     let root = geteuid().is_root();
     let can = root && Path::new("/dev/fuse").exists();
     if !can {
-        println!("passed by: needs root and /dev/fuse");
+        println!("skipped: needs root and /dev/fuse");
     }
     can
 }
 
 /// A drive that is served until this is dropped.
-struct Served {
+struct ServedDrive {
     folder: TempDir,
     file: PathBuf,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<Result<(), Error>>>,
 }
 
-impl Served {
-    fn new(gate: Gate) -> Served {
+impl ServedDrive {
+    fn new(gate: Gate) -> ServedDrive {
         let folder = TempDir::new().unwrap();
         let (stop, at) = (Arc::new(AtomicBool::new(false)), folder.path().to_path_buf());
         let drive = attached(gate);
-        let (tell, told) = channel();
+        let (sender, ready) = channel();
         let stopped = Arc::clone(&stop);
         let thread = thread::spawn(move || {
-            serve(&at, drive, &stopped, |file| tell.send(file.to_path_buf()).unwrap())
+            serve(&at, drive, &stopped, |file| sender.send(file.to_path_buf()).unwrap())
         });
-        match told.recv() {
-            Ok(file) => Served { folder, file, stop, thread: Some(thread) },
+        match ready.recv() {
+            Ok(file) => ServedDrive { folder, file, stop, thread: Some(thread) },
             Err(_) => panic!("{}", thread.join().unwrap().unwrap_err()),
         }
     }
@@ -137,7 +138,7 @@ impl Served {
         File::options().read(true).write(true).open(&self.file).unwrap()
     }
 
-    /// How serving it ended.
+    /// Waits for the end and returns the result of serving.
     fn ended(&mut self) -> Result<(), Error> {
         self.thread.take().unwrap().join().unwrap()
     }
@@ -148,7 +149,7 @@ impl Served {
     }
 }
 
-impl Drop for Served {
+impl Drop for ServedDrive {
     fn drop(&mut self) {
         if self.thread.is_some() {
             let _ = self.stop();
@@ -156,7 +157,7 @@ impl Drop for Served {
     }
 }
 
-/// What is mounted on a folder.
+/// Returns the mounts on a folder.
 fn mounted_on(folder: &Path) -> Vec<String> {
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
     let at = folder.canonicalize().unwrap();
@@ -169,13 +170,13 @@ fn fallocate(file: &File, mode: i32, offset: u64, len: u64) -> io::Result<()> {
     Ok(rustix::fs::fallocate(file, mode, offset, len)?)
 }
 
-// Is the file as a block device: of one size, read as it was written, and short at its end?
+// The file has a fixed size, reads return the written data, and IOs at the end are short.
 #[test]
-fn a_file_like_a_block_device() {
+fn the_file_behaves_like_a_block_device() {
     if !can_serve() {
         return;
     }
-    let served = Served::new(Gate::new(1));
+    let served = ServedDrive::new(Gate::new(1));
     let names: Vec<_> = fs::read_dir(served.folder.path()).unwrap().map(Result::unwrap).collect();
     assert_eq!(names.iter().map(fs::DirEntry::file_name).collect::<Vec<_>>(), ["drive"]);
     let metadata = fs::metadata(&served.file).unwrap();
@@ -192,24 +193,24 @@ fn a_file_like_a_block_device() {
     let full = file.write_at(&[1; 200], SIZE.0).unwrap_err();
     assert_eq!(full.kind(), io::ErrorKind::StorageFull);
     assert_eq!(file.set_len(0).unwrap_err().raw_os_error(), Some(libc::EINVAL));
-    // As `dd` does.
+    // `dd` opens its output this way.
     File::options().write(true).truncate(true).open(&served.file).unwrap();
     assert_eq!(fs::metadata(&served.file).unwrap().len(), SIZE.0);
     assert!(fs::write(served.folder.path().join("other"), "").is_err());
 }
 
-// Does each request reach the drive, as what it is: reads and writes past the page cache, flushes
-// for fsync and after durable writes alone, trims for holes, zeros for zeros?
+// The drive receives reads and writes past the page cache, flushes only for fsync and after durable
+// writes, trims for holes, and writes of zeros.
 #[test]
-fn what_the_drive_is_asked() {
+fn the_drive_receives_the_matching_operations() {
     if !can_serve() {
         return;
     }
     let gate = Gate::new(1);
-    let asked = Arc::clone(&gate.asked);
-    let served = Served::new(gate);
+    let ios = Arc::clone(&gate.ios);
+    let served = ServedDrive::new(gate);
     let file = served.open();
-    let taken = || std::mem::take(&mut *asked.lock().unwrap());
+    let taken = || std::mem::take(&mut *ios.lock().unwrap());
     let mut data = vec![5; 8192];
     file.write_all_at(&data, BLOCK).unwrap();
     file.read_exact_at(&mut data, BLOCK).unwrap();
@@ -236,33 +237,33 @@ fn what_the_drive_is_asked() {
     assert_eq!(allocated.raw_os_error(), Some(libc::EOPNOTSUPP));
 }
 
-/// How many came until no more were to come, or too long none did.
-fn all_of<T>(told: &Receiver<T>) -> usize {
+/// Counts the values received until the channel closes or none arrives for 20 s.
+fn all_of<T>(values: &Receiver<T>) -> usize {
     let mut count = 0;
-    while told.recv_timeout(Duration::from_secs(20)).is_ok() {
+    while values.recv_timeout(Duration::from_secs(20)).is_ok() {
         count += 1;
     }
     count
 }
 
-// Are many requests in flight at once: of threads that wait for each, and of one thread with direct
-// IO that does not wait, as our own drives do it?
+// Many requests are in flight at once: from threads that wait for each, and from one thread with
+// asynchronous direct IO.
 #[test]
-fn many_at_once() {
+fn many_requests_are_in_flight_at_once() {
     if !can_serve() {
         return;
     }
     let gate = Gate::new(32);
     let together = Arc::clone(&gate.together);
-    let served = Served::new(gate);
-    let (tell, told) = channel();
+    let served = ServedDrive::new(gate);
+    let (sender, written) = channel();
     for number in 0..32 {
-        let (file, tell) = (served.open(), tell.clone());
-        thread::spawn(move || tell.send(file.write_at(&[1; 4096], number * BLOCK).unwrap()));
+        let (file, sender) = (served.open(), sender.clone());
+        thread::spawn(move || sender.send(file.write_at(&[1; 4096], number * BLOCK).unwrap()));
     }
-    drop(tell);
-    assert_eq!(all_of(&told), 32, "the drive waits for 32 and got fewer");
-    let (tell, told) = channel();
+    drop(sender);
+    assert_eq!(all_of(&written), 32, "the drive waits for 32 and got fewer");
+    let (sender, completed) = channel();
     let file = served.file.clone();
     together.store(1, Ordering::SeqCst);
     thread::spawn(move || {
@@ -279,22 +280,22 @@ fn many_at_once() {
             }
             for _ in 0..32 {
                 assert_eq!(drive.complete(Nanos::MAX).unwrap().result, Ok(()));
-                tell.send(1).unwrap();
+                sender.send(1).unwrap();
             }
         }
     });
-    assert_eq!(all_of(&told), 64, "the drive waits for 32 and got fewer");
+    assert_eq!(all_of(&completed), 64, "the drive waits for 32 and got fewer");
 }
 
-// Is a drive that may not be written not written, and read all the same?
+// A read-only drive can be read but not written.
 #[test]
-fn a_drive_to_be_read() {
+fn a_read_only_drive_cannot_be_written() {
     if !can_serve() {
         return;
     }
     let folder = TempDir::new().unwrap();
     let gate = Gate::new(1);
-    let asked = Arc::clone(&gate.asked);
+    let ios = Arc::clone(&gate.ios);
     let ready = |file: &Path| {
         let refused = File::options().write(true).open(file).unwrap_err();
         assert_eq!(refused.raw_os_error(), Some(libc::EROFS));
@@ -305,43 +306,43 @@ fn a_drive_to_be_read() {
         file.read_exact_at(&mut [0; 4096], 0).unwrap();
     };
     serve(folder.path(), attached_as(gate, false), &AtomicBool::new(true), ready).unwrap();
-    assert_eq!(*asked.lock().unwrap(), [(Op::Read, 0, BLOCK)]);
+    assert_eq!(*ios.lock().unwrap(), [(Op::Read, 0, BLOCK)]);
 }
 
-// Does nothing stay mounted, whether it is stopped, unmounted by someone else, or the file is open
-// with a request in flight; and is the last told, with an error for who waits?
+// Nothing stays mounted after it is stopped, after somebody else unmounts it, or if the file is
+// open with a request in flight. The last case is an error, also for the waiting program.
 #[test]
 fn nothing_stays_mounted() {
     if !can_serve() {
         return;
     }
-    let mut served = Served::new(Gate::new(1));
+    let mut served = ServedDrive::new(Gate::new(1));
     let mounts = mounted_on(served.folder.path());
     assert!(mounts[0].contains(" fuse.flashscope "), "{mounts:?}");
     served.stop().unwrap();
     assert_eq!(mounted_on(served.folder.path()), [""; 0]);
 
-    let mut served = Served::new(Gate::new(1));
+    let mut served = ServedDrive::new(Gate::new(1));
     assert!(Command::new("umount").arg(served.folder.path()).status().unwrap().success());
     served.ended().unwrap();
 
     let gate = Gate::new(2);
-    let asked = Arc::clone(&gate.asked);
-    let mut served = Served::new(gate);
+    let ios = Arc::clone(&gate.ios);
+    let mut served = ServedDrive::new(gate);
     let mut file = served.open();
     let waits = thread::spawn(move || file.read(&mut [0; 4096]));
-    while asked.lock().unwrap().is_empty() {
+    while ios.lock().unwrap().is_empty() {
         thread::yield_now();
     }
-    let told = served.stop().unwrap_err();
-    assert!(matches!(told, Error::StillOpen(_)), "{told}");
+    let stopped = served.stop().unwrap_err();
+    assert!(matches!(stopped, Error::StillOpen(_)), "{stopped}");
     assert!(waits.join().unwrap().is_err());
     assert_eq!(mounted_on(served.folder.path()), [""; 0]);
 }
 
-// Is a drive unmounted when the thread that serves it panics?
+// The drive is unmounted if the serving thread panics.
 #[test]
-fn a_panic() {
+fn a_panic_unmounts_the_drive() {
     if !can_serve() {
         return;
     }
@@ -354,37 +355,37 @@ fn a_panic() {
     assert_eq!(mounted_on(folder.path()), [""; 0]);
 }
 
-/// Why a folder cannot be served on.
+/// Returns the error for a folder on which nothing can be mounted.
 fn refused(folder: &Path) -> String {
     let ready = |_: &Path| panic!("{} was mounted on", folder.display());
     serve(folder, attached(Gate::new(1)), &AtomicBool::new(true), ready).unwrap_err().to_string()
 }
 
-// Is a place where nothing can be mounted refused, with what to do, and left as it was?
+// A folder that cannot be used is refused with a remedy, and left unchanged.
 #[test]
-fn where_it_cannot_be_mounted() {
+fn unusable_folders_are_refused() {
     if !can_serve() {
         return;
     }
-    let served = Served::new(Gate::new(1));
+    let served = ServedDrive::new(Gate::new(1));
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("file");
     fs::write(&file, "precious").unwrap();
     let cases = [
         (served.folder.path(), "is in use: a file system is mounted on it"),
         (Path::new("/"), "is in use"),
-        (&folder.path().join("missing"), "make it, or name another"),
-        (&file, "is no folder"),
-        (folder.path(), "is not empty: what is in it would be hidden"),
+        (&folder.path().join("missing"), "create it, or name another"),
+        (&file, "is not a folder"),
+        (folder.path(), "is not empty: a mount would hide its files"),
     ];
-    for (folder, says) in cases {
+    for (folder, message) in cases {
         let refused = refused(folder);
-        assert!(refused.contains(says), "{refused}");
+        assert!(refused.contains(message), "{refused}");
     }
     assert_eq!(fs::read(&file).unwrap(), b"precious");
 }
 
-/// Mounts what nobody serves, as a killed process leaves it behind.
+/// Creates a mount without a server, like that of a killed process.
 fn mount_dead(folder: &Path, options: &str) {
     let fuse = File::options().read(true).write(true).open("/dev/fuse").unwrap();
     let data = format!("fd={},rootmode=40000,user_id=0,group_id=0{options}", fuse.as_raw_fd());
@@ -392,9 +393,9 @@ fn mount_dead(folder: &Path, options: &str) {
     mount("test", folder, "fuse", MountFlags::empty(), data.as_c_str()).unwrap();
 }
 
-// Is what a killed process of ours left mounted taken away, and what another's did not?
+// A dead mount of flashscope is unmounted, and that of another program is not.
 #[test]
-fn dead_mounts() {
+fn only_own_dead_mounts_are_unmounted() {
     if !can_serve() {
         return;
     }
@@ -404,7 +405,7 @@ fn dead_mounts() {
     mount_dead(&at, "");
     let refused = refused(&at);
     assert!(Command::new("umount").arg(&at).status().unwrap().success());
-    assert!(refused.contains("is dead: unmount it with `umount --lazy`"), "{refused}");
+    assert!(refused.contains("has ended: unmount it with `umount --lazy`"), "{refused}");
     mount_dead(&at, ",subtype=flashscope");
     assert!(fs::metadata(&at).is_err());
     let mut size = None;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::Context;
-use flashscope_attach::{Listed, Live};
+use flashscope_attach::{DeviceList, DriveStatus};
 use flashscope_command::options::{JsonArgs, json_schema};
 use flashscope_document::environment::Health;
 use flashscope_drive::guard::System;
@@ -40,9 +40,9 @@ pub fn devices(args: &DevicesArgs) -> Result<(), Failure> {
     let inventory = inventory::devices(&system, health)
         .context("cannot list block devices: is /sys mounted here?")?;
     let folder = runtime::folder();
-    let attached = flashscope_attach::attached(&folder)
+    let attached = flashscope_attach::attached_drives(&folder)
         .with_context(|| format!("cannot list attached drives: {}", folder.display()))?;
-    let list = Listed { inventory, attached };
+    let list = DeviceList { inventory, attached };
     Ok(print::document(args.json, &list, || table(&list))?)
 }
 
@@ -58,7 +58,7 @@ const HEAD: [&str; COLUMNS] =
     ["DEVICE", "SIZE", "SECTORS", "BUS", "ROTATES", "SCHEDULER", "QUEUE", "CACHE", "TRIM", "TEMP"];
 
 /// Formats the devices as a table; below each row are the identity of the device and the commands for it.
-fn table(list: &Listed) -> String {
+fn table(list: &DeviceList) -> String {
     let (shown, empty): (Vec<_>, Vec<_>) =
         list.inventory.devices.iter().partition(|device| device.capacity_bytes.0 > 0);
     let mut text = String::new();
@@ -86,7 +86,7 @@ fn table(list: &Listed) -> String {
 }
 
 /// Formats a drive that a process has attached.
-fn attached(live: &Live) -> String {
+fn attached(live: &DriveStatus) -> String {
     let mut text = wrapped(&format!("attached: {}, {}", live.drive.name, live.size_bytes), "");
     let process = format!("by process {}", live.process);
     let facts =
@@ -331,7 +331,7 @@ mod tests {
     fn table_fits_100_columns_and_escapes_names() {
         let devices = vec![nvme(), partition(), empty("/dev/loop0"), empty("/dev/loop1")];
         let inventory = inventory::Inventory { devices };
-        let text = table(&Listed { inventory, attached: Vec::new() });
+        let text = table(&DeviceList { inventory, attached: Vec::new() });
         insta::assert_snapshot!(text, @r"
         DEVICE       SIZE    SECTORS  BUS           ROTATES SCHEDULER   QUEUE CACHE   TRIM TEMP
         nvme10n1     932 GiB 512/4096 nvme 8GT/s x4 no      mq-deadline 1023  through yes  36 °C
@@ -361,7 +361,7 @@ mod tests {
     }
 
     /// Returns an attached simulated drive that was written.
-    fn live() -> Live {
+    fn live() -> DriveStatus {
         let health = Health { host_bytes_written: Bytes::mib(512), ..nvme().health.unwrap() };
         serde_json::from_value(serde_json::json!({
             "process": 4711,
@@ -389,7 +389,7 @@ mod tests {
     #[test]
     fn attached_drives_are_listed_without_any_block_device() {
         let inventory = inventory::Inventory { devices: Vec::new() };
-        let text = table(&Listed { inventory, attached: vec![live()] });
+        let text = table(&DeviceList { inventory, attached: vec![live()] });
         insta::assert_snapshot!(text, @r"
         this machine has no block device
         attached: sim:demo, 1 GiB

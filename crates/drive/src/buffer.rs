@@ -1,37 +1,35 @@
-#![allow(
-    unsafe_code,
-    reason = "buffers on pages of their own, as direct IO and huge pages need them"
-)]
+#![allow(unsafe_code, reason = "page-aligned buffers for direct IO and huge pages")]
 
 use std::io;
 use std::ptr::NonNull;
 
-/// Memory pages of every machine this runs on are a multiple of this.
+/// The page size, or a divisor of it, on every supported machine.
 const PAGE: usize = 4096;
 
-/// Page-aligned memory that nobody else uses: it is lent by borrowing alone.
+/// Page-aligned memory that is accessible through borrows only.
 ///
-/// Untouched pages take no memory, so that it may be as long as the longest IO.
+/// Untouched pages take no physical memory, which allows a size for the longest possible IO.
 pub(crate) struct Memory(Mapping);
 
 impl Memory {
-    /// At least `len` bytes; more than none.
+    /// Allocates at least `len` bytes, which must be above 0.
     pub(crate) fn new(len: usize) -> io::Result<Memory> {
         Mapping::new(len.next_multiple_of(PAGE)).map(Memory)
     }
 
-    /// The first `len` bytes.
+    /// Returns the first `len` bytes.
     pub(crate) fn bytes(&mut self, len: usize) -> &mut [u8] {
         assert!(len <= self.0.len);
-        // SAFETY: inside the mapping, initialized (fresh pages read as zero), and borrowed mutably as a whole: nobody
-        // else has its address.
+        // SAFETY: the range is inside the mapping, initialized (fresh pages read as zero) and
+        // borrowed mutably as a whole. No one else has its address.
         unsafe { std::slice::from_raw_parts_mut(self.0.start.as_ptr(), len) }
     }
 }
 
-/// Page-aligned memory for the data of IOs, one piece for each slot, which is lent to the kernel by its address.
+/// Page-aligned memory for the data of IOs, one buffer for each slot. The kernel accesses a buffer
+/// by its address.
 ///
-/// Untouched pages take no memory, so that slots may be as long as the longest IO.
+/// Untouched pages take no physical memory, which allows a size for the longest possible IO.
 pub(crate) struct Buffers {
     mapping: Mapping,
     count: usize,
@@ -39,7 +37,7 @@ pub(crate) struct Buffers {
 }
 
 impl Buffers {
-    /// `count` pieces of at least `len` bytes; both above zero.
+    /// Allocates `count` buffers of at least `len` bytes; both must be above 0.
     pub(crate) fn new(count: usize, len: usize) -> io::Result<Buffers> {
         let stride = len.next_multiple_of(PAGE);
         let total =
@@ -47,26 +45,28 @@ impl Buffers {
         Ok(Buffers { mapping: Mapping::new(total)?, count, stride })
     }
 
-    /// The first byte of the piece of `slot`, of which at least `len` bytes are valid as long as this value lives.
+    /// Returns the address of a slot's buffer. At least `len` bytes from it stay valid while this
+    /// value lives.
     pub(crate) fn start(&self, slot: usize, len: usize) -> *mut u8 {
         assert!(slot < self.count && len <= self.stride);
         // SAFETY: inside the mapping, as just checked.
         unsafe { self.mapping.start.as_ptr().add(slot * self.stride) }
     }
 
-    /// The first `len` bytes of the piece of `slot`.
+    /// Returns the first `len` bytes of a slot's buffer.
     ///
     /// # Safety
-    /// The kernel does not use the piece: no IO with its address is in flight, or is handed over while the bytes are
-    /// borrowed.
+    /// The kernel must not use the buffer: no IO with its address is in flight, or is submitted
+    /// during the borrow.
     pub(crate) unsafe fn bytes(&mut self, slot: usize, len: usize) -> &mut [u8] {
-        // SAFETY: inside the mapping, as `start` checks, initialized (fresh pages read as zero), borrowed mutably from
-        // this process, and not used by the kernel, by the caller.
+        // SAFETY: the range is inside the mapping (checked by `start`), initialized (fresh pages
+        // read as zero) and borrowed mutably. The caller guarantees that the kernel does not use
+        // it.
         unsafe { std::slice::from_raw_parts_mut(self.start(slot, len), len) }
     }
 
-    /// All pieces, as the kernel wants them for registering.
-    pub(crate) fn pieces(&self) -> Vec<libc::iovec> {
+    /// Returns all buffers, in the form in which the kernel registers them.
+    pub(crate) fn io_vectors(&self) -> Vec<libc::iovec> {
         let piece = |slot| {
             let iov_base = self.start(slot, self.stride).cast();
             libc::iovec { iov_base, iov_len: self.stride }
@@ -75,18 +75,18 @@ impl Buffers {
     }
 }
 
-/// Pages of this process alone.
+/// An anonymous private memory mapping.
 struct Mapping {
     start: NonNull<u8>,
     len: usize,
 }
 
-// SAFETY: the memory belongs to this value alone, as that of a `Vec<u8>` does.
+// SAFETY: the value owns the memory exclusively, as a `Vec<u8>` does.
 unsafe impl Send for Mapping {}
 
 impl Mapping {
     fn new(len: usize) -> io::Result<Mapping> {
-        // SAFETY: asks for new memory; no existing mapping is touched.
+        // SAFETY: maps new memory; no existing mapping is touched.
         let start = unsafe {
             libc::mmap(
                 std::ptr::null_mut(),
@@ -100,14 +100,15 @@ impl Mapping {
         if start == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
-        let start = NonNull::new(start.cast()).expect("mmap never answers null");
+        let start = NonNull::new(start.cast()).expect("mmap never returns null");
         Ok(Mapping { start, len })
     }
 }
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: unmaps exactly what `new` mapped. Engines let no IO outlive its buffer.
+        // SAFETY: unmaps exactly what `new` mapped. Engines keep buffers alive until their IOs
+        // complete.
         unsafe { libc::munmap(self.start.as_ptr().cast(), self.len) };
     }
 }
@@ -116,23 +117,23 @@ impl Drop for Mapping {
 mod tests {
     use super::*;
 
-    // Are pieces page aligned and apart, also for an odd length?
+    // Are buffers page-aligned and disjoint, even for an odd length?
     #[test]
-    fn pieces_are_aligned_and_apart() {
+    fn buffers_are_aligned_and_disjoint() {
         let mut buffers = Buffers::new(3, 4608).unwrap();
         for slot in 0..3 {
             assert_eq!(buffers.start(slot, 4608).addr() % PAGE, 0);
-            // SAFETY: no kernel knows of these buffers.
+            // SAFETY: these buffers were never passed to the kernel.
             unsafe { buffers.bytes(slot, 4608) }.fill(u8::try_from(slot).unwrap() + 1);
         }
-        // SAFETY: as above.
+        // SAFETY: these buffers were never passed to the kernel.
         let mut bytes = |slot| unsafe { buffers.bytes(slot, 4608) }.to_vec();
         assert!(bytes(0).iter().all(|byte| *byte == 1));
         assert!(bytes(1).iter().all(|byte| *byte == 2));
     }
 
     #[test]
-    fn memory_is_aligned_and_as_long_as_said() {
+    fn memory_is_aligned_and_has_the_given_length() {
         let mut memory = Memory::new(4608).unwrap();
         assert_eq!(memory.bytes(4608).as_ptr().addr() % PAGE, 0);
         memory.bytes(8192).fill(1);
@@ -141,7 +142,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "len <= self.stride")]
-    fn no_more_than_a_piece_is_lent() {
+    fn access_beyond_a_buffer_panics() {
         Buffers::new(2, 4096).unwrap().start(0, 4097);
     }
 }

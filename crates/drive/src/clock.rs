@@ -3,57 +3,59 @@ use std::time::Duration;
 
 use flashscope_block::Nanos;
 
-/// How long before a deadline sleeping ends and spinning begins.
+/// The time before a deadline at which sleeping ends and spinning begins.
 ///
-/// Linux wakes an ordinary thread up to 50 µs late (its timer slack), and waking takes a while.
+/// Linux wakes an ordinary thread up to 50 µs late (its timer slack), and the wake-up itself takes
+/// time.
 #[cfg(target_os = "linux")]
 const SPIN: Nanos = Nanos::micros(100);
 
-/// In how many steps an answer is waited for: a clock that jumps ahead ends one of them at most.
+/// The number of waits into which a response timeout is divided. A clock that jumps ahead cuts
+/// short one of them at most.
 #[cfg(target_os = "linux")]
-const PATIENCE_STEPS: u64 = 30;
+const TIMEOUT_STEPS: u64 = 30;
 
-/// The machine's monotonic clock, counted from when this clock was made.
+/// The machine's monotonic clock, counted from the creation of this value.
 ///
-/// Reads the time stamp counter where it is invariant (about 9 ns a reading), `clock_gettime`
-/// elsewhere (about 24 ns). The counter's rate is measured once for a process, against
-/// `CLOCK_MONOTONIC`, within 100 ppm. Clones share the origin, so that readings of different
-/// threads compare.
+/// Reads the time stamp counter where it is invariant (about 9 ns a reading), and calls
+/// `clock_gettime` elsewhere (about 24 ns). The counter's rate is measured once for a process,
+/// against `CLOCK_MONOTONIC`, to within 100 ppm. Clones share the origin, which makes readings in
+/// different threads comparable.
 #[derive(Debug, Clone)]
 pub struct Clock {
     source: quanta::Clock,
     origin: u64,
 }
 
-/// What a clock can tell and what asking it costs, so that a reader of a result knows what part
-/// of a latency is the measurement itself.
+/// The resolution of a clock and the cost of a reading. They show how much of a latency is due to
+/// the measurement itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Calibration {
-    /// The smallest step between two readings that differ.
+    /// The smallest difference between two readings, above 0.
     pub clock_resolution: Nanos,
-    /// What one reading takes, rounded up.
+    /// The time that one reading takes, rounded up.
     pub clock_cost: Nanos,
 }
 
 impl Clock {
-    /// A clock that starts now. The first one of a process takes up to 0.2 s to make, in which
-    /// the rate of the time stamp counter is measured.
+    /// Creates a clock that starts at 0. The first clock of a process takes up to 0.2 s to create,
+    /// because it measures the rate of the time stamp counter.
     pub fn new() -> Clock {
         let source = quanta::Clock::new();
         let origin = source.raw();
         Clock { source, origin }
     }
 
-    /// The time since this clock was made.
+    /// Returns the time since the creation of this clock.
     #[inline]
     pub fn now(&self) -> Nanos {
         Nanos(self.source.delta_as_nanos(self.origin, self.source.raw()))
     }
 
-    /// Measures resolution and cost over some ten thousand readings (below 1 ms).
+    /// Measures resolution and cost with 16,000 readings (below 1 ms).
     ///
-    /// The cost is that of the fastest of several batches: what disturbs a batch (an interrupt,
-    /// another process) only ever makes it slower.
+    /// The cost comes from the fastest of several batches, because disturbances (an interrupt,
+    /// another process) only ever make a batch slower.
     pub fn calibrate(&self) -> Calibration {
         const BATCHES: usize = 16;
         const READINGS: u64 = 1000;
@@ -78,13 +80,14 @@ impl Clock {
     }
 }
 
-/// How drives are waited for.
+/// Methods to wait for drives.
 #[cfg(target_os = "linux")]
 impl Clock {
     /// Calls `poll` until it returns something or this clock reaches `until`.
     ///
-    /// `poll` may block for the time it is given. That time ends shortly before `until`; from there on
-    /// `poll` is called with zero, so that the deadline is met exactly whatever the scheduler does.
+    /// `poll` may block for the time it is given. Blocking ends shortly before `until`; from there
+    /// on, `poll` is called with a time of 0. This meets the deadline exactly, however the
+    /// scheduler behaves.
     pub(crate) fn poll_until<T>(
         &self,
         until: Nanos,
@@ -102,28 +105,28 @@ impl Clock {
         }
     }
 
-    /// Calls `poll`, which may block for the time it is given, until it returns something or `patience` is
-    /// at its end. The clock is not read before `poll` has come back without anything.
-    pub(crate) fn poll_patiently<T>(
+    /// Calls `poll`, which may block for the time it is given, until it returns something or
+    /// `timeout` has passed. Reads the clock only after the first `poll` that returns nothing.
+    pub(crate) fn poll_with_timeout<T>(
         &self,
-        patience: Nanos,
+        timeout: Nanos,
         mut poll: impl FnMut(Duration) -> Option<T>,
     ) -> Option<T> {
-        let step = Duration::from_nanos(patience.0 / PATIENCE_STEPS);
+        let step = Duration::from_nanos(timeout.0 / TIMEOUT_STEPS);
         let first = poll(step);
         if first.is_some() {
             return first;
         }
-        let until = self.now() + patience;
+        let until = self.now() + timeout;
         loop {
-            let found = poll(step);
-            if found.is_some() || self.now() >= until {
-                return found;
+            let value = poll(step);
+            if value.is_some() || self.now() >= until {
+                return value;
             }
         }
     }
 
-    /// Returns when this clock has reached `until`: sleeps first and spins at the end.
+    /// Waits until this clock reaches `until`: sleeps first and spins at the end.
     pub(crate) fn sleep_until(&self, until: Nanos) {
         self.poll_until(until, |time| {
             match time {
@@ -145,9 +148,9 @@ impl Default for Clock {
 mod tests {
     use super::*;
 
-    // Is a sleep never short, for one that only spins and one that sleeps first?
+    // Does a sleep never end early, whether it only spins or sleeps first?
     #[test]
-    fn sleeps_are_never_short() {
+    fn sleeps_never_end_early() {
         let clock = Clock::new();
         for length in [Nanos(0), Nanos::micros(30), Nanos::micros(400)] {
             let until = clock.now() + length;
@@ -156,9 +159,9 @@ mod tests {
         }
     }
 
-    // Does a poll that answers end the wait, and the deadline one that never does?
+    // Does a wait end when `poll` returns something, and otherwise at its deadline?
     #[test]
-    fn poll_ends_with_an_answer() {
+    fn waits_end_with_a_result_or_at_the_deadline() {
         let clock = Clock::new();
         let thrice = || {
             let mut calls = 0;
@@ -169,12 +172,12 @@ mod tests {
         };
         let hour = Nanos::secs(3600);
         assert_eq!(clock.poll_until(clock.now() + hour, thrice()), Some(3));
-        assert_eq!(clock.poll_patiently(hour, thrice()), Some(3));
-        assert_eq!(clock.poll_until(Nanos(0), |_| None::<u8>), None, "the deadline has passed");
-        assert_eq!(clock.poll_patiently(Nanos::micros(10), |_| None::<u8>), None);
+        assert_eq!(clock.poll_with_timeout(hour, thrice()), Some(3));
+        assert_eq!(clock.poll_until(Nanos(0), |_| None::<u8>), None, "past deadline");
+        assert_eq!(clock.poll_with_timeout(Nanos::micros(10), |_| None::<u8>), None);
     }
 
-    // Do clones share the origin, and does the clock not go back?
+    // Do clones share the origin, and does time never go back?
     #[test]
     fn clones_share_the_origin() {
         let clock = Clock::new();
@@ -188,7 +191,7 @@ mod tests {
         }
     }
 
-    // Is the calibration a plausible one, neither zero nor unset?
+    // Are the calibrated values plausible, neither zero nor unset?
     #[test]
     fn calibration_is_plausible() {
         let calibration = Clock::new().calibrate();

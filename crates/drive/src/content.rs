@@ -2,26 +2,27 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use flashscope_block::{Bytes, Data, Io};
 
-/// Contents are distinct in units of this, the smallest block that a drive may deduplicate.
+/// The unit of distinct content: the smallest block that a drive may deduplicate.
 const SECTOR: usize = 512;
-/// What [`Data::HalfZeros`] is laid out in.
+/// The size of the halves of [`Data::HalfZeros`].
 const HALF: u64 = 2048;
 const WORDS: usize = SECTOR / 8;
-/// Sectors of random data to draw on: 64 KiB, which stays in the cache next to the buffers.
+/// The number of random sectors in the pool: 64 KiB, which stay in the cache next to the buffers.
 const POOL: usize = 128;
 
-/// What is written: data that no drive can deduplicate or compress.
+/// A generator of write data that no drive can deduplicate or compress.
 ///
-/// Every sector written is one of a pool of random sectors, with each of its 64-bit words
-/// exclusive-ored with a key that no other sector gets. Two sectors from the same place of the
-/// pool differ in every word, two from different places differ as random data do, and no
-/// compressor finds a repetition. Filling a buffer costs about as much as copying it.
+/// Every sector is taken from a pool of random sectors, and each of its 64-bit words is XORed with
+/// a key that is unique to the sector written. Two sectors from the same pool sector differ in
+/// every word, and two from different ones differ like random data. A compressor finds no
+/// repetition. Filling a buffer costs about as much as copying it.
 ///
-/// Two contents with the same seed give the same data, so each opening takes another seed.
+/// Two generators with the same seed produce the same data, which is why each opening of a drive
+/// takes another seed.
 pub(crate) struct Content {
     pool: Box<[[u64; WORDS]; POOL]>,
     key: u64,
-    /// How many sectors were given out.
+    /// The number of sectors generated so far.
     sectors: AtomicU64,
 }
 
@@ -38,13 +39,13 @@ impl Content {
         Content { pool, key, sectors: AtomicU64::new(0) }
     }
 
-    /// Fills `buffer` with the data of a write.
+    /// Fills `buffer` with the data of the write `io`.
     pub(crate) fn fill(&self, io: &Io, buffer: &mut [u8]) {
         match io.data {
             Data::Random => self.fill_random(buffer),
             Data::Zeros => buffer.fill(0),
             Data::HalfZeros => {
-                // In pieces that lie in one half of their 4 KiB.
+                // Each piece lies within one half of 4 KiB.
                 let first = usize::try_from(io.offset.0 % HALF).expect("below 4096");
                 let half = usize::try_from(HALF).expect("below 4096");
                 let (mut offset, mut rest) = (io.offset.0, buffer);
@@ -61,13 +62,13 @@ impl Content {
         }
     }
 
-    /// Fills `buffer` with data that was never given out before.
+    /// Fills `buffer` with data that was never generated before.
     fn fill_random(&self, buffer: &mut [u8]) {
         let count = buffer.len().div_ceil(SECTOR) as u64;
         let first = self.sectors.fetch_add(count, Ordering::Relaxed);
         for (number, sector) in (first..).zip(buffer.chunks_mut(SECTOR)) {
             let words = &self.pool[usize::try_from(number % POOL as u64).expect("below POOL")];
-            // `mix` is a bijection, so that different numbers have different keys.
+            // `mix` is a bijection, which makes the keys of different sectors different.
             let key = mix(self.key.wrapping_add(number));
             for (bytes, word) in sector.chunks_exact_mut(8).zip(words) {
                 bytes.copy_from_slice(&(word ^ key).to_le_bytes());
@@ -76,10 +77,11 @@ impl Content {
     }
 }
 
+/// The increment of SplitMix64.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// The output function of SplitMix64 (Steele, Lea and Flood: Fast splittable pseudorandom number
-/// generators, OOPSLA 2014), a bijection of 64-bit words.
+/// Applies the output function of SplitMix64 (Steele, Lea and Flood: Fast splittable pseudorandom
+/// number generators, OOPSLA 2014), a bijection of 64-bit words.
 fn mix(mut x: u64) -> u64 {
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -94,7 +96,7 @@ mod tests {
 
     use super::*;
 
-    /// What `writes` successive writes of `len` bytes hold.
+    /// Returns the data of `writes` successive writes of `len` bytes.
     fn written(seed: u64, writes: usize, len: usize) -> Vec<u8> {
         let content = Content::new(seed);
         let mut all = vec![0; writes * len];
@@ -108,16 +110,16 @@ mod tests {
         let mut seen = HashSet::new();
         for seed in [0, 1, 2, u64::MAX] {
             for sector in written(seed, 4096, 4096).chunks(SECTOR) {
-                assert!(seen.insert(sector.to_vec()), "a sector came twice");
+                assert!(seen.insert(sector.to_vec()), "a repeated sector");
             }
         }
     }
 
-    // Is there nothing for a compressor: no string of 8 bytes that comes twice, at any two
-    // positions of 1 MiB (so no match for any of the Lempel-Ziv family), and no byte more
-    // frequent than chance has it (so nothing for an entropy coder)?
+    // Is the data incompressible? No string of 8 bytes occurs twice in 1 MiB, which leaves no match
+    // for the Lempel-Ziv family. No byte is more frequent than in random data, which leaves nothing
+    // for an entropy coder.
     #[test]
-    fn nothing_to_compress() {
+    fn random_data_is_incompressible() {
         let data = written(7, 256, 4096);
         let mut strings = HashSet::with_capacity(data.len());
         let repeated = data
@@ -133,12 +135,12 @@ mod tests {
             .map(|count| f64::from(*count) / f64::from(1 << 20))
             .map(|p| -p * p.log2())
             .sum();
-        assert!(entropy > 7.999, "{entropy} bits a byte");
+        assert!(entropy > 7.999, "{entropy} bits of entropy in a byte");
     }
 
-    // Are zeros where they were asked for, and nowhere else, wherever a write begins?
+    // Are zeros exactly in the requested halves, wherever a write begins?
     #[test]
-    fn zeros_are_where_they_were_asked_for() {
+    fn zeros_are_in_the_requested_halves() {
         let content = Content::new(1);
         for (data, offset) in [(Data::Zeros, 0), (Data::HalfZeros, 0), (Data::HalfZeros, 512 * 5)] {
             let (op, len) = (Op::Write, Bytes(16_384));
@@ -152,9 +154,9 @@ mod tests {
         }
     }
 
-    // Is the data of a seed the same every time, and that of another seed different?
+    // Is the data the same for the same seed, and different for another?
     #[test]
-    fn the_seed_decides() {
+    fn data_depends_on_the_seed() {
         assert_eq!(written(3, 2, 8192), written(3, 2, 8192));
         assert_ne!(written(3, 2, 8192), written(4, 2, 8192));
     }

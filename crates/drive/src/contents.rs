@@ -6,22 +6,22 @@ use crate::hardware::Hardware;
 use crate::options::OpenOptions;
 use crate::target::Target;
 
-/// A block device or a file for those who bring their own data and want what was stored. Each call
-/// returns when the drive is done; several threads may call at once.
+/// A block device or file for callers that supply and keep data. Each call returns when the drive
+/// has completed it. Several threads may call at once.
 ///
-/// Offsets and lengths are multiples of the logical block, within the drive, and not 0: the drive
-/// answers `EINVAL` to others. It answers `EROFS` to changes where it was not opened for writing.
+/// Offsets and lengths must be multiples of the logical block, within the drive, and above 0;
+/// otherwise the drive returns `EINVAL`. It returns `EROFS` for changes if it was not opened for
+/// writing.
 pub struct Contents {
     target: Target,
     writable: bool,
 }
 
 impl Contents {
-    /// Opens what `options` say, after the guards agreed where it is to be written; also tells what is
-    /// known of it.
+    /// Opens the drive after all guards have agreed, and returns it with its properties.
     ///
     /// # Errors
-    /// [`OpenError`], which says what is wrong and what to do.
+    /// [`OpenError`] states the problem and the remedy.
     pub fn open(options: &OpenOptions) -> Result<(Contents, DeviceInfo), OpenError> {
         options.check()?;
         let target = Target::open(options)?;
@@ -29,10 +29,10 @@ impl Contents {
         Ok((Contents { target, writable: options.writes() }, info))
     }
 
-    /// Reads what is stored.
+    /// Reads data.
     ///
     /// # Errors
-    /// What the drive answers; `ENODATA` where it ends before, as a file that was cut does.
+    /// The error of the drive; `ENODATA` if the data ends early, as in a truncated file.
     pub fn read(&self, offset: Bytes, data: &mut [u8]) -> Result<(), Errno> {
         let mut memory = memory(data.len())?;
         let buffer = memory.bytes(data.len());
@@ -47,10 +47,10 @@ impl Contents {
         Ok(())
     }
 
-    /// Stores data.
+    /// Writes data.
     ///
     /// # Errors
-    /// What the drive answers.
+    /// The error of the drive.
     pub fn write(&self, offset: Bytes, data: &[u8]) -> Result<(), Errno> {
         self.check_writable()?;
         let mut memory = memory(data.len())?;
@@ -66,19 +66,19 @@ impl Contents {
         Ok(())
     }
 
-    /// Tells the drive that the data of a range are no longer needed.
+    /// Tells the drive that the data of a range is no longer needed.
     ///
     /// # Errors
-    /// What the drive answers; `EOPNOTSUPP` of one that cannot be told.
+    /// The error of the drive; `EOPNOTSUPP` if it does not support TRIM.
     pub fn trim(&self, offset: Bytes, len: Bytes) -> Result<(), Errno> {
         self.check_writable()?;
         self.target.trim(offset, len)
     }
 
-    /// Makes what was stored durable.
+    /// Makes completed writes durable.
     ///
     /// # Errors
-    /// What the drive answers.
+    /// The error of the drive.
     pub fn flush(&self) -> Result<(), Errno> {
         self.target.flush()
     }
@@ -88,7 +88,7 @@ impl Contents {
     }
 }
 
-/// Memory that direct IO takes.
+/// Allocates memory that meets the alignment of direct IO.
 fn memory(len: usize) -> Result<Memory, Errno> {
     Memory::new(len).map_err(Errno::from)
 }
@@ -104,9 +104,9 @@ mod tests {
         OpenOptions { access, size: Some(Bytes::mib(1)), ..OpenOptions::new(location) }
     }
 
-    // Is what was stored read back, trimmed data gone, and what cannot be done answered?
+    // Is written data read back, trimmed data zeroed, and an impossible request rejected?
     #[test]
-    fn keeps_what_is_stored() {
+    fn written_data_is_read_back() {
         let folder = tempfile::tempdir().unwrap();
         let writes = Access::Write { confirmation: None };
         let (drive, info) = Contents::open(&options(&folder, writes)).unwrap();

@@ -1,4 +1,4 @@
-//! A drive that the system does not let this user open, and what the user can do about it.
+//! Advice for a user who lacks the permission to open a drive.
 
 use std::fs;
 use std::io;
@@ -7,47 +7,50 @@ use std::path::Path;
 
 use rustix::process::geteuid;
 
-/// The names and numbers of groups.
+/// The file that lists names and numbers of groups.
 const GROUPS: &str = "/etc/group";
 
-/// Advises on how to get permission for `path`, as a suffix `: ADVICE` for an error message. Empty if `source` is not a matter of
-/// permission.
+/// Returns advice on how to get permission for `path`, as a suffix `: ADVICE` for an error message.
+/// Empty if `source` is not a permission error.
 pub(crate) fn advice(path: &Path, source: &io::Error) -> String {
     let hint = match source.raw_os_error() {
-        Some(libc::EPERM) => "this container or sandbox lets nobody open it".into(),
-        Some(libc::EACCES) => to_user(path),
+        Some(libc::EPERM) => "this container or sandbox does not allow opening it".into(),
+        Some(libc::EACCES) => for_user(path),
         _ => return String::new(),
     };
     format!(": {hint}")
 }
 
-fn to_user(path: &Path) -> String {
+/// Returns advice for `EACCES` on `path`.
+fn for_user(path: &Path) -> String {
     if geteuid().is_root() {
-        return "this container or sandbox lets not even root open it".into();
+        return "this container or sandbox does not allow even root to open it".into();
     }
-    let Ok(found) = fs::metadata(path) else { return "a folder above it is closed to you".into() };
-    if !found.file_type().is_block_device() {
-        return format!("it belongs to the user with the number {}", found.uid());
+    let Ok(metadata) = fs::metadata(path) else {
+        return "you may not enter a folder on its path".into();
+    };
+    if !metadata.file_type().is_block_device() {
+        return format!("it belongs to the user with ID {}", metadata.uid());
     }
     let groups = fs::read_to_string(GROUPS).unwrap_or_default();
-    let group = group_name(&groups, found.gid())
-        .filter(|name| *name != "root" && found.mode() & 0o60 == 0o60);
+    let group = group_name(&groups, metadata.gid())
+        .filter(|name| *name != "root" && metadata.mode() & 0o60 == 0o60);
     let node = path.canonicalize().unwrap_or_else(|_| path.into());
     let name = node.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let rule = format!(
-        "a udev rule gives you this drive alone: KERNEL==\"{name}\", OWNER=\"{}\"",
+        "a udev rule gives you access to this drive alone: KERNEL==\"{name}\", OWNER=\"{}\"",
         geteuid().as_raw()
     );
     match group {
         Some(group) => format!(
-            "run it with `sudo`, or join the group of its drives, `sudo usermod --append --groups {group} \"$USER\"`, and log \
-             in again; {rule} (docs/drives.md)"
+            "run it with `sudo`, or join the group that owns its drives with `sudo usermod --append --groups {group} \"$USER\"` and log \
+                 in again; {rule} (docs/drives.md)"
         ),
         None => format!("run it with `sudo`; {rule} (docs/drives.md)"),
     }
 }
 
-/// The name of the group with a number, as `/etc/group` lists them.
+/// Returns the name of the group with an ID, from the text of `/etc/group`.
 fn group_name(groups: &str, number: u32) -> Option<&str> {
     groups.lines().find_map(|line| {
         let mut fields = line.split(':');
@@ -68,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_matter_of_permission_is_advised_on() {
+    fn only_permission_errors_get_advice() {
         let of = |number| advice(Path::new("/dev/null"), &io::Error::from_raw_os_error(number));
         assert_eq!(of(libc::ENOENT), "");
         assert!(of(libc::EPERM).contains("container"));

@@ -10,48 +10,51 @@ use crate::content::Content;
 use crate::engine::{self, Engine, Setup};
 use crate::erase;
 use crate::error::OpenError;
-use crate::guard::Created;
+use crate::guard::NewFile;
 use crate::hardware::Hardware;
 use crate::options::OpenOptions;
 use crate::target::Target;
 
-/// A block device or a file.
+/// A block device or a file as a [`Device`].
 ///
-/// IOs queue up in `submit` and reach the kernel in `complete`, as many as there are in one system
-/// call. Completions that came together are given out one by one.
+/// `submit` queues IOs, and `complete` passes all queued ones to the kernel in one system call.
+/// Completions that arrive together are returned one by one.
 ///
-/// An IO that cannot be right (past the end, not a multiple of the logical block, longer than
-/// [`OpenOptions::max_io`]) is answered with `EINVAL`, a write without write access with `EROFS`,
-/// and a read that ends before its range, as in a file that was cut, with `ENODATA`. The device
-/// goes on working after each of these. Nothing is ever written beyond what the file or device
-/// held when it was opened.
+/// The device rejects invalid IOs and continues to work after each:
 ///
-/// A drive that has not answered for as long as [`OpenOptions::patience`], where there is nothing but its
-/// answers to wait for, is given up: what is in flight then is never answered, and everything else with
-/// `ENODEV`.
+/// - `EINVAL` for a range past the end, one that is not a multiple of the logical block, or one
+///   longer than [`OpenOptions::max_io`],
+/// - `EROFS` for a write without write access,
+/// - `ENODATA` for a read that ends early, as in a truncated file.
 ///
-/// At queue depth 1, the engine psync returns from `complete` when the IO is done, be it later
-/// than the deadline: a system call under way cannot be left. There, and with polled queues, a drive that is
-/// silent is what the kernel makes of it.
+/// It never writes beyond the size that the file or device had when it was opened.
+///
+/// If a drive has not answered for [`OpenOptions::response_timeout`], while the caller waits for
+/// its answers alone, the device gives up on it. IOs in flight then never complete, and all others
+/// complete with `ENODEV`.
+///
+/// At queue depth 1, the engine psync returns from `complete` only when the IO is done, possibly
+/// after the deadline, because a system call cannot be abandoned. There, and with polled queues,
+/// the kernel's own timeouts apply to a silent drive.
 pub struct RealDevice {
     info: DeviceInfo,
     clock: Clock,
     writable: bool,
     max_io: u64,
-    /// The bits that are zero in a multiple of the logical block.
+    /// A mask of the bits that are zero in a multiple of the logical block.
     misaligned: u64,
-    refused: VecDeque<(Io, Errno)>,
-    given_up: bool,
-    /// When the latest completion that was given out came.
+    rejected: VecDeque<(Io, Errno)>,
+    timed_out: bool,
+    /// The time of the latest completion returned.
     last: Nanos,
     target: Arc<Target>,
     engine: Box<dyn Engine>,
 }
 
-/// Opens a block device or a file, after the guards agreed where it is to be written.
+/// Opens a block device or a file after all guards have agreed.
 ///
 /// # Errors
-/// [`OpenError`], which says what is wrong and what to do.
+/// [`OpenError`] states the problem and the remedy.
 pub fn open(options: &OpenOptions) -> Result<RealDevice, OpenError> {
     options.check()?;
     let (target, created) = Target::open_new(options)?;
@@ -62,20 +65,20 @@ pub fn open(options: &OpenOptions) -> Result<RealDevice, OpenError> {
         max_io: usize::try_from(options.max_io.0).expect("bounded by MAX_IO"),
         writable: options.writes(),
         target: Arc::new(target),
-        patience: options.patience,
+        response_timeout: options.response_timeout,
     };
-    let (engine, engine_and_why) = engine::start(options.engine, &setup)?;
-    created.into_iter().for_each(Created::keep);
+    let (engine, engine_description) = engine::start(options.engine, &setup)?;
+    created.into_iter().for_each(NewFile::keep);
     let target = &setup.target;
     let hardware = Hardware::of(target.identity());
     Ok(RealDevice {
-        info: target.info(options, hardware, Some(engine_and_why)),
+        info: target.info(options, hardware, Some(engine_description)),
         clock: setup.clock.clone(),
         writable: options.writes(),
         max_io: options.max_io.0,
         misaligned: target.logical_block().0 - 1,
-        refused: VecDeque::new(),
-        given_up: false,
+        rejected: VecDeque::new(),
+        timed_out: false,
         last: Nanos(0),
         target: setup.target,
         engine,
@@ -83,11 +86,12 @@ pub fn open(options: &OpenOptions) -> Result<RealDevice, OpenError> {
 }
 
 impl RealDevice {
-    /// The clock that [`Device::now`] reads.
+    /// Returns the clock that [`Device::now`] reads.
     pub fn clock(&self) -> &Clock {
         &self.clock
     }
 
+    /// Checks that an IO is valid and permitted.
     #[inline]
     fn check(&self, io: &Io) -> Result<(), Errno> {
         if !self.writable && io.op.modifies() {
@@ -96,7 +100,7 @@ impl RealDevice {
         if io.op == Op::Flush {
             return Ok(());
         }
-        // The buffers bound what is moved; a trim moves nothing.
+        // The buffers bound the length of transfers; a trim transfers nothing.
         let too_long = io.op != Op::Trim && io.len.0 > self.max_io;
         let misaligned = (io.offset.0 | io.len.0) & self.misaligned != 0;
         if io.end() > self.info.capacity || io.len.0 == 0 || too_long || misaligned {
@@ -105,9 +109,9 @@ impl RealDevice {
         Ok(())
     }
 
-    /// The answer to an IO that never reached the kernel.
-    fn refusal(&mut self) -> Option<Completion> {
-        let (io, errno) = self.refused.pop_front()?;
+    /// Returns the completion of a rejected IO, which never reached the kernel.
+    fn rejection(&mut self) -> Option<Completion> {
+        let (io, errno) = self.rejected.pop_front()?;
         let now = self.clock.now();
         Some(Completion { io, submitted: now, completed: now, result: Err(errno) })
     }
@@ -124,30 +128,30 @@ impl Device for RealDevice {
     }
 
     fn submit(&mut self, io: &Io) {
-        let checked = if self.given_up { Err(Errno::ENODEV) } else { self.check(io) };
+        let checked = if self.timed_out { Err(Errno::ENODEV) } else { self.check(io) };
         match checked {
             Ok(()) => self.engine.submit(io),
-            Err(errno) => self.refused.push_back((*io, errno)),
+            Err(errno) => self.rejected.push_back((*io, errno)),
         }
     }
 
     fn complete(&mut self, until: Nanos) -> Option<Completion> {
-        let mut completion = if self.given_up {
-            if self.refused.is_empty() && until != Nanos::MAX {
+        let mut completion = if self.timed_out {
+            if self.rejected.is_empty() && until != Nanos::MAX {
                 self.clock.sleep_until(until);
             }
-            self.refusal()
-        } else if self.refused.is_empty() {
+            self.rejection()
+        } else if self.rejected.is_empty() {
             let answer = self.engine.complete(until);
-            // Asked only where nothing came.
-            self.given_up = answer.is_none() && self.engine.has_given_up();
+            self.timed_out = answer.is_none() && self.engine.has_timed_out();
             answer
         } else {
-            // What came before a refusal is answered first.
-            self.engine.reaped().or_else(|| self.refusal())
+            // Completions that arrived before the rejection come first.
+            self.engine.reaped().or_else(|| self.rejection())
         }?;
-        // Of two threads of an engine, one may be overtaken between taking the time and telling
-        // it. It is given the time of the other (some 100 ns), so that completions stay in order.
+        // One of an engine's threads may be preempted between reading the clock and sending its
+        // completion. Its time is raised to that of the thread that overtook it (by some 100 ns),
+        // which keeps completions in order.
         completion.completed = completion.completed.max(self.last);
         self.last = completion.completed;
         if completion.result.is_err() && self.target.is_gone() {

@@ -1,35 +1,36 @@
-//! Files of output where the system is not Linux, which has the guards that look into what uses a file.
+//! Output files on systems other than Linux, where the guards that detect the users of a file do
+//! not exist.
 
 #![cfg_attr(
     lint_writes,
     expect(
         clippy::disallowed_methods,
-        reason = "files of output by their names: check_output: regular files and links alone are replaced, and none is written"
+        reason = "output files by name: check_output: replaces regular files and links only, and writes to none of them"
     )
 )]
 
 use std::io;
 use std::path::PathBuf;
 
-/// Why a file cannot be made.
+/// The reason why an output file cannot be created.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The operating system refused.
+    /// The operating system returned an error.
     #[error("cannot {action} `{}`: {source}", path.display())]
     System {
-        /// What was tried.
+        /// The action, as in "cannot ...".
         action: &'static str,
-        /// On what.
+        /// The file.
         path: PathBuf,
-        /// Its answer.
+        /// The error of the system.
         source: io::Error,
     },
-    /// It is no file.
-    #[error("`{}` is no regular file: choose another name", .0.display())]
+    /// The name belongs to something other than a regular file or a link.
+    #[error("`{}` is not a regular file: choose another name", .0.display())]
     WrongKind(PathBuf),
 }
 
-/// The guards before a file of output.
+/// The guards of output files.
 pub mod guard {
     use std::fs::{self, File};
     use std::io;
@@ -42,28 +43,29 @@ pub mod guard {
         move |source| OpenError::System { action, path, source }
     }
 
-    /// Returns whether a regular file or a link has the name `path`, which a file of output would replace.
+    /// Returns true if a regular file or a link has the name `path`; an output file would replace
+    /// it.
     fn is_taken(path: &Path) -> Result<bool, OpenError> {
         match fs::symlink_metadata(path) {
-            Ok(found) if found.is_file() || found.is_symlink() => Ok(true),
+            Ok(metadata) if metadata.is_file() || metadata.is_symlink() => Ok(true),
             Ok(_) => Err(OpenError::WrongKind(path.into())),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-            Err(source) => Err(system("look at", path)(source)),
+            Err(source) => Err(system("inspect", path)(source)),
         }
     }
 
-    /// Returns whether a file of output may take the name `path`.
+    /// Checks that an output file may take the name `path`.
     ///
     /// # Errors
-    /// What is in the way.
+    /// The reason why it may not.
     pub fn check_output(path: &Path) -> Result<(), OpenError> {
         is_taken(path).map(drop)
     }
 
-    /// Makes a file for output, in place of the one that has the name.
+    /// Creates an output file in place of the file with this name, if any.
     ///
     /// # Errors
-    /// As [`check_output`], and where no file can be made.
+    /// The errors of [`check_output`], and those of creating the file.
     pub fn create_output(path: &Path) -> Result<File, OpenError> {
         if is_taken(path)? {
             fs::remove_file(path).map_err(system("replace", path))?;

@@ -1,6 +1,6 @@
-//! How IOs reach the kernel: the engines, their registry and the choice between them.
+//! Engines: the kernel interfaces that carry IOs, their registry and the choice between them.
 //!
-//! A new engine is one file here and its line in [`ENGINES`].
+//! A new engine is one file in this folder and its line in [`ENGINES`].
 
 mod io_uring;
 mod io_uring_cmd;
@@ -22,71 +22,71 @@ use crate::error::OpenError;
 use crate::options::suggestion;
 use crate::target::Target;
 
-/// A way for IOs to reach the kernel.
+/// A kernel interface for IOs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum EngineKind {
-    /// The submission and completion rings of Linux 5.1.
+    /// io_uring: submission and completion rings (Linux 5.1).
     IoUring,
-    /// The same over polled queues, without interrupts.
+    /// io_uring over polled queues, without interrupts.
     IoUringPolled,
-    /// NVMe commands through such rings, past the block layer (Linux 6.1).
+    /// NVMe commands through io_uring, bypassing the block layer (Linux 6.1).
     IoUringCmd,
-    /// Linux's older asynchronous IO, `io_submit` and `io_getevents`.
+    /// The older asynchronous IO of Linux, `io_submit` and `io_getevents`.
     Libaio,
     /// One `pread` or `pwrite` for each IO.
     Psync,
 }
 
-/// An engine as the registry knows it.
+/// An engine's entry in the registry.
 #[derive(Clone, Copy)]
 pub struct EngineEntry {
-    /// Which one.
+    /// The engine.
     pub kind: EngineKind,
-    /// What it is called, as in `?engine=psync`.
+    /// Its name in a specification, as in `?engine=psync`.
     pub name: &'static str,
-    /// What it is.
+    /// A one-line description.
     pub summary: &'static str,
     start: fn(&Setup) -> io::Result<Box<dyn Engine>>,
 }
 
-/// Every engine. Which is chosen where none is asked for is another matter.
+/// All engines. [`start`] chooses between them if no engine is requested.
 pub const ENGINES: [EngineEntry; 5] = [
     EngineEntry {
         kind: EngineKind::IoUring,
         name: "io_uring",
-        summary: "one system call hands over all that is queued and waits; registered buffers",
+        summary: "one system call submits all queued IOs and waits; registered buffers",
         start: io_uring::start,
     },
     EngineEntry {
         kind: EngineKind::IoUringPolled,
         name: "io_uring_polled",
-        summary: "io_uring that looks for answers instead of being interrupted; of NVMe drives, with \
+        summary: "io_uring that polls for completions instead of using interrupts; for NVMe drives, with \
                   the kernel parameter `nvme.poll_queues=N`",
         start: io_uring_polled::start,
     },
     EngineEntry {
         kind: EngineKind::IoUringCmd,
         name: "io_uring_cmd",
-        summary: "NVMe commands through io_uring, past the block layer; of a whole NVMe drive, which \
-                  may be named as /dev/ngXnY then",
+        summary: "NVMe commands through io_uring, bypassing the block layer; for a whole NVMe drive, \
+                  which may then be named as /dev/ngXnY",
         start: io_uring_cmd::start,
     },
     EngineEntry {
         kind: EngineKind::Libaio,
         name: "libaio",
-        summary: "one system call hands over all that is queued, one more waits where it must",
+        summary: "one system call submits all queued IOs, and another one waits if necessary",
         start: libaio::start,
     },
     EngineEntry {
         kind: EngineKind::Psync,
         name: "psync",
-        summary: "pread and pwrite; what is concurrent in as many threads",
+        summary: "pread and pwrite, with a thread for each concurrent IO",
         start: psync::start,
     },
 ];
 
 impl EngineKind {
-    /// What the registry knows of it.
+    /// Returns the engine's entry in the registry.
     pub fn entry(self) -> &'static EngineEntry {
         ENGINES.iter().find(|entry| entry.kind == self).expect("every engine is registered")
     }
@@ -100,48 +100,48 @@ impl FromStr for EngineKind {
         ENGINES.iter().find(|entry| entry.name == text).map(|entry| entry.kind).ok_or_else(|| {
             let near = suggestion(text, names);
             let all = ENGINES.map(|entry| entry.name).join(", ");
-            format!("`{text}` is no engine{near}; there are: {all}")
+            format!("`{text}` is not an engine{near}; engines are: {all}")
         })
     }
 }
 
-/// What an engine works on.
+/// The parameters of an engine.
 pub(crate) struct Setup {
     pub(crate) target: Arc<Target>,
     pub(crate) clock: Clock,
     pub(crate) content: Arc<Content>,
-    /// How many IOs may be in flight.
+    /// The maximum number of IOs in flight.
     pub(crate) depth: usize,
-    /// The longest IO in bytes.
+    /// The maximum length of an IO in bytes.
     pub(crate) max_io: usize,
-    /// Whether it was opened for writing.
+    /// True if the target was opened for writing.
     pub(crate) writable: bool,
-    /// How long an answer is waited for before the drive is given up.
-    pub(crate) patience: Nanos,
+    /// The time without an answer after which the engine gives up on the drive.
+    pub(crate) response_timeout: Nanos,
 }
 
-/// What carries IOs to the kernel and back. Every IO it gets lies within the target.
+/// Carries IOs to the kernel and back. Every IO that an engine receives lies within the target.
 pub(crate) trait Engine: Send {
-    /// Queues an IO and readies its data; no system call.
+    /// Queues an IO and prepares its data, without a system call.
     fn submit(&mut self, io: &Io);
 
-    /// A completion that is here already; no system call.
+    /// Returns a completion that has already arrived, without a system call.
     fn reaped(&mut self) -> Option<Completion>;
 
-    /// As [`flashscope_block::Device::complete`]: hands over all that is queued. Of a drive that was given
-    /// up nothing more is asked, and it is not waited for when the engine is dropped.
+    /// Submits all queued IOs and waits, like [`flashscope_block::Device::complete`]. After a
+    /// timeout, the engine must not be used any more; dropping it does not wait for the drive.
     fn complete(&mut self, until: Nanos) -> Option<Completion>;
 
-    /// Whether the drive was given up: it has not answered for as long as [`Setup::patience`].
-    fn has_given_up(&self) -> bool;
+    /// Returns true if the drive has not answered for [`Setup::response_timeout`].
+    fn has_timed_out(&self) -> bool;
 
-    /// What a reader of the results should know of how it came up, beyond its name.
+    /// Returns a remark on the engine's setup for readers of the results, if any.
     fn note(&self) -> Option<&'static str> {
         None
     }
 }
 
-/// The answer to `io`, of which the kernel said that it moved `moved` bytes, or an error number.
+/// Converts the number of bytes that the kernel moved, or its error, to the result of `io`.
 fn outcome(io: &Io, moved: Result<u64, Errno>) -> Result<(), Errno> {
     match (moved?, io.op) {
         (_, Op::Flush | Op::Trim) => Ok(()),
@@ -151,14 +151,14 @@ fn outcome(io: &Io, moved: Result<u64, Errno>) -> Result<(), Errno> {
     }
 }
 
-/// The length of an IO, which `max_io` bounds far below what a `usize` holds.
+/// Returns the length of an IO. `max_io` keeps it within a `usize`.
 fn length(io: &Io) -> usize {
     usize::try_from(io.len.0).expect("bounded by max_io")
 }
 
-/// Starts the engine that was asked for, or else the best for this target.
+/// Starts the requested engine, or else the best one for the target.
 ///
-/// Returns it with its name and the reason for it, in one sentence.
+/// Returns the engine, and its name with the reason for the choice in one sentence.
 pub(crate) fn start(
     forced: Option<EngineKind>,
     setup: &Setup,
@@ -175,8 +175,8 @@ pub(crate) fn start(
     };
     if let Some(kind) = forced {
         let engine = (kind.entry().start)(setup)
-            .map_err(failed(kind, "leave `engine` out to have one chosen that works"))?;
-        return Ok(describe(kind, "forced by the caller", engine));
+            .map_err(failed(kind, "omit `engine` to choose one that works"))?;
+        return Ok(describe(kind, "requested by the caller", engine));
     }
     let candidates = candidates(setup.depth, setup.target.refuses_nowait());
     let (last, preferred) = candidates.split_last().expect("never empty");
@@ -187,30 +187,29 @@ pub(crate) fn start(
     }
     let (kind, why) = *last;
     let engine = (kind.entry().start)(setup)
-        .map_err(failed(kind, "a smaller queue depth or shorter IOs take less"))?;
+        .map_err(failed(kind, "a smaller queue depth or shorter IOs need less memory"))?;
     Ok(describe(kind, why, engine))
 }
 
-/// The engines to try, the best first, each with the reason for it.
+/// Returns the engines to try, the best first, each with the reason for it.
 ///
-/// At queue depth 1 a plain system call has nothing to win from a ring: measured side by side with
-/// 4 KiB reads, psync takes 22 µs of CPU an IO on ext4 where io_uring takes 26, and 1.2 on tmpfs
-/// where it takes 5.9. Where the target refuses `RWF_NOWAIT`, io_uring cannot try an IO without
-/// blocking and hands each one to a kernel worker thread: at queue depth 32 on tmpfs 2.4 µs of CPU
-/// an IO, where libaio takes 1.4.
+/// At queue depth 1, a ring brings no benefit over a plain system call. Measured side by side with
+/// 4 KiB reads, psync takes 22 µs of CPU time for an IO on ext4 and io_uring 26; on tmpfs, psync
+/// takes 1.2 µs and io_uring 5.9. If the target rejects `RWF_NOWAIT`, io_uring cannot attempt an IO
+/// without blocking and passes each one to a kernel worker thread. At queue depth 32 on tmpfs, this
+/// takes 2.4 µs of CPU time for an IO, and libaio takes 1.4.
 fn candidates(depth: usize, refuses_nowait: bool) -> Vec<(EngineKind, &'static str)> {
     use EngineKind::{IoUring, Libaio, Psync};
     let simple = (Psync, "the kernel permits neither io_uring nor libaio here");
     if depth == 1 {
-        return vec![(Psync, "at queue depth 1 one system call an IO is the shortest way")];
+        return vec![(Psync, "at queue depth 1, one system call for each IO is fastest")];
     }
     if refuses_nowait {
-        let why =
-            "the target refuses RWF_NOWAIT, so that io_uring would hand IOs to kernel workers";
+        let why = "the target rejects RWF_NOWAIT, and io_uring would pass IOs to kernel workers";
         return vec![(Libaio, why), simple];
     }
     vec![
-        (IoUring, "the target takes IOs without blocking, and one system call serves many"),
+        (IoUring, "the target accepts IOs without blocking, and one system call serves many"),
         (Libaio, "the kernel does not permit io_uring here"),
         simple,
     ]
@@ -220,9 +219,9 @@ fn candidates(depth: usize, refuses_nowait: bool) -> Vec<(EngineKind, &'static s
 mod tests {
     use super::*;
 
-    // Does the registry hold each engine once, under a name that parses back to it?
+    // Does the registry contain each engine once, under a name that parses back to it?
     #[test]
-    fn registry_is_complete() {
+    fn each_engine_is_registered_once() {
         use EngineKind::{IoUring, IoUringCmd, IoUringPolled, Libaio, Psync};
         for kind in [IoUring, IoUringPolled, IoUringCmd, Libaio, Psync] {
             assert_eq!(ENGINES.iter().filter(|entry| entry.kind == kind).count(), 1);
@@ -231,9 +230,9 @@ mod tests {
         }
     }
 
-    // Is the choice the one the probe calls for, with psync to fall back on?
+    // Does the choice depend on the queue depth and on RWF_NOWAIT, with psync as the last resort?
     #[test]
-    fn the_probe_decides() {
+    fn the_choice_depends_on_depth_and_nowait() {
         let first = |depth, refuses| candidates(depth, refuses)[0].0;
         assert_eq!(first(1, false), EngineKind::Psync);
         assert_eq!(first(1, true), EngineKind::Psync);
@@ -244,7 +243,7 @@ mod tests {
         }
     }
 
-    // Is a transfer that moved too little an error, whichever way it went?
+    // Is a short transfer an error, for reads and writes?
     #[test]
     fn short_transfers_are_errors() {
         let io = |op| Io {

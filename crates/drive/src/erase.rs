@@ -1,7 +1,7 @@
-//! Erasing a whole NVMe drive by a command of its own.
+//! Erasing a whole NVMe drive with a Format or Sanitize command.
 //!
-//! A drive is first asked whether the command would erase what was confirmed to be erased, and nothing
-//! else; it is sent on the descriptor that the guards agreed to.
+//! Before sending the command, this module checks that it would erase exactly what the user
+//! confirmed, and nothing else. It uses the descriptor that the guards approved.
 
 use std::fs::File;
 use std::io;
@@ -14,60 +14,63 @@ use flashscope_block::{Erase, EraseError, Erasure};
 use crate::guard::{Identity, System};
 use crate::identify::{ControllerPage, NamespacePage, SanitizeSupport, namespaces};
 use crate::nvme::namespace::{NotWhole, directory};
-use crate::nvme::{Admin, Controller, Failed, Layout, Structure};
+use crate::nvme::{Admin, CommandError, Controller, Layout, Structure};
 use crate::target::Target;
 
-/// How often a drive that sanitizes itself is asked how far it is.
+/// The interval between two queries of a sanitize operation's progress.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Log identifier of Sanitize Status.
 const SANITIZE_STATUS: u8 = 0x81;
 
-/// Of how much Sanitize Progress (SPROG) is a part.
+/// The value of Sanitize Progress (SPROG) that stands for completion.
 const PROGRESS_WHOLE: u64 = 1 << 16;
 
-/// What is in the way of erasing a drive, or went wrong.
+/// The reason why a drive cannot be erased, or was not.
 #[derive(Debug, thiserror::Error)]
 enum Obstacle {
     #[error("it is a file, and only NVMe drives have such a command: choose another --state")]
     File,
-    #[error("it is no NVMe drive, and only those have such a command: choose another --state")]
+    #[error("it is not an NVMe drive, and only those have such a command: choose another --state")]
     NotNvme,
     #[error(
-        "it is a partition of `{0}`, which is erased as a whole: name that, or choose another --state"
+        "it is a partition of `{0}`, and the command erases the whole drive: name that drive, or \
+             choose another --state"
     )]
     Partition(String),
-    #[error("it is open for reading alone")]
+    #[error("it is open for reading only")]
     ReadOnly,
     #[error("the drive has no Format NVM command: choose another --state")]
     NoFormat,
     #[error("the drive cannot sanitize itself{}: choose another --state", but_for(*.0))]
     NoBlockErase(SanitizeSupport),
     #[error(
-        "that erases every namespace of the drive, and there {}: choose another --state, or delete \
-         what may go (`nvme delete-ns`)",
+        "the command erases every namespace of the drive, and there {}: choose another --state, or \
+         delete the others (`nvme delete-ns`)",
         others(*.0)
     )]
     OtherNamespaces(usize),
     #[error(
-        "that erases every namespace of the drive, and which those are that hang on its other \
-         controllers, it does not tell: choose another --state"
+        "the command erases every namespace of the drive, and the drive does not list those \
+             attached to its other controllers: choose another --state"
     )]
     OtherControllers,
     #[error(
-        "a sanitize is under way already: wait until it is done (`nvme sanitize-log` tells how far \
-         it is)"
+        "a sanitize operation is in progress: wait until it is done (`nvme sanitize-log` shows its \
+             progress)"
     )]
     UnderWay,
-    #[error("the drive says that the sanitize failed: it takes nothing but another one now")]
+    #[error(
+        "the drive reports that the sanitize operation failed: it accepts only another one now"
+    )]
     SanitizeFailed,
-    #[error("the sanitize status of the drive is {0}, which is none that it may have here")]
+    #[error("the sanitize status of the drive is {0}, which is invalid here")]
     SanitizeStatus(u16),
-    #[error("the drive came out with another format or size than it had, check it (`nvme id-ns`)")]
+    #[error("the format changed the drive's block format or size: check it (`nvme id-ns`)")]
     Changed,
     #[error("cannot {action}: {source}")]
     System { action: &'static str, source: io::Error },
-    #[error("the drive refused to {action}: it answered with the NVMe status {status:#x}")]
+    #[error("the drive refused to {action}: it returned the NVMe status {status:#x}")]
     Refused { action: &'static str, status: u32 },
 }
 
@@ -78,18 +81,18 @@ fn others(count: usize) -> String {
     }
 }
 
-/// How a drive that cannot sanitize itself by block erase can. Data that are there and cannot be read
-/// any more, or that were overwritten, are not a fresh drive.
+/// Returns the other sanitize methods of a drive that lacks block erase. They do not restore a
+/// fresh drive: crypto erase keeps the data unreadable, and overwriting replaces it.
 fn but_for(support: SanitizeSupport) -> &'static str {
     match (support.crypto_erase, support.overwrite) {
         (false, false) => "",
-        (true, false) => " by block erase, only by new keys",
-        (false, true) => " by block erase, only by overwriting",
-        (true, true) => " by block erase, only by new keys or overwriting",
+        (true, false) => " by block erase, only by crypto erase",
+        (false, true) => " by block erase, only by overwrite",
+        (true, true) => " by block erase, only by crypto erase or overwrite",
     }
 }
 
-/// A drive that can be erased.
+/// A drive that can be erased, with the command to send.
 struct Eraser<C> {
     drive: C,
     plan: Plan,
@@ -97,7 +100,7 @@ struct Eraser<C> {
     poll_interval: Duration,
 }
 
-/// What is to be erased, and how, for messages.
+/// The path and the command, for messages, and the permission to write.
 struct Subject {
     path: PathBuf,
     erasure: Erasure,
@@ -114,14 +117,14 @@ impl Subject {
     }
 }
 
-/// What is sent.
+/// The command to send.
 #[derive(Debug, PartialEq, Eq)]
 enum Plan {
     Format(Namespace),
     Sanitize,
 }
 
-/// A namespace, as it is to be again afterwards.
+/// A namespace and the properties that a format must keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Namespace {
     number: u32,
@@ -130,7 +133,7 @@ struct Namespace {
     blocks: u64,
 }
 
-/// Asks whether `target` can be erased.
+/// Returns a handle that erases `target`, or the reason why it cannot be erased.
 pub(crate) fn eraser(
     target: &Target,
     erasure: Erasure,
@@ -147,7 +150,7 @@ pub(crate) fn eraser(
     }
 }
 
-/// Whether what was opened is the whole namespace of an NVMe drive.
+/// Checks that an open device is the whole namespace of an NVMe drive.
 fn whole_drive(system: &System, identity: Identity) -> Result<(), Obstacle> {
     let action = "find it in sysfs";
     directory(system, identity).map(drop).map_err(|not_whole| match not_whole {
@@ -158,15 +161,15 @@ fn whole_drive(system: &System, identity: Identity) -> Result<(), Obstacle> {
     })
 }
 
-/// Asks a drive what it can and what it holds, and finds out what is to be sent.
+/// Chooses the command from the drive's capabilities and namespaces.
 fn plan(drive: &impl Controller, erasure: Erasure) -> Result<Plan, Obstacle> {
-    let action = "ask for the number of the namespace";
+    let action = "read the namespace ID";
     let number = drive.namespace().map_err(|source| Obstacle::System { action, source })?;
-    let controller = ControllerPage::of(drive).map_err(failed(SAY))?;
+    let controller = ControllerPage::of(drive).map_err(failed(IDENTIFY))?;
     match erasure {
         Erasure::Format => {
             let format = controller.format().ok_or(Obstacle::NoFormat)?;
-            // Either the format or the erase that comes with it.
+            // The scope of the format and the scope of its erase are separate attributes.
             if format.formats_all_namespaces || format.erases_all_namespaces {
                 check_alone(drive, &controller, number)?;
             }
@@ -179,20 +182,21 @@ fn plan(drive: &impl Controller, erasure: Erasure) -> Result<Plan, Obstacle> {
             }
             check_alone(drive, &controller, number)?;
             match sanitize_status(drive)? {
-                SanitizeStatus::UnderWay(_) => Err(Obstacle::UnderWay),
+                SanitizeStatus::InProgress(_) => Err(Obstacle::UnderWay),
                 _ => Ok(Plan::Sanitize),
             }
         }
     }
 }
 
-/// Whether the drive has no other namespace than this one.
+/// Checks that the drive has no other namespace.
 fn check_alone(
     drive: &impl Controller,
     controller: &ControllerPage,
     number: u32,
 ) -> Result<(), Obstacle> {
-    // Who manages namespaces knows of those that are attached to none or to other controllers.
+    // With namespace management, the drive also lists namespaces that are attached to other
+    // controllers or to none.
     let list = if controller.manages_namespaces() {
         Structure::AllocatedNamespaces
     } else if controller.shares() {
@@ -200,7 +204,7 @@ fn check_alone(
     } else {
         Structure::ActiveNamespaces
     };
-    let all = namespaces(drive, list).map_err(failed(SAY))?;
+    let all = namespaces(drive, list).map_err(failed(IDENTIFY))?;
     match all.into_iter().filter(|id| *id != number).count() {
         0 => Ok(()),
         count => Err(Obstacle::OtherNamespaces(count)),
@@ -208,26 +212,26 @@ fn check_alone(
 }
 
 fn namespace(drive: &impl Controller, number: u32) -> Result<Namespace, Obstacle> {
-    let page = NamespacePage::of(drive, number).map_err(failed(SAY))?;
+    let page = NamespacePage::of(drive, number).map_err(failed(IDENTIFY))?;
     Ok(Namespace { number, layout: page.layout(), blocks: page.blocks() })
 }
 
-/// What a drive does when it answers to Identify.
-const SAY: &str = "say what it is";
+/// The action of an Identify command, for messages.
+const IDENTIFY: &str = "identify itself";
 
-/// For `map_err`: the drive was to do `action`.
-fn failed(action: &'static str) -> impl FnOnce(Failed) -> Obstacle {
-    move |failed| match failed {
-        Failed::System(source) => Obstacle::System { action, source },
-        Failed::Status(status) => Obstacle::Refused { action, status },
+/// Returns a function for `map_err` that adds the failed `action` to an error.
+fn failed(action: &'static str) -> impl FnOnce(CommandError) -> Obstacle {
+    move |error| match error {
+        CommandError::System(source) => Obstacle::System { action, source },
+        CommandError::Status(status) => Obstacle::Refused { action, status },
     }
 }
 
-/// The state of the most recent sanitize.
+/// The state of the latest sanitize operation.
 #[derive(Debug, PartialEq, Eq)]
 enum SanitizeStatus {
-    /// So much of [`PROGRESS_WHOLE`] is done.
-    UnderWay(u64),
+    /// In progress; holds the completed part of [`PROGRESS_WHOLE`].
+    InProgress(u64),
     Succeeded,
     Failed,
     Other(u16),
@@ -236,11 +240,11 @@ enum SanitizeStatus {
 fn sanitize_status(drive: &impl Controller) -> Result<SanitizeStatus, Obstacle> {
     let mut page = [0; 512];
     let command = Admin::GetLogPage { log: SANITIZE_STATUS };
-    drive.send(command, &mut page).map_err(failed("say how far its sanitize is"))?;
+    drive.send(command, &mut page).map_err(failed("report its sanitize progress"))?;
     let [progress, status] = [[page[0], page[1]], [page[2], page[3]]].map(u16::from_le_bytes);
     Ok(match status & 7 {
-        2 => SanitizeStatus::UnderWay(progress.into()),
-        // Deallocated as was asked for, or although it was not.
+        2 => SanitizeStatus::InProgress(progress.into()),
+        // Success, with or without deallocation of the blocks.
         1 | 4 => SanitizeStatus::Succeeded,
         3 => SanitizeStatus::Failed,
         other => SanitizeStatus::Other(other),
@@ -258,13 +262,13 @@ impl<C: Controller> Eraser<C> {
 
     fn sanitize(
         &self,
-        tell: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
+        progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, Obstacle> {
         self.drive.send(Admin::SanitizeBlockErase, &mut []).map_err(failed("sanitize itself"))?;
         loop {
             match sanitize_status(&self.drive)? {
-                SanitizeStatus::UnderWay(done) => {
-                    if tell(done, PROGRESS_WHOLE).is_break() {
+                SanitizeStatus::InProgress(done) => {
+                    if progress(done, PROGRESS_WHOLE).is_break() {
                         return Ok(ControlFlow::Break(()));
                     }
                 }
@@ -280,12 +284,12 @@ impl<C: Controller> Eraser<C> {
 impl<C: Controller> Erase for Eraser<C> {
     fn erase(
         &mut self,
-        tell: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
+        progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, EraseError> {
         let erased = match self.plan {
             _ if !self.subject.writable => Err(Obstacle::ReadOnly),
             Plan::Format(namespace) => self.format(namespace).map(ControlFlow::Continue),
-            Plan::Sanitize => self.sanitize(tell),
+            Plan::Sanitize => self.sanitize(progress),
         };
         erased.map_err(|obstacle| self.subject.not_erased(&obstacle))
     }

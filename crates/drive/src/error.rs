@@ -7,70 +7,70 @@ use crate::denied::advice;
 use crate::guard::Refusal;
 use crate::store::StoreError;
 
-/// Why a drive could not be opened.
+/// The reason why a drive could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The operating system refused.
+    /// The operating system returned an error.
     #[error("cannot {action} `{}`: {source}{}", path.display(), advice(path, source))]
     System {
-        /// What was tried.
+        /// The action, as in "cannot ...".
         action: &'static str,
-        /// On what.
+        /// The drive.
         path: PathBuf,
-        /// Its answer.
+        /// The error of the system.
         source: io::Error,
     },
-    /// An option has a value that cannot be, here.
+    /// An option has an invalid value for this drive.
     #[error("`{}`: {what}", path.display())]
     Option {
         /// The drive.
         path: PathBuf,
-        /// Which option, why not, and what instead.
+        /// The option, the problem and the remedy.
         what: String,
     },
-    /// There is no such file, and nothing says to create it.
-    #[error("there is no file `{}`: {hint}", path.display())]
+    /// The file does not exist, and no option says to create it.
+    #[error("file `{}` does not exist: {hint}", path.display())]
     Missing {
         /// The file.
         path: PathBuf,
-        /// How to get one.
+        /// The remedy.
         hint: &'static str,
     },
-    /// There is no such device.
-    #[error("there is no device `{}`: `lsblk` lists those there are", .0.display())]
+    /// The device does not exist.
+    #[error("device `{}` does not exist: `lsblk` lists the available ones", .0.display())]
     NoDevice(PathBuf),
-    /// The path leads to something that is not what it was said to be.
-    #[error("`{}` is {found}: {hint}", path.display())]
+    /// The path leads to another kind of file than its notation says.
+    #[error("`{}` is {kind}: {hint}", path.display())]
     WrongKind {
         /// The path.
         path: PathBuf,
-        /// What it leads to.
-        found: &'static str,
-        /// How to name it.
+        /// The kind it leads to.
+        kind: &'static str,
+        /// The right notation.
         hint: String,
     },
-    /// The file system takes no direct IO, so that the page cache would be measured.
+    /// The file system does not support direct IO, and a run would measure the page cache.
     #[error(
-        "the file system of `{}` takes no direct IO, so that memory would be measured, not a \
-         drive: take a file elsewhere, or allow it with `?direct=false`",
+        "the file system of `{}` does not support direct IO, and a run would measure memory, not a \
+         drive: choose a file elsewhere, or allow it with `?direct=false`",
         path.display()
     )]
     DirectRefused {
         /// The file.
         path: PathBuf,
     },
-    /// The file would take more of its file system than is free.
+    /// The file needs more space than its file system has available.
     #[error(
-        "`{}` needs {wanted} more of its file system, which has {available} to give (the rest of \
-         what is free stays so): choose a smaller `size`, or another place",
+        "`{}` needs {missing} more on its file system, which has {available} available (a margin \
+         stays free): choose a smaller `size` or another place",
         path.display()
     )]
     NoSpace {
         /// The file.
         path: PathBuf,
-        /// What is not yet allocated to it.
-        wanted: Bytes,
-        /// What is free, less the margin that is left to others.
+        /// The bytes not yet allocated to it.
+        missing: Bytes,
+        /// The free bytes, less a margin for others.
         available: Bytes,
     },
     /// The drive is too small to be used.
@@ -78,41 +78,41 @@ pub enum OpenError {
     Empty {
         /// The drive.
         path: PathBuf,
-        /// What it holds.
+        /// Its capacity.
         capacity: Bytes,
-        /// What it must hold at least.
+        /// The minimum: one logical block.
         logical_block: Bytes,
-        /// What to do.
+        /// The remedy.
         hint: &'static str,
     },
-    /// The engine that was asked for does not start, or none does.
+    /// The requested engine does not start, or none does.
     #[error("the engine {engine} does not start on `{}`: {source}; {hint}", path.display())]
     Engine {
         /// Its name.
         engine: &'static str,
         /// The drive.
         path: PathBuf,
-        /// The kernel's answer.
+        /// The error of the kernel.
         source: io::Error,
-        /// What to do.
+        /// The remedy.
         hint: &'static str,
     },
-    /// It must not be written.
+    /// A guard refused to write it.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// It is no store, or not the one that is meant, or one that must not be overwritten.
+    /// The path is not a store, not the expected one, or one that must not be overwritten.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 impl OpenError {
-    /// For `map_err`: `action` on `path` failed.
+    /// Returns a function for `map_err` that adds the failed `action` and the `path` to an error.
     pub(crate) fn system(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> OpenError {
         let path = path.to_path_buf();
         move |source| OpenError::System { action, path, source }
     }
 
-    /// An option of `path` that cannot be.
+    /// Creates an error about an option of `path`.
     pub(crate) fn option(path: &Path, what: impl Into<String>) -> OpenError {
         OpenError::Option { path: path.to_path_buf(), what: what.into() }
     }

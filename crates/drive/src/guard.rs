@@ -1,7 +1,7 @@
-//! The guards before any write: what must not be overwritten, and how that is found out.
+//! Guards that run before any write: they detect data that must not be overwritten.
 //!
-//! Everything is decided on the *identity* of an open descriptor (the number of a device, the
-//! inode of a file), never on a name, so that neither a symbolic link nor a rename slips past.
+//! All decisions are made on the *identity* of an open descriptor (the number of a device, the
+//! inode of a file), never on a name. Symbolic links and renames therefore cannot bypass them.
 
 mod created;
 mod lock;
@@ -26,27 +26,27 @@ use signature::Finding;
 pub use signature::{SIGNATURES, Signature};
 pub use usage::System;
 
-pub(crate) use created::Created;
+pub(crate) use created::NewFile;
 #[cfg(test)]
 pub(crate) use lock::set;
 pub(crate) use lock::{Lock, is_locked};
 pub(crate) use open::{
-    Grounds, Guarded, Writing, check_unopened, open as open_guarded, open_for_io,
+    GuardedFile, OverwriteReason, WriteRequest, check_unopened, open as open_guarded, open_for_io,
 };
-pub(crate) use own::Own;
+pub(crate) use own::FileMark;
 pub(crate) use usage::parse_number;
 
 /// Major and minor number of a block device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DeviceNumber {
-    /// Which driver.
+    /// The number of the driver.
     pub major: u32,
-    /// Which of its devices.
+    /// The number of the device within the driver.
     pub minor: u32,
 }
 
 impl DeviceNumber {
-    /// From a `dev_t`.
+    /// Splits a `dev_t`.
     pub(crate) fn new(number: u64) -> DeviceNumber {
         DeviceNumber { major: libc::major(number), minor: libc::minor(number) }
     }
@@ -58,27 +58,27 @@ impl fmt::Display for DeviceNumber {
     }
 }
 
-/// What a descriptor leads to, whatever it is called.
+/// The identity of an open device or file, independent of its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Identity {
     /// A block device.
     Block(DeviceNumber),
     /// Anything else.
     File {
-        /// The device of its file system.
+        /// The device of the file system.
         device: DeviceNumber,
-        /// Its number there.
+        /// The inode number in the file system.
         inode: u64,
     },
 }
 
 impl Identity {
-    /// What `file` is open on.
+    /// Returns the identity of an open file.
     pub(crate) fn of(file: &File) -> io::Result<Identity> {
         Ok(Identity::from(&file.metadata()?))
     }
 
-    /// The block device that it is, or that the file system of the file lies on.
+    /// Returns the block device itself, or the one that holds the file's file system.
     pub(crate) fn device(self) -> DeviceNumber {
         match self {
             Identity::Block(number) | Identity::File { device: number, .. } => number,
@@ -96,10 +96,10 @@ impl From<&Metadata> for Identity {
     }
 }
 
-/// Why something must not be written, and what to do about it.
+/// The reason why a device or file must not be written, and the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
-    /// Nobody confirmed that the data of the device may go.
+    /// Nobody has confirmed that the data on the device may be destroyed.
     #[error(
         "writing to `{}` destroys everything on it: confirm it with `--destroy-data-on {}`{}",
         path.display(),
@@ -113,7 +113,7 @@ pub enum Refusal {
         /// Its serial number.
         serial: Option<String>,
     },
-    /// Something else was confirmed.
+    /// The confirmation names another device.
     #[error(
         "`{given}` was confirmed to be destroyed, but the drive to be written is `{}`{}: give its \
          path or its serial number exactly",
@@ -122,14 +122,14 @@ pub enum Refusal {
             .unwrap_or_default()
     )]
     WrongConfirmation {
-        /// What was typed.
+        /// The text of the confirmation.
         given: String,
         /// The device.
         path: PathBuf,
         /// Its serial number.
         serial: Option<String>,
     },
-    /// It cannot be written.
+    /// The device is read-only.
     #[error(
         "`{}` is read-only: choose a read-only benchmark, or make it writable (`blockdev --setrw`)",
         path.display()
@@ -138,31 +138,31 @@ pub enum Refusal {
         /// The device.
         path: PathBuf,
     },
-    /// A file system on it, or on a part of it, is mounted.
+    /// A file system on the drive, or on a part of it, is mounted.
     #[error("`{}` is in use: {device} is mounted at `{at}`; unmount it first", path.display())]
     Mounted {
         /// The drive.
         path: PathBuf,
-        /// The device that is mounted: the drive, one of its partitions, or its whole disk.
+        /// The mounted device: the drive, one of its partitions, or its whole disk.
         device: String,
-        /// Where.
+        /// The mount point.
         at: String,
     },
-    /// Another device is built on it: LVM, RAID, device mapper.
+    /// Another device uses it: LVM, RAID or device mapper.
     #[error(
-        "`{}` is in use: {device} is part of {holder} (LVM, RAID or device mapper); take it out \
-         of there first (`lsblk` shows how they hang together)",
+        "`{}` is in use: {device} is part of {holder} (LVM, RAID or device mapper); remove it from \
+         there first (`lsblk` shows the hierarchy)",
         path.display()
     )]
     Held {
         /// The drive.
         path: PathBuf,
-        /// The device that is held: the drive, one of its partitions, or its whole disk.
+        /// The device in use: the drive, one of its partitions, or its whole disk.
         device: String,
-        /// By what.
+        /// The device that uses it.
         holder: String,
     },
-    /// It is swap space.
+    /// The system swaps to it.
     #[error(
         "`{}` is in use: the system swaps to {device}; `swapoff {device}` first",
         path.display()
@@ -170,12 +170,13 @@ pub enum Refusal {
     Swap {
         /// The drive.
         path: PathBuf,
-        /// The swap space.
+        /// The swap device.
         device: String,
     },
-    /// A loop device shows its content as a block device; where it is a loop device itself, another one.
+    /// A loop device exposes its content as a block device. If `path` is a loop device itself,
+    /// another loop device does so.
     #[error(
-        "`{}` is in use: what it holds is behind the loop device {device}{}; \
+        "`{}` is in use: the loop device {device} exposes its content{}; \
          {}`losetup --detach {device}` first",
         path.display(),
         mounted.as_ref().map(|at| format!(", mounted at `{at}`")).unwrap_or_default(),
@@ -186,55 +187,56 @@ pub enum Refusal {
         path: PathBuf,
         /// The loop device.
         device: String,
-        /// Where the loop device is mounted.
+        /// The mount point of the loop device, if it is mounted.
         mounted: Option<String>,
     },
-    /// There is something on it that looks like data.
+    /// It contains data.
     #[error(
-        "`{}` bears {found}{}: if its data may go, {erasing} first",
+        "`{}` contains {signature}{}: if its data may be destroyed, {erasing} first",
         path.display(),
         at_byte(*offset)
     )]
     Signature {
         /// The drive.
         path: PathBuf,
-        /// What was found.
-        found: String,
-        /// Where, as far as that is known.
+        /// The kind of data, as in "contains ...".
+        signature: String,
+        /// Its offset in bytes, if known.
         offset: Option<u64>,
         /// The commands that erase it, each in backticks.
         erasing: String,
     },
-    /// It bears storage that several hosts may have in use at once.
+    /// It contains storage that several hosts may use at once.
     #[error(
-        "`{}` bears {found}{}, which several hosts may share: another host may be using it at this moment, which cannot be \
-         seen from here; unmount it on every host, and remove it with its own tools there",
+        "`{}` contains {signature}{}, which several hosts may share: another host may be using it \
+         right now, which this host cannot detect; unmount it on every host, and remove it there \
+         with its own tools",
         path.display(),
         at_byte(*offset)
     )]
     SharedStorage {
         /// The drive.
         path: PathBuf,
-        /// What was found.
-        found: String,
-        /// Where, as far as that is known.
+        /// The kind of storage, as in "contains ...".
+        signature: String,
+        /// Its offset in bytes, if known.
         offset: Option<u64>,
     },
-    /// A host has reserved it, or registered to.
+    /// A host has reserved it, or registered for reservations.
     #[error(
-        "`{}` is {state}: another host may be using it; release it there (`{}` shows who)",
+        "`{}` is {state}: another host may be using it; release it there (`{}` shows the host)",
         path.display(),
         shown_by
     )]
     Reserved {
         /// The drive.
         path: PathBuf,
-        /// How, as in "is ...".
+        /// The state, as in "is ...".
         state: String,
-        /// The command that shows who.
+        /// The command that shows the host.
         shown_by: String,
     },
-    /// The kernel says that somebody has it, and nothing says who.
+    /// Another user holds it exclusively, and the system does not say which.
     #[error(
         "`{}` is in use by another program or another part of the system, which holds it \
          exclusively: `lsblk` and `fuser -v` may show which",
@@ -244,23 +246,23 @@ pub enum Refusal {
         /// The drive.
         path: PathBuf,
     },
-    /// Somebody has locked it.
+    /// Another program has locked it.
     #[error(
-        "`{}` is locked by another program{}, as virtual machines, partitioning tools and other runs \
-         of flashscope lock what they use: end that first",
+        "`{}` is locked by another program{}; virtual machines, partitioning tools and other \
+         flashscope runs lock the drives they use: end that program first",
         path.display(),
         process.as_ref().map(|process| format!(" ({process} has it open)")).unwrap_or_default()
     )]
     Locked {
         /// The drive.
         path: PathBuf,
-        /// A process that has it open, as far as `/proc` tells; one that writes comes first.
+        /// A process that has it open, if `/proc` shows one; a writer is preferred.
         process: Option<Process>,
     },
     /// Another process has it open for writing, without a lock.
     #[error(
-        "`{}` is open for writing by {process}: end that first, or say `--ignore-open-by-others` if \
-         it does not write meanwhile",
+        "`{}` is open for writing by {process}: end that process first, or pass \
+         `--ignore-open-by-others` if it does not write meanwhile",
         path.display()
     )]
     OpenByOthers {
@@ -269,41 +271,41 @@ pub enum Refusal {
         /// The process.
         process: Process,
     },
-    /// Between the checks and the opening, the path came to lead elsewhere.
+    /// The path leads to another device or file than it did during the checks.
     #[error(
-        "`{}` leads to something else than a moment ago, when it was checked: nothing was \
-         written; see who renames it, and try again",
+        "`{}` was replaced by something else while it was being checked: nothing was written; find \
+         the program that renames it, and try again",
         path.display()
     )]
     Changed {
         /// The path.
         path: PathBuf,
     },
-    /// The guards could not find out.
-    #[error("cannot find out whether `{}` is in use: {source}", path.display())]
+    /// The guards could not determine whether it is in use.
+    #[error("cannot determine whether `{}` is in use: {source}", path.display())]
     Unknown {
         /// The drive.
         path: PathBuf,
-        /// What went wrong.
+        /// The cause.
         source: io::Error,
     },
 }
 
-/// The place of a mark in a sentence.
+/// Formats the offset of a signature for a message.
 fn at_byte(offset: Option<u64>) -> String {
     offset.map(|offset| format!(" (at byte {offset})")).unwrap_or_default()
 }
 
-/// Whether `opened` is what was `checked`: the last guard, after the opening.
+/// Checks that the opened device or file is the one checked before. This is the last guard.
 ///
 /// # Errors
-/// [`Refusal::Changed`] where it is not.
+/// [`Refusal::Changed`] if it is not.
 pub fn check_same(path: &Path, checked: Identity, opened: Identity) -> Result<(), Refusal> {
     if checked == opened { Ok(()) } else { Err(Refusal::Changed { path: path.into() }) }
 }
 
-/// Whether the owner of a device or file agreed that its data may go: `confirmation` must be its
-/// serial number, if it has one that no other has, or its path as it was given or with all symbolic links resolved.
+/// Checks that the owner agreed to the loss of the data. `confirmation` must be the serial number,
+/// if the device has a unique one, or the path, as given or with all symbolic links resolved.
 pub(crate) fn check_confirmation(
     path: &Path,
     serial: Option<String>,
@@ -323,15 +325,15 @@ pub(crate) fn check_confirmation(
     }
 }
 
-/// Whether what `probe` is open on bears nothing that looks like data.
+/// Checks that an open device or file has no signature of data.
 pub(crate) fn check_unmarked(path: &Path, probe: &File) -> Result<(), Refusal> {
     let unknown = |source| Refusal::Unknown { path: path.into(), source };
     let Some(finding) = signature::find(probe).map_err(unknown)? else { return Ok(()) };
     let (path, erasing) = (path.to_path_buf(), finding.erasing(path));
-    let Finding { name: found, offset, .. } = finding;
+    let Finding { name: signature, offset, .. } = finding;
     Err(match finding.shared {
-        true => Refusal::SharedStorage { path, found, offset },
-        false => Refusal::Signature { path, found, offset, erasing },
+        true => Refusal::SharedStorage { path, signature, offset },
+        false => Refusal::Signature { path, signature, offset, erasing },
     })
 }
 
@@ -339,7 +341,7 @@ pub(crate) fn check_unmarked(path: &Path, probe: &File) -> Result<(), Refusal> {
 mod tests {
     use super::*;
 
-    // Does only the serial number or the path confirm, and never an empty text?
+    // Do exactly the serial number and the path confirm, and never an empty text?
     #[test]
     fn confirmation_is_serial_or_path() {
         let directory = tempfile::tempdir().unwrap();
@@ -372,10 +374,10 @@ mod tests {
         assert!(message.contains("`--destroy-data-on S1`"), "{message}");
     }
 
-    // Is an exchange between check and opening noticed: another inode, another file system, a
-    // device in place of a file, another device?
+    // Is an exchange after the checks detected? It may bring another inode, file system or device,
+    // or a device in place of a file.
     #[test]
-    fn an_exchange_is_noticed() {
+    fn an_exchange_is_detected() {
         let number = |major, minor| DeviceNumber { major, minor };
         let file = |minor, inode| Identity::File { device: number(8, minor), inode };
         let all = [
@@ -394,10 +396,9 @@ mod tests {
         }
     }
 
-    // Is the identity that of what a link leads to, and does it change when a file is replaced
-    // by another under the same name?
+    // Is the identity that of a link's target, and does it change when another file takes the name?
     #[test]
-    fn identity_follows_what_is_open() {
+    fn identity_is_that_of_the_open_file() {
         let directory = tempfile::tempdir().unwrap();
         let [file, link, other] = ["file", "link", "other"].map(|name| directory.path().join(name));
         std::fs::write(&file, "").unwrap();

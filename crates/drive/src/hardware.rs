@@ -1,11 +1,11 @@
-//! What sysfs knows of the drive behind a block device or a file.
+//! The identity of the drive behind a block device or file, from sysfs.
 
 use std::fs;
 use std::path::Path;
 
 use crate::guard::{DeviceNumber, Identity, System};
 
-/// The identity of a drive, as far as the kernel was told one.
+/// The identity of a drive, as far as the kernel knows it.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Hardware {
     pub(crate) model: Option<String>,
@@ -14,13 +14,14 @@ pub(crate) struct Hardware {
 }
 
 impl Hardware {
-    /// Of a block device, or of the one that the file system of a file lies on.
+    /// Reads the identity of a block device, or of the device that holds a file.
     pub(crate) fn of(identity: Identity) -> Hardware {
         Hardware::of_device(&System::default(), identity.device())
     }
 
-    /// The serial number of a device that no other device of the machine has, so that it can confirm that one: a partition
-    /// has that of its drive, a namespace that of its controller.
+    /// Returns the serial number of a device if it is unique on this machine, which allows it to
+    /// confirm the device. A partition shares the serial number of its drive, and namespaces share
+    /// that of their controller.
     pub(crate) fn own_serial(system: &System, identity: Identity) -> Option<String> {
         let Identity::Block(number) = identity else {
             return None;
@@ -30,13 +31,13 @@ impl Hardware {
             return None;
         }
         let serial = serial_of(&directory)?;
-        // What cannot be listed may have it as well.
+        // If the disks cannot be listed, another one may have the same number.
         let others = system.disks().ok()?.into_iter().filter(|disk| *disk != directory);
         let shared = others.filter_map(|disk| serial_of(&disk)).any(|other| other == serial);
         (!shared).then_some(serial)
     }
 
-    /// Of the whole drive that the device `number` is, or is a partition of.
+    /// Reads the identity of the whole drive that a device belongs to.
     pub(crate) fn of_device(system: &System, number: DeviceNumber) -> Hardware {
         let Some(directory) = system.whole_disk(number) else {
             return Hardware::default();
@@ -49,24 +50,25 @@ impl Hardware {
     }
 }
 
-/// The first attribute that says anything.
+/// Returns the first non-empty attribute.
 fn first(directory: &Path, names: &[&str]) -> Option<String> {
     names.iter().find_map(|name| text(&directory.join(name)))
 }
 
-/// The serial number of the drive whose directory in sysfs is `disk`.
+/// Returns the serial number of the drive with the sysfs directory `disk`.
 fn serial_of(disk: &Path) -> Option<String> {
     first(disk, &["device/serial", "serial"]).or_else(|| scsi_serial(&disk.join("device/vpd_pg80")))
 }
 
-/// What an attribute of sysfs says, if it says anything.
+/// Returns the trimmed text of a sysfs attribute, or `None` if it is missing or empty.
 pub(crate) fn text(path: &Path) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
     let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// The unit serial number page of SCSI (SPC-4, section 7.8.15): four bytes of header, then text.
+/// Reads the SCSI unit serial number page (SPC-4, section 7.8.15): a header of four bytes, then
+/// text.
 fn scsi_serial(path: &Path) -> Option<String> {
     let page = fs::read(path).ok()?;
     let serial = String::from_utf8_lossy(page.get(4..)?);
@@ -78,7 +80,7 @@ fn scsi_serial(path: &Path) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// A sysfs with one drive of the number 8:0, which has `files`, and a partition 8:1.
+    /// Creates a sysfs with one drive, number 8:0, that has `files`, and a partition 8:1.
     fn drive(files: &[(&str, &[u8])]) -> (tempfile::TempDir, System) {
         let root = tempfile::tempdir().unwrap();
         let sys = root.path().join("sys");
@@ -99,7 +101,7 @@ mod tests {
         (root, system)
     }
 
-    /// Lists the drive sda, and more of them with files of their own, below `sys/block`.
+    /// Adds the drive sda and `others`, with their files, to `sys/block`.
     fn list(root: &Path, others: &[(&str, &[(&str, &str)])]) {
         let blocks = root.join("sys/devices/host0/block");
         for (disk, files) in others {
@@ -116,10 +118,10 @@ mod tests {
         }
     }
 
-    // Does a serial number stand for a whole drive alone, and for none where another device has the same, as namespaces of
-    // a controller have; not counting the hidden paths of the same drive, or what cannot be asked?
+    // Does a serial number count only for a whole drive, and only if no other device has it? Hidden
+    // paths of the same drive do not count.
     #[test]
-    fn one_serial_stood_for_every_partition_and_namespace() {
+    fn a_serial_counts_only_if_it_is_unique() {
         let own = |others: &[(&str, &[(&str, &str)])], minor| {
             let (root, system) = drive(&[("device/serial", b"S123\n")]);
             list(root.path(), others);
@@ -141,9 +143,10 @@ mod tests {
         assert_eq!(Hardware::own_serial(&unlisted, file), None);
     }
 
-    // Are the names found where NVMe, SCSI and virtio keep them, through a partition too?
+    // Is the identity read from the attributes of NVMe, SCSI and virtio drives, through a partition
+    // too?
     #[test]
-    fn finds_the_identity() {
+    fn identities_are_read_from_sysfs() {
         let nvme: &[(&str, &[u8])] = &[
             ("device/model", b"Flash 9000        \n"),
             ("device/serial", b"S123\n"),
@@ -161,9 +164,9 @@ mod tests {
         for (files, expected) in cases {
             let (_root, system) = drive(files);
             for minor in [0, 1] {
-                let found = Hardware::of_device(&system, DeviceNumber { major: 8, minor });
+                let hardware = Hardware::of_device(&system, DeviceNumber { major: 8, minor });
                 let [model, serial, firmware] = expected.map(|text| text.map(str::to_owned));
-                assert_eq!(found, Hardware { model, serial, firmware });
+                assert_eq!(hardware, Hardware { model, serial, firmware });
             }
         }
     }

@@ -1,8 +1,8 @@
-//! The log pages in which a drive tells of its own health.
+//! Log pages with the health of an NVMe drive.
 //!
-//! NVMe drives alone: of others (ATA's SMART, SCSI's log pages) nothing is read. The one command
-//! that is ever sent is Get Log Page, on a descriptor that is open for reading. What the pages say
-//! is not decoded here: they are a published format, which whoever records them reads.
+//! For other drives (ATA SMART, SCSI log pages), nothing is read. The only command sent is Get Log
+//! Page, on a descriptor that is open for reading. This module does not decode the pages, which
+//! have a published format.
 
 use std::fs::{self, File};
 use std::io;
@@ -11,80 +11,80 @@ use std::path::{Path, PathBuf};
 use crate::guard::{DeviceNumber, Identity, System, parse_number};
 use crate::hardware::text;
 use crate::inventory::{Bus, bus_of, path_of};
-use crate::nvme::{Admin, Controller, Failed};
+use crate::nvme::{Admin, CommandError, Controller};
 
-/// Bytes of each of the two pages.
+/// The length of each of the two pages in bytes.
 const PAGE_LEN: usize = 512;
 
-/// A log page as the drive gave it.
+/// The raw content of a log page.
 pub type LogPage = [u8; PAGE_LEN];
 
-/// What a drive tells of its health.
+/// The health log pages of a drive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogPages {
     /// SMART / Health Information, log identifier 02h (NVM Express Base Specification).
     pub smart: LogPage,
-    /// What the drive has at log identifier C0h: of drives that follow the OCP Datacenter NVMe SSD
-    /// Specification its extended SMART page. The identifier is for any vendor to use, so that only
-    /// the GUID in the page tells whether it is that one. Absent where the drive has none.
+    /// The log page C0h, if the drive has one. For drives that follow the OCP Datacenter NVMe SSD
+    /// Specification, it is the extended SMART page. Other vendors may use the identifier
+    /// differently; the GUID in the page identifies its format.
     pub extended: Option<LogPage>,
 }
 
-/// Why the health of a drive could not be read.
+/// The reason why the health of a drive could not be read.
 #[derive(Debug, thiserror::Error)]
-pub enum Unreadable {
-    /// There is no single drive to ask.
-    #[error("`{}` lies on no drive, or on several: there is none to ask for its health", .0.display())]
+pub enum HealthError {
+    /// The path does not lie on a single drive.
+    #[error("`{}` does not lie on a single drive: its health cannot be read", .0.display())]
     NoDrive(PathBuf),
-    /// It is not an NVMe drive.
-    #[error("`{0}` is not an NVMe drive: the health of others is not read")]
+    /// The drive is not an NVMe drive.
+    #[error("`{0}` is not an NVMe drive: the health of other drives is not supported")]
     NotNvme(String),
-    /// The operating system did not let it be asked.
+    /// The operating system returned an error.
     #[error("cannot read the health of `{drive}`: {source}{}", advice(source))]
     System {
         /// The drive.
         drive: String,
-        /// The answer of the system.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The drive refused.
-    #[error("`{drive}` does not tell its health: it answered with the NVMe status {status:#x}")]
+    /// The drive rejected the command.
+    #[error("`{drive}` does not report its health: it returned the NVMe status {status:#x}")]
     Refused {
         /// The drive.
         drive: String,
-        /// Status code type and status code of the completion, as in its bits 8 to 10 and 0 to 7.
+        /// Status code type (bits 8 to 10) and status code (bits 0 to 7) of the completion.
         status: u32,
     },
 }
 
+/// Returns advice for a permission error.
 fn advice(source: &io::Error) -> &'static str {
     match source.raw_os_error() {
-        Some(libc::EACCES) => " (it takes root)",
-        Some(libc::EPERM) => " (it takes root, and this container or sandbox may not let it)",
+        Some(libc::EACCES) => " (this requires root)",
+        Some(libc::EPERM) => " (this requires root, and a container or sandbox may prevent it)",
         _ => "",
     }
 }
 
-/// The log pages of health that there are of the drive that is, or holds, the device or file at
-/// `path`.
+/// Reads both health log pages of the drive that is, or holds, the device or file at `path`.
 ///
-/// A drive that lacks the extended page counts the question as a rejected command among the entries
-/// of its error log; [`smart`] does not ask it.
+/// A drive without the extended page counts the query as a rejected command in its error log.
+/// [`smart`] does not send that query.
 ///
 /// # Errors
-/// Where there is no such drive or it is not an NVMe drive, and where the system or the drive
-/// refuses.
-pub fn log_pages(system: &System, path: &Path) -> Result<LogPages, Unreadable> {
-    ask(system, path, open, |drive| both(&drive))
+/// An error if there is no such drive, if it is not an NVMe drive, or if the system or the drive
+/// rejects the command.
+pub fn log_pages(system: &System, path: &Path) -> Result<LogPages, HealthError> {
+    query(system, path, open, |drive| both(&drive))
 }
 
-/// The SMART / Health Information page alone of the drive that is, or holds, the device or file at
+/// Reads the SMART / Health Information page of the drive that is, or holds, the device or file at
 /// `path`.
 ///
 /// # Errors
-/// As of [`log_pages`].
-pub fn smart(system: &System, path: &Path) -> Result<LogPage, Unreadable> {
-    ask(system, path, open, |drive| page(&drive, LogId::Smart))
+/// The errors of [`log_pages`].
+pub fn smart(system: &System, path: &Path) -> Result<LogPage, HealthError> {
+    query(system, path, open, |drive| page(&drive, LogId::Smart))
 }
 
 /// Log identifiers.
@@ -97,56 +97,56 @@ enum LogId {
 /// A whole drive.
 #[derive(Debug)]
 pub(crate) struct Drive {
-    /// As below `/dev`.
+    /// Its path below `/dev`.
     path: String,
     node: PathBuf,
     number: DeviceNumber,
 }
 
-fn page(drive: &impl Controller, log: LogId) -> Result<LogPage, Failed> {
+fn page(drive: &impl Controller, log: LogId) -> Result<LogPage, CommandError> {
     let mut page = [0; PAGE_LEN];
     drive.send(Admin::GetLogPage { log: log as u8 }, &mut page)?;
     Ok(page)
 }
 
-fn both(drive: &impl Controller) -> Result<LogPages, Failed> {
+fn both(drive: &impl Controller) -> Result<LogPages, CommandError> {
     let smart = page(drive, LogId::Smart)?;
     Ok(LogPages { smart, extended: page(drive, LogId::Extended).ok() })
 }
 
 /// Finds the drive, opens it and reads from it.
-pub(crate) fn ask<O, T>(
+pub(crate) fn query<O, T>(
     system: &System,
     path: &Path,
     open: impl FnOnce(&Drive) -> io::Result<O>,
-    read: impl FnOnce(&O) -> Result<T, Failed>,
-) -> Result<T, Unreadable> {
+    read: impl FnOnce(&O) -> Result<T, CommandError>,
+) -> Result<T, HealthError> {
     let drive = find(system, path)?;
-    let answer = open(&drive).map_err(Failed::System).and_then(|opened| read(&opened));
+    let answer = open(&drive).map_err(CommandError::System).and_then(|opened| read(&opened));
     let drive = drive.path;
-    answer.map_err(|failed| match failed {
-        Failed::System(source) => Unreadable::System { drive, source },
-        Failed::Status(status) => Unreadable::Refused { drive, status },
+    answer.map_err(|error| match error {
+        CommandError::System(source) => HealthError::System { drive, source },
+        CommandError::Status(status) => HealthError::Refused { drive, status },
     })
 }
 
-/// Opens a drive for reading; fails where its node leads to something else.
+/// Opens a drive for reading. Fails if its node leads to another device.
 pub(crate) fn open(drive: &Drive) -> io::Result<File> {
     let file = File::open(&drive.node)?;
     if Identity::of(&file)? != Identity::Block(drive.number) {
-        return Err(io::Error::other("its node in /dev leads to something else"));
+        return Err(io::Error::other("its node in /dev leads to another device"));
     }
     Ok(file)
 }
 
-/// The NVMe drive that is, or holds, what is at `path`.
-fn find(system: &System, path: &Path) -> Result<Drive, Unreadable> {
-    let none = || Unreadable::NoDrive(path.into());
+/// Returns the NVMe drive that is, or holds, the device or file at `path`.
+fn find(system: &System, path: &Path) -> Result<Drive, HealthError> {
+    let none = || HealthError::NoDrive(path.into());
     let number = Identity::from(&fs::metadata(path).map_err(|_| none())?).device();
     let disk = system.whole_disk(number).ok_or_else(none)?;
     let path = path_of(&disk);
     if bus_of(&disk) != Bus::Nvme {
-        return Err(Unreadable::NotNvme(path));
+        return Err(HealthError::NotNvme(path));
     }
     let number = text(&disk.join("dev")).and_then(|number| parse_number(&number));
     let node = system.path(path.trim_start_matches('/'));

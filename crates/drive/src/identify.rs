@@ -1,7 +1,6 @@
-//! What an NVMe drive says of itself: the pages of Identify, decoded.
+//! The properties that an NVMe drive reports: the pages of Identify, decoded.
 //!
-//! Names, numbers and offsets are those of the NVM Express Base Specification and of its NVM Command
-//! Set.
+//! Names, numbers and offsets follow the NVM Express Base Specification and its NVM Command Set.
 
 use std::path::Path;
 
@@ -11,26 +10,26 @@ use serde::{Deserialize, Serialize};
 
 use crate::guard::System;
 use crate::health;
-use crate::nvme::{Admin, Controller, Failed, IDENTIFY_LEN, Layout, Structure};
+use crate::nvme::{Admin, CommandError, Controller, IDENTIFY_LEN, Layout, Structure};
 
-/// What a transfer's limit counts in: the smallest page of memory of a controller
-/// (CAP.MPSMIN), which the kernel does not tell and is this of every known drive.
+/// The unit of a controller's transfer limit: its minimum memory page size (CAP.MPSMIN). The kernel
+/// does not expose it; all known drives use this value.
 const PAGE: u64 = 4096;
 
-/// What an NVMe drive says of itself and of the namespace that was asked for.
+/// The properties that an NVMe drive reports for itself and one namespace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Nvme {
-    /// The version of the NVM Express Base Specification that it follows, such as `1.4.0`.
+    /// The version of the NVM Express Base Specification, such as `1.4.0`.
     pub version: Option<String>,
-    /// All flash that namespaces can be made of (TNVMCAP); absent where it does not tell.
+    /// The total flash capacity for namespaces (TNVMCAP); absent if the drive does not report it.
     pub total_capacity_bytes: Option<Bytes>,
-    /// The most that a command moves (MDTS), of pages of 4 KiB; absent where there is no limit.
+    /// The maximum transfer of a command (MDTS), assuming pages of 4 KiB; absent without a limit.
     pub max_transfer_bytes: Option<Bytes>,
-    /// The commands of ONCS that it has.
+    /// The optional commands it supports (ONCS).
     pub optional_commands: Vec<OptionalCommand>,
-    /// What Format NVM is to it; absent where it lacks the command.
+    /// Support for Format NVM; absent without the command.
     pub format: Option<FormatSupport>,
-    /// The ways in which it sanitizes itself (SANICAP).
+    /// Support for Sanitize (SANICAP).
     pub sanitize: SanitizeSupport,
     /// The namespace.
     pub namespace: Namespace,
@@ -44,11 +43,11 @@ pub enum OptionalCommand {
     Compare,
     /// Write Uncorrectable.
     WriteUncorrectable,
-    /// Dataset Management: Deallocate, that is trims.
+    /// Dataset Management with Deallocate (TRIM).
     DatasetManagement,
     /// Write Zeroes.
     WriteZeroes,
-    /// Saving of features.
+    /// Save field of Set Features.
     SaveFeatures,
     /// Reservations.
     Reservations,
@@ -60,7 +59,7 @@ pub enum OptionalCommand {
     Copy,
 }
 
-/// In the order of the bits of ONCS.
+/// The optional commands in the order of the bits of ONCS.
 const OPTIONAL_COMMANDS: [OptionalCommand; 9] = [
     OptionalCommand::Compare,
     OptionalCommand::WriteUncorrectable,
@@ -73,78 +72,78 @@ const OPTIONAL_COMMANDS: [OptionalCommand; 9] = [
     OptionalCommand::Copy,
 ];
 
-/// What Format NVM is to a drive (FNA).
+/// The properties of Format NVM (FNA).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FormatSupport {
-    /// Whether a format is of all namespaces.
+    /// True if a format affects all namespaces.
     pub formats_all_namespaces: bool,
-    /// Whether the erase that comes with one is of all namespaces.
+    /// True if the erase of a format affects all namespaces.
     pub erases_all_namespaces: bool,
-    /// Whether it can erase by new keys.
+    /// True if it can erase by changing the encryption key.
     pub cryptographic_erase: bool,
 }
 
-/// The ways in which a drive sanitizes itself (SANICAP).
+/// The supported sanitize methods (SANICAP).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SanitizeSupport {
-    /// By new keys.
+    /// Crypto erase: changes the encryption key.
     pub crypto_erase: bool,
-    /// By erasing its blocks.
+    /// Block erase: erases all flash blocks.
     pub block_erase: bool,
-    /// By overwriting them.
+    /// Overwrite: writes a pattern to all blocks.
     pub overwrite: bool,
 }
 
 /// A namespace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Namespace {
-    /// Its number (NSID).
+    /// The namespace ID (NSID).
     pub number: u32,
-    /// Bytes that can be addressed (NSZE).
+    /// Addressable bytes (NSZE).
     pub size_bytes: Bytes,
-    /// Bytes that can be allocated at once (NCAP).
+    /// Bytes that can be allocated at the same time (NCAP).
     pub capacity_bytes: Bytes,
-    /// Bytes that are allocated (NUSE); of many drives always all.
+    /// Allocated bytes (NUSE); many drives always report all.
     pub used_bytes: Bytes,
-    /// What a block reads as after Deallocate (DLFEAT); absent where it does not tell.
-    pub deallocated_reads: Option<Deallocated>,
-    /// The formats that it can be given.
+    /// The value of a block after Deallocate (DLFEAT); absent if the drive does not report it.
+    pub deallocated_reads: Option<DeallocatedValue>,
+    /// The supported LBA formats.
     pub formats: Vec<LbaFormat>,
 }
 
-/// What a deallocated block reads as.
+/// The value of a deallocated block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Deallocated {
-    /// All bytes 00h.
+pub enum DeallocatedValue {
+    /// All bytes are 00h.
     Zeroes,
-    /// All bytes FFh.
+    /// All bytes are FFh.
     Ones,
 }
 
-/// A format of logical blocks.
+/// An LBA format: the layout of logical blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LbaFormat {
     /// Its number.
     pub number: u8,
-    /// Bytes of data of a block.
+    /// Data bytes in a block.
     pub data_bytes: Bytes,
-    /// Bytes of metadata of a block.
+    /// Metadata bytes in a block.
     pub metadata_bytes: Bytes,
-    /// How fast it is among the formats of the drive (RP): 0 is best, 3 is degraded.
+    /// Performance relative to the drive's other formats (RP): 0 is best, 3 is degraded.
     pub relative_performance: u8,
-    /// Whether it is the one that the namespace has.
+    /// True for the current format of the namespace.
     pub in_use: bool,
 }
 
-/// What the NVMe drive at `path` says of itself and of that namespace; `None` where it is none, or
-/// may not be asked, which takes root.
+/// Queries the NVMe drive at `path` and its namespace. Returns `None` if it is not an NVMe drive,
+/// or without permission; the query requires root.
 pub fn identify(system: &System, path: &Path) -> Option<Nvme> {
-    health::ask(system, path, health::open, |drive| described(&drive)).ok()
+    health::query(system, path, health::open, |drive| described(&drive)).ok()
 }
 
-/// What the two pages of Identify say: of the controller, and of its namespace `number` (NVM Express Base
-/// Specification, CNS 01h and 00h).
+/// Decodes the two pages of Identify: of the controller, and of its namespace `number` (NVM Express
+/// Base Specification, CNS 01h and 00h).
 pub fn decode(
     controller: &[u8; IDENTIFY_LEN],
     namespace: &[u8; IDENTIFY_LEN],
@@ -153,45 +152,48 @@ pub fn decode(
     ControllerPage(*controller).describe(NamespacePage(*namespace).describe(number))
 }
 
-fn described(drive: &impl Controller) -> Result<Nvme, Failed> {
-    let number = drive.namespace().map_err(Failed::System)?;
+fn described(drive: &impl Controller) -> Result<Nvme, CommandError> {
+    let number = drive.namespace().map_err(CommandError::System)?;
     let controller = ControllerPage::of(drive)?;
     Ok(decode(&controller.0, &NamespacePage::of(drive, number)?.0, number))
 }
 
-fn page(drive: &impl Controller, command: Admin) -> Result<[u8; IDENTIFY_LEN], Failed> {
+fn page(drive: &impl Controller, command: Admin) -> Result<[u8; IDENTIFY_LEN], CommandError> {
     let mut page = [0; IDENTIFY_LEN];
     drive.send(command, &mut page)?;
     Ok(page)
 }
 
-/// The namespaces of a list, which ends where the numbers do.
-pub(crate) fn namespaces(drive: &impl Controller, list: Structure) -> Result<Vec<u32>, Failed> {
+/// Reads a list of namespace IDs, which ends at the first 0.
+pub(crate) fn namespaces(
+    drive: &impl Controller,
+    list: Structure,
+) -> Result<Vec<u32>, CommandError> {
     let page = page(drive, Admin::Identify(list))?;
     let (entries, _) = page.as_chunks();
     let all = entries.iter().map(|entry| u32::from_le_bytes(*entry));
     Ok(all.take_while(|number| *number != 0).collect())
 }
 
-/// Identify Controller.
+/// The page Identify Controller.
 pub(crate) struct ControllerPage([u8; IDENTIFY_LEN]);
 
 impl ControllerPage {
-    pub(crate) fn of(drive: &impl Controller) -> Result<ControllerPage, Failed> {
+    pub(crate) fn of(drive: &impl Controller) -> Result<ControllerPage, CommandError> {
         Ok(ControllerPage(page(drive, Admin::Identify(Structure::Controller))?))
     }
 
-    /// Whether the subsystem may have other controllers (CMIC).
+    /// Returns true if the subsystem may have other controllers (CMIC).
     pub(crate) fn shares(&self) -> bool {
         self.0[76] & 1 << 1 != 0
     }
 
-    /// Whether it manages namespaces (OACS).
+    /// Returns true if it supports namespace management (OACS).
     pub(crate) fn manages_namespaces(&self) -> bool {
         self.0[256] & 1 << 3 != 0
     }
 
-    /// Format NVM (OACS and FNA).
+    /// Returns the support for Format NVM (OACS and FNA).
     pub(crate) fn format(&self) -> Option<FormatSupport> {
         let attributes = self.0[524];
         (self.0[256] & 1 << 1 != 0).then_some(FormatSupport {
@@ -213,7 +215,7 @@ impl ControllerPage {
     fn version(&self) -> Option<String> {
         let [tertiary, minor, major_low, major_high] = field(&self.0, 80);
         let major = u16::from_le_bytes([major_low, major_high]);
-        // Before 1.2 the field was reserved.
+        // Before version 1.2, the field was reserved.
         (major > 0).then(|| format!("{major}.{minor}.{tertiary}"))
     }
 
@@ -248,39 +250,39 @@ impl ControllerPage {
     }
 }
 
-/// Identify Namespace.
+/// The page Identify Namespace.
 pub(crate) struct NamespacePage([u8; IDENTIFY_LEN]);
 
 impl NamespacePage {
-    pub(crate) fn of(drive: &impl Controller, number: u32) -> Result<NamespacePage, Failed> {
+    pub(crate) fn of(drive: &impl Controller, number: u32) -> Result<NamespacePage, CommandError> {
         let command = Admin::IdentifyNamespace { namespace: number };
         Ok(NamespacePage(page(drive, command)?))
     }
 
-    /// Namespace Size (NSZE) in blocks.
+    /// Returns the Namespace Size (NSZE) in blocks.
     pub(crate) fn blocks(&self) -> u64 {
         u64::from_le_bytes(field(&self.0, 0))
     }
 
-    /// How it is formatted (FLBAS and DPS).
+    /// Returns the current format and protection (FLBAS and DPS).
     pub(crate) fn layout(&self) -> Layout {
         Layout { flbas: self.0[26], dps: self.0[29] }
     }
 
-    /// The format that it has; `None` where it names one that there is not.
+    /// Returns the current LBA format, or `None` if the page names one that does not exist.
     pub(crate) fn format(&self) -> Option<LbaFormat> {
         self.formats().into_iter().find(|format| format.in_use)
     }
 
-    /// As many as NLBAF says, of 64 at most.
+    /// Returns the LBA formats, as many as NLBAF states, at most 64.
     fn formats(&self) -> Vec<LbaFormat> {
         let in_use = self.layout().format();
         let format = |number: u8| {
             let [metadata_low, metadata_high, exponent, performance] =
                 field(&self.0, 128 + 4 * usize::from(number));
-            // A canary of the fuzz targets: blocks of 2^64 bytes are not refused.
+            // A deliberate bug that the fuzz targets must find: blocks of 2^64 bytes are accepted.
             let most = if cfg!(feature = "canary") { 64 } else { 63 };
-            // An exponent below 9 says that the format is not there.
+            // An exponent below 9 means that the format is not available.
             (9..=most).contains(&exponent).then(|| LbaFormat {
                 number,
                 data_bytes: Bytes(1 << exponent),
@@ -301,8 +303,8 @@ impl NamespacePage {
             capacity_bytes: bytes(8),
             used_bytes: bytes(16),
             deallocated_reads: match self.0[33] & 7 {
-                1 => Some(Deallocated::Zeroes),
-                2 => Some(Deallocated::Ones),
+                1 => Some(DeallocatedValue::Zeroes),
+                2 => Some(DeallocatedValue::Ones),
                 _ => None,
             },
             formats: self.formats(),
@@ -310,7 +312,7 @@ impl NamespacePage {
     }
 }
 
-/// The bytes of a field.
+/// Returns the bytes of a field.
 fn field<const LEN: usize>(page: &[u8; IDENTIFY_LEN], at: usize) -> [u8; LEN] {
     *page[at..].first_chunk().expect("within the page")
 }

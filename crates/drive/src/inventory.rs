@@ -1,9 +1,9 @@
-//! The block devices of a machine: what they are, and what may be done to them.
+//! The block devices of a machine: their properties, and the benchmarks that may run on them.
 //!
-//! What they are is read from sysfs. Whether they may be written is asked of the
-//! [guards](crate::guard), so that what is listed here is what an opening will find.
+//! Properties come from sysfs. The [guards](crate::guard) decide whether a device may be written,
+//! and the list agrees with what opening a device returns.
 
-mod hang;
+mod topology;
 
 use std::fs::{self, File};
 use std::io;
@@ -19,14 +19,14 @@ use crate::guard::{self, DeviceNumber, Identity, Refusal, System};
 use crate::hardware::{Hardware, text};
 use crate::identify::{Nvme, identify};
 
-/// The sectors in which `size` of sysfs counts, whatever those of the drive are.
+/// The unit of `size` in sysfs, whatever the drive's sector size is.
 const SIZE_UNIT: u64 = 512;
 
-/// The block devices of a machine, each drive before its partitions, in the order of their names.
+/// The block devices of a machine in the order of their names, each drive before its partitions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Inventory")]
 pub struct Inventory<H> {
-    /// Every one.
+    /// All devices.
     pub devices: Vec<BlockDevice<H>>,
 }
 
@@ -34,51 +34,51 @@ pub struct Inventory<H> {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "BlockDevice")]
 pub struct BlockDevice<H> {
-    /// Where it is, such as `/dev/nvme0n1`.
+    /// Its path, such as `/dev/nvme0n1`.
     pub path: String,
-    /// The drive that it is a partition of. What is said below but for the capacity and what can be
-    /// measured is said of that drive.
+    /// The drive that a partition belongs to. All properties below describe that drive, except the
+    /// capacity and the possible measurements.
     pub partition_of: Option<String>,
-    /// Addressable bytes.
+    /// Capacity in bytes.
     pub capacity_bytes: Bytes,
-    /// What offsets and lengths of IOs must be multiples of.
+    /// The unit of offsets and lengths of IOs.
     pub logical_sector_bytes: Option<Bytes>,
-    /// What the drive says that it writes at once without reading.
+    /// The unit that the drive writes without a read-modify-write, as it reports.
     pub physical_sector_bytes: Option<Bytes>,
-    /// The maker's name for it.
+    /// The vendor's model name.
     pub model: Option<String>,
-    /// Serial number.
+    /// The serial number.
     pub serial: Option<String>,
-    /// Firmware revision.
+    /// The firmware revision.
     pub firmware: Option<String>,
-    /// How it hangs on the machine.
+    /// The bus that connects it to the machine.
     pub bus: Bus,
-    /// Its PCI Express link: of NVMe drives alone, as others share that of their controller.
+    /// Its PCI Express link, for NVMe drives only: other drives share the link of their controller.
     pub pcie_link: Option<PcieLink>,
-    /// Whether it says that it rotates. Virtual drives often say so and do not.
+    /// True if it reports that it rotates. Many virtual drives report so wrongly.
     pub rotational: Option<bool>,
-    /// The scheduler of the kernel for it: `none`, `mq-deadline`, `kyber`, `bfq`.
+    /// The IO scheduler of the kernel: `none`, `mq-deadline`, `kyber` or `bfq`.
     pub scheduler: Option<String>,
-    /// How many IOs the drive is given at once: where it is a SCSI or SATA drive by its own depth,
-    /// otherwise by the requests of a queue of the kernel.
+    /// The maximum number of IOs in flight: the drive's own depth for SCSI and SATA, otherwise the
+    /// requests of a kernel queue.
     pub queue_depth: Option<u32>,
     /// Its volatile write cache, as the kernel treats it.
     pub write_cache: Option<WriteCache>,
-    /// Whether it takes discards (TRIM, Deallocate, UNMAP).
+    /// True if it supports discards (TRIM, Deallocate, UNMAP).
     pub discard: Option<bool>,
-    /// Its temperature now, in degrees Celsius.
+    /// Its current temperature in degrees Celsius.
     pub temperature_celsius: Option<f64>,
-    /// What it tells of its own health: of NVMe drives alone, and as root.
+    /// Its health as the drive reports it: for NVMe drives only, and as root.
     pub health: Option<H>,
-    /// What it says that it is and can do: of NVMe drives alone, and as root.
+    /// Its properties as the drive reports them: for NVMe drives only, and as root.
     pub nvme: Option<Nvme>,
-    /// The file behind a loop device.
+    /// The backing file of a loop device.
     pub backing_file: Option<String>,
-    /// What can be measured on it.
+    /// The benchmarks that may run on it.
     pub measurable: Measurable,
 }
 
-/// How a block device hangs on the machine.
+/// The bus that connects a block device to the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Bus {
@@ -90,24 +90,24 @@ pub enum Bus {
     Scsi,
     /// USB mass storage.
     Usb,
-    /// The drive of a virtual machine.
+    /// The virtual drive of a virtual machine.
     Virtio,
     /// A memory card or eMMC.
     Mmc,
-    /// A file that is shown as a device.
+    /// A file exposed as a block device.
     Loop,
-    /// Built on others: LVM, dm-crypt and the like.
+    /// A device mapper target, such as LVM or dm-crypt.
     DeviceMapper,
-    /// Built on others: Linux MD.
+    /// A Linux MD array.
     Raid,
-    /// Main memory that is shown as a device.
+    /// Main memory exposed as a block device.
     Memory,
-    /// Another one.
+    /// Any other bus.
     Other,
 }
 
 impl Bus {
-    /// Its name, as in JSON.
+    /// Returns its name in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Bus::Nvme => "nvme",
@@ -128,74 +128,75 @@ impl Bus {
 /// A PCI Express link.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PcieLink {
-    /// Speed of a lane now, in GT/s: 2.5, 5, 8, 16, 32 or 64 for generations 1 to 6.
+    /// The current speed of a lane in GT/s: 2.5, 5, 8, 16, 32 or 64 for generations 1 to 6.
     pub gigatransfers_per_s: f64,
-    /// Lanes now.
+    /// The current number of lanes.
     pub lanes: u32,
-    /// The fastest that the drive can; a slot that cannot, or saving power, makes it slower.
+    /// The maximum speed that the drive supports. A slower slot or power saving reduces the current
+    /// speed.
     pub max_gigatransfers_per_s: Option<f64>,
-    /// The most lanes that the drive has.
+    /// The maximum number of lanes that the drive supports.
     pub max_lanes: Option<u32>,
 }
 
-/// How the kernel treats the volatile write cache of a drive.
+/// The kernel's treatment of a drive's volatile write cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WriteCache {
-    /// A write may be answered before it is durable, and a flush makes it so.
+    /// A write may complete before it is durable; a flush makes it durable.
     Back,
-    /// There is none, or writes go through it.
+    /// The drive has no cache, or writes pass through it.
     Through,
 }
 
-/// What can be measured on a device.
+/// The benchmarks that may run on a device.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "can")]
 pub enum Measurable {
-    /// Everything, and that destroys what is on it.
+    /// All benchmarks, which destroy its data.
     Everything {
-        /// What to type for it.
+        /// The command to run them.
         command: String,
     },
-    /// What only reads.
+    /// Read-only benchmarks.
     Reads {
-        /// What to type for it.
+        /// The command to run them.
         command: String,
-        /// What keeps it from being written, in a word.
+        /// The obstacle to writing, as one word.
         obstacle: Obstacle,
-        /// The same in a sentence, and what to do about it.
+        /// The obstacle in a sentence, with the remedy.
         reason: String,
     },
-    /// Nothing.
+    /// No benchmark.
     Nothing {
-        /// What would keep it from being written besides, as far as that is known.
+        /// A further obstacle to writing, if known.
         obstacle: Option<Obstacle>,
-        /// Why, and what to do about it.
+        /// The reason, with the remedy.
         reason: String,
     },
 }
 
-/// What keeps a device from being written.
+/// An obstacle to writing a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Obstacle {
-    /// A file system on it or on a part of it is mounted.
+    /// A file system on the device, or on a part of it, is mounted.
     Mounted,
-    /// Another device is built on it.
+    /// Another device uses it.
     Held,
     /// The system swaps to it.
     Swap,
-    /// A loop device shows it.
+    /// A loop device exposes it.
     LoopBacking,
-    /// There is something on it that looks like data.
+    /// It contains data.
     Data,
     /// Another host may be using it.
     Shared,
     /// It is read-only.
     ReadOnly,
-    /// Somebody holds it exclusively.
+    /// Another program holds it exclusively.
     Busy,
-    /// Whether it is in use could not be found out.
+    /// The guards could not determine whether it is in use.
     Unknown,
 }
 
@@ -220,14 +221,13 @@ impl From<&Refusal> for Obstacle {
     }
 }
 
-/// Every block device of `system`, with what `health` finds of the health of an NVMe drive by its
-/// path.
+/// Lists the block devices of `system`. `health` returns the health of an NVMe drive by its path.
 ///
-/// Nothing is written. A drive that nobody uses is opened for reading, to see whether it bears data;
-/// one that goes away meanwhile is left out.
+/// Writes nothing. Opens unused drives for reading, to search them for data. Omits drives that
+/// disappear meanwhile.
 ///
 /// # Errors
-/// Where sysfs does not list the devices.
+/// An error if sysfs does not list the devices.
 pub fn devices<H: Clone>(
     system: &System,
     health: impl Fn(&Path) -> Option<H>,
@@ -237,34 +237,34 @@ pub fn devices<H: Clone>(
     let mut devices = Vec::new();
     for disk in disks {
         let whole = path_of(&disk);
-        let told = if bus_of(&disk) == Bus::Nvme {
+        let report = if bus_of(&disk) == Bus::Nvme {
             let path = Path::new(&whole);
-            Told { health: health(path), nvme: identify(system, path) }
+            DriveReport { health: health(path), nvme: identify(system, path) }
         } else {
-            Told { health: None, nvme: None }
+            DriveReport { health: None, nvme: None }
         };
-        devices.extend(describe(system, &disk, None, told.clone()));
+        devices.extend(describe(system, &disk, None, report.clone()));
         let partitions = partitions(&disk);
-        let describe = |part: &PathBuf| describe(system, part, Some(&whole), told.clone());
+        let describe = |part: &PathBuf| describe(system, part, Some(&whole), report.clone());
         devices.extend(partitions.iter().filter_map(describe));
     }
     Ok(Inventory { devices })
 }
 
-/// Where sysfs tells of a whole drive.
+/// The sysfs files of a whole drive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     /// Its directory.
     pub disk: PathBuf,
-    /// The file that holds its temperature, in thousandths of a degree Celsius.
+    /// The file with its temperature, in thousandths of a degree Celsius.
     pub sensor: Option<PathBuf>,
 }
 
-/// Of the drive that is, or holds, the device or file at `path`; `None` where it lies on none, as
-/// in memory, on a network, or on several drives.
+/// Returns the sysfs files of the drive that is, or holds, the device or file at `path`. Returns
+/// `None` if it does not lie on a single drive, but in memory, on a network or on several drives.
 pub fn place(system: &System, path: &Path) -> Option<Place> {
     let disk = system.whole_disk(Identity::from(&fs::metadata(path).ok()?).device())?;
-    Some(Place { sensor: hang::sensor(&disk), disk })
+    Some(Place { sensor: topology::sensor(&disk), disk })
 }
 
 fn partitions(disk: &Path) -> Vec<PathBuf> {
@@ -275,22 +275,22 @@ fn partitions(disk: &Path) -> Vec<PathBuf> {
     partitions
 }
 
-/// In sysfs a slash within a device's name is an exclamation mark.
+/// Returns the name of a device. sysfs writes a slash in a device name as an exclamation mark.
 fn name_of(directory: &Path) -> String {
     directory.file_name().unwrap_or_default().to_string_lossy().replace('!', "/")
 }
 
-/// The path in `/dev` of the device whose directory in sysfs is `directory`.
+/// Returns the path in `/dev` of the device with the sysfs directory `directory`.
 pub(crate) fn path_of(directory: &Path) -> String {
     format!("/dev/{}", name_of(directory))
 }
 
-/// The bus of the drive whose directory in sysfs is `disk`.
+/// Returns the bus of the drive with the sysfs directory `disk`.
 pub(crate) fn bus_of(disk: &Path) -> Bus {
-    hang::bus(&name_of(disk), disk)
+    topology::bus(&name_of(disk), disk)
 }
 
-/// Splits a name where digits begin or end, so that `sd10` comes after `sd9`.
+/// Splits a name into digits and other text, which sorts `sd10` after `sd9`.
 fn natural(name: &str) -> Vec<(u64, String)> {
     let pieces = name.as_bytes().chunk_by(|a, b| a.is_ascii_digit() == b.is_ascii_digit());
     let piece = |piece: &[u8]| {
@@ -300,19 +300,20 @@ fn natural(name: &str) -> Vec<(u64, String)> {
     pieces.map(piece).collect()
 }
 
-/// What a drive answers when it is asked.
+/// The answers of an NVMe drive.
 #[derive(Clone)]
-struct Told<H> {
+struct DriveReport<H> {
     health: Option<H>,
     nvme: Option<Nvme>,
 }
 
-/// The device whose directory in sysfs is `directory`; `None` where it is gone.
+/// Describes the device with the sysfs directory `directory`, or returns `None` if it has
+/// disappeared.
 fn describe<H>(
     system: &System,
     directory: &Path,
     whole: Option<&str>,
-    told: Told<H>,
+    report: DriveReport<H>,
 ) -> Option<BlockDevice<H>> {
     let disk = if whole.is_some() { directory.parent()? } else { directory };
     let number = guard::parse_number(&text(&directory.join("dev"))?)?;
@@ -329,9 +330,9 @@ fn describe<H>(
         logical_sector_bytes: number_at(&queue.join("logical_block_size")).map(Bytes),
         physical_sector_bytes: number_at(&queue.join("physical_block_size")).map(Bytes),
         bus: bus_of(disk),
-        pcie_link: hang::pcie_link(disk),
+        pcie_link: topology::pcie_link(disk),
         rotational: text(&queue.join("rotational")).map(|text| text == "1"),
-        scheduler: text(&queue.join("scheduler")).map(|text| chosen(&text)),
+        scheduler: text(&queue.join("scheduler")).map(|text| active_scheduler(&text)),
         queue_depth: number_at(&disk.join("device/queue_depth"))
             .or_else(|| number_at(&queue.join("nr_requests"))),
         write_cache: text(&queue.join("write_cache")).and_then(|text| match text.as_str() {
@@ -340,11 +341,11 @@ fn describe<H>(
             _ => None,
         }),
         discard: number_at(&queue.join("discard_max_bytes")).map(|most: u64| most > 0),
-        temperature_celsius: hang::sensor(disk)
+        temperature_celsius: topology::sensor(disk)
             .and_then(|sensor| number_at::<f64>(&sensor))
             .map(|millis| millis / 1000.0),
-        health: told.health,
-        nvme: told.nvme,
+        health: report.health,
+        nvme: report.nvme,
         backing_file: text(&disk.join("loop/backing_file")),
         measurable: measurable(system, &path, &node, number, capacity, serial.as_deref()),
         model: hardware.model,
@@ -358,13 +359,13 @@ fn number_at<T: std::str::FromStr>(path: &Path) -> Option<T> {
     text(path)?.parse().ok()
 }
 
-/// The one in brackets of `none [mq-deadline] kyber`.
-fn chosen(text: &str) -> String {
+/// Returns the scheduler in brackets of `none [mq-deadline] kyber`.
+fn active_scheduler(text: &str) -> String {
     let bracketed = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
-    bracketed.map_or(text, |(chosen, _)| chosen).to_owned()
+    bracketed.map_or(text, |(active, _)| active).to_owned()
 }
 
-/// Asks the guards, in the order in which an opening asks them.
+/// Runs the guards in the same order as opening a drive does.
 fn measurable(
     system: &System,
     path: &str,
@@ -374,7 +375,7 @@ fn measurable(
     serial: Option<&str>,
 ) -> Measurable {
     if capacity == Bytes(0) {
-        let reason = "it holds nothing: no medium is in it, or nothing is attached to it";
+        let reason = "it has no capacity: no medium is inserted, or no file is attached to it";
         return Measurable::Nothing { obstacle: None, reason: reason.into() };
     }
     let probe = match File::open(node) {
@@ -383,7 +384,7 @@ fn measurable(
     };
     match writable(system, Path::new(path), node, number, &probe) {
         Ok(()) => {
-            let confirmation = serial.filter(|serial| can_be_typed(serial)).unwrap_or(path);
+            let confirmation = serial.filter(|serial| needs_no_quotes(serial)).unwrap_or(path);
             let command = format!("flashscope bench {path} --destroy-data-on {confirmation}");
             Measurable::Everything { command }
         }
@@ -403,8 +404,8 @@ fn writable(
     probe: &File,
 ) -> Result<(), Refusal> {
     let unknown = |source| Refusal::Unknown { path: path.into(), source };
-    if let Identity::Block(found) = Identity::of(probe).map_err(unknown)? {
-        guard::check_same(path, Identity::Block(number), Identity::Block(found))?;
+    if let Identity::Block(opened) = Identity::of(probe).map_err(unknown)? {
+        guard::check_same(path, Identity::Block(number), Identity::Block(opened))?;
     }
     system.check_unused(path, Identity::Block(number))?;
     if guard::is_locked(probe).map_err(unknown)? {
@@ -413,7 +414,7 @@ fn writable(
     guard::check_unopened(system, path, Identity::Block(number))?;
     guard::reservation::check(system, path, probe)?;
     guard::check_unmarked(path, probe)?;
-    // What is left is who holds it exclusively without a word, which opening it likewise tells.
+    // Exclusive holders that leave no other trace show only when the device is opened with O_EXCL.
     match fs::OpenOptions::new().read(true).custom_flags(libc::O_EXCL).open(node) {
         Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {
             Err(Refusal::Busy { path: path.into() })
@@ -422,20 +423,20 @@ fn writable(
     }
 }
 
-/// A device that cannot be opened; whether it is in use can be told without that.
+/// Describes a device that cannot be opened. Its use can be determined without opening it.
 fn unreadable(system: &System, path: &str, number: DeviceNumber, source: &io::Error) -> Measurable {
     let reason = format!("cannot open `{path}`: {source}{}", advice(Path::new(path), source));
     match system.check_unused(Path::new(path), Identity::Block(number)) {
         Ok(()) => Measurable::Nothing { obstacle: None, reason },
         Err(refusal) => Measurable::Nothing {
             obstacle: Some(Obstacle::from(&refusal)),
-            reason: format!("{reason}; besides, {refusal}"),
+            reason: format!("{reason}; moreover, {refusal}"),
         },
     }
 }
 
-/// Whether a shell, and the command line behind it, take a serial number as it stands.
-fn can_be_typed(serial: &str) -> bool {
+/// Returns true if a shell and the command line accept a serial number without quotes.
+fn needs_no_quotes(serial: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || "._-+:".contains(c);
     !serial.starts_with('-') && serial.chars().all(plain)
 }
@@ -444,7 +445,7 @@ fn can_be_typed(serial: &str) -> bool {
 mod tests {
     use super::*;
 
-    // Do numbers in names count as numbers?
+    // Do digits in names sort as numbers?
     #[test]
     fn names_are_in_natural_order() {
         let mut names = ["nvme10n1", "nvme2n1", "sdb", "nvme2n10", "sda", "nvme2n2"];
@@ -452,11 +453,11 @@ mod tests {
         assert_eq!(names, ["nvme2n1", "nvme2n2", "nvme2n10", "nvme10n1", "sda", "sdb"]);
     }
 
-    // Is a serial number that a shell or the command line would take for something else not offered?
+    // Is a serial number not offered if a shell or the command line would misread it?
     #[test]
     fn only_plain_serials_are_offered() {
-        assert!(["S4EWNX0R123456", "WD-42", "0x5000c500:1"].into_iter().all(can_be_typed));
+        assert!(["S4EWNX0R123456", "WD-42", "0x5000c500:1"].into_iter().all(needs_no_quotes));
         let odd = ["-rf", "a b", "$(reboot)", "x;y", "a'b", "é"];
-        assert!(odd.into_iter().all(|serial| !can_be_typed(serial)));
+        assert!(odd.into_iter().all(|serial| !needs_no_quotes(serial)));
     }
 }

@@ -1,16 +1,13 @@
-//! Requests to block devices, each with the type of its argument.
+//! ioctl requests to block devices, each with the type of its argument.
 
 #![cfg_attr(
     lint_writes,
     expect(
         clippy::disallowed_methods,
-        reason = "requests to block devices: of a closed list, to the descriptor that the guard opened or by reads alone"
+        reason = "ioctl requests to block devices: from a closed list, on the descriptor that the guard opened, or read-only"
     )
 )]
-#![allow(
-    unsafe_code,
-    reason = "requests to block devices, which read or write what an address leads to"
-)]
+#![allow(unsafe_code, reason = "ioctl requests read or write memory at an address")]
 
 use std::fs::File;
 use std::io;
@@ -18,7 +15,7 @@ use std::marker::PhantomData;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileTypeExt;
 
-/// A request to a block device that reads or writes a `T`.
+/// An ioctl request to a block device that reads or writes a `T`.
 #[derive(Debug)]
 pub(crate) struct Request<T> {
     number: libc::Ioctl,
@@ -26,11 +23,11 @@ pub(crate) struct Request<T> {
 }
 
 impl<T> Request<T> {
-    /// The request with this number.
+    /// Defines the request with this number.
     ///
     /// # Safety
-    /// Of a block device, the request reads and writes no more than a `T`, leaves a valid one, and keeps no address of
-    /// it.
+    /// On a block device, the request must read and write at most a `T`, leave it valid, and not
+    /// keep its address.
     pub(crate) const unsafe fn new(number: libc::Ioctl) -> Request<T> {
         Request { number, argument: PhantomData }
     }
@@ -38,25 +35,27 @@ impl<T> Request<T> {
     /// Sends the request to `file`.
     ///
     /// # Errors
-    /// What the device answers; `ENOTTY` where it is no block device, to which the number may mean something else.
+    /// The error of the device; `ENOTTY` for any other file, where the number may have another
+    /// meaning.
     pub(crate) fn send(&self, file: &File, argument: &mut T) -> io::Result<()> {
         if !file.metadata()?.file_type().is_block_device() {
             return Err(io::Error::from_raw_os_error(libc::ENOTTY));
         }
-        // SAFETY: it is a block device, as just seen.
+        // SAFETY: the file is a block device, as just checked.
         unsafe { self.send_to_block_device(file, argument) }
     }
 
-    /// The same without a look at the file, which takes a system call.
+    /// Sends the request without checking the file, which saves a system call.
     ///
     /// # Safety
-    /// The file is a block device.
+    /// The file must be a block device.
     pub(crate) unsafe fn send_to_block_device(
         &self,
         file: &File,
         argument: &mut T,
     ) -> io::Result<()> {
-        // SAFETY: the request is one of block devices with such an argument, by `new`, and the file is one, by the caller.
+        // SAFETY: `new` guarantees the request's use of its argument, and the caller that the file
+        // is a block device.
         let result =
             unsafe { libc::ioctl(file.as_raw_fd(), self.number, std::ptr::from_mut(argument)) };
         if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
@@ -68,11 +67,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_reaches_nothing_but_block_devices() {
-        // SAFETY: the size of a terminal takes 8 bytes, of which any are valid.
+    fn requests_reach_block_devices_only() {
+        // SAFETY: the size of a terminal takes 8 bytes, which are valid for any values.
         let size = unsafe { Request::<[u16; 4]>::new(libc::TIOCGWINSZ) };
         let file = tempfile::tempfile().unwrap();
-        // A terminal knows the number.
+        // A terminal supports this number.
         for file in [File::open("/dev/ptmx").unwrap(), File::open("/dev/null").unwrap(), file] {
             let mut argument = [7; 4];
             let refused = size.send(&file, &mut argument).unwrap_err();

@@ -1,19 +1,20 @@
 //! Real drives: block devices and files behind [`flashscope_block::Device`].
 //!
-//! - [`open`] turns [`OpenOptions`] into a [`RealDevice`]; [`OpenOptions::parse`] reads what a
-//!   person writes (`/dev/nvme1n1`, `file:scratch.img?size=1GiB`).
-//! - [`Contents`] is a drive for those who bring their own data.
-//! - [`guard`] decides whether a device or file may be written; nothing is opened for writing
-//!   before it agreed, and what was opened is checked again by its identity.
-//! - [`engine`] holds the ways to hand IOs to the kernel, and chooses one by a probe.
-//! - [`inventory`] lists the block devices of the machine, and which the guards let be measured.
-//! - [`health`] asks an NVMe drive for the log pages of its health.
-//! - [`identify`](mod@identify) asks it what it is and can do.
-//! - [`StoreFile`] keeps the data of a simulated drive in a file, which it opens through the same guards.
-//! - [`record`] has the kernel trace what a drive is asked for.
-//! - [`Clock`] is the machine's monotonic clock, as cheap as the machine allows.
+//! - [`open`] turns [`OpenOptions`] into a [`RealDevice`]; [`OpenOptions::parse`] parses the
+//!   notation of the command line (`/dev/nvme1n1`, `file:scratch.img?size=1GiB`).
+//! - [`Contents`] is a drive for callers that supply their own data.
+//! - [`guard`] decides whether a device or file may be written. Nothing is opened for writing
+//!   without its approval, and the identity of the opened file is checked again.
+//! - [`engine`] contains the kernel interfaces for IOs and chooses one by a probe.
+//! - [`inventory`] lists the block devices of the machine, and the benchmarks that the guards
+//!   allow.
+//! - [`health`] reads the health log pages of an NVMe drive.
+//! - [`identify`](mod@identify) reads the properties of an NVMe drive.
+//! - [`StoreFile`] keeps the data of a simulated drive in a file, opened through the same guards.
+//! - [`record`] traces the IOs of a drive in the kernel.
+//! - [`Clock`] is the machine's monotonic clock, at the lowest cost that the machine allows.
 //!
-//! Where the system is not Linux there are clocks and the files of output alone.
+//! On systems other than Linux, only clocks and output files are available.
 
 #[cfg(target_os = "linux")]
 mod buffer;

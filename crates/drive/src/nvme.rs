@@ -1,19 +1,18 @@
-//! NVMe commands: their encoding, and the kernel's way to hand one to a drive.
+//! NVMe commands: their encoding, and sending them through the kernel.
 //!
-//! Those that administer a drive are here, those that move data in [`nvm`].
-//!
-//! Names, numbers and offsets are those of the NVM Express Base Specification.
+//! Admin commands are in this file, commands that transfer data in [`nvm`]. Names, numbers and
+//! offsets follow the NVM Express Base Specification.
 
 #![cfg_attr(
     lint_writes,
     expect(
         clippy::disallowed_methods,
-        reason = "commands to NVMe drives, of a closed list: to the descriptor that the guard opened, or reads alone"
+        reason = "commands to NVMe drives, from a closed list: on the descriptor that the guard opened, or read-only"
     )
 )]
 #![allow(
     unsafe_code,
-    reason = "commands to a drive by ioctl, which no library of ours knows, and their bytes"
+    reason = "commands to a drive by ioctl, which none of our libraries supports, and their bytes"
 )]
 
 pub(crate) mod namespace;
@@ -23,71 +22,72 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 
-/// Every namespace: for log pages that are of the whole drive.
+/// The namespace ID for log pages of the whole drive.
 const ALL_NAMESPACES: u32 = 0xFFFF_FFFF;
 
-/// Bytes of the answer to Identify.
+/// The length of an Identify data structure in bytes.
 pub(crate) const IDENTIFY_LEN: usize = 4096;
 
-/// How long a format may take: four hours. The kernel resets a drive that takes longer, which in the
-/// midst of a format may leave it unusable, so this is far longer than any is known to take.
+/// The timeout of a format: four hours. After a timeout, the kernel resets the drive, and a reset
+/// during a format may leave the drive unusable. No known format takes nearly as long.
 const FORMAT_TIMEOUT_MS: u32 = 4 * 3600 * 1000;
 
-/// The admin commands that are ever sent. The first three change nothing.
+/// The admin commands in use. The first three only query the drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Admin {
-    /// Get Log Page, from the start of the page, of the whole drive.
+    /// Get Log Page of the whole drive, from the start of the page.
     GetLogPage {
         /// Log Page Identifier.
         log: u8,
     },
-    /// Identify of the controller or of a list: those that name no namespace.
+    /// Identify without a namespace: the controller or a list.
     Identify(Structure),
     /// Identify Namespace.
     IdentifyNamespace {
-        /// Which one.
+        /// The namespace ID.
         namespace: u32,
     },
     /// Format NVM with an erase of the user data.
     Format {
-        /// Which one.
+        /// The namespace ID.
         namespace: u32,
-        /// The format to give it.
+        /// The layout to format it with.
         layout: Layout,
     },
-    /// Sanitize by block erase: it can be left only by a sanitize that succeeds, and what it erased is
-    /// deallocated.
+    /// Sanitize by block erase. After a failure, only a successful sanitize makes the drive usable
+    /// again. The erased blocks are deallocated.
     SanitizeBlockErase,
 }
 
-/// What Identify answers about (CNS).
+/// The data structure that Identify returns (CNS).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Structure {
     /// The controller.
     Controller = 0x01,
-    /// The namespaces that this controller may use.
+    /// The list of namespaces attached to this controller.
     ActiveNamespaces = 0x02,
-    /// The namespaces of the whole subsystem, attached or not.
+    /// The list of all namespaces of the subsystem, attached or not.
     AllocatedNamespaces = 0x10,
 }
 
-/// How a namespace is formatted, of which nothing is to change: the fields of Identify Namespace that
-/// Format NVM is given again.
+/// The layout of a namespace, which a format must keep: the fields of Identify Namespace that
+/// Format NVM sets anew.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Layout {
-    /// Formatted LBA Size (FLBAS): the number of the format, and where metadata are.
+    /// Formatted LBA Size (FLBAS): the format number and the location of metadata.
     pub(crate) flbas: u8,
     /// End-to-end Data Protection Type Settings (DPS).
     pub(crate) dps: u8,
 }
 
 impl Layout {
-    /// The number of the format.
+    /// Returns the format number.
     pub(crate) fn format(self) -> u8 {
         self.flbas & 0xF | (self.flbas >> 5 & 3) << 4
     }
 
-    /// Command dword 10 of Format NVM, with Secure Erase Settings of 1, an erase of user data.
+    /// Returns command dword 10 of Format NVM, with Secure Erase Settings 1: an erase of the user
+    /// data.
     fn dword_10(self) -> u32 {
         let [flbas, dps, format] = [self.flbas, self.dps, self.format()].map(u32::from);
         let metadata = flbas >> 4 & 1;
@@ -126,18 +126,18 @@ impl Command {
     }
 }
 
-/// `NVME_IOCTL_ID` there, which answers with the number of the namespace.
+/// `NVME_IOCTL_ID` of the kernel's `linux/nvme_ioctl.h`, which returns the namespace ID.
 const NAMESPACE_ID: libc::Ioctl = libc::_IO(b'N' as u32, 0x40);
 
-/// `NVME_IOCTL_ADMIN_CMD` there.
+/// `NVME_IOCTL_ADMIN_CMD` of the kernel's `linux/nvme_ioctl.h`.
 const ADMIN_COMMAND: libc::Ioctl = libc::_IOWR::<Command>(b'N' as u32, 0x41);
 
 impl Admin {
-    /// The command as the kernel takes it, which reads into the whole of `answer`.
+    /// Encodes the command for the kernel. The drive's response goes to the whole of `answer`.
     ///
-    /// Where nothing is said of a timeout it is the kernel's, as it resets a drive that does not keep a
-    /// shorter one. In Get Log Page, the bit that retains asynchronous events stays clear, as drives
-    /// older than it may refuse it.
+    /// A timeout of 0 stands for the kernel's default, because the kernel resets a drive that
+    /// exceeds a shorter one. Get Log Page does not set the bit that retains asynchronous events,
+    /// which older drives may reject.
     fn encode(self, answer: &mut [u8]) -> Command {
         let data_len = u32::try_from(answer.len()).expect("a page of memory");
         let (opcode, namespace, dword_10, timeout_ms) = match self {
@@ -164,11 +164,11 @@ impl Admin {
     }
 }
 
-/// `NVME_IOCTL_IO_CMD` there.
+/// `NVME_IOCTL_IO_CMD` of the kernel's `linux/nvme_ioctl.h`.
 const IO_COMMAND: libc::Ioctl = libc::_IOWR::<Command>(b'N' as u32, 0x43);
 
-/// Reservation Report, the one command to a namespace that is sent this way: it changes nothing. `extended` asks for
-/// identifiers of hosts of 128 bits.
+/// Encodes Reservation Report, which changes nothing; it is the only command to a namespace sent in
+/// this way. `extended` requests 128-bit host identifiers.
 fn encode_reservation_report(namespace: u32, extended: bool, answer: &mut [u8]) -> Command {
     let data_len = u32::try_from(answer.len()).expect("a page of memory");
     Command {
@@ -181,62 +181,64 @@ fn encode_reservation_report(namespace: u32, extended: bool, answer: &mut [u8]) 
     }
 }
 
-/// Asks the namespace that is open who has reserved it, and fills `answer`.
+/// Queries the reservations of the open namespace and fills `answer`.
 pub(crate) fn reservation_report(
     file: &File,
     extended: bool,
     answer: &mut [u8],
-) -> Result<(), Failed> {
-    let namespace = file.namespace().map_err(Failed::System)?;
+) -> Result<(), CommandError> {
+    let namespace = file.namespace().map_err(CommandError::System)?;
     let mut command = encode_reservation_report(namespace, extended, answer);
-    // SAFETY: as for commands that administer: the one address is that of `answer`, which is borrowed for the call.
+    // SAFETY: the only address in the command is that of `answer`, which is borrowed during the
+    // call.
     let answer = unsafe { libc::ioctl(file.as_raw_fd(), IO_COMMAND, &raw mut command) };
-    ended(answer)
+    result(answer)
 }
 
-/// How a command ended for which the kernel returned this.
-fn ended(answer: libc::c_int) -> Result<(), Failed> {
+/// Converts the return value of the kernel to the result of a command.
+fn result(answer: libc::c_int) -> Result<(), CommandError> {
     match u32::try_from(answer) {
         Ok(0) => Ok(()),
-        // With the bits "more" and "do not retry" above them.
-        Ok(status) => Err(Failed::Status(status & 0x7FF)),
-        Err(_) => Err(Failed::System(io::Error::last_os_error())),
+        // The bits above the status are "more" and "do not retry".
+        Ok(status) => Err(CommandError::Status(status & 0x7FF)),
+        Err(_) => Err(CommandError::System(io::Error::last_os_error())),
     }
 }
 
-/// Why a command failed.
+/// The reason why a command failed.
 #[derive(Debug)]
-pub(crate) enum Failed {
-    /// The operating system did not hand it over.
+pub(crate) enum CommandError {
+    /// The operating system did not send it.
     System(io::Error),
-    /// The drive refused: status code type and status code of the completion, as in its bits 8 to 10
-    /// and 0 to 7.
+    /// The drive rejected it, with the status code type (bits 8 to 10) and status code (bits 0 to
+    /// 7) of the completion.
     Status(u32),
 }
 
-/// What answers commands: an open NVMe drive, or in tests what stands for one.
+/// A receiver of commands: an open NVMe drive, or a fake in tests.
 pub(crate) trait Controller {
-    /// The number of the namespace that is open.
+    /// Returns the ID of the open namespace.
     fn namespace(&self) -> io::Result<u32>;
 
-    /// Sends a command, and fills `answer` where it answers with more than a status.
-    fn send(&self, command: Admin, answer: &mut [u8]) -> Result<(), Failed>;
+    /// Sends a command and fills `answer` with the data of the response.
+    fn send(&self, command: Admin, answer: &mut [u8]) -> Result<(), CommandError>;
 }
 
 impl Controller for &File {
     fn namespace(&self) -> io::Result<u32> {
-        // SAFETY: the request takes no argument. Where another driver takes the number for one that does, its address is
-        // none.
+        // SAFETY: the request takes no argument. If another driver uses the number for a request
+        // with one, the address is null.
         let answer = unsafe { libc::ioctl(self.as_raw_fd(), NAMESPACE_ID, 0) };
         u32::try_from(answer).map_err(|_| io::Error::last_os_error())
     }
 
-    fn send(&self, command: Admin, answer: &mut [u8]) -> Result<(), Failed> {
+    fn send(&self, command: Admin, answer: &mut [u8]) -> Result<(), CommandError> {
         let mut command = command.encode(answer);
-        // SAFETY: the number says that its argument is read and written, and how long it is: that of this struct. The one
-        // address in it is that of `answer`, which is borrowed for as long as the call lasts and as long as the struct says.
+        // SAFETY: the request number states that its argument is read and written, and that it has
+        // the size of this struct. The only address in it is that of `answer`, which is borrowed
+        // during the call and has the stated length.
         let answer = unsafe { libc::ioctl(self.as_raw_fd(), ADMIN_COMMAND, &raw mut command) };
-        ended(answer)
+        result(answer)
     }
 }
 
@@ -244,21 +246,22 @@ impl Controller for &File {
 mod tests {
     use super::*;
 
-    // Is what knows no such command an error of the system, and the page left as it was?
+    // Does a device that does not know the command return an error of the system and leave the page
+    // unchanged?
     #[test]
-    fn a_device_without_the_command() {
+    fn other_devices_return_an_error() {
         let null = &File::open("/dev/null").unwrap();
         let mut page = [7; 512];
         let answer = null.send(Admin::GetLogPage { log: 2 }, &mut page);
-        let Err(Failed::System(error)) = answer else { panic!("{answer:?}") };
+        let Err(CommandError::System(error)) = answer else { panic!("{answer:?}") };
         assert_eq!(error.raw_os_error(), Some(libc::ENOTTY));
         assert_eq!(page, [7; 512]);
         assert_eq!(null.namespace().unwrap_err().raw_os_error(), Some(libc::ENOTTY));
     }
 
-    // Do the requests have the numbers that the kernel's header gives?
+    // Do the requests have the numbers in the kernel's header?
     #[test]
-    fn requests() {
+    fn request_numbers_agree_with_the_kernel() {
         assert_eq!(size_of::<Command>(), 72);
         if cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
             assert_eq!(ADMIN_COMMAND, 0xC048_4E41);
@@ -267,7 +270,7 @@ mod tests {
         }
     }
 
-    /// The bytes of a command but for its memory, and the length of that.
+    /// Returns the bytes of a command with its address zeroed, and the address.
     fn bytes(command: Admin, answer: &mut [u8]) -> ([u8; 72], u64) {
         let mut bytes = command.encode(answer).bytes();
         let address = u64::from_ne_bytes(bytes[24..32].try_into().unwrap());
@@ -275,7 +278,7 @@ mod tests {
         (bytes, address)
     }
 
-    /// 72 bytes of which those at these places are not 0; on a machine that is little-endian.
+    /// Returns 72 bytes that are 0 except for those given. For little-endian machines.
     fn golden(places: &[(usize, &[u8])]) -> [u8; 72] {
         let mut expected = [0; 72];
         for (at, bytes) in places {
@@ -286,11 +289,11 @@ mod tests {
 
     const ALL: &[u8] = &[0xFF, 0xFF, 0xFF, 0xFF];
 
-    // Is each command that reads, byte by byte, what the specification and the kernel's header say, and
-    // nothing else, with the memory that was given?
+    // Do the bytes of each query agree with the specification and the kernel's header, with the
+    // given buffer?
     #[test]
     #[cfg(target_endian = "little")]
-    fn commands_that_read() {
+    fn queries_are_encoded_as_specified() {
         let cases: [(Admin, usize, [u8; 72]); 6] = [
             (
                 Admin::GetLogPage { log: 0x02 },
@@ -332,10 +335,10 @@ mod tests {
         assert_eq!(list[40..44], [2, 0, 0, 0]);
     }
 
-    // Is a Reservation Report, byte by byte, what the specification says?
+    // Do the bytes of a Reservation Report agree with the specification?
     #[test]
     #[cfg(target_endian = "little")]
-    fn reservation_reports() {
+    fn reservation_reports_are_encoded_as_specified() {
         for (extended, dword_11) in [(false, 0), (true, 1)] {
             let mut answer = [0; 4096];
             let address = answer.as_ptr() as u64;
@@ -353,23 +356,23 @@ mod tests {
         }
     }
 
-    // Is a format, byte by byte, an erase of user data (bits 9 to 11 of dword 10) that names the format,
-    // its metadata and its protection as they were, within four hours and without any memory?
+    // Do the bytes of a format request an erase of user data (bits 9 to 11 of dword 10) and keep
+    // format, metadata and protection? It has a timeout of four hours and no buffer.
     #[test]
     #[cfg(target_endian = "little")]
-    fn format_keeps_the_format() {
+    fn format_keeps_the_layout() {
         let cases: [(u8, u8, [u8; 2]); 8] = [
-            // The number of the format, from 0 to 15 and, in bits 12 and 13, to 63.
+            // The format number: 0 to 15 in bits 0 to 3, with bits 12 and 13 up to 63.
             (0x00, 0x00, [0x00, 0x02]),
             (0x01, 0x00, [0x01, 0x02]),
             (0x0F, 0x00, [0x0F, 0x02]),
             (0x60, 0x00, [0x00, 0x32]),
             // Metadata at the end of the data: bit 4.
             (0x13, 0x00, [0x13, 0x02]),
-            // Protection of type 1, and of type 3, in bits 5 to 7; first in the metadata: bit 8.
+            // Protection of type 1 and type 3 in bits 5 to 7; at the start of the metadata: bit 8.
             (0x01, 0x01, [0x21, 0x02]),
             (0x01, 0x0B, [0x61, 0x03]),
-            // Bits that are reserved are not passed on.
+            // Reserved bits are dropped.
             (0x80, 0xF0, [0x00, 0x02]),
         ];
         for (flbas, dps, dword_10) in cases {
@@ -380,7 +383,7 @@ mod tests {
         }
     }
 
-    // Is a sanitize, byte by byte, a block erase that can be left by nothing but success, and after which
+    // Do the bytes of a sanitize request a block erase that only success ends, and after which
     // blocks are deallocated?
     #[test]
     #[cfg(target_endian = "little")]

@@ -7,15 +7,16 @@ use crate::engine::EngineKind;
 use crate::error::OpenError;
 use crate::nvme::namespace::block_device;
 
-/// The deepest queue that can be asked for.
+/// The maximum queue depth.
 pub const MAX_QUEUE_DEPTH: u32 = 4096;
-/// The longest IO, which is the longest buffer that io_uring registers.
+/// The maximum length of an IO: that of a buffer that io_uring registers.
 const MAX_IO: Bytes = Bytes::GIB;
 
-/// Longer than the kernel waits itself before it answers for a drive: 30 s, and for SCSI six times so long.
-const PATIENCE: Nanos = Nanos::secs(300);
+/// The default response timeout. It exceeds the kernel's own timeouts: 30 s, and six times as long
+/// for SCSI.
+const RESPONSE_TIMEOUT: Nanos = Nanos::secs(300);
 
-/// What a drive is opened as. The guards that apply follow from it.
+/// The kind and the path of a drive. The kind determines the guards that apply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Location {
     /// A regular file, written as `file:PATH`.
@@ -25,7 +26,7 @@ pub enum Location {
 }
 
 impl Location {
-    /// Where it is.
+    /// Returns the path.
     pub fn path(&self) -> &Path {
         match self {
             Location::File(path) | Location::BlockDevice(path) => path,
@@ -33,68 +34,69 @@ impl Location {
     }
 }
 
-/// Whether a drive may be written.
+/// The permission to write a drive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Access {
-    /// Opened for reading alone; a write is answered with `EROFS`.
+    /// The drive is opened for reading only, and writes fail with `EROFS`.
     ReadOnly,
-    /// Everything it holds may be overwritten.
+    /// All data on the drive may be overwritten.
     Write {
-        /// Its path typed again, or for a block device its serial number. A file that is created,
-        /// or that is empty, needs none.
+        /// Its path, or the serial number of a block device, typed again as a confirmation. A file
+        /// that is new or empty needs none.
         confirmation: Option<String>,
     },
 }
 
-/// How to open a drive.
+/// The options for opening a drive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenOptions {
-    /// How the drive was named, for [`flashscope_block::DeviceInfo::name`].
+    /// The drive's name on the command line, for [`flashscope_block::DeviceInfo::name`].
     pub name: String,
-    /// Where it is, and as what.
+    /// The kind and the path.
     pub location: Location,
-    /// Whether it may be written.
+    /// The permission to write it.
     pub access: Access,
-    /// How IOs reach the kernel; chosen by a probe where not given.
+    /// The engine; `None` chooses one by a probe.
     pub engine: Option<EngineKind>,
-    /// How many IOs may be in flight at once, from 1 to [`MAX_QUEUE_DEPTH`].
+    /// The maximum number of IOs in flight, from 1 to [`MAX_QUEUE_DEPTH`].
     pub queue_depth: u32,
-    /// The longest IO; a longer one is answered with `EINVAL`. Each IO in flight has a buffer of
-    /// this length, so that `queue_depth` times this is the most memory that is used.
+    /// The maximum length of an IO; longer ones fail with `EINVAL`. Each IO in flight has a buffer
+    /// of this length. `queue_depth` times this length therefore bounds the memory used.
     pub max_io: Bytes,
-    /// Whether the page cache is bypassed; only a file can do without.
+    /// True to bypass the page cache; must be true for a block device.
     pub direct: bool,
-    /// For a file: how much of it is used. A file that is missing or smaller is made so large,
-    /// fully allocated; it is never truncated.
+    /// For a file, the number of bytes to use. A missing or smaller file is extended to this size
+    /// and fully allocated; no file is ever truncated.
     pub size: Option<Bytes>,
-    /// Whether a file that is created goes once what it was created for is complete: see [`crate::guard::remove_scratch`].
+    /// True to remove a newly created file when the work it was created for is complete: see
+    /// [`crate::guard::remove_scratch`].
     pub scratch: bool,
-    /// Write although another process has it open for writing, if that holds no lock.
+    /// True to write even if another process has it open for writing without a lock.
     pub ignore_open_by_others: bool,
-    /// What the written data are generated from. The same seed gives the same data, so take
-    /// another for each opening: a drive that deduplicates would recognize them.
+    /// The seed of the written data. The same seed gives the same data, which a drive with
+    /// deduplication would recognize: take another seed for each opening.
     pub seed: u64,
-    /// How long an answer is waited for, where there is nothing else to do, before the drive is given up.
-    pub patience: Nanos,
+    /// The time to wait for a response, with nothing else to do, before giving up on the drive.
+    pub response_timeout: Nanos,
 }
 
-/// An option that may stand behind the `?` of a drive's name.
+/// An option after the `?` of a drive's name.
 #[derive(Clone, Copy)]
 pub struct DriveOption {
-    /// What stands before the `=`.
+    /// The name before the `=`.
     pub name: &'static str,
-    /// What it does.
+    /// A one-line description.
     pub summary: &'static str,
-    /// What could stand behind the `=`.
+    /// An example of the value after the `=`.
     pub example: &'static str,
     apply: fn(&mut OpenOptions, &str) -> Result<(), String>,
 }
 
-/// Every option that may stand behind the `?` of a drive's name.
+/// All options for a drive's name.
 pub const DRIVE_OPTIONS: [DriveOption; 3] = [
     DriveOption {
         name: "size",
-        summary: "how much of a file is used; it is created where missing",
+        summary: "bytes of a file to use; a missing file is created",
         example: "1GiB",
         apply: |options, value| {
             options.size = Some(Bytes::from_str(value).map_err(|error| error.to_string())?);
@@ -103,7 +105,7 @@ pub const DRIVE_OPTIONS: [DriveOption; 3] = [
     },
     DriveOption {
         name: "engine",
-        summary: "how IOs reach the kernel; chosen by a probe where not given",
+        summary: "the engine that submits IOs; chosen by a probe if not given",
         example: "psync",
         apply: |options, value| {
             options.engine = Some(EngineKind::from_str(value)?);
@@ -112,7 +114,7 @@ pub const DRIVE_OPTIONS: [DriveOption; 3] = [
     },
     DriveOption {
         name: "direct",
-        summary: "whether the page cache is bypassed; false is possible for files alone",
+        summary: "bypass the page cache; false is possible for files only",
         example: "false",
         apply: |options, value| {
             options.direct =
@@ -122,32 +124,34 @@ pub const DRIVE_OPTIONS: [DriveOption; 3] = [
     },
 ];
 
-/// Why a text names no real drive.
+/// The reason why a text does not name a real drive.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParseDriveError {
-    /// Neither a device's path nor `file:` and a path.
-    #[error("`{0}` names no real drive: write `file:PATH`, or a device's path such as `/dev/sdb`")]
+    /// The text is neither a device path nor `file:` and a path.
+    #[error(
+        "`{0}` does not name a real drive: write `file:PATH`, or a device path such as `/dev/sdb`"
+    )]
     Form(String),
-    /// No option of that name.
-    #[error("`{name}` is no option of a drive{}; there are: {}", nearest(name), option_names())]
+    /// The option does not exist.
+    #[error("`{name}` is not a drive option{}; options are: {}", nearest(name), option_names())]
     UnknownOption {
-        /// What was written.
+        /// The given name.
         name: String,
     },
-    /// An option without a value.
+    /// The option has no value.
     #[error("the option `{name}` has no value: write it like `{name}={example}`")]
     NoValue {
         /// The option.
         name: &'static str,
-        /// A value.
+        /// An example of a value.
         example: &'static str,
     },
-    /// A value that the option cannot have.
-    #[error("the option `{name}` of a drive: {reason}")]
+    /// The option has an invalid value.
+    #[error("the drive option `{name}`: {reason}")]
     Value {
         /// The option.
         name: &'static str,
-        /// Why not.
+        /// The problem.
         reason: String,
     },
 }
@@ -160,7 +164,7 @@ fn nearest(name: &str) -> String {
     suggestion(name, DRIVE_OPTIONS.iter().map(|option| option.name))
 }
 
-/// `, did you mean ...?`, where one of `names` is near `wrong`.
+/// Returns `, did you mean ...?` if one of `names` is similar to `wrong`; empty otherwise.
 pub(crate) fn suggestion<'a>(wrong: &str, names: impl Iterator<Item = &'a str>) -> String {
     flashscope_block::nearest(wrong, names)
         .map(|name| format!(", did you mean `{name}`?"))
@@ -168,7 +172,7 @@ pub(crate) fn suggestion<'a>(wrong: &str, names: impl Iterator<Item = &'a str>) 
 }
 
 impl OpenOptions {
-    /// Read-only direct IO of up to 1 MiB, one at a time.
+    /// Creates options for read-only direct IO of up to 1 MiB, one at a time.
     pub fn new(location: Location) -> OpenOptions {
         let path = location.path().display();
         let name = match &location {
@@ -187,19 +191,19 @@ impl OpenOptions {
             scratch: false,
             ignore_open_by_others: false,
             seed: 0,
-            patience: PATIENCE,
+            response_timeout: RESPONSE_TIMEOUT,
         }
     }
 
-    /// Reads `/dev/nvme1n1` or `file:scratch.img`, with options behind a `?`, as in
-    /// `file:scratch.img?size=1GiB&engine=psync`. What is not said stays as in
+    /// Parses `/dev/nvme1n1` or `file:scratch.img`, with options after a `?`, as in
+    /// `file:scratch.img?size=1GiB&engine=psync`. Other options have the values of
     /// [`OpenOptions::new`]. The first `?` ends the path.
     ///
-    /// An NVMe character device, such as `/dev/ng1n1`, is its block device with the engine
-    /// [`EngineKind::IoUringCmd`], so that all that is asked of a block device is asked of it.
+    /// An NVMe character device, such as `/dev/ng1n1`, stands for its block device with the engine
+    /// [`EngineKind::IoUringCmd`], which makes all guards of block devices apply.
     ///
     /// # Errors
-    /// [`ParseDriveError`] where the form, an option's name or its value is wrong.
+    /// [`ParseDriveError`] if the form, an option's name or its value is invalid.
     pub fn parse(text: &str) -> Result<OpenOptions, ParseDriveError> {
         let (path, settings) = text.split_once('?').unwrap_or((text, ""));
         let location = match path.strip_prefix("file:") {
@@ -207,26 +211,28 @@ impl OpenOptions {
             None if path.starts_with('/') => Location::BlockDevice(path.into()),
             _ => return Err(ParseDriveError::Form(text.into())),
         };
-        let commanded = block_device(path);
-        let location = commanded.clone().map_or(location, Location::BlockDevice);
+        let block = block_device(path);
+        let location = block.clone().map_or(location, Location::BlockDevice);
         let mut options = OpenOptions::new(location);
         for setting in settings.split('&').filter(|setting| !setting.is_empty()) {
             options.set(setting)?;
         }
-        if let Some(block) = commanded {
-            options.command(path, &block)?;
+        if let Some(block) = block {
+            options.use_commands(path, &block)?;
         }
         options.name = text.into();
         Ok(options)
     }
 
-    /// Has the drive take commands, as it was named by its character device.
-    fn command(&mut self, path: &str, block: &Path) -> Result<(), ParseDriveError> {
+    /// Chooses the engine for NVMe commands, because the drive was named by its character device.
+    fn use_commands(&mut self, path: &str, block: &Path) -> Result<(), ParseDriveError> {
         let commands = EngineKind::IoUringCmd;
         if self.engine.is_some_and(|engine| engine != commands) {
             let name = commands.entry().name;
-            let reason =
-                format!("`{path}` takes {name} alone; others are of `{}`", block.display());
+            let reason = format!(
+                "`{path}` supports {name} only; use `{}` for other engines",
+                block.display()
+            );
             return Err(ParseDriveError::Value { name: "engine", reason });
         }
         self.engine = Some(commands);
@@ -246,30 +252,30 @@ impl OpenOptions {
             .map_err(|reason| ParseDriveError::Value { name: option.name, reason })
     }
 
-    /// Whether the drive is to be written.
+    /// Returns true if the drive is to be written.
     pub(crate) fn writes(&self) -> bool {
         matches!(self.access, Access::Write { .. })
     }
 
-    /// What can be known to be wrong without looking at the drive.
+    /// Checks the options that can be checked without accessing the drive.
     pub(crate) fn check(&self) -> Result<(), OpenError> {
         let wrong = |what: &str| Err(OpenError::option(self.location.path(), what));
         if !(1..=MAX_QUEUE_DEPTH).contains(&self.queue_depth) {
             let depth = self.queue_depth;
             return wrong(&format!(
-                "a queue depth of {depth} is not possible: from 1 to {MAX_QUEUE_DEPTH} are"
+                "a queue depth of {depth} is not possible: choose one from 1 to {MAX_QUEUE_DEPTH}"
             ));
         }
         if self.max_io == Bytes(0) || self.max_io > MAX_IO {
             let longest = self.max_io;
-            return wrong(&format!("IOs of {longest} are not possible: the longest are {MAX_IO}"));
+            return wrong(&format!("IOs of {longest} are not possible: choose at most {MAX_IO}"));
         }
         if matches!(self.location, Location::BlockDevice(_)) {
             if self.size.is_some() {
-                return wrong("`size` is for files: a block device has its own");
+                return wrong("`size` is for files: a block device has a fixed size");
             }
             if !self.direct {
-                return wrong("`direct=false` is for files: a block device takes direct IO always");
+                return wrong("`direct=false` is for files: a block device always uses direct IO");
             }
         }
         Ok(())
@@ -280,9 +286,9 @@ impl OpenOptions {
 mod tests {
     use super::*;
 
-    // Are names read as people write them?
+    // Are paths and options parsed in the usual notation?
     #[test]
-    fn parses_drives() {
+    fn drive_names_are_parsed() {
         let text = "file:scratch.img?size=1GiB&engine=psync&direct=false";
         let options = OpenOptions::parse(text).unwrap();
         assert_eq!(options.location, Location::File("scratch.img".into()));
@@ -296,9 +302,10 @@ mod tests {
         assert_eq!(options.access, Access::ReadOnly);
     }
 
-    // Is an NVMe character device its block device with commands, with no other engine?
+    // Does an NVMe character device stand for its block device with commands, and with no other
+    // engine?
     #[test]
-    fn character_devices_take_commands() {
+    fn character_devices_use_commands() {
         for text in ["/dev/ng1n2", "/dev/ng1n2?engine=io_uring_cmd"] {
             let options = OpenOptions::parse(text).unwrap();
             assert_eq!(options.location, Location::BlockDevice("/dev/nvme1n2".into()));
@@ -307,12 +314,12 @@ mod tests {
         }
         assert_eq!(
             OpenOptions::parse("/dev/ng1n2?engine=psync").unwrap_err().to_string(),
-            "the option `engine` of a drive: `/dev/ng1n2` takes io_uring_cmd alone; others are of \
-             `/dev/nvme1n2`"
+            "the drive option `engine`: `/dev/ng1n2` supports io_uring_cmd only; use `/dev/nvme1n2` \
+                 for other engines"
         );
     }
 
-    // Does each option's own example parse, so that errors never suggest what is wrong?
+    // Is the example of each option valid? Errors suggest it.
     #[test]
     fn examples_parse() {
         for option in DRIVE_OPTIONS {
@@ -323,22 +330,22 @@ mod tests {
         }
     }
 
-    // Does a wrong name say what is wrong and what there is?
+    // Does an error state the problem and list the valid names?
     #[test]
-    fn explains_what_is_wrong() {
+    fn errors_state_the_problem_and_the_valid_names() {
         let message = |text| OpenOptions::parse(text).unwrap_err().to_string();
         assert_eq!(
             message("file:x?sise=1GiB"),
-            "`sise` is no option of a drive, did you mean `size`?; there are: size, engine, direct"
+            "`sise` is not a drive option, did you mean `size`?; options are: size, engine, direct"
         );
         assert_eq!(
             message("file:x?engine=io_urin"),
-            "the option `engine` of a drive: `io_urin` is no engine, did you mean `io_uring`?; \
-             there are: io_uring, io_uring_polled, io_uring_cmd, libaio, psync"
+            "the drive option `engine`: `io_urin` is not an engine, did you mean `io_uring`?; engines \
+                 are: io_uring, io_uring_polled, io_uring_cmd, libaio, psync"
         );
         assert_eq!(
             message("file:x?direct=maybe"),
-            "the option `direct` of a drive: `maybe` is neither `true` nor `false`"
+            "the drive option `direct`: `maybe` is neither `true` nor `false`"
         );
         assert_eq!(
             message("file:x?size"),
@@ -350,9 +357,9 @@ mod tests {
         }
     }
 
-    // Is what no drive can do refused before any is touched?
+    // Are impossible options rejected before any drive is accessed?
     #[test]
-    fn impossible_options_are_refused() {
+    fn impossible_options_are_rejected() {
         let device = || OpenOptions::new(Location::BlockDevice("/nowhere".into()));
         let wrong = [
             OpenOptions { queue_depth: 0, ..device() },

@@ -1,12 +1,12 @@
-//! Recording what a drive is asked for, by the kernel's own tracer of block devices.
+//! Recording the IOs of a drive with the kernel's block tracer.
 //!
-//! The tracer `blk` of tracefs gives the events of blktrace, those of all processors in one stream,
-//! without the debugfs that the program `blktrace` needs and that hardened kernels lock. There is
-//! one such tracer for the whole system: [`Recording::start`] refuses where anything else is traced,
-//! and everything that it sets is put back at the end, whether that comes by itself, by an error, or
-//! because the recording is dropped.
+//! The tracer `blk` of tracefs produces the events of blktrace, with those of all processors in one
+//! stream. It does not need debugfs, which the program `blktrace` requires and hardened kernels
+//! lock. There is one such tracer for the whole system: [`Recording::start`] fails if anything else
+//! is being traced. All changed settings are restored at the end of a recording, after an error,
+//! and when it is dropped.
 //!
-//! (Linux, Documentation/trace/ftrace.rst; kernel/trace/blktrace.c.)
+//! Source: Linux, Documentation/trace/ftrace.rst and kernel/trace/blktrace.c.
 
 mod error;
 mod events;
@@ -32,51 +32,52 @@ use settings::Settings;
 use crate::Clock;
 use crate::guard::{DeviceNumber, System};
 
-/// How much the kernel keeps for each processor until it is read, unless more is set already.
+/// The minimum size of the kernel's buffer for each processor.
 const BUFFER: Bytes = Bytes(8 << 20);
 
-/// How much is read from the kernel at a time.
+/// The number of bytes to read from the kernel at a time.
 const CHUNK: usize = 1 << 16;
 
-/// How long to wait where the kernel has nothing: long enough to cost nothing, and too short to
-/// fill the kernel's buffer.
+/// The time to wait if the kernel has no events: long enough to cost no CPU time, and too short for
+/// the kernel's buffer to fill up.
 const WAIT: Duration = Duration::from_millis(5);
 
-/// What of the kernel's events is recorded.
+/// The kinds of events to record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// What tells of requests: their issue and completion, and being put back in between; on a
-    /// device that has no queue of its own, being queued and completed.
+    /// The events of requests: issue, completion and requeue. For a device without a queue of its
+    /// own, queueing and completion.
     Requests,
-    /// Everything that the kernel tells.
+    /// All events.
     Everything,
 }
 
-/// The kernel's events of one drive, as they come, in the format of blktrace: read it to the end.
+/// The kernel's events of one drive, in the format of blktrace, as a stream to read to its end.
 ///
-/// The first event notes the time of day, as those of the program `blktrace` do, so that times can
-/// be told since 1970. Where a partition is traced, addresses are nevertheless those of its drive.
+/// The first event contains the time of day, as with the program `blktrace`, which makes absolute
+/// times available. For a partition, the addresses are still those of its drive.
 pub struct Recording {
     device: PathBuf,
     pipe: Option<File>,
     tracefs: PathBuf,
     settings: Settings,
-    /// Held as long as the tracer is in use, so that two recordings exclude each other.
+    /// A lock held during the recording, which excludes other recordings.
     _lock: File,
     events: Events,
-    /// Whole events that were not read yet, and how much of them was.
+    /// Whole events that were not read yet, and the number of bytes read of them.
     ready: Vec<u8>,
     given: usize,
     watch: Box<dyn FnMut(&Report) -> bool + Send>,
     until: Option<(Clock, Nanos)>,
-    /// Nothing more is traced; what was is still to be read.
+    /// True after tracing has stopped; the events recorded so far can still be read.
     stopping: bool,
-    /// Whether requests are what the device issues, rather than what is queued for it.
+    /// True if the device has a queue of its own: requests are then counted when issued, otherwise
+    /// when queued.
     has_queue: bool,
     report: Arc<Report>,
 }
 
-/// How a recording goes.
+/// The state of a recording.
 #[derive(Debug, Default)]
 pub struct Report {
     requests: AtomicU64,
@@ -86,34 +87,35 @@ pub struct Report {
 }
 
 impl Report {
-    /// How many requests were recorded so far.
+    /// Returns the number of requests recorded so far.
     pub fn requests(&self) -> u64 {
         self.requests.load(Ordering::Relaxed)
     }
 
-    /// How many bytes they were for.
+    /// Returns the number of bytes in these requests.
     pub fn bytes(&self) -> Bytes {
         Bytes(self.bytes.load(Ordering::Relaxed))
     }
 
-    /// How many events the kernel could not keep; known at the end.
+    /// Returns the number of events that the kernel lost; known at the end of the recording.
     pub fn lost(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
     }
 
-    /// Which settings could not be put back, and how to do so.
+    /// Returns the settings that could not be restored, each with the command to restore it.
     pub fn not_restored(&self) -> Vec<String> {
         self.not_restored.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
 impl Recording {
-    /// Begins to record the block device at `device`, a drive or a partition of one, until `watch`
-    /// says so or `duration` is over. `watch` is told how it goes, every few milliseconds as long as
-    /// the recording is read.
+    /// Starts to record the block device at `device`, a drive or a partition, for `duration` or
+    /// until `watch` returns true. While the recording is being read, it calls `watch` every few
+    /// milliseconds.
     ///
     /// # Errors
-    /// What is missing, or who else uses the tracer. Nothing stays changed then.
+    /// The reason why tracing is not possible, or the other user of the tracer. All settings are
+    /// then unchanged.
     pub fn start(
         device: &Path,
         scope: Scope,
@@ -139,7 +141,8 @@ impl Recording {
         check_unused(&tracefs, &directory)?;
         let mut settings = Settings::default();
         prepare(&mut settings, &tracefs)?;
-        // From here on the buffer is empty, and the tracer may not be changed while this is open.
+        // From here on, the buffer is empty and nobody can change the tracer, as long as the pipe
+        // is open.
         let pipe = tracefs.join("trace_pipe");
         let pipe = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(&pipe);
         let pipe = pipe.map_err(RecordError::system("open", &tracefs.join("trace_pipe")))?;
@@ -155,7 +158,7 @@ impl Recording {
         if scope == Scope::Requests {
             let mask = if has_queue { "requeue,issue,complete" } else { "queue,complete" };
             let path = directory.join("act_mask");
-            // It is gone with the trace of the device, so that nothing is to be put back.
+            // The mask disappears when tracing of the device ends, and needs no restoring.
             settings::write(&path, mask).map_err(RecordError::system("set", &path))?;
         }
         Ok(Recording {
@@ -177,12 +180,12 @@ impl Recording {
 }
 
 impl Recording {
-    /// How it goes, for whoever does not read it.
+    /// Returns the state, for observers that do not read the recording.
     pub fn report(&self) -> Arc<Report> {
         self.report.clone()
     }
 
-    /// Ends the tracing where that is due; what the kernel has already can still be read.
+    /// Stops tracing if it is time to. Events in the kernel's buffer can still be read.
     fn stop_if_due(&mut self) {
         let over = |(clock, until): &(Clock, Nanos)| clock.now() >= *until;
         let due = (self.watch)(&self.report) || self.until.as_ref().is_some_and(over);
@@ -190,18 +193,18 @@ impl Recording {
             return;
         }
         self.stopping = true;
-        // The last that was set is that the device is traced.
+        // The last setting enables tracing of the device.
         let failed = self.settings.restore(self.settings.len() - 1);
         self.note_not_restored(failed);
     }
 
-    /// Puts everything back; the kernel forgets what was not read.
+    /// Restores all settings. The kernel discards events that were not read.
     fn finish(&mut self) {
         if self.pipe.is_none() {
             return;
         }
         self.report.lost.store(lost(&self.tracefs), Ordering::Relaxed);
-        // While it is open the tracer cannot be changed.
+        // The tracer cannot be changed while the pipe is open.
         self.pipe = None;
         let failed = self.settings.restore(0);
         self.note_not_restored(failed);
@@ -212,7 +215,7 @@ impl Recording {
         all.extend(failed);
     }
 
-    /// Reads from the kernel until there are events to give, or there is nothing more.
+    /// Reads from the kernel until events arrive or the recording ends.
     fn fetch(&mut self) -> io::Result<()> {
         (self.given, self.ready) = (0, Vec::new());
         let mut chunk = vec![0; CHUNK];
@@ -234,7 +237,7 @@ impl Recording {
         Ok(())
     }
 
-    /// There is nothing to read at the moment, or not any more.
+    /// Waits for events, or ends the recording after tracing has stopped.
     fn wait(&mut self) {
         if self.stopping {
             self.finish();
@@ -270,7 +273,7 @@ impl std::fmt::Debug for Recording {
     }
 }
 
-/// The number of the block device at a path.
+/// Returns the number of the block device at a path.
 fn device_number(device: &Path) -> Result<DeviceNumber, RecordError> {
     let metadata = fs::metadata(device).map_err(|source| match source.kind() {
         io::ErrorKind::NotFound => RecordError::NoDevice(device.into()),
@@ -282,8 +285,8 @@ fn device_number(device: &Path) -> Result<DeviceNumber, RecordError> {
     Ok(DeviceNumber::new(metadata.rdev()))
 }
 
-/// Whether writing to the file at `path`, which need not be there yet, is writing to the drive of
-/// the block device at `device`, as far as that is plain.
+/// Returns true if the file at `path`, which may not exist yet, lies on the drive of the block
+/// device at `device`, as far as the kernel shows.
 pub fn is_on_device(path: &Path, device: &Path) -> bool {
     let system = System::default();
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
@@ -293,7 +296,7 @@ pub fn is_on_device(path: &Path, device: &Path) -> bool {
     below.is_some() && below == drive
 }
 
-/// Where the tracer is told what to do, which knows of `directory` in sysfs, that of the device.
+/// Returns the tracefs folder of the tracer. `directory` is the device's trace folder in sysfs.
 fn tracefs(system: &System, directory: &Path) -> Result<PathBuf, RecordError> {
     if !directory.join("enable").exists() {
         return Err(RecordError::NoTracer(directory.into()));
@@ -319,48 +322,49 @@ fn tracefs(system: &System, directory: &Path) -> Result<PathBuf, RecordError> {
     Err(RecordError::NoTracefs(place))
 }
 
-/// Keeps other recordings away until the file is closed.
+/// Locks the tracer against other recordings until the file is closed.
 fn lock(tracefs: &Path) -> Result<File, RecordError> {
     let path = tracefs.join("current_tracer");
     let file = File::open(&path).map_err(RecordError::system("open", &path))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => {
-            let who = format!("`fuser {}` tells who it is", path.display());
+            let who = format!("`fuser {}` shows the process", path.display());
             Err(RecordError::in_use("another recording runs", who))
         }
         Err(TryLockError::Error(error)) => Err(RecordError::system("lock", &path)(error)),
     }
 }
 
-/// Fails where anybody else traces, whose trace would be lost and mixed up with this one.
+/// Checks that nobody else is tracing. Another trace would be lost and mixed with this one.
 fn check_unused(tracefs: &Path, directory: &Path) -> Result<(), RecordError> {
     let free = |value: &str, path: &Path| format!("`echo {value} > {}`", path.display());
     let path = tracefs.join("current_tracer");
     let tracer = settings::read(&path)?;
     if tracer != "nop" {
-        let found = format!("its current tracer is `{tracer}`");
-        return Err(RecordError::in_use(found, free("nop", &path)));
+        let user = format!("its current tracer is `{tracer}`");
+        return Err(RecordError::in_use(user, free("nop", &path)));
     }
     let path = tracefs.join("set_event");
     if let Some(event) = settings::read(&path)?.lines().next() {
-        let found = format!("the event `{event}` is enabled");
-        return Err(RecordError::in_use(found, free("", &path)));
+        let user = format!("the event `{event}` is enabled");
+        return Err(RecordError::in_use(user, free("", &path)));
     }
     let path = directory.join("enable");
     if settings::read(&path)? != "0" {
-        return Err(RecordError::in_use("this device is traced already", free("0", &path)));
+        return Err(RecordError::in_use("this device is already being traced", free("0", &path)));
     }
     Ok(())
 }
 
-/// Makes the tracer give events as blktrace does, once devices are traced.
+/// Configures the tracer to produce the events of blktrace for traced devices.
 fn prepare(settings: &mut Settings, tracefs: &Path) -> Result<(), RecordError> {
     settings.set(&tracefs.join("tracing_on"), "1")?;
-    // The usual clock is one for each processor, and latencies are between events of two.
+    // The default clock differs between processors, and a latency may span two of them.
     settings.set(&tracefs.join("trace_clock"), "mono")?;
     let path = tracefs.join("buffer_size_kb");
-    // No number stands there where each processor has its own size: somebody thought about it.
+    // The file contains no number if the sizes differ between processors: someone set them on
+    // purpose.
     let size = settings::read(&path)?.parse::<u64>();
     if size.is_ok_and(|size| size < BUFFER.0 >> 10) {
         settings.set(&path, &(BUFFER.0 >> 10).to_string())?;
@@ -374,7 +378,7 @@ fn prepare(settings: &mut Settings, tracefs: &Path) -> Result<(), RecordError> {
     settings.set(&tracefs.join("current_tracer"), "blk")
 }
 
-/// How many events the kernel could not keep, on all processors.
+/// Returns the number of events that the kernel lost, on all processors.
 fn lost(tracefs: &Path) -> u64 {
     let Ok(processors) = fs::read_dir(tracefs.join("per_cpu")) else { return 0 };
     let stats = processors.flatten().map(|processor| processor.path().join("stats"));
@@ -387,7 +391,7 @@ fn lost(tracefs: &Path) -> u64 {
     stats.filter_map(|path| fs::read_to_string(path).ok()).map(of).sum()
 }
 
-/// Nanoseconds on a clock of the kernel.
+/// Returns the time on a clock of the kernel in nanoseconds.
 fn now(clock: ClockId) -> u64 {
     let time = clock_gettime(clock);
     let (seconds, nanos) = (u64::try_from(time.tv_sec), u64::try_from(time.tv_nsec));

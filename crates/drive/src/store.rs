@@ -1,14 +1,15 @@
-//! Files that keep the data of simulated drives: the header by which they are known, and opening them through the guard.
+//! Files that keep the data of simulated drives (stores): their header, and opening them through
+//! the guards.
 //!
-//! The header is the first [`DATA`] bytes, as text that ends with zeros, so that `head` shows whose data it is; the data
-//! follow. Of the header only the state changes after the file was made: a few bytes of one sector, so that no crash
-//! leaves half a header.
+//! The header occupies the first [`DATA`] bytes, as text padded with zeros, and `head` shows the
+//! drive it belongs to. The data follows. After creation, only the state in the header changes. It
+//! takes a few bytes of one sector, and no crash can leave half a header.
 
 #![cfg_attr(
     lint_writes,
     expect(
         clippy::disallowed_methods,
-        reason = "the header and the length of a store: the guard of drives; a file without a header is refused unless it is empty"
+        reason = "the header and the length of a store: opened by the guards of drives; a file without a header is rejected unless it is empty"
     )
 )]
 
@@ -21,117 +22,119 @@ use std::path::{Path, PathBuf};
 use flashscope_block::Bytes;
 
 use crate::error::OpenError;
-use crate::guard::{Created, Grounds, Guarded, Writing, open_guarded};
+use crate::guard::{GuardedFile, NewFile, OverwriteReason, WriteRequest, open_guarded};
 use crate::target::check_is_file;
 
-/// Where the data begin, in bytes: a block of any file system, so that they are aligned as the drive's are.
+/// The offset of the data in bytes: one block of any file system, which keeps the drive's
+/// alignment.
 pub const DATA: u64 = 4096;
 
 /// The length of the header, in bytes.
 const HEADER: usize = 4096;
 
-/// How every version of the header begins.
+/// The start of the header in every version.
 const MAGIC: &str = "flashscope store ";
 
-/// The version that is written, and the only one that is read.
+/// The version that this program writes, and the only one it reads.
 const VERSION: &str = "1";
 
-/// A store that nobody has open, with nothing lost.
+/// The state of a store that was closed completely.
 const CLOSED: &str = "closed";
 
-/// A store that is open, or was when its process ended. As long as [`CLOSED`].
+/// The state of a store that is open, or was open when its process ended. It has the length of
+/// [`CLOSED`].
 const IN_USE: &str = "in use";
 
-/// Whose data a store keeps.
+/// The drive that a store belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoreHeader {
-    /// The drive as it was named, such as `sim:demo`.
+    /// The name of the drive, such as `sim:demo`.
     pub drive: String,
-    /// Its bytes.
+    /// Its capacity in bytes.
     pub size: Bytes,
-    /// The seed of what is random in it.
+    /// Its random seed.
     pub seed: u64,
 }
 
 impl fmt::Display for StoreHeader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let StoreHeader { drive, size, seed } = self;
-        // The name may come from a file that anybody made.
+        // The name may come from an untrusted file.
         write!(f, "`{}` of {size} ({} bytes) with the seed {seed}", drive.escape_debug(), size.0)
     }
 }
 
-/// Why a file is not opened as a store, or not as something else because it is one.
+/// The reason why a file cannot be opened as a store, or must not be overwritten because it is one.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// It is a file with something else in it.
+    /// The file contains something else.
     #[error(
-        "`{}` is no store: its first block is not the header of one, so that its content may be \
-         anybody's, and stays as it is; name a file that does not exist yet",
+        "`{}` is not a store: it does not begin with a store's header, and its content stays as it \
+         is; name a file that does not exist yet",
         .0.display()
     )]
     NoStore(PathBuf),
-    /// It was made for another drive.
+    /// The store belongs to another drive.
     #[error(
-        "`{}` is the store of the drive {found}, not of {wanted}: attach the drive that it was \
-         made for, or name another file",
+        "`{}` is the store of the drive {actual}, not of {expected}: attach the drive it belongs \
+         to, or name another file",
         path.display()
     )]
     OtherDrive {
         /// The file.
         path: PathBuf,
-        /// The drive that it was made for.
-        found: Box<StoreHeader>,
-        /// The drive that is to be attached.
-        wanted: Box<StoreHeader>,
+        /// The drive that it belongs to.
+        actual: Box<StoreHeader>,
+        /// The drive to be attached.
+        expected: Box<StoreHeader>,
     },
-    /// A later version of this program made it.
+    /// A later version of this program created it.
     #[error(
-        "`{}` is a store of a later version of flashscope than this one: take that one, or name \
-         another file", .0.display()
+        "`{}` is a store of a later flashscope version: use that version, or name another \
+         file", .0.display()
     )]
     Version(PathBuf),
-    /// Its header or its length was changed by something else.
+    /// Its header or its length is invalid.
     #[error(
-        "`{}` begins as a store, but {what}: it is damaged, and stays as it is; name another file",
+        "`{}` begins like a store, but {what}: it is damaged and stays as it is; name another file",
         path.display()
     )]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The problem.
         what: String,
     },
-    /// It is a store, and was to be overwritten as something else.
+    /// The file is a store and was to be overwritten.
     #[error(
-        "`{}` is the store of the drive {drive}, which `flashscope attach --store` made: if its \
-         data may go, remove it first, or take another", path.display()
+        "`{}` is the store of the drive {drive}, created by `flashscope attach --store`: remove it \
+         first if its data may be destroyed, or choose another file", path.display()
     )]
     IsStore {
         /// The file or device.
         path: PathBuf,
-        /// Whose data it keeps, as far as that can be read.
+        /// The drive it belongs to, as far as its header can be read.
         drive: String,
     },
-    /// The name of the drive is too long for the header.
-    #[error("the name of the drive is too long to be noted in a store: {0} bytes, of {MOST_NAME}")]
+    /// The drive's name does not fit into the header.
+    #[error("the drive's name is too long for a store: {0} bytes, more than {MOST_NAME}")]
     LongName(usize),
 }
 
-/// Bytes of the longest name of a drive.
+/// The maximum length of a drive's name in bytes.
 const MOST_NAME: usize = 3900;
 
-/// What the first block of a file says.
+/// The content of a file's first block.
 enum First {
-    /// Nothing: the file has no bytes.
+    /// The file is empty.
     Empty,
-    /// Something else than a header.
+    /// Something other than a header.
     Other,
-    /// A header, with its state.
+    /// A header; true if its state is [`CLOSED`].
     Header(StoreHeader, bool),
-    /// A header of another version.
+    /// A header of a later version.
     Later,
-    /// A header in part.
+    /// A damaged header.
     Damaged,
 }
 
@@ -174,7 +177,7 @@ fn parse(fields: &str) -> Option<(StoreHeader, bool)> {
     Some((StoreHeader { drive, size, seed }, is_closed))
 }
 
-/// What stands before the state, whose place therefore never changes.
+/// Returns the text before the state, which gives the state a fixed offset.
 fn before_state() -> String {
     format!("{MAGIC}{VERSION}\nstate: ")
 }
@@ -193,94 +196,96 @@ impl StoreHeader {
     }
 }
 
-/// Whether what `probe` is open on may be opened as the store of `wanted`: it is one, or an empty regular file.
-pub(crate) fn check(path: &Path, probe: &File, wanted: &StoreHeader) -> Result<(), OpenError> {
+/// Checks that an open file may become or is the store of `expected`: it is that store, or an empty
+/// regular file.
+pub(crate) fn check(path: &Path, probe: &File, expected: &StoreHeader) -> Result<(), OpenError> {
     let failed = || OpenError::system("read", path);
     let damaged = |what: &str| StoreError::Damaged { path: path.into(), what: what.into() };
-    let (found, path) = match first(probe).map_err(failed())? {
+    let (actual, path) = match first(probe).map_err(failed())? {
         First::Empty => return Ok(()),
         First::Other => return Err(StoreError::NoStore(path.into()).into()),
         First::Later => return Err(StoreError::Version(path.into()).into()),
-        First::Damaged => return Err(damaged("its header is cut off or changed").into()),
-        First::Header(found, _) => (found, path),
+        First::Damaged => return Err(damaged("its header is truncated or changed").into()),
+        First::Header(actual, _) => (actual, path),
     };
-    if found != *wanted {
-        let (found, wanted) = (Box::new(found), Box::new(wanted.clone()));
-        return Err(StoreError::OtherDrive { path: path.into(), found, wanted }.into());
+    if actual != *expected {
+        let (actual, expected) = (Box::new(actual), Box::new(expected.clone()));
+        return Err(StoreError::OtherDrive { path: path.into(), actual, expected }.into());
     }
-    // One that was about to be made has its header alone.
+    // A store whose creation was interrupted consists of its header alone.
     match probe.metadata().map_err(failed())?.len() {
         DATA => Ok(()),
-        len if len == DATA + wanted.size.0 => Ok(()),
+        len if len == DATA + expected.size.0 => Ok(()),
         len => Err(damaged(&format!("it has {len} bytes")).into()),
     }
 }
 
-/// Whether what `probe` is open on is no store, so that nothing else overwrites one.
+/// Checks that an open file or device is not a store, which nothing else may overwrite.
 pub(crate) fn check_is_none(path: &Path, probe: &File) -> Result<(), OpenError> {
     let drive = match first(probe).map_err(OpenError::system("read", path))? {
         First::Empty | First::Other => return Ok(()),
-        First::Header(found, _) => found.to_string(),
-        First::Later | First::Damaged => "that its header does not tell".into(),
+        First::Header(header, _) => header.to_string(),
+        First::Later | First::Damaged => "named in its unreadable header".into(),
     };
     Err(StoreError::IsStore { path: path.into(), drive }.into())
 }
 
-/// A store that is open, and locked against all others until it is dropped.
+/// An open store, locked until it is dropped.
 #[derive(Debug)]
 pub struct StoreFile {
-    guarded: Guarded,
+    guarded: GuardedFile,
     was_cut: bool,
 }
 
 impl StoreFile {
-    /// Opens the store at `path`, or makes it where nothing has that name or the file is empty. `ignore_open_by_others` is as
-    /// in [`crate::OpenOptions`].
+    /// Opens the store at `path`, or creates it if the file is missing or empty.
+    /// `ignore_open_by_others` has the meaning of [`crate::OpenOptions`].
     ///
     /// # Errors
-    /// [`StoreError`] where the file is something else, and all refusals of the guard. Nothing is changed then.
+    /// [`StoreError`] if the file is something else, and all refusals of the guards. The file is
+    /// then unchanged.
     pub fn open(
         path: &Path,
         header: &StoreHeader,
         ignore_open_by_others: bool,
     ) -> Result<StoreFile, OpenError> {
-        // A name of several lines would not be read as it was written.
+        // A name of several lines would not be read back as it was written.
         let drive = header.drive.replace(['\n', '\r', '\0'], " ");
         let header = &StoreHeader { drive, ..header.clone() };
         let block = header.block()?;
-        let open = |grounds| {
-            let writing = Writing { path, grounds, flags: 0, ignore_open_by_others };
-            StoreFile::prepare(open_guarded(&writing)?, path, header, &block)
+        let open = |reason| {
+            let request = WriteRequest { path, reason, flags: 0, ignore_open_by_others };
+            StoreFile::prepare(open_guarded(&request)?, path, header, &block)
         };
         match fs::metadata(path) {
             Ok(metadata) => {
                 check_is_file(path, &metadata)?;
-                open(Grounds::Store(header))
+                open(OverwriteReason::Store(header))
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let created = Created::new(path)?;
-                let store = open(Grounds::Created(created.identity()))?;
+                let created = NewFile::new(path)?;
+                let store = open(OverwriteReason::Created(created.identity()))?;
                 created.keep();
                 Ok(store)
             }
-            Err(source) => Err(OpenError::System { action: "look at", path: path.into(), source }),
+            Err(source) => Err(OpenError::System { action: "inspect", path: path.into(), source }),
         }
     }
 
-    /// Writes or changes the header, and gives the file its length.
+    /// Writes or updates the header, and extends the file to its length.
     fn prepare(
-        guarded: Guarded,
+        guarded: GuardedFile,
         path: &Path,
         header: &StoreHeader,
         block: &[u8; HEADER],
     ) -> Result<StoreFile, OpenError> {
         let failed = || OpenError::system("keep data in", path);
         let file = &guarded.file;
-        let found = first(file).map_err(failed())?;
-        let was_cut = matches!(found, First::Header(_, false));
+        let block_content = first(file).map_err(failed())?;
+        let was_cut = matches!(block_content, First::Header(_, false));
         let is_whole = file.metadata().map_err(failed())?.len() > DATA;
-        if matches!(found, First::Empty) {
-            // A file of the kernel's own takes no length, and would take the header for a command.
+        if matches!(block_content, First::Empty) {
+            // A kernel file accepts no length, and would interpret the header as a command.
             file.set_len(DATA).map_err(failed())?;
             if file.metadata().map_err(failed())?.len() != DATA {
                 return Err(StoreError::NoStore(path.into()).into());
@@ -296,21 +301,21 @@ impl StoreFile {
         Ok(store)
     }
 
-    /// The open file, whose data begin at [`DATA`].
+    /// Returns the open file, whose data begins at [`DATA`].
     pub fn file(&self) -> &File {
         &self.guarded.file
     }
 
-    /// Returns true if the process that had it open before ended without [`StoreFile::close`]: the power of the drive
-    /// was cut.
+    /// Returns true if the last process that had the store open ended without [`StoreFile::close`]:
+    /// the power of the drive was cut.
     pub fn was_cut(&self) -> bool {
         self.was_cut
     }
 
-    /// Notes that the drive was detached in order, with nothing lost.
+    /// Marks the store as closed: the drive was detached in order, without data loss.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn close(&self) -> io::Result<()> {
         self.set_state(CLOSED)
     }
@@ -336,11 +341,11 @@ mod tests {
     }
 
     fn refused(path: &Path) -> OpenError {
-        open(path).expect_err("it was opened")
+        open(path).expect_err("the store was opened")
     }
 
     #[test]
-    fn a_store_is_known_by_its_header_which_can_be_read_by_people() {
+    fn a_store_has_a_readable_header() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("store");
         let text = |path: &Path| {
@@ -360,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn every_other_first_block_is_refused_and_stays() {
+    fn other_first_blocks_are_rejected_and_kept() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("store");
         drop(open(&path).unwrap());
@@ -376,8 +381,8 @@ mod tests {
         let damaged = |error: &StoreError| matches!(error, StoreError::Damaged { .. });
         let version = |error: &StoreError| matches!(error, StoreError::Version(_));
         let other = |error: &StoreError| matches!(error, StoreError::OtherDrive { .. });
-        type Expected<'a> = &'a dyn Fn(&StoreError) -> bool;
-        let cases: [(Vec<u8>, Expected); 10] = [
+        type ErrorCheck<'a> = &'a dyn Fn(&StoreError) -> bool;
+        let cases: [(Vec<u8>, ErrorCheck); 10] = [
             (vec![0; 4096], &no_store),
             (b"x".to_vec(), &no_store),
             (changed("flashscope", "flashscopf"), &no_store),
@@ -391,19 +396,19 @@ mod tests {
         ];
         for (content, expected) in cases {
             fs::write(&path, &content).unwrap();
-            let OpenError::Store(error) = refused(&path) else { panic!("it is no refusal") };
+            let OpenError::Store(error) = refused(&path) else { panic!("not a store error") };
             assert!(expected(&error), "{error}");
             assert!(fs::read(&path).unwrap() == content);
         }
-        // The header alone: the process ended before it gave the file its length.
+        // A header alone: the process ended before it extended the file.
         fs::write(&path, &good[..4096]).unwrap();
         assert!(!open(&path).unwrap().was_cut());
         assert_eq!(fs::metadata(&path).unwrap().len(), DATA + SIZE);
     }
 
-    // Is a store refused whose file a virtual machine has, which locks single bytes of it, and a file that it has?
+    // Is a store rejected if a virtual machine uses its file and locks single bytes of it?
     #[test]
-    fn a_locked_store_is_refused() {
+    fn a_locked_store_is_rejected() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("store");
         drop(open(&path).unwrap());
@@ -421,18 +426,18 @@ mod tests {
         }
     }
 
-    // Is a file of the kernel's own, which looks empty, left alone?
+    // Is a kernel file, which appears empty, left alone?
     #[test]
-    fn a_file_of_the_kernel_is_no_store() {
+    fn a_kernel_file_does_not_become_a_store() {
         for path in ["/proc/self/comm", "/proc/self/oom_score_adj", "/proc/self/clear_refs"] {
             let before = fs::read(path).ok();
-            open(Path::new(path)).expect_err("it was taken for a store");
+            open(Path::new(path)).expect_err("a kernel file became a store");
             assert_eq!(fs::read(path).ok(), before);
         }
     }
 
     #[test]
-    fn a_name_cannot_write_lines_into_the_header() {
+    fn a_drive_name_cannot_add_lines_to_the_header() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("store");
         let odd = StoreHeader { drive: "a\nseed: 9\0\u{202e}".into(), ..header() };

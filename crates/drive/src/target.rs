@@ -1,15 +1,15 @@
-//! The open file or block device: opening it in the right order, and what it can do.
+//! The open file or block device: opening it in the right order, and its system calls.
 
 #![cfg_attr(
     lint_writes,
     expect(
         clippy::disallowed_methods,
-        reason = "IOs, holes and discards of a drive, and the length of a file: to the descriptor that the guard opened"
+        reason = "IOs, holes and discards of a drive, and the length of a file: on the descriptor that the guard opened"
     )
 )]
 #![allow(
     unsafe_code,
-    reason = "system calls on the per-IO path, with buffers that the kernel reads and writes, and the numbers of requests"
+    reason = "system calls on the per-IO path, with buffers that the kernel reads and writes, and request numbers"
 )]
 
 use std::fs::{self, File};
@@ -24,60 +24,62 @@ use rustix::fs::{AtFlags, FallocateFlags, StatxFlags, fallocate, fstatvfs, statx
 use crate::buffer::Memory;
 use crate::error::OpenError;
 use crate::guard::{
-    Created, Grounds, Guarded, Identity, Lock, Own, Writing, open_for_io, open_guarded,
+    FileMark, GuardedFile, Identity, Lock, NewFile, OverwriteReason, WriteRequest, open_for_io,
+    open_guarded,
 };
 use crate::hardware::Hardware;
 use crate::ioctl::Request;
 use crate::options::{Access, Location, OpenOptions};
 
-/// The smallest logical block that there is.
+/// The smallest logical block size.
 const LEAST_BLOCK: Bytes = Bytes(512);
 
-/// Free space of a file system that is left to others: a twentieth, up to this.
+/// The free space that a file system keeps for others: a twentieth of it, but at most this.
 const MARGIN: Bytes = Bytes::GIB;
 
-/// `BLKDISCARD` of `linux/fs.h`, which the C library does not name: number 119 of the group in
+/// `BLKDISCARD` of `linux/fs.h`, which the C library does not define: number 119 of the group in
 /// which `BLKSSZGET` is number 104.
-// SAFETY: it reads two numbers, where the range begins and how long it is.
+// SAFETY: the request reads two numbers, the start and the length of the range.
 const BLKDISCARD: Request<[u64; 2]> = unsafe { Request::new(libc::BLKSSZGET + 15) };
 
-/// Asks for the logical block.
-// SAFETY: it writes a number of the C library's type, any bytes of which are valid.
+/// Queries the logical block size.
+// SAFETY: the request writes a C integer, which is valid for any bytes.
 const BLKSSZGET: Request<libc::c_int> = unsafe { Request::new(libc::BLKSSZGET) };
 
-/// An open block device or file, with what was found out about it.
+/// An open block device or file, with its properties.
 #[derive(Debug)]
 pub(crate) struct Target {
     file: File,
-    /// Where it may be written.
+    /// The locks, if it is open for writing.
     _lock: Option<Lock>,
     path: PathBuf,
     kind: DeviceKind,
     identity: Identity,
     capacity: Bytes,
     logical_block: Bytes,
-    /// What becomes of a file that this program made.
-    own: Option<Own>,
+    /// The mark to leave on a file that this program created.
+    mark: Option<FileMark>,
 }
 
 impl Drop for Target {
     fn drop(&mut self) {
-        if let Some(own) = self.own {
-            own.put_on(&self.file);
+        if let Some(mark) = self.mark {
+            mark.store(&self.file);
         }
     }
 }
 
 impl Target {
-    /// Opens what `options` say, through the guards where it is to be written.
+    /// Opens a drive, through the guards if it is to be written.
     pub(crate) fn open(options: &OpenOptions) -> Result<Target, OpenError> {
         let (target, created) = Target::open_new(options)?;
-        created.into_iter().for_each(Created::keep);
+        created.into_iter().for_each(NewFile::keep);
         Ok(target)
     }
 
-    /// The same; a file that was created for it is removed again unless it is kept.
-    pub(crate) fn open_new(options: &OpenOptions) -> Result<(Target, Option<Created>), OpenError> {
+    /// Opens a drive like [`Target::open`]. A file that was created for it is removed on drop
+    /// unless it is kept.
+    pub(crate) fn open_new(options: &OpenOptions) -> Result<(Target, Option<NewFile>), OpenError> {
         let (target, created) = match &options.location {
             Location::BlockDevice(path) => (open_block_device(path, options)?, None),
             Location::File(path) => open_file(path, options)?,
@@ -86,7 +88,8 @@ impl Target {
         check_holds_a_block(&target.path, target.capacity, block)?;
         if !options.max_io.is_multiple_of(block) {
             let longest = options.max_io;
-            let what = format!("IOs of {longest} are no multiple of its logical block of {block}");
+            let what =
+                format!("IOs of {longest} are not multiples of its logical block size, {block}");
             return Err(OpenError::option(&target.path, what));
         }
         Ok((target, created))
@@ -108,7 +111,7 @@ impl Target {
         self.logical_block
     }
 
-    /// What is known of it; `engine` is how IOs reach it, and why that way.
+    /// Returns its properties. `engine` names the engine and the reason for its choice.
     pub(crate) fn info(
         &self,
         options: &OpenOptions,
@@ -130,22 +133,22 @@ impl Target {
 
     pub(crate) fn read(&self, offset: Bytes, buffer: &mut [u8]) -> Result<u64, Errno> {
         let (start, len) = (buffer.as_mut_ptr(), buffer.len());
-        // SAFETY: the buffer is borrowed for the call, to be written.
+        // SAFETY: the buffer is borrowed mutably during the call, which writes to it.
         unsafe { self.transfer(libc::SYS_pread64, start, len, offset) }
     }
 
     pub(crate) fn write(&self, offset: Bytes, buffer: &[u8]) -> Result<u64, Errno> {
         let (start, len) = (buffer.as_ptr().cast_mut(), buffer.len());
-        // SAFETY: the buffer is borrowed for the call, which only reads it.
+        // SAFETY: the buffer is borrowed during the call, which only reads it.
         unsafe { self.transfer(libc::SYS_pwrite64, start, len, offset) }
     }
 
-    /// `pread64` or `pwrite64`, called directly: the C library's functions are points where a
-    /// thread can be cancelled, which in a program of several threads takes 20 ns a call.
+    /// Calls `pread64` or `pwrite64` directly. The C library's functions are thread cancellation
+    /// points, which costs 20 ns for each call in a multi-threaded program.
     ///
     /// # Safety
-    /// `number` is one of these two, and `len` bytes from `start` on are valid: for `pread64` to be written, for
-    /// `pwrite64` to be read.
+    /// `number` must be one of these two, and `len` bytes from `start` must be valid: for writing
+    /// with `pread64`, for reading with `pwrite64`.
     unsafe fn transfer(
         &self,
         number: libc::c_long,
@@ -154,7 +157,7 @@ impl Target {
         offset: Bytes,
     ) -> Result<u64, Errno> {
         loop {
-            // SAFETY: the caller's buffer is as the system call takes it.
+            // SAFETY: the caller guarantees that the buffer fits the system call.
             let moved =
                 unsafe { libc::syscall(number, self.file.as_raw_fd(), start, len, offset.0) };
             match u64::try_from(moved) {
@@ -167,8 +170,8 @@ impl Target {
         }
     }
 
-    /// Whether it was removed: a block device has no bytes any more then, and the kernel answers a read of it as one past its
-    /// end, and a write as if it were full.
+    /// Returns true if the drive was removed. A removed block device has size 0; the kernel treats
+    /// a read of it as one past its end, and a write as if it were full.
     pub(crate) fn is_gone(&self) -> bool {
         self.kind == DeviceKind::Block
             && size_of_device(&self.file).is_ok_and(|size| size == Bytes(0))
@@ -178,11 +181,11 @@ impl Target {
         self.file.sync_data().map_err(Errno::from)
     }
 
-    /// Tells the drive that the data of a range are no longer needed: the discard of a block
-    /// device, a hole in a file.
+    /// Tells the drive that the data of a range is no longer needed: by a discard on a block
+    /// device, by a hole in a file.
     pub(crate) fn trim(&self, offset: Bytes, len: Bytes) -> Result<(), Errno> {
         let done = if self.kind == DeviceKind::Block {
-            // SAFETY: it is a block device, as `open_block_device` has seen.
+            // SAFETY: the file is a block device, as `open_block_device` has checked.
             unsafe { BLKDISCARD.send_to_block_device(&self.file, &mut [offset.0, len.0]) }
         } else {
             let mode = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
@@ -191,17 +194,17 @@ impl Target {
         done.map_err(Errno::from)
     }
 
-    /// Whether a read that must not block is refused as such, rather than tried. Then io_uring
-    /// cannot try one either, and gives each IO to a kernel worker.
+    /// Returns true if the file rejects reads with `RWF_NOWAIT`. Then io_uring cannot attempt an IO
+    /// without blocking, and passes each one to a kernel worker.
     pub(crate) fn refuses_nowait(&self) -> bool {
         let len = usize::try_from(self.logical_block.0).unwrap_or(4096);
         let Ok(mut memory) = Memory::new(len) else {
             return false;
         };
-        let piece = libc::iovec { iov_base: memory.bytes(len).as_mut_ptr().cast(), iov_len: len };
-        // SAFETY: the piece is `len` bytes of live memory.
+        let vector = libc::iovec { iov_base: memory.bytes(len).as_mut_ptr().cast(), iov_len: len };
+        // SAFETY: the vector refers to `len` bytes of live memory.
         let read = unsafe {
-            libc::preadv2(self.file.as_raw_fd(), &raw const piece, 1, 0, libc::RWF_NOWAIT)
+            libc::preadv2(self.file.as_raw_fd(), &raw const vector, 1, 0, libc::RWF_NOWAIT)
         };
         read < 0 && io::Error::last_os_error().raw_os_error() == Some(libc::EOPNOTSUPP)
     }
@@ -211,7 +214,7 @@ fn allocate(file: &File, mode: FallocateFlags, offset: Bytes, len: Bytes) -> io:
     Ok(fallocate(file, mode, offset.0, len.0)?)
 }
 
-/// Opens `path` as `options` say, through the guard where it may be written.
+/// Opens `path`, through the guards if it may be written.
 fn open_through_guard(
     path: &Path,
     options: &OpenOptions,
@@ -221,43 +224,43 @@ fn open_through_guard(
     let direct = if options.direct { libc::O_DIRECT } else { 0 };
     let Access::Write { confirmation } = &options.access else {
         let file = open_for_io(path, false, direct)?;
-        let identity = Identity::of(&file).map_err(OpenError::system("look at", path))?;
+        let identity = Identity::of(&file).map_err(OpenError::system("inspect", path))?;
         return Ok((file, None, identity));
     };
-    let writing = Writing {
+    let request = WriteRequest {
         path,
-        grounds: match created {
-            Some(created) => Grounds::Created(created),
-            None => Grounds::Confirmed(confirmation.as_deref()),
+        reason: match created {
+            Some(created) => OverwriteReason::Created(created),
+            None => OverwriteReason::Confirmed(confirmation.as_deref()),
         },
         flags: direct | if exclusive { libc::O_EXCL } else { 0 },
         ignore_open_by_others: options.ignore_open_by_others,
     };
-    let Guarded { file, identity, lock } = open_guarded(&writing)?;
+    let GuardedFile { file, identity, lock } = open_guarded(&request)?;
     Ok((file, Some(lock), identity))
 }
 
 fn open_block_device(path: &Path, options: &OpenOptions) -> Result<Target, OpenError> {
-    let found = fs::metadata(path).map_err(|source| match source.kind() {
+    let metadata = fs::metadata(path).map_err(|source| match source.kind() {
         io::ErrorKind::NotFound => OpenError::NoDevice(path.into()),
-        _ => OpenError::System { action: "look at", path: path.into(), source },
+        _ => OpenError::System { action: "inspect", path: path.into(), source },
     })?;
-    let found = found.file_type();
-    if !found.is_block_device() {
+    let file_type = metadata.file_type();
+    if !file_type.is_block_device() {
         let path = path.to_path_buf();
-        let hint = match found.is_file() {
+        let hint = match file_type.is_file() {
             true => format!("write `file:{}` to measure a file", path.display()),
-            false => "name a block device, as `lsblk` lists them".into(),
+            false => "name a block device from the list of `lsblk`".into(),
         };
-        return Err(OpenError::WrongKind { path, found: name_of(found), hint });
+        return Err(OpenError::WrongKind { path, kind: name_of(file_type), hint });
     }
     let (file, lock, identity) = open_through_guard(path, options, None, true)?;
     let mut block: libc::c_int = 0;
     BLKSSZGET
         .send(&file, &mut block)
-        .map_err(OpenError::system("ask for the logical block of", path))?;
+        .map_err(OpenError::system("query the logical block size of", path))?;
     let logical_block = Bytes(u64::try_from(block).unwrap_or(0).max(512));
-    let capacity = size_of_device(&file).map_err(OpenError::system("ask for the size of", path))?;
+    let capacity = size_of_device(&file).map_err(OpenError::system("query the size of", path))?;
     Ok(Target {
         file,
         _lock: lock,
@@ -266,11 +269,11 @@ fn open_block_device(path: &Path, options: &OpenOptions) -> Result<Target, OpenE
         identity,
         capacity: capacity.round_down(logical_block),
         logical_block,
-        own: None,
+        mark: None,
     })
 }
 
-/// The size of a block device, which is not in its metadata.
+/// Returns the size of a block device, which its metadata does not contain.
 fn size_of_device(mut file: &File) -> io::Result<Bytes> {
     Ok(Bytes(file.seek(SeekFrom::End(0))?))
 }
@@ -283,14 +286,14 @@ fn name_of(file_type: fs::FileType) -> &'static str {
         t if t.is_char_device() => "a character device",
         t if t.is_fifo() => "a pipe",
         t if t.is_socket() => "a socket",
-        _ => "something else than a file",
+        _ => "not a file",
     }
 }
 
-/// Opens a file, and creates it where it is missing.
-fn open_file(path: &Path, options: &OpenOptions) -> Result<(Target, Option<Created>), OpenError> {
+/// Opens a file, and creates it if it is missing.
+fn open_file(path: &Path, options: &OpenOptions) -> Result<(Target, Option<NewFile>), OpenError> {
     if let Some(size) = options.size {
-        // What cannot be is said before anything is created or made longer.
+        // Rejects impossible sizes before any file is created or extended.
         check_size(path, size, LEAST_BLOCK)?;
     }
     match fs::metadata(path) {
@@ -301,13 +304,13 @@ fn open_file(path: &Path, options: &OpenOptions) -> Result<(Target, Option<Creat
             return Ok((target, Some(created)));
         }
         Err(source) => {
-            return Err(OpenError::System { action: "look at", path: path.into(), source });
+            return Err(OpenError::System { action: "inspect", path: path.into(), source });
         }
     }
     Ok((open_existing_file(path, options, None)?, None))
 }
 
-/// Refuses a drive that holds less than one block.
+/// Rejects a drive with a capacity below one block.
 fn check_holds_a_block(path: &Path, capacity: Bytes, block: Bytes) -> Result<(), OpenError> {
     if capacity >= block {
         return Ok(());
@@ -316,59 +319,61 @@ fn check_holds_a_block(path: &Path, capacity: Bytes, block: Bytes) -> Result<(),
         path: path.into(),
         capacity,
         logical_block: block,
-        hint: "give a file a `size`, or take another drive",
+        hint: "give the file a `size`, or choose another drive",
     })
 }
 
-/// Refuses a `size` of a file that is less than one block.
+/// Rejects a file `size` below one block.
 fn check_size(path: &Path, size: Bytes, block: Bytes) -> Result<(), OpenError> {
     if size == Bytes(0) {
-        return Err(OpenError::option(path, "a `size` of 0 holds nothing: say how large"));
+        return Err(OpenError::option(path, "a `size` of 0 is not possible: choose a larger one"));
     }
     if size < block {
-        let what =
-            format!("a `size` of {size} is less than its logical block of {block}: say more");
+        let what = format!(
+            "a `size` of {size} is below its logical block size, {block}: choose a larger one"
+        );
         return Err(OpenError::option(path, what));
     }
     Ok(())
 }
 
-/// Whether it is a regular file; where not, the error says how to name what it is.
+/// Checks that a path is a regular file. The error contains the right notation for other kinds.
 pub(crate) fn check_is_file(path: &Path, metadata: &fs::Metadata) -> Result<(), OpenError> {
-    let found = metadata.file_type();
-    if found.is_file() {
+    let file_type = metadata.file_type();
+    if file_type.is_file() {
         return Ok(());
     }
-    let hint = if found.is_block_device() {
+    let hint = if file_type.is_block_device() {
         let device = path.canonicalize().unwrap_or_else(|_| path.into());
         format!("name the device itself, `{}`, without `file:`", device.display())
     } else {
         "name a regular file".into()
     };
-    Err(OpenError::WrongKind { path: path.into(), found: name_of(found), hint })
+    Err(OpenError::WrongKind { path: path.into(), kind: name_of(file_type), hint })
 }
 
-/// Creates the file that `options` say, without any blocks yet.
-fn create(path: &Path, options: &OpenOptions) -> Result<Created, OpenError> {
+/// Creates a file without any blocks, if the options allow it.
+fn create(path: &Path, options: &OpenOptions) -> Result<NewFile, OpenError> {
     let missing = |hint| Err(OpenError::Missing { path: path.into(), hint });
     if !options.writes() {
-        return missing("a benchmark that only reads needs one that was written before");
+        return missing("a read-only benchmark needs a file that was written before");
     }
     if options.size.is_none() {
-        return missing("say `?size=1GiB` (or another size) to create it");
+        return missing("add `?size=1GiB` (or another size) to create it");
     }
-    Created::new(path)
+    NewFile::new(path)
 }
 
-/// Opens a file, which must be `created` where one was created for this a moment ago: that one holds nobody's data.
+/// Opens an existing file. `created` is the identity of the file that was just created for this
+/// purpose, if any; it contains no data of others.
 fn open_existing_file(
     path: &Path,
     options: &OpenOptions,
     created: Option<Identity>,
 ) -> Result<Target, OpenError> {
-    let look = || OpenError::system("look at", path);
+    let look = || OpenError::system("inspect", path);
     let (file, lock, identity) = open_through_guard(path, options, created, false)?;
-    let own = own(&file, options, created.is_some());
+    let mark = mark_for(&file, options, created.is_some());
     let metadata = file.metadata().map_err(look())?;
     check_is_file(path, &metadata)?;
     let logical_block = if options.direct {
@@ -393,7 +398,8 @@ fn open_existing_file(
     }
     let used = options.size.unwrap_or(held);
     if used > held {
-        let what = format!("it holds {held}, not the {used} of `size`, and is opened for reading");
+        let what =
+            format!("it has {held}, less than the {used} of `size`, and is opened for reading");
         return Err(OpenError::option(path, what));
     }
     Ok(Target {
@@ -404,50 +410,50 @@ fn open_existing_file(
         identity,
         capacity: used.round_down(logical_block),
         logical_block,
-        own,
+        mark,
     })
 }
 
-/// What becomes of `file` if this program made it: once kept, it stays.
-fn own(file: &File, options: &OpenOptions, created: bool) -> Option<Own> {
-    let wanted = if options.scratch { Own::Scratch } else { Own::Kept };
-    match Own::of(file).filter(|_| options.writes()) {
-        Some(Own::Kept) => Some(Own::Kept),
-        Some(Own::Scratch) => Some(wanted),
-        None => created.then_some(wanted),
+/// Returns the mark to leave on `file` if this program created it. A file marked as kept stays so.
+fn mark_for(file: &File, options: &OpenOptions, created: bool) -> Option<FileMark> {
+    let requested = if options.scratch { FileMark::Scratch } else { FileMark::Kept };
+    match FileMark::of(file).filter(|_| options.writes()) {
+        Some(FileMark::Kept) => Some(FileMark::Kept),
+        Some(FileMark::Scratch) => Some(requested),
+        None => created.then_some(requested),
     }
 }
 
-/// Gives a file all the blocks that `size` bytes need, so that no write has to find any.
+/// Allocates all blocks for `size` bytes, which spares later writes the allocation.
 fn allocate_whole(file: &File, path: &Path, size: Bytes) -> Result<(), OpenError> {
     check_space(file, path, size)?;
     allocate(file, FallocateFlags::empty(), Bytes(0), size)
         .map_err(OpenError::system("allocate the blocks of", path))
 }
 
-/// Whether the file system can give a file what it still needs for `size` bytes, and keep a
+/// Checks that the file system has enough space to extend a file to `size` bytes, and keeps a
 /// margin for others.
 fn check_space(file: &File, path: &Path, size: Bytes) -> Result<(), OpenError> {
-    let look = || OpenError::system("look at", path);
+    let look = || OpenError::system("inspect", path);
     let allocated = file.metadata().map_err(look())?.blocks().saturating_mul(512);
-    let wanted = Bytes(size.0.saturating_sub(allocated));
+    let missing = Bytes(size.0.saturating_sub(allocated));
     let available = available_space(file)
-        .map_err(OpenError::system("ask for the free space of the file system of", path))?;
-    if wanted > available && wanted > Bytes(0) {
-        return Err(OpenError::NoSpace { path: path.into(), wanted, available });
+        .map_err(OpenError::system("query the free space of the file system of", path))?;
+    if missing > available && missing > Bytes(0) {
+        return Err(OpenError::NoSpace { path: path.into(), missing, available });
     }
     Ok(())
 }
 
-/// What the file system may be asked for: its free space less the margin.
+/// Returns the free space of the file system, less the margin.
 fn available_space(file: &File) -> io::Result<Bytes> {
-    let facts = fstatvfs(file)?;
-    let total = facts.f_blocks.saturating_mul(facts.f_frsize);
-    let free = facts.f_bavail.saturating_mul(facts.f_frsize);
+    let statistics = fstatvfs(file)?;
+    let total = statistics.f_blocks.saturating_mul(statistics.f_frsize);
+    let free = statistics.f_bavail.saturating_mul(statistics.f_frsize);
     Ok(Bytes(free.saturating_sub(MARGIN.0.min(total / 20))))
 }
 
-/// The block of which direct IO to a file must be multiples; `None` where it takes none.
+/// Returns the unit of direct IO to a file, or `None` if the file does not support it.
 fn direct_io_block(file: &File) -> io::Result<Option<Bytes>> {
     match stated_alignment(file)? {
         Some(0) => Ok(None),
@@ -456,14 +462,15 @@ fn direct_io_block(file: &File) -> io::Result<Option<Bytes>> {
     }
 }
 
-/// What the file system says (Linux 6.1), 0 meaning that it takes no direct IO.
+/// Returns the unit that the file system states (Linux 6.1); 0 means that it does not support
+/// direct IO.
 fn stated_alignment(file: &File) -> io::Result<Option<u32>> {
-    let facts = statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN)?;
-    let stated = StatxFlags::from_bits_retain(facts.stx_mask).contains(StatxFlags::DIOALIGN);
-    Ok(stated.then_some(facts.stx_dio_offset_align))
+    let status = statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN)?;
+    let stated = StatxFlags::from_bits_retain(status.stx_mask).contains(StatxFlags::DIOALIGN);
+    Ok(stated.then_some(status.stx_dio_offset_align))
 }
 
-/// The smallest read that works, for file systems that say nothing.
+/// Returns the length of the smallest read that works, for file systems that state no unit.
 fn tried_alignment(file: &File) -> io::Result<Option<Bytes>> {
     for block in [512, 4096] {
         let mut memory = Memory::new(block)?;

@@ -4,7 +4,7 @@ use super::*;
 use crate::EngineKind;
 use crate::guard::{Refusal, set};
 
-/// How to open it for writing, without a confirmation where there is none to give.
+/// Returns options for writing, with an optional confirmation.
 fn writing(location: Location, confirmation: Option<&Path>) -> OpenOptions {
     let confirmation = confirmation.map(|path| path.to_str().unwrap().to_owned());
     OpenOptions {
@@ -15,9 +15,9 @@ fn writing(location: Location, confirmation: Option<&Path>) -> OpenOptions {
     }
 }
 
-// Is a file that is put in the place of the one just created neither written without a confirmation, nor removed?
+// Is a file not written, nor removed, that replaced the one just created?
 #[test]
-fn a_file_exchanged_for_the_created_one_was_taken_for_it() {
+fn a_file_that_replaces_the_created_one_is_kept() {
     let directory = tempfile::tempdir().unwrap();
     let [path, precious] = ["new", "precious"].map(|name| directory.path().join(name));
     fs::write(&precious, "data").unwrap();
@@ -30,9 +30,9 @@ fn a_file_exchanged_for_the_created_one_was_taken_for_it() {
     assert_eq!(fs::read(&path).unwrap(), b"data");
 }
 
-// Is a created file opened as the one that it is, and removed where the opening fails?
+// Is a created file opened as such, and removed if the opening fails?
 #[test]
-fn a_created_file_is_ours() {
+fn a_created_file_is_removed_unless_kept() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("new");
     let options = writing(Location::File(path.clone()), None);
@@ -41,7 +41,7 @@ fn a_created_file_is_ours() {
     drop(created);
     assert!(!path.exists());
     drop(Target::open_new(&options).unwrap());
-    assert!(!path.exists(), "nobody kept it");
+    assert!(!path.exists(), "an unkept file remained");
     drop(Target::open(&options).unwrap());
     assert!(path.exists());
 }
@@ -60,20 +60,20 @@ fn a_failed_opening_leaves_no_file() {
         of_size(1 << 60),
         OpenOptions { size: None, ..sound.clone() },
         OpenOptions { max_io: Bytes(1000), ..sound.clone() },
-        // Engines for drives that a file is none of.
+        // These engines do not support files.
         engine(EngineKind::IoUringCmd),
         engine(EngineKind::IoUringPolled),
     ];
     for options in refused {
-        let error = crate::open(&options).err().expect("it cannot be opened");
+        let error = crate::open(&options).err().expect("opening must fail");
         assert!(!path.exists(), "{error}");
     }
-    // A file of 600 bytes holds a block.
+    // A file of 600 bytes has room for one block.
     assert_eq!(Target::open(&of_size(600)).unwrap().capacity, Bytes(512));
 }
 
 #[test]
-fn a_file_too_small_for_a_block_is_not_touched() {
+fn a_file_below_one_block_is_not_changed() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let options = writing(Location::File(file.path().into()), None);
     for size in [0, 1, 511] {
@@ -84,27 +84,27 @@ fn a_file_too_small_for_a_block_is_not_touched() {
     }
 }
 
-/// A loop device over a file of its own, until dropped.
+/// A loop device over a new file, detached on drop.
 struct Loop {
     path: PathBuf,
     _image: tempfile::NamedTempFile,
 }
 
 impl Loop {
-    /// `None`, with a message, where none can be set up.
+    /// Returns `None`, with a message, if no loop device can be set up.
     fn new() -> Option<Loop> {
         let image = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         image.as_file().set_len(Bytes::mib(8).0).unwrap();
         let output = Command::new("losetup").args(["--find", "--show"]).arg(image.path()).output();
         let Some(output) = output.ok().filter(|output| output.status.success()) else {
-            println!("passed by: no loop device can be set up here");
+            println!("skipped: no loop device can be set up here");
             return None;
         };
         let path = PathBuf::from(String::from_utf8(output.stdout).unwrap().trim());
         Some(Loop { path, _image: image })
     }
 
-    /// How to open it for writing.
+    /// Returns options for writing it.
     fn writing(&self) -> OpenOptions {
         let location = Location::BlockDevice(self.path.clone());
         OpenOptions { size: None, ..writing(location, Some(&self.path)) }
@@ -118,10 +118,10 @@ impl Drop for Loop {
     }
 }
 
-// Is a device refused that a virtual machine has, which QEMU locks and does not open exclusively; is it taken again
-// after that, and locked by us meanwhile?
+// Is a device refused while a virtual machine locks it (QEMU does not open it exclusively),
+// accepted afterwards, and then locked by this process?
 #[test]
-fn a_locked_device_was_taken() {
+fn a_locked_device_is_refused() {
     let Some(device) = Loop::new() else { return };
     let options = device.writing();
     let machine = fs::OpenOptions::new().read(true).write(true).open(&device.path).unwrap();
@@ -135,8 +135,8 @@ fn a_locked_device_was_taken() {
     set(&machine, libc::F_RDLCK).unwrap();
 }
 
-// Is a device refused that somebody holds by `flock`, as udev and the partitioning tools do, be it shared; and do they
-// find ours locked so?
+// Is a device refused while another program holds a `flock`, even a shared one, as udev and the
+// partitioning tools do? Do they find ours locked?
 #[test]
 fn a_device_held_by_flock_is_refused() {
     let Some(device) = Loop::new() else { return };
@@ -154,23 +154,23 @@ fn a_device_held_by_flock_is_refused() {
     tool.try_lock().unwrap();
 }
 
-// Does trying find what the file system states, and is either a power of two?
+// Does trying find the alignment that the file system states, a power of two?
 #[test]
-fn alignment_stated_and_tried() {
+fn stated_and_tried_alignment_agree() {
     let file = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).unwrap();
     file.as_file().set_len(1 << 16).unwrap();
     let Ok(direct) = open_for_io(file.path(), false, libc::O_DIRECT) else {
-        println!("passed by: no direct IO here");
+        println!("skipped: no direct IO here");
         return;
     };
-    let tried = tried_alignment(&direct).unwrap().expect("it was opened with O_DIRECT");
+    let tried = tried_alignment(&direct).unwrap().expect("the file is open with O_DIRECT");
     assert!(tried.0.is_power_of_two());
     if let Some(stated) = stated_alignment(&direct).unwrap() {
         assert_eq!(Bytes(stated.into()).max(Bytes(512)), tried);
     }
 }
 
-// Is the margin kept?
+// Does the available space leave a margin?
 #[test]
 fn available_space_keeps_a_margin() {
     let file = tempfile::tempfile().unwrap();

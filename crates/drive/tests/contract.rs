@@ -1,6 +1,6 @@
-//! Does every engine, on every kind of file, do what a device owes its caller?
+//! Every engine fulfils the duties of a device, on every kind of file.
 
-#![allow(clippy::print_stdout, reason = "says what is passed by, and why")]
+#![allow(clippy::print_stdout, reason = "names skipped cases and the reason")]
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -15,27 +15,27 @@ use flashscope_drive::{
 };
 use tempfile::TempDir;
 
-/// A place for files, and whether they take direct IO there.
+/// A folder for files, and true if it supports direct IO.
 struct Place {
     directory: TempDir,
     direct: bool,
 }
 
-/// The disk that this is built on, with direct IO, and memory without.
+/// Returns a folder on disk with direct IO, and one in memory without.
 fn places() -> Vec<Place> {
     let mut places = Vec::new();
     for (parent, direct) in [(env!("CARGO_TARGET_TMPDIR"), true), ("/dev/shm", false)] {
         match TempDir::new_in(parent) {
             Ok(directory) => places.push(Place { directory, direct }),
-            Err(error) => println!("passed by: no files in {parent}: {error}"),
+            Err(error) => println!("skipped: no files in {parent}: {error}"),
         }
     }
-    assert!(!places.is_empty(), "no place for files at all");
+    assert!(!places.is_empty(), "no folder for files");
     places
 }
 
 impl Place {
-    /// How to open a file of 1 MiB here, for writing.
+    /// Returns options for writing a file of 1 MiB in this folder.
     fn file(&self, name: &str) -> OpenOptions {
         let path = self.directory.path().join(name);
         OpenOptions {
@@ -48,20 +48,20 @@ impl Place {
     }
 }
 
-/// Opens with an engine, unless this machine does not permit it.
+/// Opens a drive with an engine, or returns `None` if this machine does not permit it.
 fn open_with(engine: EngineKind, depth: u32, options: &OpenOptions) -> Option<RealDevice> {
     let options = OpenOptions { engine: Some(engine), queue_depth: depth, ..options.clone() };
     match open(&options) {
         Ok(device) => Some(device),
         Err(error @ (OpenError::Engine { .. } | OpenError::DirectRefused { .. })) => {
-            println!("passed by: {error}");
+            println!("skipped: {error}");
             None
         }
         Err(error) => panic!("{error}"),
     }
 }
 
-/// Each engine at queue depth 1 and 4 on a file of its own in each place.
+/// Runs a test with each engine at queue depths 1 and 4, on a file of its own in each folder.
 fn each(mut test: impl FnMut(&OpenOptions, EngineKind, u32)) {
     for place in places() {
         for entry in ENGINES {
@@ -80,25 +80,25 @@ fn io(device: &RealDevice, op: Op, offset: u64, len: Bytes) -> Io {
 fn one(device: &mut RealDevice, op: Op, offset: u64, len: Bytes) -> Completion {
     let io = io(device, op, offset, len);
     device.submit(&io);
-    device.complete(Nanos::MAX).expect("it is in flight")
+    device.complete(Nanos::MAX).expect("an IO is in flight")
 }
 
-// Does every engine keep the contract, with several depths, with direct IO and without?
+// Does every engine fulfil the contract, at several depths, with and without direct IO?
 #[test]
-fn every_engine_keeps_the_contract() {
+fn every_engine_fulfils_the_contract() {
     each(|options, engine, depth| {
         let Some(mut device) = open_with(engine, depth, options) else { return };
         assert_eq!(device.info().kind, DeviceKind::File);
         assert_eq!(device.info().capacity, Bytes::MIB);
-        let name = format!("{}: forced by the caller", engine.entry().name);
+        let name = format!("{}: requested by the caller", engine.entry().name);
         assert!(device.info().engine.as_ref().unwrap().starts_with(&name));
         contract::check(&mut device, true);
     });
 }
 
-// And when opened for reading, without ever changing the file?
+// Does every engine fulfil the contract for reading only, without changing the file?
 #[test]
-fn every_engine_keeps_the_contract_read_only() {
+fn every_engine_fulfils_the_contract_read_only() {
     each(|options, engine, depth| {
         let Some(mut device) = open_with(engine, depth, options) else { return };
         one(&mut device, Op::Write, 4096, Bytes::kib(64));
@@ -114,9 +114,9 @@ fn every_engine_keeps_the_contract_read_only() {
     });
 }
 
-// Is what cannot be right answered with EINVAL, and is the file never made larger?
+// Are invalid IOs rejected with EINVAL, and is the file never extended?
 #[test]
-fn impossible_ios_are_answered() {
+fn invalid_ios_are_rejected() {
     each(|options, engine, depth| {
         let Some(mut device) = open_with(engine, depth, options) else { return };
         let end = Bytes::MIB.0;
@@ -141,10 +141,10 @@ fn impossible_ios_are_answered() {
     });
 }
 
-// Is a read from a file whose end was cut answered with ENODATA, also where it straddles the
-// cut, and does the device go on working?
+// Does a read of a truncated file fail with ENODATA, even across the end, and does the device
+// continue to work?
 #[test]
-fn a_cut_file_is_missing_data() {
+fn reads_of_a_truncated_file_fail() {
     each(|options, engine, depth| {
         let Some(mut device) = open_with(engine, depth, options) else { return };
         let half = Bytes::MIB.0 / 2;
@@ -158,8 +158,7 @@ fn a_cut_file_is_missing_data() {
     });
 }
 
-// Are all sectors that are written distinct, also when a file is written over, and do they land
-// where they belong and nowhere else?
+// Are all written sectors distinct, even when a file is overwritten, and at their own offsets only?
 #[test]
 fn written_data_is_unique_and_in_place() {
     each(|options, engine, depth| {
@@ -182,9 +181,9 @@ fn written_data_is_unique_and_in_place() {
     });
 }
 
-// Are offsets beyond 4 GiB reached, in holes too?
+// Do IOs reach offsets beyond 4 GiB, even in holes?
 #[test]
-fn large_sparse_offsets() {
+fn offsets_beyond_4_gib_are_reached() {
     let place = &places()[0];
     let far = 5 << 30;
     for entry in ENGINES {
@@ -195,13 +194,13 @@ fn large_sparse_offsets() {
         let device = match opened {
             Err(OpenError::NoSpace { .. }) => None,
             opened => {
-                // A file is written by one at a time.
+                // Only one process at a time may write a file.
                 drop(opened);
                 open_with(entry.kind, 1, &options)
             }
         };
         let Some(mut device) = device else {
-            println!("passed by: no space or no {}", entry.name);
+            println!("skipped: no space or no {}", entry.name);
             continue;
         };
         for offset in [0, (4 << 30) - 4096, 4 << 30, far] {
@@ -219,14 +218,14 @@ fn large_sparse_offsets() {
     }
 }
 
-// Does a trim make a hole, in its range alone?
+// Does a trim create a hole in exactly its range?
 #[test]
 fn trim_frees_the_range() {
     each(|options, engine, depth| {
         let Some(mut device) = open_with(engine, depth, options) else { return };
         one(&mut device, Op::Write, 0, Bytes::kib(64));
         match one(&mut device, Op::Trim, 8192, Bytes(4096)).result {
-            Err(Errno::EOPNOTSUPP) => return println!("passed by: no holes here"),
+            Err(Errno::EOPNOTSUPP) => return println!("skipped: no holes here"),
             result => assert_eq!(result, Ok(())),
         }
         let data = fs::read(options.location.path()).unwrap();
@@ -236,7 +235,7 @@ fn trim_frees_the_range() {
     });
 }
 
-// Is no IO lost or answered twice when deadlines pass while it is in flight?
+// Does every IO complete exactly once when deadlines pass in flight?
 #[test]
 fn deadlines_lose_nothing() {
     each(|options, engine, depth| {
@@ -255,16 +254,16 @@ fn deadlines_lose_nothing() {
                     continue;
                 };
                 assert_eq!(done.result, Ok(()));
-                assert!(missing.remove(&done.io.stream), "answered twice");
+                assert!(missing.remove(&done.io.stream), "completed twice");
             }
         }
         assert_eq!(device.complete(Nanos::MAX), None);
     });
 }
 
-// Is a device that is dropped with IOs queued and in flight done with its buffers?
+// Does dropping a device with queued and submitted IOs wait until its buffers are unused?
 #[test]
-fn dropped_with_ios_in_flight() {
+fn devices_can_be_dropped_with_ios_in_flight() {
     each(|options, engine, depth| {
         let Some(mut device) = open_with(engine, depth, options) else { return };
         for i in 0..u64::from(depth) {
@@ -277,9 +276,9 @@ fn dropped_with_ios_in_flight() {
     });
 }
 
-// Are refusals answered in order between what is in flight?
+// Do rejections come in order between other completions?
 #[test]
-fn refusals_stay_in_order() {
+fn rejections_stay_in_order() {
     each(|options, engine, depth| {
         let Some(mut device) = open_with(engine, depth, options) else { return };
         let mut last = Nanos(0);
@@ -298,9 +297,9 @@ fn refusals_stay_in_order() {
     });
 }
 
-// Is the engine that is chosen one that works, and is the reason for it told?
+// Does the chosen engine work, and does the device state the reason for the choice?
 #[test]
-fn the_choice_is_explained() {
+fn the_choice_of_the_engine_is_explained() {
     for place in places() {
         for depth in [1, 4] {
             let options = OpenOptions { queue_depth: depth, ..place.file("chosen") };
@@ -319,13 +318,13 @@ fn the_choice_is_explained() {
 }
 
 fn error_of(options: &OpenOptions) -> OpenError {
-    open(options).err().expect("it must be refused")
+    open(options).err().expect("opening must fail")
 }
 
-// Is a file that is not there created only where that was said, with all its blocks, and is a
-// reading benchmark told what to do?
+// Is a missing file created only on request, fully allocated, and does a read-only benchmark get a
+// hint?
 #[test]
-fn files_are_created_when_asked() {
+fn files_are_created_on_request() {
     use std::os::unix::fs::MetadataExt;
     for place in places() {
         let options = place.file("new");
@@ -341,7 +340,7 @@ fn files_are_created_when_asked() {
         }
         let metadata = fs::metadata(path).unwrap();
         assert_eq!(metadata.len(), Bytes::MIB.0);
-        assert!(metadata.blocks() * 512 >= Bytes::MIB.0, "not allocated");
+        assert!(metadata.blocks() * 512 >= Bytes::MIB.0, "not fully allocated");
 
         let used = |size| {
             let options = OpenOptions { size: Some(size), ..options.clone() };
@@ -349,24 +348,24 @@ fn files_are_created_when_asked() {
         };
         assert_eq!(used(Bytes::mib(2)), Bytes::mib(2));
         assert_eq!(used(Bytes::MIB), Bytes::MIB);
-        assert_eq!(fs::metadata(path).unwrap().len(), Bytes::mib(2).0, "it was truncated");
+        assert_eq!(fs::metadata(path).unwrap().len(), Bytes::mib(2).0, "the file was truncated");
         let too_much = OpenOptions { size: Some(Bytes::mib(3)), ..reading };
         assert!(matches!(error_of(&too_much), OpenError::Option { .. }));
     }
 }
 
-// Is a file that would fill its file system refused with what there is, and nothing left behind?
+// Is a file refused that would fill its file system, and no file left behind?
 #[test]
 fn file_systems_are_not_filled() {
     for place in places() {
         let options = OpenOptions { size: Some(Bytes::gib(1 << 20)), ..place.file("huge") };
         assert!(matches!(error_of(&options), OpenError::NoSpace { .. }));
         assert!(!options.location.path().exists(), "a file was left behind");
-        // A sparse file would fill it as well, while it is written.
+        // Writing a sparse file would fill the file system too.
         let path = options.location.path();
         let sparse = File::create(path).unwrap();
         if sparse.set_len(Bytes::gib(1 << 12).0).is_err() {
-            println!("passed by: no sparse files of that size here");
+            println!("skipped: no sparse files of that size here");
             continue;
         }
         let options = OpenOptions { size: None, ..options };
@@ -374,27 +373,27 @@ fn file_systems_are_not_filled() {
     }
 }
 
-// Is what is no file called what it is?
+// Are other kinds of files refused by their kind?
 #[test]
 fn other_kinds_are_refused() {
-    let found = |location| error_of(&OpenOptions::new(location)).to_string();
+    let message = |location| error_of(&OpenOptions::new(location)).to_string();
     let directory = TempDir::new().unwrap();
     let file = directory.path().join("file");
     fs::write(&file, "").unwrap();
-    assert!(found(Location::File(directory.path().into())).contains("is a directory"));
-    assert!(found(Location::File("/dev/null".into())).contains("is a character device"));
-    let message = found(Location::BlockDevice(file.clone()));
-    assert!(message.contains(&format!("write `file:{}`", file.display())), "{message}");
-    assert!(found(Location::File(file)).contains("not even one block"));
-    assert!(found(Location::BlockDevice("/nowhere".into())).contains("there is no device"));
+    assert!(message(Location::File(directory.path().into())).contains("is a directory"));
+    assert!(message(Location::File("/dev/null".into())).contains("is a character device"));
+    let of_file = message(Location::BlockDevice(file.clone()));
+    assert!(of_file.contains(&format!("write `file:{}`", file.display())), "{of_file}");
+    assert!(message(Location::File(file)).contains("not even one block"));
+    assert!(message(Location::BlockDevice("/nowhere".into())).contains("does not exist"));
     let place = &places()[0];
     let odd = OpenOptions { max_io: Bytes(1000), ..place.file("odd") };
-    assert!(error_of(&odd).to_string().contains("no multiple of its logical block"));
+    assert!(error_of(&odd).to_string().contains("not multiples of its logical block size"));
 }
 
-// Is a file system without direct IO refused with the way out, and taken when that is taken?
+// Is a file system without direct IO refused with a remedy, and does the remedy work?
 #[test]
-fn direct_io_is_insisted_on() {
+fn file_systems_without_direct_io_are_refused() {
     let directory = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let mount = |path: &Path| {
         let mut command = std::process::Command::new("mount");
@@ -402,7 +401,7 @@ fn direct_io_is_insisted_on() {
         command.output().is_ok_and(|output| output.status.success())
     };
     if !mount(directory.path()) {
-        return println!("passed by: no ramfs can be mounted");
+        return println!("skipped: no ramfs can be mounted");
     }
     let result = std::panic::catch_unwind(|| {
         let path = directory.path().join("file");

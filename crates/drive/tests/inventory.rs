@@ -1,4 +1,4 @@
-//! Is a machine's list of block devices true? Machines of many kinds, made as trees of files.
+//! The list of block devices agrees with the machine, for fake machines of many kinds.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -11,7 +11,7 @@ use flashscope_drive::inventory::{
 };
 use tempfile::TempDir;
 
-/// A machine without a block device.
+/// A fake machine, initially without block devices.
 struct Machine(TempDir);
 
 impl Machine {
@@ -32,14 +32,14 @@ impl Machine {
         fs::write(self.path(name), text).unwrap();
     }
 
-    /// `attributes` of the directory `place` below `/sys/devices`.
+    /// Writes `attributes` to the directory `place` below `/sys/devices`.
     fn attributes(&self, place: &str, attributes: &[(&str, &str)]) {
         for (name, text) in attributes {
             self.write(&format!("sys/devices/{place}/{name}"), format!("{text}\n"));
         }
     }
 
-    /// A disk or partition of 64 MiB, which bears nothing.
+    /// Adds a disk or partition of 64 MiB without data.
     fn block(&self, place: &str, number: &str, attributes: &[(&str, &str)]) {
         let name = Path::new(place).file_name().unwrap().to_str().unwrap();
         self.attributes(place, &[("dev", number), ("size", "131072")]);
@@ -52,7 +52,7 @@ impl Machine {
         self.write(&format!("dev/{name}"), vec![0; 1 << 21]);
     }
 
-    /// What the disk at `disk` is shown by: the directory `device`, in the subsystem `subsystem`.
+    /// Links the disk at `disk` to its `device` directory, in the subsystem `subsystem`.
     fn behind(&self, disk: &str, device: &str, subsystem: &str) {
         let device = self.path(&format!("sys/devices/{device}"));
         fs::create_dir_all(&device).unwrap();
@@ -60,10 +60,10 @@ impl Machine {
         symlink(format!("../../../bus/{subsystem}"), device.join("subsystem")).unwrap();
     }
 
-    /// With the path that the health was asked of in place of it.
+    /// Lists the devices, with the queried path in place of the health.
     fn devices(&self) -> Vec<BlockDevice<PathBuf>> {
-        let asked = |path: &Path| Some(path.to_path_buf());
-        devices(&System::at(self.0.path()), asked).unwrap().devices
+        let queried = |path: &Path| Some(path.to_path_buf());
+        devices(&System::at(self.0.path()), queried).unwrap().devices
     }
 
     fn only(&self) -> BlockDevice<PathBuf> {
@@ -75,7 +75,7 @@ impl Machine {
 
 const FUNCTION: &str = "pci0000:00/0000:00:01.0/0000:01:00.0";
 
-/// With an NVMe drive behind a port that is slower than the drive.
+/// Creates a machine with an NVMe drive behind a port that is slower than the drive.
 fn with_nvme() -> Machine {
     let machine = Machine::new();
     let controller = format!("{FUNCTION}/nvme/nvme0");
@@ -89,7 +89,7 @@ fn with_nvme() -> Machine {
             ("max_link_width", "4"),
         ],
     );
-    // The port above has a link of its own, which is not meant.
+    // The port above has a link of its own, which does not count.
     machine.attributes(
         "pci0000:00/0000:00:01.0",
         &[("current_link_speed", "2.5 GT/s PCIe"), ("current_link_width", "1")],
@@ -114,9 +114,9 @@ fn with_nvme() -> Machine {
     machine
 }
 
-// Is everything that sysfs tells of an NVMe drive found, with the link of its own function?
+// Are all properties of an NVMe drive found, with the link of its own PCI function?
 #[test]
-fn nvme_drive() {
+fn properties_of_an_nvme_drive_are_found() {
     let text = |text: &str| Some(text.to_string());
     let expected = BlockDevice {
         path: "/dev/nvme0n1".into(),
@@ -141,7 +141,7 @@ fn nvme_drive() {
         discard: Some(true),
         temperature_celsius: Some(35.85),
         health: Some("/dev/nvme0n1".into()),
-        // There is nothing behind the node that takes a command.
+        // No drive behind the node answers commands.
         nvme: None,
         backing_file: None,
         measurable: Measurable::Everything {
@@ -151,9 +151,9 @@ fn nvme_drive() {
     assert_eq!(with_nvme().only(), expected);
 }
 
-// Is a drive that the kernel reaches by several paths listed once, with the link of a path?
+// Is a multipath drive listed once, with the link of one path?
 #[test]
-fn multipath_nvme_drive() {
+fn a_multipath_nvme_drive_is_listed_once() {
     let machine = Machine::new();
     let subsystem = "virtual/nvme-subsystem/nvme-subsys0";
     let controller = format!("{FUNCTION}/nvme/nvme0");
@@ -175,7 +175,7 @@ fn multipath_nvme_drive() {
     assert_eq!(drive.temperature_celsius, Some(41.0));
 }
 
-/// With a SCSI disk of the kernel below `host`.
+/// Creates a machine with a SCSI disk below `host`.
 fn with_scsi(host: &str) -> Machine {
     let machine = Machine::new();
     let unit = format!("{host}/target4:0:0/4:0:0:0");
@@ -200,10 +200,9 @@ fn with_scsi(host: &str) -> Machine {
     machine
 }
 
-// Is a SATA disk told from a USB stick and from what is only SCSI, and is the link of the
-// controller, which it shares, not taken for its own?
+// Are SATA, USB and other SCSI disks distinguished, without the link of their shared controller?
 #[test]
-fn scsi_disks_by_what_they_hang_on() {
+fn scsi_disks_are_distinguished_by_their_bus() {
     let cases = [
         ("pci0000:00/0000:00:17.0/ata5/host4", Bus::Sata),
         ("pci0000:00/0000:00:14.0/usb2/2-3/2-3:1.0/host4", Bus::Usb),
@@ -222,9 +221,9 @@ fn scsi_disks_by_what_they_hang_on() {
     }
 }
 
-// Is a sensor of a SATA disk found, which lies one directory deeper than that of an NVMe drive?
+// Is the temperature sensor of a SATA disk found, one directory deeper than that of an NVMe drive?
 #[test]
-fn temperature_of_a_sata_disk() {
+fn the_sensor_of_a_sata_disk_is_found() {
     let host = "pci0000:00/0000:00:17.0/ata5/host4";
     let machine = with_scsi(host);
     assert_eq!(machine.only().temperature_celsius, None);
@@ -233,9 +232,9 @@ fn temperature_of_a_sata_disk() {
     assert_eq!(machine.only().temperature_celsius, Some(29.0));
 }
 
-// Is a device that tells nothing listed by what is known, to be confirmed by its path?
+// Is a device without attributes listed, with its path as the confirmation?
 #[test]
-fn a_device_that_tells_nothing() {
+fn a_device_without_attributes_is_listed() {
     let machine = Machine::new();
     machine.block("virtual/block/nbd0", "43:0", &[]);
     let drive = machine.only();
@@ -245,18 +244,18 @@ fn a_device_that_tells_nothing() {
     assert_eq!(drive.measurable, Measurable::Everything { command });
 }
 
-// Is a serial number that a shell would take apart not put into the command?
+// Is a serial number that needs quotes in a shell kept out of the command?
 #[test]
-fn an_odd_serial_is_not_to_be_typed() {
+fn an_odd_serial_is_not_offered() {
     let machine = with_nvme();
     machine.attributes(&format!("{FUNCTION}/nvme/nvme0"), &[("serial", "S4 $(reboot)")]);
     let command = "flashscope bench /dev/nvme0n1 --destroy-data-on /dev/nvme0n1".into();
     assert_eq!(machine.only().measurable, Measurable::Everything { command });
 }
 
-// Is a serial number that a second namespace of the drive has as well not offered for either of them?
+// Is a serial number that two namespaces share not offered for either of them?
 #[test]
-fn namespaces_of_a_drive_shared_a_confirmation() {
+fn a_shared_serial_is_not_offered() {
     let machine = with_nvme();
     let controller = format!("{FUNCTION}/nvme/nvme0");
     let second = format!("{controller}/nvme0n2");
@@ -273,7 +272,7 @@ fn namespaces_of_a_drive_shared_a_confirmation() {
     }
 }
 
-/// Path, and what keeps it from being written.
+/// Returns each path with the obstacle to writing it.
 fn obstacles(machine: &Machine) -> Vec<(String, Option<Obstacle>)> {
     let obstacle = |measurable| match measurable {
         Measurable::Everything { .. } => None,
@@ -287,10 +286,10 @@ fn named(expected: [(&str, Option<Obstacle>); 4]) -> Vec<(String, Option<Obstacl
     expected.map(|(name, obstacle)| (format!("/dev/{name}"), obstacle)).into()
 }
 
-// Do partitions follow their drive in order, and is each guarded as it is when it is opened: one
-// that is mounted or held with its drive, and its sibling not?
+// Are partitions listed after their drive in order, with the guards' refusals? A mounted or held
+// partition affects its drive, but not its siblings.
 #[test]
-fn partitions_and_holders() {
+fn partitions_follow_their_drive_with_their_obstacles() {
     let machine = with_nvme();
     let disk = format!("{FUNCTION}/nvme/nvme0/nvme0n1");
     for n in [1, 10, 2] {
@@ -321,28 +320,28 @@ fn partitions_and_holders() {
     assert_eq!(partition.partition_of.as_deref(), Some("/dev/nvme0n1"));
     assert_eq!(partition.model.as_deref(), Some("Flash 9000"));
     assert_eq!(partition.health.as_deref(), Some(Path::new("/dev/nvme0n1")));
-    // The serial number is that of the whole drive, so the partition is confirmed by its path.
+    // A serial number stands for the whole drive; a partition is confirmed by its path.
     let command = "flashscope bench /dev/nvme0n1p1 --destroy-data-on /dev/nvme0n1p1".into();
     assert_eq!(partition.measurable, Measurable::Everything { command });
 }
 
-// Is what keeps a drive from being written told as the guards tell it, and is reading offered?
+// Does the list state the refusals of the guards, and offer reading?
 #[test]
-fn refusals_are_those_of_the_guards() {
+fn obstacles_are_the_refusals_of_the_guards() {
     let machine = with_nvme();
     let disk = format!("{FUNCTION}/nvme/nvme0/nvme0n1");
     let mut luks = vec![0; 1 << 21];
     luks[..6].copy_from_slice(b"LUKS\xba\xbe");
     machine.write("dev/nvme0n1", luks);
     let Measurable::Reads { command, obstacle, reason } = machine.only().measurable else {
-        panic!("it may be written");
+        panic!("the drive counts as writable");
     };
     assert_eq!(command, "flashscope bench /dev/nvme0n1 --read-only");
     assert_eq!(obstacle, Obstacle::Data);
     assert_eq!(
         reason,
-        "`/dev/nvme0n1` bears a LUKS encrypted volume (at byte 0): if its data may go, \
-         `wipefs --all /dev/nvme0n1` first"
+        "`/dev/nvme0n1` contains a LUKS encrypted volume (at byte 0): if its data may be \
+             destroyed, `wipefs --all /dev/nvme0n1` first"
     );
     machine.attributes(&disk, &[("ro", "1")]);
     assert!(matches!(
@@ -357,9 +356,9 @@ fn refusals_are_those_of_the_guards() {
     ));
 }
 
-// Is a device that holds nothing, or has no node to open, not offered at all?
+// Is a device without capacity, or without a node, not offered?
 #[test]
-fn what_cannot_be_opened_is_not_measured() {
+fn devices_that_cannot_be_opened_are_not_offered() {
     let reason = |machine: &Machine| match machine.only().measurable {
         Measurable::Nothing { reason, .. } => reason,
         measurable => panic!("{measurable:?}"),
@@ -370,25 +369,25 @@ fn what_cannot_be_opened_is_not_measured() {
     let machine = Machine::new();
     machine.block("virtual/block/loop0", "7:0", &[("size", "0")]);
     assert_eq!(machine.only().bus, Bus::Loop);
-    assert!(reason(&machine).starts_with("it holds nothing"));
+    assert!(reason(&machine).starts_with("it has no capacity"));
 }
 
-// Is a device that cannot be opened still said to be mounted?
+// Is the mount of a device reported even if the device cannot be opened?
 #[test]
-fn what_cannot_be_opened_may_be_in_use() {
+fn the_use_of_an_unreadable_device_is_reported() {
     let machine = with_nvme();
     fs::remove_file(machine.path("dev/nvme0n1")).unwrap();
     machine.write("proc/self/mountinfo", "42 27 259:0 / /data rw - ext4 none rw\n");
     let Measurable::Nothing { obstacle, reason } = machine.only().measurable else {
-        panic!("it may be measured");
+        panic!("the device counts as measurable");
     };
     assert_eq!(obstacle, Some(Obstacle::Mounted));
     assert!(reason.ends_with("is mounted at `/data`; unmount it first"), "{reason}");
 }
 
-// Are devices that are built on others, or on memory, told from drives?
+// Are virtual devices, built on others or on memory, distinguished from drives?
 #[test]
-fn virtual_devices() {
+fn virtual_devices_are_recognized() {
     let machine = Machine::new();
     for (i, name) in ["dm-0", "md127", "zram0"].into_iter().enumerate() {
         machine.block(&format!("virtual/block/{name}"), &format!("250:{i}"), &[]);
@@ -397,9 +396,9 @@ fn virtual_devices() {
     assert_eq!(buses, [Bus::DeviceMapper, Bus::Raid, Bus::Memory]);
 }
 
-// Does a machine whose sysfs lists no device say so rather than that it has none?
+// Is a machine whose sysfs lists no devices an error, rather than an empty list?
 #[test]
-fn no_sysfs_is_an_error() {
+fn a_missing_sysfs_is_an_error() {
     let nowhere = System::at(TempDir::new().unwrap().path());
     assert!(devices(&nowhere, |_| None::<()>).is_err());
 }

@@ -1,9 +1,9 @@
-//! Does every engine do on an NVMe drive what a device owes its caller?
+//! Every engine fulfils the duties of a device on an NVMe drive.
 //!
-//! On the emulated drive of `make test-nvme` alone, in its virtual machine: anywhere else these tests
-//! find none and say so.
+//! The tests run on the emulated drive of `make test-nvme`, in its virtual machine. Elsewhere they
+//! print a message and are skipped.
 
-#![allow(clippy::print_stdout, reason = "says what is passed by, and why")]
+#![allow(clippy::print_stdout, reason = "names skipped cases and the reason")]
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -15,20 +15,20 @@ use flashscope_drive::{
     Access, ENGINES, EngineKind, Location, OpenError, OpenOptions, RealDevice, open,
 };
 
-/// The serial number that `scripts/test-nvme` gives the drive of these tests.
+/// The serial number of the test drive in `scripts/test-nvme`.
 const SERIAL: &str = "FLASH-CONTRACT";
 
-/// One test at a time has the drive.
+/// Lets one test at a time use the drive.
 static DRIVE: Mutex<()> = Mutex::new(());
 
-/// The drive, if this is the virtual machine.
-struct Emulated {
+/// The emulated drive, if this is the virtual machine.
+struct EmulatedDrive {
     path: PathBuf,
     _alone: MutexGuard<'static, ()>,
 }
 
-impl Emulated {
-    fn find() -> Option<Emulated> {
+impl EmulatedDrive {
+    fn find() -> Option<EmulatedDrive> {
         let is = |path: &PathBuf, name: &str, expected: &str| {
             let text = fs::read_to_string(path.join("device").join(name)).unwrap_or_default();
             text.trim() == expected
@@ -38,12 +38,12 @@ impl Emulated {
             .filter(|disk| is(disk, "model", "QEMU NVMe Ctrl"))
             .find(|disk| is(disk, "serial", SERIAL));
         let Some(disk) = disk else {
-            println!("passed by: this is not the virtual machine of `make test-nvme`");
+            println!("skipped: this is not the virtual machine of `make test-nvme`");
             return None;
         };
         let path = PathBuf::from("/dev").join(disk.file_name()?);
         let alone = DRIVE.lock().unwrap_or_else(PoisonError::into_inner);
-        Some(Emulated { path, _alone: alone })
+        Some(EmulatedDrive { path, _alone: alone })
     }
 
     fn options(&self, engine: EngineKind, queue_depth: u32) -> OpenOptions {
@@ -56,7 +56,7 @@ impl Emulated {
         }
     }
 
-    /// What is on the first 64 KiB.
+    /// Returns the first 64 KiB of the drive.
     fn content(&self) -> Vec<u8> {
         let mut content = vec![0; 64 << 10];
         File::open(&self.path).unwrap().read_exact_at(&mut content, 0).unwrap();
@@ -67,13 +67,14 @@ impl Emulated {
 fn one(device: &mut RealDevice, op: Op, offset: u64, len: Bytes) -> Completion {
     let (offset, at) = (Bytes(offset), device.now());
     device.submit(&Io { op, stream: 0, offset, len, at, data: Data::Random });
-    device.complete(Nanos::MAX).expect("it is in flight")
+    device.complete(Nanos::MAX).expect("an IO is in flight")
 }
 
-// Does every engine, polled queues and passthrough too, keep the contract, for writing and reading?
+// Does every engine, including polled queues and passthrough, fulfil the contract, for writing and
+// reading?
 #[test]
-fn every_engine_keeps_the_contract() {
-    let Some(drive) = Emulated::find() else { return };
+fn every_engine_fulfils_the_contract() {
+    let Some(drive) = EmulatedDrive::find() else { return };
     for entry in ENGINES {
         for depth in [1, 4, 32] {
             let options = drive.options(entry.kind, depth);
@@ -84,10 +85,10 @@ fn every_engine_keeps_the_contract() {
     }
 }
 
-// Does every engine write where it is told, trim what it is told, and nothing beside it?
+// Does every engine write and trim exactly the given ranges?
 #[test]
-fn data_are_in_place() {
-    let Some(drive) = Emulated::find() else { return };
+fn writes_and_trims_affect_their_ranges_only() {
+    let Some(drive) = EmulatedDrive::find() else { return };
     for entry in ENGINES {
         let mut device = open(&drive.options(entry.kind, 4)).unwrap();
         assert_eq!(one(&mut device, Op::Trim, 0, Bytes::kib(64)).result, Ok(()));
@@ -107,10 +108,10 @@ fn data_are_in_place() {
     }
 }
 
-// Is a deadline met with an IO in flight, and the IO answered afterwards?
+// Is a deadline met with IOs in flight, and does each IO complete exactly once?
 #[test]
 fn deadlines_lose_nothing() {
-    let Some(drive) = Emulated::find() else { return };
+    let Some(drive) = EmulatedDrive::find() else { return };
     for entry in ENGINES {
         let mut device = open(&drive.options(entry.kind, 4)).unwrap();
         for round in 0..20u64 {
@@ -120,13 +121,13 @@ fn deadlines_lose_nothing() {
                 Io { op: Op::Write, stream, offset, len: Bytes(4096), at, data: Data::Random }
             };
             (0..4).for_each(|stream| device.submit(&io(stream)));
-            let mut answered = 0;
-            while answered < 4 {
+            let mut completed = 0;
+            while completed < 4 {
                 let soon = device.now() + Nanos::micros(round % 5);
                 match device.complete(soon) {
                     Some(done) => {
                         assert_eq!(done.result, Ok(()), "{}", entry.name);
-                        answered += 1;
+                        completed += 1;
                     }
                     None => assert!(device.now() >= soon, "returned before the deadline"),
                 }
@@ -136,11 +137,11 @@ fn deadlines_lose_nothing() {
     }
 }
 
-// Is an IO that does not fit in one command refused by the engines for which nothing splits it when
-// the drive is opened, and split by the kernel for the others?
+// Is an IO that does not fit into one command rejected at opening by engines that cannot split it,
+// and split by the kernel for the others?
 #[test]
-fn long_ios() {
-    let Some(drive) = Emulated::find() else { return };
+fn long_ios_are_split_or_rejected() {
+    let Some(drive) = EmulatedDrive::find() else { return };
     let whole = [EngineKind::IoUringCmd, EngineKind::IoUringPolled];
     for entry in ENGINES {
         let options = OpenOptions { max_io: Bytes::mib(8), ..drive.options(entry.kind, 1) };
@@ -152,17 +153,17 @@ fn long_ios() {
             Err(error @ OpenError::Engine { .. }) => {
                 assert!(whole.contains(&entry.kind));
                 let says = error.to_string();
-                assert!(says.contains("IOs of 8 MiB do not fit in one command"), "{says}");
+                assert!(says.contains("IOs of 8 MiB do not fit into one command"), "{says}");
             }
             Err(error) => panic!("{error}"),
         }
     }
 }
 
-// Is a write through the character device answered as one that was opened for reading alone?
+// Does a write through a character device opened for reading only fail?
 #[test]
-fn reading_alone_writes_nothing() {
-    let Some(drive) = Emulated::find() else { return };
+fn read_only_drives_are_never_written() {
+    let Some(drive) = EmulatedDrive::find() else { return };
     let before = drive.content();
     let path = drive.path.to_str().unwrap().replace("nvme", "ng");
     let options = OpenOptions { max_io: Bytes(4096), ..OpenOptions::parse(&path).unwrap() };

@@ -12,9 +12,9 @@
 //! | w | [`Uniform::mean_len`] | mean length of writes in pages |
 //! | T, A | | pages written by the host; pages programmed for each of them |
 //!
-//! Sources are cited as: *Boboila* (S. Boboila and P. Desnoyers, MSST 2011), *Desnoyers* (P. Desnoyers,
-//! SYSTOR 2012), *Van Houdt* (B. Van Houdt, SIGMETRICS 2013), *Hu* (X. Hu et al., SYSTOR 2009),
-//! *Frankie* (T. Frankie et al., 2012), *Agrawal* (N. Agrawal et al., USENIX ATC 2008).
+//! Sources are cited as: *Boboila* (S. Boboila and P. Desnoyers, MSST 2011), *Desnoyers* (P.
+//! Desnoyers, SYSTOR 2012), *Van Houdt* (B. Van Houdt, SIGMETRICS 2013), *Hu* (X. Hu et al., SYSTOR
+//! 2009), *Frankie* (T. Frankie et al., 2012), *Agrawal* (N. Agrawal et al., USENIX ATC 2008).
 
 mod fragments;
 mod isotonic;

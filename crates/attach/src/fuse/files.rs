@@ -1,4 +1,4 @@
-//! What the kernel asks of the folder and its file.
+//! The file system operations on the folder and its file.
 
 use std::ffi::OsStr;
 use std::io;
@@ -15,48 +15,48 @@ use fuser::{
 use rustix::process::{getegid, geteuid};
 
 use super::FILE;
-use super::reply::{Parts, Reply, To};
-use crate::attached::Attached;
-use crate::request::{Asked, Request};
+use super::reply::{Parts, Recipient, Reply};
+use crate::attached::AttachedDrive;
+use crate::request::{PendingRequest, Request};
 
-/// The file; the folder is the root.
+/// The inode number of the file; the folder is the root.
 const INODE: INodeNo = INodeNo(2);
 
-/// How long the kernel believes what it was told: once the drive is gone, it shall be seen.
-const BELIEVED: Duration = Duration::ZERO;
+/// How long the kernel may cache names and attributes: not at all, because the drive may go away.
+const CACHE_TIMEOUT: Duration = Duration::ZERO;
 
-/// How many requests the kernel makes at once on behalf of those who do not wait for each. Its own
-/// 12 would keep a deep queue from the drive.
+/// The maximum number of asynchronous requests that the kernel keeps in flight. Its default of 12
+/// would limit the queue depth of the drive.
 const IN_FLIGHT: u16 = 1024;
 
-/// How many zeros are written at once.
+/// The maximum length of a request that writes zeros, in bytes.
 const ZEROS: u64 = 1 << 20;
 
-/// See the module.
+/// The file system: see the module.
 pub(super) struct Files {
-    drive: Arc<Attached<To>>,
+    drive: Arc<AttachedDrive<Recipient>>,
     uid: u32,
     gid: u32,
 }
 
 impl Files {
-    /// The file is this user's.
-    pub(super) fn new(drive: Arc<Attached<To>>) -> Files {
+    /// Creates the file system; its file belongs to the user of this process.
+    pub(super) fn new(drive: Arc<AttachedDrive<Recipient>>) -> Files {
         let (uid, gid) = (geteuid().as_raw(), getegid().as_raw());
         Files { drive, uid, gid }
     }
 
-    /// How the drive was named.
+    /// Returns the name of the drive.
     pub(super) fn name(&self) -> &str {
         &self.drive.export().name
     }
 
-    /// Whether the file is root's.
+    /// Returns true if the file belongs to root.
     pub(super) fn owner_is_root(&self) -> bool {
         self.uid == 0
     }
 
-    /// Whether the file may be written.
+    /// Returns true if the file may be written.
     pub(super) fn is_writable(&self) -> bool {
         self.drive.export().writable
     }
@@ -73,7 +73,7 @@ impl Files {
             _ => return None,
         };
         let block = self.drive.export().logical_block.0;
-        // Nobody asks a drive when it was written.
+        // A drive records no times.
         let time = SystemTime::UNIX_EPOCH;
         Some(FileAttr {
             ino: inode,
@@ -94,40 +94,41 @@ impl Files {
         })
     }
 
-    /// The part of a range that is within the drive.
+    /// Returns the part of a range that lies within the drive.
     fn within(&self, offset: u64, len: u64) -> Range<u64> {
         offset..offset.saturating_add(len).min(self.size())
     }
 
-    fn ask(&self, request: Request, from: Reply) {
-        self.drive.submit(&mut vec![Asked { request, from: To(from) }]);
+    fn submit(&self, request: Request, from: Reply) {
+        self.drive.submit(&mut vec![PendingRequest { request, from: Recipient(from) }]);
     }
 
-    /// Asks for what together is one request of the kernel's.
-    fn ask_parts(&self, requests: Vec<Request>, reply: ReplyEmpty) {
+    /// Submits several requests that together answer one request of the kernel.
+    fn submit_parts(&self, requests: Vec<Request>, reply: ReplyEmpty) {
         if requests.is_empty() {
             return reply.ok();
         }
         let parts = Parts::new(requests.len(), reply);
-        let from = |request| Asked { request, from: To(Reply::Part(Arc::clone(&parts))) };
+        let from =
+            |request| PendingRequest { request, from: Recipient(Reply::Part(Arc::clone(&parts))) };
         self.drive.submit(&mut requests.into_iter().map(from).collect());
     }
 }
 
-/// A request without data, to be durable by the next flush.
+/// Creates a request without data, which is durable after the next flush.
 fn request(op: Op, range: Range<u64>) -> Request {
     let (offset, len) = (Bytes(range.start), Bytes(range.end.saturating_sub(range.start)));
     Request { op, offset, len, data: Vec::new(), durable: false }
 }
 
-/// Writes zeros.
+/// Returns requests that write zeros to a range.
 fn zeros(range: Range<u64>) -> impl Iterator<Item = Request> {
     let starts = (range.start..range.end).step_by(usize::try_from(ZEROS).unwrap_or(usize::MAX));
     starts.map(move |start| request(Op::Write, start..range.end.min(start + ZEROS)))
 }
 
-/// Trims the blocks that lie within a range, and writes zeros to what is left at its ends: a hole
-/// reads as zeros, and the drive forgets whole blocks.
+/// Returns requests that punch a hole: a trim of the whole blocks in the range, and writes of zeros
+/// to the rest at its ends. The range then reads as zeros.
 fn hole(range: Range<u64>, block: u64) -> Vec<Request> {
     let (first, last) = (range.start.next_multiple_of(block), range.end / block * block);
     if first >= last {
@@ -139,7 +140,8 @@ fn hole(range: Range<u64>, block: u64) -> Vec<Request> {
 
 impl Filesystem for Files {
     fn init(&mut self, _: &fuser::Request, config: &mut KernelConfig) -> io::Result<()> {
-        // A kernel too old for it sends the requests of who does not wait one after the other.
+        // An older kernel without this capability sends the requests of asynchronous IO one at a
+        // time.
         let _ = config.add_capabilities(InitFlags::FUSE_ASYNC_DIO);
         let _ = config.set_max_background(IN_FLIGHT);
         Ok(())
@@ -148,7 +150,7 @@ impl Filesystem for Files {
     fn lookup(&self, _: &fuser::Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         match self.attributes(INODE) {
             Some(file) if parent == INodeNo::ROOT && name == FILE => {
-                reply.entry(&BELIEVED, &file, Generation(0));
+                reply.entry(&CACHE_TIMEOUT, &file, Generation(0));
             }
             _ => reply.error(Errno::ENOENT),
         }
@@ -156,12 +158,13 @@ impl Filesystem for Files {
 
     fn getattr(&self, _: &fuser::Request, of: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
         match self.attributes(of) {
-            Some(attributes) => reply.attr(&BELIEVED, &attributes),
+            Some(attributes) => reply.attr(&CACHE_TIMEOUT, &attributes),
             None => reply.error(Errno::ENOENT),
         }
     }
 
-    /// As of a block device: who opens it to truncate it may, and nothing is.
+    /// Accepts a truncation while opening without any effect, like a block device; rejects all
+    /// other changes.
     fn setattr(
         &self,
         _: &fuser::Request,
@@ -181,7 +184,9 @@ impl Filesystem for Files {
         reply: ReplyAttr,
     ) {
         match (self.attributes(of), size) {
-            (Some(attributes), Some(_)) if open.is_none() => reply.attr(&BELIEVED, &attributes),
+            (Some(attributes), Some(_)) if open.is_none() => {
+                reply.attr(&CACHE_TIMEOUT, &attributes)
+            }
             (Some(_), Some(_)) => reply.error(Errno::EINVAL),
             _ => reply.error(Errno::EPERM),
         }
@@ -208,14 +213,14 @@ impl Filesystem for Files {
     }
 
     fn statfs(&self, _: &fuser::Request, _of: INodeNo, reply: ReplyStatfs) {
-        // A loop device takes the size of a block as what it may discard.
+        // A loop device uses the block size as its discard granularity.
         let block = self.drive.export().logical_block.0;
         let size = u32::try_from(block).unwrap_or(4096);
         reply.statfs(self.size() / block, 0, 0, 1, 0, size, 255, size);
     }
 
     fn open(&self, _: &fuser::Request, _of: INodeNo, _: OpenFlags, reply: ReplyOpen) {
-        // Nothing is kept back here that closing the file would have to write.
+        // Closing the file writes nothing because nothing is cached here.
         let flags = FopenFlags::FOPEN_DIRECT_IO
             | FopenFlags::FOPEN_PARALLEL_DIRECT_WRITES
             | FopenFlags::FOPEN_NOFLUSH;
@@ -236,7 +241,7 @@ impl Filesystem for Files {
         let range = self.within(offset, u64::from(size));
         match range.is_empty() {
             true => reply.data(&[]),
-            false => self.ask(request(Op::Read, range), Reply::Read(reply)),
+            false => self.submit(request(Op::Read, range), Reply::Read(reply)),
         }
     }
 
@@ -260,11 +265,11 @@ impl Filesystem for Files {
         let len = usize::try_from(request.len.0).unwrap_or(data.len());
         let durable = flags.0 & libc::O_DSYNC != 0;
         let data = data[..len].to_vec();
-        self.ask(Request { data, durable, ..request }, Reply::Write(reply));
+        self.submit(Request { data, durable, ..request }, Reply::Write(reply));
     }
 
     fn fsync(&self, _: &fuser::Request, _of: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
-        self.ask_parts(vec![request(Op::Flush, 0..0)], reply);
+        self.submit_parts(vec![request(Op::Flush, 0..0)], reply);
     }
 
     fn fallocate(
@@ -280,9 +285,9 @@ impl Filesystem for Files {
         let (range, export) = (self.within(offset, length), self.drive.export());
         match mode & !libc::FALLOC_FL_KEEP_SIZE {
             libc::FALLOC_FL_PUNCH_HOLE if self.drive.trims_to_zeros() => {
-                self.ask_parts(hole(range, export.logical_block.0), reply);
+                self.submit_parts(hole(range, export.logical_block.0), reply);
             }
-            libc::FALLOC_FL_ZERO_RANGE => self.ask_parts(zeros(range).collect(), reply),
+            libc::FALLOC_FL_ZERO_RANGE => self.submit_parts(zeros(range).collect(), reply),
             _ => reply.error(Errno::EOPNOTSUPP),
         }
     }
@@ -292,27 +297,27 @@ impl Filesystem for Files {
 mod tests {
     use super::*;
 
-    fn asked(requests: Vec<Request>) -> Vec<(Op, u64, u64)> {
+    fn triples(requests: Vec<Request>) -> Vec<(Op, u64, u64)> {
         requests.iter().map(|request| (request.op, request.offset.0, request.len.0)).collect()
     }
 
-    // Are whole blocks alone trimmed, and is all of a hole zero whatever its ends?
+    // Only whole blocks are trimmed, and the rest of the hole is written with zeros.
     #[test]
-    fn holes() {
-        assert_eq!(asked(hole(4096..12288, 4096)), [(Op::Trim, 4096, 8192)]);
+    fn a_hole_trims_whole_blocks_and_zeroes_its_ends() {
+        assert_eq!(triples(hole(4096..12288, 4096)), [(Op::Trim, 4096, 8192)]);
         let ends = [(Op::Write, 100, 3996), (Op::Trim, 4096, 4096), (Op::Write, 8192, 8)];
-        assert_eq!(asked(hole(100..8200, 4096)), ends);
-        assert_eq!(asked(hole(100..8000, 4096)), [(Op::Write, 100, 7900)]);
-        assert_eq!(asked(hole(4096..4096, 4096)), []);
-        #[allow(clippy::reversed_empty_ranges, reason = "what lies past the drive")]
+        assert_eq!(triples(hole(100..8200, 4096)), ends);
+        assert_eq!(triples(hole(100..8000, 4096)), [(Op::Write, 100, 7900)]);
+        assert_eq!(triples(hole(4096..4096, 4096)), []);
+        #[allow(clippy::reversed_empty_ranges, reason = "a range past the end of the drive")]
         let past = hole(8192..4096, 4096);
-        assert_eq!(asked(past), []);
+        assert_eq!(triples(past), []);
     }
 
-    // Are many zeros written in pieces that a drive takes?
+    // A long range of zeros is split into requests of the maximum length.
     #[test]
-    fn pieces_of_zeros() {
-        let pieces = asked(zeros(512..2 * ZEROS).collect());
+    fn zeros_are_split_into_requests() {
+        let pieces = triples(zeros(512..2 * ZEROS).collect());
         let rest = (Op::Write, 512 + ZEROS, ZEROS - 512);
         assert_eq!(pieces, [(Op::Write, 512, ZEROS), rest]);
     }

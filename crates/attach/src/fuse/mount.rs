@@ -1,10 +1,10 @@
-//! Mounting, and seeing to it that nothing stays mounted.
+//! Mounting and unmounting the file system, so that nothing stays mounted.
 
 #![cfg_attr(
     lint_writes,
     expect(
         clippy::disallowed_methods,
-        reason = "/dev/fuse, and mounts: the folder must be empty and no mount point; of mounts only a dead one of our own type is taken away"
+        reason = "/dev/fuse, and mounts: the folder must be empty and not a mount point; only a dead mount of this program's own type is unmounted"
     )
 )]
 
@@ -20,15 +20,15 @@ use rustix::io::Errno;
 use rustix::mount::{UnmountFlags, unmount};
 
 use super::files::Files;
-use super::{Error, LOOK};
+use super::{Error, POLL_INTERVAL};
 
-/// The type of our mounts, by which those that a killed process left are known.
+/// The type of the mounts of this program, which identifies those left by a killed process.
 const TYPE: &str = "flashscope";
 
-/// How long the end of a session is waited for after it was unmounted.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// How long to wait for a session to end after it was unmounted.
+const END_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Looks whether a drive can be mounted at `folder`, and returns its path from the root.
+/// Checks that a drive can be mounted at `folder`, and returns its absolute path.
 pub(super) fn check(folder: &Path) -> Result<PathBuf, Error> {
     let failed = |source| Error::System { folder: folder.into(), source };
     check_kernel().map_err(|error| match error.kind() {
@@ -64,10 +64,10 @@ fn check_kernel() -> io::Result<File> {
     OpenOptions::new().read(true).write(true).open("/dev/fuse")
 }
 
-/// Unmounts what is left of a process that was killed, if it was one of ours.
+/// Unmounts a dead mount that a killed flashscope process left.
 fn remove_dead(folder: &Path) -> Result<(), Error> {
     let failed = |source| Error::System { folder: folder.into(), source };
-    // The folder itself cannot be asked any more.
+    // A dead mount point cannot be inspected, but its parent folder can.
     let above = match folder.parent() {
         Some(above) if above != Path::new("") => above,
         _ => Path::new("."),
@@ -83,64 +83,64 @@ fn remove_dead(folder: &Path) -> Result<(), Error> {
     }
 }
 
-/// The type of the file system that a line of `mountinfo` says to be mounted on `folder`.
+/// Returns the type of a file system that a line of `mountinfo` lists as mounted on `folder`.
 fn type_at<'a>(line: &'a str, folder: &Path) -> Option<&'a str> {
     let (before, after) = line.split_once(" - ")?;
     let at = before.split(' ').nth(4)?;
     (at == escaped(folder)).then_some(after.split(' ').next()?)
 }
 
-/// A path as the kernel writes it in its lists of mounts.
+/// Returns a path as the kernel escapes it in `mountinfo`.
 fn escaped(path: &Path) -> String {
     let path = path.to_string_lossy().replace('\\', "\\134");
     path.replace(' ', "\\040").replace('\t', "\\011").replace('\n', "\\012")
 }
 
-/// A folder that is mounted, and no longer when this is dropped.
-pub(super) struct Mounted {
+/// A mounted file system, which is unmounted when this is dropped.
+pub(super) struct MountGuard {
     folder: PathBuf,
     session: Option<BackgroundSession>,
 }
 
-impl Mounted {
-    /// Mounts `files` on `folder`, which was looked at by [`check`].
-    pub(super) fn new(files: Files, folder: PathBuf) -> Result<Mounted, Error> {
+impl MountGuard {
+    /// Mounts `files` on `folder`, which [`check`] has accepted.
+    pub(super) fn new(files: Files, folder: PathBuf) -> Result<MountGuard, Error> {
         let failed = |source: io::Error| match source.kind() {
             io::ErrorKind::NotFound => Error::NoHelper,
             _ => Error::System { folder: folder.clone(), source },
         };
         let mut config = Config::default();
-        // The name shows in the list of mounts, in which a comma would end it.
+        // The name is the mount's source; a comma would end the mount option.
         let name = files.name().replace(',', " ");
         config.mount_options = vec![
             MountOption::FSName(name),
             MountOption::CUSTOM(format!("subtype={TYPE}")),
-            // Root may open what has no permission to be written, but not on what is read-only.
+            // Permissions do not keep root from writing, but a read-only mount does.
             if files.is_writable() { MountOption::RW } else { MountOption::RO },
             MountOption::DefaultPermissions,
             MountOption::NoExec,
         ];
-        // A request comes with the user on whose behalf it is, which of a loop device's may be
-        // anyone; who may open the file is a matter of its permissions. Only root may allow that.
+        // A loop device may send requests on behalf of any user. The file's permissions decide who
+        // may open it. Only root may enable access by other users.
         if files.owner_is_root() {
             config.acl = SessionACL::All;
         }
         let session = Session::new(files, &folder, &config).and_then(Session::spawn);
         let session = Some(session.map_err(failed)?);
-        Ok(Mounted { folder, session })
+        Ok(MountGuard { folder, session })
     }
 
-    /// Where it is mounted.
+    /// Returns the mount point.
     pub(super) fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Whether it was unmounted by someone else.
+    /// Returns true if somebody else unmounted the file system.
     pub(super) fn is_over(&self) -> bool {
         self.session.as_ref().is_none_or(|session| session.guard.is_finished())
     }
 
-    /// Unmounts it, also from under those who have the file open.
+    /// Unmounts the file system, even while programs have the file open.
     pub(super) fn unmount(mut self) -> Result<(), Error> {
         self.end()
     }
@@ -150,13 +150,13 @@ impl Mounted {
         let Some(session) = self.session.take() else { return Ok(()) };
         let was_open = match session.guard.is_finished() {
             true => false,
-            false => self.take_away().map_err(failed)?,
+            false => self.force_unmount().map_err(failed)?,
         };
         let thread = thread_of(session);
         let mut waited = Duration::ZERO;
-        while !thread.is_finished() && waited < PATIENCE {
-            thread::sleep(LOOK);
-            waited += LOOK;
+        while !thread.is_finished() && waited < END_TIMEOUT {
+            thread::sleep(POLL_INTERVAL);
+            waited += POLL_INTERVAL;
         }
         if was_open || !thread.is_finished() {
             return Err(Error::StillOpen(self.folder.clone()));
@@ -165,30 +165,30 @@ impl Mounted {
         ended.map_err(failed)
     }
 
-    /// Unmounts it, by force where it must be: those who wait for an answer then get an error.
-    /// Returns whether somebody had the file open.
-    fn take_away(&self) -> io::Result<bool> {
+    /// Unmounts the file system, by force if necessary, which fails pending IOs of programs.
+    /// Returns true if a program had the file open.
+    fn force_unmount(&self) -> io::Result<bool> {
         match unmount(&self.folder, UnmountFlags::empty()) {
             Ok(()) => Ok(false),
             Err(Errno::BUSY) => {
                 unmount(&self.folder, UnmountFlags::DETACH | UnmountFlags::FORCE)?;
                 Ok(true)
             }
-            // Another user than root needs a program for it, which the session knows.
+            // Another user than root unmounts with a helper program, which the session calls.
             Err(Errno::PERM) => Ok(false),
             Err(errno) => Err(errno.into()),
         }
     }
 }
 
-/// The thread of a session, of which all else is dropped: that unmounts what is still mounted.
+/// Returns the thread of a session and drops the rest, which unmounts the file system.
 fn thread_of(session: BackgroundSession) -> JoinHandle<io::Result<()>> {
     session.guard
 }
 
-impl Drop for Mounted {
+impl Drop for MountGuard {
     fn drop(&mut self) {
-        // There is nobody left to tell.
+        // No caller is left that could handle the error.
         let _ = self.end();
     }
 }

@@ -1,4 +1,4 @@
-//! Whom the answers go to.
+//! Replies to the kernel's FUSE requests.
 
 use std::sync::{Arc, Mutex};
 
@@ -6,43 +6,43 @@ use flashscope_block::Errno;
 use fuser::{ReplyData, ReplyEmpty, ReplyWrite};
 
 use crate::lock;
-use crate::request::{Answer, Answered};
+use crate::request::{Answer, CompletedRequest};
 
-/// A request of the kernel that waits for its answer.
-pub struct To(pub(super) Reply);
+/// A FUSE request of the kernel that waits for its reply.
+pub struct Recipient(pub(super) Reply);
 
 pub(super) enum Reply {
     Read(ReplyData),
     Write(ReplyWrite),
-    /// One of the requests that together are one of the kernel's.
+    /// A part of a kernel request that was split into several.
     Part(Arc<Parts>),
 }
 
-/// A request of the kernel that is several of ours.
-pub(super) struct Parts(Mutex<Left>);
+/// A request of the kernel that was split into several requests to the drive.
+pub(super) struct Parts(Mutex<PendingReply>);
 
-struct Left {
-    /// Parts that are not answered yet.
+struct PendingReply {
+    /// The number of parts without a reply.
     parts: usize,
-    /// The first error of those that are.
+    /// The first error of the completed parts.
     result: Result<(), Errno>,
     reply: Option<ReplyEmpty>,
 }
 
 impl Parts {
-    /// `parts` of them, one or more.
+    /// Creates the state of a request that was split into `parts`, at least one.
     pub(super) fn new(parts: usize, reply: ReplyEmpty) -> Arc<Parts> {
-        Arc::new(Parts(Mutex::new(Left { parts, result: Ok(()), reply: Some(reply) })))
+        Arc::new(Parts(Mutex::new(PendingReply { parts, result: Ok(()), reply: Some(reply) })))
     }
 
     fn answer(&self, result: Result<(), Errno>) {
-        let mut left = lock(&self.0);
-        left.parts -= 1;
-        left.result = left.result.and(result);
-        if left.parts > 0 {
+        let mut pending = lock(&self.0);
+        pending.parts -= 1;
+        pending.result = pending.result.and(result);
+        if pending.parts > 0 {
             return;
         }
-        match (left.reply.take(), left.result) {
+        match (pending.reply.take(), pending.result) {
             (Some(reply), Ok(())) => reply.ok(),
             (Some(reply), Err(errno)) => reply.error(code(errno)),
             (None, _) => {}
@@ -50,9 +50,9 @@ impl Parts {
     }
 }
 
-impl Answer for To {
-    fn answer(done: &mut Vec<Answered<To>>) {
-        for Answered { request, result, to } in done.drain(..) {
+impl Answer for Recipient {
+    fn answer(done: &mut Vec<CompletedRequest<Recipient>>) {
+        for CompletedRequest { request, result, to } in done.drain(..) {
             match (to.0, result) {
                 (Reply::Read(reply), Ok(())) => reply.data(&request.data),
                 (Reply::Read(reply), Err(errno)) => reply.error(code(errno)),

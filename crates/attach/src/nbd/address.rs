@@ -4,16 +4,16 @@ use std::str::FromStr;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 
-/// Where clients find a server.
+/// An address at which clients reach a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Address {
-    /// A name or number of a machine and a port, `HOST:PORT`; port 0 is any that is free.
+    /// A host name or IP address and a port, `HOST:PORT`; port 0 selects a free port.
     Tcp(String),
-    /// The file of a Unix socket.
+    /// The path of a Unix socket.
     Unix(PathBuf),
 }
 
-/// A text is no [`Address`].
+/// The error for a text that is not an [`Address`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "an address is `HOST:PORT` such as localhost:10809 or [::1]:10809, `unix:PATH`, or the path \
@@ -33,7 +33,7 @@ impl FromStr for Address {
             Some((host, port)) if !host.is_empty() && port.parse::<u16>().is_ok() => {
                 Ok(Address::Tcp(text.into()))
             }
-            // A port without a host is no path that anyone means.
+            // A port without a host is more likely a mistake than the name of a socket.
             None if !text.is_empty() && text.parse::<u16>().is_err() => Ok(unix(text)),
             _ => Err(ParseAddressError),
         }
@@ -54,9 +54,9 @@ impl fmt::Display for Address {
 }
 
 impl Address {
-    /// What clients are given, such as `nbd://localhost:10809` or `nbd+unix:///?socket=/x`.
+    /// Returns the URI for clients, such as `nbd://localhost:10809` or `nbd+unix:///?socket=/x`.
     pub fn uri(&self) -> String {
-        /// What stands for itself in a query.
+        /// The characters that a query must quote.
         const QUOTED: &AsciiSet =
             &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'.').remove(b'_').remove(b'~');
         match self {
@@ -73,9 +73,9 @@ impl Address {
 mod tests {
     use super::*;
 
-    // Is what a person types understood, shown as it was meant, and what is neither refused?
+    // Hosts with ports and socket paths are parsed and displayed; anything else is rejected.
     #[test]
-    fn addresses() {
+    fn addresses_parse_and_display() {
         let uri = |text: &str| text.parse().map(|address: Address| address.uri());
         assert_eq!(uri("localhost:10809").unwrap(), "nbd://localhost:10809");
         assert_eq!(uri("[::1]:0").unwrap(), "nbd://[::1]:0");

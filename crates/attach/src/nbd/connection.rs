@@ -1,4 +1,4 @@
-//! One client: what it sends is read and handed over by a thread of its own.
+//! The connection to one client: a thread reads and submits its requests.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::Shutdown;
@@ -14,42 +14,42 @@ use super::handshake::Offer;
 use super::outbox::Outbox;
 use super::reply::{Handle, Reply};
 use super::session::{Event, Session};
-use crate::attached::Attached;
-use crate::request::{Answer, Answered, Asked, Request};
+use crate::attached::AttachedDrive;
+use crate::request::{Answer, CompletedRequest, PendingRequest, Request};
 
-/// How much is read at once.
+/// The size of the receive buffer in bytes.
 const BUFFER: usize = 256 * 1024;
 
-/// What a Unix socket is to hold, as far as the system allows. By default that is some 25 replies with 4
-/// KiB of data each, and a client that has more requests in flight would have to be waited for; TCP finds
-/// out by itself.
+/// The size of the send buffer of a Unix socket in bytes, as far as the system allows. The default
+/// fits about 25 replies with 4 KiB of data each, and a client with more requests in flight would
+/// have to wait. TCP adapts its buffer itself.
 const SEND_BUFFER: usize = 4 << 20;
 
-/// How many requests are handed over at once, at most: while these are answered the client takes the
-/// answers to those before, and asks for more.
+/// The maximum number of requests submitted together. While they are served, the client can process
+/// the previous replies and send more requests.
 const BATCH: usize = 8;
 
-/// What requests of a client that are not answered yet may cost, each as many bytes as its data and
-/// [`COST`]. A client that reads no replies gets no further than that.
+/// The maximum cost in bytes of a client's requests that wait for a reply; a request costs its data
+/// and [`COST`]. It limits the memory for a client that reads no replies.
 const MOST_OWED: u64 = 64 << 20;
 
-/// What a request costs beside its data.
+/// The cost in bytes of a request in addition to its data.
 const COST: u64 = 256;
 
-/// How long a client may take for each step of the handshake.
+/// The timeout of each step of the handshake.
 const HANDSHAKE: Duration = Duration::from_secs(30);
 
-/// Who is told how a request went.
+/// The client and the handle to which a reply goes.
 #[derive(Debug)]
-pub struct To {
+pub struct Recipient {
     connection: Arc<Connection>,
     handle: Handle,
     cost: u64,
 }
 
-impl Answer for To {
-    fn answer(done: &mut Vec<Answered<To>>) {
-        // What goes to one client goes together.
+impl Answer for Recipient {
+    fn answer(done: &mut Vec<CompletedRequest<Recipient>>) {
+        // Replies to the same client are sent together.
         if !done.is_sorted_by_key(|answered| answered.to.connection.number) {
             done.sort_by_key(|answered| answered.to.connection.number);
         }
@@ -59,19 +59,19 @@ impl Answer for To {
             let its = std::iter::from_fn(|| {
                 done.next_if(|answered| Arc::ptr_eq(&answered.to.connection, &connection))
             });
-            connection.outbox.send(&connection.socket, its.filter_map(To::reply));
+            connection.outbox.send(&connection.socket, its.filter_map(Recipient::reply));
         }
     }
 }
 
-impl To {
-    fn reply(answered: Answered<To>) -> Option<(Reply, u64)> {
-        let Answered { request, result, to } = answered;
+impl Recipient {
+    fn reply(answered: CompletedRequest<Recipient>) -> Option<(Reply, u64)> {
+        let CompletedRequest { request, result, to } = answered;
         Reply::to(&to.handle, request, result).map(|reply| (reply, to.cost))
     }
 }
 
-/// See the module.
+/// A connection: see the module.
 #[derive(Debug)]
 pub(super) struct Connection {
     socket: Socket,
@@ -86,21 +86,21 @@ impl Connection {
         Arc::new(Connection { socket, number, outbox: Outbox::new() })
     }
 
-    /// Serves the client until it goes and what it asked for is answered. `taken` says whether the
-    /// drive is served to a client already; it is looked at if there is to be one alone.
+    /// Serves the client until it disconnects and its requests are completed. With an exclusive
+    /// offer, `taken` is true while another client is served.
     pub(super) fn serve(
         self: &Arc<Connection>,
-        drive: &Attached<To>,
+        drive: &AttachedDrive<Recipient>,
         offer: Offer,
         taken: &AtomicBool,
     ) {
         let exclusive = offer.exclusive;
-        let mut seat = Seat { taken, held: false };
+        let mut slot = ExclusiveSlot { taken, held: false };
         thread::scope(|scope| {
             let sends = thread::Builder::new().name("nbd-sends".into());
             if sends.spawn_scoped(scope, || self.outbox.send_rest(&self.socket)).is_ok() {
-                let mut enter = || !exclusive || seat.take();
-                // However the client went, what it asked for before is answered if it can be.
+                let mut enter = || !exclusive || slot.take();
+                // Even after an error, the client's earlier requests are answered if possible.
                 let _ = self.converse(drive, offer, &mut enter);
                 self.outbox.wait_until_answered();
             }
@@ -108,18 +108,18 @@ impl Connection {
         });
     }
 
-    /// Reads no more: what is in flight is answered, and then the client is let go.
+    /// Stops reading: requests in flight are answered, and then the connection is closed.
     pub(super) fn stop(&self) {
-        // One that is not connected any more needs no stopping.
+        // Fails only if the client has already disconnected.
         let _ = self.socket.shutdown(Shutdown::Read);
     }
 
-    /// Waits for the client to be let go, at most for `time`; whether it was.
+    /// Waits at most `time` until the connection is closed, and returns true if it is.
     pub(super) fn wait_until_closed(&self, time: Duration) -> bool {
         self.outbox.wait_until_closed(time)
     }
 
-    /// Lets the client go.
+    /// Closes the connection.
     pub(super) fn close(&self) {
         let _ = self.socket.shutdown(Shutdown::Both);
         self.outbox.close();
@@ -127,7 +127,7 @@ impl Connection {
 
     fn converse(
         self: &Arc<Connection>,
-        drive: &Attached<To>,
+        drive: &AttachedDrive<Recipient>,
         offer: Offer,
         enter: &mut dyn FnMut() -> bool,
     ) -> io::Result<()> {
@@ -135,7 +135,7 @@ impl Connection {
         let mut output = Vec::new();
         let mut session = Session::new(Arc::new(offer), &mut output);
         let mut input = Input::new();
-        let mut batch = Batch { connection: self, drive, asked: Vec::new(), owed: 0, room: 0 };
+        let mut batch = Batch { connection: self, drive, requests: Vec::new(), owed: 0, room: 0 };
         loop {
             (&self.socket).write_all(&output)?;
             output.clear();
@@ -147,7 +147,8 @@ impl Connection {
                 self.understand(&mut session, &mut arrived, &mut output, enter, &mut batch);
             let left = arrived.len();
             input.keep(left);
-            // What came before the client went, or went astray, is asked for all the same.
+            // Requests received before the client disconnected or broke the protocol are still
+            // served.
             batch.hand_over();
             if !goes_on? {
                 return (&self.socket).write_all(&output);
@@ -155,7 +156,7 @@ impl Connection {
         }
     }
 
-    /// Takes what can be used of what arrived; whether more is to come.
+    /// Processes the received bytes; returns false if the session has ended.
     fn understand(
         &self,
         session: &mut Session,
@@ -174,7 +175,7 @@ impl Connection {
                     self.socket.set_read_timeout(None)?;
                     self.socket.set_write_timeout(None)?;
                 }
-                Some(Event::Ask(request, handle)) => batch.ask(request, handle),
+                Some(Event::Request(request, handle)) => batch.add(request, handle),
                 Some(Event::Reply(handle, result)) => batch.reply(Reply::at_once(&handle, result)),
             }
         }
@@ -185,7 +186,7 @@ impl Connection {
         self.socket.set_write_timeout(Some(HANDSHAKE))?;
         if self.socket.local_addr()?.as_socket().is_some() {
             self.socket.set_tcp_nodelay(true)?;
-            // A machine that is gone is noticed some day.
+            // Keepalive detects a client whose machine is gone.
             self.socket.set_keepalive(true)?;
         } else {
             self.socket.set_send_buffer_size(SEND_BUFFER)?;
@@ -194,20 +195,20 @@ impl Connection {
     }
 }
 
-/// Whether a client is the one that the drive is served to.
-struct Seat<'a> {
+/// The exclusive right to be served, if the drive has one client at a time.
+struct ExclusiveSlot<'a> {
     taken: &'a AtomicBool,
     held: bool,
 }
 
-impl Seat<'_> {
+impl ExclusiveSlot<'_> {
     fn take(&mut self) -> bool {
         self.held = !self.taken.swap(true, Ordering::AcqRel);
         self.held
     }
 }
 
-impl Drop for Seat<'_> {
+impl Drop for ExclusiveSlot<'_> {
     fn drop(&mut self) {
         if self.held {
             self.taken.store(false, Ordering::Release);
@@ -215,18 +216,18 @@ impl Drop for Seat<'_> {
     }
 }
 
-/// Requests that arrived together are handed over together.
+/// Requests that arrived together, to be submitted together.
 struct Batch<'a> {
     connection: &'a Arc<Connection>,
-    drive: &'a Attached<To>,
-    asked: Vec<Asked<To>>,
-    /// What the requests in it cost, and what they may.
+    drive: &'a AttachedDrive<Recipient>,
+    requests: Vec<PendingRequest<Recipient>>,
+    /// The cost of the requests in the batch in bytes, and the maximum allowed.
     owed: u64,
     room: u64,
 }
 
 impl Batch<'_> {
-    fn ask(&mut self, request: Request, handle: Handle) {
+    fn add(&mut self, request: Request, handle: Handle) {
         let data = match request.op {
             Op::Read => request.len.0,
             _ => request.data.len() as u64,
@@ -234,11 +235,11 @@ impl Batch<'_> {
         let cost = COST + data;
         self.make_room();
         self.owed += cost;
-        let from = To { connection: Arc::clone(self.connection), handle, cost };
-        self.asked.push(Asked { request, from });
+        let from = Recipient { connection: Arc::clone(self.connection), handle, cost };
+        self.requests.push(PendingRequest { request, from });
     }
 
-    /// A reply for which the drive is not needed.
+    /// Sends a reply that needs no access to the drive.
     fn reply(&mut self, reply: Reply) {
         self.make_room();
         self.connection.outbox.owe(COST);
@@ -246,24 +247,24 @@ impl Batch<'_> {
         self.room = self.room.saturating_sub(COST);
     }
 
-    /// Hands over where there is enough, and waits, where too much is owed, until some of it is answered.
+    /// Submits a full batch, and waits while too many replies are pending.
     fn make_room(&mut self) {
-        if self.owed >= self.room || self.asked.len() == BATCH {
+        if self.owed >= self.room || self.requests.len() == BATCH {
             self.hand_over();
             self.room = self.connection.outbox.room(MOST_OWED);
         }
     }
 
     fn hand_over(&mut self) {
-        if !self.asked.is_empty() {
+        if !self.requests.is_empty() {
             self.connection.outbox.owe(std::mem::take(&mut self.owed));
-            self.drive.submit(&mut self.asked);
+            self.drive.submit(&mut self.requests);
         }
         self.room = 0;
     }
 }
 
-/// What arrived and was not used up.
+/// Received bytes that are not processed yet.
 struct Input {
     bytes: Box<[u8]>,
     len: usize,
@@ -274,7 +275,7 @@ impl Input {
         Input { bytes: vec![0; BUFFER].into(), len: 0 }
     }
 
-    /// Waits for more; whether there was some before the end.
+    /// Waits for more bytes; returns false at the end of the stream.
     fn fill(&mut self, socket: &Socket) -> io::Result<bool> {
         loop {
             match { socket }.read(&mut self.bytes[self.len..]) {
@@ -292,7 +293,7 @@ impl Input {
         &self.bytes[..self.len]
     }
 
-    /// Keeps the last `left` bytes alone.
+    /// Keeps only the last `left` bytes.
     fn keep(&mut self, left: usize) {
         self.bytes.copy_within(self.len - left..self.len, 0);
         self.len = left;

@@ -1,4 +1,4 @@
-//! What is said before the first request: fixed newstyle.
+//! The handshake before the first request: fixed newstyle negotiation.
 
 use std::sync::Arc;
 
@@ -7,33 +7,33 @@ use flashscope_block::Bytes;
 use super::LONGEST;
 use super::protocol::*;
 use super::session::Violation;
-use crate::attached::{Attached, Export};
+use crate::attached::{AttachedDrive, Export};
 use crate::request::Answer;
 
-/// The longest data of an option that is looked at; the protocol bounds names by 4096 bytes.
+/// The maximum length of an option's data that is read; the protocol limits names to 4096 bytes.
 const LONGEST_OPTION: u32 = 16 * 1024;
 
-/// A client that sends more options than this means no good.
+/// The maximum number of options that a client may send.
 const MOST_OPTIONS: u32 = 64;
 
-/// The longest name that a client can ask for.
+/// The maximum length of an export name in the protocol.
 const LONGEST_NAME: usize = 4096;
 
-/// What is offered to clients.
+/// The properties of the server that clients are offered.
 #[derive(Debug, Clone)]
 pub struct Offer {
     /// The drive.
     pub export: Export,
-    /// Whether trimmed bytes read as zeros, so that a trim does where zeros are to be written.
+    /// True if trimmed bytes read as zeros; a trim then serves a request to write zeros.
     pub trims_to_zeros: bool,
-    /// Whether there is one client at a time.
+    /// True if only one client is served at a time.
     pub exclusive: bool,
-    /// The most bytes that may be written or read by one request.
+    /// The maximum number of bytes that one request may read or write.
     pub longest: Bytes,
 }
 
 impl Offer {
-    pub(super) fn of<A: Answer>(drive: &Attached<A>, exclusive: bool) -> Offer {
+    pub(super) fn of<A: Answer>(drive: &AttachedDrive<A>, exclusive: bool) -> Offer {
         Offer {
             export: drive.export().clone(),
             trims_to_zeros: drive.trims_to_zeros(),
@@ -43,23 +43,23 @@ impl Offer {
     }
 }
 
-/// What was agreed on.
+/// The options agreed on with the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Agreed {
-    /// Reads are answered by structured replies.
+pub(super) struct SessionOptions {
+    /// True if reads are answered with structured replies.
     pub(super) structured: bool,
 }
 
-/// What comes of an option, or of what came instead of one.
+/// The result of processing input of the handshake.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Next {
-    /// There is not enough to go on.
+    /// More input is needed.
     More,
-    /// Something was answered.
-    Answered,
-    /// Requests follow.
-    Begin(Agreed),
-    /// The client has enough.
+    /// The input was processed, and a reply may have been written.
+    Processed,
+    /// The handshake is complete, and requests follow.
+    Begin(SessionOptions),
+    /// The client ended the session.
     End,
 }
 
@@ -67,16 +67,16 @@ pub(super) enum Next {
 #[derive(Debug)]
 pub(super) struct Handshake {
     offer: Arc<Offer>,
-    /// None before the flags of the client have arrived; then, whether it does without the zeros.
+    /// `None` until the client's flags arrive; then true if the client omits the padding zeros.
     no_zeroes: Option<bool>,
     structured: bool,
     options: u32,
-    /// How many bytes of an option are to be passed over.
+    /// The number of bytes of an oversized option still to be skipped.
     skip: u32,
 }
 
 impl Handshake {
-    /// Begins with a greeting.
+    /// Starts a handshake and writes the greeting to `output`.
     pub(super) fn new(offer: Arc<Offer>, output: &mut Vec<u8>) -> Handshake {
         output.extend(MAGIC.to_be_bytes());
         output.extend(OPTION_MAGIC.to_be_bytes());
@@ -84,7 +84,8 @@ impl Handshake {
         Handshake { offer, no_zeroes: None, structured: false, options: 0, skip: 0 }
     }
 
-    /// Goes one step on with what arrived. `enter` says whether one more client may be served.
+    /// Processes the next step of the handshake. `enter` returns true if another client may be
+    /// served.
     pub(super) fn next(
         &mut self,
         input: &mut &[u8],
@@ -95,7 +96,7 @@ impl Handshake {
             let skipped = input.len().min(self.skip as usize);
             *input = &input[skipped..];
             self.skip -= u32::try_from(skipped).expect("no more than there was to skip");
-            return Ok(if self.skip > 0 { Next::More } else { Next::Answered });
+            return Ok(if self.skip > 0 { Next::More } else { Next::Processed });
         }
         let Some(no_zeroes) = self.no_zeroes else { return self.flags(input) };
         let mut rest = *input;
@@ -114,7 +115,7 @@ impl Handshake {
             *input = rest;
             self.skip = len;
             reply(output, option, REP_ERR_TOO_BIG, b"the data of the option is too long");
-            return Ok(Next::Answered);
+            return Ok(Next::Processed);
         }
         let (data, rest) = rest.split_at(len as usize);
         *input = rest;
@@ -131,10 +132,11 @@ impl Handshake {
             return Err(Violation::UnknownFlags);
         }
         self.no_zeroes = Some(flags & no_zeroes != 0);
-        Ok(Next::Answered)
+        Ok(Next::Processed)
     }
 
-    /// The one option that has no reply by which it could be refused.
+    /// Handles the only option without a reply, which can be refused only by closing the
+    /// connection.
     fn export_name(
         &self,
         name: &[u8],
@@ -153,7 +155,7 @@ impl Handshake {
         if !no_zeroes {
             output.extend([0; 124]);
         }
-        Ok(Next::Begin(Agreed { structured: self.structured }))
+        Ok(Next::Begin(SessionOptions { structured: self.structured }))
     }
 
     fn option(
@@ -170,7 +172,7 @@ impl Handshake {
             }
             OPT_GO | OPT_INFO => return self.info(option, data, output, enter),
             OPT_LIST | OPT_STRUCTURED_REPLY if !data.is_empty() => {
-                reply(output, option, REP_ERR_INVALID, b"this option has no data");
+                reply(output, option, REP_ERR_INVALID, b"this option takes no data");
             }
             OPT_LIST => {
                 let name = self.name();
@@ -182,9 +184,9 @@ impl Handshake {
                 self.structured = true;
                 reply(output, option, REP_ACK, &[]);
             }
-            _ => reply(output, option, REP_ERR_UNSUP, b"this option is not known here"),
+            _ => reply(output, option, REP_ERR_UNSUP, b"this option is not supported"),
         }
-        Next::Answered
+        Next::Processed
     }
 
     fn info(
@@ -194,38 +196,39 @@ impl Handshake {
         output: &mut Vec<u8>,
         enter: &mut dyn FnMut() -> bool,
     ) -> Next {
-        let Some((name, wanted)) = take_info(&mut data) else {
+        let Some((name, kinds)) = take_info(&mut data) else {
             reply(output, option, REP_ERR_INVALID, b"the data of the option is malformed");
-            return Next::Answered;
+            return Next::Processed;
         };
         if !self.is_ours(name) {
-            let words = format!("the drive here is `{}`, or no name", self.offer.export.name);
+            let words = format!("the drive here is `{}`, or an empty name", self.offer.export.name);
             reply(output, option, REP_ERR_UNKNOWN, words.as_bytes());
-            return Next::Answered;
+            return Next::Processed;
         }
         if option == OPT_GO && !enter() {
-            let words = b"the drive is served to one client at a time, and another one has it";
+            let words =
+                b"the drive is served to one client at a time, and another client is connected";
             reply(output, option, REP_ERR_POLICY, words);
-            return Next::Answered;
+            return Next::Processed;
         }
-        self.describe(option, &wanted, output);
+        self.describe(option, &kinds, output);
         reply(output, option, REP_ACK, &[]);
         match option {
-            OPT_GO => Next::Begin(Agreed { structured: self.structured }),
-            _ => Next::Answered,
+            OPT_GO => Next::Begin(SessionOptions { structured: self.structured }),
+            _ => Next::Processed,
         }
     }
 
-    fn describe(&self, option: u32, wanted: &[u16], output: &mut Vec<u8>) {
+    fn describe(&self, option: u32, kinds: &[u16], output: &mut Vec<u8>) {
         let mut info = INFO_EXPORT.to_be_bytes().to_vec();
         info.extend(self.offer.export.size.0.to_be_bytes());
         info.extend(self.transmission_flags().to_be_bytes());
         reply(output, option, REP_INFO, &info);
-        if wanted.contains(&INFO_NAME) {
+        if kinds.contains(&INFO_NAME) {
             let info = [&INFO_NAME.to_be_bytes(), self.name()].concat();
             reply(output, option, REP_INFO, &info);
         }
-        if wanted.contains(&INFO_BLOCK_SIZE) {
+        if kinds.contains(&INFO_BLOCK_SIZE) {
             let mut info = INFO_BLOCK_SIZE.to_be_bytes().to_vec();
             for size in self.block_sizes() {
                 info.extend(u32::try_from(size).unwrap_or(u32::MAX).to_be_bytes());
@@ -234,9 +237,10 @@ impl Handshake {
         }
     }
 
-    /// What requests have to be multiples of, what they had best be multiples of, and the longest.
+    /// Returns the minimum and the preferred block size and the maximum length of a request, in
+    /// bytes.
     fn block_sizes(&self) -> [u64; 3] {
-        // Linux's own client takes no longer blocks than its pages.
+        // Linux's own client accepts no blocks larger than a page.
         let block = self.offer.export.logical_block.0;
         [block.min(4096), block.max(4096), self.offer.longest.0]
     }
@@ -256,19 +260,19 @@ impl Handshake {
         name.is_empty() || name == self.name()
     }
 
-    /// The name of the drive, where the protocol has room for it.
+    /// Returns the name of the drive, or an empty name if it is too long for the protocol.
     fn name(&self) -> &[u8] {
         let name = self.offer.export.name.as_bytes();
         if name.len() <= LONGEST_NAME { name } else { &[] }
     }
 }
 
-/// Magic, number and length of the data of an option.
+/// Reads the magic number, the option number and the length of its data.
 fn take_header(input: &mut &[u8]) -> Option<(u64, u32, u32)> {
     Some((take_u64(input)?, take_u32(input)?, take_u32(input)?))
 }
 
-/// The name and the kinds of information that a client asks for.
+/// Reads the export name and the kinds of information that a client requests.
 fn take_info<'a>(data: &mut &'a [u8]) -> Option<(&'a [u8], Vec<u16>)> {
     let len = take_u32(data)? as usize;
     let (name, rest) = data.split_at_checked(len)?;

@@ -2,7 +2,7 @@
     lint_writes,
     expect(
         clippy::disallowed_methods,
-        reason = "a Unix socket: a socket on which nobody listens is replaced, anything else refused; removed only if its inode is the one that was made"
+        reason = "a Unix socket: only a socket without a listener is replaced; it is removed only if its inode is the one created"
     )
 )]
 
@@ -17,46 +17,46 @@ use socket2::{Domain, SockAddr, Socket, Type};
 
 use super::Address;
 
-/// How many clients may wait to be let in.
+/// The maximum number of clients that wait to be accepted.
 const BACKLOG: i32 = 128;
 
-/// How long [`Listener::accept`] waits for a client.
-const PATIENCE: Duration = Duration::from_millis(100);
+/// The maximum time that [`Listener::accept`] waits for a client.
+const ACCEPT_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// Why nothing can be served, or no longer.
+/// The reason why a server cannot start or continue.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Another server is there.
+    /// Another server uses the address.
     #[error("{address} is in use: another server listens there; stop it, or name another address")]
     InUse {
         /// The address.
         address: Address,
     },
-    /// There is a file that is no socket.
-    #[error("{} is there and is no socket; remove it, or name another path", path.display())]
+    /// The path leads to a file that is not a socket.
+    #[error("{} exists and is not a socket; remove it, or name another path", path.display())]
     NoSocket {
         /// The file.
         path: PathBuf,
     },
-    /// The system refused to listen.
+    /// The system could not listen at the address.
     #[error("cannot listen at {address}: {source}")]
     Listen {
         /// The address.
         address: Address,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The system lets no more clients in.
-    #[error("cannot let clients in at {address}: {source}")]
+    /// The system could not accept another client.
+    #[error("cannot accept clients at {address}: {source}")]
     Accept {
         /// The address.
         address: Address,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
 }
 
-/// A socket at which clients are awaited. A Unix socket is removed with it.
+/// A socket that accepts clients. A Unix socket's file is removed when this is dropped.
 #[derive(Debug)]
 pub struct Listener {
     socket: Socket,
@@ -65,13 +65,13 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Listens at an address. The file of a Unix socket whose server is gone is replaced.
+    /// Listens at an address. A Unix socket whose server is gone is replaced.
     ///
     /// # Errors
-    /// See [`Error`].
+    /// Returns an [`Error`] if the address is in use or cannot be used.
     pub fn bind(address: &Address) -> Result<Listener, Error> {
         let listener = match address {
-            Address::Tcp(wanted) => bind_tcp(wanted),
+            Address::Tcp(address_text) => bind_tcp(address_text),
             Address::Unix(path) => bind_unix(path)?,
         };
         listener.map_err(|source| match source.kind() {
@@ -80,20 +80,21 @@ impl Listener {
         })
     }
 
-    /// Where it listens: with the port that was found where any was asked for, and the whole path.
+    /// Returns the address in use: with the port that the system chose, and an absolute path.
     pub fn address(&self) -> &Address {
         &self.address
     }
 
-    /// The next client; none where there was none for a while.
+    /// Waits a while for the next client; returns `None` if there was none.
     pub(super) fn accept(&self) -> Result<Option<Socket>, Error> {
         use io::ErrorKind::{ConnectionAborted, Interrupted, WouldBlock};
         match self.socket.accept() {
             Ok((client, _)) => Ok(Some(client)),
             Err(error) => match error.raw_os_error() {
-                // A client that goes is no trouble of the server, and files are closed again.
+                // A client that disconnects is no error of the server, and other files may be
+                // closed soon.
                 Some(libc::EMFILE | libc::ENFILE | libc::ENOBUFS | libc::ENOMEM) => {
-                    std::thread::sleep(PATIENCE);
+                    std::thread::sleep(ACCEPT_TIMEOUT);
                     Ok(None)
                 }
                 _ if matches!(error.kind(), ConnectionAborted | Interrupted | WouldBlock) => {
@@ -105,14 +106,14 @@ impl Listener {
     }
 }
 
-fn bind_tcp(wanted: &str) -> io::Result<Listener> {
+fn bind_tcp(address_text: &str) -> io::Result<Listener> {
     let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
-    for address in wanted.to_socket_addrs()? {
+    for address in address_text.to_socket_addrs()? {
         match bind_socket(&address.into(), |socket| socket.set_reuse_address(true)) {
             Ok(socket) => {
-                let found = socket.local_addr()?.as_socket().map(|found| found.port());
-                let host = wanted.rsplit_once(':').map_or(wanted, |(host, _)| host);
-                let address = Address::Tcp(format!("{host}:{}", found.unwrap_or(address.port())));
+                let port = socket.local_addr()?.as_socket().map(|bound| bound.port());
+                let host = address_text.rsplit_once(':').map_or(address_text, |(host, _)| host);
+                let address = Address::Tcp(format!("{host}:{}", port.unwrap_or(address.port())));
                 return Ok(Listener { socket, address, _file: None });
             }
             Err(error) => last = error,
@@ -129,7 +130,7 @@ fn bind_unix(path: &Path) -> Result<io::Result<Listener>, Error> {
         if has_server(path) {
             return Err(Error::InUse { address: Address::Unix(path.into()) });
         }
-        // If it cannot be removed, binding says why.
+        // If the file cannot be removed, binding reports the reason.
         let _ = fs::remove_file(path);
     }
     Ok((|| {
@@ -140,11 +141,11 @@ fn bind_unix(path: &Path) -> Result<io::Result<Listener>, Error> {
     })())
 }
 
-/// Whether somebody answers at a socket; where that cannot be told, somebody may.
+/// Returns true if a server listens at a socket, or if that cannot be determined.
 fn has_server(path: &Path) -> bool {
     let connected = SockAddr::unix(path).and_then(|address| {
         let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
-        // A server that is busy must not hold this up.
+        // A busy server must not block this check.
         socket.set_nonblocking(true)?;
         socket.connect(&address)
     });
@@ -159,11 +160,11 @@ fn bind_socket(
     prepare(&socket)?;
     socket.bind(address)?;
     socket.listen(BACKLOG)?;
-    socket.set_read_timeout(Some(PATIENCE))?;
+    socket.set_read_timeout(Some(ACCEPT_TIMEOUT))?;
     Ok(socket)
 }
 
-/// The file of a Unix socket, as long as it is the one that was made.
+/// The file of a Unix socket, which is removed when this is dropped if it is still the same file.
 #[derive(Debug)]
 struct SocketFile {
     path: PathBuf,
@@ -172,8 +173,8 @@ struct SocketFile {
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
-        if fs::symlink_metadata(&self.path).is_ok_and(|found| found.ino() == self.inode) {
-            // One that stays is replaced by the next server.
+        if fs::symlink_metadata(&self.path).is_ok_and(|metadata| metadata.ino() == self.inode) {
+            // A file that remains is replaced by the next server.
             let _ = fs::remove_file(&self.path);
         }
     }
@@ -185,10 +186,10 @@ mod tests {
 
     use super::*;
 
-    // Is the file of a server that is gone replaced, and removed in the end, and what is in use or
-    // is no socket left alone?
+    // The file of a dead server's socket is replaced, and removed in the end. A socket in use and
+    // other files are left alone.
     #[test]
-    fn socket_files() {
+    fn only_sockets_without_a_server_are_replaced() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("socket");
         let address = Address::Unix(path.clone());
@@ -208,9 +209,9 @@ mod tests {
         assert!(matches!(Listener::bind(&long), Err(Error::Listen { .. })));
     }
 
-    // Is a file that somebody else put in place of ours left alone?
+    // A file that replaced the server's socket is not removed.
     #[test]
-    fn another_file() {
+    fn a_replaced_socket_file_is_not_removed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("socket");
         let listener = Listener::bind(&Address::Unix(path.clone())).unwrap();
@@ -220,9 +221,9 @@ mod tests {
         assert_eq!(fs::read(&path).unwrap(), b"theirs");
     }
 
-    // Is a port found where any was asked for, and one that is taken refused?
+    // Port 0 selects a free port, and a port in use is refused.
     #[test]
-    fn ports() {
+    fn port_0_selects_a_free_port() {
         let listener = Listener::bind(&"127.0.0.1:0".parse().unwrap()).unwrap();
         assert_ne!(listener.address(), &Address::Tcp("127.0.0.1:0".into()));
         let refused = Listener::bind(listener.address()).unwrap_err();

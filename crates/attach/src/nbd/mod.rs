@@ -1,9 +1,9 @@
 //! The drive as a network block device: the protocol is described in doc/proto.md of
 //! <https://github.com/NetworkBlockDevice/nbd>.
 //!
-//! Each client has a thread, which reads what it sends and hands over all that arrived together
-//! ([`Attached::submit`]); answers that are due together go out together. What a client says is
-//! understood by a [`Session`], which knows no sockets.
+//! Each client has a thread, which receives its requests and submits those that arrived together
+//! ([`AttachedDrive::submit`]); replies that are due together are sent together. A [`Session`],
+//! which does not depend on sockets, decodes the protocol.
 
 mod address;
 mod connection;
@@ -24,33 +24,33 @@ use std::time::Duration;
 use flashscope_block::Bytes;
 
 pub use address::{Address, ParseAddressError};
-pub use connection::To;
+pub use connection::Recipient;
 pub use handshake::Offer;
 pub use listener::{Error, Listener};
 pub use reply::{Handle, Refusal};
 pub use round_trip::round_trip;
 pub use session::{Event, Session, Violation};
 
-use crate::attached::Attached;
+use crate::attached::AttachedDrive;
 use connection::Connection;
 
-/// The most bytes that a client may write or read at once: what the protocol tells clients to assume.
+/// The maximum number of bytes per read or write: the limit that clients assume by default.
 pub const LONGEST: Bytes = Bytes::mib(32);
 
-/// The most clients at once; others wait to be let in.
+/// The maximum number of connected clients; others wait to be accepted.
 const CLIENTS: usize = 128;
 
-/// How long requests in flight have to be answered, and clients to take the answers, in the end.
+/// The time at the end for requests in flight and for clients to receive the replies.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Serves a drive to the clients that come to `listener`, one at a time where it is `exclusive`, until
-/// `stop` is set: then what is in flight is answered and the clients are let go.
+/// Serves a drive to the clients of `listener`, one at a time if `exclusive`, until `stop` is set.
+/// Then requests in flight are answered and the connections are closed.
 ///
 /// # Errors
-/// The system lets no more clients in.
+/// Returns an error if the system cannot accept more clients.
 pub fn serve(
     listener: Listener,
-    drive: Arc<Attached<To>>,
+    drive: Arc<AttachedDrive<Recipient>>,
     exclusive: bool,
     stop: &AtomicBool,
 ) -> Result<(), Error> {
@@ -70,7 +70,7 @@ pub fn serve(
                 let (offer, taken, drive) = (offer.clone(), Arc::clone(&taken), Arc::clone(&drive));
                 let its = Arc::clone(&connection);
                 let thread = thread::Builder::new().name("nbd".into());
-                // Where the system has no thread for it, the client is let go.
+                // If the system cannot start a thread, the client is disconnected.
                 if let Ok(thread) = thread.spawn(move || its.serve(&drive, offer, &taken)) {
                     clients.push((connection, thread));
                 }
@@ -79,7 +79,7 @@ pub fn serve(
             Err(error) => result = Err(error),
         }
     }
-    // Nobody else comes in.
+    // From here on no client can connect.
     drop(listener);
     let_go(clients);
     result
@@ -93,10 +93,10 @@ fn let_go(clients: Vec<(Arc<Connection>, JoinHandle<()>)>) {
     for (connection, thread) in clients {
         if !connection.wait_until_closed(time) {
             connection.close();
-            // The others had that time as well.
+            // The other clients had that time as well.
             time = Duration::ZERO;
         }
-        // One that panicked has said so.
+        // A panic was already reported by the thread.
         let _ = thread.join();
     }
 }

@@ -1,4 +1,4 @@
-//! What a client is yet to be sent.
+//! The replies to be sent to a client.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
@@ -11,11 +11,11 @@ use socket2::Socket;
 use super::reply::Reply;
 use crate::lock;
 
-/// As many parts as the system sends in one call.
+/// The maximum number of buffers that the system sends in one call.
 const PARTS: usize = 1024;
 
-/// Replies on their way to a client. Whoever has one sends it at once, as far as the socket takes it;
-/// what is left is sent by a thread that may wait for the client.
+/// Replies to be sent to a client. Each thread sends its replies at once, as far as the socket
+/// accepts them; another thread, which may wait for the client, sends the rest.
 #[derive(Debug)]
 pub(super) struct Outbox {
     state: Mutex<State>,
@@ -25,20 +25,20 @@ pub(super) struct Outbox {
 #[derive(Debug, Default)]
 struct State {
     queue: Queue,
-    /// The thread that may wait is at it: what is added now goes behind what it sends.
+    /// True while the waiting thread sends the rest: new replies are then added to the queue.
     handed_over: bool,
-    /// What requests that are not answered yet cost.
+    /// The cost of the requests without a reply, in bytes.
     owed: u64,
     closed: bool,
 }
 
-/// A reply, and what its request cost.
+/// A reply and the cost of its request in bytes.
 type Entry = (Reply, u64);
 
 #[derive(Debug, Default)]
 struct Queue {
     entries: VecDeque<Entry>,
-    /// Bytes of the first that are sent.
+    /// The number of bytes of the first entry that were sent.
     sent: usize,
 }
 
@@ -47,23 +47,23 @@ impl Outbox {
         Outbox { state: Mutex::default(), changed: Condvar::new() }
     }
 
-    /// What was asked for costs so much, until it is answered.
+    /// Adds the cost of requests, which counts until their replies are sent.
     pub(super) fn owe(&self, cost: u64) {
         lock(&self.state).owed += cost;
     }
 
-    /// What may still be owed; waits until there is something.
+    /// Waits until the pending cost is below `most`, and returns the difference.
     pub(super) fn room(&self, most: u64) -> u64 {
         let state = self.wait_while(|state| state.owed >= most && !state.closed);
         most.saturating_sub(state.owed)
     }
 
-    /// Waits until everything is answered, or cannot be.
+    /// Waits until all replies are sent or the connection is closed.
     pub(super) fn wait_until_answered(&self) {
         drop(self.wait_while(|state| state.owed > 0 && !state.closed));
     }
 
-    /// Waits until it is closed, at most for `time`; whether it is.
+    /// Waits at most `time` until the connection is closed, and returns true if it is.
     pub(super) fn wait_until_closed(&self, time: Duration) -> bool {
         let state = self.changed.wait_timeout_while(lock(&self.state), time, |state| !state.closed);
         state.is_ok_and(|(state, _)| state.closed)
@@ -74,7 +74,7 @@ impl Outbox {
         waited.unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    /// Sends replies as far as the socket takes them now; never waits.
+    /// Sends replies as far as the socket accepts them now, and queues the rest; never waits.
     pub(super) fn send(&self, socket: &Socket, replies: impl Iterator<Item = Entry>) {
         let mut state = lock(&self.state);
         if state.closed {
@@ -94,7 +94,7 @@ impl Outbox {
         self.changed.notify_all();
     }
 
-    /// Sends what a socket did not take at once, until it is closed.
+    /// Sends queued replies, waiting for the client as needed, until the connection is closed.
     pub(super) fn send_rest(&self, socket: &Socket) {
         loop {
             let mut state = self.wait_while(|state| !state.handed_over && !state.closed);
@@ -123,7 +123,7 @@ impl Outbox {
         }
     }
 
-    /// Nothing is sent any more, and nobody waits for it.
+    /// Closes the outbox: nothing more is sent, and waiting threads continue.
     pub(super) fn close(&self) {
         lock(&self.state).closed = true;
         self.changed.notify_all();
@@ -131,7 +131,7 @@ impl Outbox {
 }
 
 impl State {
-    /// Who cannot be answered need not be heard.
+    /// Closes the connection to a client that cannot receive replies.
     fn give_up(&mut self, socket: &Socket) {
         let _ = socket.shutdown(Shutdown::Both);
         self.closed = true;
@@ -139,7 +139,7 @@ impl State {
 }
 
 impl Queue {
-    /// Sends until all is sent or the socket takes no more; what of it was paid for.
+    /// Sends until the queue is empty or the socket is full. Returns the cost of the replies sent.
     fn send(&mut self, socket: &Socket, flags: libc::c_int) -> io::Result<u64> {
         let mut paid = 0;
         while !self.entries.is_empty() {
@@ -153,7 +153,7 @@ impl Queue {
         Ok(paid)
     }
 
-    /// Sends what goes in one call; what the replies cost that are sent with it.
+    /// Sends as much as one call accepts. Returns the cost of the replies sent completely.
     fn send_some(&mut self, socket: &Socket, flags: libc::c_int) -> io::Result<u64> {
         let parts = self.entries.iter().flat_map(|(reply, _)| reply.parts());
         let mut slices: Vec<IoSlice> = parts.take(PARTS).map(IoSlice::new).collect();

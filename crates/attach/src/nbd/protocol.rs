@@ -1,9 +1,9 @@
-//! The numbers of the protocol, named and explained in its document, doc/proto.md of
-//! <https://github.com/NetworkBlockDevice/nbd>, without the `NBD_` of each.
+//! The constants of the protocol, named as in its specification without the prefix `NBD_`:
+//! doc/proto.md of <https://github.com/NetworkBlockDevice/nbd>.
 
-/// What a server says first.
+/// The start of a server's greeting.
 pub(super) const MAGIC: u64 = u64::from_be_bytes(*b"NBDMAGIC");
-/// What it says next, and each option of a client begins with.
+/// The rest of the greeting, and the start of each option from the client.
 pub(super) const OPTION_MAGIC: u64 = u64::from_be_bytes(*b"IHAVEOPT");
 pub(super) const OPTION_REPLY_MAGIC: u64 = 0x3e889045565a9;
 pub(super) const REQUEST_MAGIC: u32 = 0x25609513;
@@ -56,7 +56,7 @@ pub(super) const REPLY_FLAG_DONE: u16 = 1;
 pub(super) const REPLY_TYPE_OFFSET_DATA: u16 = 1;
 pub(super) const REPLY_TYPE_ERROR: u16 = 1 << 15 | 1;
 
-/// The errors that the protocol knows, with its numbers, which are Linux's.
+/// The error numbers of the protocol, which are those of Linux.
 pub(super) mod error {
     pub(crate) const EPERM: u32 = 1;
     pub(crate) const EIO: u32 = 5;
@@ -66,7 +66,8 @@ pub(super) mod error {
     pub(crate) const ENOTSUP: u32 = 95;
 }
 
-/// Takes a number off the front of what arrived, if it is all there.
+/// Defines a function that removes a big-endian number from the front of the input, if it is
+/// complete.
 macro_rules! take {
     ($name:ident, $number:ty) => {
         pub(super) fn $name(input: &mut &[u8]) -> Option<$number> {

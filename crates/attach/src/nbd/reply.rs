@@ -1,4 +1,4 @@
-//! What clients are answered, in the form that the protocol asks for.
+//! The replies to clients in the format of the protocol.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
@@ -8,26 +8,26 @@ use flashscope_block::{Errno, Op};
 use super::protocol::*;
 use crate::request::Request;
 
-/// The longest head of a reply: that of a structured one with its offset.
+/// The maximum length of a reply's header: that of a structured reply with an offset.
 const HEAD: usize = 28;
 
-/// To what a reply belongs, and in what form it is to be.
+/// The request to which a reply belongs, and the format of the reply.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Handle {
     cookie: u64,
     structured: bool,
-    /// Of a request that was taken piece by piece, how far it is.
+    /// The progress of a request that was split into pieces.
     pieces: Option<Pieces>,
 }
 
-/// Each piece has its own, and all of them count the same.
+/// The shared state of the pieces of one request.
 #[derive(Debug)]
 struct Pieces(Arc<Count>);
 
 #[derive(Debug)]
 struct Count {
     left: AtomicUsize,
-    /// The number of an error, or 0.
+    /// The number of an error, or 0 for none.
     error: AtomicI32,
 }
 
@@ -44,7 +44,7 @@ impl Handle {
         Handle { cookie, structured, pieces: None }
     }
 
-    /// One handle more, for a piece; the other one is for the rest.
+    /// Splits the handle into one for a piece and one for the rest of the request.
     pub(super) fn split(self) -> (Handle, Handle) {
         let Pieces(count) = self.pieces.unwrap_or_else(|| {
             Pieces(Arc::new(Count { left: AtomicUsize::new(1), error: AtomicI32::new(0) }))
@@ -55,7 +55,7 @@ impl Handle {
         (handle(Arc::clone(&count)), handle(count))
     }
 
-    /// How the whole request went, where this piece is the last one to be done.
+    /// Records the result of a piece. Returns the result of the whole request after its last piece.
     fn finish(&self, result: Result<(), Errno>) -> Option<Result<(), Errno>> {
         let Some(Pieces(count)) = &self.pieces else { return Some(result) };
         if let Err(Errno(error)) = result {
@@ -69,7 +69,7 @@ impl Handle {
     }
 }
 
-/// Why a request is not granted, in the protocol's number and in words.
+/// The reason why a request is rejected: an error number of the protocol and a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     error: u32,
@@ -82,11 +82,11 @@ impl Refusal {
     }
 
     pub(super) fn no_space() -> Refusal {
-        Refusal { error: error::ENOSPC, words: "the range ends after the drive" }
+        Refusal { error: error::ENOSPC, words: "the range exceeds the size of the drive" }
     }
 }
 
-/// A reply as it is sent: a head and, of reads, data.
+/// An encoded reply: a header and, for a read, data.
 #[derive(Debug)]
 pub(super) struct Reply {
     head: [u8; HEAD],
@@ -95,7 +95,7 @@ pub(super) struct Reply {
 }
 
 impl Reply {
-    /// That of a request that is done, if it was the last of its pieces.
+    /// Returns the reply to a completed request, or `None` while other pieces of it are in flight.
     pub(super) fn to(
         handle: &Handle,
         request: Request,
@@ -108,7 +108,7 @@ impl Reply {
         })
     }
 
-    /// That of a request for which the drive was not needed.
+    /// Returns the reply to a request that needed no access to the drive.
     pub(super) fn at_once(handle: &Handle, result: Result<(), Refusal>) -> Reply {
         match result {
             Ok(()) => Reply::simple(handle, 0, Vec::new()),
@@ -145,7 +145,8 @@ impl Reply {
         reply
     }
 
-    /// The one chunk of a structured reply, whose `len` bytes are the rest of the head and `data`.
+    /// Creates the only chunk of a structured reply; `len` counts the rest of its header and
+    /// `data`.
     fn chunk(handle: &Handle, kind: u16, len: u32, data: Vec<u8>) -> Reply {
         let mut reply = Reply { head: [0; HEAD], head_len: 0, data };
         reply.push(&STRUCTURED_REPLY_MAGIC.to_be_bytes());
@@ -170,7 +171,7 @@ impl Reply {
     }
 }
 
-/// The number by which the protocol knows an error.
+/// Returns the protocol's number for an error.
 fn number(errno: Errno) -> u32 {
     match errno.0 {
         libc::EPERM | libc::EROFS | libc::EACCES => error::EPERM,

@@ -1,4 +1,4 @@
-//! How long the way over a socket takes, with a client of our own that does as little as can be.
+//! A measurement of the round trip over a socket, with a minimal client.
 
 use std::io::{self, Read, Write};
 use std::net::TcpListener;
@@ -18,30 +18,32 @@ use super::protocol::{
 };
 use crate::round_trip::{self, RoundTrip};
 
-/// What the server says before it is asked anything.
-const GREETING: usize = 18;
-/// What it says of the drive, without the zeros that nobody needs.
-const ABOUT_THE_DRIVE: usize = 10;
-/// A simple reply, without data.
-const REPLY: usize = 16;
+/// The length of the server's greeting in bytes.
+const GREETING_LEN: usize = 18;
+/// The length of the reply to the export name in bytes, without the padding zeros.
+const EXPORT_LEN: usize = 10;
+/// The length of a simple reply without data, in bytes.
+const REPLY_LEN: usize = 16;
 
-/// Measures how long requests and their answers are under way between a client of this machine and a
-/// drive that is served at an address of this kind. Takes some 0.3 s.
+/// Measures the round trip between a local client and a drive that is served at the given kind of
+/// address. Takes about 0.3 s.
 ///
 /// # Errors
-/// The system has no more sockets or threads.
+/// Returns an error if the system has no more sockets or threads.
 pub fn round_trip(address: &Address) -> io::Result<RoundTrip> {
     let (client, server) = connected(address)?;
-    let drive = round_trip::to_try()?;
+    let drive = round_trip::trial_drive()?;
     let offer = Offer::of(&drive, false);
     let connection = Connection::new(server);
     thread::scope(|scope| {
         let serves = thread::Builder::new().name("nbd".into());
         serves.spawn_scoped(scope, || connection.serve(&drive, offer, &AtomicBool::new(false)))?;
-        let measured = Client::greeted(&client).and_then(|mut client| {
+        let measured = Client::connect(&client).and_then(|mut client| {
             let clock = Clock::new();
-            let measured =
-                RoundTrip::measure(|| clock.now(), |op, offset, len| client.ask(op, offset, len));
+            let measured = RoundTrip::measure(
+                || clock.now(),
+                |op, offset, len| client.transfer(op, offset, len),
+            );
             client.request(CMD_DISC, Bytes(0), Bytes(0), &[])?;
             measured
         });
@@ -50,7 +52,7 @@ pub fn round_trip(address: &Address) -> io::Result<RoundTrip> {
     })
 }
 
-/// Two ends of a connection.
+/// Returns the two ends of a connection.
 fn connected(address: &Address) -> io::Result<(Socket, Socket)> {
     match address {
         Address::Unix(_) => Socket::pair(Domain::UNIX, Type::STREAM, None),
@@ -70,17 +72,17 @@ struct Client<'a> {
 }
 
 impl Client<'_> {
-    /// A client whose requests are taken.
-    fn greeted(socket: &Socket) -> io::Result<Client<'_>> {
+    /// Performs the handshake and returns a client that can send requests.
+    fn connect(socket: &Socket) -> io::Result<Client<'_>> {
         let mut client = Client { socket, data: Vec::new() };
-        client.take(GREETING)?;
+        client.take(GREETING_LEN)?;
         let flags = u32::from(FLAG_FIXED_NEWSTYLE | FLAG_NO_ZEROES);
-        let mut said = flags.to_be_bytes().to_vec();
-        said.extend(OPTION_MAGIC.to_be_bytes());
-        said.extend(OPT_EXPORT_NAME.to_be_bytes());
-        said.extend(0_u32.to_be_bytes());
-        client.socket.write_all(&said)?;
-        client.take(ABOUT_THE_DRIVE)?;
+        let mut sent = flags.to_be_bytes().to_vec();
+        sent.extend(OPTION_MAGIC.to_be_bytes());
+        sent.extend(OPT_EXPORT_NAME.to_be_bytes());
+        sent.extend(0_u32.to_be_bytes());
+        client.socket.write_all(&sent)?;
+        client.take(EXPORT_LEN)?;
         Ok(client)
     }
 
@@ -89,15 +91,15 @@ impl Client<'_> {
         self.socket.read_exact(&mut self.data)
     }
 
-    /// Reads or writes, and waits until it is done.
-    fn ask(&mut self, op: Op, offset: Bytes, len: Bytes) -> io::Result<()> {
+    /// Reads or writes, and waits for the reply.
+    fn transfer(&mut self, op: Op, offset: Bytes, len: Bytes) -> io::Result<()> {
         let data = usize::try_from(len.0).expect("a request fits in memory");
         if op == Op::Write {
             self.request(CMD_WRITE, offset, len, &vec![0; data])?;
-            self.take(REPLY)
+            self.take(REPLY_LEN)
         } else {
             self.request(CMD_READ, offset, len, &[])?;
-            self.take(REPLY + data)
+            self.take(REPLY_LEN + data)
         }
     }
 
@@ -105,7 +107,7 @@ impl Client<'_> {
         let mut request = REQUEST_MAGIC.to_be_bytes().to_vec();
         request.extend(0_u16.to_be_bytes());
         request.extend(command.to_be_bytes());
-        // The handle, which nobody looks at.
+        // The handle, which this client does not use.
         request.extend([0; 8]);
         request.extend(offset.0.to_be_bytes());
         request.extend(u32::try_from(len.0).expect("requests are short").to_be_bytes());
@@ -118,9 +120,9 @@ impl Client<'_> {
 mod tests {
     use super::*;
 
-    // Is a way tried to the end, over both kinds of sockets, and does it take some time?
+    // The measurement completes over both kinds of sockets with a positive time.
     #[test]
-    fn both_kinds() {
+    fn tcp_and_unix_sockets_are_measured() {
         for address in ["127.0.0.1:0", "./socket"] {
             let trip = round_trip(&address.parse().unwrap()).unwrap();
             assert!(trip.of(Op::Read, Bytes::kib(4)).0 > 0, "{address}: {trip:?}");

@@ -1,4 +1,5 @@
-//! One connection, without the socket: bytes in, bytes and requests out.
+//! The protocol of one connection without its socket: it turns received bytes into requests and
+//! replies.
 
 use std::sync::Arc;
 
@@ -7,40 +8,40 @@ use super::reply::{Handle, Refusal};
 use super::transmission::Transmission;
 use crate::request::Request;
 
-/// What a client did that the protocol forbids, or that leaves no way to refuse it but to hang up.
+/// A violation of the protocol, or a refusal that the protocol can express only by disconnecting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Violation {
-    /// What came is neither an option nor a request.
-    #[error("an option or a request does not begin as it must")]
+    /// The input is neither an option nor a request.
+    #[error("an option or a request does not begin with its magic number")]
     Magic,
-    /// The client set flags that nobody offered.
-    #[error("the client wants what was not offered")]
+    /// The client set flags that the server did not offer.
+    #[error("the client requires features that were not offered")]
     UnknownFlags,
-    /// There was no end of options.
-    #[error("the client sent more options than one in good faith would")]
+    /// The client sent too many options.
+    #[error("the client sent too many options")]
     TooManyOptions,
-    /// The client asked for another drive, by an option that cannot be refused.
-    #[error("there is no drive of that name")]
+    /// The client requested another drive with an option that has no error reply.
+    #[error("no drive of that name is served here")]
     UnknownExport,
-    /// The drive is another client's, and the option cannot be refused.
-    #[error("the drive is served to one client at a time, and another one has it")]
+    /// Another client is being served, and the option has no error reply.
+    #[error("the drive is served to one client at a time, and another client is connected")]
     Taken,
 }
 
-/// What comes of the bytes of a client.
+/// An event that the bytes of a client cause.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Event {
-    /// The client may send requests from now on.
+    /// The handshake is complete, and requests follow.
     Begin,
-    /// The drive is asked for something.
-    Ask(Request, Handle),
-    /// A reply for which the drive is not needed.
+    /// A request to the drive.
+    Request(Request, Handle),
+    /// A reply that needs no access to the drive.
     Reply(Handle, Result<(), Refusal>),
-    /// The client goes: what is in flight is answered, and the connection closed.
+    /// The client ends the session: requests in flight are answered, and the connection is closed.
     End,
 }
 
-/// See the module.
+/// A session: see the module.
 #[derive(Debug)]
 pub struct Session {
     offer: Arc<Offer>,
@@ -55,21 +56,21 @@ enum State {
 }
 
 impl Session {
-    /// A client that was just let in; it is greeted.
+    /// Starts a session with a new client, and writes the greeting to `output`.
     pub fn new(offer: Arc<Offer>, output: &mut Vec<u8>) -> Session {
         let handshake = Handshake::new(Arc::clone(&offer), output);
         Session { offer, state: State::Handshake(handshake) }
     }
 
-    /// Takes what it can use off `input`, until something comes of it; `None` where it needs more.
-    /// The rest is to be handed over again, with more behind it. What the client is to be sent is
-    /// put into `output`. `enter` is asked once, when the client wants to send requests, whether it
-    /// may.
+    /// Consumes bytes of `input` up to the next event; returns `None` if more bytes are needed. The
+    /// rest must be passed again, followed by more input. Bytes for the client are appended to
+    /// `output`. `enter` is called once, when the client starts to send requests, and returns true
+    /// if it may.
     ///
-    /// At most some 16 KiB are left in `input`.
+    /// At most about 16 KiB remain in `input`.
     ///
     /// # Errors
-    /// The connection is to be closed, once what is in flight is answered.
+    /// Returns the violation; the connection must be closed once requests in flight are answered.
     pub fn next(
         &mut self,
         input: &mut &[u8],
@@ -93,10 +94,10 @@ impl Session {
             match &mut self.state {
                 State::Handshake(handshake) => match handshake.next(input, output, enter)? {
                     Next::More => return Ok(None),
-                    Next::Answered => {}
+                    Next::Processed => {}
                     Next::End => return Ok(Some(Event::End)),
-                    Next::Begin(agreed) => {
-                        let transmission = Transmission::new(Arc::clone(&self.offer), agreed);
+                    Next::Begin(options) => {
+                        let transmission = Transmission::new(Arc::clone(&self.offer), options);
                         self.state = State::Transmission(transmission);
                         return Ok(Some(Event::Begin));
                     }

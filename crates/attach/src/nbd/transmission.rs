@@ -1,39 +1,39 @@
-//! Requests, as they arrive after the handshake.
+//! The transmission phase: requests after the handshake.
 
 use std::sync::Arc;
 
 use flashscope_block::{Bytes, Op};
 
-use super::handshake::{Agreed, Offer};
+use super::handshake::{Offer, SessionOptions};
 use super::protocol::*;
 use super::reply::{Handle, Refusal};
 use super::session::{Event, Violation};
 use crate::request::Request;
 
-/// How much memory is taken for the data of a write before any of it is there.
+/// The maximum memory in bytes reserved for the data of a write before any data arrive.
 const AT_ONCE: usize = 64 * 1024;
 
 /// The state of a connection after the handshake.
 #[derive(Debug)]
 pub(super) struct Transmission {
     offer: Arc<Offer>,
-    agreed: Agreed,
+    options: SessionOptions,
     state: State,
 }
 
 #[derive(Debug)]
 enum State {
-    /// The next that comes is a request.
+    /// A request comes next.
     Idle,
-    /// The data of a write comes.
+    /// The data of a write come next.
     Data { request: Request, handle: Handle },
-    /// Data comes that nobody wants.
+    /// The data of a rejected write are skipped.
     Skip { left: u32, handle: Handle, refusal: Refusal },
-    /// What is left of a long range that is asked for piece by piece.
+    /// The rest of a long range that is submitted in pieces.
     Pieces { rest: Request, handle: Handle },
 }
 
-/// What a request begins with.
+/// The header of a request.
 #[derive(Debug, Clone, Copy)]
 struct Header {
     flags: u16,
@@ -44,11 +44,11 @@ struct Header {
 }
 
 impl Transmission {
-    pub(super) fn new(offer: Arc<Offer>, agreed: Agreed) -> Transmission {
-        Transmission { offer, agreed, state: State::Idle }
+    pub(super) fn new(offer: Arc<Offer>, options: SessionOptions) -> Transmission {
+        Transmission { offer, options, state: State::Idle }
     }
 
-    /// What comes next of what arrived; `None` where that is not all there.
+    /// Processes the input up to the next event; returns `None` if more input is needed.
     pub(super) fn next(&mut self, input: &mut &[u8]) -> Result<Option<Event>, Violation> {
         if matches!(self.state, State::Idle) {
             match take_header(input)? {
@@ -68,7 +68,7 @@ impl Transmission {
     }
 
     fn begin(&mut self, header: Header) {
-        let handle = Handle::new(header.cookie, self.agreed.structured);
+        let handle = Handle::new(header.cookie, self.options.structured);
         let has_data = header.command == CMD_WRITE;
         self.state = match self.request(&header) {
             Ok(request) if has_data => State::Data { request, handle },
@@ -79,17 +79,17 @@ impl Transmission {
         };
     }
 
-    /// What the drive is to be asked, or why it is not.
+    /// Returns the request to the drive, or the reason why it is rejected.
     fn request(&self, header: &Header) -> Result<Request, Refusal> {
         let allowed = match header.command {
-            CMD_READ if self.agreed.structured => CMD_FLAG_FUA | CMD_FLAG_DF,
+            CMD_READ if self.options.structured => CMD_FLAG_FUA | CMD_FLAG_DF,
             CMD_WRITE_ZEROES => CMD_FLAG_FUA | CMD_FLAG_NO_HOLE,
             CMD_READ | CMD_WRITE | CMD_FLUSH => CMD_FLAG_FUA,
             CMD_TRIM if self.offer.export.trims => CMD_FLAG_FUA,
-            _ => return Err(Refusal::invalid("this command is not known here")),
+            _ => return Err(Refusal::invalid("this command is not supported")),
         };
         if header.flags & !allowed != 0 {
-            return Err(Refusal::invalid("the command does not take these flags"));
+            return Err(Refusal::invalid("the command does not support these flags"));
         }
         self.check_range(header)?;
         let (offset, len) = (Bytes(header.offset), Bytes(u64::from(header.len)));
@@ -108,26 +108,27 @@ impl Transmission {
         if header.command == CMD_FLUSH {
             return match (header.offset, header.len) {
                 (0, 0) => Ok(()),
-                _ => Err(Refusal::invalid("a flush has no range")),
+                _ => Err(Refusal::invalid("a flush must have an offset and a length of 0")),
             };
         }
         let carries_data = matches!(header.command, CMD_READ | CMD_WRITE);
         if header.len == 0 {
             return Err(Refusal::invalid("the range is empty"));
         }
-        // A canary of the fuzz targets: a length that is one too long is accepted.
+        // With the fuzz targets' canary, a length that is one byte too long is accepted.
         let spare = u64::from(cfg!(feature = "canary"));
         if carries_data && u64::from(header.len) > self.offer.longest.0 + spare {
-            return Err(Refusal::invalid("the request is longer than was said to be possible"));
+            return Err(Refusal::invalid("the request exceeds the offered maximum length"));
         }
         match header.offset.checked_add(u64::from(header.len)) {
             Some(end) if end <= self.offer.export.size.0 => Ok(()),
             _ if matches!(header.command, CMD_WRITE | CMD_WRITE_ZEROES) => Err(Refusal::no_space()),
-            _ => Err(Refusal::invalid("the range ends after the drive")),
+            _ => Err(Refusal::invalid("the range exceeds the size of the drive")),
         }
     }
 
-    /// Whether zeros may be written by a trim: of whole blocks, since of others a drive keeps a part.
+    /// Returns true if a trim can write zeros: only to whole blocks, because a drive keeps the data
+    /// of partly trimmed blocks.
     fn may_trim(&self, header: &Header) -> bool {
         let block = self.offer.export.logical_block.0;
         self.offer.trims_to_zeros
@@ -136,21 +137,21 @@ impl Transmission {
             && u64::from(header.len).is_multiple_of(block)
     }
 
-    /// What has no data with it may be far longer than what has, so writes of zeros are taken piece by
-    /// piece; anything else is one.
+    /// Returns the next piece of a request. Writes of zeros carry no data and may exceed the
+    /// maximum length, so they are split into pieces; all other requests consist of one piece.
     fn take_piece(&self, mut rest: Request, handle: Handle) -> (State, Option<Event>) {
         let longest = self.offer.longest;
         if rest.op == Op::Trim && rest.len == Bytes(0) {
             return (State::Idle, Some(Event::Reply(handle, Ok(()))));
         }
         if rest.op != Op::Write || rest.len <= longest {
-            return (State::Idle, Some(Event::Ask(rest, handle)));
+            return (State::Idle, Some(Event::Request(rest, handle)));
         }
         let piece = Request { len: longest, data: Vec::new(), ..rest };
         rest.offset += longest;
         rest.len = rest.len - longest;
         let (handle, of_piece) = handle.split();
-        (State::Pieces { rest, handle }, Some(Event::Ask(piece, of_piece)))
+        (State::Pieces { rest, handle }, Some(Event::Request(piece, of_piece)))
     }
 }
 
@@ -173,15 +174,15 @@ fn take_header(input: &mut &[u8]) -> Result<Option<Header>, Violation> {
 }
 
 fn take_data(mut request: Request, handle: Handle, input: &mut &[u8]) -> (State, Option<Event>) {
-    let wanted = usize::try_from(request.len.0).expect("bounded by the longest request");
+    let total = usize::try_from(request.len.0).expect("bounded by the longest request");
     if request.data.capacity() == 0 {
-        request.data.reserve_exact(wanted.min(AT_ONCE));
+        request.data.reserve_exact(total.min(AT_ONCE));
     }
-    let (data, rest) = input.split_at(input.len().min(wanted - request.data.len()));
+    let (data, rest) = input.split_at(input.len().min(total - request.data.len()));
     request.data.extend_from_slice(data);
     *input = rest;
-    match request.data.len() == wanted {
-        true => (State::Idle, Some(Event::Ask(request, handle))),
+    match request.data.len() == total {
+        true => (State::Idle, Some(Event::Request(request, handle))),
         false => (State::Data { request, handle }, None),
     }
 }
@@ -201,7 +202,7 @@ fn skip(
     }
 }
 
-/// What of a range is whole blocks: a trim may do less than it is asked to.
+/// Reduces a trim to the whole blocks in its range; the protocol allows a trim to do less.
 fn whole_blocks(request: Request, block: Bytes) -> Request {
     let start = Bytes(request.offset.0.next_multiple_of(block.0));
     let end = (request.offset + request.len).round_down(block);

@@ -5,7 +5,7 @@
         reason = "/dev/ublk-control: a character device of the kernel, by a fixed name"
     )
 )]
-#![allow(unsafe_code, reason = "commands to the kernel with buffers that they point to")]
+#![allow(unsafe_code, reason = "commands to the kernel that point to buffers")]
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -18,11 +18,11 @@ use io_uring::{IoUring, cqueue, opcode, types};
 use super::{CONTROL, Error, failed, uapi};
 use crate::Export;
 
-/// Where devices are made and taken away: commands of io_uring, one after the other.
+/// The control device, which creates and deletes devices by io_uring commands, one at a time.
 pub(super) struct Control {
     file: File,
     ring: IoUring<Entry128, cqueue::Entry>,
-    /// Commands so far: each is known by its number.
+    /// The number of commands so far, which identifies the last one.
     commands: u64,
 }
 
@@ -34,21 +34,21 @@ impl Control {
             io::ErrorKind::PermissionDenied => Error::NotRoot,
             _ => Error::System { action: "open /dev/ublk-control", source: error },
         })?;
-        Control::over(file).map_err(failed("make an io_uring"))
+        Control::over(file).map_err(failed("create an io_uring"))
     }
 
     fn over(file: File) -> io::Result<Control> {
         Ok(Control { file, ring: IoUring::builder().build(4)?, commands: 0 })
     }
 
-    /// Makes a device like `export`, which answers nothing yet; returns its number.
+    /// Creates a device with the properties of `export`, which serves nothing yet; returns its ID.
     pub(super) fn add(&mut self, export: &Export) -> Result<u32, Error> {
         let block = export.logical_block.0;
         if !(512..=4096).contains(&block) {
             return Err(Error::LogicalBlock(block));
         }
         let mut info = uapi::info();
-        let action = "make a block device";
+        let action = "create a block device";
         self.command(uapi::ADD_DEV, u32::MAX, &mut info, 0).map_err(failed(action))?;
         let id = uapi::id(&info);
         let mut params = uapi::params(export);
@@ -60,31 +60,31 @@ impl Control {
         Ok(id)
     }
 
-    /// Lets requests come, once the queue has asked for them.
+    /// Starts the device once its queue has submitted fetches for requests.
     pub(super) fn start(&mut self, id: u32) -> Result<(), Error> {
         let process = std::process::id().into();
         self.command(uapi::START_DEV, id, &mut [], process)
             .map_err(failed("start the block device"))
     }
 
-    /// Lets no more requests come, and gives the queue back what it has asked for.
+    /// Stops the device: no more requests arrive, and the queue's fetches are returned.
     pub(super) fn stop(&mut self, id: u32) -> Result<(), Error> {
         self.command(uapi::STOP_DEV, id, &mut [], 0).map_err(failed("stop the block device"))
     }
 
-    /// Takes the device away.
+    /// Deletes the device.
     pub(super) fn delete(&mut self, id: u32) -> Result<(), Error> {
-        self.command(uapi::DEL_DEV, id, &mut [], 0).map_err(failed("take the block device away"))
+        self.command(uapi::DEL_DEV, id, &mut [], 0).map_err(failed("delete the block device"))
     }
 
     fn command(&mut self, op: u32, id: u32, buffer: &mut [u8], number: u64) -> io::Result<()> {
-        // The kernel works on memory that stays where it is if the command is never answered.
+        // If the command never completes, the kernel may still use this memory, so it is leaked.
         let mut memory = ManuallyDrop::new(Box::<[u8]>::from(&*buffer));
         let fd = types::Fd(self.file.as_raw_fd());
         let command = uapi::control(id, &mut memory, number);
         self.commands += 1;
         let entry = opcode::UringCmd80::new(fd, op).cmd(command).build().user_data(self.commands);
-        // SAFETY: the memory is given back only once the command is answered.
+        // SAFETY: the memory is freed only after the command has completed.
         unsafe { self.ring.submission().push(&entry) }.map_err(io::Error::other)?;
         let answer = self.answer()?;
         buffer.copy_from_slice(&memory);
@@ -92,7 +92,7 @@ impl Control {
         if answer < 0 { Err(io::Error::from_raw_os_error(-answer)) } else { Ok(()) }
     }
 
-    /// The answer to the last command. One to a command that was given up may come before it.
+    /// Waits for the result of the last command; skips that of an earlier, abandoned one.
     fn answer(&mut self) -> io::Result<i32> {
         loop {
             let mut answers = self.ring.completion();
@@ -113,17 +113,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_to_a_command_that_was_given_up_is_passed_over() {
+    fn the_result_of_an_abandoned_command_is_skipped() {
         let null = OpenOptions::new().read(true).write(true).open("/dev/null").unwrap();
         let Ok(mut control) = Control::over(null) else {
-            println!("passed by: io_uring is not permitted here");
+            println!("skipped: io_uring is not permitted here");
             return;
         };
         let stale = opcode::Nop::new().build().user_data(77);
-        // SAFETY: it has no memory.
+        // SAFETY: the operation uses no memory.
         unsafe { control.ring.submission().push(&stale.into()) }.unwrap();
         let mut buffer = [7; 8];
-        // The kernel's null device takes commands and does nothing, or knows none.
+        // Depending on the kernel, the null device accepts every command or supports none.
         let answer = control.command(uapi::STOP_DEV, 1, &mut buffer, 0);
         let known = answer.map_err(|error| error.raw_os_error());
         assert!(matches!(known, Ok(()) | Err(Some(libc::EOPNOTSUPP))), "{known:?}");

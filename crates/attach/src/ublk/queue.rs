@@ -2,10 +2,10 @@
     lint_writes,
     expect(
         clippy::disallowed_methods,
-        reason = "/dev/ublkcN: the device that the kernel made for this process"
+        reason = "/dev/ublkcN: the device that the kernel created for this process"
     )
 )]
-#![allow(unsafe_code, reason = "requests of the kernel in memory that it shares")]
+#![allow(unsafe_code, reason = "requests of the kernel in memory shared with it")]
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -21,26 +21,26 @@ use rustix::event::{EventfdFlags, eventfd};
 
 use super::uapi::{self, Description, MAX_IO, QUEUE_DEPTH};
 use super::{Error, failed};
-use crate::{Answer, Answered, Asked, Attached, Request, lock};
+use crate::{Answer, AttachedDrive, CompletedRequest, PendingRequest, Request, lock};
 
-/// Where the answer to a request of the kernel goes.
-pub struct To {
+/// The request of the kernel to which a reply goes.
+pub struct Recipient {
     tag: u16,
-    done: Arc<Done>,
+    completions: Arc<Completions>,
 }
 
-/// What is answered and the kernel was not told yet.
-struct Done {
-    answers: Mutex<Vec<Answered<To>>>,
-    /// Whether the thread of the queue will look at the answers without being woken.
+/// The completed requests that were not yet reported to the kernel.
+struct Completions {
+    answers: Mutex<Vec<CompletedRequest<Recipient>>>,
+    /// True if the queue's thread will read the results without being woken.
     awake: AtomicBool,
     event: OwnedFd,
 }
 
-impl Answer for To {
-    fn answer(done: &mut Vec<Answered<To>>) {
+impl Answer for Recipient {
+    fn answer(done: &mut Vec<CompletedRequest<Recipient>>) {
         let Some(first) = done.first() else { return };
-        let to = Arc::clone(&first.to.done);
+        let to = Arc::clone(&first.to.completions);
         lock(&to.answers).append(done);
         if !to.awake.swap(true, Ordering::SeqCst) {
             to.wake();
@@ -48,90 +48,91 @@ impl Answer for To {
     }
 }
 
-impl Done {
-    fn new() -> io::Result<Done> {
+impl Completions {
+    fn new() -> io::Result<Completions> {
         let event = eventfd(0, EventfdFlags::CLOEXEC)?;
-        Ok(Done { answers: Mutex::default(), awake: AtomicBool::new(true), event })
+        Ok(Completions { answers: Mutex::default(), awake: AtomicBool::new(true), event })
     }
 
     fn wake(&self) {
-        // It fails only where it would wake anyway.
+        // A write fails only if the counter is full, and then the thread is woken anyway.
         let _ = rustix::io::write(&self.event, &1u64.to_ne_bytes());
     }
 }
 
-/// The requests of one block device. The kernel demands that one thread gives all commands.
+/// The queue of one block device. The kernel requires that one thread submits all its commands.
 pub(super) struct Queue {
     file: File,
-    drive: Arc<Attached<To>>,
+    drive: Arc<AttachedDrive<Recipient>>,
     descriptions: Descriptions,
-    /// The data of the request of each tag, which the kernel fills and empties. It is given back only once the kernel
-    /// has no command any more.
+    /// The data buffers of the requests by tag, which the kernel reads and writes. They are freed
+    /// only once no command is in flight.
     buffers: ManuallyDrop<Box<[u8]>>,
-    done: Arc<Done>,
+    completions: Arc<Completions>,
 }
 
-/// What the kernel asks for, by tag: memory that it shares.
+/// The descriptors of the kernel's requests by tag, in memory shared with the kernel.
 struct Descriptions(NonNull<Description>);
 
-// SAFETY: only the thread of the queue reads it, wherever that is started.
+// SAFETY: only the queue's thread reads the memory, on whichever thread it runs.
 unsafe impl Send for Descriptions {}
 
-/// Bytes of the memory that the kernel shares.
+/// The size of the shared memory in bytes.
 const SHARED: usize = (QUEUE_DEPTH as usize * size_of::<Description>()).next_multiple_of(4096);
 
 impl Descriptions {
     fn map(file: &File) -> io::Result<Descriptions> {
         let (protection, flags) = (libc::PROT_READ, libc::MAP_SHARED | libc::MAP_POPULATE);
-        // SAFETY: asks for new memory; no existing mapping is touched.
+        // SAFETY: creates a new mapping and touches no existing one.
         let start = unsafe {
             libc::mmap(std::ptr::null_mut(), SHARED, protection, flags, file.as_raw_fd(), 0)
         };
         if start == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
-        Ok(Descriptions(NonNull::new(start.cast()).expect("mmap never answers null")))
+        Ok(Descriptions(NonNull::new(start.cast()).expect("mmap never returns null")))
     }
 
     fn get(&self, tag: u16) -> Description {
         assert!(tag < QUEUE_DEPTH);
-        // SAFETY: within the mapping; the kernel writes it before it hands over the request, and
-        // not again before that is answered.
+        // SAFETY: the address is within the mapping. The kernel writes the descriptor before it
+        // passes the request, and not again before that request is completed.
         unsafe { self.0.add(tag.into()).read_volatile() }
     }
 }
 
 impl Drop for Descriptions {
     fn drop(&mut self) {
-        // SAFETY: unmaps exactly what was mapped.
+        // SAFETY: unmaps exactly the mapping created above.
         unsafe { libc::munmap(self.0.as_ptr().cast(), SHARED) };
     }
 }
 
-/// What wakes the thread of the queue; other commands are known by their tags.
-const WOKEN: u64 = u64::MAX;
+/// The user data of the read that wakes the queue's thread; other commands carry their tag.
+const WAKE: u64 = u64::MAX;
 
 impl Queue {
-    pub(super) fn open(id: u32, drive: Arc<Attached<To>>) -> Result<Queue, Error> {
+    pub(super) fn open(id: u32, drive: Arc<AttachedDrive<Recipient>>) -> Result<Queue, Error> {
         let path = format!("/dev/ublkc{id}");
         let file = OpenOptions::new().read(true).write(true).open(path);
         let file = file.map_err(failed("open the requests of the block device"))?;
         let descriptions =
             Descriptions::map(&file).map_err(failed("share memory with the kernel"))?;
         let buffers = vec![0; usize::from(QUEUE_DEPTH) * MAX_IO as usize].into_boxed_slice();
-        let done = Arc::new(Done::new().map_err(failed("make an eventfd"))?);
-        Ok(Queue { file, drive, descriptions, buffers: ManuallyDrop::new(buffers), done })
+        let completions = Arc::new(Completions::new().map_err(failed("create an eventfd"))?);
+        Ok(Queue { file, drive, descriptions, buffers: ManuallyDrop::new(buffers), completions })
     }
 
-    /// Serves requests until the device is stopped. Once the kernel has been asked for the first ones,
-    /// this says so.
+    /// Serves requests until the device is stopped. Calls `fetching` once the first fetches are
+    /// submitted.
     pub(super) fn run(mut self, fetching: impl FnOnce()) -> Result<(), Error> {
         let ring = IoUring::builder().setup_single_issuer().build(2 * u32::from(QUEUE_DEPTH));
-        let mut ring = ring.map_err(failed("make an io_uring"))?;
-        // An answer may wake this thread when it is gone: what the kernel writes then stays.
-        let woken = Box::leak(Box::new(0));
-        self.serve(&mut ring, woken, fetching)?;
-        // No command is left. Where one is, as after an error, the kernel may still use the buffers, and keeps them.
+        let mut ring = ring.map_err(failed("create an io_uring"))?;
+        // The kernel may write this number after the thread has ended, so it is leaked.
+        let counter = Box::leak(Box::new(0));
+        self.serve(&mut ring, counter, fetching)?;
+        // Without an error, no command is in flight. After an error, the kernel may still use the
+        // buffers, and they are leaked.
         drop(ring);
         let Queue { buffers, .. } = self;
         drop(ManuallyDrop::into_inner(buffers));
@@ -141,14 +142,14 @@ impl Queue {
     fn serve(
         &mut self,
         ring: &mut IoUring,
-        woken: *mut u64,
+        counter: *mut u64,
         fetching: impl FnOnce(),
     ) -> Result<(), Error> {
-        self.listen(ring, woken);
+        self.listen(ring, counter);
         for tag in 0..QUEUE_DEPTH {
             self.fetch(ring, uapi::FETCH_REQ, tag, 0);
         }
-        ring.submit().map_err(failed("ask for requests"))?;
+        ring.submit().map_err(failed("fetch requests"))?;
         fetching();
         let (mut open, mut batch) = (QUEUE_DEPTH, Vec::new());
         while open > 0 {
@@ -159,7 +160,7 @@ impl Queue {
                 match u16::try_from(which) {
                     Ok(tag) if result == 0 => batch.push(self.request(tag)),
                     Ok(_) => open -= 1,
-                    Err(_) => self.listen(ring, woken),
+                    Err(_) => self.listen(ring, counter),
                 }
             }
             self.drive.submit(&mut batch);
@@ -168,12 +169,12 @@ impl Queue {
         Ok(())
     }
 
-    /// Hands over what was asked for, and waits until something comes, unless answers are there.
+    /// Submits the pending commands, and waits for a completion unless results are available.
     fn wait(&self, ring: &mut IoUring) -> Result<(), Error> {
-        self.done.awake.store(false, Ordering::SeqCst);
-        let there = !lock(&self.done.answers).is_empty();
-        let waited = ring.submit_and_wait(usize::from(!there));
-        self.done.awake.store(true, Ordering::SeqCst);
+        self.completions.awake.store(false, Ordering::SeqCst);
+        let available = !lock(&self.completions.answers).is_empty();
+        let waited = ring.submit_and_wait(usize::from(!available));
+        self.completions.awake.store(true, Ordering::SeqCst);
         match waited {
             Err(error) if error.kind() != io::ErrorKind::Interrupted => {
                 Err(failed("wait for requests")(error))
@@ -182,35 +183,35 @@ impl Queue {
         }
     }
 
-    /// Lets an answer wake this thread.
-    fn listen(&self, ring: &mut IoUring, woken: *mut u64) {
-        let event = types::Fd(self.done.event.as_raw_fd());
-        let entry = opcode::Read::new(event, woken.cast(), 8).build().user_data(WOKEN);
-        // SAFETY: the number was leaked, and nobody looks at it.
+    /// Submits the read of the eventfd that wakes this thread.
+    fn listen(&self, ring: &mut IoUring, counter: *mut u64) {
+        let event = types::Fd(self.completions.event.as_raw_fd());
+        let entry = opcode::Read::new(event, counter.cast(), 8).build().user_data(WAKE);
+        // SAFETY: the number was leaked, and nothing else reads it.
         unsafe { push(ring, &entry) };
     }
 
-    /// Asks for the next request of a tag, and tells how the last one went.
+    /// Fetches the next request of a tag, and reports the result of the previous one.
     fn fetch(&mut self, ring: &mut IoUring, op: u32, tag: u16, result: i32) {
         let start = self.place(tag);
         let addr = self.buffers[start..].as_mut_ptr();
         let command = uapi::io(tag, result, addr.expose_provenance() as u64);
         let entry = opcode::UringCmd16::new(types::Fd(self.file.as_raw_fd()), op).cmd(command);
         let entry = entry.build().user_data(tag.into());
-        // SAFETY: the buffers are given back only once no command is left, and the piece of this tag is not looked at
-        // while the kernel has one of it.
+        // SAFETY: the buffers are freed only once no command is in flight, and the buffer of a tag
+        // is not accessed while the kernel has a command for that tag.
         unsafe { push(ring, &entry) };
     }
 
-    /// Where the data of a tag begins.
+    /// Returns the offset of a tag's data in the buffers.
     fn place(&self, tag: u16) -> usize {
         usize::from(tag) * MAX_IO as usize
     }
 
-    /// What the kernel asks for.
-    fn request(&self, tag: u16) -> Asked<To> {
+    /// Returns the request of the kernel for a tag.
+    fn request(&self, tag: u16) -> PendingRequest<Recipient> {
         let Description { op_flags, sectors, start_sector, .. } = self.descriptions.get(tag);
-        // A flush has no place: its sector is what the kernel takes for none.
+        // A flush has no range: the kernel sets an invalid sector.
         let (offset, len) = match op_flags & uapi::OP_MASK {
             uapi::OP_FLUSH => (Bytes(0), Bytes(0)),
             _ => (Bytes(start_sector * 512), Bytes(u64::from(sectors) * 512)),
@@ -231,13 +232,16 @@ impl Queue {
         };
         let durable = op == Op::Write && op_flags & uapi::F_FUA != 0;
         let request = Request { op, offset, len, data, durable };
-        Asked { request, from: To { tag, done: Arc::clone(&self.done) } }
+        PendingRequest {
+            request,
+            from: Recipient { tag, completions: Arc::clone(&self.completions) },
+        }
     }
 
-    /// Tells the kernel what is done.
+    /// Reports completed requests to the kernel.
     fn commit(&mut self, ring: &mut IoUring) {
-        let answers = std::mem::take(&mut *lock(&self.done.answers));
-        for Answered { request, result, to } in answers {
+        let answers = std::mem::take(&mut *lock(&self.completions.answers));
+        for CompletedRequest { request, result, to } in answers {
             if request.op == Op::Read && result.is_ok() {
                 let start = self.place(to.tag);
                 self.buffers[start..start + request.data.len()].copy_from_slice(&request.data);
@@ -251,12 +255,13 @@ impl Queue {
     }
 }
 
-/// The ring has room: there is at most one command of each tag, and one that waits to be woken.
+/// Adds an entry to the ring, which has room for one command per tag and the read that wakes the
+/// thread.
 ///
 /// # Safety
-/// The memory that the entry leads to is valid, and used by nobody else, until the command is answered, or for ever
-/// where it is not.
+/// The memory that the entry refers to must be valid and not used otherwise until the command
+/// completes, or forever if it does not complete.
 unsafe fn push(ring: &mut IoUring, entry: &io_uring::squeue::Entry) {
-    // SAFETY: the memory is as the caller says.
+    // SAFETY: the caller guarantees that the memory stays valid.
     unsafe { ring.submission().push(entry) }.expect("the ring has room for every tag");
 }

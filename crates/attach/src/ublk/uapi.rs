@@ -1,11 +1,11 @@
-//! What the kernel and this process tell each other: include/uapi/linux/ublk_cmd.h.
+//! The data structures and constants of the kernel's interface: include/uapi/linux/ublk_cmd.h.
 
-/// The number of a command as `_IOWR('u', number, size)` encodes it (Linux 6.4 or later).
+/// Returns a command's code as `_IOWR('u', number, size)` encodes it (Linux 6.4 or later).
 const fn command(number: u32, size: u32) -> u32 {
     3 << 30 | size << 16 | (b'u' as u32) << 8 | number
 }
 
-/// Bytes of `struct ublksrv_ctrl_cmd`.
+/// The size of `struct ublksrv_ctrl_cmd` in bytes.
 const CONTROL_LEN: u32 = 32;
 pub(super) const ADD_DEV: u32 = command(0x04, CONTROL_LEN);
 pub(super) const DEL_DEV: u32 = command(0x05, CONTROL_LEN);
@@ -13,17 +13,17 @@ pub(super) const START_DEV: u32 = command(0x06, CONTROL_LEN);
 pub(super) const STOP_DEV: u32 = command(0x07, CONTROL_LEN);
 pub(super) const SET_PARAMS: u32 = command(0x08, CONTROL_LEN);
 
-/// Bytes of `struct ublksrv_io_cmd`.
+/// The size of `struct ublksrv_io_cmd` in bytes.
 const IO_LEN: u32 = 16;
 pub(super) const FETCH_REQ: u32 = command(0x20, IO_LEN);
 pub(super) const COMMIT_AND_FETCH_REQ: u32 = command(0x21, IO_LEN);
 
-/// How many requests the kernel hands over at most before one is answered.
+/// The maximum number of requests in flight.
 pub(super) const QUEUE_DEPTH: u16 = 128;
-/// The longest request.
+/// The maximum length of a request in bytes.
 pub(super) const MAX_IO: u32 = 512 << 10;
 
-/// `struct ublksrv_ctrl_cmd`: a command to the device `id`, with a buffer and a number.
+/// Encodes a `struct ublksrv_ctrl_cmd`: a command to the device `id` with a buffer and a number.
 pub(super) fn control(id: u32, buffer: &mut [u8], number: u64) -> [u8; 80] {
     let mut command = [0; 80];
     let len = u16::try_from(buffer.len()).expect("structures are short");
@@ -35,11 +35,12 @@ pub(super) fn control(id: u32, buffer: &mut [u8], number: u64) -> [u8; 80] {
     command
 }
 
-/// Bytes of `struct ublksrv_ctrl_dev_info`, and where the number of the device is in it.
+/// The size of `struct ublksrv_ctrl_dev_info` in bytes, and the offset of the device ID in it.
 pub(super) const INFO_LEN: usize = 64;
 const INFO_ID: usize = 12;
 
-/// `struct ublksrv_ctrl_dev_info` of a device of one queue, whose number the kernel chooses.
+/// Encodes a `struct ublksrv_ctrl_dev_info` of a device with one queue, whose ID the kernel
+/// chooses.
 pub(super) fn info() -> [u8; INFO_LEN] {
     let mut info = [0; INFO_LEN];
     put(&mut info, 0, &1u16.to_ne_bytes());
@@ -49,7 +50,7 @@ pub(super) fn info() -> [u8; INFO_LEN] {
     info
 }
 
-/// The number that the kernel chose.
+/// Returns the device ID that the kernel chose.
 pub(super) fn id(info: &[u8; INFO_LEN]) -> u32 {
     u32::from_ne_bytes([0, 1, 2, 3].map(|byte| info[INFO_ID + byte]))
 }
@@ -60,10 +61,11 @@ const ATTR_READ_ONLY: u32 = 1;
 const ATTR_VOLATILE_CACHE: u32 = 1 << 2;
 const ATTR_FUA: u32 = 1 << 3;
 
-/// The longest discard in sectors: 1 GiB.
+/// The maximum length of a discard in sectors: 1 GiB.
 const MAX_DISCARD: u32 = 1 << 21;
 
-/// What of `struct ublk_params` concerns every device: the basic ones and discards.
+/// Encodes the parts of a `struct ublk_params` that every device needs: basic parameters and
+/// discards.
 pub(super) fn params(export: &crate::Export) -> [u8; 60] {
     let mut params = [0; 60];
     let shift = |bytes: u64| [u8::try_from(bytes.trailing_zeros()).expect("below 64")];
@@ -73,7 +75,7 @@ pub(super) fn params(export: &crate::Export) -> [u8; 60] {
     put(&mut params, 0, &60u32.to_ne_bytes());
     put(&mut params, 4, &types.to_ne_bytes());
     put(&mut params, 8, &(ATTR_VOLATILE_CACHE | ATTR_FUA | read_only).to_ne_bytes());
-    // Logical and physical block, best and least length of an IO.
+    // Logical and physical block size, optimal and minimum IO size, as powers of two.
     for place in 12..16 {
         put(&mut params, place, &shift(block));
     }
@@ -87,8 +89,8 @@ pub(super) fn params(export: &crate::Export) -> [u8; 60] {
     params
 }
 
-/// `struct ublksrv_io_cmd`: asks for a request into the buffer at `addr`, after the last one of `tag`
-/// had this result.
+/// Encodes a `struct ublksrv_io_cmd`: reports `result` for the previous request of `tag`, and
+/// fetches the next one into the buffer at `addr`.
 pub(super) fn io(tag: u16, result: i32, addr: u64) -> [u8; 16] {
     let mut command = [0; 16];
     put(&mut command, 2, &tag.to_ne_bytes());
@@ -97,7 +99,7 @@ pub(super) fn io(tag: u16, result: i32, addr: u64) -> [u8; 16] {
     command
 }
 
-/// `struct ublksrv_io_desc`: what the kernel asks for.
+/// `struct ublksrv_io_desc`: the descriptor of a request.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub(super) struct Description {
@@ -112,7 +114,7 @@ pub(super) const OP_WRITE: u32 = 1;
 pub(super) const OP_FLUSH: u32 = 2;
 pub(super) const OP_DISCARD: u32 = 3;
 pub(super) const OP_WRITE_ZEROES: u32 = 5;
-/// The bits of [`Description::op_flags`] that are the operation.
+/// The bits of [`Description::op_flags`] that encode the operation.
 pub(super) const OP_MASK: u32 = 0xFF;
 /// Force unit access.
 pub(super) const F_FUA: u32 = 1 << 13;

@@ -1,19 +1,19 @@
-//! Clients that others wrote.
+//! Tests with NBD clients of other projects.
 
-#![allow(clippy::print_stderr, reason = "a test says what it passes by")]
+#![allow(clippy::print_stderr, reason = "reports skipped tests")]
 
 use std::path::Path;
 use std::process::{Command, Output};
 
 use flashscope_attach::Speed;
 
-use crate::served::{How, SIZE, Served};
+use crate::served::{SIZE, ServerOptions, TestServer};
 
-/// Runs a program that must succeed and tells what it printed; none where it is not installed.
+/// Runs a program that must succeed and returns its output; `None` if it is not installed.
 fn run(program: &str, arguments: &[&str], folder: &Path) -> Option<String> {
     let output = Command::new(program).args(arguments).current_dir(folder).output();
     let Ok(Output { status, stdout, stderr }) = output else {
-        eprintln!("passed by: {program} is not installed (see scripts/install-tools)");
+        eprintln!("skipped: {program} is not installed (see scripts/install-tools)");
         return None;
     };
     let [stdout, stderr] = [stdout, stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
@@ -21,10 +21,10 @@ fn run(program: &str, arguments: &[&str], folder: &Path) -> Option<String> {
     Some(stdout + &stderr)
 }
 
-// Does QEMU find what it wrote, trimmed and zeroed, at places that are no multiple of anything?
+// QEMU reads back data that it wrote, trimmed and zeroed, also at unaligned offsets.
 #[test]
-fn qemu_io() {
-    let served = Served::new(&How::default());
+fn qemu_io_reads_back_its_data() {
+    let server = TestServer::new(&ServerOptions::default());
     let commands = [
         "write -P 7 0 1M",
         "write -P 8 4097 513",
@@ -43,24 +43,24 @@ fn qemu_io() {
         "aio_flush",
         "read -P 3 8M 4M",
     ];
-    let uri = served.address.uri();
+    let uri = server.address.uri();
     let mut arguments = vec!["-f", "raw", &uri];
     arguments.extend(commands.iter().flat_map(|command| ["-c", command]));
-    if let Some(printed) = run("qemu-io", &arguments, served.folder.path()) {
+    if let Some(printed) = run("qemu-io", &arguments, server.folder.path()) {
         assert!(!printed.contains("failed"), "{printed}");
-        // Each but the flushes says what it did.
-        let said = printed.matches(" bytes at offset ").count();
-        assert_eq!(said, commands.len() - 2, "{printed}");
+        // Each command except the flushes prints a line.
+        let lines = printed.matches(" bytes at offset ").count();
+        assert_eq!(lines, commands.len() - 2, "{printed}");
     }
 }
 
-// Does libnbd see the drive as it is, from a list as well, over TCP?
+// libnbd reads the drive's properties, also from a list of exports, over TCP.
 #[test]
-fn nbdinfo() {
-    let served = Served::new(&How { tcp: true, ..How::default() });
-    let uri = served.address.uri();
+fn nbdinfo_shows_the_properties_of_the_drive() {
+    let server = TestServer::new(&ServerOptions { tcp: true, ..ServerOptions::default() });
+    let uri = server.address.uri();
     for arguments in [&["--json", &uri][..], &["--json", "--list", &uri]] {
-        let Some(printed) = run("nbdinfo", arguments, served.folder.path()) else { return };
+        let Some(printed) = run("nbdinfo", arguments, server.folder.path()) else { return };
         let size = format!("\"export-size\": {}", SIZE.0);
         for expected in [
             &size[..],
@@ -78,31 +78,33 @@ fn nbdinfo() {
     }
 }
 
-// Are files copied to a drive and back by several connections the same?
+// A file that several connections copy to a drive and back is unchanged.
 #[test]
-fn nbdcopy() {
-    let served = Served::new(&How { speed: Speed::Times(100.0), ..How::default() });
-    let folder = served.folder.path();
+fn nbdcopy_copies_a_file_unchanged() {
+    let server =
+        TestServer::new(&ServerOptions { speed: Speed::Times(100.0), ..ServerOptions::default() });
+    let folder = server.folder.path();
     let mut random = fastrand::Rng::with_seed(1);
     let mut image = vec![0; usize::try_from(SIZE.0).unwrap()];
     random.fill(&mut image[..5_000_000]);
     random.fill(&mut image[100_000_000..]);
     std::fs::write(folder.join("image"), &image).unwrap();
-    let uri = served.address.uri();
+    let uri = server.address.uri();
     if run("nbdcopy", &["--flush", "image", &uri], folder).is_some() {
         run("nbdcopy", &[&uri, "back"], folder);
         assert!(
             std::fs::read(folder.join("back")).unwrap() == image,
-            "what came back is different"
+            "the copy differs from the original"
         );
     }
 }
 
-// Does fio find what it wrote, with 32 requests of any length in flight?
+// fio verifies its data with 32 requests of various lengths in flight.
 #[test]
 fn fio_verifies() {
-    let served = Served::new(&How { speed: Speed::Times(10.0), ..How::default() });
-    let uri = format!("--uri={}", served.address.uri());
+    let server =
+        TestServer::new(&ServerOptions { speed: Speed::Times(10.0), ..ServerOptions::default() });
+    let uri = format!("--uri={}", server.address.uri());
     let arguments = [
         "--name=x",
         "--ioengine=nbd",
@@ -116,7 +118,7 @@ fn fio_verifies() {
         "--verify_fatal=1",
         "--randseed=1",
     ];
-    if let Some(printed) = run("fio", &arguments, served.folder.path()) {
+    if let Some(printed) = run("fio", &arguments, server.folder.path()) {
         assert!(printed.contains("err= 0"), "{printed}");
     }
 }

@@ -1,4 +1,4 @@
-//! Clients that speak the protocol byte by byte, some of them badly.
+//! Tests with a client that speaks the protocol byte by byte, in part incorrectly.
 
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
@@ -7,7 +7,7 @@ use std::os::unix::net::UnixStream;
 use flashscope_attach::Speed;
 use flashscope_block::Nanos;
 
-use crate::served::{How, SIZE, Served};
+use crate::served::{SIZE, ServerOptions, TestServer};
 use crate::talk::{self, info};
 
 const READ: u16 = 0;
@@ -33,17 +33,17 @@ const UNKNOWN: u32 = (1 << 31) + 6;
 struct Client(UnixStream);
 
 impl Client {
-    /// Connected and greeted.
-    fn greeted(served: &Served) -> Client {
-        let mut client = Client(UnixStream::connect(served.socket()).unwrap());
+    /// Connects and exchanges the greeting.
+    fn connect(server: &TestServer) -> Client {
+        let mut client = Client(UnixStream::connect(server.socket()).unwrap());
         assert_eq!(client.bytes(18), b"NBDMAGICIHAVEOPT\0\x03");
         client.send(&3u32.to_be_bytes());
         client
     }
 
-    /// Ready for requests.
-    fn new(served: &Served, structured: bool) -> Client {
-        let mut client = Client::greeted(served);
+    /// Connects and completes the handshake.
+    fn new(server: &TestServer, structured: bool) -> Client {
+        let mut client = Client::connect(server);
         if structured {
             assert_eq!(client.option(8, &[]), [(ACK, vec![])]);
         }
@@ -66,7 +66,7 @@ impl Client {
         u32::from_be_bytes(self.bytes(4).try_into().unwrap())
     }
 
-    /// Sends an option; the kinds and data of its replies up to the last.
+    /// Sends an option, and returns the type and data of each reply to it.
     fn option(&mut self, number: u32, data: &[u8]) -> Vec<(u32, Vec<u8>)> {
         self.send(&talk::option(number, data));
         let mut replies = Vec::new();
@@ -85,14 +85,14 @@ impl Client {
         self.send(&talk::request(flags, command, cookie, offset, len));
     }
 
-    /// The cookie and the error of a simple reply.
+    /// Receives a simple reply, and returns its cookie and error.
     fn simple(&mut self) -> (u64, u32) {
         assert_eq!(self.u32(), 0x6744_6698);
         let error = self.u32();
         (u64::from_be_bytes(self.bytes(8).try_into().unwrap()), error)
     }
 
-    /// The cookie, the kind and the content of a structured reply of one chunk.
+    /// Receives a structured reply of one chunk, and returns its cookie, type and content.
     fn chunk(&mut self) -> (u64, u16, Vec<u8>) {
         assert_eq!(self.u32(), 0x668e_33ef);
         let done_and_kind = self.u32();
@@ -120,17 +120,17 @@ impl Client {
         self.bytes(len as usize)
     }
 
-    /// Whether the server has hung up, with nothing more said.
-    fn was_let_go(mut self) -> bool {
+    /// Returns true if the server has closed the connection without sending more bytes.
+    fn was_disconnected(mut self) -> bool {
         matches!(self.0.read(&mut [0]), Ok(0))
     }
 }
 
-// Is what was written read back, at any place and of any length, and are trimmed and zeroed bytes zeros?
+// Reads return the written data at any offset and length, and zeros for trimmed and zeroed ranges.
 #[test]
-fn reads_what_was_written() {
-    let served = Served::new(&How::default());
-    let mut client = Client::new(&served, false);
+fn reads_return_the_written_data() {
+    let server = TestServer::new(&ServerOptions::default());
+    let mut client = Client::new(&server, false);
     client.write(0, 1, b"unaligned");
     client.write(FUA, SIZE.0 - 3, b"end");
     assert_eq!(client.read(0, 11), b"\0unaligned\0");
@@ -145,14 +145,14 @@ fn reads_what_was_written() {
     assert!(seen.iter().enumerate().all(|(at, byte)| *byte == if zero(at) { 0 } else { 7 }));
     assert_eq!(client.error_of(0, FLUSH, 0, 0), 0);
     client.ask(0, DISC, 0, 0, 0);
-    assert!(client.was_let_go());
+    assert!(client.was_disconnected());
 }
 
-// Are more zeros written than a request with data could have, and is that one reply?
+// A write of zeros may exceed the maximum length of other requests, and has one reply.
 #[test]
-fn many_zeros() {
-    let served = Served::new(&How::default());
-    let mut client = Client::new(&served, false);
+fn a_long_write_of_zeros_has_one_reply() {
+    let server = TestServer::new(&ServerOptions::default());
+    let mut client = Client::new(&server, false);
     for offset in [0, 64 << 20, (100 << 20) - 1] {
         client.write(0, offset, b"x");
     }
@@ -162,27 +162,27 @@ fn many_zeros() {
     }
 }
 
-// Are structured replies given where they were agreed on, with words for errors?
+// Structured replies are sent if they were agreed on, with a text for an error.
 #[test]
 fn structured_replies() {
-    let served = Served::new(&How::default());
-    let mut client = Client::new(&served, true);
+    let server = TestServer::new(&ServerOptions::default());
+    let mut client = Client::new(&server, true);
     client.write(0, 512, b"there");
     client.ask(4, READ, 2, 512, 5);
     assert_eq!(client.chunk(), (2, 1, [&512u64.to_be_bytes()[..], b"there"].concat()));
     client.ask(0, READ, 3, SIZE.0, 1);
     let (cookie, kind, content) = client.chunk();
     assert_eq!((cookie, kind), (3, (1 << 15) + 1));
-    let words = b"the range ends after the drive";
-    let expected = [&EINVAL.to_be_bytes()[..], &[0, 30], words].concat();
+    let words = b"the range exceeds the size of the drive";
+    let expected = [&EINVAL.to_be_bytes()[..], &[0, 39], words].concat();
     assert_eq!(content, expected);
 }
 
-// Is what cannot be done refused as the protocol says, and does the connection go on?
+// An invalid request is rejected with the error of the protocol, and the connection stays open.
 #[test]
-fn refusals() {
-    let served = Served::new(&How::default());
-    let mut client = Client::new(&served, false);
+fn invalid_requests_are_rejected() {
+    let server = TestServer::new(&ServerOptions::default());
+    let mut client = Client::new(&server, false);
     let end = SIZE.0;
     assert_eq!(client.error_of(0, READ, end - 1, 2), EINVAL);
     assert_eq!(client.error_of(0, READ, u64::MAX, 2), EINVAL);
@@ -191,11 +191,11 @@ fn refusals() {
     assert_eq!(client.error_of(0, READ, 0, 0), EINVAL);
     assert_eq!(client.error_of(0, READ, 0, (32 << 20) + 1), EINVAL);
     assert_eq!(client.error_of(0, FLUSH, 512, 0), EINVAL);
-    assert_eq!(client.error_of(4, READ, 0, 1), EINVAL, "there are no structured replies");
+    assert_eq!(client.error_of(4, READ, 0, 1), EINVAL, "structured replies are not enabled");
     assert_eq!(client.error_of(NO_HOLE, TRIM, 0, 512), EINVAL);
     assert_eq!(client.error_of(0, 5, 0, 512), EINVAL);
     assert_eq!(client.error_of(0, 4711, 0, 512), EINVAL);
-    // The data of a write that is refused is no request.
+    // The data of a rejected write are not taken for a request.
     for (offset, len, error) in [(end - 1, 2, ENOSPC), (0, (32 << 20) + 1, EINVAL)] {
         client.ask(0, WRITE, 9, offset, len);
         client.send(&vec![0x25; len as usize]);
@@ -204,11 +204,11 @@ fn refusals() {
     assert_eq!(client.read(end - 1, 1), [0]);
 }
 
-// Are options answered, those that nobody knows included?
+// Each option has a reply, including unknown ones.
 #[test]
-fn options() {
-    let served = Served::new(&How::default());
-    let mut client = Client::greeted(&served);
+fn each_option_has_a_reply() {
+    let server = TestServer::new(&ServerOptions::default());
+    let mut client = Client::connect(&server);
     let listed = [&[0, 0, 0, 5], &b"fixed"[..]].concat();
     assert_eq!(client.option(3, &[]), [(SERVER, listed), (ACK, vec![])]);
     for (option, data, kind) in [
@@ -223,114 +223,114 @@ fn options() {
     ] {
         assert_eq!(client.option(option, data).last().unwrap().0, kind, "{option}");
     }
-    let told = client.option(6, &info(""));
+    let replies = client.option(6, &info(""));
     let flags: u16 = 1 | 4 | 8 | 32 | 64 | 256;
     let export = [&[0, 0], &SIZE.0.to_be_bytes()[..], &flags.to_be_bytes()];
-    assert_eq!(told[0], (INFO, export.concat()));
-    assert_eq!(told[1], (INFO, b"\0\x01fixed".to_vec()));
+    assert_eq!(replies[0], (INFO, export.concat()));
+    assert_eq!(replies[1], (INFO, b"\0\x01fixed".to_vec()));
     let sizes = [512u32, 4096, 32 << 20].map(u32::to_be_bytes).concat();
-    assert_eq!(told[2], (INFO, [&[0, 3], &sizes[..]].concat()));
-    assert_eq!(told[3], (ACK, vec![]));
+    assert_eq!(replies[2], (INFO, [&[0, 3], &sizes[..]].concat()));
+    assert_eq!(replies[3], (ACK, vec![]));
     assert_eq!(client.option(2, &[]), [(ACK, vec![])]);
-    assert!(client.was_let_go());
+    assert!(client.was_disconnected());
 }
 
-// Does the old way to begin work, with the zeros and without them, and is a wrong name refused?
+// The older option for an export name works with and without padding; a wrong name disconnects.
 #[test]
-fn export_name() {
-    let served = Served::new(&How::default());
+fn the_export_name_option_works() {
+    let server = TestServer::new(&ServerOptions::default());
     for (flags, zeros) in [(1u32, 124), (3, 0)] {
-        let mut client = Client(UnixStream::connect(served.socket()).unwrap());
+        let mut client = Client(UnixStream::connect(server.socket()).unwrap());
         client.bytes(18);
         client.send(&[&flags.to_be_bytes(), &talk::option(1, b"fixed")[..]].concat());
-        let told = client.bytes(10 + zeros);
-        assert_eq!(told[..8], SIZE.0.to_be_bytes());
-        assert!(told[10..].iter().all(|byte| *byte == 0));
+        let reply = client.bytes(10 + zeros);
+        assert_eq!(reply[..8], SIZE.0.to_be_bytes());
+        assert!(reply[10..].iter().all(|byte| *byte == 0));
         assert_eq!(client.read(0, 1), [0]);
     }
-    let mut client = Client::greeted(&served);
+    let mut client = Client::connect(&server);
     client.send(&talk::option(1, b"other"));
-    assert!(client.was_let_go());
+    assert!(client.was_disconnected());
 }
 
-// Is a second client refused, in words where there is a way, until the first one is gone?
+// With an exclusive offer, a second client is refused until the first one has disconnected.
 #[test]
-fn one_at_a_time() {
-    let served = Served::new(&How { exclusive: true, ..How::default() });
-    let first = Client::new(&served, false);
-    let mut second = Client::greeted(&served);
+fn one_client_is_served_at_a_time() {
+    let server = TestServer::new(&ServerOptions { exclusive: true, ..ServerOptions::default() });
+    let first = Client::new(&server, false);
+    let mut second = Client::connect(&server);
     let refused = second.option(7, &info(""));
-    let words = "the drive is served to one client at a time, and another one has it";
+    let words = "the drive is served to one client at a time, and another client is connected";
     assert_eq!(refused, [(POLICY, words.into())]);
-    assert_eq!(second.option(6, &info("")).last().unwrap().0, ACK, "it may ask");
-    let mut third = Client::greeted(&served);
+    assert_eq!(second.option(6, &info("")).last().unwrap().0, ACK, "information is available");
+    let mut third = Client::connect(&server);
     third.send(&talk::option(1, b""));
-    assert!(third.was_let_go());
+    assert!(third.was_disconnected());
     let mut first = first;
     first.ask(0, DISC, 0, 0, 0);
-    assert!(first.was_let_go());
-    // The server has hung up a moment before it lets the next one have the drive.
+    assert!(first.was_disconnected());
+    // The server closes the connection shortly before it accepts the next client.
     while second.option(7, &info("")).last().unwrap().0 != ACK {
         std::thread::yield_now();
-        second = Client::greeted(&served);
+        second = Client::connect(&server);
     }
     assert_eq!(second.read(0, 1), [0]);
 }
 
-// Is a client that makes no sense let go, and served what it asked for before?
+// A client that violates the protocol is disconnected after its earlier requests are answered.
 #[test]
-fn garbage() {
-    let served = Served::new(&How::default());
-    for said in [&b"GET / HTTP/1.1\r\n\r\n"[..], &[0xff; 4], &[0, 0, 0, 1, b'x', b'y', 0, 0]] {
-        let mut client = Client(UnixStream::connect(served.socket()).unwrap());
+fn violations_end_the_connection() {
+    let server = TestServer::new(&ServerOptions::default());
+    for sent in [&b"GET / HTTP/1.1\r\n\r\n"[..], &[0xff; 4], &[0, 0, 0, 1, b'x', b'y', 0, 0]] {
+        let mut client = Client(UnixStream::connect(server.socket()).unwrap());
         client.bytes(18);
-        client.send(said);
+        client.send(sent);
         client.0.shutdown(Shutdown::Write).unwrap();
-        assert!(matches!(client.0.read(&mut [0]), Ok(0) | Err(_)), "{said:?}");
+        assert!(matches!(client.0.read(&mut [0]), Ok(0) | Err(_)), "{sent:?}");
     }
-    let mut client = Client::new(&served, false);
+    let mut client = Client::new(&server, false);
     client.send(&[&talk::request(0, READ, 5, 0, 1)[..], &[0xff; 28]].concat());
     assert_eq!(client.simple(), (5, 0));
     assert_eq!(client.bytes(1), [0]);
     assert!(matches!(client.0.read(&mut [0]), Ok(0) | Err(_)));
-    assert_eq!(Client::new(&served, false).read(0, 1), [0]);
+    assert_eq!(Client::new(&server, false).read(0, 1), [0]);
 }
 
-// Does a client that vanishes in the middle of a write leave the drive as it was, and others alone?
+// A client that disconnects during a write changes nothing, and other clients are served.
 #[test]
-fn vanishes() {
-    let served = Served::new(&How::default());
-    let mut other = Client::new(&served, false);
-    let mut client = Client::new(&served, false);
+fn an_incomplete_write_changes_nothing() {
+    let server = TestServer::new(&ServerOptions::default());
+    let mut other = Client::new(&server, false);
+    let mut client = Client::new(&server, false);
     client.send(&[&talk::request(0, WRITE, 1, 0, 4096)[..], &[1; 4095]].concat());
     drop(client);
-    let mut client = Client::greeted(&served);
+    let mut client = Client::connect(&server);
     client.send(&talk::option(7, &info(""))[..20]);
     drop(client);
     assert_eq!(other.read(0, 4096), [0; 4096]);
 }
 
-// Does a client that reads no replies hold up nobody, and take no more memory than it may? Does it get
-// them all once it reads?
+// A client that reads no replies does not delay others and uses limited memory. It receives all
+// replies once it reads.
 #[test]
-fn reads_no_replies() {
+fn a_client_that_reads_no_replies_delays_no_other() {
     for speed in [Speed::Max, Speed::Times(1.0)] {
-        let served = Served::new(&How { speed, ..How::default() });
-        let mut idle = Client::new(&served, false);
+        let server = TestServer::new(&ServerOptions { speed, ..ServerOptions::default() });
+        let mut idle = Client::new(&server, false);
         idle.write(0, 0, &[7; 1 << 20]);
-        // Three times what it may owe.
-        let asked = 192;
+        // Three times the cost that may be pending.
+        let count = 192;
         let mut writes = idle.0.try_clone().unwrap();
         let asks = std::thread::spawn(move || {
-            for cookie in 0..asked {
+            for cookie in 0..count {
                 writes.write_all(&talk::request(0, READ, cookie, 0, 1 << 20)).unwrap();
             }
         });
-        let mut other = Client::new(&served, false);
+        let mut other = Client::new(&server, false);
         for _ in 0..20 {
             assert_eq!(other.read(0, 4), [7; 4]);
         }
-        let mut cookies: Vec<u64> = (0..asked)
+        let mut cookies: Vec<u64> = (0..count)
             .map(|_| {
                 let (cookie, error) = idle.simple();
                 assert_eq!(error, 0);
@@ -339,44 +339,45 @@ fn reads_no_replies() {
             })
             .collect();
         cookies.sort_unstable();
-        assert!(cookies.into_iter().eq(0..asked));
+        assert!(cookies.into_iter().eq(0..count));
         asks.join().unwrap();
     }
 }
 
-// Is what is in flight answered when the server is stopped, and what was answered kept?
+// Requests in flight are answered when the server stops, and their data are kept.
 #[test]
-fn stops_with_requests_in_flight() {
+fn requests_in_flight_are_answered_at_the_end() {
     let takes = Nanos::micros(300_000);
-    let how = How { speed: Speed::Times(1.0), takes, kept: true, ..How::default() };
-    let mut served = Served::new(&how);
-    let mut client = Client::new(&served, false);
-    let mut never_reads = Client::new(&served, false);
+    let options =
+        ServerOptions { speed: Speed::Times(1.0), takes, kept: true, ..ServerOptions::default() };
+    let mut server = TestServer::new(&options);
+    let mut client = Client::new(&server, false);
+    let mut never_reads = Client::new(&server, false);
     for cookie in 0..64u64 {
         let write = talk::request(0, WRITE, cookie, cookie * 512, 512);
         client.send(&[&write[..], &[u8::try_from(cookie).unwrap() + 1; 512]].concat());
     }
     never_reads.ask(0, READ, 1, 0, 1 << 20);
-    // The drive has them once it answers the one before.
+    // After the first reply, the drive has received the other requests.
     let first = client.simple();
-    served.stop();
+    server.stop();
     let mut answered = vec![first];
     let mut reply = [0; 16];
     while client.0.read_exact(&mut reply).is_ok() {
         let error = u32::from_be_bytes(reply[4..8].try_into().unwrap());
         answered.push((u64::from_be_bytes(reply[8..].try_into().unwrap()), error));
     }
-    served.end();
+    server.end();
     assert_eq!(answered.len(), 64);
-    // Behind the header.
-    let kept = std::fs::read(served.store()).unwrap().split_off(4096);
+    // The data follow the header of the store.
+    let kept = std::fs::read(server.store()).unwrap().split_off(4096);
     for (cookie, error) in answered {
         assert_eq!(error, 0);
         let at = usize::try_from(cookie).unwrap() * 512;
         assert!(kept[at..at + 512].iter().all(|byte| u64::from(*byte) == cookie + 1));
     }
     assert!(
-        UnixStream::connect(served.socket())
+        UnixStream::connect(server.socket())
             .is_err_and(|error| { error.kind() == io::ErrorKind::NotFound })
     );
 }

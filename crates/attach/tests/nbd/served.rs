@@ -1,54 +1,54 @@
-//! A drive that is served, for tests.
+//! A served drive for tests.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-use flashscope_attach::{Attached, Export, Speed, Store, nbd};
+use flashscope_attach::{AttachedDrive, Export, Speed, Store, nbd};
 use flashscope_block::{Bytes, Nanos};
 use flashscope_drive::StoreHeader;
 
-use crate::fixed::Fixed;
+use crate::fixed::FixedLatencyDrive;
 
 pub const SIZE: Bytes = Bytes::mib(128);
 
 /// A drive that is served until this is dropped.
-pub struct Served {
+pub struct TestServer {
     pub folder: tempfile::TempDir,
     pub address: nbd::Address,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// How a drive is served.
-pub struct How {
+/// The options of a served drive.
+pub struct ServerOptions {
     pub speed: Speed,
     pub takes: Nanos,
     pub exclusive: bool,
-    /// In a file rather than in memory.
+    /// True to keep the data in a file instead of memory.
     pub kept: bool,
     pub tcp: bool,
 }
 
-impl Default for How {
-    fn default() -> How {
+impl Default for ServerOptions {
+    fn default() -> ServerOptions {
         let takes = Nanos::micros(100);
-        How { speed: Speed::Max, takes, exclusive: false, kept: false, tcp: false }
+        ServerOptions { speed: Speed::Max, takes, exclusive: false, kept: false, tcp: false }
     }
 }
 
-impl Served {
-    pub fn new(how: &How) -> Served {
+impl TestServer {
+    pub fn new(options: &ServerOptions) -> TestServer {
         let folder = tempfile::tempdir().unwrap();
-        let store = match how.kept {
+        let store = match options.kept {
             true => {
                 let header = StoreHeader { drive: "fixed".into(), size: SIZE, seed: 0 };
                 Store::file(&folder.path().join("store"), &header, false).unwrap()
             }
             false => Store::memory(SIZE).unwrap(),
         };
-        let device = Box::new(Fixed::new(SIZE, how.takes));
+        let device = Box::new(FixedLatencyDrive::new(SIZE, options.takes));
         let export = Export {
             name: "fixed".into(),
             size: SIZE,
@@ -56,27 +56,33 @@ impl Served {
             trims: true,
             writable: true,
         };
-        let drive =
-            Attached::simulated(device, export, store, how.speed.into(), None, &mut |_, _| {});
+        let drive = AttachedDrive::simulated(
+            device,
+            export,
+            store,
+            options.speed.into(),
+            None,
+            &mut |_, _| {},
+        );
         let drive = Arc::new(drive.unwrap());
-        let address = match how.tcp {
+        let address = match options.tcp {
             true => nbd::Address::Tcp("localhost:0".into()),
             false => nbd::Address::Unix(folder.path().join("socket")),
         };
         let listener = nbd::Listener::bind(&address).unwrap();
         let address = listener.address().clone();
         let stop = Arc::new(AtomicBool::new(false));
-        let (exclusive, its_stop) = (how.exclusive, Arc::clone(&stop));
+        let (exclusive, its_stop) = (options.exclusive, Arc::clone(&stop));
         let thread = std::thread::spawn(move || {
             nbd::serve(listener, drive, exclusive, &its_stop).unwrap();
         });
-        Served { folder, address, stop, thread: Some(thread) }
+        TestServer { folder, address, stop, thread: Some(thread) }
     }
 
     pub fn socket(&self) -> &Path {
         match &self.address {
             nbd::Address::Unix(path) => path,
-            nbd::Address::Tcp(address) => panic!("{address} is no file"),
+            nbd::Address::Tcp(address) => panic!("{address} is not a path"),
         }
     }
 
@@ -84,12 +90,12 @@ impl Served {
         self.folder.path().join("store")
     }
 
-    /// Says that the end is near.
+    /// Requests the end of the server.
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    /// Waits for the end.
+    /// Stops the server and waits for its end.
     pub fn end(&mut self) {
         self.stop();
         if let Some(thread) = self.thread.take() {
@@ -98,7 +104,7 @@ impl Served {
     }
 }
 
-impl Drop for Served {
+impl Drop for TestServer {
     fn drop(&mut self) {
         self.end();
     }

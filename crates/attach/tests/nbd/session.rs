@@ -1,4 +1,4 @@
-//! Any bytes at all, without sockets.
+//! Tests of sessions with random bytes, without sockets.
 
 use proptest::prelude::*;
 
@@ -12,23 +12,22 @@ fn bytes_of(choices: &[u16]) -> Vec<u8> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
-    // Does nothing come of a conversation that is nearly right but what a drive can be asked, however
-    // it is cut into pieces?
+    // A nearly valid conversation causes only valid requests, however it is split into pieces.
     #[test]
-    fn nearly_right(choices in proptest::collection::vec(any::<u16>(), 40..200)) {
+    fn nearly_valid_input_causes_only_valid_requests(choices in proptest::collection::vec(any::<u16>(), 40..200)) {
         talk(&bytes_of(&choices));
     }
 
-    // And of garbage?
+    // Random bytes cause only valid requests.
     #[test]
-    fn garbage(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+    fn random_input_causes_only_valid_requests(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
         talk(&bytes);
     }
 }
 
-// Do the conversations above reach what they are to test: requests, refusals, violations?
+// The generated conversations contain requests, refusals and violations.
 #[test]
-fn conversations_get_somewhere() {
+fn conversations_contain_requests_and_violations() {
     let mut random = fastrand::Rng::with_seed(1);
     let mut below = |most: usize| random.usize(..most);
     let outcomes: Vec<_> = (0..1000).map(|_| talk(&conversation(&mut below))).collect();
@@ -47,25 +46,25 @@ fn conversations_get_somewhere() {
     assert!(ends.len() >= 3, "{ends:?}");
 }
 
-// Is no memory taken by the word of a client: is what an option that is too long brings passed over, and
-// what is asked next answered?
+// The data of an oversized option are skipped without storing them, and the next option is
+// answered.
 #[test]
-fn long_options() {
-    let mut said = vec![0, 0, 0, 0, 1];
-    said.extend(talk::option(3, &vec![0; 1 << 20]));
-    said.extend(talk::option(7, &talk::info("")));
-    said.extend(talk::request(0, 0, 1, 0, 512));
-    let outcome = talk(&said);
+fn oversized_options_are_skipped() {
+    let mut bytes = vec![0, 0, 0, 0, 1];
+    bytes.extend(talk::option(3, &vec![0; 1 << 20]));
+    bytes.extend(talk::option(7, &talk::info("")));
+    bytes.extend(talk::request(0, 0, 1, 0, 512));
+    let outcome = talk(&bytes);
     assert_eq!(outcome.events.len(), 2, "{:?}", outcome.events);
     let words = b"the data of the option is too long";
-    assert!(outcome.output.windows(words.len()).any(|found| found == words));
+    assert!(outcome.output.windows(words.len()).any(|window| window == words));
 }
 
-// Is a client that sends options without end let go?
+// A client that sends too many options is disconnected.
 #[test]
-fn options_without_end() {
-    let mut said = vec![0, 0, 0, 0, 1];
-    said.extend(talk::option(3, &[]).repeat(100));
-    let outcome = talk(&said);
-    assert!(outcome.end.unwrap().contains("more options"));
+fn too_many_options_end_the_session() {
+    let mut bytes = vec![0, 0, 0, 0, 1];
+    bytes.extend(talk::option(3, &[]).repeat(100));
+    let outcome = talk(&bytes);
+    assert!(outcome.end.unwrap().contains("too many options"));
 }

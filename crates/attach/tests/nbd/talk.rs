@@ -1,4 +1,5 @@
-//! What clients may say, and what must come of it whatever they say. The fuzz target `nbd` does the same.
+//! Generated conversations of clients and checks of their results, shared with the fuzz target
+//! `nbd`.
 
 use std::sync::Arc;
 
@@ -9,14 +10,15 @@ use flashscope_block::{Bytes, Op};
 pub const OPTION_MAGIC: u64 = u64::from_be_bytes(*b"IHAVEOPT");
 pub const REQUEST_MAGIC: u32 = 0x2560_9513;
 
-/// What is left over between two calls is less than this: the longest option.
+/// The maximum number of unprocessed bytes between two calls: the longest option.
 const MOST_LEFT: usize = 16 * 1024 + 16;
 
-/// A small drive, so that random ranges are within it now and then, and requests are too long.
+/// The size of a small drive, in which random ranges are sometimes valid and requests sometimes too
+/// long.
 const SIZE: Bytes = Bytes(256 * 1024);
 const LONGEST: Bytes = Bytes(64 * 1024);
 
-/// An option as a client sends it.
+/// Encodes an option of a client.
 pub fn option(number: u32, data: &[u8]) -> Vec<u8> {
     let mut bytes = OPTION_MAGIC.to_be_bytes().to_vec();
     bytes.extend(number.to_be_bytes());
@@ -25,7 +27,7 @@ pub fn option(number: u32, data: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// The data of the options INFO and GO, which ask for everything there is to know.
+/// Encodes the data of the options INFO and GO, requesting all information.
 pub fn info(name: &str) -> Vec<u8> {
     let mut bytes = u32::try_from(name.len()).unwrap().to_be_bytes().to_vec();
     bytes.extend(name.as_bytes());
@@ -33,7 +35,7 @@ pub fn info(name: &str) -> Vec<u8> {
     bytes
 }
 
-/// A request as a client sends it.
+/// Encodes a request of a client.
 pub fn request(flags: u16, command: u16, cookie: u64, offset: u64, len: u32) -> Vec<u8> {
     let mut bytes = REQUEST_MAGIC.to_be_bytes().to_vec();
     bytes.extend(flags.to_be_bytes());
@@ -44,10 +46,10 @@ pub fn request(flags: u16, command: u16, cookie: u64, offset: u64, len: u32) -> 
     bytes
 }
 
-/// A conversation that is nearly right: options, requests, and a few changes. `below` chooses a number
-/// below another.
+/// Generates a nearly valid conversation: options, requests, and a few changes. `below` returns a
+/// random number below its argument.
 pub fn conversation(below: &mut dyn FnMut(usize) -> usize) -> Vec<u8> {
-    // What the drive is like, and the flags of the client.
+    // The properties of the drive, and the flags of the client.
     let mut bytes = vec![small(below(4)), 0, 0, 0, small(below(4))];
     for _ in 0..below(4) {
         let data = [info("fixed"), Vec::new(), vec![0; below(40)]][below(3)].clone();
@@ -86,30 +88,30 @@ fn small(number: usize) -> u8 {
     u8::try_from(number).unwrap()
 }
 
-/// What came of a conversation.
+/// The result of a conversation.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// What the drive is asked, and the replies that need no drive.
+    /// The requests to the drive, and the replies that need no access to it.
     pub events: Vec<String>,
-    /// What the client is sent.
+    /// The bytes sent to the client.
     pub output: Vec<u8>,
-    /// Whether and how it ended.
+    /// The reason why the session ended, if it did.
     pub end: Option<String>,
 }
 
-/// Has a session with a client that sends `bytes` (the first of which says what the drive is like), all
-/// at once and bit by bit: both must come to the same, and to nothing that a drive cannot be asked.
+/// Runs a session with a client that sends `bytes`, whose first byte selects the drive's
+/// properties, at once and in pieces. Checks that the results are equal and all requests valid.
 pub fn talk(bytes: &[u8]) -> Outcome {
-    let (&kind, said) = bytes.split_first().unwrap_or((&0, &[]));
-    let whole = listen(kind, said, usize::MAX);
+    let (&kind, input_bytes) = bytes.split_first().unwrap_or((&0, &[]));
+    let whole = listen(kind, input_bytes, usize::MAX);
     for step in [1 + usize::from(kind), 4099] {
-        let pieces = listen(kind, said, step);
+        let pieces = listen(kind, input_bytes, step);
         assert_eq!(whole, pieces, "in pieces of {step}");
     }
     whole
 }
 
-fn listen(kind: u8, said: &[u8], step: usize) -> Outcome {
+fn listen(kind: u8, input_bytes: &[u8], step: usize) -> Outcome {
     let trims = kind & 1 == 0;
     let logical_block = Bytes(512);
     let export = Export { name: "fixed".into(), size: SIZE, logical_block, trims, writable: true };
@@ -117,7 +119,7 @@ fn listen(kind: u8, said: &[u8], step: usize) -> Outcome {
     let mut outcome = Outcome { events: Vec::new(), output: Vec::new(), end: None };
     let mut session = Session::new(Arc::new(offer), &mut outcome.output);
     let mut kept = Vec::new();
-    for piece in said.chunks(step) {
+    for piece in input_bytes.chunks(step) {
         kept.extend_from_slice(piece);
         let mut input = &kept[..];
         while outcome.end.is_none() {
@@ -131,14 +133,14 @@ fn listen(kind: u8, said: &[u8], step: usize) -> Outcome {
         let left = input.len();
         kept.drain(..kept.len() - left);
     }
-    // Of what is passed over, words are said once; each option is answered by a few hundred bytes.
+    // A skipped option has one reply, and each option has at most a few hundred bytes of replies.
     assert!(outcome.output.len() <= 64 * 1024, "{}", outcome.output.len());
     outcome
 }
 
 impl Outcome {
     fn take(&mut self, event: &Event) {
-        if let Event::Ask(request, _) = event {
+        if let Event::Request(request, _) = event {
             let (offset, len) = (request.offset, request.len);
             assert!(offset.0.checked_add(len.0).is_some_and(|end| end <= SIZE.0), "{request:?}");
             assert_eq!(len.0 == 0, request.op == Op::Flush, "{request:?}");
@@ -147,7 +149,7 @@ impl Outcome {
             assert!(data == 0 || (request.op == Op::Write && data == len.0), "{request:?}");
         }
         if matches!(event, Event::End) {
-            self.end = Some("the client went".into());
+            self.end = Some("the client disconnected".into());
         }
         self.events.push(format!("{event:?}"));
     }

@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::anyhow;
 use flashscope_attach::{
-    Answer, Attached, Export, RoundTrip, Speed, Store, Tell, Timing, fuse, nbd, ublk,
+    Answer, AttachedDrive, CompletionHook, Export, RoundTrip, Speed, Store, Timing, fuse, nbd, ublk,
 };
 use flashscope_block::{Bytes, Device, NullDevice, Op};
 use flashscope_command::drives::{self, NULL_CAPACITY};
@@ -43,9 +43,9 @@ type MeasureRoundTrip<'a> = &'a dyn Fn() -> Result<RoundTrip, Failure>;
 fn open<A: Answer>(
     args: &AttachArgs,
     stop: &AtomicBool,
-    tell: Option<Tell>,
+    tell: Option<CompletionHook>,
     round_trip: MeasureRoundTrip<'_>,
-) -> Result<Attached<A>, Failure> {
+) -> Result<AttachedDrive<A>, Failure> {
     let name = args.drive.as_str();
     if name == "null:" {
         let clock = Clock::new();
@@ -66,9 +66,9 @@ fn simulated<A: Answer>(
     args: &AttachArgs,
     device: Box<dyn Device + Send>,
     (size, trims, seed): (Bytes, bool, u64),
-    tell: Option<Tell>,
+    tell: Option<CompletionHook>,
     round_trip: MeasureRoundTrip<'_>,
-) -> Result<Attached<A>, Failure> {
+) -> Result<AttachedDrive<A>, Failure> {
     if args.consent.destroy_data_on.is_some() {
         return Err(usage(anyhow!(
             "--destroy-data-on is for real drives; `{}` is simulated",
@@ -98,7 +98,7 @@ fn simulated<A: Answer>(
         Speed::Max => Speed::Max.into(),
         speed => Timing { speed, round_trip: round_trip()? },
     };
-    let attached = Attached::simulated(device, export, store, timing, tell, &mut progress)?;
+    let attached = AttachedDrive::simulated(device, export, store, timing, tell, &mut progress)?;
     bar.finish();
     Ok(attached)
 }
@@ -127,7 +127,10 @@ fn store(args: &AttachArgs, size: Bytes, seed: u64) -> Result<Store, Failure> {
 }
 
 /// Attaches a real drive, which keeps its data itself.
-fn real<A: Answer>(args: &AttachArgs, tell: Option<Tell>) -> Result<Attached<A>, Failure> {
+fn real<A: Answer>(
+    args: &AttachArgs,
+    tell: Option<CompletionHook>,
+) -> Result<AttachedDrive<A>, Failure> {
     for (is_given, option) in [
         (args.store.is_some(), "--store"),
         (args.size.is_some(), "--size"),
@@ -157,11 +160,15 @@ fn real<A: Answer>(args: &AttachArgs, tell: Option<Tell>) -> Result<Attached<A>,
         trims: true,
         writable: !args.read_only.is_set,
     };
-    Ok(Attached::real(info, contents, export, tell)?)
+    Ok(AttachedDrive::real(info, contents, export, tell)?)
 }
 
 /// Serves the drive over the chosen transport until `stop` is set.
-fn serve(args: &AttachArgs, stop: &AtomicBool, tell: Option<Tell>) -> Result<(), Failure> {
+fn serve(
+    args: &AttachArgs,
+    stop: &AtomicBool,
+    tell: Option<CompletionHook>,
+) -> Result<(), Failure> {
     if let Some(folder) = &args.fuse {
         let round_trip = || fuse::round_trip().map_err(fuse_failure);
         let drive = Arc::new(open(args, stop, tell, &round_trip)?);
@@ -198,7 +205,7 @@ fn fuse_failure(error: fuse::Error) -> Failure {
 /// Prints the address of the drive. A closed standard output is no error.
 fn announce<A: Answer>(
     args: &AttachArgs,
-    drive: &Attached<A>,
+    drive: &AttachedDrive<A>,
     watched: &Watched,
     way: &str,
     place: &str,

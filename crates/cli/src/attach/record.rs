@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 
 use anyhow::anyhow;
-use flashscope_attach::Tell;
+use flashscope_attach::CompletionHook;
 use flashscope_block::{Bytes, Completion, Nanos, Op};
 use flashscope_command::trace::failure;
 use flashscope_trace::writer::{self, Output, WRITERS, Writer};
@@ -43,7 +43,7 @@ impl Recorder {
     }
 
     /// Returns a callback for completed requests. If one cannot be written, [`Recorder::finish`] returns the error.
-    pub fn tell(&self) -> Tell {
+    pub fn tell(&self) -> CompletionHook {
         let sender = self.sender.clone();
         Box::new(move |completion| {
             let _ = sender.send(*completion);

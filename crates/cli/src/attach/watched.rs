@@ -8,7 +8,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use anyhow::anyhow;
-use flashscope_attach::{Answer, Attached, Monitor, Told, metrics};
+use flashscope_attach::{Answer, AttachedDrive, Monitor, StatusSocket, metrics};
 use flashscope_serve::{Access, Attachment, attached};
 
 use super::AttachArgs;
@@ -23,7 +23,7 @@ const SAMPLE_EVERY: Duration = Duration::from_secs(1);
 pub struct Watched {
     monitor: Arc<Monitor>,
     address: Option<SocketAddr>,
-    _told: Option<Told>,
+    _status_socket: Option<StatusSocket>,
     sampling: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
@@ -31,12 +31,12 @@ impl Watched {
     /// Starts to show the activity. If `flashscope devices` cannot show it, prints a notice only.
     pub fn start<A: Answer>(
         args: &AttachArgs,
-        drive: &Arc<Attached<A>>,
+        drive: &Arc<AttachedDrive<A>>,
     ) -> Result<Watched, Failure> {
         let monitor = Arc::new(Monitor::new(drive));
         let address = args.listen.address.map(|address| listen(address, &monitor)).transpose()?;
         let folder = runtime::folder();
-        let told = Told::start(&folder, Arc::clone(&monitor)).inspect_err(|error| {
+        let told = StatusSocket::start(&folder, Arc::clone(&monitor)).inspect_err(|error| {
             notice!(
                 "flashscope: `flashscope devices` will not show this drive: {error} ({})",
                 folder.display()
@@ -51,7 +51,7 @@ impl Watched {
             }
         };
         let thread = thread::Builder::new().name("samples".into()).spawn(sample)?;
-        Ok(Watched { monitor, address, _told: told.ok(), sampling: Some((stop, thread)) })
+        Ok(Watched { monitor, address, _status_socket: told.ok(), sampling: Some((stop, thread)) })
     }
 
     /// Adds an address at which clients reach the drive.
@@ -84,7 +84,7 @@ fn listen(address: SocketAddr, monitor: &Arc<Monitor>) -> Result<SocketAddr, Fai
     }
     let [live, metrics_source] = [Arc::clone(monitor), Arc::clone(monitor)];
     let attachment = Attachment {
-        live: Box::new(move |after| live.live(after)),
+        live: Box::new(move |after| live.status(after)),
         metrics: Box::new(move || metrics_source.metrics()),
         metrics_type: metrics::CONTENT_TYPE,
     };

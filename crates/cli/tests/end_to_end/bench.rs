@@ -89,7 +89,7 @@ fn forced_engine_is_used_and_recorded() {
         outcome.ok();
         let measured = place.result(&name);
         let recorded = measured.manifest.device.engine.clone().unwrap();
-        assert!(recorded.starts_with(&format!("{engine}: forced by the caller")), "{recorded}");
+        assert!(recorded.starts_with(&format!("{engine}: requested by the caller")), "{recorded}");
         assert_eq!(measured.done().count(), 20);
         let streams: BTreeSet<u16> = measured.all_records().iter().map(|r| r.stream).collect();
         assert_eq!(streams.len(), 16);
@@ -252,7 +252,7 @@ fn drives_without_erase_commands_are_refused_untouched() {
     for (state, verb) in [("formatted", "format"), ("sanitized", "sanitize")] {
         let confirmed = ["--state", state, "--destroy-data-on", &block.device];
         let expected = format!(
-            "flashscope: cannot {verb} `{}`: it is no NVMe drive, and only those have such a \
+            "flashscope: cannot {verb} `{}`: it is not an NVMe drive, and only those have such a \
              command: choose another --state",
             block.device
         );

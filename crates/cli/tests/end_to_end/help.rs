@@ -110,7 +110,7 @@ fn examples_of_bench_work() {
             println!("passed by: this machine has {}", arguments[1]);
         } else {
             let message = place.run(&arguments).says(2, &place);
-            let expected = "flashscope: there is no device `/dev/nvme1n1`: `lsblk` lists those";
+            let expected = "flashscope: device `/dev/nvme1n1` does not exist: `lsblk` lists the available ones";
             assert!(message.starts_with(expected), "{message}");
         }
     }

@@ -162,8 +162,8 @@ fn full_device() -> fs::File {
 fn impossible_recordings_are_refused_with_advice() {
     let place = Scratch::on_disk();
     for (device, wanted) in [
-        ("/dev/null", "`/dev/null` is no block device"),
-        ("/dev/there-is-none", "there is no device `/dev/there-is-none`"),
+        ("/dev/null", "`/dev/null` is not a block device"),
+        ("/dev/there-is-none", "device `/dev/there-is-none` does not exist"),
     ] {
         let outcome = place.run(&["trace", "record", device, "--output", "r.csv"]);
         assert!(outcome.says(2, &place).contains(wanted));

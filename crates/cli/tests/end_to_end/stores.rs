@@ -92,7 +92,7 @@ fn foreign_file_is_not_a_store() {
         for name in ["precious", "link", "hard", "/proc/self/cwd/precious"] {
             let said = refused(&place, name);
             assert!(
-                said.contains("is no store") && said.contains("name a file that does"),
+                said.contains("is not a store") && said.contains("name a file that does not exist"),
                 "{said}"
             );
         }
@@ -135,7 +135,7 @@ fn mounted_image_is_not_a_store() {
     let said = said.expect("a mounted image was taken for a store");
     assert!(said.contains("is in use") && said.contains("loop device"), "{said}");
     assert!(before == after);
-    assert!(refused(&place, "image").contains("is no store"));
+    assert!(refused(&place, "image").contains("is not a store"));
 }
 
 #[test]
@@ -273,7 +273,11 @@ fn outputs_replace_earlier_outputs_but_no_image_or_link() {
     let stat = |to: &str| place.run(&["trace", "stat", trace.to_str().unwrap(), "--html", to]);
     for outcome in [simulate("image"), stat("image")] {
         assert_ne!(outcome.status, 0);
-        assert!(outcome.stderr.contains("`image` bears an XFS file system"), "{}", outcome.stderr);
+        assert!(
+            outcome.stderr.contains("`image` contains an XFS file system"),
+            "{}",
+            outcome.stderr
+        );
     }
     simulate("link").ok();
     assert!(!place.at("link").is_symlink());

@@ -82,25 +82,25 @@ fn invalid_profiles_and_fields_get_the_nearest() {
 
 #[test]
 fn invalid_options_of_real_drives_get_the_nearest() {
-    assert_snapshot!(bench("file:x.img?sise=1GiB", ""), @"flashscope: `sise` is no option of a drive, did you mean `size`?; there are: size, engine, direct");
-    assert_snapshot!(bench("file:x.img?size=1Gig", ""), @"flashscope: the option `size` of a drive: `1Gig` is not a size: write it like `4096`, `32KiB` or `1.5GiB`");
-    assert_snapshot!(bench("file:x.img?size=1MiB&engine=iouring", ""), @"flashscope: the option `engine` of a drive: `iouring` is no engine, did you mean `io_uring`?; there are: io_uring, io_uring_polled, io_uring_cmd, libaio, psync");
-    assert_snapshot!(bench("file:x.img?size=1MiB&direct=maybe", ""), @"flashscope: the option `direct` of a drive: `maybe` is neither `true` nor `false`");
-    assert_snapshot!(bench("file:x.img?size=0", ""), @"flashscope: `x.img`: a `size` of 0 holds nothing: say how large");
+    assert_snapshot!(bench("file:x.img?sise=1GiB", ""), @"flashscope: `sise` is not a drive option, did you mean `size`?; options are: size, engine, direct");
+    assert_snapshot!(bench("file:x.img?size=1Gig", ""), @"flashscope: the drive option `size`: `1Gig` is not a size: write it like `4096`, `32KiB` or `1.5GiB`");
+    assert_snapshot!(bench("file:x.img?size=1MiB&engine=iouring", ""), @"flashscope: the drive option `engine`: `iouring` is not an engine, did you mean `io_uring`?; engines are: io_uring, io_uring_polled, io_uring_cmd, libaio, psync");
+    assert_snapshot!(bench("file:x.img?size=1MiB&direct=maybe", ""), @"flashscope: the drive option `direct`: `maybe` is neither `true` nor `false`");
+    assert_snapshot!(bench("file:x.img?size=0", ""), @"flashscope: `x.img`: a `size` of 0 is not possible: choose a larger one");
 }
 
 #[test]
 fn missing_drives_are_refused_with_advice() {
-    assert_snapshot!(bench("file:x.img", ""), @"flashscope: there is no file `x.img`: say `?size=1GiB` (or another size) to create it");
-    assert_snapshot!(bench("file:x.img", "--read-only"), @"flashscope: there is no file `x.img`: a benchmark that only reads needs one that was written before");
+    assert_snapshot!(bench("file:x.img", ""), @"flashscope: file `x.img` does not exist: add `?size=1GiB` (or another size) to create it");
+    assert_snapshot!(bench("file:x.img", "--read-only"), @"flashscope: file `x.img` does not exist: a read-only benchmark needs a file that was written before");
     assert_snapshot!(bench("file:no/such/x.img?size=1MiB", ""), @"flashscope: cannot create `no/such/x.img`: No such file or directory (os error 2)");
     assert_snapshot!(bench("file:/", ""), @"flashscope: `/` is a directory: name a regular file");
-    assert_snapshot!(bench("file:", ""), @"flashscope: `file:` names no real drive: write `file:PATH`, or a device's path such as `/dev/sdb`");
-    assert_snapshot!(bench("/dev/nowhere", ""), @"flashscope: there is no device `/dev/nowhere`: `lsblk` lists those there are");
-    assert_snapshot!(bench("/dev/null", ""), @"flashscope: `/dev/null` is a character device: name a block device, as `lsblk` lists them");
+    assert_snapshot!(bench("file:", ""), @"flashscope: `file:` does not name a real drive: write `file:PATH`, or a device path such as `/dev/sdb`");
+    assert_snapshot!(bench("/dev/nowhere", ""), @"flashscope: device `/dev/nowhere` does not exist: `lsblk` lists the available ones");
+    assert_snapshot!(bench("/dev/null", ""), @"flashscope: `/dev/null` is a character device: name a block device from the list of `lsblk`");
     let message = bench("file:x.img?size=1000000TiB", "");
-    assert!(message.starts_with("flashscope: `x.img` needs 1000000 TiB more of its file system"));
-    assert!(message.ends_with(": choose a smaller `size`, or another place"));
+    assert!(message.starts_with("flashscope: `x.img` needs 1000000 TiB more on its file system"));
+    assert!(message.ends_with(": choose a smaller `size` or another place"));
 }
 
 #[test]
@@ -310,6 +310,6 @@ fn existing_file_is_not_replaced_by_a_socket() {
     let place = Scratch::on_disk();
     fs::write(place.at("notes"), "precious").unwrap();
     let said = place.run(&["attach", "sim:demo", "--nbd", "notes"]).says(2, &place);
-    assert_snapshot!(said, @"flashscope: notes is there and is no socket; remove it, or name another path");
+    assert_snapshot!(said, @"flashscope: notes exists and is not a socket; remove it, or name another path");
     assert_eq!(fs::read(place.at("notes")).unwrap(), b"precious");
 }

@@ -6,16 +6,16 @@ use flashscope_block::{Io, Op};
 use io_uring::types::FsyncFlags;
 use io_uring::{cqueue, opcode, squeue};
 
-use super::queued::Queued;
+use super::queued::QueuedEngine;
 use super::ring::{Dialect, FILE, Ring, interrupted};
 use super::{Engine, Setup};
 
-/// Reads and writes of a file, and its flush.
+/// Reads, writes and flushes of a file.
 struct File;
 
 pub(super) fn start(setup: &Setup) -> io::Result<Box<dyn Engine>> {
     let (ring, buffers) = Ring::new(setup, setup.target.file(), File, interrupted::<File>)?;
-    Ok(Box::new(Queued::new(ring, buffers, setup)))
+    Ok(Box::new(QueuedEngine::new(ring, buffers, setup)))
 }
 
 impl Dialect for File {
@@ -39,9 +39,9 @@ impl Dialect for File {
     }
 }
 
-/// The entry of a read or write; `None` for what is neither.
+/// Returns the ring entry of a read or write, or `None` for other operations.
 pub(super) fn transfer(io: &Io, buffer: *mut u8, registered: Option<u16>) -> Option<squeue::Entry> {
-    // A flush has no length, and only reads and writes are bounded by `max_io`.
+    // A flush has no length, and `max_io` bounds reads and writes only.
     let len = || u32::try_from(io.len.0).expect("bounded by max_io");
     let offset = io.offset.0;
     Some(match (io.op, registered) {

@@ -1,27 +1,26 @@
-//! NVMe commands through io_uring (Linux 6.1 or later): past the block layer of the kernel, to the
-//! character device of the namespace.
+//! NVMe commands through io_uring (Linux 6.1 or later), to the character device of the namespace.
 //!
-//! What a drive is asked for is what is measured: nothing is split, merged or scheduled, and a trim
-//! is a command as others are.
+//! The commands bypass the kernel's block layer. The drive receives exactly the measured requests:
+//! the kernel does not split, merge or schedule them, and a trim is a command like any other.
 
 use std::io;
 
 use flashscope_block::{Bytes, Io, Op};
 use io_uring::{cqueue, opcode, squeue};
 
-use super::queued::Queued;
+use super::queued::QueuedEngine;
 use super::ring::{Dialect, FILE, Ring, check_length, interrupted, unsupported};
 use super::{Engine, Setup};
 use crate::guard::System;
 use crate::identify::NamespacePage;
 use crate::nvme::namespace::{directory, open_character_device};
 use crate::nvme::nvm::{IO_COMMAND, Nvm, errno};
-use crate::nvme::{Controller, Failed};
+use crate::nvme::{CommandError, Controller};
 
 /// NVMe commands to one namespace.
 struct Commands {
     nvm: Nvm,
-    /// What the IO of each slot moves, all of it or nothing.
+    /// The length of each slot's IO, which the command moves entirely or not at all.
     lens: Vec<i64>,
 }
 
@@ -33,17 +32,17 @@ pub(super) fn start(setup: &Setup) -> io::Result<Box<dyn Engine>> {
     let file = open_character_device(&system, &disk, setup.writable)?;
     let nvm = namespace(&&file, target.logical_block())?;
     if target.file().namespace()? != nvm.namespace {
-        return Err(io::Error::other("its character device is that of another namespace"));
+        return Err(io::Error::other("its character device belongs to another namespace"));
     }
     let commands = Commands { nvm, lens: vec![0; setup.depth] };
     let ring = Ring::new(setup, &file, commands, interrupted::<Commands>);
     let (mut ring, buffers) = ring.map_err(too_old)?;
     ring.try_read(setup, &buffers).map_err(too_old)?;
-    Ok(Box::new(Queued::new(ring, buffers, setup)))
+    Ok(Box::new(QueuedEngine::new(ring, buffers, setup)))
 }
 
-/// Entries of 128 bytes, commands and their registered buffers are arguments that an older kernel
-/// does not know.
+/// Explains errors of older kernels, which do not know 128-byte entries or commands with registered
+/// buffers.
 fn too_old(error: io::Error) -> io::Error {
     match error.raw_os_error() {
         Some(libc::EINVAL | libc::EOPNOTSUPP) => unsupported("it needs Linux 6.1 or later"),
@@ -51,21 +50,21 @@ fn too_old(error: io::Error) -> io::Error {
     }
 }
 
-/// The namespace that is open, if its blocks are plain ones of `block` bytes.
+/// Returns the open namespace if its blocks have `block` bytes and no metadata.
 fn namespace(drive: &impl Controller, block: Bytes) -> io::Result<Nvm> {
     let number = drive.namespace()?;
     let page = NamespacePage::of(drive, number).map_err(|failed| match failed {
-        Failed::System(error) => error,
-        Failed::Status(status) => io::Error::other(format!(
-            "it does not say how it is formatted: NVMe status {status:#x}"
-        )),
+        CommandError::System(error) => error,
+        CommandError::Status(status) => {
+            io::Error::other(format!("it does not report its format: NVMe status {status:#x}"))
+        }
     })?;
     match page.format() {
         Some(format) if format.metadata_bytes.0 > 0 => {
-            Err(unsupported("its blocks bear metadata, which is not supported"))
+            Err(unsupported("its blocks contain metadata, which is not supported"))
         }
         Some(format) if format.data_bytes == block => Ok(Nvm { namespace: number, block }),
-        _ => Err(io::Error::other("it says another size of its blocks than the kernel")),
+        _ => Err(io::Error::other("its block size differs from the one the kernel reports")),
     }
 }
 
@@ -95,13 +94,13 @@ impl Dialect for Commands {
             .user_data(slot as u64)
     }
 
-    /// The ranges of a trim.
+    /// Returns the range list of a trim; empty for other operations.
     fn list(&self, io: &Io) -> Vec<u8> {
         if io.op == Op::Trim { self.nvm.ranges(io) } else { Vec::new() }
     }
 
-    /// 0 where the command succeeded, an NVMe status where the drive refused it, or a negative error
-    /// number where the kernel did.
+    /// Converts a completion: 0 for success, an NVMe status for an error of the drive, or a
+    /// negative error number for one of the kernel.
     fn result(&self, slot: usize, result: i32) -> i64 {
         match u32::try_from(result) {
             Ok(0) => self.lens[slot],
@@ -115,10 +114,10 @@ impl Dialect for Commands {
 mod tests {
     use super::*;
 
-    // Is success all that was asked for, a status of the drive the error of the block layer, and an
-    // error of the kernel itself?
+    // Does success count the full length, and does a status of the drive become the error number of
+    // the block layer?
     #[test]
-    fn answers_are_understood() {
+    fn completions_are_converted_to_results() {
         let nvm = Nvm { namespace: 1, block: Bytes(512) };
         let commands = Commands { nvm, lens: vec![0, 8192] };
         assert_eq!(commands.result(1, 0), 8192);

@@ -1,8 +1,8 @@
-//! io_uring over polled queues: the drive raises no interrupt, and whoever waits looks for the
-//! answer in the drive's completion queue.
+//! io_uring over polled queues: the drive raises no interrupts, and the waiting thread polls the
+//! drive's completion queue.
 //!
-//! What is saved is the interrupt and the change to another thread and back, at the price of a core
-//! that does nothing else while it waits.
+//! This saves the interrupt and two context switches, at the cost of a core that is busy while it
+//! waits.
 
 use std::io;
 use std::path::PathBuf;
@@ -11,46 +11,47 @@ use flashscope_block::{Io, Op};
 use io_uring::{IoUring, cqueue, squeue};
 
 use super::io_uring::transfer;
-use super::queued::Queued;
+use super::queued::QueuedEngine;
 use super::ring::{Dialect, Ring, check_length, unsupported};
 use super::{Engine, Setup};
 use crate::guard::{DeviceNumber, System};
 use crate::hardware::text;
 use crate::inventory::path_of;
 
-/// Reads and writes, which alone are polled for.
-struct Polled;
+/// Reads and writes, the only operations that can be polled for.
+struct PolledDialect;
 
 pub(super) fn start(setup: &Setup) -> io::Result<Box<dyn Engine>> {
     let disk = polled_disk(&System::default(), setup.target.identity().device())?;
-    // Of an IO that the kernel splits, Linux 6.1 may never see the end.
+    // If the kernel splits an IO, Linux 6.1 may never complete it.
     check_length(&disk, "max_sectors_kb", setup.max_io as u64)?;
     let build = |entries| IoUring::builder().setup_iopoll().build(entries);
-    let (mut ring, buffers) = Ring::new(setup, setup.target.file(), Polled, build)?;
+    let (mut ring, buffers) = Ring::new(setup, setup.target.file(), PolledDialect, build)?;
     ring.try_read(setup, &buffers).map_err(|error| match error.raw_os_error() {
         Some(libc::EOPNOTSUPP) => {
-            unsupported("its file system, or the page cache, takes no polled IO")
+            unsupported("its file system or the page cache does not support polled IO")
         }
         _ => error,
     })?;
-    Ok(Box::new(Queued::new(ring, buffers, setup)))
+    Ok(Box::new(QueuedEngine::new(ring, buffers, setup)))
 }
 
-/// The directory in sysfs of the drive that a device is or is a partition of, if its driver polls.
+/// Returns the sysfs directory of a device's whole drive, if its driver polls.
 fn polled_disk(system: &System, number: DeviceNumber) -> io::Result<PathBuf> {
-    let disk =
-        system.whole_disk(number).ok_or_else(|| unsupported("it lies on no single drive"))?;
+    let disk = system
+        .whole_disk(number)
+        .ok_or_else(|| unsupported("it does not lie on a single drive"))?;
     if text(&disk.join("queue/io_poll")).as_deref() == Some("1") {
         return Ok(disk);
     }
     Err(unsupported(format!(
-        "the kernel has no polled queues for `{}`: NVMe drives get them by the kernel parameter \
-         `nvme.poll_queues=N` (N of them), and few other drives can have any",
+        "the kernel has no polled queues for `{}`: enable N of them for NVMe drives with the \
+         kernel parameter `nvme.poll_queues=N`; few other drives support polling",
         path_of(&disk)
     )))
 }
 
-impl Dialect for Polled {
+impl Dialect for PolledDialect {
     type Entry = squeue::Entry;
     type Answer = cqueue::Entry;
 
@@ -65,7 +66,7 @@ impl Dialect for Polled {
         buffer: *mut u8,
         registered: Option<u16>,
     ) -> squeue::Entry {
-        let entry = transfer(io, buffer, registered).expect("nothing else is taken");
+        let entry = transfer(io, buffer, registered).expect("takes() excludes other operations");
         entry.user_data(slot as u64)
     }
 }
@@ -77,10 +78,10 @@ mod tests {
 
     use super::*;
 
-    // Is a drive taken only where the kernel polls, by the queue of the whole drive, and is it said
-    // what to do where it does not?
+    // Is a drive accepted only if the kernel polls the queue of its whole disk, and does the error
+    // name the remedy?
     #[test]
-    fn polled_queues_are_looked_for() {
+    fn drives_without_polled_queues_are_rejected() {
         let root = tempfile::tempdir().unwrap();
         let disk = root.path().join("sys/devices/nvme0/nvme0n1");
         fs::create_dir_all(disk.join("queue")).unwrap();
@@ -93,17 +94,17 @@ mod tests {
         let system = System::at(root.path());
         let check = |minor| polled_disk(&system, DeviceNumber { major: 259, minor });
         for without in [None, Some("0\n")] {
-            if let Some(says) = without {
-                fs::write(disk.join("queue/io_poll"), says).unwrap();
+            if let Some(message) = without {
+                fs::write(disk.join("queue/io_poll"), message).unwrap();
             }
             for minor in [0, 1] {
-                let says = check(minor).unwrap_err().to_string();
-                assert!(says.contains("no polled queues for `/dev/nvme0n1`"), "{says}");
-                assert!(says.contains("`nvme.poll_queues=N`"), "{says}");
+                let message = check(minor).unwrap_err().to_string();
+                assert!(message.contains("no polled queues for `/dev/nvme0n1`"), "{message}");
+                assert!(message.contains("`nvme.poll_queues=N`"), "{message}");
             }
         }
         fs::write(disk.join("queue/io_poll"), "1\n").unwrap();
         assert!(check(0).is_ok() && check(1).is_ok());
-        assert!(check(2).unwrap_err().to_string().contains("no single drive"));
+        assert!(check(2).unwrap_err().to_string().contains("single drive"));
     }
 }

@@ -1,17 +1,14 @@
-//! Linux's asynchronous IO, by its system calls (`io_setup(2)`, `io_submit(2)`,
-//! `io_getevents(2)`) as no C library wraps them.
+//! The older asynchronous IO of Linux, by system calls (`io_setup(2)`, `io_submit(2)`,
+//! `io_getevents(2)`), because no C library wraps them.
 
 #![cfg_attr(
     lint_writes,
     expect(
         clippy::disallowed_methods,
-        reason = "IOs of a drive: to the descriptor that the guard opened"
+        reason = "IOs of a drive: on the descriptor that the guard opened"
     )
 )]
-#![allow(
-    unsafe_code,
-    reason = "the kernel's asynchronous IO, whose completions lie in memory that it shares"
-)]
+#![allow(unsafe_code, reason = "asynchronous IO with completions in memory shared with the kernel")]
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -20,7 +17,7 @@ use std::time::Duration;
 
 use flashscope_block::{Io, Nanos, Op};
 
-use super::queued::{Answer, Kernel, Queued};
+use super::queued::{Answer, Kernel, QueuedEngine};
 use super::{Engine, Setup};
 use crate::buffer::Buffers;
 use crate::clock::Clock;
@@ -57,8 +54,8 @@ struct Event {
     result2: i64,
 }
 
-/// `struct aio_ring` of `fs/aio.c`: the head of the ring of events, which the kernel maps where the
-/// identifier of the context points, for programs to read without a system call.
+/// `struct aio_ring` of `fs/aio.c`: the head of the event ring. The kernel maps the ring at the
+/// address that is the context's identifier, and programs may read it without a system call.
 #[repr(C)]
 struct EventRing {
     id: u32,
@@ -71,7 +68,7 @@ struct EventRing {
     header_len: u32,
 }
 
-/// What `EventRing::magic` is, if the ring is laid out so.
+/// The value of `EventRing::magic` for this layout.
 const RING_MAGIC: u32 = 0xa10a_10a1;
 
 const _: () = assert!(size_of::<EventRing>() == 32);
@@ -79,17 +76,17 @@ const _: () = assert!(size_of::<Iocb>() == 64 && size_of::<Event>() == 32);
 
 struct Context {
     id: libc::c_ulong,
-    /// The identifier, which is the address of the ring of events.
+    /// The identifier as the address of the event ring.
     address: usize,
     fd: u32,
     iocbs: Vec<Iocb>,
-    /// Slots that are readied and not handed over.
+    /// Slots that are prepared but not submitted.
     ready: Vec<usize>,
     pointers: Vec<*mut Iocb>,
     events: Vec<Event>,
 }
 
-// SAFETY: the pointers are to `iocbs`, and only lent to the kernel during `io_submit`.
+// SAFETY: the pointers refer to `iocbs`; the kernel uses them during `io_submit` only.
 unsafe impl Send for Context {}
 
 pub(super) fn start(setup: &Setup) -> io::Result<Box<dyn Engine>> {
@@ -106,7 +103,7 @@ pub(super) fn start(setup: &Setup) -> io::Result<Box<dyn Engine>> {
         events: vec![Event::default(); setup.depth],
     };
     let buffers = Buffers::new(setup.depth, setup.max_io)?;
-    Ok(Box::new(Queued::new(context, buffers, setup)))
+    Ok(Box::new(QueuedEngine::new(context, buffers, setup)))
 }
 
 fn check(result: libc::c_long) -> io::Result<usize> {
@@ -114,10 +111,10 @@ fn check(result: libc::c_long) -> io::Result<usize> {
 }
 
 impl Context {
-    /// Takes the events that are in the ring already; no system call.
+    /// Takes the events that are already in the ring, without a system call.
     fn reap(&self, answers: &mut Vec<Answer>) {
         let base = std::ptr::with_exposed_provenance::<u8>(self.address);
-        // SAFETY: the kernel maps the ring there as long as the context lives.
+        // SAFETY: the kernel maps the ring at this address as long as the context lives.
         let ring = unsafe { &*base.cast::<EventRing>() };
         if ring.magic != RING_MAGIC || ring.incompatible != 0 {
             return;
@@ -126,8 +123,8 @@ impl Context {
         let tail = ring.tail.load(Ordering::Acquire);
         while head != tail {
             let offset = ring.header_len as usize + head as usize * size_of::<Event>();
-            // SAFETY: from the head to the tail, the ring holds events that the kernel is done
-            // with; `head` and `tail` are below `len`.
+            // SAFETY: from `head` to `tail`, the ring holds events that the kernel has finished;
+            // both indices are below `len`.
             let event = unsafe { base.add(offset).cast::<Event>().read() };
             answers.push(Answer::from(event));
             head = (head + 1) % ring.len;
@@ -138,7 +135,7 @@ impl Context {
 
 impl From<Event> for Answer {
     fn from(event: Event) -> Answer {
-        // What is no slot is passed over by `Queued`.
+        // `QueuedEngine` ignores invalid slots.
         Answer { slot: usize::try_from(event.data).unwrap_or(usize::MAX), result: event.result }
     }
 }
@@ -153,9 +150,9 @@ impl Kernel for Context {
             Op::Read => IOCB_CMD_PREAD,
             Op::Write => IOCB_CMD_PWRITE,
             Op::Flush => IOCB_CMD_FDSYNC,
-            Op::Trim => unreachable!("`Queued` does trims itself"),
+            Op::Trim => unreachable!("`QueuedEngine` executes trims itself"),
         };
-        // A flush has no range, and the kernel insists on it.
+        // The kernel rejects a flush with a range.
         let buffer = if io.op == Op::Flush { 0 } else { buffer.expose_provenance() as u64 };
         self.iocbs[slot] = Iocb {
             data: slot as u64,
@@ -177,7 +174,8 @@ impl Kernel for Context {
         let mut taken = 0;
         while taken < self.ready.len() {
             let rest = &mut self.pointers[taken..];
-            // SAFETY: the pointers lead to live iocbs, which lead to live buffers, by those who called `ready`.
+            // SAFETY: the pointers refer to live iocbs, and those to live buffers, as the callers
+            // of `ready` guarantee.
             let result = check(unsafe {
                 libc::syscall(libc::SYS_io_submit, self.id, rest.len(), rest.as_mut_ptr())
             });
@@ -185,7 +183,7 @@ impl Kernel for Context {
                 Ok(count) => taken += count,
                 Err(error) if error.raw_os_error() == Some(libc::EINTR) => {}
                 Err(error) => {
-                    // The first of the rest is what was refused.
+                    // The kernel rejected the first IO of the rest.
                     let number = error.raw_os_error().unwrap_or(libc::EIO);
                     answers.push(Answer { slot: self.ready[taken], result: -i64::from(number) });
                     taken += 1;
@@ -213,7 +211,7 @@ impl Kernel for Context {
             tv_nsec: timeout.subsec_nanos().into(),
         });
         let timeout = timeout.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
-        // SAFETY: `events` has room for as many events as are said, `timeout` is null or alive.
+        // SAFETY: `events` has room for that many events; `timeout` is null or a live value.
         let result = check(unsafe {
             libc::syscall(
                 libc::SYS_io_getevents,
@@ -227,7 +225,7 @@ impl Kernel for Context {
         let returned = clock.now();
         let count = result.unwrap_or_else(|error| {
             let interrupted = error.raw_os_error() == Some(libc::EINTR);
-            assert!(interrupted, "io_getevents was misused: {error}");
+            assert!(interrupted, "invalid call of io_getevents: {error}");
             0
         });
         answers.extend(self.events[..count].iter().copied().map(Answer::from));
@@ -237,7 +235,7 @@ impl Kernel for Context {
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // SAFETY: the context is this value's own; nothing is in flight (see `Queued`).
+        // SAFETY: this value owns the context, and `QueuedEngine` leaves nothing in flight.
         unsafe { libc::syscall(libc::SYS_io_destroy, self.id) };
     }
 }

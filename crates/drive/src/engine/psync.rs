@@ -23,7 +23,7 @@ pub(super) fn start(setup: &Setup) -> io::Result<Box<dyn Engine>> {
     Ok(Box::new(Threads::new(setup)?))
 }
 
-/// Does IOs one by one in the thread that calls it.
+/// Executes IOs one by one in the calling thread.
 struct Caller {
     clock: Clock,
     target: Arc<Target>,
@@ -41,7 +41,7 @@ impl Caller {
         })
     }
 
-    /// Readies the data of a write.
+    /// Prepares the data of a write.
     fn ready(&mut self, io: &Io) {
         if io.op == Op::Write {
             self.content.fill(io, self.memory.bytes(length(io)));
@@ -65,7 +65,7 @@ impl Caller {
     }
 }
 
-/// Queue depth 1: the IO is done inside `complete`, which cannot return before.
+/// An engine for queue depth 1: `complete` executes the IO and returns when it is done.
 struct InThread {
     caller: Caller,
     queued: Option<Io>,
@@ -92,14 +92,15 @@ impl Engine for InThread {
         None
     }
 
-    /// A system call under way cannot be left: what the kernel makes of a drive that is silent ends it.
-    fn has_given_up(&self) -> bool {
+    /// Always returns false: a system call cannot be abandoned, and the kernel's own timeouts end
+    /// it.
+    fn has_timed_out(&self) -> bool {
         false
     }
 }
 
-/// More than one IO at a time: a thread for each, which takes its own time stamps. An IO that is
-/// alone is done by the caller: waking a thread would take longer than many an IO does.
+/// An engine for several IOs at a time, with a thread for each, which reads the clock itself. The
+/// caller executes a single IO itself, because waking a thread would take longer than many an IO.
 struct Threads {
     caller: Caller,
     workers: Vec<Worker>,
@@ -107,8 +108,8 @@ struct Threads {
     queued: VecDeque<Io>,
     done: Receiver<(usize, Completion)>,
     in_flight: usize,
-    patience: Nanos,
-    given_up: bool,
+    response_timeout: Nanos,
+    timed_out: bool,
 }
 
 struct Worker {
@@ -136,11 +137,12 @@ impl Threads {
             queued: VecDeque::with_capacity(setup.depth),
             done,
             in_flight: 0,
-            patience: setup.patience,
-            given_up: false,
+            response_timeout: setup.response_timeout,
+            timed_out: false,
         })
     }
 
+    /// Passes all queued IOs to idle workers.
     fn hand_over(&mut self) {
         while let Some(io) = self.queued.pop_front() {
             let number = self.idle.pop().expect("queue depth exceeded");
@@ -164,7 +166,7 @@ impl Threads {
     }
 }
 
-/// The life of a worker: one IO after the other, until its engine is dropped.
+/// Runs a worker: executes one IO after the other until its engine is dropped.
 fn work(
     mut caller: Caller,
     number: usize,
@@ -204,15 +206,17 @@ impl Engine for Threads {
         }
         let clock = &self.caller.clock;
         let answer = match until {
-            Nanos::MAX => clock.poll_patiently(self.patience, |timeout| self.wait(timeout)),
+            Nanos::MAX => {
+                clock.poll_with_timeout(self.response_timeout, |timeout| self.wait(timeout))
+            }
             until => clock.poll_until(until, |timeout| self.wait(timeout)),
         };
-        self.given_up = until == Nanos::MAX && answer.is_none();
+        self.timed_out = until == Nanos::MAX && answer.is_none();
         answer.map(|answer| self.receive(answer))
     }
 
-    fn has_given_up(&self) -> bool {
-        self.given_up
+    fn has_timed_out(&self) -> bool {
+        self.timed_out
     }
 }
 
@@ -221,10 +225,10 @@ impl Drop for Threads {
         for worker in &mut self.workers {
             worker.jobs = None;
         }
-        // Of a drive that was given up, they may wait for ever.
-        for worker in self.workers.iter_mut().filter(|_| !self.given_up) {
+        // After a timeout, the workers may block forever.
+        for worker in self.workers.iter_mut().filter(|_| !self.timed_out) {
             if let Some(thread) = worker.thread.take() {
-                // A worker that panicked has said so already.
+                // A worker that panicked has already printed its message.
                 let _ = thread.join();
             }
         }

@@ -1,8 +1,8 @@
-//! What the asynchronous engines have in common: slots, hand-over and waiting.
+//! The common part of the asynchronous engines: slots, submission and waiting.
 
 #![allow(
     unsafe_code,
-    reason = "lends the kernel buffers until it has answered, and what it may still use of a drive that was given up for ever"
+    reason = "lends buffers to the kernel until it completes the IO, or forever if the drive has timed out"
 )]
 
 use std::collections::VecDeque;
@@ -18,33 +18,35 @@ use crate::clock::Clock;
 use crate::content::Content;
 use crate::target::Target;
 
-/// The kernel's answer to the IO of a slot.
+/// The kernel's completion of a slot's IO.
 pub(super) struct Answer {
     pub(super) slot: usize,
     /// Bytes moved, or a negative error number.
     pub(super) result: i64,
 }
 
-/// One of the kernel's asynchronous interfaces.
+/// An asynchronous interface of the kernel.
 pub(super) trait Kernel: Send {
-    /// Whether it has a command for such an IO: for reads and writes in any case.
+    /// Returns true if the interface has a command for this operation. Reads and writes are always
+    /// supported.
     fn takes(&self, op: Op) -> bool;
 
-    /// Readies the IO of `slot`, of a kind that it takes, whose data are at `buffer`; no system
-    /// call.
+    /// Prepares the IO of `slot`, whose data is at `buffer`, without a system call. The operation
+    /// must be supported.
     ///
     /// # Safety
-    /// As many bytes as the IO is long, and at least a page, are valid at `buffer` and used by nobody else, until the
-    /// IO is answered, or for ever where it is not.
+    /// The memory at `buffer` must hold the length of the IO, and at least a page. It must stay
+    /// valid and unused by others until the IO completes, or forever if it never does.
     unsafe fn ready(&mut self, slot: usize, io: &Io, buffer: *mut u8);
 
-    /// Hands over all that was readied, without waiting. What the kernel does not take is answered.
+    /// Submits all prepared IOs without waiting. IOs that the kernel rejects are added to
+    /// `answers`.
     fn hand_over(&mut self, answers: &mut Vec<Answer>);
 
-    /// Hands over all that was readied and waits for an answer, for `timeout` at most (without
-    /// limit if `None`); all answers that are there go to `answers`.
+    /// Submits all prepared IOs and waits for a completion, for at most `timeout` (without limit if
+    /// `None`). Adds all available completions to `answers`.
     ///
-    /// Returns the time right after waiting. May return early, without an answer.
+    /// Returns the time right after the wait. May return early, without a completion.
     fn exchange(
         &mut self,
         timeout: Option<Duration>,
@@ -52,25 +54,25 @@ pub(super) trait Kernel: Send {
         answers: &mut Vec<Answer>,
     ) -> Nanos;
 
-    /// As [`Engine::note`].
+    /// Returns a remark on the setup, like [`Engine::note`].
     fn note(&self) -> Option<&'static str> {
         None
     }
 }
 
-/// An engine over an asynchronous interface.
+/// An engine over an asynchronous interface of the kernel.
 ///
-/// Answers that came together are given out one by one, without a system call. Meanwhile the
-/// caller queues the IOs that follow them; they are handed over as soon as they are an eighth of
-/// the queue depth, not only when the last answer is given out. If they waited for that, the
-/// queue of the drive would run empty again and again: at queue depth 32 on ext4 this is worth a
-/// quarter of the IOPS, and costs 0.5 µs of CPU an IO.
+/// Completions that arrive together are returned one by one, without a system call. Meanwhile the
+/// caller queues further IOs. The engine submits them as soon as they amount to an eighth of the
+/// queue depth, and does not wait until the last completion is returned. Otherwise, the drive's
+/// queue would run empty again and again. At queue depth 32 on ext4, this raises IOPS by a quarter
+/// and costs 0.5 µs of CPU time for each IO.
 ///
-/// What an interface has no command for, such as a trim, is done in the calling thread when its turn
-/// comes, before what was queued with it.
+/// If the interface lacks a command, such as trim, the calling thread executes the operation in
+/// turn, before IOs queued with it.
 ///
-/// An answer to a slot that is not in flight, or that is none, is passed over.
-pub(super) struct Queued<K: Kernel> {
+/// The engine ignores completions of invalid slots and of slots that are not in flight.
+pub(super) struct QueuedEngine<K: Kernel> {
     kernel: ManuallyDrop<K>,
     clock: Clock,
     target: Arc<Target>,
@@ -78,20 +80,20 @@ pub(super) struct Queued<K: Kernel> {
     buffers: ManuallyDrop<Buffers>,
     slots: Vec<Slot>,
     free: Vec<usize>,
-    /// Slots that are readied and not handed over.
+    /// Slots that are prepared but not submitted.
     queued: Vec<usize>,
-    /// How many of them are handed over while there are answers left.
+    /// The number of queued IOs that triggers a submission while completions are left to return.
     group: usize,
     in_flight: usize,
-    patience: Nanos,
-    given_up: bool,
-    /// What the interface does not take.
-    others: VecDeque<Io>,
+    response_timeout: Nanos,
+    timed_out: bool,
+    /// IOs that the interface has no command for.
+    unsupported: VecDeque<Io>,
     reaped: VecDeque<Completion>,
     answers: Vec<Answer>,
 }
 
-/// The IO that a slot carries.
+/// A slot and its IO.
 #[derive(Clone, Copy)]
 struct Slot {
     io: Io,
@@ -99,9 +101,9 @@ struct Slot {
     in_flight: bool,
 }
 
-impl<K: Kernel> Queued<K> {
-    /// An engine with `buffers` for as many IOs as `setup` says.
-    pub(super) fn new(kernel: K, buffers: Buffers, setup: &Setup) -> Queued<K> {
+impl<K: Kernel> QueuedEngine<K> {
+    /// Creates an engine with `buffers` for the queue depth in `setup`.
+    pub(super) fn new(kernel: K, buffers: Buffers, setup: &Setup) -> QueuedEngine<K> {
         let none = Io {
             op: Op::Read,
             stream: 0,
@@ -110,7 +112,7 @@ impl<K: Kernel> Queued<K> {
             at: Nanos(0),
             data: Data::Random,
         };
-        Queued {
+        QueuedEngine {
             kernel: ManuallyDrop::new(kernel),
             clock: setup.clock.clone(),
             target: Arc::clone(&setup.target),
@@ -121,15 +123,15 @@ impl<K: Kernel> Queued<K> {
             queued: Vec::with_capacity(setup.depth),
             group: (setup.depth / 8).max(1),
             in_flight: 0,
-            patience: setup.patience,
-            given_up: false,
-            others: VecDeque::new(),
+            response_timeout: setup.response_timeout,
+            timed_out: false,
+            unsupported: VecDeque::new(),
             reaped: VecDeque::with_capacity(setup.depth),
             answers: Vec::with_capacity(setup.depth),
         }
     }
 
-    /// Notes that all that is queued is handed over now.
+    /// Records the submission time of all queued IOs, which are submitted next.
     fn stamp(&mut self) {
         let submitted = self.clock.now();
         self.in_flight += self.queued.len();
@@ -138,15 +140,15 @@ impl<K: Kernel> Queued<K> {
         }
     }
 
-    /// One hand-over and wait; the first completion of those that arrived.
+    /// Submits, waits and returns the first of the completions that arrived.
     fn exchange(&mut self, timeout: Option<Duration>) -> Option<Completion> {
         if !self.queued.is_empty() {
             self.stamp();
         }
         let completed = self.kernel.exchange(timeout, &self.clock, &mut self.answers);
         for Answer { slot, result } in self.answers.drain(..) {
-            let asked = self.slots.get_mut(slot).filter(|slot| slot.in_flight);
-            let Some(Slot { io, submitted, in_flight }) = asked else { continue };
+            let in_flight = self.slots.get_mut(slot).filter(|slot| slot.in_flight);
+            let Some(Slot { io, submitted, in_flight }) = in_flight else { continue };
             (*in_flight, self.in_flight) = (false, self.in_flight - 1);
             let (io, submitted) = (*io, *submitted);
             let moved =
@@ -158,35 +160,35 @@ impl<K: Kernel> Queued<K> {
         self.reaped.pop_front()
     }
 
-    /// Does what the interface does not take.
-    fn other(&self, io: Io) -> Completion {
+    /// Executes an IO that the interface has no command for.
+    fn execute(&self, io: Io) -> Completion {
         let submitted = self.clock.now();
         let result = match io.op {
             Op::Flush => self.target.flush(),
             Op::Trim => self.target.trim(io.offset, io.len),
-            Op::Read | Op::Write => unreachable!("every interface takes these"),
+            Op::Read | Op::Write => unreachable!("every interface supports these"),
         };
         Completion { io, submitted, completed: self.clock.now(), result }
     }
 }
 
-impl<K: Kernel> Engine for Queued<K> {
+impl<K: Kernel> Engine for QueuedEngine<K> {
     fn submit(&mut self, io: &Io) {
         if !self.kernel.takes(io.op) {
-            self.others.push_back(*io);
+            self.unsupported.push_back(*io);
             return;
         }
         let slot = self.free.pop().expect("queue depth exceeded");
         self.slots[slot].io = *io;
         if io.op == Op::Write {
-            // SAFETY: the slot was free: the kernel has answered what it was lent the piece for.
+            // SAFETY: the slot is free, which means that the kernel has completed its last IO.
             self.content.fill(io, unsafe { self.buffers.bytes(slot, length(io)) });
         }
-        // What moves no data has a range of the drive, and a buffer of a page.
+        // An operation without data needs a buffer of one page for its parameters.
         let len = if matches!(io.op, Op::Read | Op::Write) { length(io) } else { 0 };
         let start = self.buffers.start(slot, len);
-        // SAFETY: the piece is as long, and its slot is free again only when the IO is answered. Until then this value
-        // lives, or is dropped without its buffers.
+        // SAFETY: the buffer is long enough. Its slot becomes free only when the IO completes.
+        // Until then, this value lives, or is dropped without freeing its buffers.
         unsafe { self.kernel.ready(slot, io, start) };
         self.queued.push(slot);
     }
@@ -203,8 +205,8 @@ impl<K: Kernel> Engine for Queued<K> {
             }
             return Some(completion);
         }
-        if let Some(io) = self.others.pop_front() {
-            return Some(self.other(io));
+        if let Some(io) = self.unsupported.pop_front() {
+            return Some(self.execute(io));
         }
         if self.in_flight == 0 && self.queued.is_empty() {
             if until != Nanos::MAX {
@@ -216,14 +218,14 @@ impl<K: Kernel> Engine for Queued<K> {
         if until != Nanos::MAX {
             return clock.poll_until(until, |timeout| self.exchange(Some(timeout)));
         }
-        let patience = self.patience;
-        let answer = clock.poll_patiently(patience, |timeout| self.exchange(Some(timeout)));
-        self.given_up = answer.is_none();
+        let timeout = self.response_timeout;
+        let answer = clock.poll_with_timeout(timeout, |timeout| self.exchange(Some(timeout)));
+        self.timed_out = answer.is_none();
         answer
     }
 
-    fn has_given_up(&self) -> bool {
-        self.given_up
+    fn has_timed_out(&self) -> bool {
+        self.timed_out
     }
 
     fn note(&self) -> Option<&'static str> {
@@ -231,18 +233,18 @@ impl<K: Kernel> Engine for Queued<K> {
     }
 }
 
-impl<K: Kernel> Drop for Queued<K> {
+impl<K: Kernel> Drop for QueuedEngine<K> {
     fn drop(&mut self) {
-        if self.given_up {
-            // The kernel may use them still, and would wait for the drive to take its interface apart.
+        if self.timed_out {
+            // The kernel may still use the buffers, and would block when its interface is closed.
             return;
         }
-        // The kernel must be done with the buffers before they go. What is only queued was never
-        // handed over, and needs no waiting for.
+        // The kernel must finish with the buffers before they are freed. IOs that are only queued
+        // were never submitted and need no wait.
         while self.in_flight > 0 {
             self.exchange(None);
         }
-        // SAFETY: neither is used again. What was in flight is answered.
+        // SAFETY: neither is used again, and nothing is in flight.
         unsafe {
             ManuallyDrop::drop(&mut self.kernel);
             ManuallyDrop::drop(&mut self.buffers);

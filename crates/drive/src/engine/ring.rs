@@ -1,6 +1,9 @@
-//! What the engines over io_uring have in common: a ring with its file and its buffers registered.
+//! The common part of the io_uring engines: a ring with its file and buffers registered.
 
-#![allow(unsafe_code, reason = "the kernel reads and writes buffers that are in a ring's requests")]
+#![allow(
+    unsafe_code,
+    reason = "the kernel reads and writes the buffers named in a ring's requests"
+)]
 
 use std::fs::File;
 use std::io;
@@ -18,30 +21,30 @@ use crate::buffer::Buffers;
 use crate::clock::Clock;
 use crate::hardware::text;
 
-/// The place of the file among the registered ones.
+/// The index of the file among the registered ones.
 pub(super) const FILE: Fixed = Fixed(0);
 
-/// Bytes of a page of memory, of which a segment of a transfer holds one in the worst case.
+/// The size of a memory page in bytes. In the worst case, a segment of a transfer covers one page.
 const PAGE: u64 = 4096;
 
-/// The same, as the length of a buffer.
+/// The same size as the length of a buffer.
 const PAGE_LEN: usize = 4096;
 
-/// A deadline before which a drive that is well has answered.
+/// A timeout that a healthy drive always meets.
 const FAR_OFF: Duration = Duration::from_secs(1);
 
-/// How IOs are written into a ring, and what its answers mean.
+/// The encoding of IOs into ring entries, and the decoding of completions.
 pub(super) trait Dialect: Send {
     /// An entry of the submission queue.
     type Entry: squeue::EntryMarker;
     /// An entry of the completion queue.
     type Answer: cqueue::EntryMarker + Into<cqueue::Entry>;
 
-    /// As [`Kernel::takes`].
+    /// Returns true if the operation has a command, like [`Kernel::takes`].
     fn takes(&self, op: Op) -> bool;
 
-    /// The entry for the IO of `slot`, which bears the slot as its user data. `registered` is the
-    /// number of its buffer, if buffers are registered.
+    /// Encodes the IO of `slot`, with the slot as user data. `registered` is the index of its
+    /// buffer, if buffers are registered.
     fn entry(
         &mut self,
         slot: usize,
@@ -50,18 +53,19 @@ pub(super) trait Dialect: Send {
         registered: Option<u16>,
     ) -> Self::Entry;
 
-    /// What the kernel reads in the buffer of an IO that moves no data: at most a page.
+    /// Returns the parameters that the kernel reads from the buffer of an operation without data:
+    /// at most a page.
     fn list(&self, _io: &Io) -> Vec<u8> {
         Vec::new()
     }
 
-    /// As [`Answer::result`], of the IO of `slot`, by what the ring says of it.
+    /// Converts the result in a ring entry to an [`Answer::result`].
     fn result(&self, _slot: usize, result: i32) -> i64 {
         result.into()
     }
 }
 
-/// A ring whose submission and completion entries are those of a dialect.
+/// A ring with the entry types of a dialect.
 pub(super) type RingOf<D> = IoUring<<D as Dialect>::Entry, <D as Dialect>::Answer>;
 
 /// A ring over one file.
@@ -71,8 +75,8 @@ pub(super) struct Ring<D: Dialect> {
     dialect: D,
 }
 
-/// A ring that runs its completion work only when it is asked for completions, where the kernel
-/// knows how (Linux 5.19), rather than interrupting the thread for it.
+/// Creates a ring that processes completions only when the thread enters the kernel for them, and
+/// does not interrupt the thread. Older kernels than Linux 5.19 interrupt it.
 pub(super) fn interrupted<D: Dialect>(entries: u32) -> io::Result<RingOf<D>> {
     match IoUring::builder().setup_coop_taskrun().build(entries) {
         Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
@@ -82,23 +86,23 @@ pub(super) fn interrupted<D: Dialect>(entries: u32) -> io::Result<RingOf<D>> {
     }
 }
 
-/// Passes what only means that the call is to be made again: in time or interrupted, or the kernel
-/// is short of memory for the moment. What was not taken is still in the ring, for the next call.
+/// Accepts errors that mean to try again: a timeout, an interruption, or a temporary lack of
+/// memory. Entries that the kernel did not take are still in the ring for the next call.
 fn check_entered(result: io::Result<usize>) {
     if let Err(error) = result {
-        let passing = [libc::ETIME, libc::EINTR, libc::EAGAIN, libc::EBUSY];
+        let transient = [libc::ETIME, libc::EINTR, libc::EAGAIN, libc::EBUSY];
         let number = error.raw_os_error().unwrap_or_default();
-        assert!(passing.contains(&number), "io_uring_enter was misused: {error}");
+        assert!(transient.contains(&number), "invalid call of io_uring_enter: {error}");
     }
 }
 
-/// That a drive, or the kernel, cannot be used in this way.
+/// Returns the error for a drive or kernel that does not support this engine.
 pub(super) fn unsupported(why: impl Into<String>) -> io::Error {
     io::Error::new(io::ErrorKind::Unsupported, why.into())
 }
 
-/// Whether each IO to a drive fits in one command, where it is not split: by the limit of bytes that
-/// sysfs has under `name`, and by that of segments, of which each page of memory may need one.
+/// Checks that each IO fits into one command and is not split. The limits are the bytes in the
+/// sysfs attribute `name`, and the number of segments, where each page of memory may need one.
 pub(super) fn check_length(disk: &Path, name: &str, longest: u64) -> io::Result<()> {
     let limit = |name: &str, unit: u64| {
         let count: u64 = text(&disk.join("queue").join(name))?.parse().ok()?;
@@ -109,7 +113,7 @@ pub(super) fn check_length(disk: &Path, name: &str, longest: u64) -> io::Result<
         Some(most) if longest > most => Err(io::Error::new(
             io::ErrorKind::InvalidInput,
             format!(
-                "IOs of {} do not fit in one command, which moves {} at most: make them shorter",
+                "IOs of {} do not fit into one command, which moves at most {}: make them shorter",
                 Bytes(longest),
                 Bytes(most)
             ),
@@ -119,9 +123,10 @@ pub(super) fn check_length(disk: &Path, name: &str, longest: u64) -> io::Result<
 }
 
 impl<D: Dialect> Ring<D> {
-    /// A ring over `file` that `build` makes, of as many entries as it is told, and its buffers.
+    /// Creates a ring over `file` with `build`, which receives the number of entries, and its
+    /// buffers.
     ///
-    /// The buffers must outlive the IOs, as [`super::queued::Queued`] sees to.
+    /// The buffers must outlive the IOs, as [`super::queued::QueuedEngine`] ensures.
     pub(super) fn new(
         setup: &Setup,
         file: &File,
@@ -134,24 +139,24 @@ impl<D: Dialect> Ring<D> {
         }
         let buffers = Buffers::new(setup.depth, setup.max_io)?;
         ring.submitter().register_files(&[file.as_raw_fd()])?;
-        // SAFETY: `Queued` drops the ring, and waits for what is in flight, before the buffers.
-        let registered = unsafe { ring.submitter().register_buffers(&buffers.pieces()) };
+        // SAFETY: `QueuedEngine` drops the ring, after all IOs in flight, before the buffers.
+        let registered = unsafe { ring.submitter().register_buffers(&buffers.io_vectors()) };
         let registered = match registered {
             Ok(()) => true,
-            // More than the locked memory this user may have.
+            // The buffers exceed the user's limit of locked memory.
             Err(error) if error.raw_os_error() == Some(libc::ENOMEM) => false,
             Err(error) => return Err(error),
         };
         Ok((Ring { ring, registered, dialect }, buffers))
     }
 
-    /// Reads the first block, to see whether the kernel does it in this way.
+    /// Reads the first block, to test whether the kernel supports the engine on this file.
     pub(super) fn try_read(&mut self, setup: &Setup, buffers: &Buffers) -> io::Result<()> {
         let len = setup.target.logical_block();
         let at = setup.clock.now();
         let first = Io { op: Op::Read, stream: 0, offset: Bytes(0), len, at, data: Data::Random };
         let start = buffers.start(0, usize::try_from(len.0).expect("a block"));
-        // SAFETY: nothing else is in flight, and the answer is waited for.
+        // SAFETY: nothing else is in flight, and the loop below waits for the completion.
         unsafe { self.ready(0, &first, start) };
         let mut answers = Vec::new();
         while answers.is_empty() {
@@ -175,13 +180,14 @@ impl<D: Dialect> Kernel for Ring<D> {
         if io.op == Op::Trim {
             let list = self.dialect.list(io);
             assert!(list.len() <= PAGE_LEN, "no drive has 2^40 blocks");
-            // SAFETY: the buffer has a page at least, which nobody else uses, by the caller.
+            // SAFETY: the buffer holds at least a page, which no one else uses, as the caller
+            // guarantees.
             unsafe { std::ptr::copy_nonoverlapping(list.as_ptr(), buffer, list.len()) };
         }
-        // SAFETY: the buffer stays until the IO is answered, by the caller, and the file as long
-        // as the ring.
+        // SAFETY: the buffer stays valid until the IO completes, as the caller guarantees, and the
+        // file as long as the ring.
         let pushed = unsafe { self.ring.submission().push(&entry) };
-        assert!(pushed.is_ok(), "as many entries as slots");
+        assert!(pushed.is_ok(), "the ring has an entry for each slot");
     }
 
     fn hand_over(&mut self, _answers: &mut Vec<Answer>) {
@@ -196,8 +202,9 @@ impl<D: Dialect> Kernel for Ring<D> {
     ) -> Nanos {
         let entered = match timeout {
             None => self.ring.submit_and_wait(1),
-            // The kernel polls without a deadline: where that is far off, until there is an answer, to which
-            // its own limit of time sees; else it is to look once, and this is called again.
+            // Polling ignores timeouts. With a long timeout, the kernel polls until a completion
+            // arrives, within its own time limit. With a short one, it polls once, and the caller
+            // repeats the call.
             Some(timeout) if self.ring.params().is_setup_iopoll() => {
                 self.ring.submit_and_wait(usize::from(timeout >= FAR_OFF))
             }
@@ -212,7 +219,7 @@ impl<D: Dialect> Kernel for Ring<D> {
         let dialect = &self.dialect;
         answers.extend(self.ring.completion().map(|answer| {
             let answer: cqueue::Entry = answer.into();
-            // What is no slot is passed over by `Queued`.
+            // `QueuedEngine` ignores invalid slots.
             let slot = usize::try_from(answer.user_data()).unwrap_or(usize::MAX);
             Answer { slot, result: dialect.result(slot, answer.result()) }
         }));
@@ -220,15 +227,16 @@ impl<D: Dialect> Kernel for Ring<D> {
     }
 
     fn note(&self) -> Option<&'static str> {
-        (!self.registered)
-            .then_some("its buffers are not registered, as the limit of locked memory is too low")
+        (!self.registered).then_some(
+            "its buffers are not registered because the limit of locked memory is too low",
+        )
     }
 }
 
 impl<D: Dialect> Drop for Ring<D> {
     fn drop(&mut self) {
-        // The kernel takes a ring apart some time after it was closed. Until then a registered
-        // file stays open, and an exclusive opening of the device would still be refused.
+        // The kernel frees a closed ring after a delay. Until then, a registered file stays open
+        // and would block an exclusive opening of the device.
         let _ = self.ring.submitter().unregister_files();
     }
 }
@@ -237,10 +245,10 @@ impl<D: Dialect> Drop for Ring<D> {
 mod tests {
     use super::*;
 
-    // Is an IO that does not fit in one command refused, by bytes and by segments, and one that just
-    // fits not?
+    // Is an IO rejected if it does not fit into one command, by bytes or by segments, and accepted
+    // if it just fits?
     #[test]
-    fn ios_fit_in_one_command() {
+    fn ios_must_fit_into_one_command() {
         let disk = tempfile::tempdir().unwrap();
         let queue = disk.path().join("queue");
         std::fs::create_dir(&queue).unwrap();
@@ -250,7 +258,7 @@ mod tests {
             std::fs::write(queue.join("max_segments"), format!("{segments}\n")).unwrap();
             assert!(check(most * 1024).is_ok());
             let error = check(most * 1024 + 512).unwrap_err().to_string();
-            assert!(error.contains(&format!("moves {most} KiB at most")), "{error}");
+            assert!(error.contains(&format!("moves at most {most} KiB")), "{error}");
         }
     }
 }

@@ -8,38 +8,38 @@ use tempfile::TempDir;
 use super::*;
 use crate::guard::DeviceNumber;
 
-/// A controller with one namespace, number 1, that can all that is asked of it; of which a test changes
-/// what it is about.
+/// A controller with one namespace, number 1, that supports all commands. Tests change single
+/// properties.
 struct Fake {
     controller: Vec<(usize, u8)>,
     active: Vec<u32>,
     allocated: Vec<u32>,
     namespace: Cell<Namespace>,
-    /// What a format turns the namespace into.
+    /// The namespace after a format.
     formatted: Namespace,
-    /// Sanitize Progress and Sanitize Status, one after the other; the last stays.
+    /// Successive values of Sanitize Progress and Sanitize Status; the last one stays.
     sanitize: RefCell<VecDeque<(u16, u16)>>,
-    /// Which command is refused, and with what status.
-    refuses: Option<(Which, u32)>,
+    /// A command to reject, and the status to return.
+    rejects: Option<(CommandFilter, u32)>,
     sent: RefCell<Vec<Admin>>,
 }
 
-type Which = fn(&Admin) -> bool;
+type CommandFilter = fn(&Admin) -> bool;
 
-const AS_IT_WAS: Namespace =
+const ORIGINAL: Namespace =
     Namespace { number: 1, layout: Layout { flbas: 0x13, dps: 0x09 }, blocks: 0x1_0000_0800 };
 
 impl Fake {
     fn new() -> Fake {
         Fake {
-            // OACS: Format NVM and namespace management; SANICAP: all three.
+            // OACS: Format NVM and namespace management; SANICAP: all three methods.
             controller: vec![(256, 0b0000_1010), (328, 0b111)],
             active: vec![1],
             allocated: vec![1],
-            namespace: Cell::new(AS_IT_WAS),
-            formatted: AS_IT_WAS,
+            namespace: Cell::new(ORIGINAL),
+            formatted: ORIGINAL,
             sanitize: RefCell::new([(0xFFFF, 0), (0, 2), (0x8000, 2), (0xFFFF, 0x101)].into()),
-            refuses: None,
+            rejects: None,
             sent: RefCell::default(),
         }
     }
@@ -56,7 +56,7 @@ impl Fake {
         }
     }
 
-    /// The commands that were sent which change something.
+    /// Returns the commands sent so far that change something.
     fn changes(&self) -> Vec<Admin> {
         let reads = |command: &Admin| {
             use Admin::{GetLogPage, Identify, IdentifyNamespace};
@@ -65,7 +65,7 @@ impl Fake {
         self.sent.borrow().iter().filter(|command| !reads(command)).copied().collect()
     }
 
-    /// Why it is not to be erased; nothing but what reads was sent to find that out.
+    /// Returns the reason for a refusal, and asserts that only queries were sent.
     #[track_caller]
     fn refusal(&self, erasure: Erasure) -> String {
         let refusal = plan(&self, erasure).unwrap_err().to_string();
@@ -76,11 +76,11 @@ impl Fake {
     fn erase(
         &self,
         erasure: Erasure,
-        tell: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
+        progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, EraseError> {
         let plan = plan(&self, erasure).unwrap();
         let subject = Subject { path: "/dev/nvme7n1".into(), erasure, writable: true };
-        Eraser { drive: self, plan, subject, poll_interval: Duration::ZERO }.erase(tell)
+        Eraser { drive: self, plan, subject, poll_interval: Duration::ZERO }.erase(progress)
     }
 }
 
@@ -89,12 +89,12 @@ impl Controller for &Fake {
         Ok(self.namespace.get().number)
     }
 
-    fn send(&self, command: Admin, answer: &mut [u8]) -> Result<(), Failed> {
+    fn send(&self, command: Admin, answer: &mut [u8]) -> Result<(), CommandError> {
         self.sent.borrow_mut().push(command);
-        if let Some((refused, status)) = self.refuses
-            && refused(&command)
+        if let Some((rejects, status)) = self.rejects
+            && rejects(&command)
         {
-            return Err(Failed::Status(status));
+            return Err(CommandError::Status(status));
         }
         assert!(answer.iter().all(|byte| *byte == 0));
         match command {
@@ -126,56 +126,56 @@ impl Controller for &Fake {
     }
 }
 
-fn go_on(_done: u64, _of: u64) -> ControlFlow<()> {
+fn proceed(_done: u64, _of: u64) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }
 
-// Is a drive formatted by one command that keeps number, format, metadata and protection, without
-// asking for a list of namespaces where it formats one alone?
+// Does one command format a drive and keep its number, format, metadata and protection? If the
+// format affects one namespace, no list of namespaces is needed.
 #[test]
-fn formats_as_it_was() {
+fn a_format_keeps_the_layout() {
     let mut fake = Fake::new();
     fake.allocated = vec![1, 2];
-    assert_eq!(fake.erase(Erasure::Format, &mut go_on).unwrap(), ControlFlow::Continue(()));
+    assert_eq!(fake.erase(Erasure::Format, &mut proceed).unwrap(), ControlFlow::Continue(()));
     let format = Admin::Format { namespace: 1, layout: Layout { flbas: 0x13, dps: 0x09 } };
     assert_eq!(fake.changes(), [format]);
 }
 
-// Is a drive that comes out of a format with another format, protection or size an error?
+// Is it an error if a format changes the block format, the protection or the size?
 #[test]
-fn a_format_that_changes_something() {
-    let flbas = Namespace { layout: Layout { flbas: 0x00, dps: 0x09 }, ..AS_IT_WAS };
-    let dps = Namespace { layout: Layout { flbas: 0x13, dps: 0x00 }, ..AS_IT_WAS };
-    let blocks = Namespace { blocks: 0x800, ..AS_IT_WAS };
+fn a_format_that_changes_the_layout_is_an_error() {
+    let flbas = Namespace { layout: Layout { flbas: 0x00, dps: 0x09 }, ..ORIGINAL };
+    let dps = Namespace { layout: Layout { flbas: 0x13, dps: 0x00 }, ..ORIGINAL };
+    let blocks = Namespace { blocks: 0x800, ..ORIGINAL };
     for formatted in [flbas, dps, blocks] {
         let mut fake = Fake::new();
         fake.formatted = formatted;
-        let error = fake.erase(Erasure::Format, &mut go_on).unwrap_err().to_string();
-        assert!(error.contains("came out with another format or size"), "{error}");
+        let error = fake.erase(Erasure::Format, &mut proceed).unwrap_err().to_string();
+        assert!(error.contains("changed the drive's block format or size"), "{error}");
     }
 }
 
-// Is a sanitize started once, asked about until it is done, and its progress told?
+// Is a sanitize command sent once, and its progress reported until it is done?
 #[test]
-fn sanitizes_and_tells() {
+fn a_sanitize_reports_its_progress() {
     for done in [0x101, 0x104] {
         let fake = Fake::new();
         fake.sanitize.borrow_mut().back_mut().unwrap().1 = done;
-        let mut told = vec![];
-        let mut tell = |done, of| {
-            told.push((done, of));
+        let mut reports = vec![];
+        let mut progress = |done, of| {
+            reports.push((done, of));
             ControlFlow::Continue(())
         };
-        let outcome = fake.erase(Erasure::Sanitize, &mut tell).unwrap();
+        let outcome = fake.erase(Erasure::Sanitize, &mut progress).unwrap();
         assert_eq!(outcome, ControlFlow::Continue(()));
-        assert_eq!(told, [(0, 0x1_0000), (0x8000, 0x1_0000)]);
+        assert_eq!(reports, [(0, 0x1_0000), (0x8000, 0x1_0000)]);
         assert_eq!(fake.changes(), [Admin::SanitizeBlockErase]);
     }
 }
 
-// Is a sanitize that is broken off left alone, with nothing sent to the drive any more?
+// Does an interruption leave the sanitize running, without further commands?
 #[test]
-fn a_sanitize_that_is_left() {
+fn an_interrupted_sanitize_sends_nothing_more() {
     let fake = Fake::new();
     let outcome = fake.erase(Erasure::Sanitize, &mut |_, _| ControlFlow::Break(()));
     assert_eq!(outcome.unwrap(), ControlFlow::Break(()));
@@ -185,133 +185,133 @@ fn a_sanitize_that_is_left() {
     assert!(after.eq(&[Admin::SanitizeBlockErase, status]), "{sent:?}");
 }
 
-// Is a sanitize that fails, or that was never begun, an error?
+// Is a sanitize that fails, or never starts, an error?
 #[test]
-fn a_sanitize_that_fails() {
-    for (status, says) in [(3, "the sanitize failed"), (0, "status of the drive is 0")] {
+fn a_failed_sanitize_is_an_error() {
+    for (status, message) in [(3, "sanitize operation failed"), (0, "status of the drive is 0")] {
         let fake = Fake::new();
         *fake.sanitize.borrow_mut() = [(0xFFFF, 1), (0xFFFF, status)].into();
-        let error = fake.erase(Erasure::Sanitize, &mut go_on).unwrap_err().to_string();
+        let error = fake.erase(Erasure::Sanitize, &mut proceed).unwrap_err().to_string();
         assert!(error.starts_with("cannot sanitize `/dev/nvme7n1`: "), "{error}");
-        assert!(error.contains(says), "{error}");
+        assert!(error.contains(message), "{error}");
     }
 }
 
-// Is a drive that lacks the command told so, and whether it could be sanitized in another way?
+// Is a drive without the command rejected, and are its other sanitize methods named?
 #[test]
-fn drives_without_the_command() {
-    let says = Fake::with(256, 0b1111_1101).refusal(Erasure::Format);
-    assert_eq!(says, "the drive has no Format NVM command: choose another --state");
+fn drives_without_the_command_are_rejected() {
+    let message = Fake::with(256, 0b1111_1101).refusal(Erasure::Format);
+    assert_eq!(message, "the drive has no Format NVM command: choose another --state");
     let ways = [
         (0b000, ""),
-        (0b001, " by block erase, only by new keys"),
-        (0b100, " by block erase, only by overwriting"),
-        (0b101, " by block erase, only by new keys or overwriting"),
+        (0b001, " by block erase, only by crypto erase"),
+        (0b100, " by block erase, only by overwrite"),
+        (0b101, " by block erase, only by crypto erase or overwrite"),
     ];
     for (able, but_for) in ways {
-        let says = Fake::with(328, able).refusal(Erasure::Sanitize);
+        let message = Fake::with(328, able).refusal(Erasure::Sanitize);
         let expected = format!("the drive cannot sanitize itself{but_for}: choose another --state");
-        assert_eq!(says, expected);
+        assert_eq!(message, expected);
     }
     assert!(plan(&&Fake::with(256, 0), Erasure::Sanitize).is_ok());
     assert!(plan(&&Fake::with(328, 0), Erasure::Format).is_ok());
 }
 
-// Is a drive that would erase other namespaces too refused: by a format where the drive says that
-// formats (bit 0) or erases (bit 1) are of all, by a sanitize always; and one that is alone not?
+// Is a command rejected if it would erase other namespaces? A format does so if the drive formats
+// (bit 0) or erases (bit 1) all of them; a sanitize always does.
 #[test]
-fn other_namespaces() {
+fn commands_that_erase_other_namespaces_are_rejected() {
     for attributes in [0b001, 0b010, 0b011] {
         let mut fake = Fake::with(524, attributes);
         assert!(matches!(plan(&&fake, Erasure::Format), Ok(Plan::Format(_))), "{attributes}");
         fake.allocated = vec![1, 2];
-        let says = fake.refusal(Erasure::Format);
-        assert!(says.contains("and there is another one: choose"), "{says}");
+        let message = fake.refusal(Erasure::Format);
+        assert!(message.contains("and there is another one: choose"), "{message}");
     }
-    // That it can erase keys is no such attribute.
+    // Crypto erase (bit 2) does not extend the scope.
     let mut fake = Fake::with(524, 0b100);
     fake.allocated = vec![1, 2, 9];
     assert!(matches!(plan(&&fake, Erasure::Format), Ok(Plan::Format(_))));
-    let says = fake.refusal(Erasure::Sanitize);
-    assert!(says.contains("and there are 2 others: choose"), "{says}");
+    let message = fake.refusal(Erasure::Sanitize);
+    assert!(message.contains("and there are 2 others: choose"), "{message}");
 }
 
-// Do namespaces count that are not attached to this controller, and where the drive cannot tell of
-// them, is one with several controllers refused?
+// Do namespaces count that are not attached to this controller? If the drive cannot list them, is
+// one with several controllers rejected?
 #[test]
-fn namespaces_out_of_sight() {
+fn unattached_namespaces_count() {
     let mut fake = Fake::new();
     (fake.active, fake.allocated) = (vec![1], vec![1, 7]);
     assert!(fake.refusal(Erasure::Sanitize).contains("there is another one"));
-    // Without namespace management (bit 3 of OACS) those that are active are all.
+    // Without namespace management (bit 3 of OACS), all namespaces are active.
     let mut fake = Fake::with(256, 0b0010);
     (fake.active, fake.allocated) = (vec![1], vec![1, 7]);
     assert_eq!(plan(&&fake, Erasure::Sanitize).unwrap(), Plan::Sanitize);
     fake.active = vec![1, 2];
     assert!(fake.refusal(Erasure::Sanitize).contains("there is another one"));
-    // Unless there are other controllers (bit 1 of CMIC).
+    // Other controllers (bit 1 of CMIC) may have further namespaces.
     fake.active = vec![1];
     fake.controller.push((76, 0b10));
-    assert!(fake.refusal(Erasure::Sanitize).contains("hang on its other controllers"));
+    assert!(fake.refusal(Erasure::Sanitize).contains("attached to its other controllers"));
 }
 
-// Is a drive that sanitizes itself already refused?
+// Is a drive rejected that is being sanitized?
 #[test]
-fn a_sanitize_under_way() {
+fn a_sanitize_in_progress_is_an_obstacle() {
     let fake = Fake::new();
     *fake.sanitize.borrow_mut() = [(0x100, 2)].into();
-    assert!(fake.refusal(Erasure::Sanitize).starts_with("a sanitize is under way already"));
+    assert!(fake.refusal(Erasure::Sanitize).starts_with("a sanitize operation is in progress"));
 }
 
-// Is whatever the drive refuses told with what it was asked and its answer, before and after?
+// Does an error name the rejected action and its status, before and after the erase command?
 #[test]
-fn statuses_are_told() {
-    let cases: [(Which, _, _); 5] = [
-        (|it| matches!(it, Admin::Identify(Structure::Controller)), Erasure::Format, "say what it"),
-        (|it| matches!(it, Admin::IdentifyNamespace { .. }), Erasure::Format, "say what it is"),
+fn errors_name_the_action_and_the_status() {
+    let cases: [(CommandFilter, _, _); 5] = [
+        (|it| matches!(it, Admin::Identify(Structure::Controller)), Erasure::Format, "identify"),
+        (|it| matches!(it, Admin::IdentifyNamespace { .. }), Erasure::Format, "identify itself"),
         (
             |it| matches!(it, Admin::Identify(Structure::AllocatedNamespaces)),
             Erasure::Sanitize,
-            "say what it is",
+            "identify itself",
         ),
         (
             |it| matches!(it, Admin::GetLogPage { .. }),
             Erasure::Sanitize,
-            "say how far its sanitize is",
+            "report its sanitize progress",
         ),
         (|it| matches!(it, Admin::Format { .. }), Erasure::Format, "format itself"),
     ];
-    for (refused, erasure, action) in cases {
+    for (rejects, erasure, action) in cases {
         let mut fake = Fake::new();
-        fake.refuses = Some((refused, 0x10A));
+        fake.rejects = Some((rejects, 0x10A));
         let subject = Subject { path: "/dev/nvme7n1".into(), erasure, writable: true };
-        let says = match plan(&&fake, erasure) {
-            Ok(_) => fake.erase(erasure, &mut go_on).unwrap_err(),
+        let message = match plan(&&fake, erasure) {
+            Ok(_) => fake.erase(erasure, &mut proceed).unwrap_err(),
             Err(obstacle) => subject.not_erased(&obstacle),
         };
-        let says = says.to_string();
-        assert!(says.contains(&format!("the drive refused to {action}")), "{says}");
-        assert!(says.ends_with("the NVMe status 0x10a"), "{says}");
+        let message = message.to_string();
+        assert!(message.contains(&format!("the drive refused to {action}")), "{message}");
+        assert!(message.ends_with("the NVMe status 0x10a"), "{message}");
     }
 }
 
-// Is a drive that is open for reading alone never sent what erases it?
+// Is no erase command sent to a drive that is open for reading only?
 #[test]
-fn reading_alone_erases_nothing() {
+fn a_read_only_drive_is_never_erased() {
     for erasure in [Erasure::Format, Erasure::Sanitize] {
         let fake = Fake::new();
         let plan = plan(&&fake, erasure).unwrap();
         let subject = Subject { path: "/dev/nvme7n1".into(), erasure, writable: false };
         let mut eraser = Eraser { drive: &fake, plan, subject, poll_interval: Duration::ZERO };
-        let error = eraser.erase(&mut go_on).unwrap_err().to_string();
-        assert!(error.ends_with("it is open for reading alone"), "{error}");
+        let error = eraser.erase(&mut proceed).unwrap_err().to_string();
+        assert!(error.ends_with("it is open for reading only"), "{error}");
         assert_eq!(fake.changes(), []);
     }
 }
 
-// Is a whole NVMe drive told from its partitions, other drives and files?
+// Are partitions, other drives and files rejected?
 #[test]
-fn whole_nvme_drives_alone() {
+fn only_whole_nvme_drives_are_accepted() {
     let root = TempDir::new().unwrap();
     let sys = root.path().join("sys");
     let numbers = sys.join("dev/block");

@@ -1,10 +1,10 @@
-//! Files that are made for a drive or a store.
+//! New files for drives and stores.
 
 #![cfg_attr(
     lint_writes,
     expect(
         clippy::disallowed_methods,
-        reason = "a new file for a drive or a store: nothing may have the name, a link neither; removed again only if its inode is the one that was made"
+        reason = "a new file for a drive or a store: no file or link may have the name; it is removed only if its inode is the one created"
     )
 )]
 
@@ -15,51 +15,53 @@ use std::path::{Path, PathBuf};
 use super::Identity;
 use crate::error::OpenError;
 
-/// A file that is removed again unless all went well.
+/// A newly created file that is removed on drop unless it is kept.
 #[derive(Debug)]
-pub(crate) struct Created {
+pub(crate) struct NewFile {
     path: Option<PathBuf>,
     identity: Identity,
-    /// As long as it is open, no other file can get its inode.
+    /// While the file is open, no other file can get its inode.
     _file: File,
 }
 
-impl Created {
-    /// Makes a file, for its owner alone. Nothing may have that name, be it a link that leads nowhere.
+impl NewFile {
+    /// Creates a file with access for its owner only. No file or link may have the name, not even a
+    /// dangling link.
     ///
     /// # Errors
-    /// What the system says.
-    pub(crate) fn new(path: &Path) -> Result<Created, OpenError> {
+    /// The error of the system.
+    pub(crate) fn new(path: &Path) -> Result<NewFile, OpenError> {
         let file = fs::OpenOptions::new()
             .write(true)
             .create_new(true)
             .mode(0o600)
             .open(path)
             .map_err(OpenError::system("create", path))?;
-        let identity = Identity::of(&file).map_err(OpenError::system("look at", path))?;
-        Ok(Created { path: Some(path.into()), identity, _file: file })
+        let identity = Identity::of(&file).map_err(OpenError::system("inspect", path))?;
+        Ok(NewFile { path: Some(path.into()), identity, _file: file })
     }
 
-    /// What was made.
+    /// Returns the identity of the file.
     pub(crate) fn identity(&self) -> Identity {
         self.identity
     }
 
-    /// Leaves it there.
+    /// Keeps the file.
     pub(crate) fn keep(mut self) {
         self.path = None;
     }
 
-    /// Whether it is still what `path` names: another file that was put there meanwhile is somebody's.
+    /// Returns true if `path` still names this file. A file that replaced it belongs to someone
+    /// else.
     fn is_at(&self, path: &Path) -> bool {
-        fs::symlink_metadata(path).is_ok_and(|found| Identity::from(&found) == self.identity)
+        fs::symlink_metadata(path).is_ok_and(|metadata| Identity::from(&metadata) == self.identity)
     }
 }
 
-impl Drop for Created {
+impl Drop for NewFile {
     fn drop(&mut self) {
         if let Some(path) = self.path.as_ref().filter(|path| self.is_at(path)) {
-            // The error that led here says more than one about the removal.
+            // The error that caused the drop is more important than one of the removal.
             let _ = fs::remove_file(path);
         }
     }

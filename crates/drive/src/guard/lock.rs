@@ -1,49 +1,53 @@
-//! Exclusive locks of both kinds that Linux has, since who uses one kind does not see the other: QEMU and other users of
-//! virtual disks take locks of open file descriptions (OFD, `fcntl(2)`), udev, systemd and the partitioning tools take
-//! `flock(2)` on block devices.
+//! Exclusive locks of both kinds in Linux, which do not see each other. QEMU and other users of
+//! virtual disks take locks of open file descriptions (OFD, `fcntl(2)`). udev, systemd and the
+//! partitioning tools take `flock(2)` on block devices.
 //!
-//! Everything that flashscope writes exclusively takes both and respects either. Locks belong to an inode: a hard link, a
-//! bind mount or `/proc/self/fd/N` leads to the same ones; another device node of the same device, and a file through
-//! an overlay file system, to others.
+//! For everything it writes exclusively, flashscope takes both locks and respects either. Locks
+//! belong to an inode: a hard link, a bind mount or `/proc/self/fd/N` leads to the same locks.
+//! Another node of the same device, or a file through an overlay file system, leads to others.
 
-#![allow(unsafe_code, reason = "locks of open file descriptions, which no library of ours knows")]
+#![allow(
+    unsafe_code,
+    reason = "locks of open file descriptions, which none of our libraries supports"
+)]
 
 use std::fs::{File, TryLockError};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::time::Duration;
 
-/// How often `flock` is tried on a block device: udev holds it for as long as it probes a device that was just closed.
+/// The number of `flock` attempts on a block device. udev holds a lock while it probes a device
+/// that was just closed.
 const TRIES: u32 = 20;
 
-/// The time between two tries.
+/// The time between two attempts.
 const BETWEEN_TRIES: Duration = Duration::from_millis(50);
 
-/// Both locks on a file or device, until it is dropped. A ring that was closed may keep the descriptor open for a while, so
-/// dropping unlocks rather than leaving it to the close.
+/// Both locks on a file or device, held until the value is dropped. Dropping unlocks explicitly,
+/// because the kernel may keep the descriptor in a closed ring for a while.
 #[derive(Debug, Default)]
 pub(crate) struct Lock {
     held: Vec<File>,
 }
 
 impl Lock {
-    /// Locks what `file` is open on for writing.
+    /// Takes both locks for writing on an open file or device.
     ///
     /// # Errors
-    /// [`io::ErrorKind::WouldBlock`] if another open file description holds a lock of either kind, be it shared. A file
-    /// system without locks has none to respect.
+    /// [`io::ErrorKind::WouldBlock`] if another open file description holds a lock of either kind,
+    /// even a shared one. On a file system without locks, taking them always succeeds.
     pub(crate) fn take(file: &File, is_device: bool) -> io::Result<Lock> {
         let mut lock = Lock::default();
         lock.add(file.try_clone()?, libc::F_WRLCK, is_device)?;
         Ok(lock)
     }
 
-    /// Locks the whole disk that a device is a partition of too, as systemd and udev ask for. `disk` is open for reading
-    /// alone, so that closing it does not make udev probe it; its OFD lock is therefore one of reading, which keeps
-    /// writers away.
+    /// Also locks the whole disk of a partition, as systemd and udev expect. `disk` must be open
+    /// for reading only, because closing a writable descriptor makes udev probe the disk. Its OFD
+    /// lock is therefore a read lock, which keeps writers away.
     ///
     /// # Errors
-    /// As [`Lock::take`].
+    /// The errors of [`Lock::take`].
     pub(crate) fn add_disk(&mut self, disk: File) -> io::Result<()> {
         if is_ofd_locked(&disk)? {
             return Err(io::ErrorKind::WouldBlock.into());
@@ -56,7 +60,7 @@ impl Lock {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(error),
             _ => {}
         }
-        // Unlocked by dropping from here on.
+        // From here on, dropping unlocks it.
         self.held.push(file);
         let file = &self.held[self.held.len() - 1];
         let tries = if is_device { TRIES } else { 1 };
@@ -76,22 +80,23 @@ impl Lock {
 impl Drop for Lock {
     fn drop(&mut self) {
         for file in &self.held {
-            // There may be none, on a file system without locks.
+            // A file system without locks returns errors.
             let _ = set(file, libc::F_UNLCK);
             let _ = file.unlock();
         }
     }
 }
 
-/// Returns true if another open file description holds a lock of either kind on what `file` is open on, be it shared.
+/// Returns true if another open file description holds a lock of either kind on an open file, even
+/// a shared one.
 ///
 /// # Errors
-/// What the kernel says.
+/// The error of the kernel.
 pub(crate) fn is_locked(file: &File) -> io::Result<bool> {
     if is_ofd_locked(file)? {
         return Ok(true);
     }
-    // The trial is over at once; a shared one would pass beside a reader's.
+    // Tests with an exclusive lock, because a shared one would succeed beside a reader's.
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => Ok(true),
         Ok(()) => file.unlock().map(|()| false),
@@ -99,22 +104,23 @@ pub(crate) fn is_locked(file: &File) -> io::Result<bool> {
     }
 }
 
-/// Returns true if another open file description, or another process by `fcntl`, has locked any byte.
+/// Returns true if another open file description, or another process by `fcntl`, holds a lock on
+/// any byte.
 fn is_ofd_locked(file: &File) -> io::Result<bool> {
     let mut lock = whole(libc::F_WRLCK);
     match fcntl(file, libc::F_OFD_GETLK, &mut lock) {
         Ok(()) => Ok(libc::c_int::from(lock.l_type) != libc::F_UNLCK),
-        // A file system without locks.
+        // The file system does not support locks.
         Err(_) => Ok(false),
     }
 }
 
-/// Locks or unlocks a whole file or device for all who have it open by themselves.
+/// Sets the OFD lock on a whole file or device, or removes it.
 pub(crate) fn set(file: &File, kind: libc::c_int) -> io::Result<()> {
     fcntl(file, libc::F_OFD_SETLK, &mut whole(kind))
 }
 
-/// A lock of all bytes.
+/// Describes a lock on all bytes.
 fn whole(kind: libc::c_int) -> libc::flock64 {
     #[allow(clippy::cast_possible_truncation, reason = "constants of the C library, which fit")]
     libc::flock64 {
@@ -127,7 +133,7 @@ fn whole(kind: libc::c_int) -> libc::flock64 {
 }
 
 fn fcntl(file: &File, command: libc::c_int, lock: &mut libc::flock64) -> io::Result<()> {
-    // SAFETY: the descriptor is open, and the lock is live for the call.
+    // SAFETY: the descriptor is open, and the lock outlives the call.
     let done = unsafe { libc::fcntl(file.as_raw_fd(), command, std::ptr::from_mut(lock)) };
     if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
@@ -147,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn either_lock_of_another_is_respected_also_a_shared_one() {
+    fn locks_of_others_are_respected_even_shared_ones() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let (ours, theirs) = (open(&file), open(&file));
         let take = || Lock::take(&ours, false);
@@ -167,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_lock_leaves_none_of_the_other_kind() {
+    fn a_failed_attempt_leaves_no_lock() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let (ours, theirs) = (open(&file), open(&file));
         theirs.try_lock().unwrap();
@@ -176,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn both_locks_are_taken_and_released_although_a_descriptor_stays_open() {
+    fn dropping_releases_both_locks_while_a_descriptor_is_open() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let (ours, theirs) = (open(&file), open(&file));
         let lock = Lock::take(&ours, false).unwrap();
@@ -188,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_open_for_reading_is_locked_against_writers() {
+    fn a_read_only_disk_is_locked_against_writers() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let theirs = open(&file);
         let mut lock = Lock::default();
@@ -202,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_descriptor_that_a_child_inherits_does_not_keep_the_lock() {
+    fn a_descriptor_inherited_by_a_child_does_not_keep_the_lock() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let (ours, theirs) = (open(&file), open(&file));
         let lock = Lock::take(&ours, false).unwrap();

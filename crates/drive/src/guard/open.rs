@@ -1,10 +1,10 @@
-//! The one way in which something that was there before is opened for writing: drives and stores alike.
+//! The only function that opens an existing drive or store for writing.
 
 #![cfg_attr(
     lint_writes,
     expect(
         clippy::disallowed_methods,
-        reason = "opens drives and stores: THE guard: confirmation, use, locks, other writers, content; compared by identity, and checked again when it is locked"
+        reason = "opens drives and stores: THE guard: confirmation, use, locks, other writers, content; compared by identity, and checked again once it is locked"
     )
 )]
 
@@ -17,105 +17,108 @@ use std::time::Duration;
 use super::lock::{self, Lock};
 use super::openers::{Process, serves};
 use super::{
-    DeviceNumber, Identity, Own, Refusal, System, check_confirmation, check_same, check_unmarked,
-    reservation,
+    DeviceNumber, FileMark, Identity, Refusal, System, check_confirmation, check_same,
+    check_unmarked, reservation,
 };
 use crate::error::OpenError;
 use crate::hardware::Hardware;
 use crate::store::{self, StoreHeader};
 
-/// How often it is looked who has something open or locked: tools such as `losetup --find` and udev do so for an instant.
+/// The number of checks for users and locks. Tools such as `losetup --find` and udev hold a device
+/// for an instant.
 const TRIES: u32 = 20;
 
-/// The time between two looks.
+/// The time between two checks.
 const BETWEEN_TRIES: Duration = Duration::from_millis(25);
 
-/// Why something may be overwritten. There is no other reason.
+/// The reason why a device or file may be overwritten. No other reason is valid.
 #[derive(Clone, Copy)]
-pub(crate) enum Grounds<'a> {
-    /// This process made the file a moment ago, under a name that nothing had.
+pub(crate) enum OverwriteReason<'a> {
+    /// This process has just created the file, under an unused name.
     Created(Identity),
-    /// The owner typed its path or serial number again; an empty regular file needs no such word, nor one that this program
-    /// made and nobody changed since.
+    /// The owner confirmed its path or serial number. No confirmation is needed for an empty
+    /// regular file, or for one that this program created and that has not changed since.
     Confirmed(Option<&'a str>),
-    /// It is a store of this drive; an empty regular file becomes one.
+    /// It is a store of this drive, or an empty regular file that becomes one.
     Store(&'a StoreHeader),
 }
 
-/// What is to be opened for writing.
-pub(crate) struct Writing<'a> {
+/// A request to open a device or file for writing.
+pub(crate) struct WriteRequest<'a> {
     pub path: &'a Path,
-    pub grounds: Grounds<'a>,
+    pub reason: OverwriteReason<'a>,
     /// `O_DIRECT` and `O_EXCL`, where they apply.
     pub flags: libc::c_int,
-    /// Whether another process may have it open for writing, if that holds no lock.
+    /// True if another process may have it open for writing without a lock.
     pub ignore_open_by_others: bool,
 }
 
-/// A device or file that is open for reading and writing, and locked until it is dropped.
+/// A device or file that is open for reading and writing, and locked until this value is dropped.
 #[derive(Debug)]
-pub(crate) struct Guarded {
+pub(crate) struct GuardedFile {
     pub file: File,
     pub identity: Identity,
     pub lock: Lock,
 }
 
-/// Opens what `writing` says for writing, if every guard agrees: before it is opened, and once more when it is locked, since
-/// others had a moment in between.
+/// Opens a device or file for writing if every guard agrees. The guards run before the opening, and
+/// again after locking, because others could have interfered in between.
 ///
 /// # Errors
-/// [`Refusal`]s, and what the system says.
-pub(crate) fn open(writing: &Writing) -> Result<Guarded, OpenError> {
-    let path = writing.path;
-    let look = || OpenError::system("look at", path);
+/// A [`Refusal`], or the error of the system.
+pub(crate) fn open(request: &WriteRequest) -> Result<GuardedFile, OpenError> {
+    let path = request.path;
+    let look = || OpenError::system("inspect", path);
     let system = System::default();
-    // As long as it is open, no other device or file can get its number.
+    // While it is open, no other device or file can get its number.
     let probe = File::open(path).map_err(OpenError::system("open", path))?;
     let checked = Identity::of(&probe).map_err(look())?;
-    if let Grounds::Created(created) = writing.grounds {
+    if let OverwriteReason::Created(created) = request.reason {
         check_same(path, created, checked)?;
     }
-    check(&system, writing, &probe, checked, Locked::ByNobody)?;
-    let file = open_for_io(path, true, writing.flags)?;
+    check(&system, request, &probe, checked, LockState::Unlocked)?;
+    let file = open_for_io(path, true, request.flags)?;
     let lock = locks(&system, &file, checked).map_err(|error| match error.kind() {
         io::ErrorKind::WouldBlock => OpenError::from(locked(&system, path, checked)),
         _ => OpenError::System { action: "lock", path: path.into(), source: error },
     })?;
     let identity = Identity::of(&file).map_err(look())?;
     check_same(path, checked, identity)?;
-    check(&system, writing, &probe, checked, Locked::ByUs)?;
-    Ok(Guarded { file, identity, lock })
+    check(&system, request, &probe, checked, LockState::LockedByUs)?;
+    Ok(GuardedFile { file, identity, lock })
 }
 
 /// The state of the locks that [`check`] expects.
 #[derive(PartialEq, Eq)]
-enum Locked {
-    ByNobody,
-    ByUs,
+enum LockState {
+    Unlocked,
+    LockedByUs,
 }
 
-/// Asks every guard. A refusal that the owner can answer comes before those that only another program can lift.
+/// Runs every guard. Refusals that the owner can resolve come before those that only another
+/// program can.
 fn check(
     system: &System,
-    writing: &Writing,
+    request: &WriteRequest,
     probe: &File,
     identity: Identity,
-    expected: Locked,
+    expected: LockState,
 ) -> Result<(), OpenError> {
-    let path = writing.path;
-    check_word(system, writing, probe, identity)?;
+    let path = request.path;
+    check_owner_agreed(system, request, probe, identity)?;
     system.check_unused(path, identity)?;
     reservation::check(system, path, probe)?;
-    if expected == Locked::ByNobody
-        && stays_locked(probe).map_err(OpenError::system("look at", path))?
+    if expected == LockState::Unlocked
+        && stays_locked(probe).map_err(OpenError::system("inspect", path))?
     {
         return Err(locked(system, path, identity).into());
     }
-    check_others(system, writing, identity)?;
-    check_content(writing, probe)
+    check_no_writer(system, request, identity)?;
+    check_content(request, probe)
 }
 
-/// Whether somebody has it locked for longer than udev takes to probe a device that was just closed.
+/// Returns true if a lock is held for longer than udev takes to probe a device that was just
+/// closed.
 fn stays_locked(probe: &File) -> io::Result<bool> {
     for _ in 1..TRIES {
         if !lock::is_locked(probe)? {
@@ -129,7 +132,8 @@ fn stays_locked(probe: &File) -> io::Result<bool> {
 /// Opens `path` for IO.
 ///
 /// # Errors
-/// [`OpenError::DirectRefused`], [`Refusal::Busy`], [`Refusal::ReadOnly`], and what else the system says.
+/// [`OpenError::DirectRefused`], [`Refusal::Busy`], [`Refusal::ReadOnly`], or another error of the
+/// system.
 pub(crate) fn open_for_io(
     path: &Path,
     writes: bool,
@@ -146,52 +150,56 @@ pub(crate) fn open_for_io(
     })
 }
 
-/// The owner's word, where one is needed.
-fn check_word(
+/// Checks that the owner agreed to the loss of the data, if an agreement is needed.
+fn check_owner_agreed(
     system: &System,
-    writing: &Writing,
+    request: &WriteRequest,
     probe: &File,
     identity: Identity,
 ) -> Result<(), Refusal> {
-    let path = writing.path;
-    let Grounds::Confirmed(given) = writing.grounds else { return Ok(()) };
+    let path = request.path;
+    let OverwriteReason::Confirmed(given) = request.reason else { return Ok(()) };
     if let Identity::Block(_) = identity {
         return check_confirmation(path, Hardware::own_serial(system, identity), given);
     }
     let unknown = |source| Refusal::Unknown { path: path.into(), source };
-    if probe.metadata().map_err(unknown)?.len() == 0 || Own::of(probe).is_some() {
+    if probe.metadata().map_err(unknown)?.len() == 0 || FileMark::of(probe).is_some() {
         return Ok(());
     }
     check_confirmation(path, None, given)
 }
 
-/// What it holds: nothing that looks like data, or a store of the drive.
-fn check_content(writing: &Writing, probe: &File) -> Result<(), OpenError> {
-    match writing.grounds {
-        Grounds::Store(wanted) => store::check(writing.path, probe, wanted),
-        Grounds::Created(_) | Grounds::Confirmed(_) => {
-            store::check_is_none(writing.path, probe)?;
-            Ok(check_unmarked(writing.path, probe)?)
+/// Checks the content: a store of the drive, or no signature of data.
+fn check_content(request: &WriteRequest, probe: &File) -> Result<(), OpenError> {
+    match request.reason {
+        OverwriteReason::Store(expected) => store::check(request.path, probe, expected),
+        OverwriteReason::Created(_) | OverwriteReason::Confirmed(_) => {
+            store::check_is_none(request.path, probe)?;
+            Ok(check_unmarked(request.path, probe)?)
         }
     }
 }
 
-/// Whether no other process has it open for writing, nor a device that stands or falls with it.
-fn check_others(system: &System, writing: &Writing, identity: Identity) -> Result<(), Refusal> {
-    if writing.ignore_open_by_others {
+/// Checks that no other process has it open for writing, or a device related to it.
+fn check_no_writer(
+    system: &System,
+    request: &WriteRequest,
+    identity: Identity,
+) -> Result<(), Refusal> {
+    if request.ignore_open_by_others {
         return Ok(());
     }
     for _ in 1..TRIES {
-        match check_unopened(system, writing.path, identity) {
+        match check_unopened(system, request.path, identity) {
             Err(Refusal::OpenByOthers { .. }) => std::thread::sleep(BETWEEN_TRIES),
             result => return result,
         }
     }
-    check_unopened(system, writing.path, identity)
+    check_unopened(system, request.path, identity)
 }
 
-/// Whether no other process has `identity` open for writing, nor a device that stands or falls with it, as far as `/proc`
-/// tells; `path` is only for the message.
+/// Checks that `/proc` shows no other process that has `identity` or a related device open for
+/// writing. `path` is for the message only.
 pub(crate) fn check_unopened(
     system: &System,
     path: &Path,
@@ -211,7 +219,7 @@ pub(crate) fn check_unopened(
     }
 }
 
-/// The refusal of what somebody has locked, with who that may be.
+/// Returns the refusal for a locked device or file, with a process that may hold the lock.
 fn locked(system: &System, path: &Path, identity: Identity) -> Refusal {
     let kin = system.kin(identity).unwrap_or_else(|_| vec![identity]);
     let openers = system.openers(|other| kin.contains(&other)).unwrap_or_default();
@@ -220,8 +228,8 @@ fn locked(system: &System, path: &Path, identity: Identity) -> Refusal {
     Refusal::Locked { path: path.into(), process }
 }
 
-/// Takes the locks of what `file` is open on: of a block device by each of its names that differ, and of the whole disk that
-/// it is a partition of.
+/// Takes the locks of an open device or file. For a block device, also locks its other device
+/// nodes, and the whole disk of a partition.
 fn locks(system: &System, file: &File, identity: Identity) -> io::Result<Lock> {
     let Identity::Block(number) = identity else { return Lock::take(file, false) };
     let mut lock = Lock::take(file, true)?;
@@ -230,18 +238,18 @@ fn locks(system: &System, file: &File, identity: Identity) -> io::Result<Lock> {
     directories.extend(system.whole_disk(number).filter(|disk| !directories.contains(disk)));
     for directory in directories {
         let Some((name, device)) = named(&directory) else { continue };
-        // A container may not have it.
+        // A container may lack the node.
         let Ok(node) = File::open(system.path("dev").join(name)) else { continue };
-        let found = node.metadata()?;
-        let is_opened = (found.dev(), found.ino()) == (opened.dev(), opened.ino());
-        if !is_opened && Identity::from(&found) == Identity::Block(device) {
+        let metadata = node.metadata()?;
+        let is_opened = (metadata.dev(), metadata.ino()) == (opened.dev(), opened.ino());
+        if !is_opened && Identity::from(&metadata) == Identity::Block(device) {
             lock.add_disk(node)?;
         }
     }
     Ok(lock)
 }
 
-/// The name below `/dev` and the number of the device whose directory in sysfs this is.
+/// Returns the name below `/dev` and the number of the device with this sysfs directory.
 fn named(directory: &Path) -> Option<(String, DeviceNumber)> {
     let number = crate::hardware::text(&directory.join("dev"))?;
     let name = directory.file_name()?.to_string_lossy().replace('!', "/");

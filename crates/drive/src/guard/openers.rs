@@ -1,8 +1,8 @@
-//! Other processes that have a device or file open, as `/proc` tells.
+//! Other processes that have a device or file open, from `/proc`.
 //!
-//! Not found is what another user's process has open unless this one is root (or may trace it), what processes of other
-//! PID namespaces have open that this `/proc` does not show, a file that is open through an overlay file system, and a
-//! block device that is mapped and no longer open.
+//! Limits: without root or ptrace permission, the files of other users' processes are invisible. So
+//! are processes in PID namespaces that this `/proc` does not show, files open through an overlay
+//! file system, and block devices that are mapped but no longer open.
 
 use std::fmt;
 use std::fs;
@@ -16,9 +16,9 @@ use super::{DeviceNumber, Identity, System};
 /// A process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Process {
-    /// Its number.
+    /// Its process ID.
     pub id: u32,
-    /// What the kernel calls it: the first 15 bytes of its program's name.
+    /// Its command name: the first 15 bytes of the program's name.
     pub name: String,
 }
 
@@ -28,26 +28,26 @@ impl fmt::Display for Process {
     }
 }
 
-/// Something that another process has open.
+/// A device or file that another process has open.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Opener {
     pub process: Process,
     pub identity: Identity,
-    /// It can write: by the descriptor, or by memory that is mapped.
+    /// True if the process can write, through the descriptor or mapped memory.
     pub writes: bool,
 }
 
 impl System {
-    /// What other processes than this one have open of what `is_meant`. A process or descriptor that is gone meanwhile, or
-    /// may not be looked at, is passed over.
+    /// Lists other processes that have a matching device or file open. Skips processes and
+    /// descriptors that disappear meanwhile or may not be read.
     ///
     /// # Errors
-    /// There is no `/proc`.
-    pub(crate) fn openers(&self, is_meant: impl Fn(Identity) -> bool) -> io::Result<Vec<Opener>> {
+    /// An error if `/proc` is missing.
+    pub(crate) fn openers(&self, matches: impl Fn(Identity) -> bool) -> io::Result<Vec<Opener>> {
         let proc = self.path("proc");
-        // In the numbers of this `/proc`, which may be that of another namespace.
+        // The process ID in this `/proc`, which may belong to another namespace.
         let ours = fs::read_link(proc.join("self")).ok();
-        let mut found = Vec::new();
+        let mut openers = Vec::new();
         for entry in fs::read_dir(&proc)? {
             let Ok(entry) = entry else { continue };
             let name = entry.file_name();
@@ -55,16 +55,16 @@ impl System {
             if ours.as_deref() == Some(Path::new(&name)) {
                 continue;
             }
-            let mut of_process = opened(&entry.path(), &is_meant);
-            of_process.extend(mapped(&entry.path(), &is_meant));
+            let mut of_process = opened(&entry.path(), &matches);
+            of_process.extend(mapped(&entry.path(), &matches));
             if let Some((identity, writes)) =
                 of_process.into_iter().max_by_key(|(_, writes)| *writes)
             {
                 let process = Process { id, name: name_of(&entry.path()) };
-                found.push(Opener { process, identity, writes });
+                openers.push(Opener { process, identity, writes });
             }
         }
-        Ok(found)
+        Ok(openers)
     }
 }
 
@@ -73,62 +73,64 @@ fn name_of(process: &Path) -> String {
     String::from_utf8_lossy(&name).trim_end().to_string()
 }
 
-/// What a process has open of what is meant, and whether for writing.
-fn opened(process: &Path, is_meant: &impl Fn(Identity) -> bool) -> Vec<(Identity, bool)> {
+/// Lists the matching devices and files that a process has open, with true for write access.
+fn opened(process: &Path, matches: &impl Fn(Identity) -> bool) -> Vec<(Identity, bool)> {
     let Ok(entries) = fs::read_dir(process.join("fd")) else { return Vec::new() };
-    let mut found = Vec::new();
+    let mut opened = Vec::new();
     for entry in entries.flatten() {
-        let Some(identity) = identity_at(&entry.path()).filter(|identity| is_meant(*identity))
+        let Some(identity) = identity_at(&entry.path()).filter(|identity| matches(*identity))
         else {
             continue;
         };
         let about = process.join("fdinfo").join(entry.file_name());
         if let Some(flags) = fs::read_to_string(about).ok().as_deref().and_then(flags) {
-            // Who has only the path opened nothing.
+            // With `O_PATH`, a process holds the path only.
             if flags & libc::O_PATH == 0 {
                 let access = flags & libc::O_ACCMODE;
-                found.push((identity, access == libc::O_WRONLY || access == libc::O_RDWR));
+                opened.push((identity, access == libc::O_WRONLY || access == libc::O_RDWR));
             }
         }
     }
-    found
+    opened
 }
 
-/// The flags of `/proc/PID/fdinfo/FD`, which are octal.
+/// Parses the flags in `/proc/PID/fdinfo/FD`, which are octal.
 fn flags(text: &str) -> Option<libc::c_int> {
     let flags = text.lines().find_map(|line| line.strip_prefix("flags:"))?;
     libc::c_int::from_str_radix(flags.trim(), 8).ok()
 }
 
-/// What a name leads to. A server that does not answer is not waited for.
+/// Returns the identity of a path's target. Does not wait for a file server.
 fn identity_at(path: &Path) -> Option<Identity> {
-    let wanted = StatxFlags::TYPE | StatxFlags::INO;
-    let found = statx(CWD, path, AtFlags::STATX_DONT_SYNC, wanted).ok()?;
-    Some(identity_of(&found))
+    let fields = StatxFlags::TYPE | StatxFlags::INO;
+    let status = statx(CWD, path, AtFlags::STATX_DONT_SYNC, fields).ok()?;
+    Some(identity_of(&status))
 }
 
-fn identity_of(found: &Statx) -> Identity {
+fn identity_of(status: &Statx) -> Identity {
     let number = |major, minor| DeviceNumber { major, minor };
-    match FileType::from_raw_mode(found.stx_mode.into()) {
+    match FileType::from_raw_mode(status.stx_mode.into()) {
         FileType::BlockDevice => {
-            Identity::Block(number(found.stx_rdev_major, found.stx_rdev_minor))
+            Identity::Block(number(status.stx_rdev_major, status.stx_rdev_minor))
         }
         _ => Identity::File {
-            device: number(found.stx_dev_major, found.stx_dev_minor),
-            inode: found.stx_ino,
+            device: number(status.stx_dev_major, status.stx_dev_minor),
+            inode: status.stx_ino,
         },
     }
 }
 
-/// What a process has mapped so that it writes to the file, of what is meant: the descriptor may be closed.
-fn mapped(process: &Path, is_meant: &impl Fn(Identity) -> bool) -> Vec<(Identity, bool)> {
+/// Lists the matching files that a process has mapped shared and writable, even if their
+/// descriptors are closed.
+fn mapped(process: &Path, matches: &impl Fn(Identity) -> bool) -> Vec<(Identity, bool)> {
     let Ok(text) = fs::read(process.join("maps")) else { return Vec::new() };
     let text = String::from_utf8_lossy(&text);
     let mapped = text.lines().filter_map(mapping);
-    mapped.filter(|identity| is_meant(*identity)).map(|identity| (identity, true)).collect()
+    mapped.filter(|identity| matches(*identity)).map(|identity| (identity, true)).collect()
 }
 
-/// The file of a line of `/proc/PID/maps` (`proc_pid_maps(5)`) that is mapped shared and writable.
+/// Parses a line of `/proc/PID/maps` (`proc_pid_maps(5)`) and returns the file if it is mapped
+/// shared and writable.
 fn mapping(line: &str) -> Option<Identity> {
     let mut fields = line.split_ascii_whitespace();
     let permissions = fields.nth(1)?.as_bytes();
@@ -142,7 +144,8 @@ fn mapping(line: &str) -> Option<Identity> {
     (inode != 0).then_some(Identity::File { device, inode })
 }
 
-/// The process that serves a network block device, which has it open for as long: `nbd-client` of old.
+/// Returns the process that serves a network block device and keeps it open, as older versions of
+/// `nbd-client` do.
 pub(super) fn serves(disk: &Path) -> Option<u32> {
     let pid: PathBuf = disk.join("pid");
     fs::read_to_string(pid).ok()?.trim().parse().ok()
@@ -154,7 +157,7 @@ mod tests {
 
     use super::*;
 
-    /// A `/proc` with the process 77, and with ours, of which 88 is the number.
+    /// A fake `/proc` with process 77, and this process as 88.
     struct Proc(tempfile::TempDir);
 
     impl Proc {
@@ -179,7 +182,7 @@ mod tests {
             fs::write(self.path(name), text).unwrap();
         }
 
-        /// Lets a process have the file open, with flags as the kernel shows them.
+        /// Adds an open descriptor of the file, with flags as the kernel shows them.
         fn open(&self, process: u32, descriptor: u32, flags: &str) {
             let text = format!("pos:\t0\nflags:\t{flags}\nmnt_id:\t27\n");
             self.write(&format!("{process}/fdinfo/{descriptor}"), &text);
@@ -190,23 +193,23 @@ mod tests {
             Identity::from(&fs::metadata(self.path("file")).unwrap())
         }
 
-        /// The process that has the file open, and whether it writes.
+        /// Returns the process that has the file open, and true if it can write.
         fn opener(&self) -> Option<(Process, bool)> {
             let (system, file) = (System::at(self.0.path()), self.file());
-            let found = system.openers(|identity| identity == file).unwrap();
-            assert!(found.len() <= 1, "{found:?}");
-            found.into_iter().next().map(|opener| (opener.process, opener.writes))
+            let openers = system.openers(|identity| identity == file).unwrap();
+            assert!(openers.len() <= 1, "{openers:?}");
+            openers.into_iter().next().map(|opener| (opener.process, opener.writes))
         }
     }
 
     #[test]
-    fn who_writes_is_told_from_who_reads_and_from_this_process() {
+    fn writers_differ_from_readers_and_this_process() {
         let proc = Proc::new();
         assert_eq!(proc.opener(), None);
         proc.open(88, 3, "0100002");
-        assert_eq!(proc.opener(), None, "it is this process");
+        assert_eq!(proc.opener(), None, "this process does not count");
         proc.open(77, 3, "012100002");
-        assert_eq!(proc.opener(), None, "it has only the path");
+        assert_eq!(proc.opener(), None, "a path descriptor does not count");
         proc.open(77, 4, "0100000");
         let qemu = Process { id: 77, name: "qemu-system-x86".into() };
         assert_eq!(proc.opener(), Some((qemu.clone(), false)));
@@ -219,27 +222,27 @@ mod tests {
     }
 
     #[test]
-    fn memory_that_is_mapped_to_be_written_counts_as_open() {
+    fn writable_shared_mappings_count_as_open() {
         let proc = Proc::new();
         let Identity::File { device: DeviceNumber { major, minor }, inode } = proc.file() else {
-            panic!("it is a file")
+            panic!("not a file")
         };
         let line = |permissions: &str| {
             format!(
                 "7f0-7f1 {permissions} 00000000 {major:02x}:{minor:02x} {inode}   /a b (deleted)\n"
             )
         };
-        for (permissions, found) in [("rw-s", true), ("r--s", false), ("rw-p", false)] {
+        for (permissions, expected) in [("rw-s", true), ("r--s", false), ("rw-p", false)] {
             proc.write(
                 "77/maps",
                 &format!("7e0-7e1 rw-p 00000000 00:00 0 [heap]\n{}", line(permissions)),
             );
-            assert_eq!(proc.opener().is_some_and(|(_, writes)| writes), found, "{permissions}");
+            assert_eq!(proc.opener().is_some_and(|(_, writes)| writes), expected, "{permissions}");
         }
     }
 
     #[test]
-    fn no_proc_is_an_error() {
+    fn a_missing_proc_is_an_error() {
         let empty = tempfile::tempdir().unwrap();
         assert!(System::at(empty.path()).openers(|_| true).is_err());
     }

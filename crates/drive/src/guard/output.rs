@@ -1,10 +1,10 @@
-//! Files that commands write their output to, which may replace what has that name.
+//! Output files of commands, which may replace a file of the same name.
 
 #![cfg_attr(
     lint_writes,
     expect(
         clippy::disallowed_methods,
-        reason = "files of output by their names: check_output: no file in use, locked, or with a signature, no store; what had the name is replaced and not written"
+        reason = "output files by name: check_output: no file in use, locked, or with a signature, and no store; an existing file is replaced, not written"
     )
 )]
 
@@ -16,16 +16,16 @@ use super::{Identity, Refusal, System, check_unmarked, lock};
 use crate::error::OpenError;
 use crate::store;
 
-/// Whether a file of output may take the name `path`: a regular file that has it is not in use, not locked, no store, and
-/// no image of a disk that bears data. Its owner named it, and confirms nothing; a link is replaced and not followed, so
-/// that what it leads to does not matter.
+/// Checks that an output file may take the name `path`. An existing regular file must be unused and
+/// unlocked. It must not be a store, or a disk image that contains data. The user named it, and no
+/// confirmation is needed. A link is replaced, not followed, and its target does not matter.
 ///
 /// # Errors
-/// What is in the way, and what to do.
+/// A refusal with the remedy.
 pub fn check_output(path: &Path) -> Result<(), OpenError> {
-    let look = || OpenError::system("look at", path);
+    let look = || OpenError::system("inspect", path);
     match fs::symlink_metadata(path) {
-        Ok(found) if found.is_file() => {}
+        Ok(metadata) if metadata.is_file() => {}
         Ok(_) => return Ok(()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(source) => return Err(look()(source)),
@@ -40,15 +40,15 @@ pub fn check_output(path: &Path) -> Result<(), OpenError> {
     Ok(check_unmarked(path, &probe)?)
 }
 
-/// Makes a file for output, in place of the one that has the name if [`check_output`] agrees: that one is not written, and
-/// goes once nobody has it open.
+/// Creates an output file in place of an existing one, if [`check_output`] agrees. The existing
+/// file is not written; it disappears once no process has it open.
 ///
 /// # Errors
-/// As [`check_output`], and where no file can be made.
+/// The errors of [`check_output`], and those of creating the file.
 pub fn create_output(path: &Path) -> Result<File, OpenError> {
     check_output(path)?;
     match fs::symlink_metadata(path) {
-        Ok(found) if found.is_file() || found.is_symlink() => {
+        Ok(metadata) if metadata.is_file() || metadata.is_symlink() => {
             fs::remove_file(path).map_err(OpenError::system("replace", path))?;
         }
         _ => {}
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_output_replaces_neither_what_is_in_use_nor_an_image_nor_a_store() {
+    fn an_output_file_replaces_no_used_file_image_or_store() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         check_output(&path).unwrap();
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_and_what_another_has_open_are_replaced_and_not_written() {
+    fn links_and_open_files_are_replaced_not_written() {
         let folder = tempfile::tempdir().unwrap();
         let [path, other] = ["file", "other"].map(|name| folder.path().join(name));
         fs::write(&path, "precious").unwrap();

@@ -1,11 +1,11 @@
-//! Files that this program made as drives, and that hold nothing but what it wrote: they are overwritten without being
-//! confirmed, for as long as nobody else changes them.
+//! Files that this program created as drives and that contain only its own data. They are
+//! overwritten without confirmation, as long as nobody else changes them.
 
 #![cfg_attr(
     lint_writes,
     expect(
         clippy::disallowed_methods,
-        reason = "the mark of a file that it made as a drive, and the removal of one: on the descriptor that the guard opened, and only while the mark holds, by the inode"
+        reason = "the mark of a file that it created as a drive, and its removal: on the descriptor that the guard opened, and only while the mark is valid, by inode"
     )
 )]
 
@@ -19,65 +19,69 @@ use rustix::fs::{XattrFlags, fgetxattr, fsetxattr};
 use super::Identity;
 use crate::error::OpenError;
 
-/// The extended attribute that bears the mark. `cp` without `--archive` leaves it behind, and every copy has another inode.
+/// The extended attribute that holds the mark. `cp` without `--archive` does not copy it, and every
+/// copy has another inode.
 const ATTRIBUTE: &str = "user.flashscope.drive";
 
-/// More than a mark takes.
+/// An upper bound for the length of a mark.
 const LONGEST: usize = 128;
 
-/// What becomes of a file that this program made as a drive.
+/// A mark on a file that this program created as a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Own {
-    /// It stays.
+pub(crate) enum FileMark {
+    /// The file is kept.
     Kept,
-    /// It goes once what it was made for is complete.
+    /// The file is removed when the work it was created for is complete.
     Scratch,
 }
 
-impl Own {
+impl FileMark {
     fn name(self) -> &'static str {
         match self {
-            Own::Kept => "kept",
-            Own::Scratch => "scratch",
+            FileMark::Kept => "kept",
+            FileMark::Scratch => "scratch",
         }
     }
 
-    /// The mark of `file` as it is now. Whoever writes to it changes the time of its last write, and its mark no longer holds;
-    /// that the mark itself is written leaves this time alone.
+    /// Returns the text of the mark for `file` in its current state. Any write changes the
+    /// modification time and invalidates the mark; writing the mark itself does not.
     fn mark(self, file: &File) -> io::Result<String> {
         let now = file.metadata()?;
         let (inode, len) = (now.ino(), now.len());
         Ok(format!("1 {} {inode} {len} {}.{:09}", self.name(), now.mtime(), now.mtime_nsec()))
     }
 
-    /// What `file` was marked as when this program had last written to it; `None` where it bears no mark, or was changed since.
-    pub(crate) fn of(file: &File) -> Option<Own> {
+    /// Returns the mark of `file`, or `None` if it has none or was changed since.
+    pub(crate) fn of(file: &File) -> Option<FileMark> {
         let mut held = [0; LONGEST];
         let len = fgetxattr(file, ATTRIBUTE, &mut held[..]).ok()?;
-        let found = held.get(..len)?;
-        let marked = |own: &Own| own.mark(file).is_ok_and(|mark| mark.as_bytes() == found);
-        [Own::Kept, Own::Scratch].into_iter().find(marked)
+        let stored = held.get(..len)?;
+        let is_valid = |own: &FileMark| own.mark(file).is_ok_and(|mark| mark.as_bytes() == stored);
+        [FileMark::Kept, FileMark::Scratch].into_iter().find(is_valid)
     }
 
-    /// Marks `file`, to which nothing more is written. A file system without extended attributes forgets it, and its owner
-    /// will be asked.
-    pub(crate) fn put_on(self, file: &File) {
+    /// Marks `file`, which must not be written afterwards. On a file system without extended
+    /// attributes, this has no effect, and the file needs a confirmation later.
+    pub(crate) fn store(self, file: &File) {
         if let Ok(mark) = self.mark(file) {
             let _ = fsetxattr(file, ATTRIBUTE, mark.as_bytes(), XattrFlags::empty());
         }
     }
 }
 
-/// Removes the file at `path` if this program made it for one use, and nobody changed it since. Whether it did.
+/// Removes the file at `path` if this program created it as scratch space and it has not changed
+/// since. Returns true if it was removed.
 ///
 /// # Errors
-/// What the system says when it is removed.
+/// The error of the removal.
 pub fn remove_scratch(path: &Path) -> Result<bool, OpenError> {
     let Ok(file) = File::open(path) else { return Ok(false) };
-    let is_named =
-        |identity| fs::symlink_metadata(path).is_ok_and(|found| Identity::from(&found) == identity);
-    // As long as it is open, no other file can get its inode. A link stays, and so does what it leads to.
-    if Own::of(&file) != Some(Own::Scratch) || !Identity::of(&file).is_ok_and(is_named) {
+    let is_named = |identity| {
+        fs::symlink_metadata(path).is_ok_and(|metadata| Identity::from(&metadata) == identity)
+    };
+    // While it is open, no other file can get its inode. A link is not removed, and neither is its
+    // target.
+    if FileMark::of(&file) != Some(FileMark::Scratch) || !Identity::of(&file).is_ok_and(is_named) {
         return Ok(false);
     }
     fs::remove_file(path).map_err(OpenError::system("remove", path))?;

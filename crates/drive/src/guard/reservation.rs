@@ -1,9 +1,12 @@
-//! Reservations of drives that several hosts reach: SCSI persistent reservations, and those of NVMe.
+//! Reservations of drives that several hosts can access: SCSI persistent reservations and NVMe
+//! reservations.
 //!
-//! A host that reserves a drive, or registers a key for it, means to use it, and others see nothing of that use. Any
-//! reservation or key counts, this host's too: a cluster manager here means to use it as well.
+//! A host that reserves a drive, or registers a key for it, intends to use it, and other hosts
+//! cannot detect that use. Any reservation or key counts, even of this host: a cluster manager here
+//! intends to use the drive as well.
 //!
-//! Names and offsets are those of SCSI Primary Commands 4 (6.15) and of the NVM Express Base Specification (Reservation Report).
+//! Names and offsets follow SCSI Primary Commands 4 (6.15) and the NVM Express Base Specification
+//! (Reservation Report).
 
 mod scsi;
 
@@ -13,42 +16,44 @@ use std::path::Path;
 
 use super::{Identity, Refusal, System};
 use crate::inventory::{Bus, bus_of};
-use crate::nvme::{self, Admin, Controller, Failed, Structure};
+use crate::nvme::{self, Admin, CommandError, Controller, Structure};
 use scsi::{Answer, ServiceAction};
 
-/// Bytes that are read of a report: its header and a hundred entries say enough.
+/// The number of bytes to read of a report: its header and a hundred entries.
 const REPORT_LEN: usize = 4096;
 
-/// Where Identify Controller has the Optional NVM Command Support, and its bit of reservations.
+/// The offset of Optional NVM Command Support in Identify Controller, and its bit for reservations.
 const OPTIONAL_COMMANDS: usize = 520;
 const RESERVATIONS: u8 = 1 << 5;
 
-/// The status Host Identifier Inconsistent Format: the drive has identifiers of the other length.
+/// The status Host Identifier Inconsistent Format: the drive uses host identifiers of the other
+/// length.
 const OTHER_IDENTIFIERS: u32 = 0x018;
 
 /// The status Reservation Conflict.
 const CONFLICT: u32 = 0x083;
 
-/// A report that does not say what one must.
+/// A report with invalid content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("its report of reservations makes no sense")]
-pub struct Malformed;
+#[error("the drive's report of reservations is invalid")]
+pub struct MalformedReport;
 
-/// Whether a drive is reserved: how, as in "is ...", or nothing.
-type Reserved = Option<String>;
+/// The state of a reserved drive, as in "is ...", or `None`.
+type ReservationState = Option<String>;
 
-/// What READ KEYS and READ RESERVATION answered.
+/// Interprets the responses to READ KEYS and READ RESERVATION. Returns the state, as in "is ...",
+/// or `None` for a drive without reservations.
 ///
 /// # Errors
-/// [`Malformed`] where either is too short for its header, or states a length that none has.
-pub fn scsi(keys: &[u8], reservation: &[u8]) -> Result<Option<String>, Malformed> {
+/// [`MalformedReport`] if either response is too short for its header, or states an invalid length.
+pub fn scsi(keys: &[u8], reservation: &[u8]) -> Result<Option<String>, MalformedReport> {
     let number = |report: &[u8]| {
-        let field = report.get(4..8).ok_or(Malformed)?;
+        let field = report.get(4..8).ok_or(MalformedReport)?;
         Ok(u32::from_be_bytes(field.try_into().expect("four")))
     };
     let (keys, reserved) = (number(keys)?, number(reservation)?);
     if !keys.is_multiple_of(8) || !matches!(reserved, 0 | 16) {
-        return Err(Malformed);
+        return Err(MalformedReport);
     }
     Ok(match (reserved, keys / 8) {
         (16, _) => Some("reserved by a SCSI persistent reservation".into()),
@@ -58,33 +63,36 @@ pub fn scsi(keys: &[u8], reservation: &[u8]) -> Result<Option<String>, Malformed
     })
 }
 
-/// What Reservation Report answered, in either of its formats: their headers are the same.
+/// Interprets the response to Reservation Report, in either of its formats, whose headers are the
+/// same. Returns the state, as in "is ...", or `None` for a drive without reservations.
 ///
 /// # Errors
-/// [`Malformed`] where it is too short for its header, or states a type that there is none of.
-pub fn nvme(report: &[u8]) -> Result<Option<String>, Malformed> {
-    let [kind, low, high] = report.get(4..7).ok_or(Malformed)?.try_into().expect("three bytes");
+/// [`MalformedReport`] if the response is too short for its header, or states an unknown type.
+pub fn nvme(report: &[u8]) -> Result<Option<String>, MalformedReport> {
+    let [kind, low, high] =
+        report.get(4..7).ok_or(MalformedReport)?.try_into().expect("three bytes");
     if report.len() < 24 {
-        return Err(Malformed);
+        return Err(MalformedReport);
     }
     match (kind, u16::from_le_bytes([low, high])) {
         (0, 0) => Ok(None),
         (0, 1) => Ok(Some("registered for NVMe reservations (one controller)".into())),
         (0, many) => Ok(Some(format!("registered for NVMe reservations ({many} controllers)"))),
         (1..=6, _) => Ok(Some("reserved by an NVMe reservation".into())),
-        _ => Err(Malformed),
+        _ => Err(MalformedReport),
     }
 }
 
-/// Whether no host has reserved the device that `probe` is open on, or registered for it, as far as it can be asked: a
-/// drive or an adapter may not know the command, and the kernel hands it over for root alone.
+/// Checks that no host has reserved an open device or registered for it. The check passes if it is
+/// impossible: a drive or an adapter may not know the command, and the kernel passes it on for root
+/// only.
 pub(crate) fn check(system: &System, path: &Path, probe: &File) -> Result<(), Refusal> {
     let unknown = |source| Refusal::Unknown { path: path.into(), source };
     let Identity::Block(number) = Identity::of(probe).map_err(unknown)? else { return Ok(()) };
     let bus = system.whole_disk(number).map(|disk| bus_of(&disk));
     let shown = path.display();
     let (state, shown_by) = match bus {
-        // Drives of USB and ATA have no reservations, and some of USB hang where they are asked what they do not know.
+        // USB and ATA drives have no reservations, and some USB drives hang on unknown commands.
         Some(Bus::Scsi | Bus::DeviceMapper) => {
             (of_scsi(probe), format!("sg_persist --in --read-full-status {shown}"))
         }
@@ -97,13 +105,13 @@ pub(crate) fn check(system: &System, path: &Path, probe: &File) -> Result<(), Re
     }
 }
 
-fn of_scsi(drive: &File) -> io::Result<Reserved> {
+fn of_scsi(drive: &File) -> io::Result<ReservationState> {
     let mut reports = [[0; REPORT_LEN]; 2];
     for (action, report) in
         [ServiceAction::ReadKeys, ServiceAction::ReadReservation].into_iter().zip(&mut reports)
     {
         match scsi::persistent_reserve_in(drive, action, report) {
-            Answer::Answered => {}
+            Answer::Data => {}
             Answer::Conflict => return Ok(Some("reserved for another SCSI initiator".into())),
             Answer::None => return Ok(None),
         }
@@ -111,32 +119,32 @@ fn of_scsi(drive: &File) -> io::Result<Reserved> {
     scsi(&reports[0], &reports[1]).map_err(io::Error::other)
 }
 
-fn of_nvme<C: Controller + Reports>(drive: &C) -> io::Result<Reserved> {
+fn of_nvme<C: Controller + Reports>(drive: &C) -> io::Result<ReservationState> {
     let mut identity = [0; nvme::IDENTIFY_LEN];
-    let asked = drive.send(Admin::Identify(Structure::Controller), &mut identity);
-    if asked.is_err() || identity[OPTIONAL_COMMANDS] & RESERVATIONS == 0 {
+    let identified = drive.send(Admin::Identify(Structure::Controller), &mut identity);
+    if identified.is_err() || identity[OPTIONAL_COMMANDS] & RESERVATIONS == 0 {
         return Ok(None);
     }
     let mut report = [0; REPORT_LEN];
     let mut answer = drive.report(true, &mut report);
-    if matches!(answer, Err(Failed::Status(OTHER_IDENTIFIERS))) {
+    if matches!(answer, Err(CommandError::Status(OTHER_IDENTIFIERS))) {
         answer = drive.report(false, &mut report);
     }
     match answer {
         Ok(()) => nvme(&report).map_err(io::Error::other),
-        Err(Failed::Status(CONFLICT)) => Ok(Some("reserved for another NVMe host".into())),
+        Err(CommandError::Status(CONFLICT)) => Ok(Some("reserved for another NVMe host".into())),
         Err(_) => Ok(None),
     }
 }
 
-/// What answers a Reservation Report: an open NVMe drive, or in tests what stands for one.
+/// A source of Reservation Reports: an open NVMe drive, or a fake in tests.
 trait Reports {
-    /// Asks for it, with identifiers of hosts of 128 bits where it is `extended`.
-    fn report(&self, extended: bool, answer: &mut [u8]) -> Result<(), Failed>;
+    /// Requests a report, with 128-bit host identifiers if `extended`.
+    fn report(&self, extended: bool, answer: &mut [u8]) -> Result<(), CommandError>;
 }
 
 impl Reports for &File {
-    fn report(&self, extended: bool, answer: &mut [u8]) -> Result<(), Failed> {
+    fn report(&self, extended: bool, answer: &mut [u8]) -> Result<(), CommandError> {
         nvme::reservation_report(self, extended, answer)
     }
 }
@@ -149,14 +157,15 @@ mod tests {
 
     use super::*;
 
-    /// A report of SCSI that states this additional length.
+    /// Builds a SCSI report with the given additional length.
     fn scsi_report(additional: u32) -> Vec<u8> {
         [&7u32.to_be_bytes()[..], &additional.to_be_bytes(), &[0xab; 32]].concat()
     }
 
-    // Is each report of SCSI understood: none, keys, a reservation, more keys than there was room for, and nonsense?
+    // Is each SCSI report interpreted: no keys, keys, a reservation, more keys than fit, and
+    // invalid ones?
     #[test]
-    fn scsi_reports() {
+    fn scsi_reports_are_interpreted() {
         let state = |keys, reservation| scsi(&scsi_report(keys), &scsi_report(reservation));
         let is = |text: &str| Ok(Some(text.to_owned()));
         assert_eq!(state(0, 0), Ok(None));
@@ -169,15 +178,15 @@ mod tests {
         assert_eq!(state(8, 16), is("reserved by a SCSI persistent reservation"));
         assert_eq!(state(0, 16), is("reserved by a SCSI persistent reservation"));
         for (keys, reservation) in [(1, 0), (8, 8), (u32::MAX, 0), (0, u32::MAX)] {
-            assert_eq!(state(keys, reservation), Err(Malformed), "{keys} {reservation}");
+            assert_eq!(state(keys, reservation), Err(MalformedReport), "{keys} {reservation}");
         }
         for len in 0..8 {
-            assert_eq!(scsi(&scsi_report(0)[..len], &scsi_report(0)), Err(Malformed));
-            assert_eq!(scsi(&scsi_report(0), &scsi_report(0)[..len]), Err(Malformed));
+            assert_eq!(scsi(&scsi_report(0)[..len], &scsi_report(0)), Err(MalformedReport));
+            assert_eq!(scsi(&scsi_report(0), &scsi_report(0)[..len]), Err(MalformedReport));
         }
     }
 
-    /// A report of NVMe with a type of reservation and so many registered controllers.
+    /// Builds an NVMe report with a type of reservation and a number of registered controllers.
     fn nvme_report(kind: u8, controllers: u16) -> Vec<u8> {
         let mut report = vec![0; 64];
         report[0..4].copy_from_slice(&9u32.to_le_bytes());
@@ -186,9 +195,10 @@ mod tests {
         report
     }
 
-    // Is each report of NVMe understood: none, registered controllers, each type of reservation, and nonsense?
+    // Is each NVMe report interpreted: none, registered controllers, each type of reservation, and
+    // invalid ones?
     #[test]
-    fn nvme_reports() {
+    fn nvme_reports_are_interpreted() {
         let is = |text: &str| Ok(Some(text.to_owned()));
         assert_eq!(nvme(&nvme_report(0, 0)), Ok(None));
         assert_eq!(
@@ -207,32 +217,36 @@ mod tests {
             );
         }
         for kind in 7..=255 {
-            assert_eq!(nvme(&nvme_report(kind, 0)), Err(Malformed), "{kind}");
+            assert_eq!(nvme(&nvme_report(kind, 0)), Err(MalformedReport), "{kind}");
         }
         for len in 0..24 {
-            assert_eq!(nvme(&nvme_report(1, 1)[..len]), Err(Malformed), "{len}");
+            assert_eq!(nvme(&nvme_report(1, 1)[..len]), Err(MalformedReport), "{len}");
         }
     }
 
     proptest! {
-        // Is there an answer to whatever a drive reports?
+        // Does every possible report give a result without a panic?
         #[test]
-        fn hostile_reports(one in prop::collection::vec(any::<u8>(), 0..100), other in prop::collection::vec(any::<u8>(), 0..100)) {
+        fn arbitrary_reports_do_not_panic(one in prop::collection::vec(any::<u8>(), 0..100), other in prop::collection::vec(any::<u8>(), 0..100)) {
             let _ = (scsi(&one, &other), nvme(&one));
         }
     }
 
-    /// An NVMe drive that supports reservations or not, and answers to reports in turn: with a status, or a type of
-    /// reservation.
+    /// A fake NVMe drive, with or without support for reservations. Each report returns the next
+    /// answer: a type of reservation, or an error status.
     struct Drive {
         supports: bool,
         answers: RefCell<Vec<Result<u8, u32>>>,
-        asked: RefCell<Vec<bool>>,
+        requests: RefCell<Vec<bool>>,
     }
 
     impl Drive {
         fn new(supports: bool, answers: &[Result<u8, u32>]) -> Drive {
-            Drive { supports, answers: RefCell::new(answers.to_vec()), asked: RefCell::default() }
+            Drive {
+                supports,
+                answers: RefCell::new(answers.to_vec()),
+                requests: RefCell::default(),
+            }
         }
     }
 
@@ -241,7 +255,7 @@ mod tests {
             Ok(1)
         }
 
-        fn send(&self, command: Admin, answer: &mut [u8]) -> Result<(), Failed> {
+        fn send(&self, command: Admin, answer: &mut [u8]) -> Result<(), CommandError> {
             assert_eq!(command, Admin::Identify(Structure::Controller));
             answer[OPTIONAL_COMMANDS] = if self.supports { 0xff } else { !RESERVATIONS };
             Ok(())
@@ -249,22 +263,22 @@ mod tests {
     }
 
     impl Reports for Drive {
-        fn report(&self, extended: bool, answer: &mut [u8]) -> Result<(), Failed> {
-            self.asked.borrow_mut().push(extended);
+        fn report(&self, extended: bool, answer: &mut [u8]) -> Result<(), CommandError> {
+            self.requests.borrow_mut().push(extended);
             match self.answers.borrow_mut().remove(0) {
                 Ok(kind) => {
                     answer[4] = kind;
                     Ok(())
                 }
-                Err(status) => Err(Failed::Status(status)),
+                Err(status) => Err(CommandError::Status(status)),
             }
         }
     }
 
-    // Is a drive asked that says that it can be asked, again where its hosts have short identifiers, and no other; and is a
-    // conflict a reservation?
+    // Is a report requested only from a drive with support, and again for drives with short host
+    // identifiers? Does a conflict count as a reservation?
     #[test]
-    fn nvme_drives_are_asked() {
+    fn nvme_reservations_are_detected() {
         type Case<'a> = (bool, &'a [Result<u8, u32>], &'a [bool], bool);
         let cases: [Case; 6] = [
             (false, &[], &[], false),
@@ -274,17 +288,17 @@ mod tests {
             (true, &[Err(CONFLICT)], &[true], true),
             (true, &[Err(0x001)], &[true], false),
         ];
-        for (supports, answers, asked, is_reserved) in cases {
+        for (supports, answers, requests, is_reserved) in cases {
             let drive = Drive::new(supports, answers);
             assert_eq!(of_nvme(&drive).unwrap().is_some(), is_reserved, "{answers:?}");
-            assert_eq!(*drive.asked.borrow(), asked, "{answers:?}");
+            assert_eq!(*drive.requests.borrow(), requests, "{answers:?}");
         }
         assert!(of_nvme(&Drive::new(true, &[Ok(9)])).is_err());
     }
 
-    // Is what knows no such command free, as most drives are?
+    // Does a drive without support for reservations, such as most drives, count as free?
     #[test]
-    fn what_knows_no_reservations_is_free() {
+    fn a_drive_without_support_counts_as_free() {
         let null = &File::open("/dev/null").unwrap();
         assert_eq!(of_scsi(null).unwrap(), None);
         assert_eq!(of_nvme(&null).unwrap(), None);

@@ -1,7 +1,7 @@
-//! What data look like: the marks of file systems, volume managers, partition tables, databases and archives.
+//! Signatures of data: file systems, volume managers, partition tables, databases and archives.
 //!
-//! Two look for them: libblkid where it is installed ([`probing`]), and a table of our own, which knows copies of superblocks
-//! and disk images besides. What either finds counts.
+//! Two detectors look for them: libblkid, if it is installed ([`probing`]), and a built-in table,
+//! which also knows copies of superblocks and disk images. A finding of either counts.
 
 mod confirm;
 mod image;
@@ -23,49 +23,51 @@ pub use table::SIGNATURES;
 
 use super::Identity;
 
-/// The mark of a file system, volume manager or partition table.
+/// The signature of a file system, volume manager or partition table.
 #[derive(Clone, Copy)]
 pub struct Signature {
-    /// What it is the mark of, as in "bears ...".
+    /// The kind of data, as in "contains ...".
     pub name: &'static str,
-    /// What libblkid calls it; nothing where it does not know it, so that `wipefs` leaves it.
+    /// Its type names in libblkid; empty for a signature that libblkid does not know and `wipefs`
+    /// does not erase.
     types: &'static [&'static str],
     places: &'static [Place],
     magic: &'static [u8],
     confirm: Confirm,
-    /// Whether several hosts may use it at once.
+    /// True if several hosts may use the storage at once.
     shared: bool,
-    /// Whether it is a partition table.
+    /// True for a partition table.
     table: bool,
 }
 
 impl Signature {
-    /// Whether it is the mark of storage that several hosts may use at once.
+    /// Returns true for storage that several hosts may use at once.
     pub fn is_shared(&self) -> bool {
         self.shared
     }
 }
 
-/// What else must hold, where the magic is too short to be no accident; gets the offset.
+/// An additional check for a magic that is too short to be unique. Receives the offset of the
+/// magic.
 type Confirm = fn(&Image, u64) -> bool;
 
-/// What something bears.
+/// The data found on a drive or in a file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Finding {
-    /// As in "bears ...".
+    /// The kind of data, as in "contains ...".
     pub(super) name: String,
-    /// Where, as far as that is known.
+    /// Its offset in bytes, if known.
     pub(super) offset: Option<u64>,
-    /// Whether several hosts may use it at once.
+    /// True if several hosts may use the storage at once.
     pub(super) shared: bool,
-    /// Whether `wipefs` erases some of it.
+    /// True if `wipefs` erases at least one of the signatures.
     wipefs: bool,
-    /// The sectors of 512 bytes with marks that it leaves.
+    /// The sectors of 512 bytes with signatures that `wipefs` does not erase.
     left: Vec<u64>,
 }
 
 impl Finding {
-    /// The commands that erase all marks of what is at `path`.
+    /// Returns the commands that erase all signatures on `path`.
     pub(super) fn erasing(&self, path: &Path) -> String {
         let path = path.display();
         let zeros = |at: &dyn std::fmt::Display| {
@@ -86,16 +88,17 @@ impl Finding {
     }
 }
 
-/// What the file or device bears that `file` is open on, for reading.
+/// Returns the data in an open file or on an open device.
 ///
 /// # Errors
-/// Where its ends cannot be read.
+/// An error if its start or end cannot be read.
 pub(super) fn find(file: &File) -> io::Result<Option<Finding>> {
     let image = Image::open(file)?;
     Ok(combine(&image, &probing::ask(file), is_whole_disk(file)?))
 }
 
-/// Whether it is a block device and no partition of one: `wipefs` leaves partition tables elsewhere.
+/// Returns true for a block device that is not a partition. `wipefs` erases partition tables only
+/// there.
 fn is_whole_disk(file: &File) -> io::Result<bool> {
     Ok(match Identity::of(file)? {
         Identity::Block(number) => {
@@ -105,7 +108,8 @@ fn is_whole_disk(file: &File) -> io::Result<bool> {
     })
 }
 
-/// What the marks of the table and libblkid say together: storage that others may use at this moment comes first.
+/// Combines the findings of the table and of libblkid. Storage that others may be using takes
+/// precedence.
 fn combine(image: &Image, answer: &Answer, is_whole_disk: bool) -> Option<Finding> {
     let marks: Vec<_> = image.marks(SIGNATURES.iter()).collect();
     let answer = without_chance(image, answer);
@@ -125,14 +129,15 @@ fn combine(image: &Image, answer: &Answer, is_whole_disk: bool) -> Option<Findin
         (_, Some((signature, at)), _) => finding(signature.name, Some(*at), false),
         (Some(signature), ..) => finding(signature.name, offset, false),
         (.., Answer::Type { name, .. }) => {
-            finding(&format!("what libblkid knows as `{name}`"), offset, false)
+            finding(&format!("a `{name}` signature (according to libblkid)"), offset, false)
         }
-        (.., Answer::Several) => finding("the marks of several file systems", None, false),
+        (.., Answer::Several) => finding("the signatures of several file systems", None, false),
         (.., Answer::Nothing | Answer::Unavailable) => None,
     }
 }
 
-/// Whether `wipefs` erases some of the marks, and the sectors with those that it leaves: it sees what libblkid sees.
+/// Returns true if `wipefs`, which sees the signatures that libblkid sees, erases at least one of
+/// them. Also returns the sectors with those it leaves.
 fn erased(
     marks: &[(&'static Signature, u64)],
     answer: &Answer,
@@ -157,20 +162,21 @@ fn erased(
     (wipefs, left)
 }
 
-/// What libblkid calls so.
+/// Returns the signature with this type name in libblkid.
 fn named(name: &str) -> Option<&'static Signature> {
     SIGNATURES.iter().find(|signature| signature.types.contains(&name))
 }
 
-/// Types that libblkid tells by two bytes or less, with the place of these: one of some 30,000 drives with random data
-/// has them by chance.
+/// Types that libblkid identifies by two bytes or fewer, with the place of these bytes. One in some
+/// 30,000 drives with random data matches by chance.
 const SHORT: [(&str, Place); 3] = [
     ("jmicron_raid_member", Place::EndOfSectors(512)),
     ("hfsplus", Place::Start(1024)),
     ("atari", Place::Start(0)),
 ];
 
-/// The answer without what is there by chance, so that what this program wrote can be measured again.
+/// Drops a match by chance from libblkid's answer. This allows a drive to be measured again that
+/// this program filled with random data.
 fn without_chance<'a>(image: &Image, answer: &'a Answer) -> &'a Answer {
     let Answer::Type { name, .. } = answer else { return answer };
     let place = SHORT.iter().find(|(short, _)| short == name).map(|(_, place)| place);

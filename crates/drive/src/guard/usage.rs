@@ -1,6 +1,6 @@
-//! Who uses a device or file: mounts, holders, swap and loop devices.
+//! The users of a device or file: mounts, holders, swap and loop devices.
 
-#![allow(unsafe_code, reason = "says what a request to a loop device writes")]
+#![allow(unsafe_code, reason = "declares the size of the argument of a loop device ioctl")]
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -14,11 +14,12 @@ use super::{DeviceNumber, Identity, Refusal};
 use crate::hardware::text;
 use crate::ioctl::Request;
 
-/// `LOOP_GET_STATUS64` of `linux/loop.h`, which the C library does not name.
-// SAFETY: it writes a `loop_info64`, any bytes of which are valid; no other block device knows it.
+/// `LOOP_GET_STATUS64` of `linux/loop.h`, which the C library does not define.
+// SAFETY: the ioctl writes a `loop_info64`, which is valid for any bytes; other block devices
+// reject it.
 const LOOP_GET_STATUS64: Request<LoopStatus> = unsafe { Request::new(0x4C05) };
 
-/// The kernel's `loop_info64`, of which the first fields are wanted.
+/// The kernel's `loop_info64`, with the fields in use named.
 #[repr(C)]
 struct LoopStatus {
     device: u64,
@@ -27,7 +28,7 @@ struct LoopStatus {
     rest: [u64; 26],
 }
 
-/// Where the kernel tells about itself: `/proc` and `/sys`.
+/// The root of `/proc`, `/sys` and `/dev`, through which the kernel describes the system.
 #[derive(Debug, Clone)]
 pub struct System {
     root: PathBuf,
@@ -39,10 +40,10 @@ impl Default for System {
     }
 }
 
-/// A device that stands or falls with the one to be written.
+/// A device related to the one to be written: itself, its whole disk, or one of its partitions.
 #[derive(Debug)]
 struct Relative {
-    /// As below `/dev`.
+    /// Its name below `/dev`.
     name: String,
     number: DeviceNumber,
     directory: PathBuf,
@@ -57,29 +58,30 @@ struct Mount {
 }
 
 impl System {
-    /// The system whose `proc` and `sys` are below `root`.
+    /// Uses `proc`, `sys` and `dev` below `root`.
     pub fn at(root: &Path) -> System {
         System { root: root.into() }
     }
 
-    /// A path below the root.
+    /// Returns a path below the root.
     pub(crate) fn path(&self, below: &str) -> PathBuf {
         self.root.join(below)
     }
 
-    /// The directory of a device in sysfs.
+    /// Returns the sysfs directory of a device.
     pub(crate) fn directory(&self, number: DeviceNumber) -> io::Result<PathBuf> {
         self.root.join(format!("sys/dev/block/{number}")).canonicalize()
     }
 
-    /// The directory in sysfs of the whole disk that a device is, or is a partition of.
+    /// Returns the sysfs directory of the whole disk that a device belongs to.
     pub(crate) fn whole_disk(&self, number: DeviceNumber) -> Option<PathBuf> {
         let directory = self.directory(number).ok()?;
         let partition = directory.join("partition").exists();
         if partition { directory.parent().map(Path::to_path_buf) } else { Some(directory) }
     }
 
-    /// The directories in sysfs of all whole disks. A path of a multipath drive is no device of its own.
+    /// Returns the sysfs directories of all whole disks. Hidden paths of multipath drives do not
+    /// count.
     pub(crate) fn disks(&self) -> io::Result<Vec<PathBuf>> {
         let mut disks = Vec::new();
         for entry in fs::read_dir(self.path("sys/block"))? {
@@ -91,8 +93,8 @@ impl System {
         Ok(disks)
     }
 
-    /// Whether nobody uses what `identity` says, nor what that lies on where it is a loop device; `path` is only for the
-    /// message.
+    /// Checks that `identity` is not in use, and for a loop device neither is its backing file or
+    /// device. `path` is for the message only.
     pub(crate) fn check_unused(&self, path: &Path, identity: Identity) -> Result<(), Refusal> {
         self.check_layer(path, identity, None)?;
         let unknown = |source| Refusal::Unknown { path: path.into(), source };
@@ -105,8 +107,8 @@ impl System {
         Ok(())
     }
 
-    /// All that stands or falls with `identity`: itself, of a disk its partitions, of a partition its disk, and what these lie
-    /// on where they are loop devices.
+    /// Returns all related devices and files: `identity` itself, the partitions of a disk, the disk
+    /// of a partition, and the backing files of loop devices.
     pub(crate) fn kin(&self, identity: Identity) -> io::Result<Vec<Identity>> {
         let mut kin = vec![identity];
         let mut layer = identity;
@@ -120,7 +122,8 @@ impl System {
         Ok(kin)
     }
 
-    /// The same as [`System::check_unused`] of `identity` alone, not counting that it is behind the loop device `top`, from which this came.
+    /// Checks one layer, like [`System::check_unused`]. Its use by the loop device `top`, which led
+    /// to this layer, does not count.
     fn check_layer(
         &self,
         path: &Path,
@@ -161,8 +164,9 @@ impl System {
         Ok(())
     }
 
-    /// The device itself; for a whole disk its partitions, for a partition its whole disk and the partitions that it shares
-    /// blocks with: an extended one holds others, and tables may be odd.
+    /// Returns the device itself and, for a whole disk, its partitions. For a partition, returns
+    /// its whole disk and the partitions that overlap it: an extended partition contains others,
+    /// and tables may be invalid.
     fn relatives(&self, number: DeviceNumber) -> io::Result<Vec<Relative>> {
         let directory = self.directory(number)?;
         let mut relatives = vec![Relative::new(directory.clone())?];
@@ -187,10 +191,10 @@ impl System {
         Ok(text.lines().filter_map(Mount::parse).collect())
     }
 
-    /// The swap space that is `same` as what is asked for.
+    /// Returns the path of a swap device or file that is the `same`.
     fn swap(&self, same: impl Fn(Identity) -> bool) -> io::Result<Option<String>> {
         let text = match fs::read_to_string(self.root.join("proc/swaps")) {
-            // A kernel without swap.
+            // The kernel does not support swap.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             result => result?,
         };
@@ -198,7 +202,7 @@ impl System {
         Ok(spaces.map(unescape).find(|path| leads_to(path, &same)))
     }
 
-    /// The loop device over what is `same` as what is asked for, other than `top`.
+    /// Returns a loop device, other than `top`, whose backing file or device is the `same`.
     fn loop_over(
         &self,
         same: impl Fn(Identity) -> bool,
@@ -226,7 +230,8 @@ impl System {
         Ok(None)
     }
 
-    /// Where `device` is a loop device, or a partition of one: the loop device, and what that lies on.
+    /// Returns the loop device that `device` is or is a partition of, and its backing file or
+    /// device.
     fn below(&self, device: DeviceNumber) -> io::Result<Option<(DeviceNumber, Identity)>> {
         let Some(disk) = self.whole_disk(device) else { return Ok(None) };
         let Some(backing) = backing_file(&disk) else { return Ok(None) };
@@ -238,36 +243,36 @@ impl System {
         Ok(Some((relative.number, below)))
     }
 
-    /// What opens a device.
+    /// Returns the node of a device in `/dev`.
     fn node(&self, device: &Relative) -> PathBuf {
         self.path("dev").join(&device.name)
     }
 }
 
-/// The partitions of a whole disk.
+/// Lists the partitions of a whole disk.
 fn partitions(disk: &Path) -> io::Result<Vec<PathBuf>> {
     let entries: io::Result<Vec<_>> =
         fs::read_dir(disk)?.map(|entry| entry.map(|entry| entry.path())).collect();
     Ok(entries?.into_iter().filter(|entry| entry.join("partition").exists()).collect())
 }
 
-/// Whether two partitions of a disk share blocks.
+/// Returns true if two partitions of a disk overlap.
 fn overlap(one: &Path, other: &Path) -> bool {
     extent(one).zip(extent(other)).is_some_and(|(a, b)| a.start < b.end && b.start < a.end)
 }
 
-/// Where a partition lies on its disk, in the sectors of sysfs.
+/// Returns the range of a partition on its disk, in sectors of 512 bytes.
 fn extent(partition: &Path) -> Option<Range<u64>> {
     let number = |name| text(&partition.join(name))?.parse::<u64>().ok();
     let start = number("start")?;
     Some(start..start.saturating_add(number("size")?))
 }
 
-/// What the kernel calls the file behind the loop device whose directory in sysfs is `disk`, in whatever bytes, if it can
-/// tell; `None` where there is no such file.
+/// Returns the path of a loop device's backing file, as raw bytes, if the kernel knows it. Returns
+/// `None` for a disk that is not a loop device.
 fn backing_file(disk: &Path) -> Option<io::Result<PathBuf>> {
     match fs::read(disk.join("loop/backing_file")) {
-        // The latter where it is detached at this moment.
+        // ENODEV means that it is being detached.
         Err(error)
             if error.kind() == io::ErrorKind::NotFound
                 || error.raw_os_error() == Some(libc::ENODEV) =>
@@ -282,8 +287,8 @@ fn backing_file(disk: &Path) -> Option<io::Result<PathBuf>> {
     }
 }
 
-/// What a loop device shows the content of, whatever it is called by now: its name may be gone, or be one of another
-/// mount namespace. None where the loop device may not be asked.
+/// Returns the identity of a loop device's backing file. Its path may be stale, or belong to
+/// another mount namespace. Returns `None` without permission for the ioctl.
 fn lies_on(device: &Path) -> Option<Identity> {
     let mut status = LoopStatus { device: 0, inode: 0, block_device: 0, rest: [0; 26] };
     LOOP_GET_STATUS64.send(&File::open(device).ok()?, &mut status).ok()?;
@@ -293,7 +298,7 @@ fn lies_on(device: &Path) -> Option<Identity> {
     })
 }
 
-/// Whether what is now at `path` is the `same`.
+/// Returns true if `path` now leads to the `same` file or device.
 fn leads_to(path: impl AsRef<Path>, same: impl Fn(Identity) -> bool) -> bool {
     fs::metadata(path).is_ok_and(|metadata| same(Identity::from(&metadata)))
 }
@@ -302,8 +307,8 @@ impl Relative {
     fn new(directory: PathBuf) -> io::Result<Relative> {
         let text = fs::read_to_string(directory.join("dev"))?;
         let number = parse_number(text.trim())
-            .ok_or_else(|| io::Error::other(format!("`{}` is no device number", text.trim())))?;
-        // In sysfs a slash within a device's name is an exclamation mark.
+            .ok_or_else(|| io::Error::other(format!("`{}` is not a device number", text.trim())))?;
+        // sysfs writes a slash in a device name as an exclamation mark.
         let name = directory.file_name().unwrap_or_default().to_string_lossy().replace('!', "/");
         Ok(Relative { name, number, directory })
     }
@@ -316,7 +321,7 @@ impl Relative {
         fs::read_to_string(self.directory.join("ro")).is_ok_and(|text| text.trim() == "1")
     }
 
-    /// A device that is built on this one.
+    /// Returns a device that uses this one, if any.
     fn holder(&self) -> io::Result<Option<String>> {
         match fs::read_dir(self.directory.join("holders")) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -330,7 +335,7 @@ impl Relative {
 }
 
 impl Mount {
-    /// A line of `/proc/self/mountinfo` (`proc_pid_mountinfo(5)`).
+    /// Parses a line of `/proc/self/mountinfo` (`proc_pid_mountinfo(5)`).
     fn parse(line: &str) -> Option<Mount> {
         let (before, after) = line.split_once(" - ")?;
         let mut fields = before.split(' ').skip(2);
@@ -340,8 +345,8 @@ impl Mount {
         Some(Mount { number, source, at })
     }
 
-    /// Whether the file system lies on a device, by the number that the kernel gives, or by that
-    /// of its source: btrfs and others show an anonymous number.
+    /// Returns true if the file system lies on a device. Compares the kernel's number and that of
+    /// the source, because btrfs and others show an anonymous number.
     fn is_on(&self, number: DeviceNumber) -> bool {
         self.number == Some(number)
             || fs::metadata(&self.source).is_ok_and(|metadata| {
@@ -351,13 +356,13 @@ impl Mount {
     }
 }
 
-/// As in sysfs: `259:0`.
+/// Parses a device number as in sysfs: `259:0`.
 pub(crate) fn parse_number(text: &str) -> Option<DeviceNumber> {
     let (major, minor) = text.split_once(':')?;
     Some(DeviceNumber { major: major.parse().ok()?, minor: minor.parse().ok()? })
 }
 
-/// Undoes the octal escapes (`\040` for a space) of the kernel's tables.
+/// Decodes the octal escapes (`\040` for a space) of the kernel's tables.
 fn unescape(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -386,8 +391,8 @@ mod tests {
 
     use super::*;
 
-    /// A machine with the disk sda (8:0), its partitions sda1 (8:1) and sda2 (8:2), and the
-    /// empty disk loop0 (7:0), nothing of it in use.
+    /// A fake machine with the disk sda (8:0), its partitions sda1 (8:1) and sda2 (8:2), and the
+    /// empty disk loop0 (7:0), none of them in use.
     struct Machine {
         root: tempfile::TempDir,
     }
@@ -421,7 +426,7 @@ mod tests {
             machine
         }
 
-        /// One more disk.
+        /// Adds a disk.
         fn disk(&self, name: &str, number: &str) {
             let directory = self.path(&format!("sys/devices/block/{name}"));
             self.write(&format!("sys/devices/block/{name}/dev"), number);
@@ -442,20 +447,20 @@ mod tests {
             System::at(self.root.path()).check_unused(Path::new("drive"), identity)
         }
 
-        /// Which of sda, sda1 and sda2 may be written.
+        /// Returns true for each of sda, sda1 and sda2 that may be written.
         fn writable(&self) -> [bool; 3] {
             [SDA, SDA1, SDA2].map(|number| self.check(Identity::Block(number)).is_ok())
         }
     }
 
-    // Is an idle machine's every device free, so that the refusals below mean something?
+    // Are all devices free on an idle machine? Otherwise, the other tests would prove nothing.
     #[test]
-    fn idle_devices_are_free() {
+    fn devices_of_an_idle_machine_are_free() {
         assert_eq!(Machine::new().writable(), [true; 3]);
     }
 
-    // Does a mounted partition protect itself and its disk, not its sibling; and a mounted disk
-    // all its partitions?
+    // Does a mounted partition protect itself and its disk, but not its sibling? Does a mounted
+    // disk protect all its partitions?
     #[test]
     fn mounts_protect_relatives() {
         let machine = Machine::new();
@@ -476,7 +481,7 @@ mod tests {
         assert_eq!(machine.writable(), [true; 3]);
     }
 
-    // Is a read-only device refused, and one that says it is not let through?
+    // Is a read-only device refused, and a writable one accepted?
     #[test]
     fn read_only_devices_are_refused() {
         let machine = Machine::new();
@@ -487,7 +492,7 @@ mod tests {
         assert!(matches!(refusal, Refusal::ReadOnly { .. }));
     }
 
-    // Do holders (LVM, RAID, device mapper) protect likewise?
+    // Do holders (LVM, RAID, device mapper) protect related devices?
     #[test]
     fn holders_protect_relatives() {
         let machine = Machine::new();
@@ -502,8 +507,8 @@ mod tests {
         assert_eq!(machine.writable(), [false; 3]);
     }
 
-    // Is a file in use as swap or behind a loop device refused, by its inode, through links and
-    // names with spaces, and another file not?
+    // Is a file refused that serves as swap or backs a loop device? Links and names with spaces
+    // lead to the same file.
     #[test]
     fn files_in_use_are_refused() {
         let machine = Machine::new();
@@ -523,16 +528,23 @@ mod tests {
         let backing = format!("{}\n", link.display());
         machine.write("sys/devices/block/loop0/loop/backing_file", &backing);
         let refusal = check(&file).unwrap_err().to_string();
-        assert!(refusal.contains("behind the loop device /dev/loop0; `losetup"), "{refusal}");
+        assert!(
+            refusal.contains("the loop device /dev/loop0 exposes its content; `losetup"),
+            "{refusal}"
+        );
         machine.write("proc/self/mountinfo", "42 27 7:0 / /mnt rw - ext4 none rw\n");
         let refusal = check(&file).unwrap_err().to_string();
-        assert!(refusal.contains("/dev/loop0, mounted at `/mnt`; unmount it, and"), "{refusal}");
+        assert!(
+            refusal.contains("exposes its content, mounted at `/mnt`; unmount it, and"),
+            "{refusal}"
+        );
         assert!(check(&other).is_ok());
     }
 
-    // Is a file behind a loop device refused whose name is no UTF-8, and one where nothing tells what is behind it?
+    // Is a backing file refused whose name is not UTF-8, and an unreadable backing file attribute
+    // an error?
     #[test]
-    fn a_backing_file_with_an_odd_name_was_free() {
+    fn backing_files_with_odd_names_are_refused() {
         let machine = Machine::new();
         let odd = machine.root.path().join(OsStr::from_bytes(b"caf\xe9"));
         fs::write(&odd, "").unwrap();
@@ -543,15 +555,16 @@ mod tests {
         let file = Identity::from(&fs::metadata(&odd).unwrap());
         assert!(matches!(machine.check(file), Err(Refusal::LoopBacking { .. })));
 
-        // As for a name that is too long for the kernel.
+        // The kernel fails in the same way for a name that is too long.
         fs::remove_file(machine.path(attribute)).unwrap();
         fs::create_dir(machine.path(attribute)).unwrap();
         assert!(matches!(machine.check(file), Err(Refusal::Unknown { .. })));
     }
 
-    // Is a loop device refused where another one shows the same file, and one that lies on swap; and free otherwise?
+    // Is a loop device refused if another one has the same backing file, or if that file serves as
+    // swap?
     #[test]
-    fn a_loop_device_over_what_is_in_use_was_free() {
+    fn loop_devices_over_files_in_use_are_refused() {
         let machine = Machine::new();
         machine.disk("loop1", "7:1");
         let [image, link, other] = ["image", "link", "other"].map(|name| machine.path(name));
@@ -570,7 +583,10 @@ mod tests {
         attach("loop1", &link);
         assert_eq!(free(), [false; 2]);
         let refusal = machine.check(loops[0]).unwrap_err().to_string();
-        assert!(refusal.contains("behind the loop device /dev/loop1; `losetup"), "{refusal}");
+        assert!(
+            refusal.contains("the loop device /dev/loop1 exposes its content; `losetup"),
+            "{refusal}"
+        );
 
         attach("loop1", &other);
         let swap = format!("Filename Type\n{} file 1 0 -2\n", image.display());
@@ -581,10 +597,10 @@ mod tests {
         assert!(matches!(machine.check(loops[1]), Err(Refusal::Unknown { .. })));
     }
 
-    // Do partitions that share blocks protect each other, as an extended one and what is in it, and those that only touch
-    // not?
+    // Do overlapping partitions protect each other, such as an extended one and its content, but
+    // not adjacent ones?
     #[test]
-    fn a_partition_within_another_was_no_relative() {
+    fn overlapping_partitions_protect_each_other() {
         let machine = Machine::new();
         let place = |name: &str, start: u64, size: u64| {
             machine.write(&format!("sys/devices/block/sda/{name}/start"), &format!("{start}\n"));
@@ -605,9 +621,9 @@ mod tests {
         }
     }
 
-    // Is a device that the kernel does not tell about refused rather than believed to be free?
+    // Is a device refused if the kernel gives no information about it?
     #[test]
-    fn doubt_refuses() {
+    fn unknown_devices_are_refused() {
         let machine = Machine::new();
         let unknown = Identity::Block(DeviceNumber { major: 99, minor: 0 });
         assert!(matches!(machine.check(unknown), Err(Refusal::Unknown { .. })));
@@ -615,9 +631,9 @@ mod tests {
         assert!(matches!(machine.check(Identity::Block(SDA)), Err(Refusal::Unknown { .. })));
     }
 
-    // Are the kernel's escapes undone, and what only looks like one left?
+    // Are the kernel's escapes decoded, and other backslashes kept?
     #[test]
-    fn escapes_are_undone() {
+    fn escapes_are_decoded() {
         assert_eq!(unescape(r"a\040b\134c"), r"a b\c");
         assert_eq!(unescape(r"a\04"), r"a\04");
         assert_eq!(unescape(r"\999"), r"\999");

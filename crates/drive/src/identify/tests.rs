@@ -2,7 +2,7 @@ use std::io;
 
 use super::*;
 
-/// A drive whose two pages are what a test says.
+/// A fake drive with the given pages.
 #[derive(Clone)]
 struct Fake {
     controller: [u8; IDENTIFY_LEN],
@@ -14,7 +14,7 @@ impl Controller for &Fake {
         Ok(7)
     }
 
-    fn send(&self, command: Admin, answer: &mut [u8]) -> Result<(), Failed> {
+    fn send(&self, command: Admin, answer: &mut [u8]) -> Result<(), CommandError> {
         match command {
             Admin::Identify(Structure::Controller) => answer.copy_from_slice(&self.controller),
             Admin::IdentifyNamespace { namespace: 7 } => answer.copy_from_slice(&self.namespace),
@@ -28,8 +28,8 @@ fn put(page: &mut [u8; IDENTIFY_LEN], at: usize, bytes: &[u8]) {
     page[at..at + bytes.len()].copy_from_slice(bytes);
 }
 
-/// A drive of version 1.4 and 960 GB that moves 512 KiB at once, can Write Zeroes and Deallocate,
-/// formats, and erases its blocks; its namespace has the second of three formats.
+/// Creates a drive of version 1.4 and 960 GB. It moves 512 KiB in a command and supports Write
+/// Zeroes, Deallocate, Format and block erase. Its namespace uses the second of three formats.
 fn drive() -> Fake {
     let mut controller = [0; IDENTIFY_LEN];
     put(&mut controller, 80, &[0, 4, 1, 0]);
@@ -46,7 +46,7 @@ fn drive() -> Fake {
     put(&mut namespace, 25, &[2, 1]);
     put(&mut namespace, 33, &[0b1001]);
     put(&mut namespace, 128, &[0, 0, 9, 2, 0, 0, 12, 0, 8, 0, 12, 1]);
-    // Beyond NLBAF: no format of this drive.
+    // Beyond NLBAF, this is not a format of the drive.
     put(&mut namespace, 140, &[0, 0, 9, 0]);
     Fake { controller, namespace }
 }
@@ -55,7 +55,7 @@ fn describe(fake: &Fake) -> Nvme {
     described(&fake).unwrap()
 }
 
-// Is each fact read from its place, in bytes and not blocks?
+// Is each field decoded from its place, and in bytes rather than blocks?
 #[test]
 fn pages_are_decoded() {
     let format = |number, data, metadata, relative_performance| LbaFormat {
@@ -81,28 +81,28 @@ fn pages_are_decoded() {
             size_bytes: Bytes(4_096_000),
             capacity_bytes: Bytes(3_686_400),
             used_bytes: Bytes(1_024_000),
-            deallocated_reads: Some(Deallocated::Zeroes),
+            deallocated_reads: Some(DeallocatedValue::Zeroes),
             formats: vec![format(0, 512, 0, 2), format(1, 4096, 0, 0), format(2, 4096, 8, 1)],
         },
     };
     assert_eq!(describe(&drive()), expected);
 }
 
-// Is what a drive does not tell absent rather than zero, and is what no drive can say survived?
+// Is a value absent, not zero, if the drive does not report it, and does an invalid page not panic?
 #[test]
-fn what_is_not_told_is_absent() {
+fn unreported_values_are_absent() {
     let mut bare = drive();
     bare.controller = [0; IDENTIFY_LEN];
     put(&mut bare.namespace, 33, &[0]);
-    let told = describe(&bare);
-    assert_eq!((told.version, told.total_capacity_bytes), (None, None));
-    assert_eq!((told.max_transfer_bytes, told.format), (None, None));
-    assert_eq!((told.optional_commands, told.namespace.deallocated_reads), (vec![], None));
+    let nvme = describe(&bare);
+    assert_eq!((nvme.version, nvme.total_capacity_bytes), (None, None));
+    assert_eq!((nvme.max_transfer_bytes, nvme.format), (None, None));
+    assert_eq!((nvme.optional_commands, nvme.namespace.deallocated_reads), (vec![], None));
 
     let odd = Fake { controller: [0xFF; IDENTIFY_LEN], namespace: [0xFF; IDENTIFY_LEN] };
-    let told = describe(&odd);
-    assert_eq!((told.max_transfer_bytes, told.total_capacity_bytes), (None, None));
-    assert_eq!(told.optional_commands.len(), OPTIONAL_COMMANDS.len());
-    assert_eq!(told.namespace.formats, []);
-    assert_eq!(told.namespace.size_bytes, Bytes(0));
+    let nvme = describe(&odd);
+    assert_eq!((nvme.max_transfer_bytes, nvme.total_capacity_bytes), (None, None));
+    assert_eq!(nvme.optional_commands.len(), OPTIONAL_COMMANDS.len());
+    assert_eq!(nvme.namespace.formats, []);
+    assert_eq!(nvme.namespace.size_bytes, Bytes(0));
 }

@@ -1,10 +1,10 @@
-//! Where the kernel has the NVMe namespace that is open.
+//! The kernel's files for an open NVMe namespace.
 
 #![cfg_attr(
     lint_writes,
     expect(
         clippy::disallowed_methods,
-        reason = "/dev/ngXnY: beside the block device that the guard opened, by its number"
+        reason = "/dev/ngXnY: next to the block device that the guard opened, by its number"
     )
 )]
 
@@ -17,20 +17,20 @@ use crate::guard::{DeviceNumber, Identity, System, parse_number};
 use crate::hardware::text;
 use crate::inventory::{Bus, bus_of, path_of};
 
-/// Why what is open is not a whole namespace.
+/// The reason why an open file is not a whole namespace.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NotWhole {
-    #[error("it is a file, no NVMe drive")]
+    #[error("it is a file, not an NVMe drive")]
     File,
-    #[error("it is no NVMe drive")]
+    #[error("it is not an NVMe drive")]
     NotNvme,
-    #[error("it is a partition of the NVMe drive `{0}`: name that")]
+    #[error("it is a partition of the NVMe drive `{0}`: name that drive")]
     Partition(String),
     #[error("cannot find it in sysfs: {0}")]
     System(io::Error),
 }
 
-/// The directory in sysfs of the namespace whose block device is open.
+/// Returns the sysfs directory of the namespace with an open block device.
 pub(crate) fn directory(system: &System, identity: Identity) -> Result<PathBuf, NotWhole> {
     let Identity::Block(number) = identity else { return Err(NotWhole::File) };
     let disk = system.whole_disk(number).ok_or(NotWhole::NotNvme)?;
@@ -41,8 +41,8 @@ pub(crate) fn directory(system: &System, identity: Identity) -> Result<PathBuf, 
     if itself == disk { Ok(disk) } else { Err(NotWhole::Partition(path_of(&disk))) }
 }
 
-/// The block device of which `path` is the character device: `/dev/nvme0n1` of `/dev/ng0n1`. The
-/// kernel gives both the same numbers.
+/// Returns the block device of a character device: `/dev/nvme0n1` for `/dev/ng0n1`. The kernel
+/// gives both the same numbers.
 pub(crate) fn block_device(path: &str) -> Option<PathBuf> {
     let (controller, namespace) = path.strip_prefix("/dev/ng")?.split_once('n')?;
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit());
@@ -50,8 +50,8 @@ pub(crate) fn block_device(path: &str) -> Option<PathBuf> {
     named.then(|| format!("/dev/nvme{controller}n{namespace}").into())
 }
 
-/// Opens the character device of the namespace whose directory in sysfs is `disk`, which stands
-/// beside that of its block device (Linux 5.13).
+/// Opens the character device of the namespace with the sysfs directory `disk`. Its own directory
+/// lies next to that one (Linux 5.13).
 pub(crate) fn open_character_device(
     system: &System,
     disk: &Path,
@@ -62,7 +62,7 @@ pub(crate) fn open_character_device(
     let number = text(&disk.with_file_name(&name).join("dev"));
     let number = number.and_then(|number| parse_number(&number)).ok_or_else(|| {
         let why = format!(
-            "the kernel has no character device for `{block}`: it needs Linux 6.1 or later"
+            "the kernel has no character device for `{block}`: Linux 6.1 or later is required"
         );
         io::Error::new(io::ErrorKind::Unsupported, why)
     })?;
@@ -71,9 +71,9 @@ pub(crate) fn open_character_device(
         io::Error::new(error.kind(), format!("cannot open `/dev/{name}`: {error}"))
     };
     let file = fs::OpenOptions::new().read(true).write(writes).open(node).map_err(explain)?;
-    let found = file.metadata()?;
-    if !found.file_type().is_char_device() || DeviceNumber::new(found.rdev()) != number {
-        return Err(io::Error::other(format!("`/dev/{name}` leads to something else")));
+    let metadata = file.metadata()?;
+    if !metadata.file_type().is_char_device() || DeviceNumber::new(metadata.rdev()) != number {
+        return Err(io::Error::other(format!("`/dev/{name}` leads to another device")));
     }
     Ok(file)
 }
@@ -84,10 +84,10 @@ mod tests {
 
     use super::*;
 
-    // Is a character device traced to the block device of the same numbers, and nothing else taken
-    // for one?
+    // Does a character device map to the block device with the same numbers, and any other path to
+    // none?
     #[test]
-    fn character_devices_are_traced() {
+    fn character_devices_map_to_block_devices() {
         assert_eq!(block_device("/dev/ng0n1"), Some("/dev/nvme0n1".into()));
         assert_eq!(block_device("/dev/ng12n345"), Some("/dev/nvme12n345".into()));
         for other in ["/dev/ng0", "/dev/ngn1", "/dev/ng0n", "/dev/ng0n1p1", "/dev/nvme0n1", "ng0n1"]
@@ -96,25 +96,24 @@ mod tests {
         }
     }
 
-    // Is the device that is opened the one of which sysfs has the number, beside the block device,
-    // and no other node under its name?
+    // Is the opened device checked against its number in sysfs?
     #[test]
-    fn the_character_device_is_checked() {
+    fn the_number_of_the_character_device_is_checked() {
         let root = tempfile::tempdir().unwrap();
         let disk = root.path().join("sys/devices/nvme0/nvme0n1");
         let beside = root.path().join("sys/devices/nvme0/ng0n1");
         let open = || open_character_device(&System::at(root.path()), &disk, false);
-        let says = || open().unwrap_err().to_string();
-        assert!(says().contains("no character device for `/dev/nvme0n1`"), "{}", says());
+        let message = || open().unwrap_err().to_string();
+        assert!(message().contains("no character device for `/dev/nvme0n1`"), "{}", message());
         fs::create_dir_all(&beside).unwrap();
         fs::write(beside.join("dev"), "1:3\n").unwrap();
-        assert!(says().contains("cannot open `/dev/ng0n1`"), "{}", says());
+        assert!(message().contains("cannot open `/dev/ng0n1`"), "{}", message());
         fs::create_dir_all(root.path().join("dev")).unwrap();
         let node = root.path().join("dev/ng0n1");
         symlink("/dev/zero", &node).unwrap();
-        assert!(says().contains("`/dev/ng0n1` leads to something else"), "{}", says());
+        assert!(message().contains("`/dev/ng0n1` leads to another device"), "{}", message());
         fs::remove_file(&node).unwrap();
-        // The one with this number on every Linux machine.
+        // /dev/null has this number on every Linux machine.
         symlink("/dev/null", &node).unwrap();
         assert!(open().is_ok());
     }

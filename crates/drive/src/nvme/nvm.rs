@@ -1,34 +1,35 @@
-//! Commands of the NVM Command Set, as the kernel takes them through io_uring, and their answers.
+//! Commands of the NVM Command Set for io_uring, and their results.
 
 use flashscope_block::{Bytes, Errno, Io, Op};
 
 use super::Command;
 
-/// `NVME_URING_CMD_IO` of the kernel's `linux/nvme_ioctl.h`, whose `struct nvme_uring_cmd` is that
-/// of the passthrough requests.
-#[allow(clippy::cast_possible_truncation, reason = "the numbers of requests have 32 bits")]
+/// `NVME_URING_CMD_IO` of the kernel's `linux/nvme_ioctl.h`. Its `struct nvme_uring_cmd` has the
+/// layout of the passthrough requests.
+#[allow(clippy::cast_possible_truncation, reason = "request numbers have 32 bits")]
 pub(crate) const IO_COMMAND: u32 = libc::_IOWR::<Command>(b'N' as u32, 0x80) as u32;
 
-/// The longest range that Dataset Management takes, in blocks.
+/// The maximum length of a range in Dataset Management, in blocks.
 const RANGE_BLOCKS: u64 = u32::MAX as u64;
 
-/// The namespace that commands are about.
+/// The namespace that commands address.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Nvm {
     pub(crate) namespace: u32,
-    /// Bytes of a logical block.
+    /// Bytes in a logical block.
     pub(crate) block: Bytes,
 }
 
-/// A command in the room that an entry of a ring has for it.
-pub(crate) type Encoded = [u8; 80];
+/// A command in the space of a ring entry.
+pub(crate) type CommandBytes = [u8; 80];
 
 impl Nvm {
-    /// The command for `io`, whose data are at `buffer`.
+    /// Encodes the command for `io`, with its data at `buffer`.
     ///
-    /// Reads, writes and flushes are those of the block layer. A trim is Dataset Management with
-    /// the attribute Deallocate, whose list of ranges `ranges` has put at `buffer`, `listed` bytes.
-    pub(crate) fn encode(self, io: &Io, buffer: u64, listed: u32) -> Encoded {
+    /// Reads, writes and flushes are encoded like those of the block layer. A trim is Dataset
+    /// Management with the attribute Deallocate. The caller must have copied its range list,
+    /// `listed` bytes from [`Nvm::ranges`], to `buffer`.
+    pub(crate) fn encode(self, io: &Io, buffer: u64, listed: u32) -> CommandBytes {
         let (first, blocks) = (io.offset.0 / self.block.0, io.len.0 / self.block.0);
         let [low, high] = [first, first >> 32].map(|half| (half & 0xFFFF_FFFF) as u32);
         let zero_based = |count: u64| u32::try_from(count.saturating_sub(1)).expect("bounded");
@@ -53,7 +54,8 @@ impl Nvm {
         encoded
     }
 
-    /// The list of ranges of a trim, 16 bytes each: one, but for more than [`RANGE_BLOCKS`].
+    /// Returns the range list of a trim, 16 bytes for each range: one range, or several for more
+    /// than [`RANGE_BLOCKS`].
     pub(crate) fn ranges(self, io: &Io) -> Vec<u8> {
         let (mut first, mut left) = (io.offset.0 / self.block.0, io.len.0 / self.block.0);
         let mut list = Vec::with_capacity(16);
@@ -70,9 +72,9 @@ impl Nvm {
     }
 }
 
-/// The error that a block device answers with where a command has this status (status code type and
-/// status code, as in bits 8 to 10 and 0 to 7 of a completion): `nvme_error_status` of the kernel's
-/// `drivers/nvme/host/core.c`.
+/// Converts an NVMe status to the error number that a block device returns for it:
+/// `nvme_error_status` of the kernel's `drivers/nvme/host/core.c`. The status has the status code
+/// type in bits 8 to 10 and the status code in bits 0 to 7.
 pub(crate) fn errno(status: u32) -> Errno {
     Errno(match status & 0x7FF {
         // LBA Out of Range, Namespace Not Ready, Command Interrupted.
@@ -105,18 +107,19 @@ mod tests {
         Io { op, stream: 0, offset, len, at: Nanos(0), data: Data::Random }
     }
 
-    /// Bytes that are not 0, and where.
+    /// Bytes that are not 0, with their offsets.
     type Nonzero = Vec<(usize, Vec<u8>)>;
 
-    // Is each command, byte by byte, what the NVM Command Set says: first block in dwords 10 and 11,
-    // blocks less one in dword 12, ranges less one and Deallocate for a trim, and nothing else?
+    // Do the bytes of each command agree with the NVM Command Set? Dwords 10 and 11 hold the first
+    // block and dword 12 the blocks minus one; for a trim, dword 10 holds the ranges minus one and
+    // dword 11 the attribute Deallocate.
     #[test]
     #[cfg(target_endian = "little")]
     fn commands_are_as_specified() {
         let far = 0x1_0000_0002 * 4096;
         let address = 0x0102_0304_0506_0708_u64;
         let at_address = (24, address.to_le_bytes().to_vec());
-        // 64 KiB of data, and 16 blocks from the first on.
+        // 64 KiB of data: 16 blocks from block 0x1_0000_0002 on.
         let moved = vec![
             at_address.clone(),
             (36, vec![0, 0, 1, 0]),
@@ -142,10 +145,10 @@ mod tests {
         }
     }
 
-    // Is a trim one range with its length before its first block, and a longer one than a range can
-    // be several without a gap?
+    // Is a trim one range with its length before its first block, and a trim longer than a range
+    // several adjacent ones?
     #[test]
-    fn trims_are_listed() {
+    fn trims_become_range_lists() {
         let list = NVM.ranges(&io(Op::Trim, 0x1_0000_0002 * 4096, 3 * 4096));
         assert_eq!(list, [0, 0, 0, 0, 3, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0]);
         let list = NVM.ranges(&io(Op::Trim, 4096, (RANGE_BLOCKS + 5) * 4096));
@@ -153,10 +156,10 @@ mod tests {
         assert_eq!(list[16..], [0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0]);
     }
 
-    // Is a status answered as by the block layer, whatever the bits above it say, and one that nothing
-    // is known of as an error of IO?
+    // Does a status become the error number of the block layer, whatever its upper bits are, and an
+    // unknown one EIO?
     #[test]
-    fn statuses_are_errors() {
+    fn statuses_become_error_numbers() {
         for (status, expected) in [
             (0x0281, libc::ENODATA),
             (0x4281, libc::ENODATA),

@@ -1,70 +1,70 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a drive could not be traced.
+/// The reason why a drive could not be traced.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    /// There is no such device.
-    #[error("there is no device `{}`: `lsblk` lists those there are", .0.display())]
+    /// The device does not exist.
+    #[error("device `{}` does not exist: `lsblk` lists the available ones", .0.display())]
     NoDevice(PathBuf),
-    /// It is something else.
+    /// The path is not a block device.
     #[error(
-        "`{}` is no block device: the kernel traces drives, such as /dev/nvme0n1, and what a file \
-         is asked for on the drive below it",
+        "`{}` is not a block device: the kernel traces drives, such as /dev/nvme0n1; to trace a \
+         file, name the drive that holds it",
         .0.display()
     )]
     NotADevice(PathBuf),
     /// The kernel cannot trace block devices.
     #[error(
-        "this kernel does not trace block devices (there is no `{}`): it needs one with \
-         CONFIG_BLK_DEV_IO_TRACE, as those of most distributions are",
+        "this kernel cannot trace block devices (`{}` is missing): it needs \
+         CONFIG_BLK_DEV_IO_TRACE, which most distributions enable",
         .0.display()
     )]
     NoTracer(PathBuf),
-    /// The file system by which the kernel is told what to trace is not there.
+    /// The file system that configures the tracer is not mounted.
     #[error(
-        "there is no tracefs at `{}`: mount it by `mount -t tracefs nodev {}`",
+        "tracefs is not mounted at `{}`: mount it with `mount -t tracefs nodev {}`",
         .0.display(),
         .0.display()
     )]
     NoTracefs(PathBuf),
-    /// It is there, but not for this user.
+    /// The user lacks the permission.
     #[error("cannot {action} `{}`: {source}; {hint}", path.display())]
     NotPermitted {
-        /// What was tried.
+        /// The action, as in "cannot ...".
         action: &'static str,
-        /// On what.
+        /// The file.
         path: PathBuf,
-        /// The kernel's answer.
+        /// The error of the kernel.
         source: io::Error,
-        /// What to do.
+        /// The remedy.
         hint: &'static str,
     },
-    /// Somebody else traces something.
+    /// Another user is tracing.
     #[error(
-        "the kernel's tracer is in use: {found}; it is one for the whole system, so wait for the \
-         end of that. If nobody uses it any more: {free}"
+        "the kernel's tracer is in use: {user}; there is one for the whole system, so wait until \
+             it is free. If nobody uses it any more: {free}"
     )]
     InUse {
-        /// By what that is seen.
-        found: String,
-        /// How to free it.
+        /// The evidence of the use.
+        user: String,
+        /// The command to free it.
         free: String,
     },
-    /// The operating system refused.
+    /// The operating system returned an error.
     #[error("cannot {action} `{}`: {source}", path.display())]
     System {
-        /// What was tried.
+        /// The action, as in "cannot ...".
         action: &'static str,
-        /// On what.
+        /// The file.
         path: PathBuf,
-        /// Its answer.
+        /// The error of the system.
         source: io::Error,
     },
 }
 
 impl RecordError {
-    /// For `map_err`: `action` on `path` failed.
+    /// Returns a function for `map_err` that adds the failed `action` and the `path` to an error.
     pub(super) fn system(
         action: &'static str,
         path: &Path,
@@ -77,9 +77,9 @@ impl RecordError {
             }
             io::ErrorKind::ResourceBusy => {
                 let who =
-                    format!("`fuser -v {}` tells who it is", path.with_file_name("*").display());
+                    format!("`fuser -v {}` shows the process", path.with_file_name("*").display());
                 RecordError::in_use(
-                    format!("the kernel answers that `{}` is busy", path.display()),
+                    format!("the kernel reports that `{}` is busy", path.display()),
                     who,
                 )
             }
@@ -87,17 +87,18 @@ impl RecordError {
         }
     }
 
-    /// The tracer is in use by what `found` says.
-    pub(super) fn in_use(found: impl Into<String>, free: impl Into<String>) -> RecordError {
-        RecordError::InUse { found: found.into(), free: free.into() }
+    /// Creates the error for a tracer in use. `user` is the evidence, and `free` the command to
+    /// free it.
+    pub(super) fn in_use(user: impl Into<String>, free: impl Into<String>) -> RecordError {
+        RecordError::InUse { user: user.into(), free: free.into() }
     }
 }
 
 fn permission_hint() -> &'static str {
     if rustix::process::geteuid().is_root() {
-        "the kernel does not let this system administrator trace: it is locked down (see \
+        "the kernel does not allow root to trace: it is locked down (see \
          /sys/kernel/security/lockdown), or this is a container"
     } else {
-        "tracing needs a system administrator: run it by sudo"
+        "tracing requires root: run it with `sudo`"
     }
 }

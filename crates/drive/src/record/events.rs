@@ -1,48 +1,49 @@
-//! The kernel's stream of events: `struct blk_io_trace` of `linux/blktrace_api.h`, of version 7 (48
-//! bytes) or 8 (64), each with what it says to follow; in between, lines of text about other things.
+//! Parser of the kernel's event stream: `struct blk_io_trace` of `linux/blktrace_api.h`, version 7
+//! (48 bytes) or 8 (64 bytes), each followed by data of the stated length. Text lines between
+//! events report other facts.
 
 use std::io;
 
-/// The upper three bytes of the first word; the lowest is the version.
+/// The upper three bytes of an event's first word. The lowest byte is the version.
 const MAGIC: u32 = 0x6561_7400;
 
-/// A line begins that says how many events were lost.
+/// The start of a line with the number of lost events.
 const LOST: &[u8] = b"CPU:";
 
-/// A line begins that stands for an event of another tracer.
+/// The start of a line for an event of another tracer.
 const OTHER: &[u8] = b"type:";
 
-/// Lines are shorter.
+/// An upper bound for the length of a line.
 const LONGEST_LINE: usize = 256;
 
-/// What happened, in the lowest byte of an event's action.
+/// Types of events, in the lowest byte of the action.
 const QUEUE: u32 = 1;
 const ISSUE: u32 = 7;
 
-/// Of the categories of an event, in its action: a command that is passed through to the drive.
+/// The category of a command passed through to the drive, as a bit of the action.
 const PASSED_THROUGH: u32 = 1 << 25;
 
-/// What a note of the time of day is, in the action of an event.
+/// The action of a note with the time of day.
 const NOTE_OF_TIME: u32 = 1 << 26 | 1;
 
-/// How much was asked for so far.
+/// The number and size of requests so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Count {
     pub(super) requests: u64,
     pub(super) bytes: u64,
 }
 
-/// Takes the stream apart, of which pieces come that end anywhere.
+/// An incremental parser: input pieces may end in the middle of an event.
 #[derive(Debug, Default)]
 pub(super) struct Events {
-    /// What came and is not taken apart yet.
+    /// Input that is not parsed yet.
     pending: Vec<u8>,
     pub(super) queued: Count,
     pub(super) issued: Count,
 }
 
 impl Events {
-    /// Takes the next piece; whole events go to `out` as they are.
+    /// Parses the next piece and appends whole events to `out`, unchanged.
     pub(super) fn push(&mut self, piece: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
         self.pending.extend_from_slice(piece);
         let mut start = 0;
@@ -84,7 +85,7 @@ impl Part {
     }
 }
 
-/// What stands first, if it is there as a whole.
+/// Returns the first event or line, or `None` if it is incomplete.
 fn next(pending: &[u8]) -> io::Result<Option<Part>> {
     let Some(word) = pending.get(..4) else { return Ok(None) };
     if word == &LOST[..4] || word == &OTHER[..4] {
@@ -99,7 +100,7 @@ fn next(pending: &[u8]) -> io::Result<Option<Part>> {
         let word = pending.get(at..at + 4).and_then(|word| word.try_into().ok());
         u32::from_ne_bytes(word.unwrap_or_default())
     };
-    // The header, and where in it stands the length of what follows.
+    // The length of the header, and the offset of the field with the length of the data after it.
     let (header, follows) = match (word_at(0) & !0xff, word_at(0) & 0xff) {
         (MAGIC, 7) => (48, 46),
         (MAGIC, 8) => (64, 50),
@@ -109,7 +110,7 @@ fn next(pending: &[u8]) -> io::Result<Option<Part>> {
         return Ok(None);
     }
     let length = header + usize::from(u16::from_ne_bytes([pending[follows], pending[follows + 1]]));
-    // Of version 8 it is 64 bits wide, of which nothing here needs more than half.
+    // In version 8, the action has 64 bits, of which the lower half suffices here.
     let action = match header {
         48 => word_at(28),
         _ if cfg!(target_endian = "little") => word_at(32),
@@ -121,17 +122,17 @@ fn next(pending: &[u8]) -> io::Result<Option<Part>> {
 
 fn unknown(word: &[u8]) -> io::Error {
     let reason = format!(
-        "the kernel gives what is no event of its tracer of block devices ({word:02x?}): it is newer \
-         than this program, or somebody changed what is traced meanwhile"
+        "the kernel's stream contains an unknown event ({word:02x?}): the kernel is newer than this \
+             program, or someone changed the tracer meanwhile"
     );
     io::Error::new(io::ErrorKind::InvalidData, reason)
 }
 
-/// A note of the time of day, as blktrace begins with one: `monotonic` on the clock of the trace
-/// was `since_1970`, both in nanoseconds.
+/// Returns a note of the time of day, with which a blktrace stream begins. It states that
+/// `monotonic` on the trace clock is `since_1970`, both in nanoseconds.
 pub(super) fn note_of_time(monotonic: u64, since_1970: u64) -> Vec<u8> {
     let second = 1_000_000_000;
-    // Until 2106 it fits the field.
+    // The field overflows in 2106.
     let seconds = u32::try_from(since_1970 / second).unwrap_or(u32::MAX);
     let nanos = u32::try_from(since_1970 % second).unwrap_or_default();
     let mut note = Vec::with_capacity(56);
@@ -159,9 +160,9 @@ mod tests {
         [&event, follows].concat()
     }
 
-    // Do whole events come out as they are, wherever the pieces end, and lines not?
+    // Are whole events passed on unchanged, wherever the pieces end, and lines dropped?
     #[test]
-    fn pieces_end_anywhere() {
+    fn pieces_may_end_anywhere() {
         let passed = event(ISSUE | PASSED_THROUGH, &[0; 300]);
         let events = [event(QUEUE, b"abc"), event(ISSUE, b""), passed];
         let lines = ["CPU:1 [LOST 17 EVENTS]\n", "type: 5\n", "CPU:0 [LOST EVENTS]\n"];
@@ -171,20 +172,21 @@ mod tests {
             stream.extend_from_slice(event);
         }
         for size in [1, 5, 47, 48, 49, 200, 1000] {
-            let (mut taken, mut out) = (Events::default(), Vec::new());
+            let (mut parser, mut out) = (Events::default(), Vec::new());
             for piece in stream.chunks(size) {
-                taken.push(piece, &mut out).unwrap();
+                parser.push(piece, &mut out).unwrap();
             }
             assert_eq!(out, events.concat(), "{size}");
             let one = Count { requests: 1, bytes: 512 };
-            assert_eq!((taken.queued, taken.issued), (one, one));
+            assert_eq!((parser.queued, parser.issued), (one, one));
         }
     }
 
     proptest! {
-        // Is a stream taken apart alike wherever its pieces end, whatever it holds, and never more than was in it?
+        // Is the result of any stream independent of the division into pieces, and no longer than
+        // the stream?
         #[test]
-        fn any_stream(
+        fn results_do_not_depend_on_the_pieces(
             parts in vec((0..4u8, any::<(u8, u16)>(), vec(any::<u8>(), 0..80)), 0..8),
             size in 1..400usize,
         ) {
@@ -198,28 +200,28 @@ mod tests {
                 }
                 _ => bytes,
             }).collect();
-            let taken = |size: usize| {
+            let parse = |size: usize| {
                 let (mut events, mut out) = (Events::default(), Vec::new());
                 let failed = stream.chunks(size).any(|piece| events.push(piece, &mut out).is_err());
                 (failed, out, events.queued, events.issued)
             };
-            let whole = taken(stream.len().max(1));
+            let whole = parse(stream.len().max(1));
             prop_assert!(whole.1.len() <= stream.len());
-            prop_assert_eq!(taken(size), whole);
+            prop_assert_eq!(parse(size), whole);
         }
     }
 
-    // Is what is no event an error, rather than part of a trace?
+    // Is invalid data an error, rather than part of a trace?
     #[test]
-    fn what_is_no_event_is_refused() {
+    fn invalid_data_is_an_error() {
         let endless = [b"CPU:", &[b'x'; 300][..]].concat();
         for stream in [&b"abcdefgh"[..], &[9, 0x74, 0x61, 0x65], &endless] {
             let error = Events::default().push(stream, &mut Vec::new()).unwrap_err();
-            assert!(error.to_string().contains("no event of its tracer"), "{error}");
+            assert!(error.to_string().contains("contains an unknown event"), "{error}");
         }
     }
 
-    // Is the note laid out as an event, so that it passes as one?
+    // Does the parser accept the note of the time of day as an event?
     #[test]
     fn the_note_is_an_event() {
         let note = note_of_time(5, 1_700_000_000_000_000_007);

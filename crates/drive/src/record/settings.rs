@@ -1,10 +1,10 @@
-//! What is set for a recording, and is put back afterwards whatever happens.
+//! The tracefs settings changed by a recording, which are restored afterwards in any case.
 
 #![cfg_attr(
     lint_writes,
     expect(
         clippy::disallowed_methods,
-        reason = "settings of tracefs: nobody else may trace; all are put back"
+        reason = "settings of tracefs: nobody else may be tracing; all are restored"
     )
 )]
 
@@ -14,26 +14,27 @@ use std::path::{Path, PathBuf};
 
 use super::RecordError;
 
-/// What was set, in this order. Dropping it puts everything back, in the reverse order.
+/// The changed settings with their original values, in order. Dropping this restores them in
+/// reverse order.
 #[derive(Debug, Default)]
 pub(super) struct Settings {
     before: Vec<(PathBuf, String)>,
 }
 
 impl Settings {
-    /// Sets `path` to `value`, where it is anything else.
+    /// Sets `path` to `value` unless it has that value already.
     pub(super) fn set(&mut self, path: &Path, value: &str) -> Result<(), RecordError> {
         let before = read(path)?;
         if before != value {
-            // Noted first: a refused setting is put back to what it was, which does no harm.
+            // Recorded before the change: restoring a rejected setting does no harm.
             self.before.push((path.into(), before));
             write(path, value).map_err(RecordError::system("set", path))?;
         }
         Ok(())
     }
 
-    /// Puts all but the first `keep` back, the last one first; returns what could not be put back,
-    /// and how to do so.
+    /// Restores all but the first `keep` settings, the last one first. Returns those that could not
+    /// be restored, each with the command to restore it.
     pub(super) fn restore(&mut self, keep: usize) -> Vec<String> {
         let mut failed = Vec::new();
         while self.before.len() > keep
@@ -41,18 +42,20 @@ impl Settings {
         {
             match write(&path, &before) {
                 Ok(()) => {}
-                // The device was taken out, and what was set with it.
+                // The device was removed, and its settings with it.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => {
                     let path = path.display();
-                    failed.push(format!("`{path}`: {error}; do it by `echo {before} > {path}`"));
+                    failed.push(format!(
+                        "`{path}`: {error}; restore it with `echo {before} > {path}`"
+                    ));
                 }
             }
         }
         failed
     }
 
-    /// How many were set.
+    /// Returns the number of changed settings.
     pub(super) fn len(&self) -> usize {
         self.before.len()
     }
@@ -60,13 +63,13 @@ impl Settings {
 
 impl Drop for Settings {
     fn drop(&mut self) {
-        // On the way out of an error, of which the user hears already.
+        // Failures are ignored here, because an error is already being reported.
         self.restore(0);
     }
 }
 
-/// What a setting is now: of a choice such as `[local] global`, what is chosen; of a buffer that is
-/// not there yet, `7 (expanded: 1408)`, what it becomes by being used.
+/// Reads a setting. For a choice such as `[local] global`, returns the active value. For a buffer
+/// that does not exist yet, `7 (expanded: 1408)`, returns its size once in use.
 pub(super) fn read(path: &Path) -> Result<String, RecordError> {
     let text = fs::read_to_string(path).map_err(RecordError::system("read", path))?;
     let text = text.trim();
@@ -75,7 +78,7 @@ pub(super) fn read(path: &Path) -> Result<String, RecordError> {
     Ok(part.map_or(text, |(part, _)| part).to_string())
 }
 
-/// Writes a value in one piece, as the kernel wants it.
+/// Writes a value in one piece, as the kernel requires.
 pub(super) fn write(path: &Path, value: &str) -> io::Result<()> {
     OpenOptions::new().write(true).truncate(true).open(path)?.write_all(value.as_bytes())
 }
@@ -93,9 +96,9 @@ mod tests {
         (folder, paths)
     }
 
-    // Is everything put back, also where the recording ends by an error?
+    // Are all settings restored, even if the recording ends with an error?
     #[test]
-    fn settings_are_put_back() {
+    fn settings_are_restored() {
         let (_folder, [clock, tracer, size]) = files();
         let mut settings = Settings::default();
         settings.set(&clock, "mono").unwrap();
@@ -103,30 +106,30 @@ mod tests {
         settings.set(&tracer, "nop").unwrap();
         settings.set(&size, "1410").unwrap();
         assert_eq!(fs::read_to_string(&clock).unwrap(), "mono");
-        assert_eq!(fs::read_to_string(&size).unwrap(), "1410\n", "it was so already");
+        assert_eq!(fs::read_to_string(&size).unwrap(), "1410\n", "unchanged");
         drop(settings);
         assert_eq!(fs::read_to_string(&clock).unwrap(), "local");
         assert_eq!(fs::read_to_string(&tracer).unwrap(), "nop");
     }
 
-    // Is what is set read as it can be written again?
+    // Is a setting read in a form that can be written again?
     #[test]
-    fn settings_are_read() {
+    fn settings_are_read_in_writable_form() {
         let (_folder, [path, ..]) = files();
-        for (text, wanted) in [
+        for (text, expected) in [
             ("local [mono] boot\n", "mono"),
             ("7 (expanded: 1408)\n", "1408"),
             ("1410\n", "1410"),
             ("\n", ""),
         ] {
             fs::write(&path, text).unwrap();
-            assert_eq!(read(&path).unwrap(), wanted);
+            assert_eq!(read(&path).unwrap(), expected);
         }
     }
 
-    // Is a setting that cannot be put back named, and do the others go back nevertheless?
+    // Is a setting that cannot be restored reported, and are the others still restored?
     #[test]
-    fn what_stays_is_named() {
+    fn settings_that_cannot_be_restored_are_reported() {
         let (_folder, [clock, tracer, _]) = files();
         let mut settings = Settings::default();
         settings.set(&clock, "mono").unwrap();

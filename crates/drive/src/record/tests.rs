@@ -1,10 +1,10 @@
-//! On files that stand for those of the kernel.
+//! Tests on a folder with fake kernel files.
 
 use super::*;
 
 const NUMBER: DeviceNumber = DeviceNumber { major: 7, minor: 9 };
 
-/// What a kernel has where nothing is traced, with what differs.
+/// The files of a fake kernel that traces nothing.
 struct Kernel {
     root: tempfile::TempDir,
 }
@@ -52,7 +52,7 @@ impl Kernel {
         Recording::start_on(&system, device, NUMBER, Scope::Requests, None, watch)
     }
 
-    /// Whether everything is as it was.
+    /// Asserts that all settings have their original values.
     fn assert_restored(&self) {
         let settings = FILES.iter().filter(|(path, _)| {
             !path.ends_with("act_mask") && !path.contains("trace_pipe") && !path.contains("stats")
@@ -69,7 +69,7 @@ impl Kernel {
     }
 }
 
-/// An event without anything but what it is.
+/// Returns an event that contains only its type.
 fn event(action: u8) -> Vec<u8> {
     let mut event = vec![0; 48];
     event[..4].copy_from_slice(&0x6561_7407u32.to_ne_bytes());
@@ -77,14 +77,15 @@ fn event(action: u8) -> Vec<u8> {
     event
 }
 
-// Does a recording set what it must, give the events, count what was lost, and put all back?
+// Does a recording change the settings, return the events, count the lost ones, and restore
+// everything?
 #[test]
-fn a_recording_is_complete_and_leaves_no_trace() {
+fn a_recording_is_complete_and_restores_the_settings() {
     let kernel = Kernel::new();
     let stream = [&event(7)[..], b"CPU:0 [LOST 6 EVENTS]\n", &event(8), &event(7)].concat();
     kernel.write("sys/kernel/tracing/trace_pipe", stream);
     let mut recording = kernel.start(|_| true).unwrap();
-    for (path, wanted) in [
+    for (path, expected) in [
         ("sys/dev/block/7:9/trace/enable", "1"),
         ("sys/dev/block/7:9/trace/act_mask", "requeue,issue,complete"),
         ("sys/kernel/tracing/current_tracer", "blk"),
@@ -94,36 +95,36 @@ fn a_recording_is_complete_and_leaves_no_trace() {
         ("sys/kernel/tracing/options/context-info", "0"),
         ("sys/kernel/tracing/options/bin", "1"),
     ] {
-        assert_eq!(kernel.read(path), wanted, "{path}");
+        assert_eq!(kernel.read(path), expected, "{path}");
     }
     let report = recording.report();
     let mut content = Vec::new();
     recording.read_to_end(&mut content).unwrap();
     kernel.assert_restored();
     let events = [event(7), event(8), event(7)].concat();
-    assert_eq!(content[56..], events, "after the note of the time of day");
+    assert_eq!(content[56..], events, "the events after the time of day");
     assert_eq!((report.requests(), report.lost()), (2, 8));
     assert_eq!(report.not_restored(), Vec::<String>::new());
     drop(recording);
     kernel.assert_restored();
 }
 
-// Is all put back where the recording is dropped, or the kernel gives something else?
+// Are the settings restored if the recording is dropped, or the kernel returns invalid data?
 #[test]
-fn an_interrupted_recording_leaves_no_trace() {
+fn an_interrupted_recording_restores_the_settings() {
     let kernel = Kernel::new();
     drop(kernel.start(|_| false).unwrap());
     kernel.assert_restored();
     kernel.write("sys/kernel/tracing/trace_pipe", "something else");
     let mut recording = kernel.start(|_| false).unwrap();
     let error = recording.read_to_end(&mut Vec::new()).unwrap_err();
-    assert!(error.to_string().contains("no event of its tracer"), "{error}");
+    assert!(error.to_string().contains("contains an unknown event"), "{error}");
     kernel.assert_restored();
 }
 
-// Is a setting that cannot be made an error, after which all is as it was?
+// Is a setting that cannot be changed an error, and are the others then restored?
 #[test]
-fn a_failed_start_leaves_no_trace() {
+fn a_failed_start_restores_the_settings() {
     for missing in ["sys/kernel/tracing/trace_pipe", "sys/kernel/tracing/options/bin"] {
         let kernel = Kernel::new();
         fs::remove_file(kernel.root.path().join(missing)).unwrap();
@@ -134,7 +135,7 @@ fn a_failed_start_leaves_no_trace() {
     }
 }
 
-// Is a second recording refused while one runs?
+// Is a second recording rejected while one runs?
 #[test]
 fn recordings_exclude_each_other() {
     let kernel = Kernel::new();
@@ -145,33 +146,34 @@ fn recordings_exclude_each_other() {
     kernel.start(|_| false).unwrap();
 }
 
-// Does each thing that is missing or in use have its message, and is nothing changed?
+// Does a missing or used part of the kernel have its own message, and do the settings stay
+// unchanged?
 #[test]
-fn what_is_missing_is_named() {
-    for (path, content, wanted) in [
+fn missing_and_used_parts_are_named() {
+    for (path, content, expected) in [
         ("sys/kernel/tracing/current_tracer", "function\n", "its current tracer is `function`"),
         ("sys/kernel/tracing/set_event", "sched:sched_switch\n", "`sched:sched_switch` is enabled"),
-        ("sys/dev/block/7:9/trace/enable", "1\n", "this device is traced already"),
+        ("sys/dev/block/7:9/trace/enable", "1\n", "this device is already being traced"),
         ("sys/kernel/tracing/available_tracers", "nop\n", "CONFIG_BLK_DEV_IO_TRACE"),
     ] {
         let kernel = Kernel::new();
         kernel.write(path, content);
         let error = kernel.start(|_| false).unwrap_err().to_string();
-        assert!(error.contains(wanted), "{error}");
+        assert!(error.contains(expected), "{error}");
         assert_eq!(kernel.read("sys/kernel/tracing/options/bin"), "0");
     }
-    for (missing, wanted) in [
+    for (missing, expected) in [
         ("sys/kernel/tracing", "mount -t tracefs nodev"),
         ("sys/dev/block/7:9/trace", "CONFIG_BLK_DEV_IO_TRACE"),
     ] {
         let kernel = Kernel::new();
         fs::remove_dir_all(kernel.root.path().join(missing)).unwrap();
         let error = kernel.start(|_| false).unwrap_err().to_string();
-        assert!(error.contains(wanted), "{error}");
+        assert!(error.contains(expected), "{error}");
     }
 }
 
-// Is tracefs found where older systems mount it?
+// Is tracefs also found at its place on older systems?
 #[test]
 fn tracefs_is_found_in_debugfs() {
     let kernel = Kernel::new();
@@ -182,25 +184,25 @@ fn tracefs_is_found_in_debugfs() {
     assert_eq!(kernel.read("sys/kernel/debug/tracing/trace_clock"), "local");
 }
 
-// Does a path that is no block device say so?
+// Is a path that is not a block device rejected?
 #[test]
 fn only_block_devices_are_recorded() {
-    for (path, wanted) in [
-        ("/dev/there-is-none-of-this-name", "there is no device"),
-        ("/dev/null", "`/dev/null` is no block device"),
-        ("/", "`/` is no block device"),
+    for (path, expected) in [
+        ("/dev/a-device-that-does-not-exist", "does not exist"),
+        ("/dev/null", "`/dev/null` is not a block device"),
+        ("/", "`/` is not a block device"),
     ] {
         let error = Recording::start(Path::new(path), Scope::Requests, None, |_| true).unwrap_err();
-        assert!(error.to_string().contains(wanted), "{error}");
+        assert!(error.to_string().contains(expected), "{error}");
     }
 }
 
-// Does a refusal of the kernel say what to do?
+// Does an error of the kernel name the remedy?
 #[test]
-fn refusals_say_what_to_do() {
+fn errors_of_the_kernel_name_the_remedy() {
     let denied = RecordError::system("use", Path::new("/sys/kernel/tracing"));
     let error = denied(io::Error::from_raw_os_error(libc::EACCES)).to_string();
-    assert!(error.contains("by sudo") || error.contains("locked down"), "{error}");
+    assert!(error.contains("with `sudo`") || error.contains("locked down"), "{error}");
     let busy = RecordError::system("set", Path::new("/sys/kernel/tracing/current_tracer"));
     let error = busy(io::Error::from_raw_os_error(libc::EBUSY)).to_string();
     assert!(error.contains("fuser -v /sys/kernel/tracing/*"), "{error}");

@@ -1,11 +1,12 @@
-//! What is in use where this process cannot see it: in other mount namespaces, or under names that are gone.
+//! Uses that this process cannot see directly: in other mount namespaces, or under deleted names.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Stdio};
 
 use super::*;
 
-/// A command in a mount namespace of its own, which then says so and waits until this is dropped.
+/// A process in a mount namespace of its own that has run a command and waits until this is
+/// dropped.
 struct Namespace(Child);
 
 impl Namespace {
@@ -24,7 +25,7 @@ impl Namespace {
         if line == "ready\n" {
             return Some(namespace);
         }
-        println!("passed by: no mount namespace can be made here, or nothing mounted in it");
+        println!("skipped: no mount namespace can be created here, or nothing mounted in it");
         None
     }
 }
@@ -37,30 +38,29 @@ impl Drop for Namespace {
     }
 }
 
-// Is a device refused that is mounted in another mount namespace alone, as in a container, and its whole disk where that
-// is a partition; and free again once that namespace is gone?
+// Are a device and its whole disk refused while they are mounted in another mount namespace only,
+// as in a container? Are they free once that namespace is gone?
 #[test]
-fn what_another_namespace_mounts_is_refused() {
+fn mounts_in_another_namespace_are_detected() {
     let Some((device, partition)) = partitioned() else { return };
     let at = device.mount_point();
     let mount = "mount \"$1\" \"$2\"";
     let mounted = Namespace::new(mount, &[&partition, at.to_str().unwrap()]);
     let Some(mounted) = mounted else { return };
-    // With what it bears out of the way, its being in use is the only reason left: the file system is in memory there.
+    // Without its signature, the use is the only reason left; the mounted file system is in memory.
     assert!(run("wipefs", &["--all", "--force", device.path()]));
     let refused = refusal(&writing(&device.device));
     assert!(matches!(refused, Refusal::Busy { .. } | Refusal::Mounted { .. }), "{refused}");
     let refused = open(&writing(Path::new(&partition))).err();
     assert!(matches!(refused, Some(OpenError::Refused(_))), "{refused:?}");
     drop(mounted);
-    // The partition is still there; the device as a whole is free.
+    // The partition still exists, and the whole device is free.
     opened(&writing(&device.device));
 }
 
-// Is a file refused that is behind a loop device under a name that is gone, and under one that only another mount
-// namespace has?
+// Is the backing file of a loop device refused after it was renamed or its name deleted?
 #[test]
-fn the_file_behind_a_loop_device_is_known_by_more_than_its_name() {
+fn backing_files_are_recognized_without_their_name() {
     let Some(device) = Loop::new() else { return };
     let kept = device.directory.path().join("kept");
     fs::hard_link(&device.image, &kept).unwrap();
@@ -72,20 +72,26 @@ fn the_file_behind_a_loop_device_is_known_by_more_than_its_name() {
     assert!(matches!(refused, Refusal::LoopBacking { .. }), "{refused}");
 }
 
-// Is a loop device refused whose file another one shows, be that mounted here, in another mount namespace alone, or
-// nowhere; and is one that shows a file alone free?
+// Is a loop device refused if another one has the same backing file, whether that is mounted here,
+// in another mount namespace, or not at all? Is the only loop device over a file free?
 #[test]
-fn a_second_loop_device_over_a_mounted_file_was_free() {
+fn a_second_loop_device_over_a_file_is_refused() {
     let Some(device) = Loop::new() else { return };
     let Some(over) = device.over(&device.image) else { return };
     let second = Path::new(&over.0);
     let refused = refusal(&writing(second)).to_string();
-    assert!(refused.contains(&format!("loop device {}; `losetup", device.path())), "{refused}");
+    assert!(
+        refused.contains(&format!("loop device {} exposes its content; `losetup", device.path())),
+        "{refused}"
+    );
     assert!(run("mkfs.ext4", &["-q", device.path()]));
     let at = device.mount_point();
-    if let Some(_mounted) = Mounted::new(device.path(), at.clone()) {
+    if let Some(_mounted) = MountGuard::new(device.path(), at.clone()) {
         let refused = refusal(&writing(second)).to_string();
-        assert!(refused.contains(&format!("{}, mounted at `", device.path())), "{refused}");
+        assert!(
+            refused.contains(&format!("{} exposes its content, mounted at `", device.path())),
+            "{refused}"
+        );
     }
     let arguments = [device.path(), at.to_str().unwrap()];
     if let Some(_mounted) = Namespace::new("mount \"$1\" \"$2\"", &arguments) {
@@ -97,11 +103,11 @@ fn a_second_loop_device_over_a_mounted_file_was_free() {
     opened(&writing(&device.device));
 }
 
-// Is a loop device refused that lies on a whole disk of which a partition is mounted?
+// Is a loop device refused that lies on a whole disk with a mounted partition?
 #[test]
-fn a_loop_device_over_a_disk_in_use_was_free() {
+fn a_loop_device_over_a_used_disk_is_refused() {
     let Some((device, partition)) = partitioned() else { return };
-    let Some(_mounted) = Mounted::new(&partition, device.mount_point()) else { return };
+    let Some(_mounted) = MountGuard::new(&partition, device.mount_point()) else { return };
     let Some(upper) = device.over(&device.device) else { return };
     let refused = refusal(&writing(Path::new(&upper.0)));
     let message = refused.to_string();
@@ -109,10 +115,10 @@ fn a_loop_device_over_a_disk_in_use_was_free() {
     assert!(message.contains(&format!("{partition} is mounted")), "{message}");
 }
 
-// Is a file refused that only another mount namespace shows through a loop device, under a name that leads to another
-// file here?
+// Is a file refused that backs a loop device of another mount namespace, under a name that leads to
+// another file here?
 #[test]
-fn a_loop_device_of_another_namespace_is_seen() {
+fn loop_devices_of_another_namespace_are_detected() {
     let directory = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let [image, cover] = ["image", "cover"].map(|name| directory.path().join(name));
     fs::create_dir(&cover).unwrap();

@@ -1,4 +1,5 @@
-//! What changes under way: another device behind a name between the check and the opening, and a device that shrinks.
+//! Changes during an operation: a name that leads to another device between the check and the
+//! opening, and a device that shrinks.
 
 use std::os::unix::fs::FileTypeExt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,17 +8,18 @@ use flashscope_block::{Completion, Io, Nanos, Op};
 
 use super::*;
 
-/// Openings while a name is exchanged.
+/// The number of openings while a name is being exchanged.
 const TRIES: usize = 2000;
 
-/// Writes a block of 4 KiB at an offset and waits for the answer.
+/// Writes a block of 4 KiB at an offset and waits for its completion.
 fn write_at(device: &mut RealDevice, offset: Bytes) -> Completion {
     let (at, data) = (device.now(), Data::Random);
     device.submit(&Io { op: Op::Write, stream: 0, offset, len: Bytes::kib(4), data, at });
-    device.complete(Nanos::MAX).expect("an answer")
+    device.complete(Nanos::MAX).expect("the IO completes")
 }
 
-/// Lets two names lead to two places by turns until told to stop, by a rename, which leaves no moment without one.
+/// Makes a link lead to two places in turn until `stop` is set. Uses renames, which never leave the
+/// link missing.
 fn exchange(link: &Path, places: [&Path; 2], stop: &AtomicBool) {
     let other = link.with_extension("other");
     for place in places.into_iter().cycle() {
@@ -29,17 +31,17 @@ fn exchange(link: &Path, places: [&Path; 2], stop: &AtomicBool) {
     }
 }
 
-// While a link leads now to an idle device and now to one that bears data, is the latter ever opened for writing, however
-// often it is tried; and is the former sometimes, so that this says something?
+// If a link leads in turn to an idle device and to one with data, is the latter never opened for
+// writing? The former must be, at least sometimes.
 #[test]
 fn a_name_that_is_exchanged_never_leads_to_data() {
-    let bears = |file: &File| file.write_all_at(b"XFSB", 0).unwrap();
-    let (Some(idle), Some(precious)) = (Loop::new(), Loop::with(&[], bears)) else { return };
+    let write_xfs = |file: &File| file.write_all_at(b"XFSB", 0).unwrap();
+    let (Some(idle), Some(precious)) = (Loop::new(), Loop::with(&[], write_xfs)) else { return };
     let link = idle.directory.path().join("by-id");
     symlink(&idle.device, &link).unwrap();
     let stop = AtomicBool::new(false);
     let (mut written, mut exchanged) = (0, 0);
-    // To look who else has it open takes longer than the moments that are in question.
+    // A check for other users takes longer than the race window.
     let options = OpenOptions { ignore_open_by_others: true, ..writing(&link) };
     std::thread::scope(|scope| {
         scope.spawn(|| exchange(&link, [&precious.device, &idle.device], &stop));
@@ -57,7 +59,7 @@ fn a_name_that_is_exchanged_never_leads_to_data() {
         stop.store(true, Ordering::Relaxed);
     });
     println!(
-        "of {TRIES} openings {written} were of the idle device; {exchanged} noticed an exchange"
+        "{written} of {TRIES} openings reached the idle device; {exchanged} detected an exchange"
     );
     assert!(written > 0);
     let mut bytes = vec![0; 2 << 20];
@@ -65,21 +67,21 @@ fn a_name_that_is_exchanged_never_leads_to_data() {
     assert!(bytes.starts_with(b"XFSB") && bytes[4..].iter().all(|byte| *byte == 0));
 }
 
-// As long as a device is open, can another get its number?
+// Does an open descriptor keep the device number from being reused?
 #[test]
-fn a_number_stays_with_what_is_open() {
+fn an_open_device_keeps_its_number() {
     let Some(device) = Loop::new() else { return };
     let held = File::open(&device.device).unwrap();
     let other = device.directory.path().join("other");
     File::create(&other).unwrap().set_len(Bytes::mib(64).0).unwrap();
     assert!(detach(device.path()));
-    // It is only marked for later: the number is taken.
+    // The kernel detaches it later: the number is still in use.
     assert!(!run("losetup", &[device.path(), other.to_str().unwrap()]));
     drop(held);
     assert!(run("losetup", &[device.path(), other.to_str().unwrap()]));
 }
 
-/// Opens a loop device of its own for writing by each engine that there is here.
+/// Opens a new loop device for writing with each available engine.
 fn by_each_engine(mut look: impl FnMut(&str, &Loop, &mut RealDevice)) {
     for engine in ENGINES.iter().filter(|engine| !engine.name.starts_with("io_uring_")) {
         let Some(device) = Loop::new() else { return };
@@ -89,10 +91,10 @@ fn by_each_engine(mut look: impl FnMut(&str, &Loop, &mut RealDevice)) {
     }
 }
 
-// Is a device that becomes smaller while it is measured answered with an error beyond its end, by every engine, and is
-// what is left of it written still?
+// Does every engine report an error beyond the end of a device that shrinks, and still write before
+// it?
 #[test]
-fn a_device_that_shrinks_is_noticed() {
+fn shrinking_devices_return_errors() {
     by_each_engine(|engine, device, open| {
         let last = Bytes(open.info().capacity.0 - Bytes::kib(4).0);
         write_at(open, last).result.unwrap();
@@ -104,10 +106,10 @@ fn a_device_that_shrinks_is_noticed() {
     });
 }
 
-// Is a device without any bytes left, as a drive has none that was removed, told as gone by every engine, where the kernel
-// answers that it is full?
+// Does every engine report a device of size 0, such as a removed drive, as gone? The kernel reports
+// it as full.
 #[test]
-fn a_removed_device_was_full() {
+fn removed_devices_are_reported_as_gone() {
     by_each_engine(|engine, device, open| {
         write_at(open, Bytes(0)).result.unwrap();
         device.shrink(Bytes(0));
@@ -116,10 +118,10 @@ fn a_removed_device_was_full() {
     });
 }
 
-// Is a name like those of /dev/disk/by-id, a link with a relative path, confirmed as it was typed and by where it leads,
-// and by nothing else?
+// Is a name like those in /dev/disk/by-id, a relative link, confirmed as it was typed and by its
+// target, and by nothing else?
 #[test]
-fn a_name_by_id_is_a_name() {
+fn a_link_confirms_by_its_name_and_target() {
     let Some(device) = Loop::new() else { return };
     let folder = device.directory.path().join("dev/disk/by-id");
     fs::create_dir_all(&folder).unwrap();

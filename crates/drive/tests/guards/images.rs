@@ -1,18 +1,18 @@
-//! Images that bear a mark, each as small as the mark allows.
+//! Images with a signature, each as small as the signature allows.
 
-/// What an image bears.
+/// An image with a signature.
 pub struct Example {
-    /// In a word, for messages.
+    /// A short name for messages.
     pub name: &'static str,
-    /// What libblkid 2.38 calls it; nothing where it does not know it, or wants more than there is here.
+    /// The type according to libblkid 2.38, or `None` if it does not know it or needs more data.
     pub blkid: Option<&'static str>,
-    /// Whether several hosts may use it at once.
+    /// True if several hosts may use the storage at once.
     pub shared: bool,
-    /// The bytes that are not 0: from the start, or if negative from the end.
+    /// The bytes that are not 0, by offset from the start or, if negative, from the end.
     pub bytes: &'static [(i64, &'static [u8])],
 }
 
-/// The bytes of every image.
+/// The size of every image in bytes.
 pub const SIZE: u64 = 96 << 20;
 
 const fn known(
@@ -37,10 +37,10 @@ const fn shared(
 
 const MIB: i64 = 1 << 20;
 
-/// An MBR with a partition of VMFS from 1 MiB to the end.
+/// An MBR with a VMFS partition from 1 MiB to the end.
 const VMFS_PARTITION: &[u8] = &[0, 0, 0, 0, 0xfb, 0, 0, 0, 0, 8, 0, 0, 0, 0xf8, 2, 0];
 
-/// The fields of a superblock of ext4 with blocks of 1 KiB, from the size of blocks on: in group 1.
+/// Fields of an ext4 superblock in group 1 with blocks of 1 KiB.
 const EXT4_COPY: [(i64, &[u8]); 5] = [
     (8 * MIB + 1024 + 24, &[0, 0, 0, 0]),
     (8 * MIB + 1024 + 32, &[0, 0x20, 0, 0]),
@@ -49,12 +49,12 @@ const EXT4_COPY: [(i64, &[u8]); 5] = [
     (8 * MIB + 1024 + 90, &[1, 0]),
 ];
 
-/// A superblock of XFS of four groups, of 24 MiB in blocks of 4 KiB, as it lies at the second.
+/// The second superblock of an XFS with four groups of 24 MiB and blocks of 4 KiB.
 const XFS_COPY: [(i64, &[u8]); 2] =
     [(24 * MIB, b"XFSB\0\0\x10\0"), (24 * MIB + 84, &[0, 0, 0x18, 0, 0, 0, 0, 4])];
 
-/// A physical volume of LVM2 whose volume group is locked by sanlock: its label, the area of metadata at 4 KiB after one
-/// of data at 1 MiB, and that area.
+/// An LVM2 physical volume with a volume group locked by sanlock: its label, and the metadata area
+/// at 4 KiB; the data area begins at 1 MiB.
 const LVM2_SHARED: [(i64, &[u8]); 6] = [
     (512, b"LABELONE\x01\0\0\0\0\0\0\0\0\0\0\0\x20\0\0\0LVM2 001"),
     (512 + 32 + 40, &(1u64 << 20).to_le_bytes()),
@@ -92,11 +92,11 @@ pub const EXAMPLES: &[Example] = &[
     known("DRBD", "drbd", &[(60 - 4096, b"\x83\x74\x02\x6b")]),
     known("DRBD 9", "drbd", &[(60 - 4096, b"\x83\x74\x02\x6d")]),
     known(
-        "DRBD's control volume",
+        "a DRBD control volume",
         "drbdmanage_control_volume",
         &[(0, b"$DRBDmgr=q|0123456789abcdef0123456789abcdef\n")],
     ),
-    known("a log of DRBD Proxy", "drbdproxy_datalog", &[(0, b"DRBDdlh*")]),
+    known("a DRBD Proxy log", "drbdproxy_datalog", &[(0, b"DRBDdlh*")]),
     known("dm-integrity", "DM_integrity", &[(0, b"integrt\0\x01")]),
     known("dm-verity", "DM_verity_hash", &[(0, b"verity\0\0\x01\0\0\0")]),
     known("a snapshot", "DM_snapshot_cow", &[(0, b"SnAp")]),
@@ -146,7 +146,7 @@ pub const EXAMPLES: &[Example] = &[
     known("UBIFS", "ubifs", &[(0, b"\x31\x18\x10\x06")]),
     known("squashfs 3", "squashfs3", &[(0, b"sqsh")]),
     known(
-        "the log of XFS",
+        "an XFS log",
         "xfs_external_log",
         &[(0, b"\xfe\xed\xba\xbe\0\0\0\0\0\0\0\x02\0\0\x02\0"), (300, b"\0\0\0\x01")],
     ),
@@ -159,7 +159,7 @@ pub const EXAMPLES: &[Example] = &[
     ours("BeFS", &[(512 + 32, b"BFS1")]),
     ours("EXFS", &[(0, b"EXFS")]),
     // Partition tables.
-    known("a partition map of a Macintosh", "mac", &[(0, b"ER\x02\0"), (512, b"PM\0\0\0\0\0\x01")]),
+    known("a Macintosh partition map", "mac", &[(0, b"ER\x02\0"), (512, b"PM\0\0\0\0\0\x01")]),
     ours("a BSD label", &[(512, b"\x57\x45\x56\x82")]),
     known("a Sun label", "sun", &[(508, b"\xda\xbe\xda\xbe")]),
     known("an SGI label", "sgi", &[(0, b"\x0b\xe5\xa9\x41\xf4\x1a\x56\xbf")]),

@@ -1,7 +1,7 @@
-//! Do the guards keep real devices from being overwritten? Loop devices on files made here; where
-//! the machine has none, or this is not run as root, each test says so and is passed by.
+//! The guards protect real devices from being overwritten. These tests use loop devices over new
+//! files. Without loop devices or without root, each test prints a message and is skipped.
 
-#![allow(clippy::print_stdout, reason = "says what is passed by, and why")]
+#![allow(clippy::print_stdout, reason = "names skipped cases and the reason")]
 
 mod elsewhere;
 mod exchanged;
@@ -21,14 +21,14 @@ use flashscope_drive::guard::Refusal;
 use flashscope_drive::{Access, ENGINES, Location, OpenError, OpenOptions, RealDevice, open};
 use tempfile::TempDir;
 
-/// Whether a command could be run and succeeded.
+/// Runs a command and returns true if it succeeded.
 fn run(program: &str, arguments: &[&str]) -> bool {
     let output = Command::new(program).args(arguments).output();
     output.is_ok_and(|output| output.status.success())
 }
 
-/// Detaches a loop device and waits until the kernel has let go of its file, which may be later: `losetup` only marks a device
-/// that something, such as udev, still has open. Returns false if that takes more than ten seconds.
+/// Detaches a loop device and waits until the kernel has released its file. `losetup` only marks a
+/// device that is still open elsewhere, such as in udev. Returns false after ten seconds.
 fn detach(device: &str) -> bool {
     let name = device.trim_start_matches("/dev/");
     let backing_file = Path::new("/sys/block").join(name).join("loop/backing_file");
@@ -42,7 +42,7 @@ fn detach(device: &str) -> bool {
         })
 }
 
-/// A loop device over a file of 64 MiB.
+/// A loop device over a file of 64 MiB, detached on drop.
 struct Loop {
     directory: TempDir,
     image: PathBuf,
@@ -50,7 +50,8 @@ struct Loop {
 }
 
 impl Loop {
-    /// With what `losetup` is told beyond the usual, after `prepare` worked on the file.
+    /// Sets up a loop device with further `losetup` arguments, after `prepare` has changed the
+    /// file.
     fn with(arguments: &[&str], prepare: impl FnOnce(&File)) -> Option<Loop> {
         let directory = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let image = directory.path().join("image");
@@ -66,7 +67,7 @@ impl Loop {
                 Some(Loop { directory, image, device })
             }
             _ => {
-                println!("passed by: no loop device can be set up here");
+                println!("skipped: no loop device can be set up here");
                 None
             }
         }
@@ -80,13 +81,13 @@ impl Loop {
         self.device.to_str().unwrap()
     }
 
-    /// Cuts off what is behind so many bytes, under whoever has it open.
+    /// Truncates the backing file to `left` bytes while the device is open.
     fn shrink(&self, left: Bytes) {
         File::options().write(true).open(&self.image).unwrap().set_len(left.0).unwrap();
         assert!(run("losetup", &["--set-capacity", self.path()]));
     }
 
-    /// Erases all that it holds: `wipefs` leaves copies of superblocks.
+    /// Erases all data: `wipefs` does not erase copies of superblocks.
     fn blank(&self) {
         blank(&self.device);
     }
@@ -98,7 +99,7 @@ impl Loop {
     }
 }
 
-/// Writes zeros over all of a device of at most 64 MiB.
+/// Overwrites a device of at most 64 MiB with zeros.
 fn blank(path: &Path) {
     let mut device = File::options().write(true).open(path).unwrap();
     let size = device.seek(SeekFrom::End(0)).unwrap();
@@ -106,22 +107,22 @@ fn blank(path: &Path) {
     device.sync_all().unwrap();
 }
 
-/// One more loop device, until dropped.
-struct Over(String);
+/// A further loop device, detached on drop.
+struct UpperLoop(String);
 
 impl Loop {
-    /// Over what is at `path`.
-    fn over(&self, path: &Path) -> Option<Over> {
+    /// Sets up a loop device over the file or device at `path`.
+    fn over(&self, path: &Path) -> Option<UpperLoop> {
         let output = Command::new("losetup").args(["--find", "--show"]).arg(path).output().unwrap();
         if output.status.success() {
-            return Some(Over(String::from_utf8(output.stdout).unwrap().trim().into()));
+            return Some(UpperLoop(String::from_utf8(output.stdout).unwrap().trim().into()));
         }
-        println!("passed by: no second loop device can be set up beside {}", self.path());
+        println!("skipped: no second loop device can be set up besides {}", self.path());
         None
     }
 }
 
-impl Drop for Over {
+impl Drop for UpperLoop {
     fn drop(&mut self) {
         assert!(detach(&self.0) || std::thread::panicking());
     }
@@ -134,26 +135,26 @@ impl Drop for Loop {
     }
 }
 
-/// A mounted device, until dropped.
-struct Mounted(PathBuf);
+/// A mounted device, unmounted on drop.
+struct MountGuard(PathBuf);
 
-impl Mounted {
-    fn new(device: &str, at: PathBuf) -> Option<Mounted> {
+impl MountGuard {
+    fn new(device: &str, at: PathBuf) -> Option<MountGuard> {
         if run("mount", &[device, at.to_str().unwrap()]) {
-            return Some(Mounted(at));
+            return Some(MountGuard(at));
         }
-        println!("passed by: {device} cannot be mounted here");
+        println!("skipped: {device} cannot be mounted here");
         None
     }
 }
 
-impl Drop for Mounted {
+impl Drop for MountGuard {
     fn drop(&mut self) {
         assert!(run("umount", &[self.0.to_str().unwrap()]) || std::thread::panicking());
     }
 }
 
-/// How to open a device for writing, confirmed as its owner would.
+/// Returns options for writing a device, with its path as confirmation.
 fn writing(path: &Path) -> OpenOptions {
     OpenOptions {
         access: Access::Write { confirmation: Some(path.to_str().unwrap().into()) },
@@ -161,7 +162,7 @@ fn writing(path: &Path) -> OpenOptions {
     }
 }
 
-/// The same for a file.
+/// Returns options for writing a file, with its path as confirmation.
 fn writing_file(path: &Path) -> OpenOptions {
     OpenOptions { location: Location::File(path.into()), ..writing(path) }
 }
@@ -178,8 +179,7 @@ fn opened(options: &OpenOptions) -> RealDevice {
     open(options).unwrap_or_else(|error| panic!("{error}"))
 }
 
-// Is an idle device that bears nothing written with every engine, after its owner confirmed it,
-// and not without?
+// Is an idle device without data written with every engine after a confirmation, and not without?
 #[test]
 fn an_idle_device_is_written_when_confirmed() {
     let Some(device) = Loop::new() else { return };
@@ -197,7 +197,7 @@ fn an_idle_device_is_written_when_confirmed() {
             let options =
                 OpenOptions { engine: Some(entry.kind), queue_depth, ..confirmed.clone() };
             match open(&options) {
-                Err(error @ OpenError::Engine { .. }) => println!("passed by: {error}"),
+                Err(error @ OpenError::Engine { .. }) => println!("skipped: {error}"),
                 device => {
                     let mut device = device.unwrap();
                     assert_eq!(device.info().kind, DeviceKind::Block);
@@ -227,10 +227,10 @@ fn assert_trims(device: &mut RealDevice) {
     assert!(matches!(result, Ok(()) | Err(Errno::EOPNOTSUPP)), "{result:?}");
 }
 
-// Is a device refused that bears a file system, swap space or a partition table, with nothing
-// changed on it; and does the advice of the message work?
+// Is a device with a file system, swap space or a partition table refused and left unchanged, and
+// does the advice in the message work?
 #[test]
-fn what_bears_data_is_refused() {
+fn devices_with_data_are_refused() {
     let table: &dyn Fn(&Loop) = &|device| write_partition_table(&device.device);
     let ext4: &dyn Fn(&Loop) = &|device| assert!(run("mkfs.ext4", &["-q", device.path()]));
     let swap: &dyn Fn(&Loop) = &|device| assert!(run("mkswap", &[device.path()]));
@@ -245,7 +245,7 @@ fn what_bears_data_is_refused() {
         assert!(message.contains(name), "{message}");
         assert!(message.contains(&format!("`wipefs --all {}`", device.path())), "{message}");
         assert!(before == fs::read(&device.image).unwrap(), "something was written");
-        // To read it is no danger.
+        // Reading is safe.
         opened(&OpenOptions::new(Location::BlockDevice(device.device.clone())));
         if run("wipefs", &["--version"]) {
             for command in signatures::commands(&message) {
@@ -256,7 +256,7 @@ fn what_bears_data_is_refused() {
     }
 }
 
-/// An MBR with one partition of Linux, from 1 MiB to the end of 64 MiB.
+/// Writes an MBR with one Linux partition, from 1 MiB to the end of 64 MiB.
 fn write_partition_table(path: &Path) {
     let mut sector = [0; 512];
     sector[446..462].copy_from_slice(&[0, 0, 0, 0, 0x83, 0, 0, 0, 0, 8, 0, 0, 0, 0xf8, 1, 0]);
@@ -266,13 +266,13 @@ fn write_partition_table(path: &Path) {
     file.sync_all().unwrap();
 }
 
-// Is a mounted device refused, by its own name and through a symbolic link (which fools fio),
+// Is a mounted device refused, by its own name and through a symbolic link (which deceives fio),
 // and may it still be read?
 #[test]
-fn what_is_mounted_is_refused() {
+fn mounted_devices_are_refused() {
     let Some(device) = Loop::new() else { return };
     assert!(run("mkfs.ext4", &["-q", device.path()]));
-    let Some(_mounted) = Mounted::new(device.path(), device.mount_point()) else { return };
+    let Some(_mounted) = MountGuard::new(device.path(), device.mount_point()) else { return };
     let link = device.directory.path().join("link");
     symlink(&device.device, &link).unwrap();
     for path in [&device.device, &link] {
@@ -283,29 +283,28 @@ fn what_is_mounted_is_refused() {
     }
 }
 
-/// A loop device, and its partition with a file system.
+/// Returns a loop device, and its partition with a file system.
 fn partitioned() -> Option<(Loop, String)> {
     let device = Loop::with(&["--partscan"], |_| ())?;
     write_partition_table(&device.device);
     let partition = format!("{}p1", device.path());
-    // Kernels that do not read partition tables themselves are told.
+    // Some kernels do not read the partition table by themselves.
     let there =
         Path::new(&partition).exists() || run("addpart", &[device.path(), "1", "2048", "129024"]);
     if there && run("mkfs.ext4", &["-q", &partition]) {
         return Some((device, partition));
     }
-    println!("passed by: the loop device shows no partitions");
+    println!("skipped: the loop device shows no partitions");
     None
 }
 
-// Does a partition that is mounted protect the whole disk, and the disk's partition table not
-// hide that?
+// Does a mounted partition protect the whole disk, with the mount as the stated reason?
 #[test]
 fn a_mounted_partition_protects_its_disk() {
     let Some((device, partition)) = partitioned() else { return };
     let refused = refusal(&writing(Path::new(&partition)));
     assert!(matches!(refused, Refusal::Signature { .. }), "{refused}");
-    let Some(_mounted) = Mounted::new(&partition, device.mount_point()) else { return };
+    let Some(_mounted) = MountGuard::new(&partition, device.mount_point()) else { return };
     for path in [device.path(), &partition] {
         let refused = refusal(&writing(Path::new(path)));
         let message = refused.to_string();
@@ -314,12 +313,12 @@ fn a_mounted_partition_protects_its_disk() {
     }
 }
 
-// Is swap space in use refused, through a symbolic link too?
+// Is swap space in use refused, even through a symbolic link?
 #[test]
 fn swap_in_use_is_refused() {
     let Some(device) = Loop::new() else { return };
     if !run("mkswap", &[device.path()]) || !run("swapon", &[device.path()]) {
-        return println!("passed by: no swap can be added here");
+        return println!("skipped: no swap can be added here");
     }
     let link = device.directory.path().join("link");
     symlink(&device.device, &link).unwrap();
@@ -331,9 +330,9 @@ fn swap_in_use_is_refused() {
     }
 }
 
-// Is a device refused that another program holds exclusively, and do we hold ours so?
+// Is a device refused while another program holds it exclusively, and do we hold ours so?
 #[test]
-fn what_is_held_is_refused() {
+fn exclusively_held_devices_are_refused() {
     let Some(device) = Loop::new() else { return };
     let exclusive = || File::options().read(true).custom_flags(libc::O_EXCL).open(&device.device);
     let holder = exclusive().unwrap();
@@ -346,7 +345,8 @@ fn what_is_held_is_refused() {
     exclusive().unwrap();
 }
 
-// Is a file refused that a virtual machine or another run of this program writes, and taken again after it?
+// Is a file refused while a virtual machine or another run of this program writes it, and accepted
+// afterwards?
 #[test]
 fn a_locked_file_is_refused() {
     let file = tempfile::NamedTempFile::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
@@ -357,7 +357,7 @@ fn a_locked_file_is_refused() {
     opened(&writing_file(file.path()));
 }
 
-// Is a read-only device refused for writing and taken for reading?
+// Is a read-only device refused for writing and accepted for reading?
 #[test]
 fn a_read_only_device_is_refused() {
     let Some(device) = Loop::with(&["--read-only"], |_| ()) else { return };
@@ -366,17 +366,20 @@ fn a_read_only_device_is_refused() {
     contract::check(&mut opened(&reading), false);
 }
 
-// Is the file behind a loop device refused, with the loop device named, mounted or not, and so
-// a loop device behind another?
+// Is the backing file of a loop device refused, with the loop device named, mounted or not? Does
+// the same hold for a loop device below another?
 #[test]
 fn the_file_behind_a_loop_device_is_refused() {
     let Some(device) = Loop::new() else { return };
     let file = writing_file(&device.image);
     let refused = refusal(&file).to_string();
-    assert!(refused.contains(&format!("loop device {}; `losetup", device.path())), "{refused}");
+    assert!(
+        refused.contains(&format!("loop device {} exposes its content; `losetup", device.path())),
+        "{refused}"
+    );
 
     assert!(run("mkfs.ext4", &["-q", device.path()]));
-    if let Some(_mounted) = Mounted::new(device.path(), device.mount_point()) {
+    if let Some(_mounted) = MountGuard::new(device.path(), device.mount_point()) {
         let refused = refusal(&file).to_string();
         assert!(refused.contains(", mounted at `"), "{refused}");
     }
@@ -391,18 +394,18 @@ fn the_file_behind_a_loop_device_is_refused() {
     opened(&writing(&device.device));
 }
 
-// Is a file that holds a file system, as a virtual machine's disk does, refused?
+// Is a file refused that contains a file system, as the disk of a virtual machine does?
 #[test]
-fn a_file_that_bears_data_is_refused() {
+fn a_file_with_data_is_refused() {
     let file = tempfile::NamedTempFile::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     file.as_file().set_len(Bytes::mib(1).0).unwrap();
     file.as_file().write_all_at(b"XFSB", 0).unwrap();
     let refused = refusal(&writing_file(file.path())).to_string();
-    assert!(refused.contains("bears an XFS file system (at byte 0)"), "{refused}");
+    assert!(refused.contains("contains an XFS file system (at byte 0)"), "{refused}");
 }
 
-// Is a file that is there already overwritten only when its path is typed again, and left as it is
-// otherwise; and is one that is created, or empty, nobody's data?
+// Is an existing file overwritten only with its path as confirmation, and otherwise left unchanged?
+// A new or empty file needs none.
 #[test]
 fn an_existing_file_is_written_when_confirmed() {
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
@@ -425,7 +428,8 @@ fn an_existing_file_is_written_when_confirmed() {
     opened(&file(empty.path(), None));
 }
 
-// Is a device that is given as a file, or a link to one, refused with how to name it?
+// Is a device refused that is given as a file, or through a link, with a hint to the right
+// notation?
 #[test]
 fn a_device_given_as_a_file_is_refused() {
     let Some(device) = Loop::new() else { return };
@@ -434,7 +438,7 @@ fn a_device_given_as_a_file_is_refused() {
     for path in [&device.device, &link] {
         for access in [Access::ReadOnly, Access::Write { confirmation: None }] {
             let options = OpenOptions { access, ..OpenOptions::new(Location::File(path.clone())) };
-            let error = open(&options).err().expect("it is no file");
+            let error = open(&options).err().expect("opening must fail");
             assert!(matches!(error, OpenError::WrongKind { .. }), "{error}");
             let hint = format!("name the device itself, `{}`", device.path());
             assert!(error.to_string().contains(&hint), "{error}");

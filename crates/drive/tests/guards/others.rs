@@ -1,15 +1,15 @@
-//! What other programs have open or locked, by whatever name they came to it.
+//! Devices and files that other programs have open or locked, under any name.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
 
 use super::*;
 
-/// A shell that has something open, until dropped.
+/// A shell that keeps a file open until it is dropped.
 struct Shell(Child);
 
 impl Shell {
-    /// Runs a script with `arguments` and waits until it says that it is ready.
+    /// Runs a script with `arguments` and waits for its line "ready".
     fn new(script: &str, arguments: &[&str]) -> Shell {
         let mut command = Command::new("sh");
         command.args(["-c", script, "sh"]).args(arguments);
@@ -20,7 +20,7 @@ impl Shell {
         Shell(child)
     }
 
-    /// One that has `path` open for writing, without a lock.
+    /// Starts a shell that has `path` open for writing, without a lock.
     fn writes(path: &str) -> Shell {
         Shell::new("exec 3<>\"$1\"; echo ready; exec cat", &[path])
     }
@@ -42,10 +42,10 @@ fn assert_open_by(options: &OpenOptions, shell: &Shell) {
     assert!(message.contains("`--ignore-open-by-others`"), "{message}");
 }
 
-// Is a device refused that another process has open for writing without a lock, with its name; its partition and its disk
-// too; and is it taken by who says so, and by who only reads?
+// Is a device refused that another process has open for writing without a lock, with the process
+// named? Readers do not matter, and an option overrides the refusal.
 #[test]
-fn a_device_that_another_process_writes_is_refused() {
+fn a_device_written_by_another_process_is_refused() {
     let Some(device) = Loop::new() else { return };
     let options = writing(&device.device);
     let reader = Shell::new("exec 3<\"$1\"; echo ready; exec cat", &[device.path()]);
@@ -56,13 +56,13 @@ fn a_device_that_another_process_writes_is_refused() {
     opened(&OpenOptions::new(Location::BlockDevice(device.device.clone())));
     drop((shell, reader));
     opened(&options);
-    // What a loop device lies on is written by others as well.
+    // Writing the backing file of a loop device counts too.
     let shell = Shell::writes(device.image.to_str().unwrap());
     assert_open_by(&options, &shell);
 }
 
 #[test]
-fn a_partition_that_another_process_writes_protects_its_disk() {
+fn a_partition_written_by_another_process_protects_its_disk() {
     let Some((device, partition)) = partitioned() else { return };
     blank(Path::new(&partition));
     for (written, options) in [
@@ -76,7 +76,7 @@ fn a_partition_that_another_process_writes_protects_its_disk() {
 
 // Is a file refused that another process has open for writing, under every name that leads to it?
 #[test]
-fn a_file_that_another_process_writes_is_refused_by_any_name() {
+fn a_file_written_by_another_process_is_refused_by_any_name() {
     let directory = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let at = |name: &str| directory.path().join(name);
     File::create(at("file")).unwrap().set_len(Bytes::mib(1).0).unwrap();
@@ -89,7 +89,7 @@ fn a_file_that_another_process_writes_is_refused_by_any_name() {
     let shell = Shell::writes(at("hard").to_str().unwrap());
     names.iter().for_each(|name| assert_open_by(&writing_file(name), &shell));
     drop(shell);
-    // The lock is that of the inode, too.
+    // The lock belongs to the inode, too.
     let locked = opened(&writing_file(&names[1]));
     for name in &names {
         assert!(matches!(refusal(&writing_file(name)), Refusal::Locked { .. }));
@@ -99,7 +99,7 @@ fn a_file_that_another_process_writes_is_refused_by_any_name() {
 }
 
 #[test]
-fn a_file_in_memory_and_one_bound_elsewhere_are_known_by_their_inode() {
+fn memory_and_bind_mounted_files_are_recognized_by_inode() {
     let Ok(directory) = TempDir::new_in("/dev/shm") else { return };
     let path = directory.path().join("file");
     File::create(&path).unwrap().set_len(Bytes::mib(1).0).unwrap();
@@ -110,7 +110,7 @@ fn a_file_in_memory_and_one_bound_elsewhere_are_known_by_their_inode() {
     let bound = directory.path().join("bound");
     File::create(&bound).unwrap();
     if !run("mount", &["--bind", path.to_str().unwrap(), bound.to_str().unwrap()]) {
-        return println!("passed by: nothing can be bound here");
+        return println!("skipped: no bind mount is possible here");
     }
     let shell = Shell::writes(path.to_str().unwrap());
     let refused = open(&options(&bound)).err();
@@ -126,14 +126,14 @@ fn a_file_in_memory_and_one_bound_elsewhere_are_known_by_their_inode() {
     assert!(matches!(second, Some(OpenError::Refused(Refusal::Locked { .. }))), "{second:?}");
 }
 
-// Is a device refused that a tool holds by `flock`, under another node of the same number too, and does such a tool find ours
-// locked, and the disk of a partition that is ours?
+// Is a device refused that a tool holds by `flock`, even under another node of the same number?
+// Does such a tool find our device locked?
 #[test]
-fn devices_are_locked_as_udev_and_systemd_do() {
+fn devices_are_locked_like_udev_and_systemd_do() {
     let Some(device) = Loop::new() else { return };
     let node = device.directory.path().join("node");
-    let number = fs::metadata(&device.device).map(|found| {
-        let number = std::os::unix::fs::MetadataExt::rdev(&found);
+    let number = fs::metadata(&device.device).map(|metadata| {
+        let number = std::os::unix::fs::MetadataExt::rdev(&metadata);
         (libc::major(number).to_string(), libc::minor(number).to_string())
     });
     let (major, minor) = number.unwrap();

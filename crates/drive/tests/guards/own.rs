@@ -1,4 +1,4 @@
-//! Files that the program made itself.
+//! Files created by the program itself.
 
 use std::time::Duration;
 
@@ -7,9 +7,10 @@ use rustix::fs::getxattr;
 
 use super::*;
 
-/// A file that was made as a drive, and closed again. `None` where the file system keeps no mark.
-fn made(place: &TempDir, scratch: bool) -> Option<(PathBuf, OpenOptions)> {
-    let path = place.path().join("made");
+/// Creates a file as a drive and closes it again. Returns `None` if the file system does not store
+/// the mark.
+fn create(place: &TempDir, scratch: bool) -> Option<(PathBuf, OpenOptions)> {
+    let path = place.path().join("created");
     let options = OpenOptions {
         access: Access::Write { confirmation: None },
         size: Some(Bytes::MIB),
@@ -20,7 +21,7 @@ fn made(place: &TempDir, scratch: bool) -> Option<(PathBuf, OpenOptions)> {
     if getxattr(&path, "user.flashscope.drive", &mut [0; 128][..]).is_ok() {
         return Some((path, options));
     }
-    println!("passed by: files bear no extended attributes here");
+    println!("skipped: no extended attributes here");
     None
 }
 
@@ -34,28 +35,28 @@ fn assert_unconfirmed(options: &OpenOptions) {
 }
 
 #[test]
-fn a_file_that_was_made_here_needs_no_confirmation_until_another_changes_it() {
+fn a_created_file_needs_no_confirmation_until_another_changes_it() {
     let place = place();
-    let Some((path, options)) = made(&place, false) else { return };
+    let Some((path, options)) = create(&place, false) else { return };
     for _ in 0..3 {
         let mut device = opened(&options);
         contract::check(&mut device, true);
     }
-    // Much later than a tick of the clock of a file system.
+    // A modification time much later than the resolution of the file system's clock.
     let file = File::options().write(true).open(&path).unwrap();
     file.write_all_at(b"mine", 4096).unwrap();
     let written = file.metadata().unwrap().modified().unwrap();
     file.set_modified(written + Duration::from_secs(1)).unwrap();
     assert_unconfirmed(&options);
-    // Once confirmed, it is its owner's still.
+    // A confirmation does not change the owner.
     drop(opened(&OpenOptions { size: options.size, ..writing_file(&path) }));
     assert_unconfirmed(&options);
 }
 
 #[test]
-fn a_copy_of_a_file_that_was_made_here_has_to_be_confirmed() {
+fn a_copy_of_a_created_file_needs_a_confirmation() {
     let place = place();
-    let Some((path, options)) = made(&place, true) else { return };
+    let Some((path, options)) = create(&place, true) else { return };
     let copy = place.path().join("copy");
     assert!(run("cp", &["--archive", path.to_str().unwrap(), copy.to_str().unwrap()]));
     assert_unconfirmed(&OpenOptions { location: Location::File(copy.clone()), ..options });
@@ -64,28 +65,28 @@ fn a_copy_of_a_file_that_was_made_here_has_to_be_confirmed() {
 }
 
 #[test]
-fn a_file_that_was_made_here_and_bears_data_is_refused() {
+fn a_created_file_with_data_is_refused() {
     let place = place();
-    let Some((path, options)) = made(&place, false) else { return };
+    let Some((path, options)) = create(&place, false) else { return };
     let before = fs::metadata(&path).unwrap().modified().unwrap();
     assert!(run("mkswap", &[path.to_str().unwrap()]));
-    // As if nobody had changed it.
+    // Restores the modification time, as if nobody had changed the file.
     File::options().write(true).open(&path).unwrap().set_modified(before).unwrap();
     let refused = refusal(&options);
     assert!(matches!(refused, Refusal::Signature { .. }), "{refused}");
 }
 
 #[test]
-fn only_a_file_that_was_made_for_one_use_is_removed() {
+fn only_scratch_files_are_removed() {
     let place = place();
-    let Some((path, options)) = made(&place, true) else { return };
+    let Some((path, options)) = create(&place, true) else { return };
     let link = place.path().join("link");
     symlink(&path, &link).unwrap();
     assert!(!remove_scratch(&link).unwrap(), "a link was removed");
     assert!(remove_scratch(&path).unwrap() && !path.exists());
-    assert!(!remove_scratch(&path).unwrap(), "there is nothing any more");
+    assert!(!remove_scratch(&path).unwrap(), "a missing file was removed");
 
-    // Once kept, it stays; and so does a file of somebody's.
+    // A kept file stays, and a file of someone else too.
     drop(opened(&OpenOptions { scratch: false, ..options.clone() }));
     drop(opened(&options));
     assert!(!remove_scratch(&path).unwrap() && path.exists());

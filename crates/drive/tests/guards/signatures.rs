@@ -1,11 +1,11 @@
-//! Does whatever bears a mark stay as it is, however little of it there is, and can its owner get on with it?
+//! Drives and files with a signature stay unchanged, and the advice in the refusal works.
 
 use flashscope_block::{Io, Nanos, Op};
 
 use super::images::{EXAMPLES, Example, SIZE};
 use super::*;
 
-/// A file with the bytes of an example.
+/// Creates a file with the signature of an example.
 fn image(example: &Example) -> tempfile::NamedTempFile {
     let file = tempfile::NamedTempFile::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     file.as_file().set_len(SIZE).unwrap();
@@ -20,10 +20,10 @@ fn opens(options: &OpenOptions) -> Result<(), OpenError> {
     open(options).map(drop)
 }
 
-// Is each image that bears a known mark refused, after its owner confirmed it too; and what several hosts may share
-// without any advice that erases it?
+// Is each image with a known signature refused, even after a confirmation? Is shared storage
+// refused without advice to erase it?
 #[test]
-fn images_that_bear_a_known_mark_are_refused() {
+fn images_with_a_known_signature_are_refused() {
     let mut overwritten = Vec::new();
     for example in EXAMPLES {
         let file = image(example);
@@ -41,18 +41,18 @@ fn images_that_bear_a_known_mark_are_refused() {
     assert!(overwritten.is_empty(), "{} of {}: {overwritten:?}", overwritten.len(), EXAMPLES.len());
 }
 
-/// The commands that a message tells to type, between backticks.
+/// Returns the commands in a message, between backticks.
 pub fn commands(message: &str) -> Vec<&str> {
-    let (_, advice) = message.split_once("if its data may go, ").expect(message);
+    let (_, advice) = message.split_once("if its data may be destroyed, ").expect(message);
     advice.split('`').skip(1).step_by(2).collect()
 }
 
-// Is what bears a mark free after its owner did what the message says, in at most two steps: `wipefs` may leave what only
-// we see?
+// Is an image free after its owner follows the advice, in at most two steps? `wipefs` may leave
+// signatures that only our table knows.
 #[test]
-fn the_advice_of_a_refusal_leads_on() {
+fn the_advice_in_a_refusal_works() {
     if !run("wipefs", &["--version"]) {
-        return println!("passed by: wipefs is not installed");
+        return println!("skipped: wipefs is not installed");
     }
     for example in EXAMPLES.iter().filter(|example| !example.shared) {
         let file = image(example);
@@ -71,9 +71,10 @@ fn the_advice_of_a_refusal_leads_on() {
     }
 }
 
-// Is what this program wrote measured again, with each kind of data, however often: are its data never taken for a mark?
+// Can a file be measured again that this program wrote, with each kind of data, however often? Its
+// data must never match a signature.
 #[test]
-fn what_this_program_wrote_is_measured_again() {
+fn data_of_this_program_never_matches_a_signature() {
     let file = tempfile::NamedTempFile::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     file.as_file().set_len(Bytes::mib(4).0).unwrap();
     let len = Bytes::kib(256);

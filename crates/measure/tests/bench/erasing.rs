@@ -157,7 +157,7 @@ fn drives_that_cannot_be_erased_are_refused_beforehand() {
         assert!(refused.starts_with("`scripted` is erased as a whole, and not all"), "{refused}");
     }
     let known = check_state(&device.drive, &whole).unwrap_err().to_string();
-    assert!(known.starts_with("`scripted` is no NVMe drive"), "{known}");
+    assert!(known.starts_with("`scripted` is not an NVMe drive"), "{known}");
     for state in [State::Keep, State::Purged, State::Sequential, State::Random] {
         check_state(&device.drive, &short(state, OnError::Stop)).unwrap();
     }

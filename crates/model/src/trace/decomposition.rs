@@ -201,8 +201,7 @@ impl<P: Performance> Parts<P> {
         let free = share * used * logs / space;
         let mean_len = cell.lens as f64 / f64::from(cell.writes);
         // This number of logical blocks leaves the whole drive its log blocks. Free space beyond
-        // the
-        // modelled range changes nothing.
+        // the modelled range changes nothing.
         let uniform = Uniform::new(block, logs / free, free, mean_len);
         if let Ok(uniform) = uniform.or_else(|_| Uniform::new(block, 1.0, 1e6, mean_len)) {
             self.performance.add(&uniform, cell.pages, &mut self.sum);

@@ -1,10 +1,10 @@
 use super::*;
 use crate::options::{Access, Location, OpenOptions};
 
-/// A kernel that answers what its script says: lists of slots with results, one each time it is asked.
-struct Scripted(VecDeque<Vec<(usize, i64)>>);
+/// A kernel that returns scripted completions: a list of slots and results for each call.
+struct ScriptedKernel(VecDeque<Vec<(usize, i64)>>);
 
-impl Kernel for Scripted {
+impl Kernel for ScriptedKernel {
     fn takes(&self, _: Op) -> bool {
         true
     }
@@ -20,8 +20,8 @@ impl Kernel for Scripted {
     }
 }
 
-/// An engine with room for two IOs over such a kernel, both of them read; the first is in slot 1.
-fn reading(script: &[&[(usize, i64)]]) -> Queued<Scripted> {
+/// Creates an engine over a scripted kernel, with two reads in flight; the first one is in slot 1.
+fn reading(script: &[&[(usize, i64)]]) -> QueuedEngine<ScriptedKernel> {
     let file = tempfile::NamedTempFile::new().unwrap();
     let path = file.path().to_path_buf();
     let options = OpenOptions {
@@ -37,10 +37,10 @@ fn reading(script: &[&[(usize, i64)]]) -> Queued<Scripted> {
         depth: 2,
         max_io: 4096,
         writable: true,
-        patience: Nanos::millis(1),
+        response_timeout: Nanos::millis(1),
     };
-    let kernel = Scripted(script.iter().map(|answers| answers.to_vec()).collect());
-    let mut engine = Queued::new(kernel, Buffers::new(2, 4096).unwrap(), &setup);
+    let kernel = ScriptedKernel(script.iter().map(|answers| answers.to_vec()).collect());
+    let mut engine = QueuedEngine::new(kernel, Buffers::new(2, 4096).unwrap(), &setup);
     for offset in [0, 4096] {
         let (op, data) = (Op::Read, Data::Random);
         let (offset, len) = (Bytes(offset), Bytes(4096));
@@ -49,25 +49,25 @@ fn reading(script: &[&[(usize, i64)]]) -> Queued<Scripted> {
     engine
 }
 
-/// The offsets of all that is answered, with what it came to.
-fn answers(engine: &mut Queued<Scripted>) -> Vec<(u64, Result<(), Errno>)> {
+/// Returns the offset and the result of each completion.
+fn answers(engine: &mut QueuedEngine<ScriptedKernel>) -> Vec<(u64, Result<(), Errno>)> {
     std::iter::from_fn(|| engine.complete(Nanos::MAX))
         .map(|answer| (answer.io.offset.0, answer.result))
         .collect()
 }
 
-// Is what a kernel answers out of order, short, or with an error given to the IO that it belongs to?
+// Does each completion, out of order, short or with an error, go to its own IO?
 #[test]
-fn answers_reach_their_ios() {
+fn completions_reach_their_ios() {
     let mut engine = reading(&[&[(0, 512)], &[(1, -5)]]);
     assert_eq!(answers(&mut engine), [(4096, Err(Errno::ENODATA)), (0, Err(Errno::EIO))]);
-    assert!(!engine.has_given_up());
+    assert!(!engine.has_timed_out());
 }
 
-// Is an answer passed over that is to nothing in flight: of no slot, or the second to one? It would free a
-// slot twice, and two IOs would share it.
+// Is a completion ignored if its slot is invalid or not in flight? Otherwise it would free a slot
+// twice, and two IOs would share it.
 #[test]
-fn answers_to_nothing_are_passed_over() {
+fn completions_of_idle_slots_are_ignored() {
     let mut engine =
         reading(&[&[(7, 4096), (usize::MAX, 4096)], &[(1, 4096), (1, 4096)], &[(0, 4096)]]);
     assert_eq!(answers(&mut engine), [(0, Ok(())), (4096, Ok(()))]);
@@ -75,27 +75,28 @@ fn answers_to_nothing_are_passed_over() {
     assert_eq!(engine.in_flight, 0);
 }
 
-// Is a number that is no error number an error all the same?
+// Is an invalid error number reported as an error?
 #[test]
-fn nonsense_is_an_error() {
+fn an_invalid_error_number_is_an_error() {
     let mut engine = reading(&[&[(1, i64::MIN + 1), (0, 4096)]]);
     assert_eq!(answers(&mut engine), [(0, Err(Errno::EIO)), (4096, Ok(()))]);
 }
 
-// Is a kernel that does not answer given up, without being waited for when the engine is dropped?
+// Does a silent kernel time out, and does dropping the engine then not wait?
 #[test]
-fn silence_is_given_up() {
+fn a_silent_kernel_times_out() {
     let mut engine = reading(&[&[(1, 4096)]]);
     assert_eq!(answers(&mut engine), [(0, Ok(()))]);
-    assert!(engine.has_given_up());
+    assert!(engine.has_timed_out());
     assert_eq!(engine.in_flight, 1);
     drop(engine);
 }
 
-// Is a read that is longer than its buffer not handed over? The kernel would write beyond it.
+// Does a read longer than its buffer panic before it is submitted? The kernel would write beyond
+// the buffer.
 #[test]
 #[should_panic(expected = "len <= self.stride")]
-fn a_read_longer_than_its_buffer_is_not_handed_over() {
+fn a_read_longer_than_its_buffer_is_not_submitted() {
     let mut engine = reading(&[&[(0, 4096), (1, 4096)]]);
     assert_eq!(answers(&mut engine).len(), 2);
     let (op, data) = (Op::Read, Data::Random);

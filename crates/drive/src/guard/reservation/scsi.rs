@@ -1,10 +1,10 @@
-//! PERSISTENT RESERVE IN, as the kernel hands it to a SCSI drive.
+//! The SCSI command PERSISTENT RESERVE IN.
 
 #![cfg_attr(
     lint_writes,
     expect(
         clippy::disallowed_methods,
-        reason = "SCSI commands: reads of reservations alone, of a closed list"
+        reason = "SCSI commands: queries of reservations only, from a closed list"
     )
 )]
 #![allow(
@@ -20,16 +20,17 @@ use std::ptr;
 /// `SG_IO` of `scsi/sg.h`.
 const SG_IO: libc::Ioctl = 0x2285;
 
-/// `SG_DXFER_FROM_DEV` there.
+/// `SG_DXFER_FROM_DEV` of `scsi/sg.h`.
 const FROM_DEVICE: c_int = -3;
 
-/// A drive answers from what it has in its memory.
+/// The timeout of the command, which a drive answers from memory.
 const TIMEOUT_MS: c_uint = 10_000;
 
-/// How often a command is sent: a drive tells of what happened to it first, and does nothing else then.
+/// The maximum number of attempts. A drive first reports pending unit attentions instead of
+/// executing a command.
 const MOST_TRIES: u32 = 6;
 
-/// `sg_io_hdr` there.
+/// `sg_io_hdr` of `scsi/sg.h`.
 #[repr(C)]
 struct Header {
     interface: c_int,
@@ -56,34 +57,34 @@ struct Header {
     info: c_uint,
 }
 
-/// What PERSISTENT RESERVE IN asks for. Neither changes anything.
+/// The queries of PERSISTENT RESERVE IN. Neither changes anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ServiceAction {
-    /// The keys that are registered.
+    /// Returns the registered keys.
     ReadKeys = 0x00,
-    /// The reservation.
+    /// Returns the reservation.
     ReadReservation = 0x01,
 }
 
-/// How a command ended.
+/// The outcome of the command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Answer {
-    /// With data.
-    Answered,
-    /// Another initiator has the drive for itself.
+    /// The drive returned data.
+    Data,
+    /// Another initiator has reserved the drive.
     Conflict,
-    /// With nothing that says anything: the drive does not know the command, or it did not reach it.
+    /// No information: the drive does not know the command, or did not receive it.
     None,
 }
 
-/// What is to be done after a try.
+/// The outcome of one attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Outcome {
     Ended(Answer),
     Again,
 }
 
-/// Asks the drive, and fills `data` where it answers.
+/// Sends the query and fills `data` with the response.
 pub(super) fn persistent_reserve_in(
     drive: &File,
     action: ServiceAction,
@@ -98,7 +99,7 @@ pub(super) fn persistent_reserve_in(
     Answer::None
 }
 
-/// The command: its operation code, the service action, and how much may be answered.
+/// Builds the command from its operation code, the service action and the length of the response.
 fn command(action: ServiceAction, data_len: u16) -> [u8; 10] {
     let [high, low] = data_len.to_be_bytes();
     [0x5e, action as u8, 0, 0, 0, 0, 0, high, low, 0]
@@ -132,8 +133,8 @@ fn send(drive: &File, action: ServiceAction, data: &mut [u8]) -> Outcome {
         duration_ms: 0,
         info: 0,
     };
-    // SAFETY: the request takes this struct, and its addresses are those of live memory of the lengths that it states, which
-    // the kernel writes within, but for the command, which it reads.
+    // SAFETY: the ioctl takes this struct. Its addresses refer to live memory of the stated
+    // lengths. The kernel reads the command and writes to the other buffers.
     let sent = unsafe { libc::ioctl(drive.as_raw_fd(), SG_IO, &raw mut header) };
     if sent < 0 || header.host_status != 0 {
         return Outcome::Ended(Answer::None);
@@ -141,7 +142,7 @@ fn send(drive: &File, action: ServiceAction, data: &mut [u8]) -> Outcome {
     outcome(header.status, &sense[..usize::from(header.sense_len).min(sense.len())])
 }
 
-/// What a status and its sense data say.
+/// Interprets a status and its sense data.
 fn outcome(status: u8, sense: &[u8]) -> Outcome {
     const GOOD: u8 = 0x00;
     const CHECK_CONDITION: u8 = 0x02;
@@ -150,14 +151,14 @@ fn outcome(status: u8, sense: &[u8]) -> Outcome {
     const UNIT_ATTENTION: u8 = 0x6;
     const ABORTED_COMMAND: u8 = 0xb;
     let at = |place: usize| sense.get(place).map(|byte| byte & 0xf);
-    // The sense key is elsewhere in the format of fixed length than in that of descriptors.
+    // The offset of the sense key differs between fixed and descriptor format.
     let key = || match sense.first().map(|byte| byte & 0x7f) {
         Some(0x70 | 0x71) => at(2),
         Some(0x72 | 0x73) => at(1),
         _ => None,
     };
     match status {
-        GOOD => Outcome::Ended(Answer::Answered),
+        GOOD => Outcome::Ended(Answer::Data),
         RESERVATION_CONFLICT => Outcome::Ended(Answer::Conflict),
         BUSY => Outcome::Again,
         CHECK_CONDITION if matches!(key(), Some(UNIT_ATTENTION | ABORTED_COMMAND)) => {
@@ -171,9 +172,9 @@ fn outcome(status: u8, sense: &[u8]) -> Outcome {
 mod tests {
     use super::*;
 
-    // Is the struct the kernel's, and the command the standard's?
+    // Do the struct and the command have the layout of the kernel and of the standard?
     #[test]
-    fn commands() {
+    fn commands_have_the_standard_layout() {
         if cfg!(target_pointer_width = "64") {
             assert_eq!(size_of::<Header>(), 88);
         }
@@ -184,11 +185,11 @@ mod tests {
         );
     }
 
-    // Is each end of a command understood, in both formats of sense data and where there are none?
+    // Is each outcome interpreted, with sense data in both formats and without?
     #[test]
-    fn ends_of_commands() {
+    fn outcomes_are_interpreted() {
         let (unsupported, attention) = ([0x70, 0, 5, 0], [0x70, 0, 6, 0]);
-        assert_eq!(outcome(0x00, &[]), Outcome::Ended(Answer::Answered));
+        assert_eq!(outcome(0x00, &[]), Outcome::Ended(Answer::Data));
         assert_eq!(outcome(0x18, &[]), Outcome::Ended(Answer::Conflict));
         assert_eq!(outcome(0x08, &[]), Outcome::Again);
         assert_eq!(outcome(0x02, &unsupported), Outcome::Ended(Answer::None));

@@ -1,38 +1,39 @@
-//! What else must hold where a magic is short: a superblock has fields of few values, and random data have not.
+//! Additional checks for short magics: superblocks have fields with few valid values, unlike random
+//! data.
 //!
-//! Each function is given the offset of the magic.
+//! Each function receives the offset of the magic.
 
 use super::image::Image;
 use super::places::{ext_copy, ext_group};
 
-/// The magic is long enough.
+/// Accepts any content, for a magic that is long enough.
 pub(super) fn always(_image: &Image, _at: u64) -> bool {
     true
 }
 
-/// What is around it is no random data.
+/// Checks that the surrounding sector is not random data.
 pub(super) fn not_random(image: &Image, at: u64) -> bool {
     !image.is_random(at)
 }
 
-/// MD: the major version follows, 0 or 1.
+/// MD: checks the major version after the magic, 0 or 1.
 pub(super) fn md(image: &Image, at: u64) -> bool {
     image.u32(at + 4).is_some_and(|version| version <= 1)
 }
 
-/// The same, written by a big-endian machine.
+/// MD on a big-endian machine: checks the major version.
 pub(super) fn md_big_endian(image: &Image, at: u64) -> bool {
     image.u32_be(at + 4).is_some_and(|version| version <= 1)
 }
 
-/// The superblock of ext2, ext3 and ext4: the revision and the block size hold few values.
+/// ext2, ext3 and ext4: checks the revision and the block size of the superblock.
 pub(super) fn ext(image: &Image, at: u64) -> bool {
     let Some(start) = at.checked_sub(56) else { return false };
     image.u32(start + 76).is_some_and(|revision| revision <= 1)
         && image.u32(start + 24).is_some_and(|log| log <= 6)
 }
 
-/// A copy of it, which says which group it lies in, and that groups have the size that puts it there.
+/// A copy of the ext superblock: checks that its block group number and group size match its place.
 pub(super) fn ext_is_copy(image: &Image, at: u64) -> bool {
     let copy = || {
         let start = at.checked_sub(56)?;
@@ -50,7 +51,7 @@ pub(super) fn ext_is_copy(image: &Image, at: u64) -> bool {
     ext(image, at) && copy() == Some(true)
 }
 
-/// A copy of the superblock of XFS lies at the begin of one of its allocation groups.
+/// A copy of the XFS superblock: checks that it lies at the start of an allocation group.
 pub(super) fn xfs_is_copy(image: &Image, at: u64) -> bool {
     let copy = || {
         let block = image.u32_be(at + 4).filter(|block| (512..=65536).contains(block))?;
@@ -62,18 +63,18 @@ pub(super) fn xfs_is_copy(image: &Image, at: u64) -> bool {
     copy() == Some(true)
 }
 
-/// A record of the log of XFS: its version is a mask of two bits, and its format one of three.
+/// An XFS log record: checks its version, a mask of two bits, and its format, one of three.
 pub(super) fn xfs_log(image: &Image, at: u64) -> bool {
     image.u32_be(at + 8).is_some_and(|version| (1..=3).contains(&version))
         && image.u32_be(at + 300).is_some_and(|format| (1..=3).contains(&format))
 }
 
-/// Minix 1 and 2, whose magic lies 16 bytes after the start: zones are blocks.
+/// Minix 1 and 2, with the magic 16 bytes after the start: checks that zones are blocks.
 pub(super) fn minix(image: &Image, at: u64) -> bool {
     is_minix(image, at - 16, 10)
 }
 
-/// Minix 3, whose magic lies 24 bytes after the start.
+/// Minix 3, with the magic 24 bytes after the start: checks that zones are blocks.
 pub(super) fn minix_3(image: &Image, at: u64) -> bool {
     is_minix(image, at - 24, 12)
 }
@@ -82,12 +83,13 @@ fn is_minix(image: &Image, start: u64, log_zone_size: u64) -> bool {
     image.u16(start + log_zone_size) == Some(0) && !image.is_random(start)
 }
 
-/// HFS: blocks of whole sectors.
+/// HFS: checks that blocks consist of whole sectors.
 pub(super) fn hfs(image: &Image, at: u64) -> bool {
     image.u32_be(at + 20).is_some_and(|block| block.is_multiple_of(512)) && !image.is_random(at)
 }
 
-/// Whether an MBR holds a partition, and nothing that no MBR holds: a boot sector ends with the same two bytes.
+/// An MBR: checks for at least one partition, and for no invalid entry. Boot sectors end with the
+/// same two bytes.
 pub(super) fn mbr(image: &Image, _at: u64) -> bool {
     let Some(table) = image.bytes(446, 64) else {
         return false;
@@ -97,7 +99,7 @@ pub(super) fn mbr(image: &Image, _at: u64) -> bool {
         && entries.any(|entry| entry[4] != 0 && entry[12..16] != [0; 4])
 }
 
-/// The boot sector of a FAT file system that does not name itself: a jump, and what its fields may hold.
+/// A FAT boot sector without a type string: checks for a jump and for valid fields.
 pub(super) fn fat(image: &Image, _at: u64) -> bool {
     let Some(sector) = image.bytes(0, 512) else { return false };
     let number = |at: usize| u16::from_le_bytes([sector[at], sector[at + 1]]);
@@ -109,7 +111,7 @@ pub(super) fn fat(image: &Image, _at: u64) -> bool {
         && matches!(sector[21], 0xf0 | 0xf8..=0xff)
 }
 
-/// The driver descriptor of a Macintosh is followed by a partition map, a block further on.
+/// A Macintosh driver descriptor: checks for a partition map in the next block.
 pub(super) fn mac(image: &Image, at: u64) -> bool {
     let Some(block) = image.u16_be(at + 2).filter(|block| *block >= 136).map(u64::from) else {
         return false;
@@ -117,14 +119,16 @@ pub(super) fn mac(image: &Image, at: u64) -> bool {
     [b"PM", b"TS"].into_iter().any(|magic| image.has(at + block, magic))
 }
 
-/// The label of a Sun: its words of 16 bits give 0 if exclusive-ored. The magic lies 4 bytes before its end.
+/// A Sun label: checks that the XOR of its 16-bit words is 0. The magic lies 4 bytes before its
+/// end.
 pub(super) fn sun(image: &Image, at: u64) -> bool {
     let Some(label) = image.bytes(at + 4 - 512, 512) else { return false };
     let words = label.chunks_exact(2).map(|word| u16::from_be_bytes([word[0], word[1]]));
     words.fold(0, |sum, word| sum ^ word) == 0
 }
 
-/// The root sector of an Atari has no magic: its size, a list of bad sectors and a partition must lie on the drive.
+/// An Atari root sector, which has no magic: checks that its size, bad sector list and a partition
+/// lie on the drive.
 pub(super) fn atari(image: &Image, _at: u64) -> bool {
     let Some(root) = image.bytes(0, 512) else { return false };
     let number = |at: usize| u32::from_be_bytes(root[at..at + 4].try_into().expect("four"));
@@ -146,21 +150,21 @@ pub(super) fn atari(image: &Image, _at: u64) -> bool {
         && !image.is_random(0)
 }
 
-/// VIA: the sum of its first 50 bytes follows them.
+/// VIA: checks the sum of the first 50 bytes, which follows them.
 pub(super) fn via(image: &Image, at: u64) -> bool {
     let Some(bytes) = image.bytes(at, 51) else { return false };
     let sum = bytes[..50].iter().fold(0u8, |sum, byte| sum.wrapping_add(*byte));
     bytes[2] <= 2 && bytes[50] == sum
 }
 
-/// Silicon Image: one of eight drives, and the words of 16 bits before the sum give 0 with it.
+/// Silicon Image: checks the disk number, below 8, and the sum of the 16-bit words.
 pub(super) fn silicon(image: &Image, at: u64) -> bool {
     let Some(bytes) = image.bytes(at - 0x60, 0x140) else { return false };
     let words = bytes.chunks_exact(2).map(|word| u16::from_le_bytes([word[0], word[1]]));
     bytes[0x116] < 8 && words.fold(0, u16::wrapping_add) == 0
 }
 
-/// gzip: it deflates, and no flag is set that means nothing.
+/// gzip: checks that no reserved flag is set.
 pub(super) fn gzip(image: &Image, at: u64) -> bool {
     image.u8(at + 3).is_some_and(|flags| flags < 0x20) && !image.is_random(at)
 }

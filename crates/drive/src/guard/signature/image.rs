@@ -1,4 +1,4 @@
-//! What a drive or file holds, as far as marks are looked for.
+//! The content of a drive or file, for the search for signatures.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -7,19 +7,21 @@ use std::os::unix::fs::FileExt;
 
 use super::Signature;
 
-/// How much of either end is read as a whole.
+/// The number of bytes at either end that are read at once.
 pub(super) const WINDOW: u64 = 1 << 20;
 
-/// A sector of a [random](Image::is_random) piece has more values of bytes than this. Random data have 221 of 256 on
-/// average, with a standard deviation of 4.5; text, code and tables have fewer than 160.
+/// A sector of [random](Image::is_random) data has more distinct byte values than this. Random data
+/// has 221 of 256 on average, with a standard deviation of 4.5. Text, code and tables have fewer
+/// than 160.
 const MANY_VALUES_IN_512: usize = 180;
 
-/// The same of 128 bytes: random data have 101 on average, with a standard deviation of 3.7.
+/// The same threshold for 128 bytes: random data has 101 distinct values on average, with a
+/// standard deviation of 3.7.
 const MANY_VALUES_IN_128: usize = 80;
 
-/// What can be read at any offset.
+/// A source of bytes at any offset.
 pub(super) trait Source {
-    /// Fills `buffer` with what lies at `offset`.
+    /// Fills `buffer` with the bytes at `offset`.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
 }
 
@@ -32,22 +34,22 @@ impl Source for File {
 /// A drive, a file, or a partition of one.
 pub(super) struct Image<'a> {
     source: &'a dyn Source,
-    /// Where it begins in the source.
+    /// The offset of its start in the source.
     base: u64,
     pub(super) size: u64,
-    /// Its first bytes and its last ones; none of a partition.
+    /// The first and the last bytes; empty for a partition.
     start: Vec<u8>,
     end: Vec<u8>,
 }
 
 impl<'a> Image<'a> {
-    /// Both ends of what a file or device holds.
+    /// Reads both ends of an open file or device.
     ///
     /// # Errors
-    /// Where they cannot be read. What lies between them and cannot be read counts as bearing no mark: nothing there
-    /// can be used either, and a drive with a bad place must remain measurable.
+    /// An error if they cannot be read. Unreadable data between them counts as having no signature:
+    /// nobody can use it, and a drive with a bad sector must remain measurable.
     pub(super) fn open(mut file: &'a File) -> io::Result<Image<'a>> {
-        // The size of a block device is not in its metadata.
+        // The metadata of a block device does not contain its size.
         let size = file.seek(SeekFrom::End(0))?;
         Image::read(file, size)
     }
@@ -61,14 +63,14 @@ impl<'a> Image<'a> {
         Ok(Image { source, base: 0, size, start: read(0)?, end: read(size - window)? })
     }
 
-    /// `size` bytes from `start` on, as far as they are within this one.
+    /// Returns `size` bytes from `start` on as an image, clipped to this one.
     pub(super) fn part(&self, start: u64, size: u64) -> Option<Image<'a>> {
         let size = size.min(self.size.checked_sub(start)?);
         let base = self.base + start;
         Some(Image { source: self.source, base, size, start: Vec::new(), end: Vec::new() })
     }
 
-    /// `len` bytes at `offset`; `None` where it holds no such bytes or they cannot be read.
+    /// Returns `len` bytes at `offset`, or `None` if they are out of range or unreadable.
     pub(super) fn bytes(&self, offset: u64, len: usize) -> Option<Cow<'_, [u8]>> {
         if offset.checked_add(len as u64)? > self.size {
             return None;
@@ -110,7 +112,7 @@ impl<'a> Image<'a> {
         self.array(offset).map(u64::from_le_bytes)
     }
 
-    /// Big-endian, as [`Image::u32_be`].
+    /// Reads a big-endian number, like [`Image::u32_be`].
     pub(super) fn u16_be(&self, offset: u64) -> Option<u16> {
         self.array(offset).map(u16::from_be_bytes)
     }
@@ -119,36 +121,36 @@ impl<'a> Image<'a> {
         self.array(offset).map(u32::from_be_bytes)
     }
 
-    /// Whether these bytes are there.
+    /// Returns true if these bytes are at `offset`.
     pub(super) fn has(&self, offset: u64, bytes: &[u8]) -> bool {
-        self.bytes(offset, bytes.len()).is_some_and(|found| *found == *bytes)
+        self.bytes(offset, bytes.len()).is_some_and(|held| *held == *bytes)
     }
 
-    /// Whether the sector of 512 bytes around `offset` looks like random data, as this program writes them: then a
-    /// mark of two bytes there is chance.
+    /// Returns true if the 512-byte sector around `offset` looks like random data, such as this
+    /// program writes. A signature of two bytes in it is a match by chance.
     pub(super) fn is_random(&self, offset: u64) -> bool {
         let Some(sector) = self.bytes(offset & !511, 512) else { return false };
         values(&sector) > MANY_VALUES_IN_512
             && sector.chunks_exact(128).all(|piece| values(piece) > MANY_VALUES_IN_128)
     }
 
-    /// Which of `signatures` it bears, with their offsets.
+    /// Returns the signatures found, with their offsets.
     pub(super) fn marks<'s>(
         &'s self,
         signatures: impl Iterator<Item = &'static Signature> + 's,
     ) -> impl Iterator<Item = (&'static Signature, u64)> + 's {
         signatures.flat_map(|signature| {
             let offsets = signature.places.iter().flat_map(|place| place.offsets(self.size));
-            offsets.filter(|at| self.bears(signature, *at)).map(move |at| (signature, at))
+            offsets.filter(|at| self.contains(signature, *at)).map(move |at| (signature, at))
         })
     }
 
-    fn bears(&self, signature: &Signature, at: u64) -> bool {
+    fn contains(&self, signature: &Signature, at: u64) -> bool {
         self.has(at, signature.magic) && (signature.confirm)(self, at)
     }
 }
 
-/// How many different bytes there are.
+/// Counts the distinct byte values.
 fn values(bytes: &[u8]) -> usize {
     let mut seen = [false; 256];
     bytes.iter().for_each(|byte| seen[usize::from(*byte)] = true);

@@ -1,44 +1,46 @@
-//! Where marks lie.
+//! The places of signatures.
 
-/// Where a magic lies.
+/// The place of a magic.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Place {
-    /// From the start.
+    /// An offset from the start.
     Start(u64),
-    /// From the end backwards.
+    /// An offset from the end.
     End(u64),
-    /// From the end backwards, of which what is beyond the last whole sector of 512 bytes is left out.
+    /// An offset from the end, rounded down to whole sectors of 512 bytes.
     EndOfSectors(u64),
-    /// The superblock of MD 0.90: the last but one whole 64 KiB, or the last if there is a rest.
+    /// The MD 0.90 superblock: in the last 64 KiB-aligned block that leaves at least 64 KiB to the
+    /// end.
     Md090,
-    /// The superblock of MD 1.0: 8 KiB from the end, on a multiple of 4 KiB.
+    /// The MD 1.0 superblock: at least 8 KiB before the end, aligned to 4 KiB.
     Md10,
-    /// Each 1 KiB of the uberblock array in each of the four labels of ZFS, two at either end.
+    /// The uberblock arrays of ZFS: every 1 KiB of the array in each of the four labels, two at
+    /// either end.
     ZfsUberblocks,
-    /// Each sector in which a log of XFS on a device of its own may begin.
+    /// Every sector in which an external XFS log may begin.
     XfsLog,
-    /// The magic of a copy of the superblock of ext2, ext3 and ext4, for each size of its blocks.
+    /// The magics of the copies of ext2, ext3 and ext4 superblocks, for every block size.
     ExtCopies,
-    /// The copies of the superblock of XFS, where `mkfs.xfs` divides the whole device as it does by default.
+    /// The copies of the XFS superblock, for the default division by `mkfs.xfs`.
     XfsCopies,
-    /// Where Promise controllers keep what they know, by the geometry that they take a drive for.
+    /// The metadata of Promise controllers, which depends on the geometry they assume.
     Promise,
 }
 
-/// Sectors from the end: `sectors` of libblkid's `promise_raid.c`.
+/// Offsets from the end in sectors: `sectors` in libblkid's `promise_raid.c`.
 const PROMISE: [u64; 13] = [63, 255, 256, 16, 399, 591, 675, 735, 911, 974, 991, 951, 3087];
 
-/// Labels of ZFS are this large.
+/// The size of a ZFS label in bytes.
 const ZFS_LABEL: u64 = 256 << 10;
 
-/// What XFS divides a large device into (`XFS_AG_MAX_BYTES`), less a block.
+/// The size of allocation groups of a large XFS (`XFS_AG_MAX_BYTES`), less one block.
 const XFS_LARGEST_GROUP: u64 = (1 << 40) - XFS_BLOCK;
 
-/// The size of blocks that `mkfs.xfs` takes by default.
+/// The default block size of `mkfs.xfs`.
 const XFS_BLOCK: u64 = 4096;
 
 impl Place {
-    /// The offsets within something of `size` bytes.
+    /// Returns the offsets in a drive or file of `size` bytes.
     pub(super) fn offsets(self, size: u64) -> Vec<u64> {
         let one = |offset: Option<u64>| offset.into_iter().collect();
         match self {
@@ -71,19 +73,20 @@ fn uberblocks(size: u64) -> Vec<u64> {
     labels.into_iter().flat_map(array).collect()
 }
 
-/// The bytes of a group of blocks of ext2, ext3 and ext4, of blocks of `1024 << log`: as many as a block has bits.
+/// Returns the size in bytes of an ext block group with blocks of `1024 << log` bytes. A group has
+/// as many blocks as a block has bits.
 pub(super) fn ext_group(log: u32) -> u64 {
     let block = 1024u64 << log;
     8 * block * block
 }
 
-/// Where the copy of the superblock in a group begins: blocks of 1 KiB count from 1.
+/// Returns the offset of the superblock copy in a group. Blocks of 1 KiB count from 1.
 pub(super) fn ext_copy(log: u32, group: u64) -> Option<u64> {
     group.checked_mul(ext_group(log))?.checked_add(if log == 0 { 1024 } else { 0 })
 }
 
-/// Copies are in group 1 and in the powers of 3, 5 and 7 (`sparse_super`), or in group 1 and in the last one
-/// (`sparse_super2`).
+/// Returns the magics of ext superblock copies: in group 1 and in powers of 3, 5 and 7
+/// (`sparse_super`), or in group 1 and the last group (`sparse_super2`).
 fn ext_copies(size: u64) -> Vec<u64> {
     let mut offsets = Vec::new();
     for log in 0..=6 {
@@ -102,7 +105,8 @@ fn ext_copies(size: u64) -> Vec<u64> {
     offsets
 }
 
-/// 2 to 64 groups of the same size, rounded up to blocks; or of the most that a group may have.
+/// Returns the first copies for 2 to 64 groups of equal size, rounded up to blocks, and for groups
+/// of the maximum size.
 fn xfs_copies(size: u64) -> Vec<u64> {
     let blocks = size / XFS_BLOCK;
     let divided = (1..=6).map(|log: u32| blocks.div_ceil(1 << log) * XFS_BLOCK);

@@ -1,7 +1,8 @@
-//! What libblkid, the library of `blkid(8)` and `wipefs(8)`, says that something bears.
+//! Detection by libblkid, the library of `blkid(8)` and `wipefs(8)`.
 //!
-//! It is never linked, as its licence (LGPL) would then bind how this program is passed on: it is loaded where it is
-//! installed, and where that cannot be, as in the static build, `blkid` is run.
+//! The library is loaded at run time if it is installed. It is not linked, because its licence
+//! (LGPL) would affect the distribution of this program. If it cannot be loaded, as in the static
+//! build, the program `blkid` runs instead.
 
 #[cfg(not(target_feature = "crt-static"))]
 mod library;
@@ -12,25 +13,26 @@ use std::fs::File;
 /// The answer of libblkid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Answer {
-    /// It knows nothing of what is there.
+    /// It detects nothing.
     Nothing,
-    /// One thing.
+    /// It detects one signature.
     Type {
-        /// As in the list of `blkid -k`; of a partition table the `PTTYPE`.
+        /// The type, as listed by `blkid -k`; for a partition table, the `PTTYPE`.
         name: String,
-        /// Of its magic, as far as that is known.
+        /// The offset of the magic, if known.
         offset: Option<u64>,
-        /// Whether it is a partition table.
+        /// True for a partition table.
         is_table: bool,
     },
-    /// Several things that exclude each other.
+    /// It detects several signatures that exclude each other.
     Several,
-    /// It is not installed, or could not read what it wanted to.
+    /// It is not installed, or could not read the data.
     Unavailable,
 }
 
 impl Answer {
-    /// A type by the name that libblkid gives it, which a terminal may show.
+    /// Creates an answer with a type name of libblkid. Replaces a name that a terminal should not
+    /// display by "unknown".
     fn of_type(name: &str, offset: Option<u64>, is_table: bool) -> Answer {
         let plain = |c: char| c.is_ascii_alphanumeric() || "_-+.".contains(c);
         let is_plain = !name.is_empty() && name.len() <= 40 && name.chars().all(plain);
@@ -39,7 +41,7 @@ impl Answer {
     }
 }
 
-/// Asks libblkid what is there, if it can be asked. Nothing is written.
+/// Asks libblkid for the signature in `file`, without writing to it.
 pub(super) fn ask(file: &File) -> Answer {
     #[cfg(not(target_feature = "crt-static"))]
     if let answer @ (Answer::Nothing | Answer::Type { .. } | Answer::Several) = library::ask(file) {

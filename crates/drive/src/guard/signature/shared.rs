@@ -1,17 +1,18 @@
-//! Shared storage that the start of a drive does not show: in partitions, and in volume groups of clusters.
+//! Shared storage that is not visible at the start of a drive: in partitions, and in volume groups
+//! of clusters.
 
 use super::image::Image;
 
-/// A GPT has 128 entries, and an MBR four; what says that it has more is looked at no further.
+/// The maximum number of partitions to inspect. A GPT has 128 entries and an MBR four.
 const MOST_PARTITIONS: u32 = 128;
 
-/// No volume group has more to say than this.
+/// The maximum length of a volume group's metadata in bytes.
 const LONGEST_METADATA: u64 = 1 << 20;
 
-/// What precedes the metadata of LVM2 (`FMTT_MAGIC` of `lib/format_text/layout.h`).
+/// The magic before the metadata of LVM2 (`FMTT_MAGIC` of `lib/format_text/layout.h`).
 const LVM2_METADATA: &[u8] = b" LVM2 x[5A%r0N*>";
 
-/// A mark of storage that several hosts share: of the drive itself, or in a partition of it.
+/// Returns a signature of shared storage on the drive itself or in one of its partitions.
 pub(super) fn find(image: &Image) -> Option<(&'static str, u64)> {
     let parts = partitions(image);
     on(image).or_else(|| {
@@ -22,7 +23,7 @@ pub(super) fn find(image: &Image) -> Option<(&'static str, u64)> {
     })
 }
 
-/// The same of a drive or a partition without those in it.
+/// Returns a signature of shared storage on a drive or partition, not counting its partitions.
 fn on(image: &Image) -> Option<(&'static str, u64)> {
     let shared = super::SIGNATURES.iter().filter(|signature| signature.shared);
     let mark = image.marks(shared).next().map(|(signature, at)| (signature.name, at));
@@ -32,7 +33,8 @@ fn on(image: &Image) -> Option<(&'static str, u64)> {
     })
 }
 
-/// Where the partitions begin that an MBR or GPT has, in bytes, and how long they are; not the logical ones.
+/// Returns offset and length in bytes of the partitions in an MBR or GPT, without logical
+/// partitions.
 pub(super) fn partitions(image: &Image) -> Vec<(u64, u64)> {
     let end = |back: u64| image.size.checked_sub(back);
     let headers = [(Some(512), 512), (Some(4096), 4096), (end(512), 512), (end(4096), 4096)];
@@ -72,13 +74,14 @@ fn mbr(image: &Image) -> Vec<(u64, u64)> {
     (0..4).filter_map(partition).collect()
 }
 
-/// What LVM2 says of the volume group to which a physical volume belongs.
+/// Returns the LVM2 metadata of the volume group that a physical volume belongs to.
 fn volume_group(image: &Image) -> Option<String> {
     let label = (0..4)
         .map(|sector| sector * 512)
         .find(|label| image.has(*label, b"LABELONE") && image.has(label + 24, b"LVM2 001"))?;
     let header = label + u64::from(image.u32(label + 20)?);
-    // A UUID and the size, then the areas of data and those of metadata, each list ended by a zero.
+    // The header: a UUID and the size, the list of data areas, then that of metadata areas. Each
+    // list ends with a zero.
     let mut area = header + 40;
     let mut lists = 0;
     for _ in 0..16 {
@@ -98,7 +101,7 @@ fn volume_group(image: &Image) -> Option<String> {
     None
 }
 
-/// The text in an area of metadata: it goes round, after the sector of the area's header.
+/// Returns the text in a metadata area, a ring buffer after the sector of the area's header.
 fn metadata(image: &Image, area: u64, area_size: u64) -> Option<String> {
     if !image.has(area.checked_add(4)?, LVM2_METADATA) {
         return None;
@@ -113,7 +116,7 @@ fn metadata(image: &Image, area: u64, area_size: u64) -> Option<String> {
     Some(String::from_utf8_lossy(&text).into_owned())
 }
 
-/// Whether a volume group is shared: by `clvmd` (a flag), or by `lvmlockd` (a kind of locks).
+/// Returns true for a shared volume group: by a flag of `clvmd`, or by a lock type of `lvmlockd`.
 fn is_clustered(text: &str) -> bool {
     text.lines().map(str::trim).any(|line| {
         let lock = line.strip_prefix("lock_type = \"").and_then(|rest| rest.split('"').next());

@@ -1,7 +1,7 @@
-//! The marks that are known.
+//! The table of known signatures.
 //!
-//! Offsets and magics are those that `blkid(8)` goes by (util-linux, `libblkid/src`); those of disk images are those of
-//! QEMU (`block/`); those of copies are those of the file systems' documentation.
+//! Offsets and magics come from `blkid(8)` (util-linux, `libblkid/src`), those of disk images from
+//! QEMU (`block/`), and those of copies from the documentation of the file systems.
 
 use super::Signature;
 use super::confirm;
@@ -19,12 +19,12 @@ const fn mark(
     Signature { name, types, places, magic, confirm: confirm::always, shared: false, table: false }
 }
 
-/// Bears `name`, and libblkid does not know it there.
+/// A signature that libblkid does not know at this place.
 const fn other(name: &'static str, places: &'static [Place], magic: &'static [u8]) -> Signature {
     mark(name, &[], places, magic)
 }
 
-/// Of a file system that several hosts may have mounted.
+/// A signature of a file system that several hosts may have mounted.
 const fn shared(
     name: &'static str,
     types: &'static [&'static str],
@@ -34,7 +34,7 @@ const fn shared(
     Signature { shared: true, ..mark(name, types, places, magic) }
 }
 
-/// A partition table.
+/// A signature of a partition table.
 const fn table(
     name: &'static str,
     types: &'static [&'static str],
@@ -65,11 +65,11 @@ const VMFS: &str = "a VMFS file system";
 const XENIX: &str = "a Xenix file system";
 const ZFS: &str = "a ZFS pool member";
 
-/// Every mark that is known, those of shared storage first and then the more specific before the more general.
+/// All known signatures: first those of shared storage, then specific ones before general ones.
 pub const SIGNATURES: &[Signature] = &[
-    // Shared by several hosts.
+    // Storage shared by several hosts.
     shared(OCFS2, &["ocfs2"], &OCFS2_PLACES, b"OCFSV2"),
-    shared("the copy of the superblock of an OCFS2 file system", &[], &OCFS2_COPIES, b"OCFSV2"),
+    shared("a copy of the superblock of an OCFS2 file system", &[], &OCFS2_COPIES, b"OCFSV2"),
     shared("an OCFS file system", &["ocfs"], &[Start(8192), Start(8200)], b"OracleCFS"),
     shared("a GFS or GFS2 file system", &["gfs", "gfs2"], &[Start(64 << 10)], b"\x01\x16\x19\x70"),
     shared(VMFS, &["VMFS"], &[Start(2 << 20)], b"\x5e\xf1\xab\x2f"),
@@ -82,7 +82,7 @@ pub const SIGNATURES: &[Signature] = &[
         b"\x8b\x42\x3c\x10",
     ),
     shared(
-        "the heartbeat of a cluster",
+        "a cluster heartbeat",
         &["opensvc_hb"],
         &[Start(4)],
         b"\x3d\xc1\x3c\x87\xc0\x5b\xe3\xb6",
@@ -106,8 +106,8 @@ pub const SIGNATURES: &[Signature] = &[
     mark("an LVM physical volume", &["LVM2_member"], &LVM2, b"LVM2 001"),
     mark("an LVM1 physical volume", &["LVM1_member"], &[Start(0)], b"HM\x01\x00"),
     mark("an LVM1 physical volume", &["LVM1_member"], &[Start(0)], b"HM\x02\x00"),
-    mark("a snapshot of the device mapper", &["DM_snapshot_cow"], &[Start(0)], b"SnAp"),
-    mark("the hashes of dm-verity", &["DM_verity_hash"], &[Start(0)], b"verity\0\0"),
+    mark("a device mapper snapshot", &["DM_snapshot_cow"], &[Start(0)], b"SnAp"),
+    mark("dm-verity hashes", &["DM_verity_hash"], &[Start(0)], b"verity\0\0"),
     mark("a dm-integrity volume", &["DM_integrity"], &[Start(0)], b"integrt\0"),
     mark("a VDO volume", &["vdo"], &[Start(0)], b"dmvdo001"),
     mark(
@@ -147,8 +147,8 @@ pub const SIGNATURES: &[Signature] = &[
         &[EndOfSectors(4096 - 60), End(4096 - 60)],
         b"\x83\x74\x02\x6d",
     ),
-    mark("a control volume of DRBD", &["drbdmanage_control_volume"], &[Start(0)], b"$DRBDmgr=q"),
-    mark("a log of DRBD Proxy", &["drbdproxy_datalog"], &[Start(0)], b"DRBDdlh*"),
+    mark("a DRBD control volume", &["drbdmanage_control_volume"], &[Start(0)], b"$DRBDmgr=q"),
+    mark("a DRBD Proxy log", &["drbdproxy_datalog"], &[Start(0)], b"DRBDdlh*"),
     mark(ZFS, &["zfs_member"], &[ZfsUberblocks], b"\x0c\xb1\xba\x00\x00\x00\x00\x00"),
     mark(ZFS, &["zfs_member"], &[ZfsUberblocks], b"\x00\x00\x00\x00\x00\xba\xb1\x0c"),
     mark(MD, &["linux_raid_member"], &[Start(0), Start(4096), Md090, Md10], b"\xfc\x4e\x2b\xa9")
@@ -292,7 +292,7 @@ pub const SIGNATURES: &[Signature] = &[
     mark("a VxFS file system", &["vxfs"], &[Start(1024)], b"\xf5\xfc\x01\xa5"),
     mark("a VxFS file system", &["vxfs"], &[Start(8192)], b"\xa5\x01\xfc\xf5"),
     mark("a NetWare file system (NSS)", &["nss"], &[Start(4096)], b"SPB5"),
-    mark("a boot file system of SCO (bfs)", &["bfs"], &[Start(0)], b"\xce\xfa\xad\x1b"),
+    mark("an SCO boot file system (bfs)", &["bfs"], &[Start(0)], b"\xce\xfa\xad\x1b"),
     mark("a Be file system", &["befs"], &[Start(32), Start(512 + 32)], b"BFS1"),
     mark("a Be file system", &["befs"], &[Start(32), Start(512 + 32)], b"1SFB"),
     mark("an ISO 9660 file system", &["iso9660", "udf"], &[Start(32769)], b"CD001"),
@@ -311,23 +311,23 @@ pub const SIGNATURES: &[Signature] = &[
     mark(HIBERNATED, &["swsuspend"], &SWAP, b"ULSUSPEND"),
     mark(HIBERNATED, &["swsuspend"], &SWAP, b"LINHIB0001"),
     // Disk images, databases and archives.
-    other("the disk image of a virtual machine (qcow2)", &[Start(0)], b"QFI\xfb"),
-    other("the disk image of a virtual machine (QED)", &[Start(0)], b"QED\0"),
-    other("the disk image of a virtual machine (VMDK)", &[Start(0)], b"KDMV"),
-    other("the disk image of a virtual machine (VHDX)", &[Start(0)], b"vhdxfile"),
-    other("the disk image of a virtual machine (VHD)", &[Start(0), End(512)], b"conectix"),
-    other("the disk image of a virtual machine (VDI)", &[Start(64)], b"\x7f\x10\xda\xbe"),
-    other("the disk image of a virtual machine (Parallels)", &[Start(0)], b"WithoutFreeSpace"),
-    other("the disk image of a virtual machine (Parallels)", &[Start(0)], b"WithouFreSpacExt"),
-    other("a disk image of macOS", &[End(512)], b"koly\0\0\0\x04"),
-    other("an image of a file system (Partclone)", &[Start(0)], b"partclone-image"),
-    other("an image of a file system (ntfsclone)", &[Start(0)], b"\0ntfsclone-image"),
+    other("a virtual machine disk image (qcow2)", &[Start(0)], b"QFI\xfb"),
+    other("a virtual machine disk image (QED)", &[Start(0)], b"QED\0"),
+    other("a virtual machine disk image (VMDK)", &[Start(0)], b"KDMV"),
+    other("a virtual machine disk image (VHDX)", &[Start(0)], b"vhdxfile"),
+    other("a virtual machine disk image (VHD)", &[Start(0), End(512)], b"conectix"),
+    other("a virtual machine disk image (VDI)", &[Start(64)], b"\x7f\x10\xda\xbe"),
+    other("a virtual machine disk image (Parallels)", &[Start(0)], b"WithoutFreeSpace"),
+    other("a virtual machine disk image (Parallels)", &[Start(0)], b"WithouFreSpacExt"),
+    other("a macOS disk image", &[End(512)], b"koly\0\0\0\x04"),
+    other("a file system image (Partclone)", &[Start(0)], b"partclone-image"),
+    other("a file system image (ntfsclone)", &[Start(0)], b"\0ntfsclone-image"),
     other("a forensic disk image", &[Start(0)], b"EVF\x09\x0d\x0a\xff\x00"),
     other("an SQLite database", &[Start(0)], b"SQLite format 3\0"),
     other("an LMDB database", &[Start(16)], b"\xde\xc0\xef\xbe\x01\x00\x00\x00"),
     other("a Redis database", &[Start(0)], b"REDIS0"),
-    other("a database of Microsoft Access", &[Start(4)], b"Standard Jet DB\0"),
-    other("a database of Microsoft Access", &[Start(4)], b"Standard ACE DB\0"),
+    other("a Microsoft Access database", &[Start(4)], b"Standard Jet DB\0"),
+    other("a Microsoft Access database", &[Start(4)], b"Standard ACE DB\0"),
     other("an HDF5 file", &[Start(0)], b"\x89HDF\r\n\x1a\n"),
     other("a tar archive", &[Start(257)], b"ustar\x0000"),
     other("a tar archive", &[Start(257)], b"ustar  \0"),
@@ -344,8 +344,8 @@ pub const SIGNATURES: &[Signature] = &[
         &[End(512), End(4096)],
         b"EFI PART",
     ),
-    table("a partition map of a Macintosh", &["mac"], &[Start(0)], b"ER").when(confirm::mac),
-    other("a partition map of a Macintosh", &[Start(512), Start(2048)], b"PM\x00\x00\x00\x00"),
+    table("a Macintosh partition map", &["mac"], &[Start(0)], b"ER").when(confirm::mac),
+    other("a Macintosh partition map", &[Start(512), Start(2048)], b"PM\x00\x00\x00\x00"),
     table("a BSD disk label", &["bsd"], &[Start(64), Start(128), Start(512)], b"\x57\x45\x56\x82"),
     table("a Sun disk label", &["sun"], &[Start(508)], b"\xda\xbe").when(confirm::sun),
     table("an SGI disk label", &["sgi"], &[Start(0)], b"\x0b\xe5\xa9\x41"),
@@ -361,7 +361,7 @@ pub const SIGNATURES: &[Signature] = &[
     table("an MBR partition table", &["dos", "minix"], &[Start(510)], b"\x55\xaa")
         .when(confirm::mbr),
     table("an Atari partition table", &["atari"], &[Start(0)], b"").when(confirm::atari),
-    // Copies from which what was erased is found again.
+    // Copies, from which erased data can be recovered.
     other(
         "a copy of the superblock of an ext2, ext3 or ext4 file system",
         &[ExtCopies],
@@ -408,7 +408,7 @@ pub const SIGNATURES: &[Signature] = &[
 
 const OCFS2_PLACES: [Place; 4] = [Start(1024), Start(2048), Start(4096), Start(8192)];
 
-/// `OCFS2_BACKUP_SB_START` and four times as far each time, in blocks of 4 KiB.
+/// `OCFS2_BACKUP_SB_START`, and four times as far each time, in blocks of 4 KiB.
 const OCFS2_COPIES: [Place; 6] = [
     Start(1 << 30),
     Start(4 << 30),
@@ -418,7 +418,7 @@ const OCFS2_COPIES: [Place; 6] = [
     Start(1 << 40),
 ];
 
-/// The offsets that LUKS2 allows its second header (LUKS2 On-Disk Format, section 2.2).
+/// The offsets of the second header that LUKS2 allows (LUKS2 On-Disk Format, section 2.2).
 const LUKS_SECOND: [Place; 9] = [
     Start(0x4000),
     Start(0x8000),
@@ -433,10 +433,11 @@ const LUKS_SECOND: [Place; 9] = [
 
 const LVM2: [Place; 4] = [Start(24), Start(512 + 24), Start(1024 + 24), Start(1536 + 24)];
 
-/// The anchor header in the last sector, and the one before which 256 sectors of it lie.
+/// The anchor header in the last sector, and a copy that lies 256 sectors before it.
 const DDF: [Place; 3] = [End(512), EndOfSectors(512), EndOfSectors(257 * 512)];
 
-/// Superblocks may begin at 0, 8, 64 or 256 KiB; and the copies that `newfs` writes first, at sectors 32, 160 and 192.
+/// Superblocks at 0, 8, 64 or 256 KiB, and the first copies that `newfs` writes, in sectors 32, 160
+/// and 192.
 const UFS_PLACES: [Place; 7] = [
     Start(1372),
     Start((8 << 10) + 1372),
@@ -447,7 +448,8 @@ const UFS_PLACES: [Place; 7] = [
     Start(192 * 512 + 1372),
 ];
 
-/// The last 8 bytes but 4 of a superblock that begins half a KiB after one of four blocks of 1 KiB.
+/// The magic 8 bytes before the end of a superblock, which begins 512 bytes after one of four
+/// blocks of 1 KiB.
 const SYSV_PLACES: [Place; 4] = [
     Start(512 + 504),
     Start((9 << 10) + 512 + 504),
@@ -458,5 +460,5 @@ const SYSV_PLACES: [Place; 4] = [
 /// The volume recognition sequence.
 const UDF: [Place; 2] = [Start(32769), Start(34817)];
 
-/// The last ten bytes of the first page, for each page size that Linux has.
+/// The last ten bytes of the first page, for each page size of Linux.
 const SWAP: [Place; 5] = [Start(4086), Start(8182), Start(16374), Start(32758), Start(65526)];

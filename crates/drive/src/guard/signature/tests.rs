@@ -31,7 +31,7 @@ struct Noise<'a> {
     bytes: &'a [u8],
 }
 
-/// SplitMix64.
+/// Applies SplitMix64.
 fn mix(mut x: u64) -> u64 {
     x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -73,7 +73,7 @@ fn image(bytes: &Vec<u8>) -> Image<'_> {
     Image::read(bytes, bytes.len() as u64).unwrap()
 }
 
-/// What our own table says.
+/// Returns the finding of the built-in table alone.
 fn own(bytes: &Vec<u8>) -> Option<Finding> {
     combine(&image(bytes), &Answer::Unavailable, true)
 }
@@ -82,7 +82,7 @@ fn name(bytes: &Vec<u8>) -> Option<String> {
     own(bytes).map(|finding| finding.name)
 }
 
-/// A file with what an example bears.
+/// Creates a file with the signature of an example.
 fn file_of(example: &Example) -> File {
     let file = tempfile::tempfile().unwrap();
     file.set_len(images::SIZE).unwrap();
@@ -94,7 +94,8 @@ fn file_of(example: &Example) -> File {
     file
 }
 
-/// What must be beside the magic at `at` for a mark to be one, where that is more than zeros.
+/// Returns the content around a magic at `at` that its additional check requires, if zeros do not
+/// suffice.
 fn beside(signature: &Signature, at: u64) -> Vec<(u64, Vec<u8>)> {
     const PARTITION: [u8; 16] = [0, 0, 0, 0, 0x83, 0, 0, 0, 0, 8, 0, 0, 0, 8, 0, 0];
     match (signature.name, signature.magic) {
@@ -109,7 +110,7 @@ fn beside(signature: &Signature, at: u64) -> Vec<(u64, Vec<u8>)> {
         ("the log of an XFS file system", _) => vec![(at + 11, vec![2]), (at + 303, vec![1])],
         ("a member of a VIA RAID", _) => vec![(at + 50, vec![0xff])],
         ("a member of a Silicon Image RAID", _) => vec![(at - 0x60 + 0x13f, vec![0xd1])],
-        ("a partition map of a Macintosh", b"ER") => vec![(2, vec![2]), (512, b"PM".into())],
+        ("a Macintosh partition map", b"ER") => vec![(2, vec![2]), (512, b"PM".into())],
         ("a Sun disk label", _) => vec![(510, vec![0xda, 0xbe])],
         ("an Atari partition table", _) => {
             let table = b"\0\0\x20\0\x01GEM\0\0\0\x02\0\0\x10\0";
@@ -137,9 +138,10 @@ fn beside(signature: &Signature, at: u64) -> Vec<(u64, Vec<u8>)> {
     }
 }
 
-// Is every mark of the table found at each of its places, as what it is, and shared storage as that?
+// Is every signature in the table found at each of its places, under its name, and shared storage
+// as shared?
 #[test]
-fn every_mark_is_found() {
+fn every_signature_is_found() {
     let mut places = 0;
     for size in [SIZE, 40 << 20] {
         for signature in SIGNATURES {
@@ -152,11 +154,11 @@ fn every_mark_is_found() {
                 marks.extend(beside.iter().map(|(at, bytes)| (*at, &bytes[..])));
                 let bytes = held(size, &marks);
                 let image = image(&bytes);
-                let found: Vec<_> =
+                let names: Vec<_> =
                     image.marks(SIGNATURES.iter()).map(|(mark, at)| (mark.name, at)).collect();
                 assert!(
-                    found.contains(&(signature.name, at)),
-                    "{} at {at}: {found:?}",
+                    names.contains(&(signature.name, at)),
+                    "{} at {at}: {names:?}",
                     signature.name
                 );
                 let finding = own(&bytes).unwrap();
@@ -169,10 +171,9 @@ fn every_mark_is_found() {
 }
 
 proptest! {
-    // Is a mark found at its place on a drive of any size that it fits on, whatever else the drive holds; and is there
-    // an answer for each drive?
+    // Is a signature found on a drive of any size that it fits on, with any other content?
     #[test]
-    fn any_drive(
+    fn signatures_are_found_on_drives_of_any_size(
         size in prop_oneof![0..70_000u64, 1_000_000..1_200_000u64],
         which in 0..SIGNATURES.len(),
         place in any::<prop::sample::Index>(),
@@ -189,15 +190,16 @@ proptest! {
         };
         let bytes = held(size, &[&[(0, &all[..])], &marks[..]].concat());
         let drive = image(&bytes);
-        let found = own(&bytes);
+        let finding = own(&bytes);
         if let Some((offset, _)) = marks.first() && (signature.confirm)(&drive, *offset) {
-            prop_assert!(found.is_some(), "{} at {offset} of {size}", signature.name);
+            prop_assert!(finding.is_some(), "{} at {offset} of {size}", signature.name);
         }
     }
 
-    // Is there an answer whatever the structures say that are followed: tables of partitions and metadata of LVM?
+    // Does the search survive arbitrary content in the structures that it follows: partition tables
+    // and LVM metadata?
     #[test]
-    fn hostile_structures_are_followed_nowhere(
+    fn arbitrary_structures_do_not_panic(
         fields in prop::collection::vec((0..300usize, prop_oneof![Just(0), Just(u64::MAX), any::<u64>(), 0..SIZE]), 0..40),
     ) {
         let mut bytes = held(1 << 20, &[
@@ -212,10 +214,10 @@ proptest! {
     }
 }
 
-// Is what bears no mark free: nothing at all, something tiny, marks in the wrong place, and short magics in the middle of
-// other data?
+// Does a drive without a signature count as free? Examples are empty and tiny drives, signatures in
+// wrong places, and short magics within other data.
 #[test]
-fn no_mark_no_refusal() {
+fn a_drive_without_signature_is_free() {
     let none = |size, marks: &[(u64, &[u8])]| {
         assert_eq!(name(&held(size, marks)), None, "{size} {marks:?}")
     };
@@ -229,9 +231,9 @@ fn no_mark_no_refusal() {
     none(SIZE, &[(510, b"\x55\xaa")]);
 }
 
-// Are the offsets that depend on the size those of the MD driver, for odd sizes too?
+// Do the places that depend on the size agree with the MD driver, for odd sizes too?
 #[test]
-fn places_near_the_end() {
+fn places_near_the_end_follow_the_size() {
     assert_eq!(Place::Md090.offsets(1 << 20), [(1 << 20) - 0x10000]);
     assert_eq!(Place::Md090.offsets((1 << 20) + 4096), [(1 << 20) - 0x10000]);
     assert_eq!(Place::Md10.offsets(1 << 20), [(1 << 20) - 0x2000]);
@@ -240,25 +242,26 @@ fn places_near_the_end() {
     assert_eq!(Place::EndOfSectors(512).offsets(1000), [0]);
 }
 
-/// The sizes of drives on which random data must bear no mark.
+/// The sizes of the drives with random data.
 const SIZES: [u64; 4] = [1 << 20, 96 << 20, 512 << 30, (1 << 40) - 4096];
 
-// Do random data bear a mark on any of 600 drives?
+// Are 600 drives with random data free of signatures?
 #[test]
-fn random_data_bear_no_mark() {
+fn random_data_has_no_signature() {
     for seed in 0..150 {
         for size in SIZES {
             let noise = Noise { seed, at: 0, bytes: &[] };
             let image = Image::read(&noise, size).unwrap();
-            let found = combine(&image, &Answer::Unavailable, true);
-            assert_eq!(found, None, "seed {seed}, {size} bytes");
+            let finding = combine(&image, &Answer::Unavailable, true);
+            assert_eq!(finding, None, "seed {seed}, {size} bytes");
         }
     }
 }
 
-// Do random data bear a mark where the bytes of one of three or fewer are there by chance, as on one of 65,536 drives?
+// Is a magic of one to three bytes in random data ignored? It occurs by chance on one in 65,536
+// drives.
 #[test]
-fn short_magics_among_random_data_are_chance() {
+fn short_magics_in_random_data_are_ignored() {
     let mut tried = 0;
     for signature in SIGNATURES.iter().filter(|signature| signature.magic.len() < 3) {
         for (seed, at) in
@@ -284,7 +287,7 @@ fn short_magics_among_random_data_are_chance() {
     }
 }
 
-/// A drive that fails to read in its middle.
+/// A drive whose middle cannot be read.
 struct Failing(Cell<u32>);
 
 impl Source for Failing {
@@ -299,9 +302,9 @@ impl Source for Failing {
     }
 }
 
-// Is a drive with bad places in its middle free, and one whose ends cannot be read no drive to judge?
+// Is a drive with bad sectors in its middle free, and an error returned if its ends cannot be read?
 #[test]
-fn what_cannot_be_read_between_the_ends_is_no_mark() {
+fn unreadable_sectors_have_no_signature() {
     let failing = Failing(Cell::new(0));
     let image = Image::read(&failing, 1 << 40).unwrap();
     assert_eq!(combine(&image, &Answer::Unavailable, true), None);
@@ -309,8 +312,8 @@ fn what_cannot_be_read_between_the_ends_is_no_mark() {
     assert!(Image::read(&failing, 1 << 39).is_err());
 }
 
-// Is each example that libblkid knows refused by it alone, loaded or run, and by our table alone; and do the two ways to it
-// give the same answer?
+// Is each example found by libblkid alone, loaded or run, and by the table alone? Do both ways to
+// libblkid agree?
 #[test]
 fn library_program_and_table_agree() {
     for example in EXAMPLES {
@@ -325,7 +328,7 @@ fn library_program_and_table_agree() {
         for answer in answers {
             let name = match &answer {
                 Answer::Unavailable => {
-                    println!("passed by: libblkid is not installed");
+                    println!("skipped: libblkid is not installed");
                     continue;
                 }
                 Answer::Type { name, .. } => Some(name.as_str()),
@@ -340,12 +343,12 @@ fn library_program_and_table_agree() {
     }
 }
 
-// Is every type that libblkid knows here one of our table?
+// Is every type that the installed libblkid knows in the table?
 #[test]
 fn every_type_of_libblkid_is_known() {
     let output = Command::new("blkid").arg("-k").output();
     let Some(output) = output.ok().filter(|output| output.status.success()) else {
-        return println!("passed by: blkid is not installed");
+        return println!("skipped: blkid is not installed");
     };
     let list = String::from_utf8(output.stdout).unwrap();
     let missing: Vec<&str> = list.lines().filter(|line| named(line).is_none()).collect();
@@ -353,25 +356,26 @@ fn every_type_of_libblkid_is_known() {
     assert!(list.lines().count() > 50, "{list}");
 }
 
-// Is what libblkid alone knows refused, with its type; and what a terminal should not show not shown?
+// Is a type that only libblkid knows refused by its name, and an unprintable name replaced?
 #[test]
-fn what_libblkid_alone_knows_is_refused() {
+fn types_that_only_libblkid_knows_are_refused() {
     let nothing = held(SIZE, &[]);
     let finding = |answer: &Answer| combine(&image(&nothing), answer, true).unwrap();
     let of_type =
         |name: &str| finding(&Answer::Type { name: name.into(), offset: Some(7), is_table: false });
     assert_eq!(of_type("ocfs2").name, "an OCFS2 file system");
     assert!(of_type("ocfs2").shared);
-    assert_eq!(of_type("bfs").name, "a boot file system of SCO (bfs)");
-    assert_eq!(of_type("newfs9").name, "what libblkid knows as `newfs9`");
+    assert_eq!(of_type("bfs").name, "an SCO boot file system (bfs)");
+    assert_eq!(of_type("newfs9").name, "a `newfs9` signature (according to libblkid)");
     assert_eq!(of_type("newfs9").offset, Some(7));
     assert_eq!(of_type("newfs9").erasing(Path::new("/dev/x")), "`wipefs --all /dev/x`");
-    assert_eq!(finding(&Answer::Several).name, "the marks of several file systems");
+    assert_eq!(finding(&Answer::Several).name, "the signatures of several file systems");
 }
 
-// Does the advice erase what `wipefs` leaves: all copies with one command, and what libblkid does not see?
+// Does the advice erase what `wipefs` leaves: all copies with one command, and signatures unknown
+// to libblkid?
 #[test]
-fn the_advice_names_what_wipefs_leaves() {
+fn the_advice_erases_what_wipefs_leaves() {
     let erasing = |bytes: &Vec<u8>, answer: &Answer| {
         combine(&image(bytes), answer, true).unwrap().erasing(Path::new("x"))
     };
@@ -390,7 +394,8 @@ fn the_advice_names_what_wipefs_leaves() {
     );
 }
 
-// Is a partition table in a file erased, which `wipefs` erases on whole disks alone?
+// Is a partition table in a file erased by another command, because `wipefs` erases them on whole
+// disks only?
 #[test]
 fn tables_that_wipefs_leaves_are_erased() {
     let sun = held(SIZE, &[(508, b"\xda\xbe\xda\xbe")]);
@@ -404,9 +409,9 @@ fn tables_that_wipefs_leaves_are_erased() {
     assert_eq!(erasing(false), zeros);
 }
 
-// Is a volume group known as shared by each way in which LVM2 says so, and one of a single host as its own?
+// Is a shared volume group detected by each of LVM2's notations, and one of a single host not?
 #[test]
-fn volume_groups_of_clusters() {
+fn clustered_volume_groups_are_shared() {
     let group = |text: &str| {
         let example =
             EXAMPLES.iter().find(|example| example.name == "a clustered volume group").unwrap();
@@ -435,7 +440,7 @@ fn volume_groups_of_clusters() {
             "{text}"
         );
     }
-    // The text goes on at the start of its area.
+    // The text continues at the start of its area.
     let mut round = group("vg {\n\tlock_type = \"dlm\"\n}");
     let text: Vec<u8> = round.drain(4096 + 512..4096 + 544).collect();
     round.splice(4096 + 512..4096 + 512, [0; 32]);
@@ -447,7 +452,7 @@ fn volume_groups_of_clusters() {
     assert!(own(&round).unwrap().shared);
 }
 
-// Are partitions of a GPT looked into, from either of its copies?
+// Are the partitions of a GPT inspected, from either of its copies?
 #[test]
 fn shared_storage_in_a_partition_is_shared() {
     let mut header = [0; 92];

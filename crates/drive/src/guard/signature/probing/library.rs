@@ -2,7 +2,7 @@
 
 #![allow(
     unsafe_code,
-    reason = "calls libblkid, which is loaded where it is installed and not linked, as its licence is the LGPL"
+    reason = "calls libblkid, which is loaded at run time and not linked, because its licence is the LGPL"
 )]
 
 use std::ffi::{CStr, c_char, c_int};
@@ -18,15 +18,16 @@ use super::Answer;
 /// `BLKID_SUBLKS_TYPE` and `BLKID_SUBLKS_MAGIC` of `blkid.h`.
 const SUPERBLOCKS: c_int = 1 << 5 | 1 << 9;
 
-/// `BLKID_PARTS_FORCE_GPT` and `BLKID_PARTS_MAGIC` there: a GPT counts without the MBR that protects it.
+/// `BLKID_PARTS_FORCE_GPT` and `BLKID_PARTS_MAGIC` of `blkid.h`: a GPT counts even without its
+/// protective MBR.
 const PARTITIONS: c_int = 1 << 1 | 1 << 3;
 
-/// What `blkid_do_safeprobe` returns.
+/// Return values of `blkid_do_safeprobe`.
 const FOUND: c_int = 0;
 const NOTHING: c_int = 1;
 const SEVERAL: c_int = -2;
 
-/// A probe of the library: only it knows what is in it.
+/// An opaque probe of the library.
 #[repr(C)]
 struct Probe {
     opaque: [u8; 0],
@@ -40,7 +41,7 @@ type Run = unsafe extern "C" fn(*mut Probe) -> c_int;
 type Lookup =
     unsafe extern "C" fn(*mut Probe, *const c_char, *mut *const c_char, *mut usize) -> c_int;
 
-/// The functions of the library that are used, none of which writes.
+/// The library functions in use, none of which writes.
 struct Functions {
     new_probe: NewProbe,
     free_probe: FreeProbe,
@@ -51,7 +52,7 @@ struct Functions {
     set_partitions_flags: Set,
     do_safeprobe: Run,
     lookup_value: Lookup,
-    /// Unloading it would leave the functions dangling.
+    /// The loaded library; unloading it would invalidate the functions.
     _library: Library,
 }
 
@@ -59,11 +60,13 @@ static FUNCTIONS: LazyLock<Option<Functions>> = LazyLock::new(|| Functions::load
 
 impl Functions {
     fn load() -> Result<Functions, libloading::Error> {
-        // SAFETY: what runs when it is loaded is the library that the system's own tools use; its name has its version.
+        // SAFETY: loading runs the initializers of a system library; the file name includes its
+        // version.
         let library = unsafe { Library::new("libblkid.so.1") }?;
         macro_rules! function {
             ($name:literal) => {
-                // SAFETY: the type is that of the declaration in `blkid.h`, which does not change within a version.
+                // SAFETY: the type matches the declaration in `blkid.h`, which does not change
+                // within a version.
                 *unsafe { library.get($name) }?
             };
         }
@@ -82,7 +85,7 @@ impl Functions {
     }
 }
 
-/// A probe that is freed.
+/// A probe that is freed on drop.
 struct Probing<'a> {
     functions: &'a Functions,
     probe: *mut Probe,
@@ -90,19 +93,19 @@ struct Probing<'a> {
 
 impl Drop for Probing<'_> {
     fn drop(&mut self) {
-        // SAFETY: the probe is the library's and not null, and nobody has it after this.
+        // SAFETY: the probe comes from the library, is not null, and is not used afterwards.
         unsafe { (self.functions.free_probe)(self.probe) }
     }
 }
 
 impl Probing<'_> {
     fn new(functions: &Functions) -> Option<Probing<'_>> {
-        // SAFETY: it takes nothing.
+        // SAFETY: the function has no preconditions.
         let probe = unsafe { (functions.new_probe)() };
         (!probe.is_null()).then_some(Probing { functions, probe })
     }
 
-    /// What it says of `file`, whose position in the file it changes.
+    /// Probes `file`, which changes its position.
     fn ask(&self, file: &File) -> Answer {
         let Functions { set_device, do_safeprobe, .. } = self.functions;
         let settings = [
@@ -111,7 +114,8 @@ impl Probing<'_> {
             (self.functions.enable_partitions, 1),
             (self.functions.set_partitions_flags, PARTITIONS),
         ];
-        // SAFETY: the probe is live, and the descriptor is open for longer than the probe, which does not close it.
+        // SAFETY: the probe is live. The descriptor stays open longer than the probe, which does
+        // not close it.
         let is_set = unsafe {
             set_device(self.probe, file.as_raw_fd(), 0, 0) == 0
                 && settings.iter().all(|(set, value)| set(self.probe, *value) == 0)
@@ -119,41 +123,42 @@ impl Probing<'_> {
         if !is_set {
             return Answer::Unavailable;
         }
-        // SAFETY: the probe is live, and has a device.
+        // SAFETY: the probe is live and has a device.
         match unsafe { do_safeprobe(self.probe) } {
-            FOUND => self.found(),
+            FOUND => self.answer(),
             NOTHING => Answer::Nothing,
             SEVERAL => Answer::Several,
             _ => Answer::Unavailable,
         }
     }
 
-    /// A partition table is named where no file system is.
-    fn found(&self) -> Answer {
+    /// Returns the type found. A partition table counts only without a file system.
+    fn answer(&self) -> Answer {
         let kinds = [(c"TYPE", c"SBMAGIC_OFFSET", false), (c"PTTYPE", c"PTMAGIC_OFFSET", true)];
-        let found = kinds.into_iter().find_map(|(name, offset, is_table)| {
+        let answer = kinds.into_iter().find_map(|(name, offset, is_table)| {
             let offset = self.value(offset).and_then(|offset| offset.parse().ok());
             self.value(name).map(|name| Answer::of_type(&name, offset, is_table))
         });
-        found.unwrap_or_else(|| Answer::of_type("", None, false))
+        answer.unwrap_or_else(|| Answer::of_type("", None, false))
     }
 
     fn value(&self, name: &CStr) -> Option<String> {
         let mut data = ptr::null();
-        // SAFETY: the probe is live, the name is a string of C, and the library sets the pointer, wanting no length.
+        // SAFETY: the probe is live and the name is a C string. The library sets the pointer; the
+        // length may be null.
         let missing = unsafe {
             (self.functions.lookup_value)(self.probe, name.as_ptr(), &raw mut data, ptr::null_mut())
         };
         if missing != 0 || data.is_null() {
             return None;
         }
-        // SAFETY: these values are strings of C, which the probe keeps until it is asked for something else.
+        // SAFETY: the value is a C string that the probe keeps until the next call.
         let text = unsafe { CStr::from_ptr(data) };
         Some(text.to_string_lossy().into_owned())
     }
 }
 
-/// What the library says that is there.
+/// Asks the library for the signature in `file`.
 pub(in super::super) fn ask(file: &File) -> Answer {
     let probing = FUNCTIONS.as_ref().and_then(Probing::new);
     probing.map_or(Answer::Unavailable, |probing| probing.ask(file))

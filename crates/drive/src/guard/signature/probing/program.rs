@@ -1,10 +1,10 @@
-//! `blkid`, run as a program.
+//! Detection by the program `blkid`.
 
 #![cfg_attr(
     lint_writes,
     expect(
         clippy::disallowed_methods,
-        reason = "starts blkid: it only reads, from a descriptor that is open for reading"
+        reason = "starts blkid, which only reads, from a descriptor that is open for reading"
     )
 )]
 
@@ -14,16 +14,17 @@ use std::process::{Command, Stdio};
 
 use super::Answer;
 
-/// Where it is looked for; whatever the path of this process says, which another user may have set.
+/// The folders to search for the program. The `PATH` of this process is not used, because another
+/// user may have set it.
 const FOLDERS: [&str; 3] = ["/usr/sbin", "/sbin", "/usr/bin"];
 
-/// Its exit statuses (`blkid(8)`).
+/// Exit statuses of the program (`blkid(8)`).
 const FOUND: i32 = 0;
 const NOTHING: i32 = 2;
 const SEVERAL: i32 = 8;
 
-/// What the program says that is there. It opens what `file` is open on by the descriptor, so that no other thing by that
-/// name is taken for it.
+/// Asks the program for the signature in `file`. It opens the file by its descriptor, which
+/// excludes a mix-up with another file of the same name.
 pub(in super::super) fn ask(file: &File) -> Answer {
     let installed = FOLDERS.iter().map(|folder| Path::new(folder).join("blkid"));
     let Some(program) = installed.into_iter().find(|program| program.is_file()) else {
@@ -42,17 +43,17 @@ fn run(program: &Path, file: &File) -> Option<Answer> {
     Some(answer(output.status.code(), &String::from_utf8_lossy(&output.stdout), &output.stderr))
 }
 
-/// The answer that the program gives.
+/// Interprets the exit status and the output of the program.
 fn answer(status: Option<i32>, output: &str, errors: &[u8]) -> Answer {
     let value = |key: &str| output.lines().find_map(|line| line.strip_prefix(key));
     match status {
         Some(FOUND) => {
             let table = value("PTTYPE=").map(|name| (name, true));
-            let found = value("TYPE=").map(|name| (name, false)).or(table);
-            let (name, is_table) = found.unwrap_or_default();
+            let kind = value("TYPE=").map(|name| (name, false)).or(table);
+            let (name, is_table) = kind.unwrap_or_default();
             Answer::of_type(name, None, is_table)
         }
-        // It ends so too where it cannot read.
+        // The program also returns this status for a read error, with a message.
         Some(NOTHING) if errors.is_empty() => Answer::Nothing,
         Some(SEVERAL) => Answer::Several,
         _ => Answer::Unavailable,
@@ -63,9 +64,9 @@ fn answer(status: Option<i32>, output: &str, errors: &[u8]) -> Answer {
 mod tests {
     use super::*;
 
-    // Is each answer of the program understood, and what it says without sense no answer?
+    // Is each outcome of the program interpreted, and invalid output rejected?
     #[test]
-    fn answers_of_blkid() {
+    fn outcomes_of_blkid_are_interpreted() {
         let of_type =
             |name: &str| Answer::Type { name: name.into(), offset: None, is_table: name == "gpt" };
         let cases = [
@@ -89,9 +90,9 @@ mod tests {
         }
     }
 
-    // Is another program never taken for one that found nothing?
+    // Does another program never count as a `blkid` that found nothing?
     #[test]
-    fn other_programs_are_no_blkid() {
+    fn other_programs_do_not_count_as_blkid() {
         let file = tempfile::tempfile().unwrap();
         for program in ["/bin/false", "/bin/true", "/does/not/exist"] {
             let answer = run(Path::new(program), &file);

@@ -1,11 +1,11 @@
-//! What the real tools make. Each that is not installed is named and passed by.
+//! Detection of real file systems. Tools that are not installed are named and skipped.
 
 use std::ffi::OsStr;
 use std::process::Stdio;
 
 use super::*;
 
-/// A tool with its arguments, which make something that has this name of ours.
+/// A tool, its arguments, and the name of the signature it creates.
 struct Tool {
     command: &'static str,
     arguments: &'static [&'static str],
@@ -21,7 +21,7 @@ const fn tool(
     Tool { command, arguments, name, shared: false }
 }
 
-/// The image stands for `IMAGE`, or comes last.
+/// The tools. `IMAGE` stands for the image; otherwise, the image is the last argument.
 const TOOLS: &[Tool] = &[
     tool("mkfs.ext2", &["-q", "-F"], "an ext2, ext3 or ext4 file system"),
     tool("mkfs.ext4", &["-q", "-F"], "an ext2, ext3 or ext4 file system"),
@@ -41,7 +41,7 @@ const TOOLS: &[Tool] = &[
     tool("mkfs.minix", &[], "a Minix file system"),
     tool("mkfs.minix", &["-2"], "a Minix file system"),
     tool("mkfs.minix", &["-3"], "a Minix file system"),
-    tool("mkfs.bfs", &[], "a boot file system of SCO (bfs)"),
+    tool("mkfs.bfs", &[], "an SCO boot file system (bfs)"),
     tool("mkfs.cramfs", &["/etc/apt", "IMAGE"], "a cramfs file system"),
     tool("genromfs", &["-d", "/etc/apt", "-f", "IMAGE"], "a romfs file system"),
     tool("mkfs.nilfs2", &["-q", "-f"], "a NILFS2 file system"),
@@ -54,7 +54,7 @@ const TOOLS: &[Tool] = &[
     tool("makefs", &["-t", "ffs", "-s", "64m", "IMAGE", "/etc/apt"], "a UFS file system"),
     tool("make-bcache", &["--bdev"], "a bcache device"),
     tool("integritysetup", &["format", "--batch-mode", "--no-wipe"], "a dm-integrity volume"),
-    tool("veritysetup", &["format", "/bin/sh", "IMAGE"], "the hashes of dm-verity"),
+    tool("veritysetup", &["format", "/bin/sh", "IMAGE"], "dm-verity hashes"),
     tool(
         "cryptsetup",
         &[
@@ -82,10 +82,10 @@ const TOOLS: &[Tool] = &[
     },
 ];
 
-// Is what the real tools make refused as what it is, by our table alone and with libblkid? Each tool that is not installed is
-// named and passed by.
+// Are file systems created by real tools found under their names, by the table alone and with
+// libblkid? Tools that are not installed are skipped.
 #[test]
-fn marks_made_by_tools() {
+fn signatures_of_real_tools_are_found() {
     for tool in TOOLS {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("image");
@@ -101,10 +101,10 @@ fn marks_made_by_tools() {
         ) {
             std::fs::remove_file(&path).unwrap();
         }
-        let made = Command::new(tool.command).args(&arguments).stdin(Stdio::null()).output();
-        if !made.is_ok_and(|output| output.status.success()) {
+        let output = Command::new(tool.command).args(&arguments).stdin(Stdio::null()).output();
+        if !output.is_ok_and(|output| output.status.success()) {
             println!(
-                "passed by: {} {:?} is not installed or does not work here",
+                "skipped: {} {:?} is not installed or does not work here",
                 tool.command, tool.arguments
             );
             continue;
@@ -122,7 +122,7 @@ fn marks_made_by_tools() {
             );
         }
         println!(
-            "refused: {} {:?}, to libblkid {:?}",
+            "found: {} {:?}, to libblkid {:?}",
             tool.command,
             tool.arguments,
             probing::ask(&file)
@@ -130,7 +130,8 @@ fn marks_made_by_tools() {
     }
 }
 
-/// Tools whose file systems have copies that `wipefs` leaves, and where the first of these lies.
+/// Tools that write copies of superblocks, which `wipefs` does not erase, with the offset of the
+/// first copy.
 const COPIES: &[(&str, &[&str], u64)] = &[
     ("mkfs.ext4", &["-q", "-F", "-b", "1024"], 8193 * 1024 + 56),
     ("mkfs.ext4", &["-q", "-F", "-b", "2048"], 16384 * 2048 + 56),
@@ -150,29 +151,29 @@ const COPIES: &[(&str, &[&str], u64)] = &[
     ("mkfs.reiserfs", &["-q", "-ff"], u64::MAX),
 ];
 
-// Is a file system refused whose superblock is gone and whose copies are there, from which its own tools bring it back; and
-// free once the copies are gone?
+// Is a file system with an erased superblock still found by its copies, from which its tools can
+// restore it? Is it free once the copies are erased too?
 #[test]
 fn copies_of_superblocks_are_found() {
     for (tool, arguments, first) in COPIES {
         let file = tempfile::NamedTempFile::new().unwrap();
         file.as_file().set_len(512 << 20).unwrap();
         let run = |command: &str, arguments: &[&str]| {
-            let made = Command::new(command).args(arguments).arg(file.path()).output();
-            made.is_ok_and(|output| output.status.success())
+            let output = Command::new(command).args(arguments).arg(file.path()).output();
+            output.is_ok_and(|output| output.status.success())
         };
         if !run(tool, arguments) || !run("wipefs", &["--all", "--quiet"]) {
-            println!("passed by: {tool} {arguments:?} is not installed or does not work here");
+            println!("skipped: {tool} {arguments:?} is not installed or does not work here");
             continue;
         }
-        let found = find(file.as_file()).unwrap();
+        let finding = find(file.as_file()).unwrap();
         if *first == u64::MAX {
-            assert_eq!(found, None, "{tool} writes no copies");
+            assert_eq!(finding, None, "{tool} writes no copies");
             continue;
         }
-        let found = found.unwrap_or_else(|| panic!("{tool}: no copy was found"));
-        assert_eq!(found.offset, Some(*first), "{tool} {arguments:?}");
-        let erase = found.erasing(file.path());
+        let finding = finding.unwrap_or_else(|| panic!("{tool}: no copy was found"));
+        assert_eq!(finding.offset, Some(*first), "{tool} {arguments:?}");
+        let erase = finding.erasing(file.path());
         assert!(!erase.contains("wipefs"), "{tool}: {erase}");
         let erased = Command::new("sh").args(["-c", erase.trim_matches('`')]).output().unwrap();
         assert!(erased.status.success(), "{tool}: {erase}");

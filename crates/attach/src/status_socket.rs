@@ -1,11 +1,12 @@
-//! How a process that has a drive attached tells others of the same user: a Unix socket in a folder
-//! that they know, named by the number of the process. Who connects gets one [`Live`] as JSON.
+//! The status socket of an attached drive: a Unix socket in a folder of the user, named by the ID
+//! of the process that has attached the drive. Each connection receives one [`DriveStatus`] as
+//! JSON.
 
 #![cfg_attr(
     lint_writes,
     expect(
         clippy::disallowed_methods,
-        reason = "the status socket: in a folder of the user, not through a link; of names only sockets are removed"
+        reason = "the status socket: in a folder of the user, not through a link; of existing files only sockets are removed"
     )
 )]
 
@@ -19,39 +20,41 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use crate::live::{Live, Monitor};
+use crate::live::{DriveStatus, Monitor};
 
-/// What the name of a socket ends with, after the number of the process.
+/// The end of a socket's name, after the ID of the process.
 const ENDING: &str = ".attached";
 
-/// How long is waited for who is connected.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// The timeout for the other end of a connection.
+const IO_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The longest document: one without its samples has a few thousand bytes.
+/// The maximum length of a document in bytes; without samples it has a few thousand bytes.
 const LONGEST: u64 = 1 << 20;
 
-/// Tells others of an attached drive until it is dropped.
-pub struct Told {
+/// A server that reports the status of an attached drive until it is dropped.
+pub struct StatusSocket {
     path: PathBuf,
     stopped: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Told {
-    /// Begins to tell what `monitor` does. The folder is made where it is not there.
+impl StatusSocket {
+    /// Starts to serve the status from `monitor`. A missing folder is created.
     ///
     /// # Errors
-    /// Where the socket cannot be made, or the folder is another user's.
-    pub fn start(folder: &Path, monitor: Arc<Monitor>) -> io::Result<Told> {
+    /// Returns an error if the socket cannot be created, or if the folder belongs to another user.
+    pub fn start(folder: &Path, monitor: Arc<Monitor>) -> io::Result<StatusSocket> {
         DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-        // A link could lead to any folder of this user.
-        let found = fs::symlink_metadata(folder)?;
-        if !found.is_dir() || found.uid() != fs::metadata("/proc/self")?.uid() {
+        // A link could lead to any folder of this user, so links are rejected.
+        let metadata = fs::symlink_metadata(folder)?;
+        if !metadata.is_dir() || metadata.uid() != fs::metadata("/proc/self")?.uid() {
             let folder = folder.display();
-            return Err(io::Error::other(format!("{folder} is another user's, or no folder")));
+            return Err(io::Error::other(format!(
+                "{folder} belongs to another user, or is not a folder"
+            )));
         }
         let path = folder.join(format!("{}{ENDING}", std::process::id()));
-        // An earlier process may have had the same number.
+        // An earlier process may have had the same ID.
         if is_socket(&path) {
             fs::remove_file(&path)?;
         }
@@ -63,32 +66,32 @@ impl Told {
                 if stop.load(Ordering::SeqCst) {
                     return;
                 }
-                // Who is gone again is told nothing.
-                let _ = stream.and_then(|stream| tell(stream, &monitor));
+                // A client that has disconnected receives nothing.
+                let _ = stream.and_then(|stream| send_status(stream, &monitor));
             }
         };
-        let thread = thread::Builder::new().name("told".into()).spawn(answer)?;
-        Ok(Told { path, stopped, thread: Some(thread) })
+        let thread = thread::Builder::new().name("status".into()).spawn(answer)?;
+        Ok(StatusSocket { path, stopped, thread: Some(thread) })
     }
 }
 
-/// Whether a name is that of a socket: anything else is somebody's, and is not removed.
+/// Returns true if the path is a socket; other files may be someone's data and are not removed.
 fn is_socket(path: &Path) -> bool {
-    fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket())
+    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.file_type().is_socket())
 }
 
-fn tell(stream: UnixStream, monitor: &Monitor) -> io::Result<()> {
-    stream.set_write_timeout(Some(PATIENCE))?;
+fn send_status(stream: UnixStream, monitor: &Monitor) -> io::Result<()> {
+    stream.set_write_timeout(Some(IO_TIMEOUT))?;
     let mut out = BufWriter::new(stream);
-    serde_json::to_writer(&mut out, &monitor.live(None))?;
+    serde_json::to_writer(&mut out, &monitor.status(None))?;
     out.flush()
 }
 
-impl Drop for Told {
+impl Drop for StatusSocket {
     fn drop(&mut self) {
         self.stopped.store(true, Ordering::SeqCst);
-        // The thread looks once someone connects. Without the socket, nobody can, and it ends with
-        // the process.
+        // The thread checks the flag after a connection. If the socket is gone, the thread ends
+        // with the process.
         let woken = UnixStream::connect(&self.path).is_ok();
         let _ = fs::remove_file(&self.path);
         if let Some(thread) = self.thread.take().filter(|_| woken) {
@@ -97,36 +100,36 @@ impl Drop for Told {
     }
 }
 
-/// What the processes tell that have drives attached, in the order of their numbers; nothing where
-/// there is no such folder. Sockets of processes that are gone are removed.
+/// Returns the status of each attached drive, ordered by process ID; none if the folder does not
+/// exist. Sockets of processes that have ended are removed.
 ///
 /// # Errors
-/// Where the folder cannot be read.
-pub fn attached(folder: &Path) -> io::Result<Vec<Live>> {
+/// Returns an error if the folder cannot be read.
+pub fn attached_drives(folder: &Path) -> io::Result<Vec<DriveStatus>> {
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries?,
     };
     let process = |path: &Path| path.file_name()?.to_str()?.strip_suffix(ENDING)?.parse().ok();
-    let mut found = Vec::new();
+    let mut sockets = Vec::new();
     for entry in entries {
         let path = entry?.path();
         let process: Option<u32> = process(&path);
-        found.extend(process.map(|process| (process, path)));
+        sockets.extend(process.map(|process| (process, path)));
     }
-    found.sort_unstable();
-    Ok(found.into_iter().filter_map(|(process, path)| ask(process, &path)).collect())
+    sockets.sort_unstable();
+    Ok(sockets.into_iter().filter_map(|(process, path)| request_status(process, &path)).collect())
 }
 
-/// None of a process that is gone, or does not answer as it should.
-fn ask(process: u32, path: &Path) -> Option<Live> {
+/// Returns the status from one socket, or `None` if the process has ended or its reply is invalid.
+fn request_status(process: u32, path: &Path) -> Option<DriveStatus> {
     let Ok(stream) = UnixStream::connect(path) else {
         if is_socket(path) && !Path::new(&format!("/proc/{process}")).exists() {
             let _ = fs::remove_file(path);
         }
         return None;
     };
-    stream.set_read_timeout(Some(PATIENCE)).ok()?;
+    stream.set_read_timeout(Some(IO_TIMEOUT)).ok()?;
     let mut text = String::new();
     stream.take(LONGEST).read_to_string(&mut text).ok()?;
     serde_json::from_str(&text).ok()
@@ -139,19 +142,19 @@ mod tests {
     use super::*;
     use crate::testing::snapshot;
 
-    // Is who asks told of those that run, also twice, and no more of those that do not?
+    // Clients receive the status of a running server, repeatedly, and nothing after its end.
     #[test]
-    fn told_and_gone() {
+    fn a_status_is_served_until_the_server_is_dropped() {
         let scratch = tempfile::tempdir().unwrap();
         let folder = scratch.path().join("flashscope");
-        assert_eq!(attached(&folder).unwrap(), []);
+        assert_eq!(attached_drives(&folder).unwrap(), []);
         let monitor = Arc::new(Monitor::of(Bytes::mib(1), snapshot(), || None));
-        let told = Told::start(&folder, Arc::clone(&monitor)).unwrap();
+        let socket = StatusSocket::start(&folder, Arc::clone(&monitor)).unwrap();
         for _ in 0..2 {
-            assert_eq!(attached(&folder).unwrap(), [monitor.live(None)]);
+            assert_eq!(attached_drives(&folder).unwrap(), [monitor.status(None)]);
         }
-        drop(told);
-        assert_eq!(attached(&folder).unwrap(), []);
+        drop(socket);
+        assert_eq!(attached_drives(&folder).unwrap(), []);
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
         assert_eq!(Arc::strong_count(&monitor), 1, "the thread has ended");
     }
@@ -168,20 +171,20 @@ mod tests {
         for process in [child.id(), std::process::id()] {
             let file = folder.join(format!("{process}{ENDING}"));
             fs::write(&file, "precious").unwrap();
-            assert_eq!(attached(&folder).unwrap(), []);
-            assert!(Told::start(&link, Arc::clone(&monitor)).is_err());
+            assert_eq!(attached_drives(&folder).unwrap(), []);
+            assert!(StatusSocket::start(&link, Arc::clone(&monitor)).is_err());
             assert!(
                 process != std::process::id()
-                    || Told::start(&folder, Arc::clone(&monitor)).is_err()
+                    || StatusSocket::start(&folder, Arc::clone(&monitor)).is_err()
             );
             assert_eq!(fs::read(&file).unwrap(), b"precious");
         }
     }
 
-    // Is the socket of a process that was killed removed, that of one that lives left alone, and
-    // what is none passed over?
+    // The socket of a killed process is removed, that of a running process is not, and other files
+    // are ignored.
     #[test]
-    fn leftovers() {
+    fn sockets_of_ended_processes_are_removed() {
         let scratch = tempfile::tempdir().unwrap();
         let path = |name: &str| scratch.path().join(name);
         let mut child = std::process::Command::new("true").spawn().unwrap();
@@ -191,17 +194,17 @@ mod tests {
         drop(UnixListener::bind(&dead).unwrap());
         drop(UnixListener::bind(&alive).unwrap());
         fs::write(path("notes.txt"), "").unwrap();
-        assert_eq!(attached(scratch.path()).unwrap(), []);
+        assert_eq!(attached_drives(scratch.path()).unwrap(), []);
         assert!(!dead.exists() && alive.exists() && path("notes.txt").exists());
-        // What it left is in nobody's way.
+        // A socket left by an earlier process of the same ID is replaced.
         let monitor = Arc::new(Monitor::of(Bytes::mib(1), snapshot(), || None));
-        let _told = Told::start(scratch.path(), monitor).unwrap();
-        assert_eq!(attached(scratch.path()).unwrap().len(), 1);
+        let _socket = StatusSocket::start(scratch.path(), monitor).unwrap();
+        assert_eq!(attached_drives(scratch.path()).unwrap().len(), 1);
     }
 
-    // Is one that tells nonsense, or nothing, passed over?
+    // Invalid and empty replies are ignored.
     #[test]
-    fn nonsense() {
+    fn invalid_replies_are_ignored() {
         let scratch = tempfile::tempdir().unwrap();
         let listener = UnixListener::bind(scratch.path().join(format!("1{ENDING}"))).unwrap();
         let answers = thread::spawn(move || {
@@ -211,7 +214,7 @@ mod tests {
             }
         });
         for _ in 0..3 {
-            assert_eq!(attached(scratch.path()).unwrap(), []);
+            assert_eq!(attached_drives(scratch.path()).unwrap(), []);
         }
         answers.join().unwrap();
     }

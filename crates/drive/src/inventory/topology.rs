@@ -1,4 +1,4 @@
-//! How a drive hangs on the machine, from where it is in the tree of devices.
+//! The connection of a drive to the machine, from its place in the device tree of sysfs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::{Bus, PcieLink, number_at};
 use crate::hardware::text;
 
-/// Drives that hang on nothing, by the beginning of their names.
+/// Drives without a bus, by the start of their names.
 const VIRTUAL: [(&str, Bus); 5] = [
     ("loop", Bus::Loop),
     ("dm-", Bus::DeviceMapper),
@@ -15,7 +15,7 @@ const VIRTUAL: [(&str, Bus); 5] = [
     ("ram", Bus::Memory),
 ];
 
-/// The bus of the drive `name`, whose directory in sysfs is `disk`.
+/// Returns the bus of the drive `name` with the sysfs directory `disk`.
 pub(super) fn bus(name: &str, disk: &Path) -> Bus {
     let device = disk.join("device");
     let Ok(subsystem) = fs::read_link(device.join("subsystem")) else {
@@ -31,7 +31,7 @@ pub(super) fn bus(name: &str, disk: &Path) -> Bus {
     }
 }
 
-/// USB and SATA drives are SCSI drives to the kernel; what they hang on is in their path.
+/// Distinguishes USB and SATA drives, which the kernel presents as SCSI drives, by their path.
 fn behind_scsi(device: &Path) -> Bus {
     let path = device.canonicalize().unwrap_or_default();
     let passes = |bus: &str| {
@@ -48,7 +48,7 @@ fn behind_scsi(device: &Path) -> Bus {
     }
 }
 
-/// The controllers of an NVMe drive: one, or where the kernel does multipath perhaps several.
+/// Returns the controllers of an NVMe drive: one, or several with the kernel's multipath.
 fn controllers(disk: &Path) -> Vec<PathBuf> {
     let Ok(device) = disk.join("device").canonicalize() else { return Vec::new() };
     let is_controller = |path: &Path| {
@@ -67,15 +67,15 @@ fn controllers(disk: &Path) -> Vec<PathBuf> {
     controllers
 }
 
-/// The link of the PCI function that the (first) controller of an NVMe drive is.
+/// Returns the PCI Express link of an NVMe drive's first controller.
 pub(super) fn pcie_link(disk: &Path) -> Option<PcieLink> {
     let controller = controllers(disk).into_iter().next()?;
     let function = controller.ancestors().find(|path| path.join("current_link_speed").exists())?;
     let speed = |name| {
-        // As in `16.0 GT/s PCIe`.
+        // The text is like `16.0 GT/s PCIe`.
         text(&function.join(name))?.split(' ').next()?.parse().ok()
     };
-    // The kernel says 0 of a link that is down, and 255 where it does not know.
+    // The kernel shows 0 for a link that is down, and 255 for an unknown width.
     let lanes = |name| number_at(&function.join(name)).filter(|lanes| (1..255).contains(lanes));
     Some(PcieLink {
         gigatransfers_per_s: speed("current_link_speed")?,
@@ -85,9 +85,9 @@ pub(super) fn pcie_link(disk: &Path) -> Option<PcieLink> {
     })
 }
 
-/// The first of the drive's own sensors that tells a temperature, in thousandths of a degree Celsius.
+/// Returns the first temperature sensor of the drive itself, in thousandths of a degree Celsius.
 ///
-/// The directory of a sensor is within that of the device, or within `hwmon` there
+/// The sensor's directory lies in that of the device, or in `hwmon` below it
 /// (`Documentation/hwmon/sysfs-interface.rst`).
 pub(super) fn sensor(disk: &Path) -> Option<PathBuf> {
     let device = disk.join("device").canonicalize().ok();
