@@ -178,7 +178,7 @@ fn digits(value: f64) -> String {
     let scientific = format!("{value:.6e}");
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     let exponent: i32 = exponent.parse().unwrap_or_default();
-    if (-5..7).contains(&exponent) {
+    if (-4..7).contains(&exponent) {
         let places = usize::try_from(6 - exponent).unwrap_or_default();
         let plain = format!("{value:.places$}");
         return match plain.contains('.') {

@@ -100,3 +100,22 @@ pub struct Ticket {
     pub(super) node: u32,
     pub(super) generation: u32,
 }
+
+impl Ticket {
+    /// Number of bits in a ticket's number.
+    const BITS: u32 = 63;
+
+    /// Stands for a command that is done.
+    pub const DONE: Ticket = Ticket { node: u32::MAX, generation: 0 };
+
+    /// Returns the ticket as a number of 63 bits.
+    pub(crate) const fn number(self) -> u64 {
+        ((self.generation as u64) << 32 | self.node as u64) & ((1 << Self::BITS) - 1)
+    }
+
+    /// Returns the ticket of a [`Ticket::number`].
+    #[allow(clippy::cast_possible_truncation, reason = "takes the number apart")]
+    pub(crate) const fn of_number(number: u64) -> Ticket {
+        Ticket { node: number as u32, generation: (number >> 32) as u32 }
+    }
+}

@@ -156,6 +156,17 @@ impl Graph {
         self.nodes[later.node as usize].blockers += 1;
     }
 
+    /// Lets `later` wait for all commands of a kind.
+    pub(super) fn follow_all(&mut self, later: Ticket, of_kind: impl Fn(&Command) -> bool) {
+        for node in 0..u32::try_from(self.nodes.len()).unwrap_or(NONE) {
+            let Node { state, command, generation, .. } = &self.nodes[node as usize];
+            if *state != State::Free && command.as_ref().is_some_and(&of_kind) {
+                let earlier = Ticket { node, generation: *generation };
+                self.follow(later, earlier);
+            }
+        }
+    }
+
     /// Sets that a node arrives no earlier than `at`.
     pub(super) fn not_before(&mut self, node: u32, at: Nanos) {
         let node = &mut self.nodes[node as usize];

@@ -2,7 +2,7 @@ use std::collections::VecDeque;
 
 use flashscope_block::Nanos;
 
-use super::command::{Class, Command, Ticket};
+use super::command::{Class, Command, Op, Ticket};
 use super::die::{Bus, Die, Group};
 use super::events::{Event, Events};
 use super::graph::{Graph, NONE, State};
@@ -16,6 +16,8 @@ pub enum Happened {
     Done {
         /// See [`Command::owner`].
         owner: u64,
+        /// When it arrived at its die; the time of the clock for a join.
+        arrived: Nanos,
         /// When its die began with it; the time of the clock for a join.
         started: Nanos,
     },
@@ -165,6 +167,25 @@ impl Scheduler {
         self.graph.node_of(ticket).is_none_or(|node| node.state != State::Blocked)
     }
 
+    /// Returns a command that is not done; `None` for a join.
+    pub(crate) fn command(&self, ticket: Ticket) -> Option<&Command> {
+        self.graph.node_of(ticket)?.command.as_ref()
+    }
+
+    /// Gives a command or join that is not done an owner, if it has none.
+    pub(crate) fn set_owner(&mut self, ticket: Ticket, owner: u64) -> bool {
+        let free = self.graph.node_of(ticket).is_some_and(|node| node.owner.is_none());
+        if free {
+            self.graph.nodes[ticket.node as usize].owner = Some(owner);
+        }
+        free
+    }
+
+    /// Lets `later` wait for every program and erase that is not done.
+    pub(crate) fn follow_writes(&mut self, later: Ticket) {
+        self.graph.follow_all(later, |command| command.op != Op::Read);
+    }
+
     /// Asks for [`Happened::Timer`] at a time.
     pub fn set_timer(&mut self, at: Nanos, token: u32) {
         self.events.schedule(at.max(self.now), Event::Timer(token));
@@ -286,7 +307,8 @@ impl Scheduler {
     /// Lets a node that waits for nothing more arrive at its die; a join is done.
     fn arrive(&mut self, node: u32) {
         let Some(command) = self.graph.nodes[node as usize].command else {
-            self.graph.nodes[node as usize].started = self.now;
+            let join = &mut self.graph.nodes[node as usize];
+            (join.arrived, join.started) = (self.now, self.now);
             return self.complete(node);
         };
         self.stirred = true;
@@ -309,7 +331,11 @@ impl Scheduler {
     pub(super) fn complete(&mut self, node: u32) {
         let done = &self.graph.nodes[node as usize];
         if let Some(owner) = done.owner {
-            self.happened.push_back(Happened::Done { owner, started: done.started });
+            self.happened.push_back(Happened::Done {
+                owner,
+                arrived: done.arrived,
+                started: done.started,
+            });
         }
         while let Some(follower) = self.graph.take_follower(node) {
             self.unblock(follower);
