@@ -2,6 +2,7 @@
 
 mod claims;
 mod dependencies;
+mod flash_cases;
 mod licenses;
 mod measure;
 mod prose;
@@ -15,9 +16,11 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-const USAGE: &str = "usage: cargo xtask check | measure [CHECKOUT] | schemas
+const USAGE: &str = "usage: cargo xtask check | flash-cases CASES.json OUT.csv | measure [CHECKOUT] | schemas
 
   check    formatting, clippy, dependency rules, crates that compile to WebAssembly, promises of the docs, prose, licenses, and generated files
+  flash-cases
+           run cases of flash commands on the scheduler of the simulator, and write a table of figures
   measure  the shape and the language of the code, crate by crate, here or in another checkout
   schemas  write docs/schemas/*.json and the reference pages of docs/ from what they describe";
 
@@ -29,6 +32,10 @@ fn main() -> Result<()> {
             measure::print(Path::new(&std::env::args().nth(2).unwrap_or_else(|| ".".into())))
         }
         Some("schemas") => schemas::write(),
+        Some("flash-cases") => match (std::env::args().nth(2), std::env::args().nth(3)) {
+            (Some(cases), Some(table)) => flash_cases::run(cases.as_ref(), table.as_ref()),
+            _ => bail!("{USAGE}"),
+        },
         _ => bail!("{USAGE}"),
     }
 }

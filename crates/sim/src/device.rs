@@ -8,7 +8,7 @@ use crate::cache::Cache;
 use crate::counters::Counters;
 use crate::ftl::{AnyFtl, Ftl, Health, Recovery, Slice};
 use crate::interface::{Costs, Interface, Request};
-use crate::nand::{Array, BlockId, Lpn, Page, Stamp, later};
+use crate::nand::{Array, BlockId, Lpn, Page, QueueEvent, Stamp, awaited, later};
 use crate::observe::{Attention, Observed, Observer};
 use crate::setup::{self, Profile, ProfileError};
 
@@ -81,8 +81,12 @@ pub struct SimDevice {
     host_bytes_written: u64,
     unaligned_writes: u64,
     expects_power_cuts: bool,
+    /// Whether flash commands wait in queues.
+    queued: bool,
     /// See [`Device::quiet_until`].
     quiet_until: Nanos,
+    /// What the present request waits for in the queues of the flash.
+    awaited: Vec<Nanos>,
     /// The memory of the drive, unless it is that of its array.
     _memory: Option<Reservation>,
 }
@@ -120,6 +124,9 @@ impl SimDevice {
         let geometry = layout.geometry;
         let page_size = u64::from(geometry.logical_page_size);
         let mut nand = Array::new(&layout.parts());
+        if layout.background_below > 0 {
+            nand.report_idle();
+        }
         let interface = &profile.interface;
         let costs =
             Costs { request: interface.request_overhead, per_kib: interface.transfer_per_kib };
@@ -157,7 +164,9 @@ impl SimDevice {
             host_bytes_written: 0,
             unaligned_writes: 0,
             expects_power_cuts: false,
+            queued: layout.queues.is_some(),
             quiet_until: Nanos(0),
+            awaited: Vec::new(),
             _memory: None,
         })
     }
@@ -304,6 +313,7 @@ impl SimDevice {
             recovery = self.recover(cut)?;
         }
         self.cache.clear();
+        self.nand.resume_queues(recovery.done);
         self.now = recovery.done;
         self.quiet_until = self.now;
         Ok(recovery)
@@ -312,6 +322,7 @@ impl SimDevice {
     /// The power comes back now, after it was cut at `cut` and perhaps more than once since.
     fn recover(&mut self, cut: Nanos) -> Result<Recovery, Errno> {
         let Self { cache, ftl, nand, now, .. } = self;
+        ftl.expect_cut(nand, *now);
         nand.cut_power(*now);
         let mut recovery = ftl.recover(nand, *now)?;
         recovery.done = cache.write_out(ftl, nand, cut, recovery.done)?;
@@ -383,7 +394,38 @@ impl SimDevice {
             }
             (from, arrived) = (end, self.interface.receive_command(request.ready));
         }
-        self.interface.acknowledge(request);
+        self.answer(request, Nanos::MAX, None);
+    }
+
+    /// Answers a request when what it waits for is done: with `data`, the lengths of all of it and of
+    /// a page, whose first page is there at `first` as far as that is known.
+    #[inline]
+    fn answer(&mut self, request: &Request, first: Nanos, data: Option<(Bytes, Bytes)>) {
+        if !self.awaited.is_empty() {
+            return self.answer_later(request, first, data);
+        }
+        match data {
+            Some((len, page)) => self.interface.send_data(request, first, len, page),
+            None => self.interface.acknowledge(request),
+        }
+    }
+
+    /// Does the same for a request that waits for commands in the queues of the flash.
+    fn answer_later(&mut self, request: &Request, first: Nanos, data: Option<(Bytes, Bytes)>) {
+        let parts = u32::try_from(self.awaited.len()).expect("fewer than the pages of a drive");
+        let number = self.interface.wait(request, parts, first, data);
+        for at in self.awaited.drain(..) {
+            self.nand.notify_done(at, number);
+        }
+    }
+
+    /// Lets a request wait until `done`, which may stand for a command that waits in a queue.
+    #[inline]
+    fn await_part(&mut self, request: &mut Request, done: Nanos) {
+        match awaited(done) {
+            None => request.ready = request.ready.max(done),
+            Some(_) => self.awaited.push(done),
+        }
     }
 
     /// Writes from `from` to before `end`, where the command reached the controller at `arrived`.
@@ -406,7 +448,7 @@ impl SimDevice {
                 Ok(done) => {
                     self.host_pages_written += self.pages_in(&slice);
                     self.host_bytes_written += u64::from(slice.len);
-                    request.ready = request.ready.max(done);
+                    self.await_part(request, done);
                 }
                 Err(errno) => {
                     request.ready = request.ready.max(arrived);
@@ -431,12 +473,12 @@ impl SimDevice {
         };
         self.refresh(request.ready);
         if request.result.is_err() {
-            return self.interface.acknowledge(request);
+            return self.answer(request, first, None);
         }
         if self.cached {
             self.cache.read_ahead(&mut self.ftl, &mut self.nand, request.io, arrived);
         }
-        self.interface.send_data(request, first, len, Bytes(self.extent.value()));
+        self.answer(request, first, Some((len, Bytes(self.extent.value()))));
     }
 
     /// Reads from `from` to before `end`, where the command reached the controller at `arrived`.
@@ -455,7 +497,7 @@ impl SimDevice {
                 Ok(done) => {
                     self.host_pages_read += self.pages_in(&slice);
                     first = first.min(done);
-                    request.ready = request.ready.max(done);
+                    self.await_part(request, done);
                 }
                 Err(errno) => {
                     request.result = Err(errno);
@@ -519,10 +561,32 @@ impl SimDevice {
     /// Puts everything on the flash that a power cut would lose.
     fn flush(&mut self, request: &mut Request) {
         match self.cache.flush(&mut self.ftl, &mut self.nand, request.ready) {
-            Ok(done) => request.ready = request.ready.max(done),
+            Ok(done) => {
+                let done = self.nand.after_writes(request.ready.max(done), done);
+                self.await_part(request, done);
+            }
             Err(errno) => request.result = Err(errno),
         }
+        if !self.awaited.is_empty() {
+            return self.answer_later(request, Nanos::MAX, None);
+        }
         self.interface.flush(request);
+    }
+
+    /// Lets the commands in the queues of the flash be carried out until the next answer is known, or
+    /// up to `until`.
+    fn advance(&mut self, until: Nanos) {
+        loop {
+            let due = self.interface.next_due(self.now).map_or(until, |due| due.min(until));
+            match self.nand.advance(due) {
+                None => return,
+                Some((QueueEvent::Done(number), at)) => self.interface.part_done(number, at),
+                Some((QueueEvent::Idle, at)) => {
+                    let worked = self.ftl.background(&mut self.nand, later(at, Nanos(1)));
+                    debug_assert!(worked.is_ok(), "{worked:?}");
+                }
+            }
+        }
     }
 
     /// Lets the clock reach `until` with nothing to answer.
@@ -536,7 +600,10 @@ impl SimDevice {
         // A command that the flash refuses is reported with the next IO that needs it.
         let ftl = self.ftl.background(&mut self.nand, until);
         debug_assert!(ftl.is_ok(), "{ftl:?}");
-        self.quiet_until = buffer.min(ftl.unwrap_or(Nanos::MAX));
+        self.quiet_until = match self.queued {
+            false => buffer.min(ftl.unwrap_or(Nanos::MAX)),
+            true => self.nand.next_event().map_or(Nanos::MAX, |_| until),
+        };
     }
 }
 
@@ -583,6 +650,9 @@ impl Device for SimDevice {
 
     #[inline]
     fn complete(&mut self, until: Nanos) -> Option<Completion> {
+        if self.queued {
+            self.advance(until);
+        }
         let completion = self.interface.next(self.now, until);
         match &completion {
             Some(completion) => self.now = self.now.max(completion.completed),
@@ -590,7 +660,7 @@ impl Device for SimDevice {
         }
         if self.expects_power_cuts {
             self.nand.settle(self.now);
-            self.ftl.settle(self.now);
+            self.ftl.settle(&self.nand, self.now);
             self.cache.settle(self.now);
         }
         if let Some(completion) = &completion {
@@ -600,7 +670,11 @@ impl Device for SimDevice {
     }
 
     fn next_due(&self) -> Option<Nanos> {
-        self.interface.next_due(self.now)
+        let known = self.interface.next_due(self.now);
+        if !self.queued || self.interface.in_flight() == 0 {
+            return known;
+        }
+        known.into_iter().chain(self.nand.next_event()).min()
     }
 
     fn quiet_until(&self) -> Nanos {

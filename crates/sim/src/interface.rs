@@ -4,7 +4,7 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, VecDeque};
 
-use flashscope_block::{Bytes, Completion, Errno, Io, Nanos};
+use flashscope_block::{Bytes, Completion, Errno, Io, Nanos, Op};
 
 use crate::footprint::{Size, fixed, grown};
 use crate::nand::{later, transfer_time};
@@ -70,6 +70,18 @@ struct Fetched {
     /// What sending takes: all of the data, and the last page of it.
     transfer: Nanos,
     last_transfer: Nanos,
+}
+
+/// A request that waits for commands in the queues of the flash.
+#[derive(Debug, Clone, Copy)]
+struct WaitingRequest {
+    request: Pending,
+    /// Commands that are not done.
+    parts: u32,
+    /// When the first page is there.
+    first: Nanos,
+    /// The length of what is sent, and that of its pages.
+    data: Option<(Bytes, Bytes)>,
 }
 
 /// What waits in a heap, earliest first, equal times in the order of submission.
@@ -140,6 +152,9 @@ pub(crate) struct Interface {
     fetched: BinaryHeap<Reverse<ByTime<Fetched>>>,
     /// Flushes wait for every earlier request, so they stay in the order of submission.
     flushes: VecDeque<Pending>,
+    /// Requests that wait for commands in the queues of the flash, by number.
+    waiting: Vec<Option<WaitingRequest>>,
+    free_numbers: Vec<u32>,
     /// The request in flight, if it is the only one and has no data to send: the queues are not
     /// worth their while for one request at a time.
     lone: Option<Pending>,
@@ -163,6 +178,8 @@ impl Interface {
             acknowledged: BinaryHeap::with_capacity(depth),
             fetched: BinaryHeap::with_capacity(depth),
             flushes: VecDeque::new(),
+            waiting: Vec::new(),
+            free_numbers: Vec::new(),
             lone: None,
         }
     }
@@ -172,6 +189,8 @@ impl Interface {
         self.acknowledged.clear();
         self.fetched.clear();
         self.flushes.clear();
+        self.waiting.clear();
+        self.free_numbers.clear();
         self.lone = None;
         (self.in_free, self.out_free) = (now, now);
     }
@@ -179,7 +198,8 @@ impl Interface {
     #[inline]
     pub(crate) fn in_flight(&self) -> usize {
         let lone = usize::from(self.lone.is_some());
-        self.acknowledged.len() + self.fetched.len() + self.flushes.len() + lone
+        let waiting = self.waiting.len() - self.free_numbers.len();
+        self.acknowledged.len() + self.fetched.len() + self.flushes.len() + waiting + lone
     }
 
     /// Takes the command of a request submitted at `at`; returns when the controller has it.
@@ -208,6 +228,55 @@ impl Interface {
         }
         self.queue_lone();
         self.acknowledged.push(Reverse(ByTime(request.pending())));
+    }
+
+    /// Keeps a request that waits for `parts` commands until [`Interface::part_done`] was called as
+    /// often. Returns its number. `data` is the length of what a read sends and that of its pages,
+    /// and `first` when the first page is there, if that is known.
+    pub(crate) fn wait(
+        &mut self,
+        request: &Request,
+        parts: u32,
+        first: Nanos,
+        data: Option<(Bytes, Bytes)>,
+    ) -> u32 {
+        self.queue_lone();
+        let waiting = WaitingRequest { request: request.pending(), parts, first, data };
+        match self.free_numbers.pop() {
+            Some(number) => {
+                self.waiting[number as usize] = Some(waiting);
+                number
+            }
+            None => {
+                self.waiting.push(Some(waiting));
+                u32::try_from(self.waiting.len() - 1).expect("at most the queue depth")
+            }
+        }
+    }
+
+    /// Records that a command of a waiting request was done at `now`, and answers the request if
+    /// that was the last one.
+    pub(crate) fn part_done(&mut self, number: u32, now: Nanos) {
+        let Some(Some(waiting)) = self.waiting.get_mut(number as usize) else { return };
+        waiting.parts -= 1;
+        waiting.first = waiting.first.min(now);
+        waiting.request.ready = waiting.request.ready.max(now);
+        if waiting.parts > 0 {
+            return;
+        }
+        let WaitingRequest { request, first, data, .. } = *waiting;
+        self.waiting[number as usize] = None;
+        self.free_numbers.push(number);
+        match data {
+            Some((len, page)) => self.fetched.push(Reverse(ByTime(Fetched {
+                request,
+                first,
+                transfer: self.costs.transfer(len),
+                last_transfer: self.costs.transfer(len.min(page)),
+            }))),
+            None if request.io.op == Op::Flush => self.flushes.push_back(request),
+            None => self.acknowledged.push(Reverse(ByTime(request))),
+        }
     }
 
     /// Another request comes: the lone one is alone no longer.
@@ -283,6 +352,9 @@ impl Interface {
 
     /// When the next completion of a drive whose clock shows `now` is there.
     pub(crate) fn next_due(&self, now: Nanos) -> Option<Nanos> {
+        if self.acknowledged.is_empty() && self.fetched.is_empty() && self.flushes.is_empty() {
+            return self.lone.as_ref().map(|request| request.ready);
+        }
         let lone = self.lone.as_ref().map(|request| request.ready);
         lone.or_else(|| self.earliest(now).map(|(completed, _, _)| completed))
     }
@@ -307,7 +379,8 @@ impl Interface {
         let flush = self.flushes.front()?;
         let reads = self.fetched.iter().map(|Reverse(ByTime(read))| read.request.sequence);
         let others = self.acknowledged.iter().map(|Reverse(ByTime(request))| request.sequence);
-        let waits = reads.chain(others).any(|sequence| sequence < flush.sequence);
+        let waiting = self.waiting.iter().flatten().map(|waiting| waiting.request.sequence);
+        let waits = reads.chain(others).chain(waiting).any(|sequence| sequence < flush.sequence);
         // The last of the earlier requests was answered at `now`, or before the flush was ready.
         (!waits).then(|| (flush.ready.max(now), flush.sequence, Source::Flush))
     }

@@ -25,6 +25,7 @@ mod memory;
 pub mod nand;
 pub mod observe;
 pub mod raid;
+pub mod sched;
 pub mod setup;
 pub mod wear;
 

@@ -478,8 +478,8 @@ mod tests {
         fn expect_power_cuts(&mut self) {
             self.ftl.expect_power_cuts();
         }
-        fn settle(&mut self, now: Nanos) {
-            self.ftl.settle(now);
+        fn settle(&mut self, nand: &Array, now: Nanos) {
+            self.ftl.settle(nand, now);
         }
         fn recover(&mut self, nand: &mut Array, at: Nanos) -> Result<Recovery, Errno> {
             self.ftl.recover(nand, at)

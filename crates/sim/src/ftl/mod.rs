@@ -96,7 +96,10 @@ pub trait Ftl {
     fn expect_power_cuts(&mut self);
 
     /// Forgets what a power cut at or after `now` can no longer undo.
-    fn settle(&mut self, now: Nanos);
+    fn settle(&mut self, nand: &Array, now: Nanos);
+
+    /// Notes what is on the flash at `now`, just before the power is cut.
+    fn expect_cut(&mut self, _nand: &Array, _now: Nanos) {}
 
     /// Recovers the mapping after a power cut at `at`.
     ///
@@ -284,8 +287,11 @@ macro_rules! registry {
             fn expect_power_cuts(&mut self) {
                 match self { $(AnyFtl::$ftl(ftl) => ftl.expect_power_cuts(),)+ }
             }
-            fn settle(&mut self, now: Nanos) {
-                match self { $(AnyFtl::$ftl(ftl) => ftl.settle(now),)+ }
+            fn settle(&mut self, nand: &Array, now: Nanos) {
+                match self { $(AnyFtl::$ftl(ftl) => ftl.settle(nand, now),)+ }
+            }
+            fn expect_cut(&mut self, nand: &Array, now: Nanos) {
+                match self { $(AnyFtl::$ftl(ftl) => ftl.expect_cut(nand, now),)+ }
             }
             fn recover(&mut self, nand: &mut Array, at: Nanos) -> Result<Recovery, Errno> {
                 match self { $(AnyFtl::$ftl(ftl) => ftl.recover(nand, at),)+ }

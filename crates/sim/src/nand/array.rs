@@ -1,5 +1,6 @@
 mod gathering;
 mod ledger;
+mod queued;
 mod scheduling;
 
 use std::ops::Range;
@@ -19,6 +20,8 @@ use crate::footprint::{Size, fixed, grown};
 use crate::observe::{Attention, Observer};
 
 pub use gathering::NOWHERE;
+use queued::Queued;
+pub use queued::{Event, Queues};
 
 /// The parts and settings of an [`Array`].
 #[derive(Debug, Clone)]
@@ -37,6 +40,8 @@ pub struct Parts {
     pub stamped: bool,
     /// Is true if a program on another unit may supersede a page, so that erases must wait for it.
     pub settling: bool,
+    /// How commands wait in queues; `None` if each takes its parts when it is given.
+    pub queues: Option<Queues>,
 }
 
 /// The logical pages to move and their destination, for [`Array::relocate`].
@@ -62,6 +67,11 @@ pub struct Moves {
 pub struct Array {
     blocks: Blocks,
     schedule: Schedule,
+    /// The commands that wait in queues, if they do.
+    queued: Option<Box<Queued>>,
+    /// Is true while commands take their parts when they are given although there are queues:
+    /// nothing else can arrive while a drive recovers.
+    direct: bool,
     faults: Faults,
     disturb: Option<DisturbState>,
     /// Is true if programs by the host currently rewrite existing data to refresh it.
@@ -91,6 +101,10 @@ impl Array {
         };
         Blocks::footprint(geometry, parts.stamped, parts.timing.distinguishes_zeros(), torn)
             + Schedule::footprint(geometry, parts.wiring)
+            + match parts.queues {
+                Some(_) => Queued::footprint(blocks, super::units(geometry, parts.wiring)),
+                None => Size(0),
+            }
             + DisturbState::footprint(reliability.read_disturb, u64::from(blocks) * pages)
             + fixed::<bool>(if slc { blocks } else { 0 })
             // The factory bad blocks, and the erase counts that are collected at the end.
@@ -112,9 +126,13 @@ impl Array {
                 draw_bad_blocks.iter().for_each(|block| blocks.mark_bad(BlockId(plane + block)));
             }
         }
+        let schedule = Schedule::new(&geometry, parts.timing, parts.wiring, parts.timed);
+        let queued = |queues| Queued::new(queues, &schedule.scheduled_parts(), geometry.blocks());
         let mut array = Array {
             blocks,
-            schedule: Schedule::new(&geometry, parts.timing, parts.wiring, parts.timed),
+            queued: parts.queues.map(queued).map(Box::new),
+            direct: false,
+            schedule,
             faults,
             disturb: DisturbState::new(parts.reliability.read_disturb, parts.reliability.seed),
             refreshing: false,
@@ -315,7 +333,7 @@ impl Array {
         for index in page.index..page.index + pages {
             let page = Page { index, ..page };
             let span = self.schedule_program(page, at, cause, transfer, zero);
-            done = done.max(span.done);
+            done = self.both(done, span.done);
         }
         if self.faults.program_fails() {
             self.counters.failed_programs += 1;
@@ -379,6 +397,7 @@ impl Array {
             && self.disturb.is_none()
             && self.schedule.is_plain()
             && !self.observed
+            && self.queued.is_none()
             && self.undo.is_none()
             && self.slc.is_empty()
             && !self.schedule.timing().distinguishes_zeros()
@@ -488,7 +507,7 @@ impl Array {
             self.schedule_moves(from, target, count, at, cause)
         };
         self.blocks.relocate(from, to, count, moved);
-        self.blocks.settle(from, done);
+        self.settle_block(from, done);
         Ok(done)
     }
 
@@ -501,7 +520,7 @@ impl Array {
     pub fn erase(&mut self, block: BlockId, at: Nanos, cause: Cause) -> Result<Nanos, Fault> {
         self.blocks.check_erase(block)?;
         self.counters.erases.count(cause, self.geometry().span);
-        let at = at.max(self.blocks.settled(block));
+        let at = self.settled(block, at);
         let span = self.schedule_erase(block, at, cause);
         if let Some(undo) = &mut self.undo {
             undo.erase(block, self.blocks.image(block), span.start, span.done);

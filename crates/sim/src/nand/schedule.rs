@@ -9,6 +9,7 @@ use super::{BlockId, Geometry, Timing, later};
 use crate::arithmetic::Divisor;
 use crate::footprint::{Size, fixed};
 use crate::observe::CommandKind;
+use crate::sched::Parts;
 
 /// The parts of a package that work in parallel (section 2.2).
 #[derive(
@@ -205,6 +206,21 @@ impl Schedule {
             false => (unit * self.wiring.gang, self.wiring.gang),
         };
         first..first + count
+    }
+
+    /// Returns the parts that queued commands occupy: the units are the dies of the scheduler.
+    pub(super) fn scheduled_parts(&self) -> Parts {
+        let per_bus = if self.shares_bus() { self.wiring.gang } else { 1 } * self.units_per_package;
+        Parts {
+            bus_of: (0..self.units()).map(|unit| unit / per_bus).collect(),
+            buses: self.buses(),
+            planes: if self.wiring.two_plane { 2 } else { 1 },
+        }
+    }
+
+    /// Returns the plane of a place among those that may be joined, and the pair of planes.
+    pub(super) const fn plane_and_pair(&self, place: Place) -> (u32, u32) {
+        (place.plane % 2, place.plane / 2)
     }
 
     /// Marks the commands from now on as belonging to another request.
@@ -461,10 +477,16 @@ impl Schedule {
         at: Nanos,
         slc: [bool; 2],
     ) -> Span {
+        let duration = self.copy_back_time(slc);
+        self.internal(CommandKind::CopyBack, place, members, at, duration)
+    }
+
+    /// Returns the time of a copy within a plane: see [`Schedule::copy_back`].
+    pub(super) const fn copy_back_time(&self, slc: [bool; 2]) -> Nanos {
         let timing = &self.timing;
         let read = if slc[0] { timing.slc_read } else { timing.page_read };
         let program = if slc[1] { timing.slc_program } else { timing.page_program };
-        self.internal(CommandKind::CopyBack, place, members, at, later(read, program))
+        later(read, program)
     }
 
     /// Computes in one step the end of `count` reads from one block, each followed by a program to

@@ -55,6 +55,7 @@ fn array(packages: u32, span: u32, wiring: Wiring) -> Array {
         timed: true,
         stamped: true,
         settling: true,
+        queues: None,
     })
 }
 
@@ -470,6 +471,7 @@ fn a_gathering_that_fails_moves_nothing() {
             timed: true,
             stamped: true,
             settling: true,
+            queues: None,
         });
         if (0..3).any(|index| try_program(&mut array, slot(&plain(), 0, index), 0).is_err()) {
             continue;

@@ -41,9 +41,9 @@ impl UndoLog {
         self.commands.push_back(TimedCommand { start: at, done: at, undo: Undo::Retire { block } });
     }
 
-    /// Forgets the commands that are done by `now`.
-    pub(super) fn settle(&mut self, now: Nanos) {
-        while self.commands.front().is_some_and(|command| command.done <= now) {
+    /// Forgets the oldest commands that are done. `is_past` tells whether a time is past.
+    pub(super) fn settle(&mut self, is_past: impl Fn(Nanos) -> bool) {
+        while self.commands.front().is_some_and(|command| is_past(command.done)) {
             self.commands.pop_front();
         }
     }
@@ -57,15 +57,21 @@ impl UndoLog {
         }
     }
 
-    /// Undoes the commands that are not done at `now`, newest first. A page whose program was in
-    /// progress, and a block whose erase was in progress, become unreadable.
-    pub(super) fn cut(&mut self, blocks: &mut Blocks, now: Nanos) {
+    /// Undoes the commands that are not done, newest first. A page whose program was in progress,
+    /// and a block whose erase was in progress, become unreadable. `progress` tells of a start and
+    /// an end whether they are past.
+    pub(super) fn cut(
+        &mut self,
+        blocks: &mut Blocks,
+        progress: impl Fn(Nanos, Nanos) -> (bool, bool),
+    ) {
         let pages_per_block = blocks.geometry().pages_per_block;
         while let Some(TimedCommand { start, done, undo }) = self.commands.pop_back() {
-            if done <= now {
+            let (begun, past) = progress(start, done);
+            if past {
                 continue;
             }
-            match (undo, start < now) {
+            match (undo, begun) {
                 (Undo::Retire { block }, _) => blocks.unmark_bad(block),
                 (Undo::Program { page, .. }, false) => blocks.unprogram(page),
                 (Undo::Program { page, pages }, true) => blocks.tear(page, pages),

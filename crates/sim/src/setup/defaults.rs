@@ -4,7 +4,7 @@ use flashscope_block::{Bytes, Nanos};
 
 use super::{
     Cache, Cleaning, Flash, Gang, Groups, HostInterface, Log, MapCache, MapMemory, Persistence,
-    Profile, Raid, Reliability, Slc, Wear,
+    Profile, Raid, Reliability, Scheduling, Slc, Wear,
 };
 use crate::gc::Ties;
 use crate::nand::{GangSharing, Interleaving};
@@ -28,6 +28,7 @@ impl Default for Profile {
             seed: 0,
             gang: Gang::default(),
             flash: Flash::default(),
+            scheduling: Scheduling::default(),
             reliability: Reliability::default(),
             cleaning: Cleaning::default(),
             log: Log::default(),

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ftl::Kind;
-use crate::nand::{BlockId, Geometry, Lpn, Parts, Reliability, Timing, Wiring};
+use crate::nand::{BlockId, Geometry, Lpn, Parts, Queues, Reliability, Timing, Wiring};
 use crate::{cache, gc, wear};
 
 /// A part of the flash (Agrawal et al., section 3.1).
@@ -138,6 +138,8 @@ pub struct Layout {
     pub reliability: Reliability,
     /// Is true if commands take time.
     pub timed: bool,
+    /// How commands wait in queues; `None` if each takes its parts when it is given.
+    pub queues: Option<Queues>,
     /// Number of allocation pools. Logical pages are assigned to them in turn, `stripe` at a time
     /// (the static part of the mapping).
     pub pools: u32,
@@ -197,6 +199,7 @@ impl Layout {
             timed: self.timed,
             stamped: !self.map_survives,
             settling: self.timed,
+            queues: self.queues,
         }
     }
 

@@ -7,6 +7,7 @@ mod layout;
 mod quantity;
 mod registry;
 mod rules;
+mod scheduling;
 mod size;
 mod spec;
 mod text;
@@ -21,6 +22,7 @@ use crate::nand::{GangSharing, Interleaving};
 pub use error::ProfileError;
 pub use layout::{Eviction, Frontiers, Layout, Logs, MapCacheLayout, Merge, Scope, Transfer};
 pub use registry::{KINDS, Kind};
+pub use scheduling::{CleaningUnit, Scheduling};
 pub use spec::{field_names, from_toml, parse};
 
 /// A simulated drive. Every field may be left out, which gives it its default; an unknown one is
@@ -79,6 +81,8 @@ pub struct Profile {
     pub gang: Gang,
     /// The flash packages.
     pub flash: Flash,
+    /// The policy by which flash commands wait for their die and their bus.
+    pub scheduling: Scheduling,
     /// Failures and wear of the flash.
     pub reliability: Reliability,
     /// How blocks are recycled.

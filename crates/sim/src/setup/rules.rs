@@ -20,7 +20,7 @@ use crate::{cache, gc, raid, wear};
 const FAULT_SEED: u64 = 0x6661_756c_7473;
 const WEAR_SEED: u64 = 0x7765_6172;
 
-fn broken(
+pub(super) fn broken(
     field: &'static str,
     value: impl std::fmt::Display,
     rule: impl Into<String>,
@@ -29,7 +29,7 @@ fn broken(
 }
 
 /// Refuses a value that breaks a rule.
-fn require(
+pub(super) fn require(
     kept: bool,
     field: &'static str,
     value: impl std::fmt::Display,
@@ -126,6 +126,7 @@ impl Profile {
                 seed: self.seed ^ FAULT_SEED,
             },
             timed: self.timed,
+            queues: self.queues(ftl, wiring)?,
             pools: lanes.pools,
             lanes_per_pool: lanes.per_pool,
             stripe,

@@ -19,6 +19,7 @@ mod merges;
 mod observe;
 mod power;
 mod profiles;
+mod queues;
 mod raid;
 mod robustness;
 mod timing;

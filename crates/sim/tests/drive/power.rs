@@ -41,6 +41,22 @@ fn no_life_loses_a_page_on(ftl: &ftl::Kind) {
     assert!(busy > 40, "{busy} drives erased blocks");
 }
 
+// Does the same hold where commands wait in queues, by every policy: is nothing that was answered
+// lost, whatever waits, is carried out or is suspended when the power is cut?
+#[test]
+fn no_life_loses_a_page_by_any_policy() {
+    for policy in flashscope_sim::sched::KINDS {
+        let live = |seed| Some(Life::queued(policy.name, &script(seed, 3000))?.live());
+        let stories: Vec<Story> = (0..200).filter_map(live).collect();
+        let sum = |count: fn(&Story) -> usize| stories.iter().map(count).sum::<usize>();
+        assert!(stories.len() > 50, "{}: most drives were refused", policy.name);
+        assert!(sum(|story| story.recoveries.len()) > 2000, "{}", policy.name);
+        assert!(sum(|story| story.cuts_in_flight) > 500, "{}", policy.name);
+        let busy = stories.iter().filter(|story| story.counters.flash.erases.total() > 20).count();
+        assert!(busy > 20, "{}: {busy} drives erased blocks", policy.name);
+    }
+}
+
 // Are the inputs that once broke a drive harmless, for each FTL? Those that are named by their hash reach what others do
 // not, and may be of no drive: scripts/test-fuzz replays them.
 #[test]

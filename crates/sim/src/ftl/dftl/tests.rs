@@ -49,7 +49,7 @@ impl Drive {
     fn step(&mut self) {
         self.began = self.now;
         self.nand.settle(self.began);
-        self.ftl.settle(self.began);
+        self.ftl.settle(&self.nand, self.began);
         let len = self.ftl.layout.geometry.logical_page_size;
         let lpn = Lpn(self.random.u32(..self.ftl.layout.logical_pages()));
         let slice =

@@ -186,7 +186,7 @@ impl<S: Scheme> Ftl for LogBlock<S> {
     /// Does nothing, because the flash holds all state that recovery needs.
     fn expect_power_cuts(&mut self) {}
 
-    fn settle(&mut self, _now: Nanos) {}
+    fn settle(&mut self, _nand: &Array, _now: Nanos) {}
 
     fn recover(&mut self, nand: &mut Array, at: Nanos) -> Result<Recovery, Errno> {
         let (recovery, found) = self.core.rebuild(nand, S::KEEPS_ORDER, at)?;

@@ -237,7 +237,8 @@ impl<M: MapStorage> PageMap<M> {
             if page_read != Some(page) {
                 for index in page.index..page.index + geometry.pages_per_slot {
                     let page = Page { index, ..page };
-                    ready = ready.max(nand.read(page, 0..geometry.span, at, cause)?);
+                    let read = nand.read(page, 0..geometry.span, at, cause)?;
+                    ready = nand.both(ready, read);
                 }
                 page_read = Some(page);
             }
@@ -461,7 +462,10 @@ impl<M: MapStorage> PageMap<M> {
                 quiet = quiet.min(idle);
                 break;
             }
-            match self.background_step(nand, lane, idle) {
+            nand.set_background(true);
+            let step = self.background_step(nand, lane, idle);
+            nand.set_background(false);
+            match step {
                 Ok(true) => quiet = until,
                 // A worn-out drive has no room for moves; its writes report that.
                 Ok(false) | Err(Errno::ENOSPC) => break,

@@ -106,6 +106,7 @@ impl<M: MapStorage> PageMap<M> {
     pub(super) fn announce_free(&self, nand: &mut Array, lane: u32, at: Nanos) {
         if nand.is_observed() {
             let free = self.lanes[lane as usize].free_blocks();
+            let at = nand.known(at);
             nand.notify(|observer| observer.free_blocks(lane, free, at));
         }
     }

@@ -208,7 +208,8 @@ impl<M: MapStorage> PageMap<M> {
             }
             let within = |byte: u64| byte.clamp(page.start, page.end) - page.start;
             let kept = [0..within(covered.start), within(covered.end)..size];
-            ready = ready.max(self.read_page(nand, Lpn(lpn), &kept, at)?);
+            let read = self.read_page(nand, Lpn(lpn), &kept, at)?;
+            ready = nand.both(ready, read);
         }
         Ok(ready)
     }
@@ -242,7 +243,8 @@ impl<M: MapStorage> PageMap<M> {
                 let index = first.index + part / geometry.span;
                 let member = part % geometry.span;
                 let page = Page { index, ..first };
-                ready = ready.max(nand.read(page, member..member + 1, at, Cause::Host)?);
+                let read = nand.read(page, member..member + 1, at, Cause::Host)?;
+                ready = nand.both(ready, read);
             }
         }
         Ok(ready)
@@ -290,12 +292,11 @@ impl<M: MapStorage> PageMap<M> {
     /// Returns the time at which the drive reports a write to `slot` complete; the flash finished it at `done`. If the write
     /// filled the block, that includes writing the summary (Table 3: the 309 us of a write).
     #[inline]
-    fn completion_time(&self, nand: &Array, front: Front, slot: Slot, done: Nanos) -> Nanos {
+    fn completion_time(&self, nand: &mut Array, front: Front, slot: Slot, done: Nanos) -> Nanos {
         if self.lanes[front.lane as usize].frontiers[front.role as usize].is_some() {
             return done;
         }
-        let place = nand.place(nand.geometry().block(slot));
-        done.max(nand.idle_from(place, place))
+        nand.written_by(nand.geometry().block(slot), done)
     }
 
     #[inline]
@@ -375,7 +376,8 @@ impl<M: MapStorage> Ftl for PageMap<M> {
         pages.dedup();
         let mut ready = at;
         for page in pages {
-            ready = ready.max(nand.read(page, 0..geometry.span, at, Cause::Host)?);
+            let read = nand.read(page, 0..geometry.span, at, Cause::Host)?;
+            ready = nand.both(ready, read);
         }
         Ok(ready)
     }
@@ -436,10 +438,16 @@ impl<M: MapStorage> Ftl for PageMap<M> {
         }
     }
 
-    fn settle(&mut self, now: Nanos) {
+    fn settle(&mut self, nand: &Array, now: Nanos) {
         if let Some(undo) = &mut self.undo {
-            let open = undo.iter().position(|entry| entry.2 > now).unwrap_or(undo.len());
-            undo.drain(..open);
+            let open = undo.iter().position(|entry| !nand.is_past(entry.2, now));
+            undo.drain(..open.unwrap_or(undo.len()));
+        }
+    }
+
+    fn expect_cut(&mut self, nand: &Array, now: Nanos) {
+        for entry in self.undo.iter_mut().flatten() {
+            entry.2 = if nand.is_past(entry.2, now) { Nanos(0) } else { Nanos::MAX };
         }
     }
 

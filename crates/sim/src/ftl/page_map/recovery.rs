@@ -41,7 +41,7 @@ impl<M: MapStorage> PageMap<M> {
                 self.write_record(nand, record, at)?;
             }
         }
-        Ok(self.recorded.max(at))
+        Ok(nand.both(self.recorded, at))
     }
 
     fn write_record(&mut self, nand: &mut Array, record: usize, at: Nanos) -> Result<(), Errno> {
@@ -57,7 +57,7 @@ impl<M: MapStorage> PageMap<M> {
         let entry = Entry { lpn, stamp: self.stamp, zero: false };
         // A record must not survive a power cut that undoes the program of an earlier write,
         // because it would override the older copy of that page.
-        let at = at.max(self.programmed);
+        let at = nand.after_writes(at, self.programmed);
         let (slot, done) = self.append(nand, front, &[entry], 0, at, Cause::Mapping)?;
         nand.set_note(slot, Arc::from(bits));
         let before = self.point(lpn, slot, done);
@@ -67,7 +67,7 @@ impl<M: MapStorage> PageMap<M> {
         }
         self.unrecorded[record] = false;
         self.drop_trimmed(nand, pages, done);
-        self.recorded = self.recorded.max(done);
+        self.recorded = nand.both(self.recorded, done);
         Ok(())
     }
 

@@ -51,7 +51,8 @@ impl Array {
             Some(done) => done,
             None => self.gather_one_by_one(from, target, at, cause)?,
         };
-        self.blocks.gather(from, to, done);
+        let settled = if self.queues().is_some() { Nanos(0) } else { done };
+        self.blocks.gather(from, to, settled);
         Ok(done)
     }
 
@@ -140,7 +141,7 @@ impl Array {
             let page = Page { index, ..target };
             let zero = self.blocks.is_zero(*source as usize - 1);
             let program = self.schedule_program(page, read.done, cause, transfer, zero);
-            done = done.max(program.done);
+            done = self.moved(read_page.block, done, program.done);
             if self.faults.program_fails() {
                 self.counters.failed_programs += 1;
                 self.blocks.unprogram(Page { index: index + 1, ..target });

@@ -6,6 +6,7 @@ use std::ops::Range;
 use flashscope_block::Nanos;
 
 use super::Array;
+use crate::nand::due::awaited;
 use crate::nand::undo::UndoLog;
 use crate::nand::{BlockId, Entry, Event, FlashCounters, Geometry, Note, Page, Place, Slot, Stamp};
 
@@ -14,7 +15,24 @@ impl Array {
     /// the number of valid slots left in its block. Takes no time.
     #[inline]
     pub fn supersede(&mut self, slot: Slot, settles: Nanos) -> u32 {
+        if self.queued.is_some() {
+            let block = self.geometry().block(slot);
+            self.settle_block(block, settles);
+            return self.blocks.supersede(slot, Nanos(0));
+        }
         self.blocks.supersede(slot, settles)
+    }
+
+    /// Records that programs which supersede slots of a block run until `until`.
+    #[inline]
+    pub(super) fn settle_block(&mut self, block: BlockId, until: Nanos) {
+        match (&mut self.queued, awaited(until)) {
+            (Some(queued), Some(program)) => {
+                let die = self.schedule.place(block).unit();
+                queued.use_block(block, die, program);
+            }
+            _ => self.blocks.settle(block, until),
+        }
     }
 
     /// Prefetches the state of a slot that will soon be superseded.
@@ -49,7 +67,7 @@ impl Array {
     /// Retires a block at `at`, or later when the programs that supersede its pages are done.
     /// Returns the time of retirement.
     pub fn mark_bad(&mut self, block: BlockId, at: Nanos) -> Nanos {
-        let at = at.max(self.blocks.settled(block));
+        let at = self.settled(block, at);
         self.blocks.mark_bad(block);
         if let Some(undo) = &mut self.undo {
             undo.retire(block, at);
@@ -82,6 +100,9 @@ impl Array {
     /// Returns when all units that hold the blocks from `first` to `last` become idle.
     #[inline]
     pub fn idle_from(&self, first: Place, last: Place) -> Nanos {
+        if let Some(queued) = self.queues() {
+            return queued.idle_from(first.unit()..=last.unit());
+        }
         self.schedule.idle_from(first, last)
     }
 
@@ -172,7 +193,8 @@ impl Array {
     #[inline]
     pub fn settle(&mut self, now: Nanos) {
         if let Some(undo) = &mut self.undo {
-            undo.settle(now);
+            let queued = self.queued.as_deref();
+            undo.settle(|done| queued.map_or(done <= now, |queued| queued.is_past(done)));
         }
     }
 
@@ -180,7 +202,15 @@ impl Array {
     /// leave unreadable pages. Forgets which slots are valid.
     pub fn cut_power(&mut self, now: Nanos) {
         if let Some(undo) = &mut self.undo {
-            undo.cut(&mut self.blocks, now);
+            let queued = self.queued.as_deref().filter(|_| !self.direct);
+            undo.cut(&mut self.blocks, |start, done| match queued {
+                Some(queued) => (queued.has_begun(done), queued.is_past(done)),
+                None => (start < now, done <= now),
+            });
+        }
+        if let Some(queued) = &mut self.queued {
+            queued.reset(now);
+            self.direct = true;
         }
         self.schedule.reset(now);
         self.blocks.forget_validity();

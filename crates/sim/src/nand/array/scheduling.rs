@@ -6,9 +6,12 @@ use std::ops::Range;
 use flashscope_block::Nanos;
 
 use super::Array;
+use super::queued::{Event, Given, Queued};
+use crate::nand::due::awaited;
 use crate::nand::schedule::{Schedule, Span};
 use crate::nand::{BlockId, Cause, Page, Place};
 use crate::observe::{Command, CommandKind};
+use crate::sched::Op;
 
 /// The description of a command for observers, without its times.
 struct Job {
@@ -76,9 +79,22 @@ impl Array {
         at: Nanos,
         span: Span,
     ) {
+        let command = self.command_of(job, place, members, at, span);
+        self.notify(|observer| observer.command(&command));
+    }
+
+    /// Returns the part of the first of these packages as observers see it.
+    fn command_of(
+        &self,
+        job: &Job,
+        place: Place,
+        members: Range<u32>,
+        at: Nanos,
+        span: Span,
+    ) -> Command {
         let (unit, bus) = self.schedule.parts(place, members.start);
         let number = |index: usize| u32::try_from(index).expect("fewer than blocks");
-        let command = Command {
+        Command {
             kind: job.kind,
             cause: job.cause,
             unit: number(unit),
@@ -92,8 +108,150 @@ impl Array {
             start: span.start,
             done: span.done,
             transfer: if self.schedule.timed() { job.transfer } else { Nanos(0) },
+        }
+    }
+
+    /// Returns the queues, if commands wait in them.
+    #[inline]
+    pub(super) fn queues(&self) -> Option<&Queued> {
+        self.queued.as_deref().filter(|_| !self.direct)
+    }
+
+    #[inline]
+    fn queues_mut(&mut self) -> Option<&mut Queued> {
+        self.queued.as_deref_mut().filter(|_| !self.direct)
+    }
+
+    /// Gives a command to the scheduler.
+    fn give(&mut self, job: &Job, op: Op, cells: Nanos, at: Nanos) -> Span {
+        let place = self.schedule.place(job.page.block);
+        let (plane, row) = self.schedule.plane_and_pair(place);
+        let given = Given {
+            op,
+            cause: job.cause,
+            page: job.page,
+            from: job.from,
+            die: place.unit(),
+            plane,
+            row,
+            cells: if self.schedule.timed() { cells } else { Nanos(0) },
+            transfer: if self.schedule.timed() { job.transfer } else { Nanos(0) },
+            at,
         };
-        self.notify(|observer| observer.command(&command));
+        let observed = self.is_observed().then(|| {
+            let times = Span { start: Nanos(0), done: Nanos(0) };
+            self.command_of(job, place, 0..1, Nanos(0), times)
+        });
+        let done = self.queued.as_mut().map_or(at, |queued| queued.give(&given, observed));
+        Span { start: Nanos(0), done }
+    }
+
+    /// Returns the later of two times: see [`crate::nand::due`].
+    #[inline]
+    pub fn both(&mut self, one: Nanos, other: Nanos) -> Nanos {
+        match self.queues_mut() {
+            None => one.max(other),
+            Some(queued) => queued.both(one, other),
+        }
+    }
+
+    /// Returns when every program and erase that was given is done, and `at` and `last`, the end of
+    /// the last program as far as it is known, are reached.
+    pub fn after_writes(&mut self, at: Nanos, last: Nanos) -> Nanos {
+        match self.queues_mut() {
+            None => at.max(last),
+            Some(queued) => queued.after_writes(at),
+        }
+    }
+
+    /// Returns when `done` is reached and the block is written as far as that was asked for.
+    #[inline]
+    pub fn written_by(&mut self, block: BlockId, done: Nanos) -> Nanos {
+        let place = self.place(block);
+        match self.queues_mut() {
+            None => done.max(self.schedule.idle_from(place, place)),
+            Some(queued) => queued.both(done, queued.written(block)),
+        }
+    }
+
+    /// Returns when a block may be erased or retired that is to be from `at` on. Commands that wait
+    /// in queues wait for that by themselves.
+    #[inline]
+    pub(super) fn settled(&self, block: BlockId, at: Nanos) -> Nanos {
+        if self.queues().is_some() { at } else { at.max(self.blocks.settled(block)) }
+    }
+
+    /// Returns true if a time that the array gave is not in the future of `now`.
+    pub fn is_past(&self, at: Nanos, now: Nanos) -> bool {
+        self.queued.as_ref().map_or(at <= now, |queued| queued.is_past(at))
+    }
+
+    /// Returns a time for observers: that of the clock for one that is not known yet.
+    pub fn known(&self, at: Nanos) -> Nanos {
+        match (&self.queued, awaited(at)) {
+            (Some(queued), Some(_)) => queued.scheduler.now(),
+            _ => at,
+        }
+    }
+
+    /// Returns true if commands wait in queues.
+    pub const fn has_queues(&self) -> bool {
+        self.queued.is_some()
+    }
+
+    /// Sets whether the commands from now on are work that nobody waits for.
+    pub fn set_background(&mut self, background: bool) {
+        if let Some(queued) = &mut self.queued {
+            queued.background = background;
+        }
+    }
+
+    /// Returns true if a time stands for a command that waits or is carried out: then
+    /// [`Event::Done`] reports its end, with this number.
+    pub fn notify_done(&mut self, at: Nanos, number: u32) -> bool {
+        let Some(queued) = self.queues_mut() else { return false };
+        let awaited = awaited(at).is_some();
+        if awaited {
+            queued.notify_done(at, number);
+        }
+        awaited
+    }
+
+    /// Lets the queued commands be carried out until something is to be reported, at `until` at the
+    /// latest. Returns the time too.
+    pub fn advance(&mut self, until: Nanos) -> Option<(Event, Nanos)> {
+        loop {
+            let queued = self.queued.as_mut()?;
+            match queued.advance(until)? {
+                Ok(event) => return Some((event, queued.scheduler.now())),
+                Err(command) => self.notify(|observer| observer.command(&command)),
+            }
+        }
+    }
+
+    /// Returns when something happens to the queued commands next, as far as is known.
+    pub fn next_event(&self) -> Option<Nanos> {
+        self.queued.as_ref()?.scheduler.next_event()
+    }
+
+    /// Lets dies report when they have nothing to do.
+    pub fn report_idle(&mut self) {
+        if let Some(queued) = &mut self.queued {
+            queued.scheduler.report_idle();
+        }
+    }
+
+    /// Lets commands wait in queues again, after a drive has recovered by `now`.
+    pub fn resume_queues(&mut self, now: Nanos) {
+        if let Some(queued) = &mut self.queued {
+            queued.reset(now);
+            self.direct = false;
+        }
+    }
+
+    /// Returns the counts of the queues, if there are any.
+    pub fn queue_totals(&self) -> Option<crate::sched::Totals> {
+        Some(self.queued.as_ref()?.totals())
     }
 
     #[inline]
@@ -107,6 +265,11 @@ impl Array {
     ) -> Span {
         let slc = self.is_slc(page.block);
         let job = Job::over_bus(CommandKind::Read, cause, page, transfer);
+        if self.queues().is_some() {
+            let timing = self.schedule.timing();
+            let cells = if slc { timing.slc_read } else { timing.page_read };
+            return self.give(&job, Op::Read, cells, at);
+        }
         self.carry_out(job, members, at, |schedule, place, members| {
             schedule.read(place, members, at, slc, transfer)
         })
@@ -129,9 +292,12 @@ impl Array {
         };
         let members = 0..self.geometry().span;
         let job = Job::over_bus(CommandKind::Program, cause, page, transfer);
-        let span = self.carry_out(job, members, at, |schedule, place, members| {
-            schedule.program(place, members, at, cells, transfer)
-        });
+        let span = match self.queues().is_some() {
+            true => self.give(&job, Op::Program, cells, at),
+            false => self.carry_out(job, members, at, |schedule, place, members| {
+                schedule.program(place, members, at, cells, transfer)
+            }),
+        };
         if let Some(undo) = &mut self.undo {
             undo.program(page, 1, span.start, span.done);
         }
@@ -154,10 +320,16 @@ impl Array {
             let page = Page { index, ..target };
             let (kind, transfer) = (CommandKind::CopyBack, Nanos(0));
             let job = Job { kind, cause, page, from: Some(from), transfer };
-            let span = self.carry_out(job, members.clone(), at, |schedule, place, members| {
-                schedule.copy_back(place, members, at, slc)
-            });
-            done = done.max(span.done);
+            let span = match self.queues().is_some() {
+                true => {
+                    let cells = self.schedule.copy_back_time(slc);
+                    self.give(&job, Op::Erase, cells, at)
+                }
+                false => self.carry_out(job, members.clone(), at, |schedule, place, members| {
+                    schedule.copy_back(place, members, at, slc)
+                }),
+            };
+            done = self.both(done, span.done);
             if let Some(undo) = &mut self.undo {
                 undo.program(page, 1, span.start, span.done);
             }
@@ -187,7 +359,8 @@ impl Array {
             // The source pages matter only for observers, and if the program time depends on the
             // data.
             let (mut read_page, mut zero) = (Page { block: from, index: 0 }, false);
-            if (self.is_observed() || self.schedule.timing().distinguishes_zeros())
+            let matters = self.is_observed() || self.queued.is_some();
+            if (matters || self.schedule.timing().distinguishes_zeros())
                 && let Some(slot) = self.blocks.next_valid(from, next)
             {
                 next = self.geometry().index(slot) + 1;
@@ -197,9 +370,19 @@ impl Array {
             let read = self.schedule_read(read_page, 0..span, at, cause, transfer);
             let page = Page { index, ..target };
             let program = self.schedule_program(page, read.done, cause, transfer, zero);
-            done = done.max(program.done);
+            done = self.moved(from, done, program.done);
         }
         done
+    }
+
+    /// Returns when a page of a block is moved, and what was moved before by `done`.
+    pub(super) fn moved(&mut self, from: BlockId, done: Nanos, program: Nanos) -> Nanos {
+        if self.queues().is_some() {
+            // The erase of the block waits for each of these by itself.
+            self.settle_block(from, program);
+            return program;
+        }
+        done.max(program)
     }
 
     #[inline]
@@ -207,6 +390,9 @@ impl Array {
         let members = 0..self.geometry().span;
         let (kind, transfer, page) = (CommandKind::Erase, Nanos(0), Page { block, index: 0 });
         let job = Job { kind, cause, page, from: None, transfer };
+        if self.queues().is_some() {
+            return self.give(&job, Op::Erase, self.schedule.timing().block_erase, at);
+        }
         self.carry_out(job, members, at, |schedule, place, members| {
             schedule.erase(place, members, at)
         })

@@ -120,6 +120,18 @@ impl<'a> Life<'a> {
         Life::of(&profile, script, wears_out)
     }
 
+    /// As [`Life::on`], of a drive whose commands wait in queues by this policy.
+    pub(crate) fn queued(policy: &str, bytes: &'a [u8]) -> Option<Self> {
+        let mut script = Unstructured::new(bytes);
+        let wears_out = draw(&mut script, 0, 3) == 3;
+        let mut profile = shape::profile(&ftl::KINDS[0], &mut script);
+        if wears_out {
+            shape::make_unreliable(&mut script, &mut profile);
+        }
+        shape::wait_in_queues(&mut profile, policy);
+        Life::of(&profile, script, wears_out)
+    }
+
     fn of(profile: &Profile, script: Unstructured<'a>, wears_out: bool) -> Option<Self> {
         let mut drive = SimDevice::new("sim:life", profile).ok()?;
         drive.expect_power_cuts();

@@ -4,7 +4,8 @@ use arbitrary::Unstructured;
 use flashscope_block::Nanos;
 use flashscope_sim::ftl;
 use flashscope_sim::nand::{GangSharing, Interleaving};
-use flashscope_sim::setup::MapMemory;
+use flashscope_sim::sched::Level;
+use flashscope_sim::setup::{CleaningUnit, MapMemory};
 use flashscope_sim::setup::{Eviction, Frontiers, Merge, Scope, Transfer};
 use flashscope_sim::{Profile, gc, wear};
 
@@ -161,6 +162,39 @@ fn make_room(profile: &mut Profile) {
             return;
         }
     }
+}
+
+/// Lets commands wait in queues, one way or another.
+pub(crate) fn wait_in_queues(profile: &mut Profile, policy: &str) {
+    let (way, micros) = (profile.seed, |count: u64| Nanos::micros(count));
+    profile.timed = true;
+    profile.page_span = 1;
+    profile.gang.sharing = GangSharing::Bus;
+    profile.gang.queue_per_package = true;
+    let scheduling = &mut profile.scheduling;
+    scheduling.policy = policy.into();
+    scheduling.command_cycles = micros(way % 2);
+    scheduling.cleaning_priority = [Level::Urgent, Level::Equal, Level::Low][way as usize % 3];
+    match policy {
+        "suspend" => {
+            scheduling.suspend_time = micros(way % 7);
+            scheduling.resume_time = micros(way % 11);
+            scheduling.least_progress = micros(way % 40);
+            scheduling.most_suspensions = u32::try_from(way % 4).expect("below 4");
+        }
+        "fcfs" if way % 5 < 2 && !profile.flash.two_plane_commands => {
+            scheduling.cleaning = CleaningUnit::Block;
+        }
+        _ => {
+            scheduling.cache_read = way.is_multiple_of(2);
+            scheduling.cache_program = way.is_multiple_of(3);
+        }
+    }
+    if policy != "fcfs" {
+        scheduling.overtake_limit = u32::try_from(way % 5).expect("below 5");
+        scheduling.overtake_wait = micros(way % 3 * 500);
+    }
+    make_room(profile);
 }
 
 /// Lets commands fail and blocks expire.

@@ -1,0 +1,403 @@
+//! Commands that wait in queues: an array that hands its commands to the scheduler.
+//!
+//! What a command does to the pages takes effect when it is given; the scheduler says when it is
+//! carried out. So that no policy carries out what the flash could not do, a command waits for
+//! those before it that it depends on:
+//!
+//! - A read waits for the program of its page.
+//! - Programs of a block, and its erase, wait for each other in the order in which they were given.
+//! - An erase waits for every read of its block, and for the programs elsewhere that supersede its
+//!   pages, so that a power cut loses nothing.
+//!
+//! Where a die carries out everything in the order of arrival, that order is enough for those on one
+//! die.
+
+use flashscope_block::Nanos;
+
+use crate::footprint::{Size, fixed, grown};
+use crate::nand::due::{awaited, when_done};
+use crate::nand::{BlockId, Cause, Page};
+use crate::observe;
+use crate::sched::{
+    Class, Command, Happened, Level, Op, Parts, Scheduler, Setup, Status, Ticket, Totals,
+};
+
+/// How commands wait in queues.
+#[derive(Debug, Clone, Copy)]
+pub struct Queues {
+    /// The policy and its settings.
+    pub setup: Setup,
+    /// Is true if garbage collection, merges and other work of the drive itself give one command
+    /// after the other to each die, and the next one when the last one is done; otherwise all of a
+    /// block at once.
+    pub steps: bool,
+    /// What work goes before that a write of the host waits for.
+    pub foreground: Level,
+}
+
+/// A flash command of an array, as the scheduler needs to know it.
+#[derive(Clone)]
+pub(super) struct Given {
+    pub(super) op: Op,
+    pub(super) cause: Cause,
+    pub(super) page: Page,
+    /// The block that a copy within a plane reads.
+    pub(super) from: Option<BlockId>,
+    /// The die of the scheduler, and the plane and row there.
+    pub(super) die: u32,
+    pub(super) plane: u32,
+    pub(super) row: u32,
+    pub(super) cells: Nanos,
+    pub(super) transfer: Nanos,
+    /// What it begins with, or after.
+    pub(super) at: Nanos,
+}
+
+/// Something that happened to the commands of an array.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// What [`super::Array::notify_done`] was asked to report is done, at the time of the clock.
+    Done(u32),
+    /// A die has nothing to do.
+    Idle,
+}
+
+/// The owner of a command that observers are to be told of.
+const OBSERVED: u64 = 1 << 32;
+
+/// What commands that are not done do to a block.
+#[derive(Debug, Clone, Copy)]
+struct Block {
+    /// The last program or erase.
+    written: Ticket,
+    /// Waits for what an erase of the block has to wait for.
+    used: Ticket,
+    /// The programs that may not be done, in the order of pages: see [`Queued::programs`].
+    first: u32,
+    last: u32,
+}
+
+const NONE: u32 = u32::MAX;
+
+const UNUSED: Block = Block { written: Ticket::DONE, used: Ticket::DONE, first: NONE, last: NONE };
+
+/// A program that may not be done.
+#[derive(Debug, Clone, Copy)]
+struct Program {
+    index: u32,
+    ticket: Ticket,
+    next: u32,
+}
+
+/// The commands of an array that wait in queues.
+pub(super) struct Queued {
+    pub(super) scheduler: Scheduler,
+    queues: Queues,
+    blocks: Vec<Block>,
+    programs: Vec<Program>,
+    free_programs: Vec<u32>,
+    /// The last command of each die that no host gave.
+    last_step: Vec<Ticket>,
+    /// Is true while work is given that nobody waits for.
+    pub(super) background: bool,
+    observed: Vec<observe::Command>,
+    free_observed: Vec<u32>,
+}
+
+impl Queued {
+    /// Returns the memory for the queues of so many blocks and dies.
+    pub(super) fn footprint(blocks: u32, dies: u64) -> Size {
+        fixed::<Block>(blocks) + fixed::<Ticket>(dies) + grown::<[u64; 8]>(dies) + Size(64 << 10)
+    }
+
+    pub(super) fn new(queues: Queues, parts: &Parts, blocks: u32) -> Queued {
+        Queued {
+            scheduler: Scheduler::new(queues.setup, parts),
+            queues,
+            blocks: vec![UNUSED; blocks as usize],
+            programs: Vec::new(),
+            free_programs: Vec::new(),
+            last_step: vec![Ticket::DONE; parts.bus_of.len()],
+            background: false,
+            observed: Vec::new(),
+            free_observed: Vec::new(),
+        }
+    }
+
+    fn class(given: &Given) -> Class {
+        match (given.cause, given.op) {
+            (Cause::Host, Op::Read) => Class::HostRead,
+            (Cause::Host, _) => Class::HostWrite,
+            (Cause::Mapping, Op::Read | Op::Program) => Class::Mapping,
+            (Cause::Wear, Op::Read | Op::Program) => Class::Wear,
+            (_, Op::Erase) if given.from.is_none() => Class::Erase,
+            _ => Class::Cleaning,
+        }
+    }
+
+    fn command(&self, given: &Given) -> Command {
+        let class = Queued::class(given);
+        let level = match class {
+            _ if self.background => Level::Low,
+            Class::HostRead | Class::HostWrite | Class::Mapping => Level::Equal,
+            Class::Cleaning | Class::Erase | Class::Wear => self.queues.foreground,
+        };
+        Command {
+            op: given.op,
+            class,
+            level,
+            die: given.die,
+            plane: given.plane,
+            row: given.row,
+            // A copy within a plane takes another time than an erase.
+            joins: given.from.is_none(),
+            cells: given.cells,
+            transfer: given.transfer,
+            owner: None,
+        }
+    }
+
+    /// Gives a command. Returns when it is done.
+    pub(super) fn give(&mut self, given: &Given, observed: Option<observe::Command>) -> Nanos {
+        let mut command = self.command(given);
+        if let Some(observed) = observed {
+            command.owner = Some(self.observe(observed));
+        }
+        let ticket = self.scheduler.add(command);
+        let mut at = given.at;
+        if let Some(earlier) = awaited(at) {
+            self.order(ticket, &command, earlier);
+            at = Nanos(0);
+        }
+        if given.cause != Cause::Host && self.queues.steps {
+            let last = std::mem::replace(&mut self.last_step[given.die as usize], ticket);
+            self.scheduler.follow(ticket, last);
+        }
+        let block = given.page.block.0 as usize;
+        if given.op == Op::Read {
+            self.order(ticket, &command, self.program_of(given.page));
+        } else {
+            self.order(ticket, &command, self.blocks[block].written);
+        }
+        let erases = given.op == Op::Erase && given.from.is_none();
+        if erases {
+            let used = std::mem::replace(&mut self.blocks[block].used, Ticket::DONE);
+            self.scheduler.follow_collector(ticket, used);
+        }
+        self.scheduler.release(ticket, at);
+        match given.op {
+            Op::Read => {}
+            Op::Erase if erases => self.forget_programs(block),
+            Op::Program | Op::Erase => self.note_program(given.page, ticket),
+        }
+        if given.op != Op::Read {
+            self.blocks[block].written = ticket;
+        }
+        for used in [Some(given.page.block).filter(|_| !erases), given.from].into_iter().flatten() {
+            self.use_block(used, given.die, ticket);
+        }
+        when_done(ticket)
+    }
+
+    /// Lets a command wait for an earlier one, unless the order of arrival at its die is enough.
+    fn order(&mut self, ticket: Ticket, command: &Command, earlier: Ticket) {
+        if !self.follows_anyway(earlier, command.die, command.level) {
+            self.scheduler.follow(ticket, earlier);
+        }
+    }
+
+    /// Returns true if a command that arrives at a die now is carried out after an earlier one
+    /// anyway.
+    fn follows_anyway(&self, earlier: Ticket, die: u32, level: Level) -> bool {
+        let setup = &self.queues.setup;
+        let in_order = !setup.policy.overtakes && !setup.cache_program && !setup.multi_plane;
+        let there = |command: &Command| command.die == die && command.level == level;
+        in_order
+            && !self.queues.steps
+            && self.scheduler.has_arrived(earlier)
+            && self.scheduler.command(earlier).is_none_or(there)
+    }
+
+    /// Lets the next erase of a block wait for a command.
+    pub(super) fn use_block(&mut self, block: BlockId, die: u32, ticket: Ticket) {
+        let level = if self.background { Level::Low } else { self.queues.foreground };
+        if self.scheduler.status(ticket) == Status::Done || self.follows_anyway(ticket, die, level)
+        {
+            return;
+        }
+        let state = &mut self.blocks[block.0 as usize];
+        if self.scheduler.status(state.used) == Status::Done {
+            state.used = self.scheduler.add_collector();
+        }
+        self.scheduler.follow(state.used, ticket);
+    }
+
+    /// Returns the program of a page that may not be done.
+    fn program_of(&self, page: Page) -> Ticket {
+        let mut next = self.blocks[page.block.0 as usize].first;
+        while let Some(program) = self.programs.get(next as usize) {
+            if program.index == page.index {
+                return program.ticket;
+            }
+            next = program.next;
+        }
+        Ticket::DONE
+    }
+
+    /// Adds a program to those of its block, and drops those that are done.
+    fn note_program(&mut self, page: Page, ticket: Ticket) {
+        let block = page.block.0 as usize;
+        while let Some(program) = self.programs.get(self.blocks[block].first as usize) {
+            if self.scheduler.status(program.ticket) != Status::Done {
+                break;
+            }
+            self.free_programs.push(self.blocks[block].first);
+            self.blocks[block].first = program.next;
+        }
+        let program = Program { index: page.index, ticket, next: NONE };
+        let place = match self.free_programs.pop() {
+            Some(place) => {
+                self.programs[place as usize] = program;
+                place
+            }
+            None => {
+                self.programs.push(program);
+                u32::try_from(self.programs.len() - 1).expect("fewer programs than pages")
+            }
+        };
+        let state = &mut self.blocks[block];
+        if state.first == NONE {
+            state.first = place;
+        } else {
+            self.programs[state.last as usize].next = place;
+        }
+        state.last = place;
+    }
+
+    fn forget_programs(&mut self, block: usize) {
+        let mut next = std::mem::replace(&mut self.blocks[block].first, NONE);
+        while let Some(program) = self.programs.get(next as usize) {
+            self.free_programs.push(next);
+            next = program.next;
+        }
+    }
+
+    /// Returns when the programs and the erase of a block that were given are done.
+    pub(super) fn written(&self, block: BlockId) -> Nanos {
+        when_done(self.blocks[block.0 as usize].written)
+    }
+
+    /// Returns the later of two times.
+    pub(super) fn both(&mut self, one: Nanos, other: Nanos) -> Nanos {
+        if one == other || self.is_past(other) {
+            return one;
+        }
+        if self.is_past(one) {
+            return other;
+        }
+        if awaited(one).is_none() && awaited(other).is_none() {
+            return one.max(other);
+        }
+        let join = self.scheduler.add_join(None);
+        self.release_after(join, [one, other])
+    }
+
+    /// Returns when every program and erase that was given is done, and `at` is reached.
+    pub(super) fn after_writes(&mut self, at: Nanos) -> Nanos {
+        let join = self.scheduler.add_join(None);
+        self.scheduler.follow_writes(join);
+        self.release_after(join, [at, Nanos(0)])
+    }
+
+    fn release_after(&mut self, join: Ticket, times: [Nanos; 2]) -> Nanos {
+        let mut earliest = Nanos(0);
+        for at in times {
+            match awaited(at) {
+                Some(earlier) => self.scheduler.follow(join, earlier),
+                None => earliest = earliest.max(at),
+            }
+        }
+        self.scheduler.release(join, earliest);
+        when_done(join)
+    }
+
+    /// Returns true if a time is not in the future.
+    pub(super) fn is_past(&self, at: Nanos) -> bool {
+        match awaited(at) {
+            Some(ticket) => self.scheduler.status(ticket) == Status::Done,
+            None => at <= self.scheduler.now(),
+        }
+    }
+
+    /// Returns true if a command that is done at this time has begun.
+    pub(super) fn has_begun(&self, done: Nanos) -> bool {
+        match awaited(done) {
+            Some(ticket) => self.scheduler.status(ticket) != Status::Waiting,
+            None => true,
+        }
+    }
+
+    /// Reports [`Event::Done`] when a time is reached.
+    pub(super) fn notify_done(&mut self, at: Nanos, number: u32) {
+        if awaited(at).is_some_and(|ticket| self.scheduler.set_owner(ticket, number.into())) {
+            return;
+        }
+        let join = self.scheduler.add_join(Some(number.into()));
+        self.release_after(join, [at, Nanos(0)]);
+    }
+
+    fn observe(&mut self, command: observe::Command) -> u64 {
+        let place = match self.free_observed.pop() {
+            Some(place) => {
+                self.observed[place as usize] = command;
+                place
+            }
+            None => {
+                self.observed.push(command);
+                u32::try_from(self.observed.len() - 1).expect("fewer commands than a u32 counts")
+            }
+        };
+        OBSERVED | u64::from(place)
+    }
+
+    /// Lets the clock go on until something is to be reported, at `until` at the latest: an event,
+    /// or a command that observers are to be told of.
+    pub(super) fn advance(&mut self, until: Nanos) -> Option<Result<Event, observe::Command>> {
+        match self.scheduler.advance(until)? {
+            Happened::Done { owner, arrived, started } if owner & OBSERVED != 0 => {
+                let place = u32::try_from(owner & !OBSERVED).unwrap_or(NONE);
+                self.free_observed.push(place);
+                let (at, start, done) = (arrived, started, self.scheduler.now());
+                let given = self.observed[place as usize];
+                Some(Err(observe::Command { at, start, done, ..given }))
+            }
+            Happened::Done { owner, .. } => {
+                Some(Ok(Event::Done(u32::try_from(owner).unwrap_or(NONE))))
+            }
+            Happened::Idle(_) | Happened::Timer(_) => Some(Ok(Event::Idle)),
+        }
+    }
+
+    /// Returns the time from which dies are idle: now, or never if one is not.
+    pub(super) fn idle_from(&self, dies: impl IntoIterator<Item = u32>) -> Nanos {
+        match dies.into_iter().all(|die| self.scheduler.is_idle(die)) {
+            true => self.scheduler.now(),
+            false => Nanos(u64::MAX >> 1),
+        }
+    }
+
+    /// Drops every command at `now`.
+    pub(super) fn reset(&mut self, now: Nanos) {
+        self.scheduler.reset(now);
+        self.blocks.fill(UNUSED);
+        self.programs.clear();
+        self.free_programs.clear();
+        self.last_step.fill(Ticket::DONE);
+        self.observed.clear();
+        self.free_observed.clear();
+    }
+
+    pub(super) fn totals(&self) -> Totals {
+        self.scheduler.totals()
+    }
+}

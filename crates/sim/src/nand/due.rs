@@ -1,0 +1,23 @@
+//! Times that are not known yet.
+//!
+//! Where commands wait in queues, a [`Nanos`] that [`super::Array`] returns may stand for a command:
+//! what is given it as `at` begins when that is done. The FTLs pass such a time on and never
+//! compute with it; of two, [`super::Array::both`] makes the later.
+
+use flashscope_block::Nanos;
+
+use crate::sched::Ticket;
+
+/// The bit of a time that stands for a command. As a time it would be 292 years away.
+const FLAG: u64 = 1 << 63;
+
+/// Returns the time at which a command will be done.
+pub(crate) const fn when_done(ticket: Ticket) -> Nanos {
+    Nanos(FLAG | ticket.number())
+}
+
+/// Returns the command that a time stands for, unless it is a time.
+#[inline]
+pub(crate) const fn awaited(at: Nanos) -> Option<Ticket> {
+    if at.0 & FLAG == 0 || at.0 == u64::MAX { None } else { Some(Ticket::of_number(at.0 & !FLAG)) }
+}

@@ -1,0 +1,121 @@
+use flashscope_block::Nanos;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What a flash command does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Op {
+    /// Reads a page into the controller.
+    Read,
+    /// Programs a page.
+    Program,
+    /// Erases a block; also a copy within a plane, which needs no data on the bus either.
+    Erase,
+}
+
+/// Why a flash command waits: queue lengths and waiting times are counted by class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Class {
+    /// A read by the host.
+    HostRead,
+    /// A program, or an erase, by the host.
+    HostWrite,
+    /// A page of the mapping table.
+    Mapping,
+    /// A page that garbage collection, a merge or folding moves.
+    Cleaning,
+    /// An erase.
+    Erase,
+    /// A page that wear levelling or a read refresh moves.
+    Wear,
+}
+
+impl Class {
+    /// All classes in display order. The discriminant of a class is its index here.
+    pub const ALL: [Class; 6] = [
+        Class::HostRead,
+        Class::HostWrite,
+        Class::Mapping,
+        Class::Cleaning,
+        Class::Erase,
+        Class::Wear,
+    ];
+
+    /// Returns the name used in output.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Class::HostRead => "host reads",
+            Class::HostWrite => "host writes",
+            Class::Mapping => "mapping",
+            Class::Cleaning => "cleaning",
+            Class::Erase => "erases",
+            Class::Wear => "wear",
+        }
+    }
+}
+
+/// Which commands go before which at a die. The policy chooses among those of one level.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Level {
+    /// Before those of the host.
+    Urgent,
+    /// As those of the host.
+    Equal,
+    /// Only while no command of the host waits.
+    Low,
+}
+
+/// A command for one page, or one block, of a die.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Command {
+    /// What it does.
+    pub op: Op,
+    /// Why it waits.
+    pub class: Class,
+    /// What it goes before.
+    pub level: Level,
+    /// The die, numbered from 0. The scheduler calls a die what works by itself, so it is a pair of
+    /// planes where these do.
+    pub die: u32,
+    /// The plane of the die.
+    pub plane: u32,
+    /// What commands in several planes must have in common to be carried out at once.
+    pub row: u32,
+    /// Is true if it may be carried out together with others.
+    pub joins: bool,
+    /// Time in the cells.
+    pub cells: Nanos,
+    /// Time of its data on the bus, without command cycles.
+    pub transfer: Nanos,
+    /// Returned with its completion; `None` if nobody asks for it.
+    pub owner: Option<u64>,
+}
+
+/// Stands for a command until it is done. A ticket of a command that is done is not that of another
+/// one, even if that takes its place in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ticket {
+    pub(super) node: u32,
+    pub(super) generation: u32,
+}
+
+impl Ticket {
+    /// Number of bits in a ticket's number.
+    const BITS: u32 = 63;
+
+    /// Stands for a command that is done.
+    pub const DONE: Ticket = Ticket { node: u32::MAX, generation: 0 };
+
+    /// Returns the ticket as a number of 63 bits.
+    pub(crate) const fn number(self) -> u64 {
+        ((self.generation as u64) << 32 | self.node as u64) & ((1 << Self::BITS) - 1)
+    }
+
+    /// Returns the ticket of a [`Ticket::number`].
+    #[allow(clippy::cast_possible_truncation, reason = "takes the number apart")]
+    pub(crate) const fn of_number(number: u64) -> Ticket {
+        Ticket { node: number as u32, generation: (number >> 32) as u32 }
+    }
+}

@@ -1,0 +1,108 @@
+//! The flash scheduler: commands wait in a queue of their die, a policy chooses the next one, and
+//! the bus is granted to whoever is ready.
+//!
+//! *A die* carries out one group of commands at a time: one command, or one in each of several
+//! planes. It is taken from the first time that the group asks for the bus or begins in the cells
+//! to the end of its last phase. A read is command cycles on the bus, cells, data on the bus; a
+//! program is command and data on the bus, then cells; an erase is command cycles, then cells.
+//!
+//! *The bus* is asked for when the phase before has ended. It serves in the order of asking and is
+//! never kept for what is not ready.
+//!
+//! *Instants.* What happens at one instant happens before any decision of that instant: first
+//! arrivals and completions, then dies choose, then buses are granted. So
+//! [`Scheduler::advance`] returns each completion before the dies choose, and takes no decision
+//! at the instant that it is told to stop at.
+//!
+//! *Cost.* Every step takes time in proportion to what waits at one die, or to the logarithm of
+//! what is in progress, and none to the size of the drive. Nothing is allocated once as much has
+//! been in flight as ever will be.
+//!
+//! A policy is one file and its line in the registry below.
+
+mod command;
+mod die;
+mod events;
+mod fcfs;
+mod graph;
+mod out_of_order;
+mod queue;
+mod read_first;
+mod scheduler;
+mod setup;
+mod statistics;
+mod suspend;
+#[cfg(test)]
+mod tests;
+
+pub use command::{Class, Command, Level, Op, Ticket};
+pub use scheduler::{Happened, Scheduler, Status};
+pub use setup::{BusOrder, ChoiceTime, Invalid, Limits, Parts, Setup, Suspension};
+pub use statistics::{Busy, ClassCounts, Totals};
+
+pub use flashscope_block::Nanos;
+
+/// A registered policy: what a die does next.
+#[derive(Debug, Clone, Copy)]
+pub struct Kind {
+    /// Its name in a profile.
+    pub name: &'static str,
+    /// What it chooses, in a sentence.
+    pub summary: &'static str,
+    /// Where it is described.
+    pub source: &'static str,
+    /// Is true if reads go before waiting programs and erases, so that overtaking can be limited.
+    pub overtakes: bool,
+    /// Is true if a waiting read suspends a program or an erase.
+    pub suspends: bool,
+    /// Chooses between the oldest read and the oldest program or erase of the host.
+    pub(crate) choose: fn(&Waiting) -> Choice,
+}
+
+/// What a policy chooses between.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Choice {
+    Read,
+    Other,
+}
+
+/// A die with both reads and other commands waiting, as a policy sees it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Waiting {
+    /// The order of arrival of the oldest read.
+    pub(crate) read_number: u64,
+    /// The order of arrival of the oldest program or erase.
+    pub(crate) other_number: u64,
+    /// How many reads that came after the oldest program or erase have started before it.
+    pub(crate) overtaken: u64,
+    /// How long the oldest program or erase has waited.
+    pub(crate) waited: Nanos,
+    pub(crate) limits: Limits,
+    /// Is true if the oldest read can start at this instant: the die takes it, and its first phase
+    /// needs no bus or an idle one.
+    pub(crate) read_starts: bool,
+    /// The same for the oldest program or erase.
+    pub(crate) other_starts: bool,
+}
+
+impl Waiting {
+    /// Returns true if the oldest program or erase may be overtaken no longer.
+    pub(crate) fn is_due(&self) -> bool {
+        let Limits { overtakes, wait } = self.limits;
+        overtakes.is_some_and(|most| self.overtaken >= u64::from(most))
+            || wait.is_some_and(|most| self.waited >= most)
+    }
+
+    /// Returns what arrived first.
+    pub(crate) fn oldest(&self) -> Choice {
+        if self.read_number < self.other_number { Choice::Read } else { Choice::Other }
+    }
+}
+
+/// Every policy, in the order in which they are shown.
+pub const KINDS: &[Kind] = &[fcfs::KIND, read_first::KIND, out_of_order::KIND, suspend::KIND];
+
+/// Returns the policy of this name.
+pub fn kind(name: &str) -> Option<&'static Kind> {
+    KINDS.iter().find(|kind| kind.name == name)
+}

@@ -1,0 +1,399 @@
+use std::collections::VecDeque;
+
+use flashscope_block::Nanos;
+
+use super::command::{Class, Command, Op, Ticket};
+use super::die::{Bus, Die, Group};
+use super::events::{Event, Events};
+use super::graph::{Graph, NONE, State};
+use super::setup::{Parts, Setup};
+use super::statistics::{Busy, Totals};
+
+/// What [`Scheduler::advance`] returns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Happened {
+    /// A command with an owner is done, at the time of the clock.
+    Done {
+        /// See [`Command::owner`].
+        owner: u64,
+        /// When it arrived at its die; the time of the clock for a join.
+        arrived: Nanos,
+        /// When its die began with it; the time of the clock for a join.
+        started: Nanos,
+    },
+    /// A time that was asked for by [`Scheduler::set_timer`].
+    Timer(u32),
+    /// A die has nothing to do, and nothing waits for it.
+    Idle(u32),
+}
+
+/// How far a command has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// Its die has not begun with it.
+    Waiting,
+    /// Its die carries it out, or has suspended it.
+    Running,
+    /// It is done.
+    Done,
+}
+
+/// The scheduler. Its clock stands still except in [`Scheduler::advance`].
+#[derive(Debug)]
+pub struct Scheduler {
+    pub(super) setup: Setup,
+    pub(super) now: Nanos,
+    pub(super) graph: Graph,
+    pub(super) events: Events,
+    pub(super) dies: Vec<Die>,
+    pub(super) buses: Vec<Bus>,
+    pub(super) groups: Vec<Group>,
+    pub(super) free_groups: Vec<u32>,
+    pub(super) planes: u32,
+    /// Dies and buses that have something to decide at the end of this instant.
+    pub(super) touched_dies: Vec<u32>,
+    pub(super) touched_buses: Vec<u32>,
+    /// The lists above, while they are worked through.
+    deciding_dies: Vec<u32>,
+    granting_buses: Vec<u32>,
+    /// Is true if something has happened since the last decisions.
+    stirred: bool,
+    happened: VecDeque<Happened>,
+    /// The order of arrivals at dies.
+    pub(super) arrivals: u64,
+    pub(super) totals: Totals,
+    /// Is true if dies report that they are idle.
+    pub(super) reports_idle: bool,
+}
+
+impl Scheduler {
+    /// Creates an idle scheduler at time 0.
+    pub fn new(setup: Setup, parts: &Parts) -> Scheduler {
+        Scheduler {
+            setup,
+            now: Nanos(0),
+            graph: Graph::default(),
+            events: Events::default(),
+            dies: parts.bus_of.iter().map(|bus| Die::new(*bus)).collect(),
+            buses: (0..parts.buses).map(|_| Bus::default()).collect(),
+            groups: Vec::new(),
+            free_groups: Vec::new(),
+            planes: parts.planes,
+            touched_dies: Vec::new(),
+            touched_buses: Vec::new(),
+            deciding_dies: Vec::new(),
+            granting_buses: Vec::new(),
+            stirred: false,
+            happened: VecDeque::new(),
+            arrivals: 0,
+            totals: Totals::default(),
+            reports_idle: false,
+        }
+    }
+
+    /// Lets dies report from now on that they are idle: see [`Happened::Idle`].
+    pub fn report_idle(&mut self) {
+        self.reports_idle = true;
+    }
+
+    /// Returns the time of the clock.
+    pub fn now(&self) -> Nanos {
+        self.now
+    }
+
+    /// Adds a command that waits until it is released.
+    pub fn add(&mut self, command: Command) -> Ticket {
+        self.graph.add(Some(command), command.owner, false)
+    }
+
+    /// Adds something that takes no time and waits for commands, until it is released.
+    pub fn add_join(&mut self, owner: Option<u64>) -> Ticket {
+        self.graph.add(None, owner, false)
+    }
+
+    /// Adds something that waits for commands, and goes when nothing is left that it waits for. So
+    /// its ticket is of something that is done unless it holds others up.
+    pub fn add_collector(&mut self) -> Ticket {
+        self.graph.add(None, None, true)
+    }
+
+    /// Adds a command that its die carries out directly after `before`, the last one of its row,
+    /// without becoming free.
+    pub fn add_in_row(&mut self, before: Ticket, command: Command) -> Ticket {
+        let next = self.graph.add(Some(command), command.owner, false);
+        self.graph.nodes[before.node as usize].then = next.node;
+        next
+    }
+
+    /// Lets `later`, which is not released, wait until `earlier` is done.
+    pub fn follow(&mut self, later: Ticket, earlier: Ticket) {
+        self.graph.follow(later, earlier);
+    }
+
+    /// Releases a command: it arrives at its die at `at`, or later when what it waits for is done.
+    pub fn release(&mut self, ticket: Ticket, at: Nanos) {
+        self.graph.not_before(ticket.node, at);
+        self.unblock(ticket.node);
+    }
+
+    /// Releases a collector for `later`, which then waits for what it waits for.
+    pub fn follow_collector(&mut self, later: Ticket, collector: Ticket) {
+        if self.graph.node_of(collector).is_some() {
+            self.graph.stop_collecting(collector);
+            self.graph.follow(later, collector);
+            self.unblock(collector.node);
+        }
+    }
+
+    /// Adds a command that arrives at its die at `at`.
+    pub fn submit(&mut self, command: Command, at: Nanos) -> Ticket {
+        let ticket = self.add(command);
+        self.release(ticket, at);
+        ticket
+    }
+
+    /// Returns how far a command has come.
+    pub fn status(&self, ticket: Ticket) -> Status {
+        match self.graph.node_of(ticket).map(|node| node.state) {
+            None | Some(State::Free) => Status::Done,
+            Some(State::Running) => Status::Running,
+            Some(State::Blocked | State::Queued) => Status::Waiting,
+        }
+    }
+
+    /// Returns true if a command waits at its die, so that a later one of the same kind and level
+    /// there cannot go before it; or if it is running or done.
+    pub fn has_arrived(&self, ticket: Ticket) -> bool {
+        self.graph.node_of(ticket).is_none_or(|node| node.state != State::Blocked)
+    }
+
+    /// Returns a command that is not done; `None` for a join.
+    pub(crate) fn command(&self, ticket: Ticket) -> Option<&Command> {
+        self.graph.node_of(ticket)?.command.as_ref()
+    }
+
+    /// Gives a command or join that is not done an owner, if it has none.
+    pub(crate) fn set_owner(&mut self, ticket: Ticket, owner: u64) -> bool {
+        let free = self.graph.node_of(ticket).is_some_and(|node| node.owner.is_none());
+        if free {
+            self.graph.nodes[ticket.node as usize].owner = Some(owner);
+        }
+        free
+    }
+
+    /// Lets `later` wait for every program and erase that is not done.
+    pub(crate) fn follow_writes(&mut self, later: Ticket) {
+        self.graph.follow_all(later, |command| command.op != Op::Read);
+    }
+
+    /// Asks for [`Happened::Timer`] at a time.
+    pub fn set_timer(&mut self, at: Nanos, token: u32) {
+        self.events.schedule(at.max(self.now), Event::Timer(token));
+    }
+
+    /// Returns when something happens next as far as is known, if anything does.
+    pub fn next_event(&self) -> Option<Nanos> {
+        match self.happened.is_empty() {
+            true if !self.has_decisions() => self.events.next(),
+            _ => Some(self.now),
+        }
+    }
+
+    fn has_decisions(&self) -> bool {
+        self.stirred && !(self.touched_dies.is_empty() && self.touched_buses.is_empty())
+    }
+
+    /// Lets the clock go on until something is to be reported, at `until` at the latest. Takes no
+    /// decision at `until`, so that what else happens at that instant can still be submitted.
+    /// Returns `None` when nothing is to be reported by `until`.
+    pub fn advance(&mut self, until: Nanos) -> Option<Happened> {
+        loop {
+            if let Some(happened) = self.happened.pop_front() {
+                return Some(happened);
+            }
+            let next = self.events.next();
+            if next == Some(self.now) {
+                self.happen();
+                continue;
+            }
+            if self.has_decisions() {
+                if self.now >= until {
+                    return None;
+                }
+                self.decide_all();
+                continue;
+            }
+            match next {
+                Some(at) if at <= until => {
+                    self.now = at;
+                    self.happen();
+                }
+                _ => {
+                    if until != Nanos::MAX {
+                        self.now = self.now.max(until);
+                    }
+                    return None;
+                }
+            }
+        }
+    }
+
+    /// Lets the next event happen.
+    fn happen(&mut self) {
+        self.stirred = true;
+        match self.events.pop() {
+            Some(Event::Arrival(node)) => self.arrive(node),
+            Some(Event::CellsDone { group, token }) => self.cells_done(group, token),
+            Some(Event::Suspended(die)) => self.suspended(die),
+            Some(Event::Resumed(group)) => self.start_cells(group),
+            Some(Event::Check(die)) => self.touch_die(die),
+            Some(Event::Released(bus)) => self.released(bus),
+            Some(Event::PageOver(node)) => self.complete(node),
+            Some(Event::Timer(token)) => self.happened.push_back(Happened::Timer(token)),
+            None => {}
+        }
+    }
+
+    /// Takes the decisions of this instant: dies choose, then buses are granted. What these touch
+    /// decides when something has happened again.
+    fn decide_all(&mut self) {
+        self.stirred = false;
+        std::mem::swap(&mut self.touched_dies, &mut self.deciding_dies);
+        for index in 0..self.deciding_dies.len() {
+            let die = self.deciding_dies[index];
+            self.dies[die as usize].touched = false;
+            self.decide(die);
+        }
+        self.deciding_dies.clear();
+        std::mem::swap(&mut self.touched_buses, &mut self.granting_buses);
+        for index in 0..self.granting_buses.len() {
+            let bus = self.granting_buses[index];
+            self.buses[bus as usize].touched = false;
+            self.grant(bus);
+        }
+        self.granting_buses.clear();
+    }
+
+    pub(super) fn touch_die(&mut self, die: u32) {
+        let state = &mut self.dies[die as usize];
+        if !state.touched {
+            state.touched = true;
+            self.touched_dies.push(die);
+        }
+    }
+
+    pub(super) fn touch_bus(&mut self, bus: u32) {
+        let state = &mut self.buses[bus as usize];
+        if !state.touched {
+            state.touched = true;
+            self.touched_buses.push(bus);
+        }
+    }
+
+    pub(super) fn report_idle_die(&mut self, die: u32) {
+        self.happened.push_back(Happened::Idle(die));
+    }
+
+    /// Takes away one of the things that a node waits for, and lets it arrive after the last one.
+    fn unblock(&mut self, node: u32) {
+        let Some(earliest) = self.graph.unblock(node) else { return };
+        if earliest > self.now {
+            self.events.schedule(earliest, Event::Arrival(node));
+        } else {
+            self.arrive(node);
+        }
+    }
+
+    /// Lets a node that waits for nothing more arrive at its die; a join is done.
+    fn arrive(&mut self, node: u32) {
+        let Some(command) = self.graph.nodes[node as usize].command else {
+            let join = &mut self.graph.nodes[node as usize];
+            (join.arrived, join.started) = (self.now, self.now);
+            return self.complete(node);
+        };
+        self.stirred = true;
+        self.arrivals += 1;
+        self.totals.classes[command.class as usize].arrive(self.now);
+        let arrived = &mut self.graph.nodes[node as usize];
+        arrived.number = self.arrivals;
+        arrived.arrived = self.now;
+        arrived.state = State::Queued;
+        let is_row = arrived.is_row();
+        let die = &mut self.dies[command.die as usize];
+        arrived.reads_before = die.reads_arrived;
+        let queue = die.queue_for(&command, is_row);
+        die.reads_arrived += u64::from(queue == super::die::Queue::Reads);
+        die.queues[queue as usize].push(&mut self.graph.nodes, node);
+        self.touch_die(command.die);
+    }
+
+    /// Ends a command: reports it, and lets those that wait for it go on.
+    pub(super) fn complete(&mut self, node: u32) {
+        let done = &self.graph.nodes[node as usize];
+        if let Some(owner) = done.owner {
+            self.happened.push_back(Happened::Done {
+                owner,
+                arrived: done.arrived,
+                started: done.started,
+            });
+        }
+        while let Some(follower) = self.graph.take_follower(node) {
+            self.unblock(follower);
+        }
+        self.graph.free(node);
+    }
+
+    /// Forgets every command, as when the power is cut at `now`.
+    pub fn reset(&mut self, now: Nanos) {
+        self.now = self.now.max(now);
+        self.settle_busy();
+        self.graph.clear();
+        self.events.clear();
+        self.happened.clear();
+        self.groups.clear();
+        self.free_groups.clear();
+        self.touched_dies.clear();
+        self.touched_buses.clear();
+        self.stirred = false;
+        let now = self.now;
+        self.totals.classes.iter_mut().for_each(|class| class.drop_waiting(now));
+        self.dies.iter_mut().for_each(Die::reset);
+        self.buses.iter_mut().for_each(Bus::reset);
+    }
+
+    /// Returns the busy times up to now.
+    pub fn busy(&self) -> Busy {
+        let mut busy = Busy::default();
+        for bus in &self.buses {
+            busy.buses.0 +=
+                bus.busy.0 + if bus.owner == NONE { 0 } else { self.now.0 - bus.since.0 };
+        }
+        for die in &self.dies {
+            let occupied = die.occupied_since.map_or(0, |since| self.now.0 - since.0);
+            busy.dies.0 += die.occupied.0 + occupied;
+            let in_cells = die.current != NONE && self.groups[die.current as usize].in_cells;
+            let cells = if in_cells { self.now.0 - die.cells_since.0 } else { 0 };
+            busy.cells.0 += die.cells.0 + cells;
+        }
+        busy
+    }
+
+    /// Returns the counts of all queues up to now.
+    pub fn totals(&self) -> Totals {
+        let mut totals = self.totals;
+        for class in &mut totals.classes {
+            class.waiting_ns = class.waiting_ns_at(self.now);
+        }
+        totals
+    }
+
+    /// Returns true if a die carries out nothing, and nothing waits for it.
+    pub fn is_idle(&self, die: u32) -> bool {
+        self.dies[die as usize].is_idle()
+    }
+
+    /// Returns the number of commands of a class that wait at a die.
+    pub fn waiting(&self, class: Class) -> u64 {
+        self.totals.classes[class as usize].waiting
+    }
+}

@@ -1,0 +1,143 @@
+use flashscope_block::Nanos;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Kind;
+
+/// Limits of overtaking: when the oldest program or erase goes before reads after all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Limits {
+    /// Once so many reads that came after it have started.
+    pub overtakes: Option<u32>,
+    /// Once it has waited so long.
+    pub wait: Option<Nanos>,
+}
+
+/// How programs and erases are suspended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Suspension {
+    /// Time from the request to suspend until the die takes a read.
+    pub suspend: Nanos,
+    /// Time to resume.
+    pub resume: Nanos,
+    /// How often a command is suspended at most; `None` for any number.
+    pub most: Option<u32>,
+    /// Time in the cells since the start or the last resumption before which nothing is suspended.
+    pub min_progress: Nanos,
+    /// Time in the cells for the last of which nothing is suspended.
+    pub min_remaining: Nanos,
+}
+
+/// What a bus carries first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum BusOrder {
+    /// What asked first.
+    #[default]
+    Asking,
+    /// The data of reads before commands and the data of programs, as in MQSim.
+    DataFirst,
+}
+
+/// When a die chooses its next command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ChoiceTime {
+    /// When it becomes free, even if its bus is not.
+    #[default]
+    DieFree,
+    /// When its bus is granted, as in MQSim.
+    BusGranted,
+}
+
+/// The parts that commands occupy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parts {
+    /// For each die, its bus.
+    pub bus_of: Vec<u32>,
+    /// Number of buses.
+    pub buses: u32,
+    /// Planes of a die that can be joined.
+    pub planes: u32,
+}
+
+/// The settings of a [`super::Scheduler`].
+#[derive(Debug, Clone, Copy)]
+pub struct Setup {
+    /// What a die does next.
+    pub policy: Kind,
+    /// The limits of overtaking.
+    pub limits: Limits,
+    /// The costs and limits of suspension, where the policy suspends.
+    pub suspension: Suspension,
+    /// Time of the command cycles of a command on the bus.
+    pub command: Nanos,
+    /// Is true if waiting commands of one kind and row in several planes are carried out at once.
+    pub multi_plane: bool,
+    /// Is true if only the oldest command of a plane is joined, so that the pages of a block are
+    /// programmed in order.
+    pub in_order_planes: bool,
+    /// Is true if the next read begins when the data of the last one is in the cache register.
+    pub cache_read: bool,
+    /// Is true if the data of the next program comes over while one is in the cells.
+    pub cache_program: bool,
+    /// What a bus carries first.
+    pub bus_order: BusOrder,
+    /// When a die chooses its next command.
+    pub choice_time: ChoiceTime,
+}
+
+/// Two settings that contradict each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Invalid {
+    /// Limits of overtaking where nothing overtakes.
+    #[error("limits of overtaking need a policy by which reads overtake")]
+    LimitsWithoutOvertaking,
+    /// Settings of suspension where nothing is suspended.
+    #[error("suspension needs the policy suspend")]
+    SuspensionWithoutPolicy,
+    /// Suspension with cache registers, which no part is known to combine.
+    #[error("suspension and cache registers are not combined")]
+    SuspensionWithCache,
+    /// A limit of 0, which would allow nothing.
+    #[error("a limit of overtaking is at least 1")]
+    LimitOfNone,
+}
+
+impl Setup {
+    /// Returns the settings of a policy without any of the other features.
+    pub fn of(policy: Kind) -> Setup {
+        Setup {
+            policy,
+            limits: Limits::default(),
+            suspension: Suspension::default(),
+            command: Nanos(0),
+            multi_plane: false,
+            in_order_planes: false,
+            cache_read: false,
+            cache_program: false,
+            bus_order: BusOrder::Asking,
+            choice_time: ChoiceTime::DieFree,
+        }
+    }
+
+    /// Checks that the settings do not contradict each other.
+    ///
+    /// # Errors
+    /// Returns the first rule that they break.
+    pub fn check(&self) -> Result<(), Invalid> {
+        if self.limits != Limits::default() && !self.policy.overtakes {
+            return Err(Invalid::LimitsWithoutOvertaking);
+        }
+        if self.limits.overtakes == Some(0) || self.limits.wait == Some(Nanos(0)) {
+            return Err(Invalid::LimitOfNone);
+        }
+        if self.suspension != Suspension::default() && !self.policy.suspends {
+            return Err(Invalid::SuspensionWithoutPolicy);
+        }
+        if self.policy.suspends && (self.cache_read || self.cache_program) {
+            return Err(Invalid::SuspensionWithCache);
+        }
+        Ok(())
+    }
+}

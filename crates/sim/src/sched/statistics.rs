@@ -1,0 +1,84 @@
+//! Busy times of the parts, and queue lengths and waiting times by class.
+
+use flashscope_block::Nanos;
+
+use super::command::Class;
+
+/// What has waited in the queues of one class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ClassCounts {
+    /// Commands that have arrived.
+    pub arrived: u64,
+    /// Commands that have started.
+    pub started: u64,
+    /// How long those that have started had waited, in nanoseconds together.
+    pub waited_ns: u128,
+    /// The longest of these times.
+    pub longest_wait: Nanos,
+    /// Commands that wait.
+    pub waiting: u64,
+    /// The most that waited at once.
+    pub most_waiting: u64,
+    /// The integral of the number that waits over time, in nanoseconds, up to its last change.
+    pub waiting_ns: u128,
+    /// Time of that change.
+    changed: Nanos,
+}
+
+impl ClassCounts {
+    fn pass(&mut self, now: Nanos) {
+        self.waiting_ns += u128::from(self.waiting) * u128::from(now.0 - self.changed.0);
+        self.changed = now;
+    }
+
+    pub(super) fn arrive(&mut self, now: Nanos) {
+        self.pass(now);
+        self.arrived += 1;
+        self.waiting += 1;
+        self.most_waiting = self.most_waiting.max(self.waiting);
+    }
+
+    pub(super) fn start(&mut self, now: Nanos, arrived: Nanos) {
+        self.pass(now);
+        let waited = Nanos(now.0 - arrived.0);
+        self.started += 1;
+        self.waiting -= 1;
+        self.waited_ns += u128::from(waited.0);
+        self.longest_wait = self.longest_wait.max(waited);
+    }
+
+    /// Forgets what waits, without counting it as started.
+    pub(super) fn drop_waiting(&mut self, now: Nanos) {
+        self.pass(now);
+        self.waiting = 0;
+    }
+
+    /// Returns the integral of the number that waits up to `now`.
+    pub fn waiting_ns_at(&self, now: Nanos) -> u128 {
+        let mut counts = *self;
+        counts.pass(now);
+        counts.waiting_ns
+    }
+}
+
+/// Busy times, each the sum over all parts of the kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Busy {
+    /// Of buses.
+    pub buses: Nanos,
+    /// Of dies, which are busy while they wait for their bus or hold a suspended command, too.
+    pub dies: Nanos,
+    /// Of the cells of dies.
+    pub cells: Nanos,
+}
+
+/// Everything that a scheduler counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Totals {
+    /// By class, in the order of [`Class::ALL`].
+    pub classes: [ClassCounts; Class::ALL.len()],
+    /// How often a command was suspended.
+    pub suspensions: u64,
+    /// Commands that were carried out together with an earlier one in another plane.
+    pub joined: u64,
+}

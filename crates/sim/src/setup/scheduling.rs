@@ -1,0 +1,219 @@
+//! How flash commands wait for their die and their bus: the section of a profile, and its rules.
+
+use flashscope_block::{Bytes, Nanos};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::rules::{broken, require};
+use super::{Profile, ProfileError, quantity};
+use crate::ftl::{self, Family};
+use crate::nand::{GangSharing, Queues, Wiring};
+use crate::sched::{self, BusOrder, ChoiceTime, Invalid, Level, Limits, Setup, Suspension};
+
+/// The policy by which commands do not wait in queues.
+const AT_SUBMISSION: &str = "at-submission";
+
+/// How flash commands wait for their die and their bus: see [`crate::sched`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Scheduling {
+    /// What a die does next. By `at-submission`, a command takes its die and its bus when it is
+    /// given, in the order in which commands are given: exact where no two dies share a bus, and too
+    /// slow elsewhere, as the bus is kept for dies that are busy. Else commands wait in queues: a
+    /// name of [`crate::sched::KINDS`]. Default: `at-submission`. Source: section 2 has queues of
+    /// packages.
+    pub policy: String,
+    /// How often reads overtake the oldest program or erase of a die before it goes first; 0 for no
+    /// limit. Default: 0. Source: none; schedulers that prefer reads limit this.
+    pub overtake_limit: u32,
+    /// How long the oldest program or erase of a die waits before it goes first; 0 for no limit.
+    /// Default: 0. Source: as `overtake_limit`.
+    #[serde(deserialize_with = "quantity::time")]
+    pub overtake_wait: Nanos,
+    /// Time from the suspension of a program or an erase until its die takes a read. Default: 0.
+    /// Source: none; Wu and He, FAST'12, describe suspension.
+    #[serde(deserialize_with = "quantity::time")]
+    pub suspend_time: Nanos,
+    /// Time to resume what was suspended. Default: 0. Source: as `suspend_time`.
+    #[serde(deserialize_with = "quantity::time")]
+    pub resume_time: Nanos,
+    /// How often a command is suspended at most; 0 for any number. Default: 0. Source: as
+    /// `suspend_time`.
+    pub most_suspensions: u32,
+    /// Time in the cells since the start, or since it was resumed, before which a command is not
+    /// suspended. Default: 0. Source: as `suspend_time`.
+    #[serde(deserialize_with = "quantity::time")]
+    pub least_progress: Nanos,
+    /// A command is not suspended for this last part of its time in the cells. Default: 0. Source: as
+    /// `suspend_time`.
+    #[serde(deserialize_with = "quantity::time")]
+    pub least_remaining: Nanos,
+    /// Time of the command cycles of each command on the bus. Default: 0. Source: section 2.1, where
+    /// they are part of the transfer.
+    #[serde(deserialize_with = "quantity::time")]
+    pub command_cycles: Nanos,
+    /// Whether the next read of a die begins when the data of the last one has moved to the cache
+    /// register. Default: false. Source: none; ONFI's cache read.
+    pub cache_read: bool,
+    /// Whether the data of the next program comes over while one is in the cells. Default: false.
+    /// Source: none; ONFI's cache program.
+    pub cache_program: bool,
+    /// What the bus carries first: what asked first (`asking`), or the data of reads (`data-first`).
+    /// Default: `asking`. Source: none; `data-first` is as in MQSim.
+    pub bus_order: BusOrder,
+    /// When a die chooses its next command: when it is free (`die-free`), or when it gets the bus
+    /// (`bus-granted`). Default: `die-free`. Source: none; `bus-granted` is as in MQSim.
+    pub choice_time: ChoiceTime,
+    /// How the drive's own work waits: all commands for a block at once (`block`), or one command of
+    /// a die when the last one is done (`step`), so that others go in between. Default: `step`.
+    /// Source: none.
+    pub cleaning: CleaningUnit,
+    /// What the drive's own work goes before that a write waits for: `urgent` before the host's
+    /// commands, `equal` as these, `low` when none waits. What is done in the background is low.
+    /// Default: `equal`. Source: none.
+    pub cleaning_priority: Level,
+}
+
+/// How much of the drive's own work waits in the queues at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CleaningUnit {
+    /// All commands for a block.
+    Block,
+    /// One command of each die.
+    Step,
+}
+
+impl Default for Scheduling {
+    fn default() -> Self {
+        Scheduling {
+            policy: AT_SUBMISSION.into(),
+            overtake_limit: 0,
+            overtake_wait: Nanos(0),
+            suspend_time: Nanos(0),
+            resume_time: Nanos(0),
+            most_suspensions: 0,
+            least_progress: Nanos(0),
+            least_remaining: Nanos(0),
+            command_cycles: Nanos(0),
+            cache_read: false,
+            cache_program: false,
+            bus_order: BusOrder::Asking,
+            choice_time: ChoiceTime::DieFree,
+            cleaning: CleaningUnit::Step,
+            cleaning_priority: Level::Equal,
+        }
+    }
+}
+
+impl Profile {
+    /// How commands wait in queues, if they do.
+    pub(super) fn queues(
+        &self,
+        ftl: ftl::Kind,
+        wiring: Wiring,
+    ) -> Result<Option<Queues>, ProfileError> {
+        let scheduling = &self.scheduling;
+        let policy = &scheduling.policy;
+        if policy == AT_SUBMISSION {
+            let only = Scheduling { policy: policy.clone(), ..Scheduling::default() };
+            let rule = "the other fields of [scheduling] need commands that wait in queues";
+            require(*scheduling == only, "scheduling.policy", policy, rule)?;
+            return Ok(None);
+        }
+        let names: Vec<_> = sched::KINDS.iter().map(|kind| kind.name).collect();
+        let rule = format!("it must be one of: {AT_SUBMISSION}, {}", names.join(", "));
+        let kind = sched::kind(policy).ok_or_else(|| broken("scheduling.policy", policy, rule))?;
+        let setup = scheduling.setup(*kind, wiring);
+        self.check_queues(ftl, wiring)?;
+        setup.check().map_err(|invalid| scheduling.refusal(invalid))?;
+        let steps = scheduling.cleaning == CleaningUnit::Step;
+        let in_order = kind.name == "fcfs" && !setup.cache_program && !setup.multi_plane;
+        let rule = "it needs the policy fcfs, without cache_program and two-plane commands: where \
+                    others overtake, work for a block is given in steps";
+        require(steps || in_order, "scheduling.cleaning", "block", rule)?;
+        Ok(Some(Queues { setup, steps, foreground: scheduling.cleaning_priority }))
+    }
+
+    /// Refuses what has no queues.
+    fn check_queues(&self, ftl: ftl::Kind, wiring: Wiring) -> Result<(), ProfileError> {
+        let (gang, cache, rule) = (&self.gang, &self.cache, "it must be");
+        let in_memory = ftl.family == Family::PageMapped { map_on_flash: false };
+        let queues = format!("where scheduling.policy is \"{}\"", self.scheduling.policy);
+        let needed = [
+            (self.timed, "timed", self.timed.to_string(), "true"),
+            (in_memory, "ftl", self.ftl.clone(), "page-map"),
+            (cache.kind == "none", "cache.kind", cache.kind.clone(), "none"),
+            (cache.read_ahead == 0, "cache.read_ahead", cache.read_ahead.to_string(), "0"),
+            (self.page_span == 1, "page_span", self.page_span.to_string(), "1"),
+            (self.raid.drives == 1, "raid.drives", self.raid.drives.to_string(), "1"),
+            (
+                self.interface.largest_request == Bytes(0),
+                "interface.largest_request",
+                self.interface.largest_request.0.to_string(),
+                "0",
+            ),
+            (
+                wiring.gang == 1 || gang.sharing == GangSharing::Bus,
+                "gang.sharing",
+                "control".into(),
+                "bus",
+            ),
+            (
+                wiring.gang == 1 || gang.queue_per_package,
+                "gang.queue_per_package",
+                "false".into(),
+                "true",
+            ),
+        ];
+        for (kept, field, value, only) in needed {
+            require(kept, field, value, format!("{rule} {only} {queues}"))?;
+        }
+        Ok(())
+    }
+}
+
+impl Scheduling {
+    fn setup(&self, policy: sched::Kind, wiring: Wiring) -> Setup {
+        let some = |count: u32| (count > 0).then_some(count);
+        Setup {
+            policy,
+            limits: Limits {
+                overtakes: some(self.overtake_limit),
+                wait: (self.overtake_wait > Nanos(0)).then_some(self.overtake_wait),
+            },
+            suspension: Suspension {
+                suspend: self.suspend_time,
+                resume: self.resume_time,
+                most: some(self.most_suspensions),
+                min_progress: self.least_progress,
+                min_remaining: self.least_remaining,
+            },
+            command: self.command_cycles,
+            multi_plane: wiring.two_plane,
+            in_order_planes: true,
+            cache_read: self.cache_read,
+            cache_program: self.cache_program,
+            bus_order: self.bus_order,
+            choice_time: self.choice_time,
+        }
+    }
+
+    /// The field that breaks a rule of the scheduler.
+    fn refusal(&self, invalid: Invalid) -> ProfileError {
+        let limit = if self.overtake_limit > 0 { "overtake_limit" } else { "overtake_wait" };
+        let register = if self.cache_read { "cache_read" } else { "cache_program" };
+        let field = match (invalid, limit, register) {
+            (Invalid::LimitsWithoutOvertaking | Invalid::LimitOfNone, "overtake_limit", _) => {
+                "scheduling.overtake_limit"
+            }
+            (Invalid::LimitsWithoutOvertaking | Invalid::LimitOfNone, ..) => {
+                "scheduling.overtake_wait"
+            }
+            (Invalid::SuspensionWithCache, _, "cache_read") => "scheduling.cache_read",
+            (Invalid::SuspensionWithCache, ..) => "scheduling.cache_program",
+            (Invalid::SuspensionWithoutPolicy, ..) => "scheduling.policy",
+        };
+        broken(field, &self.policy, format!("{invalid}; the policy is {}", self.policy))
+    }
+}

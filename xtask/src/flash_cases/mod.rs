@@ -1,0 +1,100 @@
+//! `cargo xtask flash-cases CASES.json OUT.csv`: runs cases of flash commands on the scheduler that
+//! `simulate` uses, below the FTL, and writes a table to compare with another simulator.
+//!
+//! A case is an object of [`case::Case`]; a field that is not known is an error. A case with
+//! `script` names each command and its time, and its row says when each is done (`done_us`); where
+//! the case says so itself, the two are compared.
+
+mod case;
+mod host;
+mod outcome;
+mod twister;
+
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+
+use case::Case;
+use host::Host;
+use outcome::Row;
+
+/// Runs every case of a file and writes a row for each.
+pub fn run(cases: &Path, table: &Path) -> Result<()> {
+    let text = std::fs::read_to_string(cases)
+        .with_context(|| format!("cannot read {}", cases.display()))?;
+    let cases: Vec<serde_json::Value> = serde_json::from_str(&text)
+        .with_context(|| format!("{} is not an array of objects", cases.display()))?;
+    let (mut rows, mut apart) = (Vec::new(), 0);
+    for (nth, case) in cases.into_iter().enumerate() {
+        let case = Case::read(case).with_context(|| format!("case {}", nth + 1))?;
+        let row = run_case(&case).with_context(|| case.title())?;
+        if let (Some(expected), Some(found)) = (&case.done_us, &row.done_us)
+            && expected.iter().zip(found).any(|(a, b)| (a - b).abs() > 5e-4)
+        {
+            apart += 1;
+            println!("{}: done at {found:?}, not at {expected:?}", case.title());
+        }
+        rows.push(row);
+    }
+    outcome::write(table, &rows)?;
+    if apart > 0 {
+        bail!("{apart} scripts end at other times than they should");
+    }
+    Ok(())
+}
+
+/// Runs a case.
+pub fn run_case(case: &Case) -> Result<Row> {
+    let mut host = Host::new(case)?;
+    if case.script.is_some() {
+        let done = host.run_script();
+        return Ok(Row::of_script(case, done));
+    }
+    host.run(case.warmup_commands);
+    let mark = host.mark();
+    host.run(mark.commands + case.commands);
+    Ok(Row::of_run(case, &host, &mark))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn case(text: &str) -> Result<Case> {
+        Case::read(serde_json::from_str(text).expect("JSON"))
+    }
+
+    #[test]
+    fn unknown_fields_are_refused() {
+        assert!(case(r#"{"name": "a", "queue_depth": 2}"#).is_ok());
+        for wrong in [
+            r#"{"name": "a", "queue_dept": 2}"#,
+            r#"{"tenants": [{"depth": 2}]}"#,
+            r#"{"policy": "fastest"}"#,
+            r#"{"policy": "suspend", "cache_read": true}"#,
+            r#"{"ties": "random"}"#,
+            r#"{"channels": 0}"#,
+            r#"{"script": [[0, "read", 7, 0, 0]]}"#,
+        ] {
+            assert!(case(wrong).is_err(), "{wrong} was accepted");
+        }
+    }
+
+    // By hand: the program is in the cells from 10 to 510; suspending takes 5, resuming 20.
+    #[test]
+    fn a_script_ends_at_its_times() {
+        let script = r#"{"read_us": [50], "program_us": [500], "bus_page_us": 10,
+            "policy": "suspend", "suspend_us": 5, "resume_us": 20,
+            "script": [[0, "program", 0, 0, 0], [100, "read", 0, 0, 0]]}"#;
+        let row = run_case(&case(script).expect("known")).expect("it runs");
+        assert_eq!(row.done_us, Some(vec![595.0, 165.0]));
+    }
+
+    #[test]
+    fn a_case_measures_as_many_commands_as_it_says() {
+        let text = r#"{"warmup_commands": 100, "commands": 4000, "queue_depth": 1}"#;
+        let row = run_case(&case(text).expect("known")).expect("it runs");
+        assert_eq!(row.commands, 4000);
+        assert_eq!(row.figure("read_mean_us"), Some(60.0));
+    }
+}
