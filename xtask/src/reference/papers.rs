@@ -1,4 +1,4 @@
-//! `docs/papers.md`: every table and figure of the papers that can be reproduced, and every error in print.
+//! `docs/papers.md`: every table and figure of the papers that can be reproduced, and the errata.
 
 use std::fmt::Write;
 
@@ -12,20 +12,20 @@ const INTRODUCTION: &str = "\
 
 <!-- Written by `cargo xtask schemas` from crates/papers. -->
 
-What the papers print, beside what this project finds: each item is run, and says what is printed, what is found, how
-far these may be apart, and where they are, why.
+Each item compares the values that a paper prints with those that this project measures. It states the printed value, the
+measured one and the tolerance, and explains a difference.
 
-    flashscope reproduce                        # the items, with how each stands
-    flashscope reproduce agrawal-table3         # what is printed, found, and the difference
-    flashscope reproduce all                    # the book: papers.html, with the figures and the errata
-    flashscope reproduce all --json > found.json
+    flashscope reproduce                        # lists the items with their expected states
+    flashscope reproduce agrawal-table3         # printed and measured values, and their differences
+    flashscope reproduce all                    # writes the book: papers.html, with the figures and the errata
+    flashscope reproduce all --json > items.json
     flashscope reproduce agrawal-table3 --set 'drive=agrawal-2008?flash.page_program=250us'
 
-An item passes where all that is printed is found; it is explained where something is not, for a reason that is given and
-that predicts what is found instead. Nothing but the published values is written down: tests run every item, and run it
-with each of its inputs changed, which must change what is found.
+An item passes if all measured values agree with the printed ones. It is explained if some differ for a stated reason that
+predicts the measured value. The code contains the published values but no measured ones: tests run every item, and run it
+again with each of its inputs changed, which must change the measured values.
 
-How an item stands is the same in its quick form and at the papers' own lengths (`--full`). In full `boboila-figure3`, which draws
+The state of an item is the same in its quick form and at the papers' own lengths (`--full`). In full, `boboila-figure3`, which generates
 eight workloads on a drive of 30 GiB, takes 18 minutes on a slow processor, `uflip-hints` 16 seconds, and the other 48 together half a minute.
 ";
 
@@ -37,19 +37,19 @@ pub fn page() -> Result<String> {
             last = Some(item.paper);
             write!(
                 page,
-                "\n## {}\n\n| item | where | what | stands |\n|---|---|---|---|\n",
+                "\n## {}\n\n| item | location | title | state |\n|---|---|---|---|\n",
                 item.paper
             )?;
         }
-        let Item { id, place, title, stands, .. } = item;
-        writeln!(page, "| `{id}` | {place} | {title} | {stands} |")?;
+        let Item { id, place, title, expected, .. } = item;
+        writeln!(page, "| `{id}` | {place} | {title} | {expected} |")?;
     }
-    write!(page, "\n# Errata\n\nWhat is wrong in print, or cannot be meant as it stands.\n")?;
+    write!(page, "\n# Errata\n\nErrors and ambiguities in the papers.\n")?;
     let mut last: Option<Paper> = None;
     for erratum in ERRATA {
         if last != Some(erratum.paper) {
             last = Some(erratum.paper);
-            let head = "| where | printed | right | why | shown by |\n|---|---|---|---|---|";
+            let head = "| location | printed | correct | reason | item |\n|---|---|---|---|---|";
             write!(page, "\n## {}\n\n{head}\n", erratum.paper)?;
         }
         let shown = erratum.item.map(|item| format!("`{item}`")).unwrap_or_default();
