@@ -202,7 +202,7 @@ fn budgets() {
     place.run(&outcome).ok();
     let report = json_of(&place, "b.flashscope");
     assert!(report["used"]["bytes_written"].as_u64().unwrap() <= 70 << 20);
-    assert_eq!(stated(&report, "log-list")["answer"]["why"], "it was not asked for");
+    assert_eq!(stated(&report, "log-list")["answer"]["why"], "it was not requested");
     assert_eq!(report["wanted"], serde_json::json!(["request-cost"]));
 }
 
@@ -223,7 +223,7 @@ fn interrupted() {
     let report = json_of(&place, "i.flashscope");
     assert_eq!(report["status"], "interrupted");
     let why = &stated(&report, "request-cost")["answer"]["why"];
-    assert_eq!(why, "the investigation was interrupted before");
+    assert_eq!(why, "the probe was interrupted before it was determined");
 }
 
 // Is what cannot be asked for refused with status 2, saying what is wrong, and does nothing stay behind?
