@@ -1,5 +1,4 @@
-//! The reference pages of the documentation, from the doc comments and registries in which what they
-//! describe is defined.
+//! The generated reference pages, from the doc comments and registries of the code.
 
 pub mod drives;
 pub mod papers;
@@ -12,11 +11,11 @@ use std::fmt::Write;
 
 use anyhow::Result;
 
-/// A name, what it is, and where it is from.
+/// The name, the description and the source of a variant.
 type Variant = (&'static str, &'static str, &'static str);
 
 fn variants(page: &mut String, title: &str, kinds: impl Iterator<Item = Variant>) -> Result<()> {
-    write!(page, "\n## {title}\n\n| name | what it is | source |\n|---|---|---|\n")?;
+    write!(page, "\n## {title}\n\n| name | description | source |\n|---|---|---|\n")?;
     for (name, summary, source) in kinds {
         writeln!(page, "| `{name}` | {summary} | {source} |")?;
     }

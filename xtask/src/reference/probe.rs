@@ -1,4 +1,4 @@
-//! `docs/probe.md`: how a drive is probed, every parameter, and every probe.
+//! `docs/probe.md`: the method of the probe, every parameter, and every probe.
 
 use std::fmt::Write;
 
@@ -12,76 +12,75 @@ const INTRODUCTION: &str = "\
 
 <!-- Written by `cargo xtask schemas` from crates/probe. -->
 
-`flashscope probe` reads the internals of a drive from its timing: what its flash pages and erase units
-are, how its FTL maps addresses, which buffers and caches it has, and how it cleans. It is the method of
+`flashscope probe` infers the internals of a drive from its timing: its flash pages and erase units, its address mapping, its
+buffers and caches, and its cleaning. It automates the method of
 C. Sun and Y. Zhang, \"Flash Drives: Performance Study Based On Benchmarks\" (assume, test, refine), with
-what others have found since, as a program:
+later results of others:
 
     flashscope probe sim:demo
     flashscope probe 'file:scratch.img?size=1GiB' --budget-time 10min
     flashscope probe /dev/nvme1n1 --destroy-data-on SERIAL --budget-bytes 500GB
     flashscope probe /dev/nvme1n1 --read-only
 
-## What it does to the drive
+## Effect on the drive
 
-It fills the drive once in order, so that what is read is there and lies where it is known to lie, and
+It fills the drive once in order, which puts data at known places, and
 writes up to ten times its capacity in all, unless `--budget-bytes` allows less. `--read-only` writes
-nothing and finds what reads tell. `--file PATH` keeps to one file. The guards are those of
-`flashscope bench`: a device is written only if its serial number or path was typed, and never one that
+nothing and determines the parameters that reads show. `--file PATH` uses only one file. The guards are those of
+`flashscope bench`: it writes to a device only if you typed its serial number or path, and never to one that
 is in use.
 
-## How it finds things
+## Method
 
-Each probe is an experiment and an estimator. The next one is that which is expected to tell the most
-bits for the bytes that it writes and the time that it takes; what was found before is what it goes by.
-Where a probe finds that something it went by cannot be right, that finding and what rests on it are
-withdrawn, and looked for again with more samples.
+Each probe is an experiment and an estimator. The next probe is the one with the most expected information, in bits, for the
+bytes that it writes and the time that it takes. A probe relies on earlier findings; if it disproves one, that finding and
+everything concluded from it are withdrawn, and determined again with more samples.
 
-First of all it asks what the medium is. A disk, memory behind a block device, a file behind the page
-cache, and nothing at all come out as such, and then nothing is stated of flash that is not there.
+The first probe determines the medium. If it is a disk, memory behind a block device, a file behind the page
+cache, or nothing at all, the report says so and states nothing about flash.
 
-## What it states
+## Report
 
-Of every parameter one of:
+For every parameter it states one of:
 
 - a value with the interval that the evidence allows (95 %), or a class, each with the probability that
-  it is right. Over many drives, of the answers stated with 90 % nine in ten should be right;
-- `none`: the drive has no such thing;
-- `not known`, with the reason. A parameter that the drive does not tell is not guessed.
+ it is right. Of the answers stated with 90 %, nine in ten should be right;
+- `none`: the drive lacks the feature;
+- `not known`, with the reason. The probe does not guess.
 
-With each comes what was seen, the numbers of the runs that show it, and pictures of the signal.
+Each statement names its evidence: a sentence, the numbers of the runs, and charts.
 
-[How often it is right](probe-accuracy.md): 300 random simulated drives behind hosts of different noise,
+[The accuracy of the probe](probe-accuracy.md): 300 random simulated drives behind hosts with different noise,
 every parameter, and the worst cases by name; `make bench-probe` writes that page.
 
-## What it leaves
+## Files
 
 A folder `NAME.flashscope` with `probe.json` ([schema](schemas/probe.schema.json)) and every IO of every
-run in `records/*.parquet`, with the columns that benchmarks have. `flashscope report NAME.flashscope`
-makes a page of it with all pictures, `flashscope serve` shows it among other results, and `--json`
-prints what is in `probe.json`. Ctrl-C ends a probe cleanly: what was found is kept.
+run in `records/*.parquet`, with the columns of benchmarks. `flashscope report NAME.flashscope`
+writes a page with all charts, `flashscope serve` shows it next to other results, and `--json`
+prints the content of `probe.json`. Ctrl-C ends a probe and keeps its findings.
 
-`--profile twin.toml` saves a simulated drive with what was found, each field with where it comes from:
+`--profile twin.toml` saves a simulated drive with these parameters, each field with its origin:
 
     flashscope probe /dev/nvme1n1 --destroy-data-on SERIAL --profile twin.toml
     flashscope simulate --drive sim:./twin.toml --workload 'zipf?reads=0.5'
 
-It is a fit, which shows what the drive shows; what was not found is said to be assumed.
+The profile is a fit: it shows the same parameters as the drive. Fields that the probe did not determine are marked as assumed.
 ";
 
-/// The page.
+/// Returns the page.
 pub fn page() -> Result<String> {
     let mut page = INTRODUCTION.to_string();
     page.push_str(
-        "\n## Parameters\n\n`right within` is how far a value may be off and still count as right.\n\n\
-         | name | what it is | answer | right within | source |\n|---|---|---|---|---|\n",
+        "\n## Parameters\n\n`right within` is the tolerance of a right value.\n\n\
+         | name | description | answer | right within | source |\n|---|---|---|---|---|\n",
     );
     for spec in PARAMETERS {
         let Spec { name, title, summary, source, .. } = spec;
         let (answer, within) = (answer(spec), within(spec));
         writeln!(page, "| `{name}` | **{title}.** {summary} | {answer} | {within} | {source} |")?;
     }
-    page.push_str("\n## Probes\n\n| name | what it does | finds | goes by | source |\n");
+    page.push_str("\n## Probes\n\n| name | experiment | finds | assumes | source |\n");
     page.push_str("|---|---|---|---|---|\n");
     for probe in PROBES {
         let names = |parameters: &[flashscope_probe::Parameter]| -> String {
@@ -95,7 +94,7 @@ pub fn page() -> Result<String> {
     Ok(page)
 }
 
-/// What is answered.
+/// Returns the kind of a parameter's answer.
 fn answer(spec: &Spec) -> String {
     match spec.unit {
         Unit::Bytes => "bytes".into(),

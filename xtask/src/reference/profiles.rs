@@ -1,4 +1,4 @@
-//! `docs/profiles.md`: every field of a profile and every variant of the simulator.
+//! `docs/profiles.md`: every field of a profile, and every variant in the simulator.
 
 use std::fmt::Write;
 
@@ -15,26 +15,26 @@ const INTRODUCTION: &str = "\
 
 <!-- Written by `cargo xtask schemas` from crates/sim. -->
 
-A simulated drive is a *profile*: one that comes with flashscope, or a TOML file of your own that
-gives the fields which differ from their defaults. Any field can be set on the command line, too,
+A simulated drive is described by a *profile*: a built-in one, or a TOML file of your own that
+gives the fields that differ from their defaults. You can also set any field on the command line,
 by its full name after `?`:
 
     flashscope simulate --drive 'demo?over_provisioning=0.28&flash.packages=4' --workload uniform
     flashscope bench 'sim:my-drive.toml?cleaning.policy=fifo'
 
 Sizes are bytes or a text such as `\"4KiB\"`, times a text such as `\"25us\"`. An unknown field is an
-error, and so is a drive that cannot work: the message names the field, its value and the rule.
+error, and so is an impossible drive: the message names the field, its value and the rule.
 
-\"Table\" and \"section\" are those of Agrawal et al., \"Design Tradeoffs for SSD Performance\", USENIX
-ATC 2008, whose drive the defaults are.
+\"Table\" and \"section\" refer to Agrawal et al., \"Design Tradeoffs for SSD Performance\", USENIX
+ATC 2008. The defaults describe the drive of that paper.
 ";
 
-/// The page.
+/// Returns the page.
 pub fn page() -> Result<String> {
     let schema = serde_json::to_value(schemars::schema_for!(Profile))?;
     let mut page = INTRODUCTION.to_string();
     let kinds = setup::KINDS.iter().map(|k| (k.name, k.summary, k.source));
-    variants(&mut page, "Profiles that come with flashscope", kinds)?;
+    variants(&mut page, "Built-in profiles", kinds)?;
     page.push_str("\n## Fields\n");
     section(&mut page, &schema, &schema, "")?;
     let kinds = ftl::KINDS.iter().map(|k| (k.name, k.summary, k.source));
@@ -45,12 +45,12 @@ pub fn page() -> Result<String> {
     variants(&mut page, "Wear levelling (`wear.policy`)", kinds)?;
     let kinds = cache::KINDS.iter().map(|k| (k.name, k.summary, k.source));
     variants(&mut page, "Write buffers (`cache.kind`)", kinds)?;
-    anyhow::ensure!(!page.contains("crate::"), "{PATH} refers to what is only in the code");
+    anyhow::ensure!(!page.contains("crate::"), "{PATH} refers to a path in the code");
     Ok(page)
 }
 
-/// Documentation as it reads outside of the code: on one line, with registries by where they are
-/// on this page.
+/// Returns a doc comment for readers outside the code: on one line, with links to registries
+/// replaced by a reference to this page.
 fn plain(text: &str) -> String {
     let text = text.replace('\n', " ");
     ["ftl", "gc", "wear", "cache"].iter().fold(text, |text, registry| {
@@ -59,7 +59,7 @@ fn plain(text: &str) -> String {
     })
 }
 
-/// The fields of one table of a profile, then those of the tables in it.
+/// Appends the fields of one table of a profile, then those of its nested tables.
 fn section(page: &mut String, root: &Value, schema: &Value, prefix: &str) -> Result<()> {
     let fields = schema["properties"].as_object().context("a table without fields")?;
     let target = |field: &Value| -> Option<Value> {
@@ -75,7 +75,7 @@ fn section(page: &mut String, root: &Value, schema: &Value, prefix: &str) -> Res
             write!(page, "\n{}\n", text.replace('\n', " "))?;
         }
     }
-    page.push_str("\n| field | what it is |\n|---|---|\n");
+    page.push_str("\n| field | description |\n|---|---|\n");
     for (name, field) in fields.iter().filter(|(_, field)| target(field).is_none()) {
         let text = field["description"].as_str().context("a field without documentation")?;
         writeln!(page, "| `{prefix}{name}` | {} |", plain(text))?;

@@ -1,4 +1,4 @@
-//! Where there is unsafe code, and why, as the modules say that have any.
+//! `docs/unsafe.md`: the modules with unsafe code, and their reasons.
 
 use std::fmt::Write;
 use std::fs;
@@ -7,15 +7,15 @@ use anyhow::{Context, Result, bail};
 
 use crate::sources;
 
-/// Where the page lies.
+/// The path of the page.
 pub const PATH: &str = "docs/unsafe.md";
 
-/// The page.
+/// Returns the page.
 pub fn page() -> Result<String> {
     let mut page = String::from(
         "# Unsafe code\n\n<!-- Written by `cargo xtask schemas` from the modules. -->\n\n\
-         A lint refuses `unsafe` but in the modules below, each of which says why; each use of it says why it is sound, \
-         which another lint sees to.\n\n| module | uses | why |\n|---|---|---|\n",
+                 A lint forbids `unsafe` except in the modules below, each of which states its reason. Another lint requires \
+                 a safety comment at each use.\n\n| module | uses | reason |\n|---|---|---|\n",
     );
     for path in sources(&["*.rs"])? {
         let text = fs::read_to_string(&path).with_context(|| path.clone())?;
