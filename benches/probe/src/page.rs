@@ -2,18 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use crate::score::{Judged, Tally, calibration, calibration_error, tallies, total};
+use crate::score::{Judgement, Tally, calibration, calibration_error, tallies, total};
 use crate::sweep::{Plan, Sweep};
 use crate::trial::{DRIVE_WRITES, Trial};
 use crate::{figure, targets};
 
-/// Its name.
+/// The file name.
 pub const NAME: &str = "probe-accuracy.md";
 
 /// The number of wrong findings listed for each noise, by decreasing probability.
 const WORST: usize = 10;
 
-/// The page about these sweeps of a plan.
+/// Returns the page about the sweeps of a plan.
 pub fn page(plan: &Plan, sweeps: &[Sweep]) -> String {
     let mut parts = vec![introduction(plan, sweeps), summary(sweeps)];
     parts.push(format!("![Calibration, and accuracy by parameter]({})", figure::NAME));
@@ -71,9 +71,9 @@ is the mean distance between the share of right findings and the stated probabil
     )
 }
 
-/// A figure, in bold where it falls short.
-fn beside(figure: String, falls_short: bool) -> String {
-    if falls_short { format!("**{figure}**") } else { figure }
+/// Returns a figure, in bold if it misses its target.
+fn mark(figure: String, misses: bool) -> String {
+    if misses { format!("**{figure}**") } else { figure }
 }
 
 fn percent(share: f64) -> String {
@@ -84,31 +84,31 @@ fn accuracy(tally: &Tally, noise: f64) -> String {
     if tally.right + tally.wrong == 0 {
         return String::from("-");
     }
-    beside(percent(tally.accuracy()), tally.accuracy() < targets::accuracy(noise))
+    mark(percent(tally.accuracy()), tally.accuracy() < targets::accuracy(noise))
 }
 
 fn abstention(tally: &Tally) -> String {
     if tally.have == 0 {
         return String::from("-");
     }
-    beside(percent(tally.abstention()), tally.abstention() > targets::ABSTENTION)
+    mark(percent(tally.abstention()), tally.abstention() > targets::ABSTENTION)
 }
 
-fn error(judged: &[Judged]) -> String {
+fn error(judged: &[Judgement]) -> String {
     let error = calibration_error(&calibration(judged));
-    beside(format!("{error:.3}"), error > targets::CALIBRATION_ERROR)
+    mark(format!("{error:.3}"), error > targets::CALIBRATION_ERROR)
 }
 
 #[allow(clippy::cast_precision_loss, reason = "ten")]
 fn drive_writes(most: f64) -> String {
-    beside(format!("{most:.1}"), most > DRIVE_WRITES as f64)
+    mark(format!("{most:.1}"), most > DRIVE_WRITES as f64)
 }
 
 fn summary(sweeps: &[Sweep]) -> String {
     let mut lines = vec![
         String::from("## All parameters\n\nFigures that miss their target are bold.\n"),
         format!(
-            "| noise | right | wrong | accuracy | target | abstained | of those that drives have | \
+            "| noise | right | wrong | accuracy | target | abstained | share of present features | \
              limit | calibration error | limit | most drive-writes | limit |\n{}|",
             "|---".repeat(12)
         ),
@@ -149,15 +149,15 @@ const PARAMETERS: &str = "## By parameter
 fn by_parameter(sweep: &Sweep) -> String {
     let judged = sweep.judged();
     let mut lines = vec![format!(
-        "### Noise of {}\n\n| parameter | right | wrong | accuracy ({} or more) | have | abstained | of those \
-         that have ({} or less) | calibration error |\n{}|",
+        "### Noise of {}\n\n| parameter | right | wrong | accuracy ({} or more) | have | abstained | abstention rate \
+         ({} or less) | calibration error |\n{}|",
         noise(sweep),
         whole_percent(targets::accuracy(sweep.noise)),
         whole_percent(targets::ABSTENTION),
         "|---".repeat(8)
     )];
     lines.extend(tallies(&judged).iter().map(|(parameter, tally)| {
-        let of_it: Vec<Judged> =
+        let of_it: Vec<Judgement> =
             judged.iter().filter(|judged| judged.parameter == *parameter).cloned().collect();
         format!(
             "| `{}` | {} | {} | {} | {} | {} | {} | {} |",
@@ -196,21 +196,21 @@ fn worst(sweep: &Sweep) -> String {
         "|---".repeat(6)
     )];
     lines.extend(worst.iter().take(WORST).map(|(trial, judged)| {
-        let Judged { truth, said, probability, because, .. } = judged;
+        let Judgement { truth, answer, probability, because, .. } = judged;
         let (name, because) = (judged.parameter.name(), because.replace('|', "\\|"));
-        format!("| {} | `{name}` | {truth} | {said} | {probability:.2} | {because} |", trial.seed)
+        format!("| {} | `{name}` | {truth} | {answer} | {probability:.2} | {because} |", trial.seed)
     }));
     lines.join("\n")
 }
 
-/// The drives of the worst cases.
+/// Lists the drives of the worst cases.
 fn drives(sweeps: &[Sweep]) -> String {
     let named = sweeps.iter().flat_map(|sweep| sweep.worst().into_iter().take(WORST));
     let drives: BTreeMap<u64, &Trial> = named.map(|(trial, _)| (trial.seed, trial)).collect();
     let mut lines =
         vec![String::from("### The drives\n\nPass these names to `flashscope probe`.\n")];
     lines.extend(
-        drives.values().map(|trial| format!("- {}: `sim:{}`", trial.seed, trial.drawn.spec)),
+        drives.values().map(|trial| format!("- {}: `sim:{}`", trial.seed, trial.drive.spec)),
     );
     lines.join("\n")
 }

@@ -59,9 +59,9 @@ attributes, every file does.
 
 Drives belong to root and usually to the group `disk`. You can measure one as another user in three ways:
 
-- the group of the drives: `sudo usermod --append --groups disk \"$USER\"`, then log in again. Its members can read and
-  overwrite every drive of the machine;
-- one drive alone, by a udev rule such as `SUBSYSTEM==\"block\", ENV{ID_SERIAL_SHORT}==\"S4EWNX0R123456\", OWNER=\"anna\"` in
+- join the group of the drives: `sudo usermod --append --groups disk \"$USER\"`, then log in again. Its members can read and
+ overwrite every drive of the machine;
+- own a single drive by a udev rule such as `SUBSYSTEM==\"block\", ENV{ID_SERIAL_SHORT}==\"S4EWNX0R123456\", OWNER=\"anna\"` in
   `/etc/udev/rules.d/60-flashscope.rules`, then `sudo udevadm control --reload && sudo udevadm trigger`;
 - the capabilities for NVMe commands and for reading reservations, given to the program:
   `sudo setcap cap_sys_admin,cap_sys_rawio+ep \"$(command -v flashscope)\"`. Every user of the program then has them.
@@ -71,7 +71,7 @@ have the drive open without a lock.
 ";
 
 const DATA: &str = "
-## Data that nothing uses
+## Unused drives with data
 
 flashscope refuses to write to a drive or file with a known signature, even after `--destroy-data-on`. The refusal
 names the signature, its position, and the commands that erase it. flashscope searches with two tables, and a match of either
@@ -126,7 +126,7 @@ fn signatures() -> String {
     lines.concat()
 }
 
-/// The page.
+/// Returns the page.
 pub fn page() -> Result<String> {
     let mut page = INTRODUCTION.to_string();
     write!(page, "\n## Options\n\n| option | effect | example |\n|---|---|---|\n")?;

@@ -66,7 +66,7 @@ cleanly and keeps the findings.
 The profile reproduces the observed behaviour. Comments mark unknown fields as assumed.
 ";
 
-/// The page.
+/// Returns the page.
 pub fn page() -> Result<String> {
     let mut page = INTRODUCTION.to_string();
     page.push_str(

@@ -1,4 +1,4 @@
-//! `docs/profiles.md`: every field of a profile and every variant of the simulator.
+//! `docs/profiles.md`: every field of a profile, and every variant in the simulator.
 
 use std::fmt::Write;
 
@@ -28,7 +28,7 @@ error. If a combination of fields is impossible, the error names the field, its 
 defaults describe the drive of that paper.
 ";
 
-/// The page.
+/// Returns the page.
 pub fn page() -> Result<String> {
     let schema = serde_json::to_value(schemars::schema_for!(Profile))?;
     let mut page = INTRODUCTION.to_string();
@@ -44,12 +44,12 @@ pub fn page() -> Result<String> {
     variants(&mut page, "Wear levelling (`wear.policy`)", kinds)?;
     let kinds = cache::KINDS.iter().map(|k| (k.name, k.summary, k.source));
     variants(&mut page, "Write buffers (`cache.kind`)", kinds)?;
-    anyhow::ensure!(!page.contains("crate::"), "{PATH} refers to what is only in the code");
+    anyhow::ensure!(!page.contains("crate::"), "{PATH} refers to a path in the code");
     Ok(page)
 }
 
-/// Documentation as it reads outside of the code: on one line, with registries by where they are
-/// on this page.
+/// Returns a doc comment for readers outside the code: on one line, with links to registries
+/// replaced by a reference to this page.
 fn plain(text: &str) -> String {
     let text = text.replace('\n', " ");
     ["ftl", "gc", "wear", "cache"].iter().fold(text, |text, registry| {
@@ -58,7 +58,7 @@ fn plain(text: &str) -> String {
     })
 }
 
-/// The fields of one table of a profile, then those of the tables in it.
+/// Appends the fields of one table of a profile, then those of its nested tables.
 fn section(page: &mut String, root: &Value, schema: &Value, prefix: &str) -> Result<()> {
     let fields = schema["properties"].as_object().context("a table without fields")?;
     let target = |field: &Value| -> Option<Value> {

@@ -10,7 +10,7 @@ use crate::sources;
 /// The path of the page.
 pub const PATH: &str = "docs/unsafe.md";
 
-/// The page.
+/// Returns the page.
 pub fn page() -> Result<String> {
     let mut page = String::from(
         "# Unsafe code\n\n<!-- Written by `cargo xtask schemas` from the modules. -->\n\n\

@@ -27,7 +27,7 @@ For `flashscope trace` the fields of a trace are options: `--speed 10`. An unkno
 an impossible value; the error names the rule.
 ";
 
-/// The page.
+/// Returns the page.
 pub fn page() -> Result<String> {
     let mut page = INTRODUCTION.to_string();
     let read = FORMATS.iter().map(|format| (format.name, format.summary, format.source));
