@@ -20,7 +20,7 @@ const SCREENS: [hash: string, heading: string | RegExp][] = [
   [`#/d/${FIRST}/e/locality/RW`, 'Locality RW'],
   [`#/d/newer/e/mix/SR%2FRW`, 'Mix SR/RW'],
   [`#/d/${FIRST}/e/preparation/SR-RW-SR`, 'Preparation SR-RW-SR'],
-  [BOTH, '2 drives side by side'],
+  [BOTH, 'Comparison of 2 drives'],
   [`${BOTH}/b/order`, 'Order'],
   [`${BOTH}/b/pause`, 'Pause'],
   [`${BOTH}/e/locality/RW`, 'Locality RW'],
@@ -74,7 +74,7 @@ everywhere('every screen', '#/', async (page) => {
     await go(page, hash);
     await heading(page, name).waitFor();
     await drawAll(page);
-    expect(await page.getByText('Cannot show').count(), hash).toBe(0);
+    expect(await page.getByText('Cannot load').count(), hash).toBe(0);
   }
 });
 
@@ -84,7 +84,7 @@ everywhere('down and up', '#/', async (page) => {
   await heading(page, 'Fixture Newer 2026').waitFor();
   await page.getByRole('link', { name: /^Locality RW: interesting/ }).click();
   await heading(page, 'Locality RW').waitFor();
-  const crumbs = page.getByRole('navigation', { name: 'Where you are' });
+  const crumbs = page.getByRole('navigation', { name: 'Breadcrumbs' });
   expect((await crumbs.innerText()).split(/\s*\n\s*/)).toEqual([
     'Shelf',
     'Fixture Newer 2026',
@@ -105,13 +105,13 @@ describe('the shelf', () => {
   everywhere('is searched', '#/', async (page) => {
     await page.getByRole('searchbox').fill('newer');
     await page.getByRole('combobox', { name: 'Kind' }).selectOption('simulation');
-    await page.getByText('1 result that fits').waitFor();
+    await page.getByText('1 matching result').waitFor();
     expect(await page.evaluate(() => location.hash)).toBe('#/?search=newer&kind=simulation');
     await page.reload();
-    await page.getByText('1 result that fits').waitFor();
+    await page.getByText('1 matching result').waitFor();
     await page.getByRole('searchbox').fill('nothing like it');
-    await page.getByText('Nothing on the shelf fits').waitFor();
-    await page.getByRole('link', { name: 'Show everything' }).click();
+    await page.getByText('No result matches').waitFor();
+    await page.getByRole('link', { name: 'Show all results' }).click();
     await page.getByText(/^(3|124) results$/).waitFor();
     expect(await page.getByRole('searchbox').inputValue()).toBe('');
   });
@@ -122,12 +122,12 @@ describe('the shelf', () => {
       .getByRole('checkbox', { name: 'Compare Fixture <b>SSD</b> & Sons, first drive' })
       .first()
       .check();
-    await page.getByText('Choose one more to compare').waitFor();
+    await page.getByText('Select one more to compare').waitFor();
     await page.getByRole('checkbox', { name: 'Compare Fixture Newer 2026, newer' }).check();
-    await page.getByRole('link', { name: 'Compare 2' }).click();
-    await heading(page, '2 drives side by side').waitFor();
+    await page.getByRole('link', { name: 'Compare 2 drives' }).click();
+    await heading(page, 'Comparison of 2 drives').waitFor();
     await page.goBack();
-    await page.getByRole('link', { name: 'Compare 2' }).waitFor();
+    await page.getByRole('link', { name: 'Compare 2 drives' }).waitFor();
   });
 
   // Is a damaged result told on itself, with the rest as it was, and is a long shelf paged?
@@ -166,10 +166,10 @@ describe('the summary', () => {
   // Are verdicts told with their reasons, to the eye on hover and focus and to a screen reader?
   everywhere('grid', '#/d/newer', async (page) => {
     const cell = page.getByRole('link', {
-      name: /^Locality RW: interesting, ×19\. The dearest value/,
+      name: /^Locality RW: interesting, ×19\. The most expensive value/,
     });
     await cell.hover();
-    await page.locator('.tip').getByText('The dearest value costs 18.7 times').waitFor();
+    await page.locator('.tip').getByText('The most expensive value costs 18.7 times').waitFor();
     await page.keyboard.press('Escape');
     expect(await page.locator('.tip').count()).toBe(0);
     await cell.focus();
@@ -189,32 +189,32 @@ describe('the summary', () => {
 
   // Does a correction stand in the grid and on the experiment, outlive the page, and go again?
   everywhere('corrections', '#/d/newer', async (page) => {
-    await page.getByRole('button', { name: 'Correct' }).click();
+    await page.getByRole('button', { name: 'Edit' }).click();
     await page.getByRole('button', { name: /^Order SR: not interesting/ }).click();
     const dialog = page.getByRole('dialog', { name: 'Order, SR' });
     await dialog.getByRole('radio', { name: 'interesting', exact: true }).check();
-    await dialog.getByRole('textbox', { name: 'Why' }).fill('a <b>bend</b> at 8');
-    await dialog.getByRole('button', { name: 'Keep' }).click();
+    await dialog.getByRole('textbox', { name: 'Reason' }).fill('a <b>bend</b> at 8');
+    await dialog.getByRole('button', { name: 'Save', exact: true }).click();
     await page.getByRole('button', { name: 'Done' }).click();
     const marked = page.getByRole('link', {
-      name: /^Order SR: interesting, ×1, as marked by hand: a <b>bend<\/b> at 8\. By the rule/,
+      name: /^Order SR: interesting, ×1, edited by hand: a <b>bend<\/b> at 8\. The rule says/,
     });
     await marked.waitFor();
     await page.reload();
     await marked.click();
-    await page.getByText('Marked by hand').waitFor();
-    await page.getByRole('button', { name: 'Correct' }).click();
-    await page.getByRole('radio', { name: /as the rule says/ }).check();
-    await page.getByRole('button', { name: 'Keep' }).click();
-    await page.getByText('Marked by hand').waitFor({ state: 'detached' });
+    await page.getByText('Edited by hand').waitFor();
+    await page.getByRole('button', { name: 'Edit' }).click();
+    await page.getByRole('radio', { name: /verdict of the rule/ }).check();
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('Edited by hand').waitFor({ state: 'detached' });
   });
 
   // Can corrections made on a page without a server be brought into the result?
   it('hands marks over', () =>
     bench.visit(`${embedded}#/d/newer/e/order/SR`, async (page) => {
-      await page.getByRole('button', { name: 'Correct' }).click();
+      await page.getByRole('button', { name: 'Edit' }).click();
       await page.getByRole('radio', { name: 'interesting', exact: true }).check();
-      await page.getByRole('button', { name: 'Keep' }).click();
+      await page.getByRole('button', { name: 'Save', exact: true }).click();
       const download = page.waitForEvent('download');
       await page.getByRole('link', { name: 'download marks.json' }).click();
       const path = join(tmpdir(), `flashscope-marks-${process.pid}.json`);
@@ -228,7 +228,7 @@ describe('the summary', () => {
 describe('side by side', () => {
   // Are differences beyond the uncertainty marked, and is each level one click from the next?
   everywhere('levels', BOTH, async (page) => {
-    const table = page.getByRole('region', { name: /^Key characteristics side by side/ });
+    const table = page.getByRole('region', { name: /^Comparison of key characteristics/ });
     const row = table.getByRole('row', { name: /random writes/ });
     expect(await row.innerText()).toMatch(/≠ ×0\.35\s+\(×0\.32 to ×0\.37\)/);
     expect(await table.getByRole('row', { name: /in place/ }).innerText()).not.toContain('≠');
@@ -244,13 +244,13 @@ describe('side by side', () => {
 
   // Is it the other way round where the other comes first?
   everywhere('in another order', BOTH, async (page) => {
-    await page.getByRole('link', { name: /as A.*to compare with Fixture Newer 2026/ }).click();
+    await page.getByRole('link', { name: /make A.*to compare with Fixture Newer 2026/ }).click();
     await page.waitForURL(/#\/compare\/newer,first/);
-    const table = page.getByRole('region', { name: /^Key characteristics side by side/ });
+    const table = page.getByRole('region', { name: /^Comparison of key characteristics/ });
     const row = table.getByRole('row', { name: /random writes/ });
     expect(await row.innerText()).toMatch(/≠ ×2\.87\s+\(×2\.67 to ×3\.09\)/);
     await page.getByRole('link', { name: /^RW ≠ at 16 of 16/ }).waitFor();
-    expect(await page.getByText('is not in this page').count()).toBe(0);
+    expect(await page.getByText('This page contains no ratios').count()).toBe(0);
     const tabs = page.getByRole('navigation', { name: 'Micro-benchmarks' }).getByRole('link');
     expect((await tabs.allInnerTexts()).slice(0, 4)).toEqual([
       'Summary',
@@ -267,9 +267,7 @@ describe('side by side', () => {
       comparisons: held.comparisons.slice(0, 1),
     });
     await bench.visit(`${address}#/compare/newer,${FIRST}`, async (page) => {
-      await page
-        .getByText('How the others relate to Fixture Newer 2026 is not in this page')
-        .waitFor();
+      await page.getByText('This page contains no ratios to Fixture Newer 2026').waitFor();
       expect(await page.getByText('≠ ×').count()).toBe(0);
     });
   });
@@ -302,8 +300,8 @@ describe('keys', () => {
     await page.keyboard.press('/');
     await page.keyboard.type('u?');
     expect(await page.getByRole('searchbox').inputValue()).toBe('u?');
-    await page.getByRole('button', { name: 'Keys' }).click();
-    await page.getByRole('checkbox', { name: 'Single keys everywhere' }).uncheck();
+    await page.getByRole('button', { name: 'Keyboard shortcuts' }).click();
+    await page.getByRole('checkbox', { name: 'Enable single-key shortcuts' }).uncheck();
     await page.getByRole('button', { name: 'Close' }).click();
     await go(page, '#/d/newer/e/order/SW');
     await heading(page, 'Order SW').waitFor();
@@ -327,11 +325,11 @@ it.each(['light', 'dark'] as const)('is accessible, %s', (colorScheme) =>
         expect(await violations(page), hash).toEqual([]);
       }
       await go(page, '#/d/newer');
-      await page.getByRole('button', { name: 'Correct' }).click();
+      await page.getByRole('button', { name: 'Edit' }).click();
       await page.getByRole('button', { name: /^Order SR/ }).click();
       expect(await violations(page), 'a correction').toEqual([]);
       await page.keyboard.press('Escape');
-      await page.getByRole('button', { name: 'Keys' }).click();
+      await page.getByRole('button', { name: 'Keyboard shortcuts' }).click();
       expect(await violations(page), 'the keys').toEqual([]);
     },
     { colorScheme },

@@ -25,7 +25,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const now = (page: Page) => page.getByRole('region', { name: 'In the last second' });
+const now = (page: Page) => page.getByRole('region', { name: 'Last second' });
 
 // Is the fixture what the program tells, by the published schema?
 it('obeys the schema', async () => {
@@ -82,7 +82,7 @@ it('tells of the drive', () =>
     await page.getByText('nbd://127.0.0.1:10809').waitFor();
     await page.getByText('Fixture <b>SSD</b> & Sons · 1 GiB · attached for').waitFor();
     const health = page.getByRole('region', { name: 'Health and wear' });
-    expect(await health.textContent()).toMatch(/warns that few spare blocks are left.*103 %/s);
+    expect(await health.textContent()).toMatch(/spare blocks are running out.*103 %/s);
     const rows = page.getByRole('table').getByRole('row');
     expect(await rows.nth(2).textContent()).toMatch(/write\s*456,789\s*1\.74 GiB\s*2\s*200 µs/);
     expect(await rows.count(), 'nothing was trimmed').toBe(4);

@@ -7,7 +7,7 @@ import { heights } from '../src/chart/stack';
 import { during, rowsOf } from '../src/data/neighbours';
 import type { Activity, Ios } from '../src/data/views.gen';
 import { inView, percentile } from '../src/format';
-import { meanwhileWords } from '../src/words';
+import { overlapWords } from '../src/words';
 
 // Do codes stand for the response times that they were made of?
 it('reads codes of colours', () => {
@@ -144,12 +144,12 @@ describe('IOs beside each other', () => {
     const after = { ...merge, start_ns: 13_000_000, end_ns: 14_000_000 };
     const found = during(io, [short, merge, after]);
     expect(found.map(({ activity }) => activity.kind)).toEqual(['full merge', 'cleaning']);
-    expect(found.map((meanwhile) => meanwhileWords(io, meanwhile))[0]).toBe(
-      'During this write the drive did a full merge of block 1207: 64 pages read, 64 programmed, 2 blocks erased, 12.3 ms of its 12.9 ms.',
+    expect(found.map((meanwhile) => overlapWords(io, meanwhile))[0]).toBe(
+      'During this write the drive did a full merge of block 1207: 64 pages read, 64 programmed, 2 blocks erased. It took 12.3 ms of the 12.9 ms of the write.',
     );
     const long = during(io, [{ ...merge, end_ns: 25_800_000 }])[0];
-    expect(long && meanwhileWords(io, long)).toMatch(
-      /of its 12\.9 ms; the full merge took 25\.8 ms in all\.$/,
+    expect(long && overlapWords(io, long)).toMatch(
+      /of the 12\.9 ms of the write, and 25\.8 ms in all\.$/,
     );
   });
 });

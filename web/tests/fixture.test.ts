@@ -8,7 +8,7 @@ import { makeSweep } from '../fixtures/make-sweep.mjs';
 import { makeTrace } from '../fixtures/make-trace.mjs';
 import { serve } from '../fixtures/server.mjs';
 import { stepsOf } from '../fixtures/what-if.mjs';
-import { askedOf, UNASKED } from '../src/pages/what-if/question';
+import { DEFAULT_QUESTION, requestOf } from '../src/pages/what-if/question';
 
 const json = makeJson(makeReport());
 
@@ -33,7 +33,7 @@ it('obeys the schema of the views', async () => {
   const [shelf, page] = [makeShelf(), ''];
   const sweeps = [{ id: 'space', name: 'space', sweep: makeSweep() }];
   const served = await serve(page, shelf, { sweeps });
-  const asked = askedOf(UNASKED);
+  const asked = requestOf(DEFAULT_QUESTION);
   const ask = async (path: string) => (await fetch(`${served.address}api/${path}`)).json();
   const run = `results/newer/runs/${shelf[1]?.runs[100].id}`;
   const views = {

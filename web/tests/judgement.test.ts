@@ -99,7 +99,7 @@ describe('the grid', () => {
     const cell = cellOf(made({ grid: [verdict], marks: [mark] }), 'order', 'Order', 'SR');
     expect([cell.state, cell.rule]).toEqual(['interesting', 'not_interesting']);
     expect(cellWords(cell)).toBe(
-      'Order SR: interesting, ×1.2, as marked by hand: a bend. By the rule it is not interesting: It hardly matters.',
+      'Order SR: interesting, ×1.2, edited by hand: a bend. The rule says not interesting: It hardly matters.',
     );
     const other = { ...mark, experiment: 'SW' };
     const both = withMark(withMark({ experiments: [] }, mark), other);

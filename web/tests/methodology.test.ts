@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { makeReport } from '../fixtures/make-fixture.mjs';
-import { indexMeasurement, periodOf, stretches } from '../src/data/model';
+import { indexMeasurement, periodOf, regionsOf } from '../src/data/model';
 import type {
   Conditions,
   Length,
@@ -45,25 +45,25 @@ describe('words', () => {
     const words = (ended_by: Length['ended_by'], known?: number, wanted = methodology) =>
       lengthWords({ ended_by, relative_precision: known ?? null, period_ios: 1 }, 5120, wanted);
     expect(words('precision', 0.0189)).toBe(
-      'Ended at 5,120 IOs, when its mean was known within 1.9 % (wanted: 2 %).',
+      'Ended after 5,120 IOs, when its mean was known to within 1.9 % (target: 2 %).',
     );
     expect(words('ios', 0.0641)).toBe(
-      'Ended at 5,120 IOs, its mean known within 6.4 % only (wanted: 2 %).',
+      'Ended after 5,120 IOs; its mean is known only to within 6.4 % (target: 2 %).',
     );
-    // Too few periods, but precise.
-    expect(words('ios', 0.015)).toContain('known within 1.5 % (wanted');
-    expect(words('time', 0.3)).toContain('Ended at 5,120 IOs by its time of 2 s, its mean known');
+    // The run is precise, but has too few periods.
+    expect(words('ios', 0.015)).toContain('known to within 1.5 % (target');
+    expect(words('time', 0.3)).toContain('after 5,120 IOs, at its time limit of 2 s; its mean is');
     expect(words('bytes')).toBe(
-      'Ended at 5,120 IOs by what it may write, 1 GiB, too few to say how well its mean is known.',
+      'Ended after 5,120 IOs, at its write limit of 1 GiB: too few IOs to tell how well its mean is known.',
     );
     const { precision: _, ...given } = methodology;
-    expect(words('time', 0.1, given)).toBe('Ended at 5,120 IOs by its time of 2 s.');
+    expect(words('time', 0.1, given)).toBe('Ended after 5,120 IOs, at its time limit of 2 s.');
     const tail = { ...methodology, precision: { ...methodology.precision, quantile: 0.99 } };
     expect(words('precision', 0.02, tail as Methodology)).toContain(
       'when its 99th percentile of response times was known',
     );
     expect(precisionWords({ relative: 0.05, confidence: 0.99, least_periods: 1 })).toBe(
-      'its mean known within 5 %, with 99 % confidence, over at least 1 periods of what oscillates',
+      'its mean was known to within 5 % at 99 % confidence, over at least 1 period of oscillation',
     );
   });
 
@@ -72,16 +72,16 @@ describe('words', () => {
     expect(sure(1)).toBe('over 99.9 %');
     expect(sure(0.973)).toBe('97.3 %');
     expect(phasesWords({ baseline: 'SR', run: 1 })).toBe(
-      'No start-up phase was found, and no period.',
+      'Start-up phase: none found. Period: none found.',
     );
     expect(phasesWords({ baseline: 'SW', run: 1, period: { ios: 128, confidence: 0.98 } })).toBe(
-      'No start-up phase was found, and a period of 128 IOs (confidence 98 %).',
+      'Start-up phase: none found. Period: 128 IOs (confidence 98 %).',
     );
     const seen = { run: 5, lasted_ns: 2.2e9, run_pause_ns: 4.4e9, settled: false };
     expect(interferenceWords({ ...seen, reads: { ios: 3000, confidence: 1 } })).toBe(
-      'The writes lingered in the reads after them: 3,000 IOs (confidence over 99.9 %), for 2.20 s or more, as it did not come back to its former times. Pauses of 4.4 s between runs follow from it.',
+      'The writes slowed the reads after them: 3,000 IOs (confidence over 99.9 %), for at least 2.20 s; reads did not return to their former speed. Runs are therefore 4.4 s apart.',
     );
-    expect(interferenceWords({ ...seen, reads: null })).toMatch(/^No reads were found/);
+    expect(interferenceWords({ ...seen, reads: null })).toMatch(/^The writes did not slow/);
   });
 
   // Do repeats differ only where there is hardly a doubt?
@@ -92,14 +92,16 @@ describe('words', () => {
 
   // Is what others did said, and what the kernel did not tell left out?
   it('conditions', () => {
-    expect(disturbedWords(['ios', 'processors'])).toBe('others used the drive and the processors');
+    expect(disturbedWords(['ios', 'processors'])).toBe(
+      'other processes used the drive and the CPUs',
+    );
     const known: Conditions = { disturbed_by: [], others_processor_share: 0.904 };
-    expect(conditionNotes(known)).toEqual([['Processors', '90 % of their time taken by others']]);
+    expect(conditionNotes(known)).toEqual([['CPU time', '90 % used by other processes']]);
     expect(environmentNotes({ governors: [] })).toEqual([]);
     expect(
       environmentNotes({ governors: ['powersave'], queue: { drive: 'sda', write_throttle_us: 0 } }),
     ).toEqual([
-      ['Clock rate', 'powersave'],
+      ['CPU governor', 'powersave'],
       ['Block device', 'sda'],
       ['Write throttling', 'off'],
     ]);
@@ -109,8 +111,8 @@ describe('words', () => {
   it('disturbed runs', () => {
     const found = disturbedRuns(report.manifest);
     expect(found.map(({ by, runs }) => [by, runs.length])).toEqual([
-      ['others used the drive', 9],
-      ['others used the processors', 4],
+      ['other processes used the drive', 9],
+      ['other processes used the CPUs', 4],
     ]);
   });
 
@@ -160,10 +162,10 @@ describe('model', () => {
     const [counted] = model.views(experiment('granularity', 'RW'));
     const [read] = model.views(experiment('granularity', 'SR'));
     if (!random || !lingering || !counted || !read) throw new Error('the fixture has them');
-    expect(stretches(random)).toMatchObject([{ kind: 'start-up', from: 0, to: 125 }]);
-    expect(stretches(lingering)).toMatchObject([{ kind: 'affected', from: 10_240, to: 13_240 }]);
-    expect(stretches(counted)).toMatchObject([{ name: 'left out', from: 0, to: 138 }]);
-    expect(stretches(read)).toEqual([]);
+    expect(regionsOf(random)).toMatchObject([{ kind: 'start-up', from: 0, to: 125 }]);
+    expect(regionsOf(lingering)).toMatchObject([{ kind: 'affected', from: 10_240, to: 13_240 }]);
+    expect(regionsOf(counted)).toMatchObject([{ name: 'excluded', from: 0, to: 138 }]);
+    expect(regionsOf(read)).toEqual([]);
     expect([random, counted, read].map(periodOf)).toEqual([undefined, undefined, undefined]);
     const [sequential] = model.views(experiment('preparation', 'SW'));
     expect(sequential && periodOf(sequential)).toBe(128);

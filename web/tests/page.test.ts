@@ -142,7 +142,7 @@ describe('honesty', () => {
       async (page) => {
         const text = await page.locator('main').textContent();
         expect(text).toContain('skipped: TargetSize = 2 GiB');
-        expect(text).toContain('There are no IOs of this run to show');
+        expect(text).toContain('This run recorded no IOs');
         expect(text).toMatch(/Mean\s*–/);
       },
       { hash: `#/r/${SKIPPED}` },
@@ -151,7 +151,7 @@ describe('honesty', () => {
   it('outlined, by position and by time', () =>
     withPage(
       async (page) => {
-        await page.getByText('Of each stretch its fastest and its slowest IO').waitFor();
+        await page.getByText('The dots are per-pixel minimum and maximum').waitFor();
         await page.getByRole('button', { name: 'by time' }).click();
         const label = page.getByRole('application', { name: /Response times of .* against time/ });
         await label.locator('canvas').waitFor();
@@ -165,30 +165,30 @@ describe('methodology', () => {
   it('of the whole', () =>
     withPage(async (page) => {
       const main = page.locator('main');
-      await main.getByText(/9 runs were disturbed: others used the drive meanwhile/).waitFor();
+      await main.getByText(/9 runs may be wrong: other processes used the drive/).waitFor();
       const text = (await main.innerText()).replaceAll(/\s+/g, ' ');
-      expect(text).toMatch(/within 2 %, with 95 % confidence, over at least 3 periods/);
-      expect(text).toMatch(/of 923 runs reached it; the others ended 396 at the limit of IOs/);
-      expect(text).toMatch(/Each value was run 3 times\. At 72 of 309 values/);
-      expect(text).toMatch(/4\.355 s between runs, as found: writes linger in the 3,000 reads/);
-      expect(text).toMatch(/Enforced again \d+ times/);
-      expect(text).toMatch(/Spent ?90\.2 min, and 57\.5 GiB written, of a budget of 2\.00 h/);
+      expect(text).toMatch(/to within 2 % at 95 % confidence, over at least 3 periods/);
+      expect(text).toMatch(/of 923 runs reached this precision; 396 ended at the IO limit/);
+      expect(text).toMatch(/The repeats differ significantly at 72 of 309 values/);
+      expect(text).toMatch(/4\.355 s between runs: writes slow the 3,000 reads/);
+      expect(text).toMatch(/This state was restored \d+ times/);
+      expect(text).toMatch(/Spent ?90\.2 min and 57\.5 GiB written, of a budget of 2\.00 h/);
       expect(text).toMatch(/RW 125 IOs, confidence 99\.7 % none found run 4/);
-      expect(text).toMatch(/Scheduler ?none/);
+      expect(text).toMatch(/IO scheduler ?none/);
       await main.getByRole('link', { name: 'run 140', exact: true }).first().click();
-      await main.getByText('others used the drive and the processors while it ran').waitFor();
+      await main.getByText('other processes used the drive and the CPUs').waitFor();
     }));
 
   it('of an experiment', () =>
     withPage(
       async (page) => {
-        await page.getByText('≠ stands above values whose repeats differ').waitFor();
+        await page.getByText('≠ marks values whose repeats differ').waitFor();
         await page
-          .getByText(/^≠ repeats differ: sd of 1[0-9] % \(confidence/)
+          .getByText(/^≠ repeats differ: sd 1[0-9] % \(confidence/)
           .first()
           .waitFor();
         await page
-          .getByText(/of 3 ended at a limit, known within/)
+          .getByText(/of 3 runs ended at a limit, mean known to within/)
           .first()
           .waitFor();
         const values = page.getByRole('region', { name: /^Values of RW/ }).locator('tbody tr');
@@ -204,21 +204,23 @@ describe('methodology', () => {
     withPage(
       async (page) => {
         const main = page.locator('main');
-        await main.getByText(/^The first 138 IOs are left out of the numbers/).waitFor();
-        await main.getByText(/^Ended at 5,130 IOs, its mean known within .* only/).waitFor();
+        await main.getByText(/^The statistics exclude the first 138 IOs/).waitFor();
+        await main.getByText(/^Ended after 5,130 IOs; its mean is known only to within/).waitFor();
         await main.getByText('41 °C before, 43 °C after').waitFor();
         await go(page, `#/r/${run('granularity', 'SR', 32_768)}`);
-        await main.getByText(/^Ended at \d+ IOs, when its mean was known within/).waitFor();
+        await main.getByText(/^Ended after \d+ IOs, when its mean was known to within/).waitFor();
         await go(page, `#/r/${run('granularity', 'SW', 8192)}`);
-        await main.getByText(/^The state of the drive was enforced again before it/).waitFor();
+        await main.getByText(/^The initial state was restored before this run/).waitFor();
         await main.getByText('repeat every 128 IOs').waitFor();
-        await main.getByText('Dotted lines: its period of 128 IOs').waitFor();
+        await main.getByText('Dotted lines mark the period of 128 IOs').waitFor();
         const disturbedBefore = report.manifest.micro_benchmarks
           .flatMap((b) => b.experiments)
           .flatMap((e) => e.runs)
           .find((r) => r.conditions?.repeated_as_disturbed_by);
         await go(page, `#/r/${disturbedBefore.id}`);
-        await main.getByText(/^The first time, others used the processors/).waitFor();
+        await main
+          .getByText(/^The first attempt was discarded, because other processes used the CPUs/)
+          .waitFor();
       },
       { hash: `#/r/${run('granularity', 'RW', 32_768)}` },
     ));
@@ -228,12 +230,12 @@ describe('methodology', () => {
       async (page) => {
         const main = page.locator('main');
         await main
-          .getByText('A start-up phase of 125 IOs (confidence 99.7 %) was found, and no period')
+          .getByText('Start-up phase: 125 IOs (confidence 99.7 %). Period: none found.')
           .waitFor();
-        await main.getByText('a period of 128 IOs (confidence over 99.9 %)').waitFor();
+        await main.getByText('Period: 128 IOs (confidence over 99.9 %)').waitFor();
         const lingering = main.getByText('3,000 IOs (confidence over 99.9 %), for 2.17 s');
         expect(await lingering.count()).toBe(1);
-        await main.getByText('Pauses of 4.345 s between runs follow from it').waitFor();
+        await main.getByText('Runs are therefore 4.345 s apart').waitFor();
       },
       { hash: '#/b/preparation' },
     ));
@@ -297,10 +299,12 @@ it('shows the report of a test in rounds', async () => {
     async (page) => {
       const shown = page.locator('section[aria-labelledby="rounds"]');
       const words = (await shown.innerText()).replaceAll(/\s+/g, ' ');
-      expect(words).toContain('Not steady in 7 rounds');
+      expect(words).toContain('did not reach a steady state in 7 rounds');
       expect(words).toContain('65 % reads, 35 % writes of 8 KiB 1 4,139');
       expect(words).toContain('writes of 4 KiB 336 µs 31.0 % 20.0 % −4.00 % 10.0 %');
-      expect(words).toContain('Not as specified: each run took 1 s instead of 60 s.');
+      expect(words).toContain(
+        'Deviations from the specification: each run took 1 s instead of 60 s.',
+      );
       expect(await page.locator('#key').count()).toBe(0);
       expect(await violations(page)).toEqual([]);
     },
@@ -316,7 +320,7 @@ it('opens an old result', async () => {
       const main = page.locator('main');
       await main.getByText('1 s between runs.').waitFor();
       const text = await main.textContent();
-      for (const unknown of ['What the preparation found', 'The settings around', 'Repeats']) {
+      for (const unknown of ['Phases found by the preparation', 'Environment', 'Repeats']) {
         expect(text).not.toContain(unknown);
       }
       for (const { name, experiments } of old.manifest.micro_benchmarks) {
@@ -378,8 +382,8 @@ it('changes its theme', () =>
         .evaluate((canvas: HTMLCanvasElement) => canvas.toDataURL());
     await drawAll(page);
     const [before, picture] = [await background(), await chart()];
-    await page.getByRole('button', { name: 'Dark colours' }).click();
-    await page.getByRole('button', { name: 'Light colours' }).waitFor();
+    await page.getByRole('button', { name: 'Dark theme' }).click();
+    await page.getByRole('button', { name: 'Light theme' }).waitFor();
     expect(await background()).not.toBe(before);
     expect(await chart()).not.toBe(picture);
   }));
@@ -440,7 +444,7 @@ describe('robustness', () => {
         // A scale without data would be made up.
         const sections = made.manifest.micro_benchmarks.length;
         const unmeasured = made.facts.runs.length === 0 ? Math.max(0, sections - 1) : 0;
-        expect(await page.getByText('None of its runs has any IO').count()).toBe(unmeasured);
+        expect(await page.getByText('No run recorded an IO').count()).toBe(unmeasured);
         for (const benchmark of made.manifest.micro_benchmarks) {
           await go(page, `#/b/${benchmark.name}`);
           await drawAll(page);
@@ -475,7 +479,7 @@ describe('robustness', () => {
     const path = new URL('../dist/report.html', import.meta.url).pathname;
     await withPage(
       async (page) => {
-        await page.getByText('no result was put into it').waitFor();
+        await page.getByText('This page is an empty template').waitFor();
       },
       { address: pathToFileURL(path).href },
     );

@@ -141,8 +141,8 @@ describe('in a browser', () => {
   // Does the contents say how each item stands, what was not run, and lead to the item and the errata?
   it('leads on', () =>
     bench.visit(address, async (page) => {
-      expect(await page.title()).toBe('The papers, reproduced · flashscope');
-      await page.getByText('1 of 3 items were not run').waitFor();
+      expect(await page.title()).toBe('Reproduced papers · flashscope');
+      await page.getByText('1 of 3 items did not run').waitFor();
       expect(await page.getByRole('link', { name: /Figure 3/ }).count()).toBe(0);
       await page.getByRole('link', { name: /Table 3.*explained/ }).click();
       await page.getByRole('heading', { level: 1, name: 'Table 3' }).waitFor();
@@ -158,18 +158,18 @@ describe('in a browser', () => {
   // Does an item show printed beside found, why they differ, its erratum, and how it is run again?
   it('shows an item', () =>
     bench.visit(`${address}${TABLE}`, async (page) => {
-      const numbers = page.getByRole('region', { name: 'In numbers', exact: true });
+      const numbers = page.getByRole('region', { name: 'Numbers', exact: true });
       const row = numbers.getByRole('row', { name: /random write/ });
       expect((await row.textContent())?.replaceAll(/\s+/g, ' ')).toMatch(
         /433 µs ?500 µs ?\+15\.5 % ?1 % ?explained ?, note ?1/,
       );
       await page.getByText('it is <fast>').waitFor();
-      const why = page.getByRole('region', { name: 'Why they differ' });
+      const why = page.getByRole('region', { name: 'Reasons for differences' });
       expect(await why.getByRole('listitem').allTextContents()).toEqual([
         'the run is longer',
         'of another drive',
       ]);
-      await page.getByRole('region', { name: 'Wrong in print' }).getByText('328.9 us').waitFor();
+      await page.getByRole('region', { name: 'Errata' }).getByText('328.9 us').waitFor();
       await page.getByText('flashscope reproduce agrawal-table3 --set writes=7').waitFor();
     }));
 
@@ -258,6 +258,6 @@ it('one item alone', async () => {
   const one = { ...papers, items: papers.items.slice(0, 1), missing: [] };
   await bench.visit(await bench.write('one', one), async (page) => {
     await page.getByRole('heading', { level: 1, name: 'Table 3' }).waitFor();
-    expect(await page.getByRole('navigation', { name: 'Items beside this one' }).count()).toBe(0);
+    expect(await page.getByRole('navigation', { name: 'Previous and next item' }).count()).toBe(0);
   });
 });

@@ -75,7 +75,7 @@ describe('colour analysis', () => {
   it('is zoomed by wheel, drag, keys and buttons, and shared', () =>
     withPage(COLOURS, async (page) => {
       const plot = page.locator('.plot');
-      const words = page.getByRole('group', { name: 'What is in view' });
+      const words = page.getByRole('group', { name: 'View' });
       await words.getByText('all 5,120 IOs').waitFor();
       await wheel(page, plot, -4);
       await page.waitForFunction(() => /from=\d+&to=\d+/.test(location.hash));
@@ -104,7 +104,7 @@ describe('colour analysis', () => {
       await page.waitForFunction(() => !location.hash.includes('?'));
       await page.getByRole('button', { name: 'Zoom in' }).click();
       await words.getByText('IOs 1,280 to 3,839 of 5,120').waitFor();
-      await page.getByRole('button', { name: 'On', exact: true }).click();
+      await page.getByRole('button', { name: 'Scroll right' }).click();
       await words.getByText('IOs 1,920 to 4,479 of 5,120').waitFor();
     }));
 
@@ -176,12 +176,12 @@ describe('run', () => {
   it('is zoomed, and what is in view is counted', () =>
     withPage(`#/d/newer/r/${RUN().id}`, async (page) => {
       const plot = page.locator('.plot').first();
-      const words = page.getByRole('group', { name: 'What is in view' });
+      const words = page.getByRole('group', { name: 'View' });
       await words.getByText('all 5,120 IOs').waitFor();
       await wheel(page, plot, -5);
       await page.waitForFunction(() => /from=\d+&to=\d+/.test(location.hash));
       const [, from, to] = /from=(\d+)&to=(\d+)/.exec(await hash(page)) ?? [];
-      const counted = `Of IOs ${Number(from).toLocaleString('en-US')} to ${(Number(to) - 1).toLocaleString('en-US')} of run`;
+      const counted = `Counts IOs ${Number(from).toLocaleString('en-US')} to ${(Number(to) - 1).toLocaleString('en-US')} of run`;
       await page.getByText(counted).waitFor();
       const median = RUN()
         .ios.latency_ns.slice(Number(from), Number(to))
@@ -249,8 +249,8 @@ it('shows running means', async () => {
     await page.getByLabel('running means').uncheck();
     await page.waitForTimeout(200);
     expect(await drawn()).not.toBe(before);
-    // A page without a server says where there is more.
-    await page.getByText('on the result itself shows every IO').first().waitFor();
+    // A page without a server says how to see everything.
+    await page.getByText('To see every IO, run “flashscope serve”').first().waitFor();
   });
 });
 
@@ -280,7 +280,7 @@ describe('IO', () => {
 
   it('is missed with a word', () =>
     withPage(`#/d/newer/r/${RUN().id}/i/99999`, async (page) => {
-      await page.getByText(/There is no IO 99,999: run \d+ has 5,120/).waitFor();
+      await page.getByText(/Run \d+ has no IO 99,999: it has 5,120 IOs/).waitFor();
     }));
 });
 
@@ -290,15 +290,15 @@ describe('simulation', () => {
   it('tells of free blocks', () => {
     const { erases, free_blocks: free } = makeSimulation().observations;
     return withPage(`#/s/${encodeURIComponent(SIMULATION)}`, async (page) => {
-      const panel = page.getByRole('region', { name: 'How many blocks were free', exact: true });
-      await panel.getByText(`never fewer than ${free.min}, `).waitFor();
-      await panel.getByText(`of its ${erases.blocks.toLocaleString('en-US')}`).waitFor();
+      const panel = page.getByRole('region', { name: 'Free blocks', exact: true });
+      await panel.getByText(`at least ${free.min} free blocks, `).waitFor();
+      await panel.getByText(`of ${erases.blocks.toLocaleString('en-US')}`).waitFor();
       await panel.locator('.canvas').focus();
       await panel.locator('canvas').waitFor();
       for (const key of ['ArrowRight', 'ArrowRight']) await page.keyboard.press(key);
       const { min, max } = free.curve.buckets[1] ?? {};
-      await panel.locator('[aria-live]').getByText(`fewest ${min}, most ${max}`).waitFor();
-      await panel.getByText('The fewest in each lane').click();
+      await panel.locator('[aria-live]').getByText(`minimum ${min}, maximum ${max}`).waitFor();
+      await panel.getByText('Minimum of each lane').click();
       const cells = await panel.locator('tbody td').allInnerTexts();
       expect(cells).toEqual(free.lane_min.map(String));
     });
@@ -322,7 +322,7 @@ describe('downloads', () => {
     const screens = [
       [`#/d/newer/r/${id}`, 'Response times of RW', 'write', false],
       [COLOURS, 'Granularity, RW', 'response time', true],
-      [`#/d/newer/r/${id}/i/${slowest(ios)}`, 'What was in flight', 'write', false],
+      [`#/d/newer/r/${id}/i/${slowest(ios)}`, 'IOs in flight', 'write', false],
       [`#/s/${encodeURIComponent(SIMULATION)}`, 'Write amplification', 'cleaning', false],
     ] as const;
     for (const [screen, title, key, image] of screens) {
@@ -397,13 +397,13 @@ describe('downloads', () => {
     const { id, ios } = RUN();
     const index = slowest(ios);
     await withPage(`#/d/newer/r/${id}/i/${index}`, async (page) => {
-      const button = page.getByRole('button', { name: /^Save the table IOs beside IO/ });
+      const button = page.getByRole('button', { name: /^Save the table Neighbours of IO/ });
       const text = (await content(await saved(page, button))).toString();
       const [head, ...rows] = text.trimEnd().split('\r\n');
       expect(head).toBe(
         'IO,operation,submitted at (ns),response time (ns),offset (bytes),length (bytes),stream,late (ns),outcome',
       );
-      const seen = page.getByRole('region', { name: /^IOs beside IO/ }).locator('tbody tr');
+      const seen = page.getByRole('region', { name: /^Neighbours of IO/ }).locator('tbody tr');
       expect(rows).toHaveLength(await seen.count());
       expect(rows).toContain(
         [

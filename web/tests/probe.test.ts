@@ -34,9 +34,9 @@ const address = (kind: 'embedded' | 'served') =>
 /** What of the screen is to be seen in any case. */
 async function isShown(page: Page) {
   await page.getByRole('heading', { name: ID, level: 1 }).waitFor();
-  await page.getByText('It was interrupted by the user').waitFor();
+  await page.getByText('Interrupted by the user').waitFor();
   const row = page.getByRole('row', { name: /^Segment/ });
-  expect(await row.innerText()).toMatch(/256 KiB\s+97\.0 %\s+every 64th write is dear\s+2, 3/);
+  expect(await row.innerText()).toMatch(/256 KiB\s+97\.0 %\s+every 64th write is slow\s+2, 3/);
   expect(await page.getByRole('row', { name: /^Write buffer/ }).innerText()).toContain('none');
   const why = page.getByText('nothing that was seen tells');
   expect(await why.count()).toBe(1);
@@ -59,7 +59,7 @@ describe('a probe', () => {
       expect(await row.innerText()).toMatch(/found Medium\s+short reads\s+1\s+400\s+0 B\s+300 ms/);
       const runs = page.getByRole('region', { name: /^Runs/ });
       expect(await runs.isVisible()).toBe(false);
-      await page.getByText('Each run', { exact: true }).click();
+      await page.getByText('All runs', { exact: true }).click();
       expect(await runs.getByRole('row').count()).toBe(4);
     }));
 
@@ -106,7 +106,7 @@ describe('a probe', () => {
   it('is on the shelf', () =>
     bench.visit(`${served.address}#/`, async (page) => {
       await page.getByRole('combobox', { name: 'Kind' }).selectOption('probe');
-      await page.getByText('1 result that fits').waitFor();
+      await page.getByText('1 matching result').waitFor();
       expect(await page.getByRole('listitem').getByText('3 runs').count()).toBe(1);
       await page.getByRole('link', { name: 'Fixture USB <1 GB>' }).click();
       await isShown(page);
@@ -124,8 +124,8 @@ describe('the words of a probe', () => {
       '4',
       '120 ms (118 ms to 123 ms)',
       'none',
-      'not known',
-      'not known',
+      'unknown',
+      'unknown',
     ]);
     expect(byReason(findings)).toEqual([
       ['nothing that was seen tells', ['Over-provisioning', 'Reach of the map']],

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it, vi } from 'vitest';
 import { hasRatios } from '../src/comparison';
-import { Embedded, type HeldMeasurement, type Page } from '../src/data/embedded';
+import { Embedded, type EmbeddedMeasurement, type Page } from '../src/data/embedded';
 import { parseJson } from '../src/data/json';
 import { loadPage } from '../src/data/load';
 import { Served } from '../src/data/served';
@@ -36,11 +36,11 @@ const colours: Colours = {
   rows: [{ run: 7, ios: 12, codes: btoa('\x01\x09\x03\x00\x00\xff') }],
 };
 
-function held(id: string, more: Partial<HeldMeasurement> = {}): HeldMeasurement {
+function held(id: string, more: Partial<EmbeddedMeasurement> = {}): EmbeddedMeasurement {
   const device = { name: `/dev/${id}`, model: `Model ${id}`, firmware: 'F1', capacity_bytes: 1024 };
   const manifest = { device, micro_benchmarks: [], started: '2026-01-01T00:00:00Z' };
   const facts = { characteristics: {}, runs: [], schema_version: 4 };
-  return { id, name: `name of ${id}`, manifest, facts, ...more } as unknown as HeldMeasurement;
+  return { id, name: `name of ${id}`, manifest, facts, ...more } as unknown as EmbeddedMeasurement;
 }
 
 describe('pages', () => {
@@ -55,7 +55,7 @@ describe('pages', () => {
 
   // Is an empty or damaged page told from a report, and a page of a server from one of results?
   it('what they hold', () => {
-    expect(() => loadPage(page('/*REPORT*/'))).toThrow('empty form');
+    expect(() => loadPage(page('/*REPORT*/'))).toThrow('empty template');
     expect(() => loadPage(page('{"manifest":'))).toThrow('damaged');
     expect(() => loadPage(page('{"manifest":{}}'))).toThrow('damaged');
     expect(loadPage(page('{"served":true}'))).toMatchObject({ source: { served: true } });
@@ -103,7 +103,7 @@ describe('an embedded source', () => {
     };
     await refused(source.measurement('c'), /no result “c”/);
     await refused(source.outline('a', 8), /no IOs of run 8/);
-    await refused(source.outline('b', 7), /damaged/);
+    await refused(source.outline('b', 7), /damaged.*Create the report again/);
     await refused(source.histogram('a', 7), /flashscope serve/);
     await refused(source.ios('a', 7, 0, 10), /no single IOs of run 7.*flashscope serve/);
     await refused(source.colours('a', 'mix', 'SW/RW'), /no colour analysis/);
@@ -256,7 +256,7 @@ describe('a server', () => {
     await expect(source.measurement('a')).rejects.toThrow('no such result');
     await expect(source.measurement('b')).rejects.toThrow('502 Bad Gateway');
     await expect(source.measurement('c')).rejects.toThrow('damaged');
-    await expect(source.measurement('d')).rejects.toThrow('does not answer');
+    await expect(source.measurement('d')).rejects.toThrow('does not respond');
   });
 
   // Is a question taken back that nobody waits for, and not kept as an answer?

@@ -39,7 +39,7 @@ const address = (kind: 'embedded' | 'served') =>
 /** The cells of a table, row by row, without its headings. */
 const cells = (page: Page, name: string) =>
   page
-    .getByRole('region', { name: new RegExp(`^${name}, a table`) })
+    .getByRole('region', { name: new RegExp(`^${name}, scrollable table`) })
     .locator('tbody tr')
     .evaluateAll((rows) =>
       rows.map((row) => [...row.children].map((cell) => (cell.textContent ?? '').trim())),
@@ -52,9 +52,9 @@ async function isShown(page: Page) {
   expect(effects.map(([change, does]) => [change, does])).toEqual([
     ['over_provisioning: 0.1 → 0.3', 'lowers'],
     ['cleaning.policy: greedy → fifo', 'raises'],
-    ['workload.reads: 0 → 0.5', 'not sure'],
+    ['workload.reads: 0 → 0.5', 'not significant'],
   ]);
-  const skipped = await cells(page, 'Skipped');
+  const skipped = await cells(page, 'Skipped points');
   expect(skipped.map(([points, as]) => [points, as])).toEqual([
     ['2', 'impossible'],
     ['1', 'failed'],
@@ -67,8 +67,8 @@ describe('a sweep', () => {
   it.each(['embedded', 'served'] as const)('is told, %s', (kind) =>
     bench.visit(address(kind), async (page) => {
       await isShown(page);
-      expect(await page.getByText('mean difference of all pairs').count()).toBe(1);
-      expect(await page.getByText('It is not at its end').count()).toBe(0);
+      expect(await page.getByText('mean difference over all pairs').count()).toBe(1);
+      expect(await page.getByText('This sweep is not finished').count()).toBe(0);
       await page.getByRole('button', { name: 'ios_per_second', exact: true }).first().click();
       const [[change] = []] = await cells(page, 'Effects on ios_per_second');
       expect(change).toBe('over_provisioning: 0.1 → 0.3');
@@ -80,7 +80,7 @@ describe('a sweep', () => {
     bench.visit(drawn + HASH, async (page) => {
       await page.getByText('a regression over 24 points').waitFor();
       await page.getByText('87.6 % of the variance').waitFor();
-      await page.getByText('It is not at its end').waitFor();
+      await page.getByText('This sweep is not finished').waitFor();
     }));
 
   // Has the front a picture, of other objectives where one asks for them, which the keyboard reads out?
@@ -96,7 +96,7 @@ describe('a sweep', () => {
       await said.waitFor();
       expect(await said.textContent()).toMatch(/cleaning\.policy greedy.*over_provisioning 0\.3/);
       expect(first).toContain('greedy');
-      await page.getByRole('combobox', { name: 'Across' }).selectOption('ios_per_second');
+      await page.getByRole('combobox', { name: 'Horizontal' }).selectOption('ios_per_second');
       await page.getByRole('img', { name: /by ios_per_second and ios_per_second/ }).waitFor();
     }));
 
@@ -147,7 +147,7 @@ describe('a sweep', () => {
   it.each(['embedded', 'served'] as const)('is on the shelf, %s', (kind) =>
     bench.visit(`${kind === 'embedded' ? embedded : served.address}#/`, async (page) => {
       await page.getByRole('combobox', { name: 'Kind' }).selectOption('sweep');
-      await page.getByText('1 result that fits').waitFor();
+      await page.getByText('1 matching result').waitFor();
       await page.getByText('72 of 72 simulations').waitFor();
       await page.getByText('varies cleaning.policy, over_provisioning').waitFor();
       await page.getByRole('link', { name: ID }).click();

@@ -41,12 +41,12 @@ it.each(['light', 'dark'] as const)('draws its pictures, %s', (colorScheme) =>
 it('says doubts first', () =>
   bench.visit(address, async (page) => {
     const heads = await page.getByRole('heading', { level: 2 }).allTextContents();
-    expect(heads.slice(0, 2)).toEqual(['To be looked at', 'In numbers']);
-    const doubts = page.getByRole('region', { name: 'To be looked at' });
+    expect(heads.slice(0, 2)).toEqual(['Warnings', 'Numbers']);
+    const doubts = page.getByRole('region', { name: 'Warnings' });
     expect(await doubts.getByRole('listitem').allTextContents()).toEqual([
       'the time goes backwards at 3 of 4000 requests',
       'LBA mod 8 is 7 in 100 % of accesses',
-      '12 lines could not be read and were left out',
+      '12 unreadable lines skipped',
       'the time of 3 requests is before that of an earlier one',
     ]);
   }));
@@ -54,7 +54,7 @@ it('says doubts first', () =>
 // Does a number that rests on a sample have its interval, and is the sample named?
 it('is honest about its sample', () =>
   bench.visit(address, async (page) => {
-    const numbers = page.getByRole('region', { name: 'In numbers' });
+    const numbers = page.getByRole('region', { name: 'Numbers' });
     expect(await numbers.textContent()).toMatch(
       /Footprint\s*[\d.]+ MiB \([\d.]+ MiB to [\d.]+ MiB\)/,
     );
@@ -94,7 +94,7 @@ it('turns the map', () =>
 // Does the pointer on steps of time show the step that it is in?
 it('shows what a step holds', () =>
   bench.visit(address, async (page) => {
-    const over = page.getByRole('img', { name: /^Requests a second/ }).locator('.u-over');
+    const over = page.getByRole('img', { name: /^Requests per second/ }).locator('.u-over');
     await over.hover({ position: { x: 2, y: 40 } });
     const tip = await page.locator('.tip').textContent();
     expect(tip).toMatch(/0 ns to 17\.2 s\s*reads\s*[\d.]+\/s\s*writes\s*[\d.]+\/s\s*trims/);
@@ -172,7 +172,7 @@ describe('robustness', () => {
         working_set: [],
         latency: [],
       },
-      'All requests fall into one step',
+      'All requests are within one step',
       6,
     ],
   ];
@@ -183,7 +183,7 @@ describe('robustness', () => {
       expect(await drawAll(page)).toBe(charts);
       if (charts === 0) return;
       await page.getByRole('button', { name: 'read', exact: true }).click();
-      await page.getByText('No bytes were read.').waitFor();
+      await page.getByText('The trace has no bytes read.').waitFor();
     });
   });
 
@@ -192,7 +192,7 @@ describe('robustness', () => {
     const hostile = `</script><img src=x onerror=alert(2)> $& "`;
     const made = { ...rest, facts, status: 'interrupted', inputs: [hostile] };
     await bench.visit(await bench.write('hostile-trace', made), async (page) => {
-      await page.getByText('interrupted: this is of what was read before').waitFor();
+      await page.getByText('interrupted: the numbers cover the part before that').waitFor();
       expect(await page.locator('h1').textContent()).toBe(hostile.split('/').at(-1));
       await page.getByRole('rowheader', { name: 'hm_<b>0</b>' }).waitFor();
       expect(await page.locator('img').count()).toBe(0);

@@ -59,10 +59,10 @@ describe('what was loaded', () => {
       return piece(from, to, Math.max(1, (to - from) / parts));
     });
     windows.add(piece(0, 100_000, 100));
-    windows.want(0, 100_000, 1000);
-    for (let from = 0; from < 100; from++) windows.want(from, from + 2000, 500);
+    windows.request(0, 100_000, 1000);
+    for (let from = 0; from < 100; from++) windows.request(from, from + 2000, 500);
     await new Promise((done) => setTimeout(done, 60));
-    windows.want(50, 2050, 500);
+    windows.request(50, 2050, 500);
     await settled();
     expect(asked.length).toBeGreaterThan(0);
     expect(asked.length).toBeLessThanOrEqual(2);
@@ -73,7 +73,7 @@ describe('what was loaded', () => {
   it('says what is wrong', async () => {
     const windows = new Windows<string>(1000, () => Promise.reject(new Error('gone')));
     windows.add(piece(0, 1000, 10));
-    windows.want(0, 100, 100);
+    windows.request(0, 100, 100);
     await settled();
     expect(windows.problem).toBe('gone');
     expect(windows.over(0, 100)).toHaveLength(1);

@@ -58,7 +58,7 @@ describe('characteristics', () => {
       text({ partitioning: { limit: 'unlimited', measured: 256, ratio } }, 'Partitioning'),
     ).toBe('≥ 256 (×2)');
     const reverse = cells({ reverse: ratio }).find((cell) => cell.column === 'Reverse');
-    expect(reverse?.words).toBe('Writes in reverse order cost 2 times what sequential ones cost.');
+    expect(reverse?.words).toBe('Writes in reverse order cost 2 times as much as sequential ones.');
     expect(reverse?.interval).toBe('×1.9 to ×2.2');
   });
 });
@@ -80,7 +80,7 @@ describe('patterns', () => {
   // Does the sentence say what is executed, for each kind of reference and function?
   it('sentences', () => {
     expect(sentence({ kind: 'basic', pattern })).toBe(
-      '5,120 random writes of 32 KiB, within 1 GiB, each as soon as the last is answered.',
+      '5,120 random writes of 32 KiB within 1 GiB, each submitted when the previous one completes.',
     );
     const ordered: Pattern = {
       ...pattern,
@@ -88,14 +88,14 @@ describe('patterns', () => {
       timing: { function: 'burst', burst: 10, pause_ns: 1e8 },
     };
     expect(sentence({ kind: 'basic', pattern: ordered })).toBe(
-      '5,120 writes of 32 KiB, 4 IOs apart, within 1 GiB, in bursts of 10 with 100 ms between them.',
+      '5,120 writes of 32 KiB, each 4 IO sizes after the previous one, within 1 GiB, in bursts of 10 with pauses of 100 ms between bursts.',
     );
     const reverse: Pattern = { ...pattern, address: { function: 'ordered', incr: -1 } };
     expect(sentence({ kind: 'parallel', pattern: reverse, degree: 1 })).toContain(
-      'reverse sequential writes of 32 KiB, within 1 GiB, shared by 1 concurrent process,',
+      'reverse sequential writes of 32 KiB within 1 GiB, split over 1 concurrent process,',
     );
-    expect(sentence({ kind: 'mixed', first: pattern, second: pattern, ratio: 4 })).toContain(
-      '4 of the random writes',
+    expect(sentence({ kind: 'mixed', first: pattern, second: pattern, ratio: 4 })).toBe(
+      '4 random writes of 32 KiB within 1 GiB, then 1 random write of 32 KiB within 1 GiB, repeated.',
     );
     expect(sentence({ kind: 'sequence', patterns: [pattern, pattern] })).toContain('; then 5,120');
     const writes = {
@@ -108,7 +108,7 @@ describe('patterns', () => {
       seed: '1',
     };
     expect(sentence({ kind: 'uniform', writes })).toBe(
-      'Writes of 16 pages of 4 KiB on average that start anywhere in 1 GiB, each as soon as the one before it is answered.',
+      'Writes of 16 pages of 4 KiB on average, starting anywhere in 1 GiB, each submitted when the previous one completes.',
     );
     expect(parameterRows({ kind: 'uniform', writes })[0]).toContainEqual(['MeanLength', '16']);
     expect(experimentWords('SR/RW')).toBe('sequential reads mixed with random writes');
