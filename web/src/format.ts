@@ -146,6 +146,50 @@ export function milliseconds(ns: number | null | undefined): string {
   return ns === 0 ? '0' : significant(ns / 1e6, ns >= 1e8 ? 3 : 2);
 }
 
+/** A number with at most `digits` significant digits. */
+function rounded(value: number, digits: number): string {
+  return new Intl.NumberFormat('en-US', { maximumSignificantDigits: digits })
+    .format(value)
+    .replace('-', '−');
+}
+
+/** A value in the largest of some units that is not above it, with at most `digits` digits. */
+function inUnits(units: readonly (readonly [string, number])[]) {
+  return (value: number, digits: number): string => {
+    const [name, size] = units.find(([, s]) => Math.abs(value) >= s) ?? units.at(-1) ?? ['', 1];
+    return value === 0 ? '0' : `${rounded(value / size, digits)} ${name}`;
+  };
+}
+
+/** The formats that can have more digits, with their finer versions. */
+const FINER = new Map<(value: number) => string, (value: number, digits: number) => string>([
+  [bytes, inUnits(SIZES)],
+  [time, inUnits(TIMES)],
+  [decimal, rounded],
+  [short, rounded],
+]);
+
+/**
+ * The labels of an axis: `write` formats each tick. If that gives two ticks the same label, such as
+ * `658 MiB` twice, all of them have as many digits as it takes to tell them apart.
+ */
+export function distinctLabels(ticks: number[], write: (value: number) => string): string[] {
+  const labels = ticks.map((tick) => write(tick));
+  const different = new Set(ticks).size;
+  const finer = FINER.get(write);
+  if (finer === undefined || new Set(labels).size === different) return labels;
+  for (let digits = 4; digits <= 15; digits++) {
+    const longer = ticks.map((tick) => finer(tick, digits));
+    if (new Set(longer).size === different) return longer;
+  }
+  return labels;
+}
+
+/** The labels of an axis of sizes; 0 has no unit. */
+export function sizeLabels(ticks: number[]): string[] {
+  return distinctLabels(ticks, bytes).map((label) => (label === '0 B' ? '0' : label));
+}
+
 /** The value of a varied parameter: `32 KiB`, `100 µs`, `−1`. */
 export function parameter(value: number, unit: Unit): string {
   if (unit === 'bytes') return value === 0 ? '0' : bytes(value);

@@ -75,19 +75,28 @@ function isDevice(route: Route): route is DeviceRoute {
 export const deviceRoute = (route: Route): DeviceRoute | undefined =>
   isDevice(route) ? route : undefined;
 
+/** The only item of a page, on which the page opens. */
+export interface OnlyItem {
+  kind: 'measurement' | 'simulation' | 'probe' | 'sweep';
+  id: string;
+}
+
+/** The screen of an item. */
+function itemRoute({ kind, id }: OnlyItem): Route {
+  return { page: kind === 'measurement' ? 'device' : kind, id };
+}
+
 /**
- * The screen that a hash names. Where a page holds nothing but one result, its `id` is `only`: the
- * shelf is then that result, as are the addresses without any id that pages of one result had.
+ * The screen that a hash names. A page with one item, `only`, opens on it instead of the shelf. If that is
+ * a measurement, the addresses without an id that older pages had name its screens.
  */
-export function parseRoute(hash: string, only?: string): Route {
+export function parseRoute(hash: string, only?: OnlyItem): Route {
   const [path = '', search = ''] = hash.replace(/^#\/?/, '').split('?', 2);
   const query = new URLSearchParams(search);
   const parts = path === '' ? [] : path.split('/').map(decode);
   const unknown: Route = { page: 'unknown', hash };
   if (parts.length === 0) {
-    return only === undefined
-      ? { page: 'shelf', query: shelfQuery(query) }
-      : { page: 'device', id: only };
+    return only === undefined ? { page: 'shelf', query: shelfQuery(query) } : itemRoute(only);
   }
   if (parts.includes('')) return unknown;
   const [kind, id = '', ...rest] = parts;
@@ -98,8 +107,8 @@ export function parseRoute(hash: string, only?: string): Route {
   if (kind === 'what-if' && parts.length === 1) return { page: 'what-if', query: search };
   if (kind === 'what-if' && rest.length === 0) return { page: 'kept-what-if', id };
   if (kind === 'compare') return compareScreen(path.split('/')[1] ?? '', rest) ?? unknown;
-  if (only !== undefined && parts.length === 2 && (kind === 'b' || kind === 'r')) {
-    return deviceScreen(only, parts, query) ?? unknown;
+  if (only?.kind === 'measurement' && parts.length === 2 && (kind === 'b' || kind === 'r')) {
+    return deviceScreen(only.id, parts, query) ?? unknown;
   }
   return unknown;
 }

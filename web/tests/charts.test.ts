@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { shareOf } from '../src/chart/cells';
+import { scaleRamp, shareOf } from '../src/chart/cells';
 import { decode, timeOf } from '../src/chart/colours';
 import { palette, SLOWNESS } from '../src/chart/palette';
+import { comparison } from '../src/chart/response';
 import { causesOf, wearLayout } from '../src/chart/simulation';
 import { heights } from '../src/chart/stack';
 import { during, rowsOf } from '../src/data/neighbours';
-import type { Activity, Ios } from '../src/data/views.gen';
-import { inView, percentile } from '../src/format';
+import type { Activity, Ios, MicroBenchmark } from '../src/data/views.gen';
+import { bytes, inView, percentile } from '../src/format';
 import { overlapWords } from '../src/words';
 
 // Do codes stand for the response times that they were made of?
@@ -86,6 +87,15 @@ it('lays out the blocks of units', () => {
   expect(wearLayout({ blocks_per_cell: 1, units: [unit(0, 64), unit(1, 64)] }).lines).toBe(2);
 });
 
+it('gives the ticks of a colour scale distinct labels', () => {
+  const scale = { name: '', low: 658 * 2 ** 20, high: 658 * 2 ** 20 + 4096, write: bytes };
+  const labels = scaleRamp(scale, ['#000000', '#ffffff']).ticks.map(({ label }) => label);
+  expect(labels).toHaveLength(5);
+  expect(new Set(labels).size).toBe(5);
+  const rough = { name: '', low: 0, high: 1, write: () => 'some' };
+  expect(scaleRamp(rough, ['#000000', '#ffffff']).ticks).toHaveLength(1);
+});
+
 it('finds the place of a number on a scale', () => {
   const scale = { name: '', low: 1, high: 100, write: String };
   expect(shareOf({ ...scale, log: true }, 10)).toBeCloseTo(0.5);
@@ -121,6 +131,20 @@ const merge: Activity = {
   pages_programmed: 64,
   blocks_erased: 2,
 };
+
+it('draws dashed lines above solid ones, which show through their gaps', () => {
+  const benchmark = { title: 'Order', parameter: 'Incr', unit: 'count' } as MicroBenchmark;
+  const experiments = ['SR', 'RR', 'SW', 'RW'].map((name) => ({ name, values: [] }));
+  const spec = comparison(benchmark, experiments, [1, 10], false);
+  const dashed = spec.options(palette(false)).series.map(({ dash }) => dash !== undefined);
+  expect(dashed).toEqual([false, false, false, true, true]);
+  expect(spec.keys?.(palette(false)).map(({ name }) => name)).toEqual([
+    'SR (sequential reads)',
+    'RR (random reads)',
+    'SW (sequential writes)',
+    'RW (random writes)',
+  ]);
+});
 
 describe('IOs beside each other', () => {
   // Do IOs that are in flight at once never share a lane?

@@ -1,5 +1,11 @@
 import { expect, it } from 'vitest';
 import { csv, csvField } from '../src/csv';
+import { fileName } from '../src/file-name';
+
+it('names files in ASCII and keeps the units of their titles', () => {
+  expect(fileName('Latency at 100 µs, ×2 (é)', 'svg')).toBe('Latency-at-100-us-x2-e.svg');
+  expect(fileName(`${'long '.repeat(30)}.`, 'csv')).toMatch(/^(long-)+long\.csv$/);
+});
 
 // Are fields quoted as RFC 4180 has it?
 it('quotes what needs quotes', () => {

@@ -99,6 +99,35 @@ describe('sizes and counts', () => {
   });
 });
 
+describe('labels of an axis', () => {
+  it('are as short as the format makes them if they differ', () => {
+    expect(format.sizeLabels([0, 2 ** 20, 1.5 * 2 ** 20])).toEqual(['0', '1 MiB', '1.5 MiB']);
+    expect(format.distinctLabels([0.5, 1], format.short)).toEqual(['0.5', '1']);
+  });
+
+  it('have more digits if two would be the same', () => {
+    const steps = [0, 1, 2].map((i) => 658 * 2 ** 20 + i * 64 * 1024);
+    expect(format.sizeLabels(steps)).toEqual(['658 MiB', '658.06 MiB', '658.13 MiB']);
+    expect(format.distinctLabels([1.5e6, 1.501e6], format.time)).toEqual(['1.5 ms', '1.501 ms']);
+    expect(format.distinctLabels([1000.1, 1000.2], format.decimal)).toEqual(['1,000.1', '1,000.2']);
+  });
+});
+
+describe('counts with their noun', () => {
+  it('agree in number', () => {
+    expect([0, 1, 2, 1200].map((n) => format.counted(n, 'run'))).toEqual([
+      '0 runs',
+      '1 run',
+      '2 runs',
+      '1,200 runs',
+    ]);
+    expect([1, 2].map((n) => format.counted(n, 'process', 'processes'))).toEqual([
+      '1 process',
+      '2 processes',
+    ]);
+  });
+});
+
 describe('shares and numbers', () => {
   // Has what was found three digits, and what was chosen as many as it has?
   it('digits', () => {

@@ -51,6 +51,21 @@ async function go(page: Page, hash: string): Promise<void> {
   await page.waitForFunction(() => document.querySelector('main h1') !== null);
 }
 
+it.each(['#/', '#/b/preparation', `#/r/${run('granularity', 'RW', 32_768)}`])(
+  'is complete at its load event, when a browser may print it, %s',
+  async (hash) => {
+    await withPage(
+      async (page) => {
+        await page.goto('about:blank');
+        await page.goto(address + hash, { waitUntil: 'load' });
+        expect(await page.locator('.loading').count()).toBe(0);
+        expect(await page.locator('iframe').count()).toBe(0);
+      },
+      { hash },
+    );
+  },
+);
+
 // Is the built page one file, with one place for the report and nothing to fetch?
 it('is self-contained', async () => {
   const html = await template();

@@ -324,6 +324,8 @@ describe('downloads', () => {
       [COLOURS, 'Granularity, RW', 'response time', true],
       [`#/d/newer/r/${id}/i/${slowest(ios)}`, 'IOs in flight', 'write', false],
       [`#/s/${encodeURIComponent(SIMULATION)}`, 'Write amplification', 'cleaning', false],
+      ['#/d/newer/b/granularity', 'Granularity: mean response', 'SR (sequential reads)', false],
+      ['#/d/newer/e/granularity/RW', 'Granularity RW: response', 'fastest to slowest IO', false],
     ] as const;
     for (const [screen, title, key, image] of screens) {
       await withPage(screen, async (page) => {

@@ -16,6 +16,7 @@ import {
 
 // An id with everything in it that addresses give a meaning to.
 const ID = 'a/b ?c#d,e%2F&f=é';
+const ONE = { kind: 'measurement', id: 'one' } as const;
 
 describe('routes', () => {
   // Does the address of each screen lead to that screen, whatever its parts are called?
@@ -68,13 +69,20 @@ describe('routes', () => {
   // Do the addresses of pages of one result still lead to its screens, and only there?
   it('of old', () => {
     for (const hash of ['', '#', '#/']) {
-      expect(parseRoute(hash, 'one')).toEqual({ page: 'device', id: 'one' });
+      expect(parseRoute(hash, ONE)).toEqual({ page: 'device', id: 'one' });
       expect(parseRoute(hash).page).toBe('shelf');
     }
-    expect(parseRoute('#/b/order', 'one')).toEqual({ page: 'benchmark', id: 'one', name: 'order' });
-    expect(parseRoute('#/b/%', 'one')).toMatchObject({ name: '%' });
-    expect(parseRoute('#/r/17', 'one')).toEqual({ page: 'run', id: 'one', run: 17 });
+    expect(parseRoute('#/b/order', ONE)).toEqual({ page: 'benchmark', id: 'one', name: 'order' });
+    expect(parseRoute('#/b/%', ONE)).toMatchObject({ name: '%' });
+    expect(parseRoute('#/r/17', ONE)).toEqual({ page: 'run', id: 'one', run: 17 });
+    expect(parseRoute('#/r/17', { kind: 'probe', id: 'one' }).page).toBe('unknown');
     for (const hash of ['#/b/order', '#/r/17']) expect(parseRoute(hash).page).toBe('unknown');
+  });
+
+  it('open a page of one item on that item', () => {
+    for (const kind of ['simulation', 'probe', 'sweep'] as const) {
+      expect(parseRoute('#/', { kind, id: ID })).toEqual({ page: kind, id: ID });
+    }
   });
 
   // Is a wrong address known as such?
@@ -94,7 +102,7 @@ describe('routes', () => {
       '#/compare/,',
       '#/compare/a/r/mix/RW/x',
     ];
-    for (const hash of wrong) expect(parseRoute(hash, 'one').page, hash).toBe('unknown');
+    for (const hash of wrong) expect(parseRoute(hash, ONE).page, hash).toBe('unknown');
     const zoom = parseRoute('#/d/x/r/1?from=9&to=3');
     expect(zoom).toEqual({ page: 'run', id: 'x', run: 1 });
   });

@@ -72,6 +72,26 @@ describe('pages', () => {
   });
 });
 
+describe('a page of one item', () => {
+  const none = { measurements: [], simulations: [], probes: [], sweeps: [], comparisons: [] };
+  const one = { id: 'x', name: 'x' };
+
+  it.each([
+    ['measurement', { measurements: [held('x')] }],
+    ['simulation', { simulations: [one] }],
+    ['probe', { probes: [one] }],
+    ['sweep', { sweeps: [one] }],
+  ])('knows its %s', (kind, items) => {
+    expect(new Embedded({ ...none, ...items } as unknown as Page).only).toEqual({ kind, id: 'x' });
+  });
+
+  it('is not one of two kinds', () => {
+    const two = { ...none, simulations: [one], probes: [one] } as unknown as Page;
+    expect(new Embedded(two).only).toBeUndefined();
+    expect(new Embedded(none).only).toBeUndefined();
+  });
+});
+
 describe('an embedded source', () => {
   const source = new Embedded({
     measurements: [

@@ -143,17 +143,21 @@ describe('a sweep', () => {
     ),
   );
 
-  // Does it stand on the shelf as what it is, found by its factors, and lead to its screen?
-  it.each(['embedded', 'served'] as const)('is on the shelf, %s', (kind) =>
-    bench.visit(`${kind === 'embedded' ? embedded : served.address}#/`, async (page) => {
+  it('is the first screen of a page that contains nothing else', () =>
+    bench.visit(`${embedded}#/`, async (page) => {
+      await isShown(page);
+      expect(await page.getByRole('navigation', { name: 'Breadcrumbs' }).count()).toBe(0);
+    }));
+
+  it('is on the shelf with its factors and leads to its screen', () =>
+    bench.visit(`${served.address}#/`, async (page) => {
       await page.getByRole('combobox', { name: 'Kind' }).selectOption('sweep');
       await page.getByText('1 matching result').waitFor();
       await page.getByText('72 of 72 simulations').waitFor();
       await page.getByText('varies cleaning.policy, over_provisioning').waitFor();
       await page.getByRole('link', { name: ID }).click();
       await isShown(page);
-    }),
-  );
+    }));
 });
 
 describe('the words of a sweep', () => {

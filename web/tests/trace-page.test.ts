@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { makeTrace } from '../fixtures/make-trace.mjs';
@@ -140,6 +141,21 @@ it('prints', () =>
     },
     { colorScheme: 'dark' },
   ));
+
+it('saves a line chart with its title and its legend', () =>
+  bench.visit(address, async (page) => {
+    const plot = page.locator('.plot').first();
+    await plot.locator('canvas').waitFor();
+    await plot.locator('summary').click();
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      plot.getByRole('button', { name: 'SVG' }).click(),
+    ]);
+    expect(download.suggestedFilename()).toBe('Requests-per-second.svg');
+    const svg = await readFile(await download.path(), 'utf8');
+    expect(svg).toContain('<title>Requests per second</title>');
+    for (const name of ['reads', 'writes', 'trims']) expect(svg).toContain(`>${name}</text>`);
+  }));
 
 // Does the page cope with a trace of which there is little to show?
 describe('robustness', () => {

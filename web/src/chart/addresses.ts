@@ -1,7 +1,7 @@
 // Pictures of the addresses of an IO and its neighbours.
 import type uPlot from 'uplot';
 import type { Io } from '../data/neighbours';
-import { bytes, count, counted, parameter } from '../format';
+import { bytes, count, counted, sizeLabels } from '../format';
 import { within } from './marks';
 import {
   beside,
@@ -67,7 +67,10 @@ export function addressMap(scene: Neighbourhood, zoom: Zoom): ChartSpec {
           size: WIDTH,
           incrs: SIZE_STEPS,
           filter: (_u, splits) => splits.map((v) => (v < 0 ? null : v)) as number[],
-          values: (_u, splits) => splits.map((v) => (v === null ? '' : parameter(v, 'bytes'))),
+          values: (_u, splits) => {
+            const labels = sizeLabels(splits.filter((v) => v !== null));
+            return splits.map((v) => (v === null ? '' : (labels.shift() ?? '')));
+          },
         },
       ],
       series: [{}, NOTHING],
@@ -145,7 +148,7 @@ export function spaceStrip(scene: Neighbourhood, space: [number, number]): Chart
           ...axis(colors, 'offset on the drive'),
           size: 30,
           incrs: SIZE_STEPS,
-          values: (_u, splits) => splits.map((v) => parameter(v, 'bytes')),
+          values: (_u, splits) => sizeLabels(splits),
         },
         {
           ...axis(colors),

@@ -70,6 +70,7 @@ function overSamples(
   );
   const present = shown.flatMap(({ values }) => values).filter((value) => value !== null);
   return lineChart({
+    heading: label,
     label: `${label} in the last minutes, second by second.`,
     x,
     lines: shown,

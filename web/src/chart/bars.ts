@@ -1,6 +1,6 @@
 // Bar charts.
 import uPlot from 'uplot';
-import { count } from '../format';
+import { count, distinctLabels } from '../format';
 import { COUNT_STEPS } from './axes';
 import { AXIS_WIDTH } from './measure';
 import type { Palette } from './palette';
@@ -15,6 +15,8 @@ export interface Part {
 
 /** A bar chart with one bar for each name. */
 export interface Bars {
+  /** The title of the chart. */
+  heading: string;
   label: string;
   names: string[];
   /** The title of the axis with the names. */
@@ -27,7 +29,8 @@ export interface Bars {
 }
 
 /** Creates a bar chart. */
-export function barChart({ label, names, axis: below, parts, title, write }: Bars): ChartSpec {
+export function barChart(bars: Bars): ChartSpec {
+  const { heading, label, names, axis: below, parts, title, write } = bars;
   // The first part is at the bottom. Higher stacks are drawn first, and lower ones cover them.
   const heights = parts.map((_, last) =>
     names.map((_, i) => parts.slice(0, last + 1).reduce((sum, p) => sum + (p.values[i] ?? 0), 0)),
@@ -39,6 +42,7 @@ export function barChart({ label, names, axis: below, parts, title, write }: Bar
   // A value of 0 has no bar, not even a thin one.
   const columns = drawn.map((d) => d.heights.map((height) => height || null));
   return {
+    title: heading,
     label,
     keys: (colors) => parts.map(({ name, color }) => ({ name, color: color(colors) })),
     data: [names.map((_, i) => i), ...columns] as uPlot.AlignedData,
@@ -56,7 +60,7 @@ export function barChart({ label, names, axis: below, parts, title, write }: Bar
           ...axis(colors),
           size: AXIS_WIDTH,
           ...(write === undefined ? { incrs: COUNT_STEPS } : {}),
-          values: (_u, at) => at.map(write ?? count),
+          values: (_u, at) => distinctLabels(at, write ?? count),
         },
       ],
       series: [{}, ...drawn.map(({ part }) => series(part.color(colors)))],

@@ -1,5 +1,6 @@
 // Heat maps: a grid of cells, coloured by a number.
 import type uPlot from 'uplot';
+import { distinctLabels } from '../format';
 import { timeTicks } from './axes';
 import { within } from './marks';
 import { between, type Palette, pointColor } from './palette';
@@ -58,11 +59,18 @@ function labelled({ low, high, log, whole }: Scale): number[] {
 export const scaleRamp = (scale: Scale, colors: readonly string[]): Ramp => ({
   name: scale.name,
   colors,
-  ticks: labelled(scale).map((value) => ({
-    at: shareOf(scale, value),
-    label: scale.write(value),
-  })),
+  ticks: rampTicks(scale),
 });
+
+/** The ticks of a scale, without those that would repeat a label. */
+function rampTicks(scale: Scale): Ramp['ticks'] {
+  const values = labelled(scale);
+  const labels = distinctLabels(values, scale.write);
+  return values.flatMap((value, i) => {
+    const label = labels[i] ?? '';
+    return labels.indexOf(label) < i ? [] : [{ at: shareOf(scale, value), label }];
+  });
+}
 
 /** Draws each cell as a pixel of a canvas. */
 function draw(cells: Cells, colors: readonly string[]): HTMLCanvasElement {

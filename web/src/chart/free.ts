@@ -28,6 +28,11 @@ export function freeBlocks(free: FreeBlocksReport, zoom: Zoom): ChartSpec {
   return {
     title,
     label: `${title}: ${count(free.min)} to ${count(most)}, in buckets of ${longTime(bucket)}.`,
+    keys: (colors) => [
+      { name: 'minimum', color: colors.other.color, sign: { width: 2 } },
+      { name: 'minimum to maximum', color: fade(colors.other.color, 0.3) },
+      { name: 'overall minimum', color: colors.text, sign: { width: 1, dash: [4, 4] } },
+    ],
     data: [[...zoom.whole], span] as uPlot.AlignedData,
     options: (colors) => ({
       ...common,

@@ -41,6 +41,15 @@ export function heatMap(map: HeatMap, shown: MapContent): ChartSpec {
   const of = shown === 'all' ? 'read and written' : shown;
   const across = sinceStart(end);
   return {
+    title: `Bytes ${of} by time and address`,
+    ramp: (colors) => ({
+      name: 'bytes in a cell, on a log scale',
+      colors: colors.heat,
+      ticks: [
+        ...(cells.most > cells.least ? [{ at: 0, label: bytes(cells.least) }] : []),
+        { at: 1, label: bytes(cells.most) },
+      ],
+    }),
     label: `Bytes ${of} by time and address: ${cells.columns} columns of ${longTime(map.column_ns)}, ${map.rows} rows of ${bytes(map.row_bytes)}; the most in one is ${bytes(cells.most)}.`,
     data: [
       [0, end],

@@ -17,6 +17,8 @@ export interface Line {
 
 /** Lines with a common horizontal axis. */
 export interface Lines {
+  /** The title of the chart. */
+  heading: string;
   label: string;
   x: number[];
   /** True for filled steps: each value holds up to the next place, and the last place is only an end. */
@@ -27,6 +29,9 @@ export interface Lines {
   /** The title of the tip at a place. */
   title(x: number, index: number): string;
 }
+
+/** The dashes of a dashed line. */
+const DASH = [6, 4];
 
 /** The values to draw: a log scale has no place for 0. */
 const drawn = (measure: Measure, values: (number | null)[]) =>
@@ -40,7 +45,7 @@ function series(colors: Palette, line: Line, steps: boolean): uPlot.Series[] {
     stroke: color,
     width: steps ? 1.25 : 1.75,
     points: { show: false },
-    ...(line.dash ? { dash: [6, 4] } : {}),
+    ...(line.dash ? { dash: DASH } : {}),
     ...(stepped ? { paths: stepped, fill: fade(color, 0.18) } : {}),
   };
   const edge: uPlot.Series = { stroke: fade(color, 0.4), width: 1, points: { show: false } };
@@ -59,7 +64,8 @@ function bands(colors: Palette, all: Line[]): uPlot.Band[] {
 }
 
 /** Creates a line chart. */
-export function lineChart({ label, x, steps = false, lines, across, up, title }: Lines): ChartSpec {
+export function lineChart(chart: Lines): ChartSpec {
+  const { heading, label, x, steps = false, lines, across, up, title } = chart;
   const columns = lines.flatMap(({ values, interval }) =>
     interval === undefined ? [values] : [values, interval.low, interval.high],
   );
@@ -75,7 +81,14 @@ export function lineChart({ label, x, steps = false, lines, across, up, title }:
     return { left: u.valToPos((from + to) / 2, 'x'), top: 8, title: title(from, index), rows };
   };
   return {
+    title: heading,
     label,
+    keys: (colors) =>
+      lines.map(({ name, color, dash }) => ({
+        name,
+        color: color(colors),
+        sign: { width: 2, ...(dash ? { dash: DASH } : {}) },
+      })),
     data: [x, ...columns.map((column) => drawn(up, column))] as uPlot.AlignedData,
     options: (colors) => ({
       ...common,

@@ -1,6 +1,6 @@
 // Measures: the format, the ticks and the range of an axis.
 import type uPlot from 'uplot';
-import { axisTimes, bytes, longTime, short } from '../format';
+import { axisTimes, bytes, distinctLabels, longTime, short } from '../format';
 import type { Palette } from './palette';
 import { axis } from './spec';
 
@@ -104,10 +104,17 @@ export function sinceStart(end: number): Measure {
 export const BYTES: Measure = { write: bytes, ticks: sizeSteps };
 
 /** Bytes per second, from 0. */
-export const BYTE_RATE: Measure = { write: (rate) => `${bytes(rate)}/s`, ticks: sizeSteps };
+export const BYTE_RATE: Measure = {
+  write: (rate) => `${bytes(rate)}/s`,
+  labels: (rates) => distinctLabels(rates, bytes).map((label) => `${label}/s`),
+  ticks: sizeSteps,
+};
 
 /** Requests per second, from 0. */
-export const REQUEST_RATE: Measure = { write: (rate) => `${short(rate)}/s` };
+export const REQUEST_RATE: Measure = {
+  write: (rate) => `${short(rate)}/s`,
+  labels: (rates) => distinctLabels(rates, short).map((label) => `${label}/s`),
+};
 
 /** Bytes on a log scale. */
 export const LOG_BYTES: Measure = { write: bytes, ticks: sizeLadder, log: true };
@@ -132,7 +139,7 @@ export const AXIS_WIDTH = 68;
 
 /** The uPlot axis of a measure. */
 export function measureAxis(colors: Palette, measure: Measure, side: 'x' | 'y'): uPlot.Axis {
-  const { ticks, write, labels = (values) => values.map(write) } = measure;
+  const { ticks, write, labels = (values) => distinctLabels(values, write) } = measure;
   const extent = (u: uPlot) => u.bbox[side === 'x' ? 'width' : 'height'] / devicePixelRatio;
   return {
     ...axis(colors, measure.title),

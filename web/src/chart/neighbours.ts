@@ -30,7 +30,7 @@ export interface Neighbourhood {
 }
 
 /** The width of vertical axes in CSS pixels; a common width aligns charts. */
-export const WIDTH = 66;
+export const WIDTH = 74;
 
 /** The colour of an IO. */
 export function colorOf(colors: Palette, io: Io): string {

@@ -66,9 +66,14 @@ export function overlayChart(of: Overlay): ChartSpec {
   };
   const different = compared.values.filter(isDifferent).length;
   return {
+    title: `Mean response time of ${benchmark.title} ${compared.experiment} against ${benchmark.parameter}`,
     label: `Mean response time of ${benchmark.title} ${compared.experiment} against ${benchmark.parameter}, of ${names.join(', ')}; they differ at ${different} of ${compared.values.length} values.`,
     data: [places.map(({ at }) => at), ...columns] as uPlot.AlignedData,
-    keys: (colors) => names.map((name, i) => ({ name, color: resultStyle(colors, i).color })),
+    keys: (colors) =>
+      names.map((name, i) => {
+        const { color, dash } = resultStyle(colors, i);
+        return { name, color, sign: { width: 2, ...(dash === undefined ? {} : { dash }) } };
+      }),
     options: (colors) => ({
       ...common,
       cursor: { show: !small, ...POINTER, y: false },

@@ -149,6 +149,9 @@ export function lineStyle(colors: Palette, experiment: string): LineStyle {
   return other === undefined ? style : { color: style.color, second: other.color };
 }
 
+/** True if the line of an experiment is dashed. */
+export const isDashed = (experiment: string) => lineStyle(LIGHT, experiment).dash !== undefined;
+
 /** A colour with an opacity. */
 export function fade(hex: string, opacity: number): string {
   return `${hex}${Math.round(opacity * 255)

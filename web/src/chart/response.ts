@@ -5,12 +5,12 @@ import type { MicroBenchmark } from '../data/views.gen';
 import { count, counted, interval, parameter, throughput, time } from '../format';
 import { differs, remarks } from '../methodology';
 import { runHref } from '../route';
-import { progressWords } from '../words';
+import { experimentWords, progressWords } from '../words';
 import { type ParameterAxis, parameterAxis } from './axes';
 import { boxes, leastGap } from './boxes';
-import { fade, type LineStyle, lineStyle, type Palette } from './palette';
+import { fade, isDashed, type LineStyle, lineStyle, type Palette } from './palette';
 import { nearest, parameterAxisOf, positions, type Span, scales } from './parameter';
-import { type ChartSpec, common, cross, POINTER, type Tip, timeAxis } from './spec';
+import { type ChartSpec, common, cross, type Key, POINTER, type Tip, timeAxis } from './spec';
 
 /** An experiment with its runs, by value. */
 export interface ExperimentViews {
@@ -46,15 +46,18 @@ function column(
 /** The latencies of the runs of a value. */
 const latencies = (view: ValueView) => view.views.flatMap(({ facts }) => facts?.latency_ns ?? []);
 
-const drawn = (ns: number | undefined) =>
+/** A time that a log scale can show: at least 1 ns. */
+const positive = (ns: number | undefined) =>
   ns === undefined || !Number.isFinite(ns) ? undefined : Math.max(1, ns);
-const mean = (view: ValueView) => drawn(view.mean?.value);
-const least = (view: ValueView) => drawn(Math.min(...latencies(view).map(({ min }) => min)));
+const mean = (view: ValueView) => positive(view.mean?.value);
+const least = (view: ValueView) => positive(Math.min(...latencies(view).map(({ min }) => min)));
 const most = (view: ValueView) =>
-  drawn(Math.max(...latencies(view).map(({ max }) => max), Number.NEGATIVE_INFINITY));
+  positive(Math.max(...latencies(view).map(({ max }) => max), Number.NEGATIVE_INFINITY));
 
+/** The uPlot series of a line. The points of a dashed line are smaller and leave those below visible. */
 function line(style: LineStyle, width: number, surface: string): uPlot.Series[] {
-  const point = { show: true, size: width * 2 + 2.5, width: 1.5, fill: surface };
+  const size = width * 2 + (style.dash ? 1 : 3);
+  const point = { show: true, size, width: 1.5, fill: surface };
   const first: uPlot.Series = {
     stroke: style.color,
     width,
@@ -86,8 +89,10 @@ export function comparison(
 ): ChartSpec {
   const values = parameterAxis(experiments.flatMap((e) => e.values.map((v) => v.value)));
   const places = positions(values);
-  const columns = experiments.map((e) => column(places, e.values, mean));
-  const twice = experiments.map((e) => e.name.includes('/'));
+  // Dashed lines are on top: a solid line shows through the gaps of a dashed one, but not the reverse.
+  const drawn = experiments.toSorted((a, b) => Number(isDashed(a.name)) - Number(isDashed(b.name)));
+  const columns = drawn.map((e) => column(places, e.values, mean));
+  const twice = drawn.map((e) => e.name.includes('/'));
   const tip = (u: uPlot, left: number): Tip | null => {
     const value = nearest(values, u.posToVal(left, 'x'));
     const rows = experiments.flatMap((e): [string, string][] => {
@@ -102,6 +107,8 @@ export function comparison(
     };
   };
   return {
+    title: `${benchmark.title}: mean response time against ${benchmark.parameter}`,
+    keys: (colors) => experiments.map(({ name }) => experimentKey(colors, name)),
     label: `Mean response time against ${benchmark.parameter}. ${experiments.map((e) => summary(e, benchmark)).join(' ')}`,
     data: [
       places.map((p) => p.at),
@@ -114,9 +121,7 @@ export function comparison(
       axes: [parameterAxisOf(colors, benchmark, values), timeAxis(colors)],
       series: [
         {},
-        ...experiments.flatMap((e) =>
-          line(lineStyle(colors, e.name), small ? 1.5 : 2, colors.surface),
-        ),
+        ...drawn.flatMap((e) => line(lineStyle(colors, e.name), small ? 1.5 : 2, colors.surface)),
       ],
       hooks: {
         draw: [(u) => marks(u, colors, values, runViews(experiments))],
@@ -142,6 +147,17 @@ export function experimentChart(
   const columns = [least, most, mean].map((pick) => column(places, views, pick));
   const isMix = experiment.name.includes('/');
   return {
+    title: `${benchmark.title} ${experiment.name}: response time against ${benchmark.parameter}`,
+    keys: (colors) => {
+      const mean = experimentKey(colors, experiment.name);
+      return [
+        { ...mean, name: `mean of ${experiment.name}, with its 95 % interval` },
+        { name: 'fastest to slowest IO', color: fade(mean.second ?? mean.color, 0.16) },
+        ...(boxed
+          ? [{ name: 'median to p99 of a run', color: fade(mean.second ?? mean.color, 0.34) }]
+          : []),
+      ];
+    },
     label: `Response time of ${experiment.name} against ${benchmark.parameter}: mean, minimum and maximum. ${summary(experiment, benchmark)}`,
     data: [
       places.map((p) => p.at),
@@ -182,6 +198,23 @@ export function experimentChart(
     },
   };
 }
+
+/** The entry of an experiment in a legend. */
+function experimentKey(colors: Palette, name: string): Key {
+  const { color, second, dash } = lineStyle(colors, name);
+  return {
+    name: experimentLabel(name),
+    color,
+    ...(second === undefined ? {} : { second }),
+    sign: { width: 2, ...(dash === undefined ? {} : { dash }) },
+  };
+}
+
+/** The name of an experiment with its words: `SR (sequential reads)`. */
+const experimentLabel = (name: string) => {
+  const words = experimentWords(name);
+  return words === name ? name : `${name} (${words})`;
+};
 
 /** Draws a bar from minimum to maximum at values that the band does not reach: zero and negative ones. */
 function isolatedRanges(u: uPlot, values: ParameterAxis, views: ValueView[], color: string): void {
@@ -244,7 +277,7 @@ function repeatDots(u: uPlot, values: ParameterAxis, views: ValueView[], color: 
     if (view.views.length < 2) continue;
     const x = u.valToPos(values.at(view.value), 'x', true);
     for (const [i, { facts }] of view.views.entries()) {
-      const ns = drawn(facts?.latency_ns.mean.value);
+      const ns = positive(facts?.latency_ns.mean.value);
       if (ns === undefined) continue;
       ctx.beginPath();
       const at = x + 3 * devicePixelRatio + step * (i + 1);

@@ -14,7 +14,7 @@ import {
 import { ioIgnore, type RunView } from '../data/model';
 import type { Outline } from '../data/views.gen';
 import { Windows } from '../data/windows.svelte';
-import { count, counted, exactTime, opName, parameter, time } from '../format';
+import { count, counted, exactTime, opName, sizeLabels, time } from '../format';
 import { ioHref } from '../route';
 import { COUNT_STEPS, timeSpan } from './axes';
 import { drawBehind, drawLevels, type Level, levelsOf, within } from './marks';
@@ -49,7 +49,7 @@ export interface RunScene {
 }
 
 /** The width of vertical axes in CSS pixels; a common width aligns the charts of a run. */
-const WIDTH = 62;
+export const WIDTH = 74;
 
 const BINARY_STEPS = Array.from({ length: 50 }, (_, i) => 2 ** i);
 
@@ -388,7 +388,7 @@ export function addressChart(scene: RunScene): ChartSpec {
           scale: 'y',
           size: WIDTH,
           incrs: BINARY_STEPS,
-          values: (_u, splits) => splits.map((v) => parameter(v, 'bytes')),
+          values: (_u, splits) => sizeLabels(splits),
         },
       ],
       series: [{}, NOTHING],

@@ -57,7 +57,7 @@ function legend(spec: ChartSpec, width: number, top: number): { drawn: string; b
   const colors = palette(false);
   let [x, y, drawn] = [MARGIN, top, ''];
   for (const key of spec.keys?.(colors) ?? []) {
-    const { name, color, sign } = key;
+    const { name, color, second, sign } = key;
     const wide = textWidth(name) + 34;
     if (x > MARGIN && x + wide > width - MARGIN) [x, y] = [MARGIN, y + LINE];
     const attributes = Object.entries(keyPath(key)).map(
@@ -67,6 +67,9 @@ function legend(spec: ChartSpec, width: number, top: number): { drawn: string; b
       sign === undefined
         ? `<rect x="${x}" y="${y}" width="10" height="10" rx="2" fill="${escapeXml(color)}"/>`
         : `<path transform="translate(${x - 4} ${y})" ${attributes.join(' ')}/>`;
+    if (second !== undefined) {
+      drawn += `<path transform="translate(${x - 4} ${y})" d="M0 5h18" fill="none" stroke="${escapeXml(second)}" stroke-width="2" stroke-dasharray="4.5 4.5"/>`;
+    }
     drawn += `<text x="${x + 18}" y="${y + 9}" font-size="11" fill="${colors.text}">${escapeXml(name)}</text>`;
     x += wide;
   }
@@ -98,7 +101,7 @@ export async function svgOf(
 ): Promise<string> {
   const colors = palette(false);
   const full = width + 2 * MARGIN;
-  const lines = wrap(spec.title ?? spec.label, width);
+  const lines = wrap(spec.title, width);
   const title = lines.map(
     (line, i) =>
       `<text x="${MARGIN}" y="${MARGIN + 12 + i * LINE}" font-size="14" font-weight="600" fill="#191d21">${escapeXml(line)}</text>`,
@@ -110,7 +113,7 @@ export async function svgOf(
   const all = keys.bottom + height + MARGIN;
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${full}" height="${all}" viewBox="0 0 ${full} ${all}" font-family="${FONT}" role="img">`,
-    `<title>${escapeXml(spec.title ?? spec.label)}</title><desc>${escapeXml(spec.label)}</desc>`,
+    `<title>${escapeXml(spec.title)}</title><desc>${escapeXml(spec.label)}</desc>`,
     `<rect width="${full}" height="${all}" fill="${colors.surface}"/>`,
     ...title,
     from,
@@ -135,14 +138,6 @@ export async function pngOf(svg: string): Promise<Blob> {
     );
   });
 }
-
-/** A name for a file, of what is in it. */
-export const fileName = (title: string, ending: string) =>
-  `${title
-    .normalize('NFKD')
-    .replaceAll(/[^\w.]+/g, '-')
-    .replaceAll(/^[-.]+|-+$/g, '')
-    .slice(0, 80)}.${ending}`;
 
 /** Downloads a file. */
 export function save(name: string, content: Blob): void {

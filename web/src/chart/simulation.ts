@@ -12,6 +12,7 @@ import {
   count,
   counted,
   decimal,
+  distinctLabels,
   exactTime,
   longTime,
   percent,
@@ -52,7 +53,10 @@ export const causeColor = (cause: string) => (colors: Palette) =>
   colors.causes[cause as Cause] ?? colors.other.color;
 
 const PAGES: Measure = { write: (pages) => count(Math.round(pages)) };
-const TIMES: Measure = { write: (ratio) => `×${short(ratio)}` };
+const TIMES: Measure = {
+  write: (ratio) => `×${short(ratio)}`,
+  labels: (ratios) => distinctLabels(ratios, short).map((label) => `×${label}`),
+};
 
 /** The quantity of the chart over time. */
 export type Flash = 'amplification' | 'programs' | 'reads' | 'erases';
@@ -142,6 +146,7 @@ export function unitsByCause({ units }: UtilizationReport): ChartSpec {
       .filter((use) => use.cause === cause)
       .reduce((sum, use) => sum + use.busy_share, 0);
   return barChart({
+    heading: 'Utilization of the units by cause',
     label: 'Utilization of each unit by cause, in percent of the time.',
     title: (unit) => `unit ${unit}`,
     names: units.map((_, unit) => String(unit)),
@@ -261,6 +266,7 @@ export function erasesHistogram({ histogram }: EraseReport): ChartSpec {
   const { counts, from, width } = histogram;
   const begin = (i: number) => from + i * width;
   return barChart({
+    heading: 'Blocks by erases since the drive was new',
     label: 'Blocks by their number of erases since the drive was new.',
     names: counts.map((_, i) => count(Math.floor(begin(i)))),
     axis: width > 1 ? 'erases, from' : 'erases',
@@ -276,6 +282,7 @@ export function erasesHistogram({ histogram }: EraseReport): ChartSpec {
 export function victims(report: CleaningReport): ChartSpec {
   const counts = report.victims_by_valid_pages;
   return barChart({
+    heading: 'Valid pages of cleaned blocks',
     label: 'Cleaned blocks by their number of valid pages.',
     names: counts.map((_, pages) => count(pages)),
     axis: 'valid pages of a cleaned block',
@@ -348,6 +355,7 @@ function latencyAxis(colors: Palette, limits: number[]) {
 /** Creates the chart of write amplification in each window of the warm-up. */
 export function warmUp(windows: number[], capacity: number): ChartSpec {
   return barChart({
+    heading: 'Write amplification during the warm-up',
     label: `Write amplification in each window of the warm-up; a window is the capacity of the drive, ${bytes(capacity)}.`,
     names: windows.map((_, i) => count(i + 1)),
     axis: 'window of the warm-up',

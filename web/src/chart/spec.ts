@@ -22,6 +22,8 @@ export interface Tip {
 export interface Key {
   name: string;
   color: string;
+  /** The colour of every second dash of a line that alternates between two. */
+  second?: string;
   /** The point or the line to show instead of a coloured square. */
   sign?: { shape: Shape; hollow?: boolean } | { width: number; dash?: number[] };
 }
@@ -64,8 +66,8 @@ export interface Place {
 export interface ChartSpec {
   /** The text alternative, for screen readers. */
   label: string;
-  /** The title in a saved file; the label by default. */
-  title?: string;
+  /** The title in a saved file, and the base of its name. */
+  title: string;
   data: uPlot.AlignedData;
   options(colors: Palette): Omit<uPlot.Options, 'width' | 'height'>;
   /** The tooltip at a place of the plot. */

@@ -28,6 +28,7 @@ function rates(
   const values = (pick: (step: Step) => number) =>
     [...steps, ...steps.slice(-1)].map((step) => rate(pick(step)));
   return lineChart({
+    heading: `${label} per second`,
     label: `${label} per second, averaged over steps of ${longTime(step_ns)}.`,
     x: Array.from({ length: steps.length + 1 }, (_, i) => i * step_ns),
     steps: true,
@@ -66,6 +67,7 @@ export function bytesOverTime(facts: TraceFacts): ChartSpec {
 export function footprintGrowth(facts: TraceFacts): ChartSpec {
   const { steps, step_ns } = facts.series;
   return lineChart({
+    heading: 'Growth of the footprint',
     label: 'Distinct bytes accessed and written since the start of the trace.',
     x: [0, ...steps.map((_, i) => (i + 1) * step_ns)],
     lines: [
@@ -92,6 +94,7 @@ export function workingSet(facts: TraceFacts): ChartSpec {
     ...(facts.sampling.rate < 1 ? { interval } : {}),
   };
   return lineChart({
+    heading: 'Working set',
     label: 'Mean working set in bytes, against the length of the time window.',
     x: shown.map(({ window_ns }) => window_ns),
     lines: [line],
@@ -113,6 +116,7 @@ export function concentration(facts: TraceFacts): ChartSpec {
   );
   const even: Line = { name: 'even distribution', values: x, color: (c) => c.axis, dash: true };
   return lineChart({
+    heading: 'Hot and cold pages',
     label: 'Share of accesses and of writes that goes to the hottest pages.',
     x,
     lines: [...lines, even],
@@ -136,6 +140,7 @@ export function sizes(facts: TraceFacts): ChartSpec {
   const bins = new Map(facts.sizes?.histogram.map((b) => [b.size_bytes, b]));
   const x = octaves([...bins.keys()]);
   return barChart({
+    heading: 'Accesses by size',
     label: 'Reads and writes by size, in powers of two.',
     names: x.map(bytes),
     axis: 'size, from',
@@ -153,6 +158,7 @@ export function interArrival(facts: TraceFacts): ChartSpec {
   const x = octaves([...bins.keys()]);
   const names = x.map((from) => (from === 0 ? '0' : longTime(from)));
   return barChart({
+    heading: 'Time between requests',
     label: 'Times between successive requests, in powers of two.',
     names,
     axis: 'time to the next request, from',
@@ -169,6 +175,7 @@ export function writeLengths(facts: TraceFacts): ChartSpec {
   const x = octaves([...bins.keys()]);
   const names = x.map((pages) => bytes(pages * page_bytes));
   return barChart({
+    heading: 'Merged writes by length',
     label: 'Merged writes by length, in powers of two.',
     names,
     axis: 'length of merged writes, from',
@@ -181,6 +188,7 @@ export function writeLengths(facts: TraceFacts): ChartSpec {
 export function alignment(facts: TraceFacts): ChartSpec {
   const values = facts.alignment?.lba_mod_8 ?? [];
   return barChart({
+    heading: 'Alignment of accesses',
     label: 'Accesses by LBA modulo 8, in sectors of 512 bytes.',
     names: values.map((_, i) => String(i)),
     axis: 'LBA modulo 8',

@@ -1,5 +1,5 @@
 // The data embedded in the page. Large lists are compressed, and inflated at their first use.
-import type { ShelfQuery } from '../route';
+import type { OnlyItem, ShelfQuery } from '../route';
 import { parseJson } from './json';
 import { storedMarks, storeMarks } from './marks';
 import type { ProbeReport } from './probe.gen';
@@ -98,15 +98,19 @@ interface Parts {
 /** The data of a page without a server. */
 export class Embedded implements Source {
   readonly served = false;
-  readonly only: string | undefined;
+  readonly only: OnlyItem | undefined;
   readonly #page: Page;
   readonly #unpacked = new Map<string, Promise<unknown>>();
 
   constructor(page: Page) {
     this.#page = page;
-    const [first, ...more] = page.measurements;
-    const others = [...more, ...page.simulations, ...page.probes, ...page.sweeps];
-    this.only = others.length === 0 ? first?.id : undefined;
+    const items = [
+      ...page.measurements.map(({ id }) => ({ kind: 'measurement', id }) as const),
+      ...page.simulations.map(({ id }) => ({ kind: 'simulation', id }) as const),
+      ...page.probes.map(({ id }) => ({ kind: 'probe', id }) as const),
+      ...page.sweeps.map(({ id }) => ({ kind: 'sweep', id }) as const),
+    ];
+    this.only = items.length === 1 ? items[0] : undefined;
   }
 
   async shelf(query: ShelfQuery): Promise<Shelf> {

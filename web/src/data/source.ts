@@ -1,5 +1,5 @@
 // The source of the application's data: the page itself, or a server.
-import type { ShelfQuery } from '../route';
+import type { OnlyItem, ShelfQuery } from '../route';
 import type { ProbeReport } from './probe.gen';
 import type { Simulation } from './simulation.gen';
 import type {
@@ -27,8 +27,8 @@ export class SourceError extends Error {}
 export interface Source {
   /** True if there is a server, which stores marks and has every IO. */
   readonly served: boolean;
-  /** The id of the only result, if the source has exactly one measurement and nothing else. */
-  readonly only: string | undefined;
+  /** The only item of the source, if it has exactly one. There is no shelf then. */
+  readonly only: OnlyItem | undefined;
   shelf(query: ShelfQuery, signal?: AbortSignal): Promise<Shelf>;
   measurement(id: string, signal?: AbortSignal): Promise<Measurement>;
   /**
