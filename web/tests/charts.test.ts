@@ -10,8 +10,7 @@ import type { Activity, Ios, MicroBenchmark } from '../src/data/views.gen';
 import { bytes, inView, percentile } from '../src/format';
 import { overlapWords } from '../src/words';
 
-// Do codes stand for the response times that they were made of?
-it('reads codes of colours', () => {
+it('decodes the response times behind colour codes', () => {
   const codes = btoa(String.fromCharCode(0, 1, 128, 255));
   const { data } = decode({
     micro_benchmark: 'granularity',
@@ -39,14 +38,12 @@ function luminance(hex: string): number {
   return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 }
 
-// Does the scale from fast to slow grow lighter all along, so that it is read without colour?
-it('has a scale that is in order without colour', () => {
+it('grows lighter from fast to slow', () => {
   const lightness = SLOWNESS.map(luminance);
   expect(lightness.every((value, i) => i === 0 || value > (lightness[i - 1] ?? 1))).toBe(true);
 });
 
-// Can words be read on every colour of an activity?
-it('has words that can be read on bars', () => {
+it('gives bars readable labels', () => {
   for (const dark of [false, true]) {
     const colors = palette(dark);
     for (const color of Object.values(colors.causes)) {
@@ -57,8 +54,7 @@ it('has words that can be read on bars', () => {
 });
 
 describe('stacks', () => {
-  // Does each part stand on those below, and is there no height where there is no number?
-  it('add up', () => {
+  it('stack each part on those below and skip missing values', () => {
     const part = (...values: (number | null)[]) => ({ name: '', color: () => '', values });
     expect(heights([part(1, null, 1), part(2, 3, 0), part(0, 1)])).toEqual([
       [1, null, 1],
@@ -73,8 +69,7 @@ describe('stacks', () => {
   });
 });
 
-// Does every cell of every unit have a place of its own in the wear map?
-it('lays out the blocks of units', () => {
+it('gives each block its own cell in the wear map', () => {
   const unit = (unit: number, cells: number) => ({
     unit,
     first_block: 1000 * unit,
@@ -147,8 +142,7 @@ it('draws dashed lines above solid ones, which show through their gaps', () => {
 });
 
 describe('IOs beside each other', () => {
-  // Do IOs that are in flight at once never share a lane?
-  it('have lanes', () => {
+  it('put concurrent IOs on different lanes', () => {
     const rows = rowsOf(ios([0, 10, 20, 60, 100], [50, 100, 30, 20, 5]), 10, 15);
     expect(rows.map(({ index, lane }) => [index, lane])).toEqual([
       [10, 0],
@@ -160,8 +154,7 @@ describe('IOs beside each other', () => {
     expect(rowsOf(ios([0, 10, 20], [1, 1, 1]), 11, 12).map(({ index }) => index)).toEqual([11]);
   });
 
-  // Is what the drive did during an IO told in a sentence, the longest first?
-  it('are told of', () => {
+  it('list the activities of an IO, longest first', () => {
     const [io] = rowsOf(ios([0], [12_900_000]), 10, 11);
     if (io === undefined) throw new Error('there is one');
     const short = { ...merge, kind: 'cleaning', start_ns: 5, end_ns: 10 };
@@ -178,8 +171,7 @@ describe('IOs beside each other', () => {
   });
 });
 
-// Is what is in view named by the positions of its first and its last IO?
-it('says what is in view', () => {
+it('names the first and last IO in view', () => {
   expect(inView(0, 5120, 5120)).toBe('all 5,120 IOs');
   expect(inView(1200.4, 2399.2, 5120)).toBe('IOs 1,200 to 2,399 of 5,120');
   expect([0, 50, 99.9, 100].map(percentile)).toEqual(['min', 'p50', 'p99.9', 'max']);

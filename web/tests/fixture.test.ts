@@ -12,7 +12,6 @@ import { DEFAULT_QUESTION, requestOf } from '../src/pages/what-if/question';
 
 const json = makeJson(makeReport());
 
-// Are the fixtures what the program may write, by the published schemas?
 it.each([
   ['report', JSON.parse(json), { manifest: {} }],
   ['report', JSON.parse(makeJson(makeReport({ old: true }))), { manifest: {} }],
@@ -28,8 +27,7 @@ it.each([
   expect(validate.errors).not.toBeNull();
 });
 
-// Is what pages and servers of several results hold what the program may write?
-it('obeys the schema of the views', async () => {
+it('gives views that obey their schemas', async () => {
   const [shelf, page] = [makeShelf(), ''];
   const sweeps = [{ id: 'space', name: 'space', sweep: makeSweep() }];
   const served = await serve(page, shelf, { sweeps });
@@ -64,8 +62,7 @@ it('obeys the schema of the views', async () => {
   );
 });
 
-// Is the trace the same every time, and does it hold what its page must cope with?
-it('is a whole trace', () => {
+it('gives the same trace every time, with all its edge cases', () => {
   const made = makeTrace();
   expect(makeTrace()).toEqual(made);
   const { facts } = made;
@@ -77,8 +74,7 @@ it('is a whole trace', () => {
   expect(read.length % rows).toBe(0);
 });
 
-// Is it the same every time, and does it hold what the pages must cope with?
-it('is whole', () => {
+it('gives the same report every time, with all its edge cases', () => {
   expect(makeJson(makeReport())).toBe(json);
   const { manifest, facts, outlines } = makeReport();
   expect(manifest.micro_benchmarks).toHaveLength(10);

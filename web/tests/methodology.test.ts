@@ -40,8 +40,7 @@ const methodology: Methodology = {
 };
 
 describe('words', () => {
-  // Is each way for a run to end said, with what was reached and what was wanted?
-  it('length', () => {
+  it('state why a run ended, with target and result', () => {
     const words = (ended_by: Length['ended_by'], known?: number, wanted = methodology) =>
       lengthWords({ ended_by, relative_precision: known ?? null, period_ios: 1 }, 5120, wanted);
     expect(words('precision', 0.0189)).toBe(
@@ -67,8 +66,7 @@ describe('words', () => {
     );
   });
 
-  // Is what was not found said as not found, and nothing called certain?
-  it('phases', () => {
+  it('state phases that were not found', () => {
     expect(sure(1)).toBe('over 99.9 %');
     expect(sure(0.973)).toBe('97.3 %');
     expect(phasesWords({ baseline: 'SR', run: 1 })).toBe(
@@ -84,14 +82,12 @@ describe('words', () => {
     expect(interferenceWords({ ...seen, reads: null })).toMatch(/^The writes did not slow/);
   });
 
-  // Do repeats differ only where there is hardly a doubt?
-  it('repeats', () => {
+  it('call repeats different only with strong evidence', () => {
     const facts = (differ_confidence: number) => ({ differ_confidence }) as RepeatFacts;
     expect([undefined, facts(0.98), facts(0.99)].map(differs)).toEqual([false, false, true]);
   });
 
-  // Is what others did said, and what the kernel did not tell left out?
-  it('conditions', () => {
+  it('state interference and omit unknown conditions', () => {
     expect(disturbedWords(['ios', 'processors'])).toBe(
       'other processes used the drive and the CPUs',
     );
@@ -107,8 +103,7 @@ describe('words', () => {
     ]);
   });
 
-  // Are all disturbed runs named, each under what was done?
-  it('disturbed runs', () => {
+  it('name every disturbed run by its micro-benchmark', () => {
     const found = disturbedRuns(report.manifest);
     expect(found.map(({ by, runs }) => [by, runs.length])).toEqual([
       ['other processes used the drive', 9],
@@ -116,8 +111,7 @@ describe('words', () => {
     ]);
   });
 
-  // Does a result that knows nothing of it say nothing of it?
-  it('of an old result', () => {
+  it('are absent for an old result', () => {
     const old = measured(makeReport({ old: true }));
     expect(methodNotes(old.manifest, []).map(([name]) => name)).toEqual(['State', 'Pauses']);
     const view = indexMeasurement(old).run(30);
@@ -133,8 +127,7 @@ describe('model', () => {
     return found;
   };
 
-  // Has each value its repeats, and the mean that they have together?
-  it('values', () => {
+  it('gives each value its repeats and their mean', () => {
     const values = model.values(experiment('granularity', 'SW'));
     expect(values).toHaveLength(15);
     for (const { value, views, together, mean } of values) {
@@ -146,8 +139,7 @@ describe('model', () => {
     }
   });
 
-  // Do neighbours keep to the repeat where there is one?
-  it('neighbours', () => {
+  it('keeps the repeat between neighbours', () => {
     const [first, second] = model.values(experiment('granularity', 'RR'));
     const third = first?.views[2];
     expect(third?.previous).toBeUndefined();
@@ -155,8 +147,7 @@ describe('model', () => {
     expect(third?.next?.repeat).toBe(3);
   });
 
-  // Does the start-up stand at the start, and do affected reads stand behind the writes?
-  it('stretches', () => {
+  it('places the start-up first and affected reads after the writes', () => {
     const [random] = model.views(experiment('preparation', 'RW'));
     const [lingering] = model.views(experiment('preparation', 'SR-RW-SR'));
     const [counted] = model.views(experiment('granularity', 'RW'));

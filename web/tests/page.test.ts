@@ -66,8 +66,7 @@ it.each(['#/', '#/b/preparation', `#/r/${run('granularity', 'RW', 32_768)}`])(
   },
 );
 
-// Is the built page one file, with one place for the report and nothing to fetch?
-it('is self-contained', async () => {
+it('is one file without references', async () => {
   const html = await template();
   expect(html.split('/*REPORT*/')).toHaveLength(2);
   expect(html).toContain('<script id="report" type="application/json">/*REPORT*/</script>');
@@ -75,8 +74,7 @@ it('is self-contained', async () => {
   expect(html).not.toMatch(/@import|url\((?!["']?(data:|#))/);
 });
 
-// Does every screen render its charts without a complaint or a request?
-it('renders every screen', () =>
+it('renders every screen without complaints or requests', () =>
   withPage(async (page) => {
     for (const hash of ROUTES) {
       await go(page, hash);
@@ -89,9 +87,8 @@ it('renders every screen', () =>
     }
   }));
 
-// Can one go from the overview to a run and back, by clicks and by keys alone?
-describe('ways', () => {
-  it('by clicks', () =>
+describe('links', () => {
+  it('lead to a run and back by clicks', () =>
     withPage(async (page) => {
       await page.locator('.card').getByRole('link', { name: 'Granularity' }).click();
       await page.getByRole('heading', { level: 1, name: 'Granularity' }).waitFor();
@@ -107,7 +104,7 @@ describe('ways', () => {
       await page.getByRole('heading', { level: 1, name: 'Granularity' }).waitFor();
     }));
 
-  it('by keys', () =>
+  it('lead to a run and back by keys', () =>
     withPage(async (page) => {
       await page.locator('.card').getByRole('link', { name: 'Locality' }).focus();
       await page.keyboard.press('Enter');
@@ -117,8 +114,7 @@ describe('ways', () => {
       await page.getByRole('heading', { level: 1, name: 'SR, TargetSize 8 MiB' }).waitFor();
     }));
 
-  // Does the pointer on a chart show the numbers of the run, and a click lead to it?
-  it('through a chart', () =>
+  it('lead from a chart to a run', () =>
     withPage(
       async (page) => {
         const chart = page.locator('.experiments .plot').nth(3);
@@ -137,9 +133,8 @@ describe('ways', () => {
     ));
 });
 
-// Are failed, skipped and shortened runs shown as what they are?
-describe('honesty', () => {
-  it('failed', () =>
+describe('the page', () => {
+  it('marks failed runs', () =>
     withPage(
       async (page) => {
         const main = page.locator('main');
@@ -152,7 +147,7 @@ describe('honesty', () => {
       { hash: `#/r/${FAILED}` },
     ));
 
-  it('skipped', () =>
+  it('marks skipped runs', () =>
     withPage(
       async (page) => {
         const text = await page.locator('main').textContent();
@@ -163,7 +158,7 @@ describe('honesty', () => {
       { hash: `#/r/${SKIPPED}` },
     ));
 
-  it('outlined, by position and by time', () =>
+  it('marks outlined runs, by position and by time', () =>
     withPage(
       async (page) => {
         await page.getByText('The dots are per-pixel minimum and maximum').waitFor();
@@ -175,9 +170,8 @@ describe('honesty', () => {
     ));
 });
 
-// Is how it was measured said, with what falls short of what was wanted?
 describe('methodology', () => {
-  it('of the whole', () =>
+  it('describes the whole measurement', () =>
     withPage(async (page) => {
       const main = page.locator('main');
       await main.getByText(/9 runs may be wrong: other processes used the drive/).waitFor();
@@ -194,7 +188,7 @@ describe('methodology', () => {
       await main.getByText('other processes used the drive and the CPUs').waitFor();
     }));
 
-  it('of an experiment', () =>
+  it('describes an experiment', () =>
     withPage(
       async (page) => {
         await page.getByText('≠ marks values whose repeats differ').waitFor();
@@ -215,7 +209,7 @@ describe('methodology', () => {
       { hash: '#/b/granularity' },
     ));
 
-  it('of a run', () =>
+  it('describes a run', () =>
     withPage(
       async (page) => {
         const main = page.locator('main');
@@ -240,7 +234,7 @@ describe('methodology', () => {
       { hash: `#/r/${run('granularity', 'RW', 32_768)}` },
     ));
 
-  it('of the preparation', () =>
+  it('describes the preparation', () =>
     withPage(
       async (page) => {
         const main = page.locator('main');
@@ -255,8 +249,7 @@ describe('methodology', () => {
       { hash: '#/b/preparation' },
     ));
 
-  // Is the stretch of affected reads shaded: is more of the chart drawn on than without it?
-  it('in the picture', async () => {
+  it('shades affected reads in the chart', async () => {
     const without = structuredClone(report);
     for (const found of without.manifest.findings?.interference ?? []) found.reads = null as never;
     const hash = `#/r/${run('preparation', 'SR-RW-SR', 20_480)}`;
@@ -274,7 +267,6 @@ describe('methodology', () => {
   });
 });
 
-// Does the report of a test in rounds stand on the page: what it came to, and whether it was steady?
 it('shows the report of a test in rounds', async () => {
   const rounds = {
     test: 'pts-latency',
@@ -327,8 +319,7 @@ it('shows the report of a test in rounds', async () => {
   );
 });
 
-// Does a result of the program's first version open as it did, without what it cannot know?
-it('opens an old result', async () => {
+it('opens a result of the first version', async () => {
   const old = makeReport({ old: true });
   await withPage(
     async (page) => {
@@ -349,8 +340,7 @@ it('opens an old result', async () => {
   );
 });
 
-// Does no screen scroll sideways on a phone, at the smallest width and with a tip open?
-it('fits a phone', () =>
+it('never scrolls sideways on a phone', () =>
   withPage(
     async (page) => {
       for (const hash of ROUTES) {
@@ -371,8 +361,7 @@ it('fits a phone', () =>
     { viewport: { width: 360, height: 740 } },
   ));
 
-// Is every kind of screen free of what axe-core finds, contrast included, in both themes?
-it.each(['light', 'dark'] as const)('is accessible, %s', (colorScheme) =>
+it.each(['light', 'dark'] as const)('has no axe-core findings, %s', (colorScheme) =>
   withPage(
     async (page) => {
       expect(await page.locator('html').getAttribute('data-theme')).toBe(colorScheme);
@@ -386,8 +375,7 @@ it.each(['light', 'dark'] as const)('is accessible, %s', (colorScheme) =>
   ),
 );
 
-// Does the button change the theme, and the charts with it?
-it('changes its theme', () =>
+it('changes the theme of page and charts', () =>
   withPage(async (page) => {
     const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
     const chart = () =>
@@ -403,7 +391,6 @@ it('changes its theme', () =>
     expect(await chart()).not.toBe(picture);
   }));
 
-// Does the page cope with a result that is not whole?
 describe('robustness', () => {
   type Made = ReturnType<typeof makeReport>;
   const changed = (change: (made: Made) => unknown): Made => {
@@ -473,8 +460,7 @@ describe('robustness', () => {
     );
   });
 
-  // Is a name shown as it stands, even where it looks like a part of the page?
-  it('a drive with a hostile name', async () => {
+  it('shows a hostile name as text', async () => {
     const hostile = `</script><script>alert(1)</script><img src=x onerror=alert(2)> $& "`;
     const made = changed((r) => {
       Object.assign(r.manifest.device, { name: hostile, model: null });
@@ -488,8 +474,7 @@ describe('robustness', () => {
     );
   });
 
-  // Does the empty form say that it is empty?
-  it('no result at all', async () => {
+  it('reports an empty page', async () => {
     const { pathToFileURL } = await import('node:url');
     const path = new URL('../dist/report.html', import.meta.url).pathname;
     await withPage(

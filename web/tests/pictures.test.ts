@@ -71,8 +71,7 @@ async function wheel(page: Page, plot: Locator, turns: number): Promise<void> {
 const COLOURS = '#/d/newer/c/granularity/RW';
 
 describe('colour analysis', () => {
-  // Does zooming change the address, and does that address show the same?
-  it('is zoomed by wheel, drag, keys and buttons, and shared', () =>
+  it('is zoomed by wheel, drag, keys and buttons, and shared by its address', () =>
     withPage(COLOURS, async (page) => {
       const plot = page.locator('.plot');
       const words = page.getByRole('group', { name: 'View' });
@@ -108,8 +107,7 @@ describe('colour analysis', () => {
       await words.getByText('IOs 1,920 to 4,479 of 5,120').waitFor();
     }));
 
-  // Does the pointer read out the IO that is there, and a click lead to it?
-  it('reads out IOs', () =>
+  it('shows the IO under the pointer and opens it by a click', () =>
     withPage(`${COLOURS}?from=1000&to=1016`, async (page) => {
       const runs = experiment('granularity', 'RW');
       const plot = page.locator('.plot');
@@ -139,8 +137,7 @@ describe('colour analysis', () => {
       expect(await hash(page)).toBe(`#/d/newer/r/${runs[3].id}/i/1007`);
     }));
 
-  // Do arrow keys do the same, and does a screen reader hear it?
-  it('is read by keys', () =>
+  it('shows IOs by arrow keys and announces them', () =>
     withPage(`${COLOURS}?from=1000&to=1016`, async (page) => {
       const runs = experiment('granularity', 'RW');
       await page.locator('.plot canvas').waitFor();
@@ -172,8 +169,7 @@ describe('colour analysis', () => {
 const RUN = () => experiment('granularity', 'RW')[8];
 
 describe('run', () => {
-  // Is a run zoomed by position and by time, with the histogram of what is in view?
-  it('is zoomed, and what is in view is counted', () =>
+  it('is zoomed by position and time, with the histogram of the view', () =>
     withPage(`#/d/newer/r/${RUN().id}`, async (page) => {
       const plot = page.locator('.plot').first();
       const words = page.getByRole('group', { name: 'View' });
@@ -202,8 +198,7 @@ describe('run', () => {
       expect(Number(last)).toBeLessThan(Number(to));
     }));
 
-  // Do arrow keys read out its IOs as they were recorded?
-  it('reads out IOs', () =>
+  it('shows IOs by arrow keys as they were recorded', () =>
     withPage(`#/d/newer/r/${RUN().id}?from=2000&to=2020`, async (page) => {
       const { ios, id } = RUN();
       await page.locator('.plot canvas').first().waitFor();
@@ -218,7 +213,6 @@ describe('run', () => {
     }));
 });
 
-// Are running means drawn and read out where a source gives them?
 it('shows running means', async () => {
   const [measurement] = makePage([newer()], { compress: false }).measurements;
   if (measurement === undefined) throw new Error('there is a measurement');
@@ -255,8 +249,7 @@ it('shows running means', async () => {
 });
 
 describe('IO', () => {
-  // Is what the drive did during a slow write said, and are its neighbours there as recorded?
-  it('is shown among its neighbours', async () => {
+  it('is shown among its neighbours with the activity of the drive', async () => {
     const { id, ios } = RUN();
     const index = slowest(ios);
     await withPage(`#/d/newer/r/${id}/i/${index}`, async (page) => {
@@ -285,9 +278,7 @@ describe('IO', () => {
 });
 
 describe('simulation', () => {
-  // Are the fewest and the most free blocks of a stretch those that the simulation found, and is the
-  // least of all, of all blocks or of each lane, in words and in a table?
-  it('tells of free blocks', () => {
+  it('shows the extremes of free blocks in a chart, text and table', () => {
     const { erases, free_blocks: free } = makeSimulation().observations;
     return withPage(`#/s/${encodeURIComponent(SIMULATION)}`, async (page) => {
       const panel = page.getByRole('region', { name: 'Free blocks', exact: true });
@@ -316,8 +307,7 @@ async function content(download: Download): Promise<Buffer> {
 }
 
 describe('downloads', () => {
-  // Is every kind of chart saved as an SVG of real lines, with its title, its axes and its keys?
-  it('as SVG', async () => {
+  it('save every kind of chart as SVG with title, axes and keys', async () => {
     const { id, ios } = RUN();
     const screens = [
       [`#/d/newer/r/${id}`, 'Response times of RW', 'write', false],
@@ -360,8 +350,7 @@ describe('downloads', () => {
     }
   });
 
-  // Is the PNG a picture of the same, twice as large, light even where the page is dark?
-  it('as PNG', () =>
+  it('save a light PNG of twice the size', () =>
     withPage(
       `#/d/newer/r/${RUN().id}`,
       async (page) => {
@@ -394,8 +383,7 @@ describe('downloads', () => {
       { colorScheme: 'dark' },
     ));
 
-  // Does a table as CSV have the rows that are seen, with units in the heading and numbers in full?
-  it('as CSV', async () => {
+  it('save the visible rows as CSV in full precision', async () => {
     const { id, ios } = RUN();
     const index = slowest(ios);
     await withPage(`#/d/newer/r/${id}/i/${index}`, async (page) => {
@@ -435,7 +423,6 @@ const SCREENS = () => {
 };
 
 describe('every picture', () => {
-  // Is it drawn, in light and dark, and readable by all?
   it.each(['light', 'dark'] as const)('is drawn and accessible, %s', async (colorScheme) => {
     for (const screen of SCREENS()) {
       await withPage(

@@ -31,14 +31,14 @@ afterAll(async () => {
 const address = (kind: 'embedded' | 'served') =>
   (kind === 'embedded' ? embedded : served.address) + HASH;
 
-/** What of the screen is to be seen in any case. */
+/** Checks the parts of the screen that every source shows. */
 async function isShown(page: Page) {
   await page.getByRole('heading', { name: ID, level: 1 }).waitFor();
   await page.getByText('Interrupted by the user').waitFor();
   const row = page.getByRole('row', { name: /^Segment/ });
   expect(await row.innerText()).toMatch(/256 KiB\s+97\.0 %\s+every 64th write is slow\s+2, 3/);
   expect(await page.getByRole('row', { name: /^Write buffer/ }).innerText()).toContain('none');
-  const why = page.getByText('nothing that was seen tells');
+  const why = page.getByText('no signal shows it');
   expect(await why.count()).toBe(1);
   await page.getByText('Over-provisioning, Reach of the map').waitFor();
   expect(await page.getByText('contradicts Write buffer: no write is cheaper').count()).toBe(1);
@@ -46,13 +46,11 @@ async function isShown(page: Page) {
 }
 
 describe('a probe', () => {
-  // Is what was found told, with what shows it, and what was not, with why, from both sources?
-  it.each(['embedded', 'served'] as const)('is told, %s', (kind) =>
+  it.each(['embedded', 'served'] as const)('shows findings, evidence and gaps, %s', (kind) =>
     bench.visit(address(kind), isShown),
   );
 
-  // Are experiments told with their runs together, and each run where one asks for it?
-  it('tells of its experiments', () =>
+  it('groups runs by experiment', () =>
     bench.visit(address('embedded'), async (page) => {
       const experiments = page.getByRole('region', { name: /^Experiments/ });
       const row = experiments.getByRole('row', { name: /^medium/ });
@@ -63,8 +61,7 @@ describe('a probe', () => {
       expect(await runs.getByRole('row').count()).toBe(4);
     }));
 
-  // Is the profile saved as it stands?
-  it('saves the profile', () =>
+  it('saves the profile unchanged', () =>
     bench.visit(address('embedded'), async (page) => {
       const [download] = await Promise.all([
         page.waitForEvent('download'),
@@ -74,7 +71,6 @@ describe('a probe', () => {
       expect(await readFile(await download.path(), 'utf8')).toBe(makeProbe().profile);
     }));
 
-  // Has each signal a picture with something in it, in colours that can be read?
   it.each(['light', 'dark'] as const)('is drawn and accessible, %s', (colorScheme) =>
     bench.visit(
       address('embedded'),
@@ -90,7 +86,6 @@ describe('a probe', () => {
     ),
   );
 
-  // Does it fit where there is little room?
   it.each([320, 420, 760])('fits, %i pixels wide', (width) =>
     bench.visit(
       address('embedded'),
@@ -102,8 +97,7 @@ describe('a probe', () => {
     ),
   );
 
-  // Does it stand on the shelf as what it is, and lead to its screen?
-  it('is on the shelf', () =>
+  it('is listed on the shelf', () =>
     bench.visit(`${served.address}#/`, async (page) => {
       await page.getByRole('combobox', { name: 'Kind' }).selectOption('probe');
       await page.getByText('1 matching result').waitFor();
@@ -114,8 +108,7 @@ describe('a probe', () => {
 });
 
 describe('the words of a probe', () => {
-  // Is an answer of each kind told in its unit, with the interval where that has a width?
-  it('tell answers', () => {
+  it('state answers with unit and interval', () => {
     const { findings } = makeProbe() as unknown as { findings: Stated[] };
     const told = findings.map(({ finding, unit }) => answerText(finding.answer, unit));
     expect(told).toEqual([
@@ -128,7 +121,7 @@ describe('the words of a probe', () => {
       'unknown',
     ]);
     expect(byReason(findings)).toEqual([
-      ['nothing that was seen tells', ['Over-provisioning', 'Reach of the map']],
+      ['no signal shows it', ['Over-provisioning', 'Reach of the map']],
     ]);
     expect([0.5, 0.97, 0.9995].map(sureness)).toEqual(['50.0 %', '97.0 %', '> 99.8 %']);
     expect([[], [4, 3], [7, 1, 2, 3, 9, 8, 5]].map(runsText)).toEqual([
@@ -139,8 +132,7 @@ describe('the words of a probe', () => {
     expect(runsText([1, 3, 5, 7, 9, 10])).toBe('6 of 1 to 10');
   });
 
-  // Does its address lead to it, whatever it is called?
-  it('are found by their address', () => {
+  it('survive its address', () => {
     expect(parseRoute(probeHref('a/b ?c#d,e%2F&f=é'))).toEqual({
       page: 'probe',
       id: 'a/b ?c#d,e%2F&f=é',

@@ -40,7 +40,7 @@ export function findingsIn(text: string): Finding[] {
     .replace(/@(param|returns|throws)[\s\S]*/, '')
     .replaceAll(/\s+/g, ' ')
     .trim()
-    .split(/(?<=[.?!]) (?=[A-Z…])/);
+    .split(/(?<=[.?!]) (?=[A-Z…`])/);
   return sentences.flatMap((sentence): Finding[] => {
     const found: Finding['rule'][] = [];
     const first = /^[A-Za-z]+/.exec(sentence)?.[0] ?? '';

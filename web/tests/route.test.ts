@@ -19,8 +19,7 @@ const ID = 'a/b ?c#d,e%2F&f=é';
 const ONE = { kind: 'measurement', id: 'one' } as const;
 
 describe('routes', () => {
-  // Does the address of each screen lead to that screen, whatever its parts are called?
-  it('lead where they say', () => {
+  it('survive a round trip through the address', () => {
     const at = { name: 'mix', experiment: 'SR/RW' };
     expect(parseRoute(deviceHref(ID))).toEqual({ page: 'device', id: ID });
     expect(parseRoute(benchmarkHref(ID, 'mix'))).toEqual({
@@ -42,8 +41,7 @@ describe('routes', () => {
     expect(parseRoute(whatIfHref('a=b'))).toEqual({ page: 'what-if', query: 'a=b' });
   });
 
-  // Are results compared at each level by an address, each of them once?
-  it('compare', () => {
+  it('compare distinct results at each level', () => {
     const levels: CompareLevel[] = [
       { level: 'summary' },
       { level: 'benchmark', name: 'mix' },
@@ -58,16 +56,14 @@ describe('routes', () => {
     expect(parseRoute('#/compare/a,b,a')).toMatchObject({ ids: ['a', 'b'] });
   });
 
-  // Does the shelf's address hold what was asked for, and nothing that does not matter?
-  it('of the shelf', () => {
+  it('hold only the effective filters of the shelf', () => {
     const query = { search: 'a & b', capacity_min: 1024, offset: 50 };
     expect(parseRoute(shelfHref(query))).toEqual({ page: 'shelf', query });
     expect(shelfHref({ search: '' })).toBe('#/');
     expect(parseRoute('#/?limit=many&offset=-3')).toEqual({ page: 'shelf', query: {} });
   });
 
-  // Do the addresses of pages of one result still lead to its screens, and only there?
-  it('of old', () => {
+  it('accept addresses of earlier versions', () => {
     for (const hash of ['', '#', '#/']) {
       expect(parseRoute(hash, ONE)).toEqual({ page: 'device', id: 'one' });
       expect(parseRoute(hash).page).toBe('shelf');
@@ -85,8 +81,7 @@ describe('routes', () => {
     }
   });
 
-  // Is a wrong address known as such?
-  it('that are none', () => {
+  it('reject wrong addresses', () => {
     const wrong = [
       '#/q/1',
       '#/d',

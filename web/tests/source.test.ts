@@ -44,8 +44,7 @@ function held(id: string, more: Partial<EmbeddedMeasurement> = {}): EmbeddedMeas
 }
 
 describe('pages', () => {
-  // Do seeds keep all 64 bits, also beside a text that looks like one?
-  it('seeds', () => {
+  it('keep all 64 bits of seeds', () => {
     const text = '{"seed":18446744073709551615,"name":"\\"seed\\":12345678901234567890"}';
     expect(parseJson(text)).toEqual({
       seed: '18446744073709551615',
@@ -53,8 +52,7 @@ describe('pages', () => {
     });
   });
 
-  // Is an empty or damaged page told from a report, and a page of a server from one of results?
-  it('what they hold', () => {
+  it('are recognized by their content', () => {
     expect(() => loadPage(page('/*REPORT*/'))).toThrow('empty template');
     expect(() => loadPage(page('{"manifest":'))).toThrow('damaged');
     expect(() => loadPage(page('{"manifest":{}}'))).toThrow('damaged');
@@ -104,15 +102,13 @@ describe('an embedded source', () => {
     comparisons: [],
   });
 
-  // Is a part of a picture the same whether it was compressed or not, and cropped to what is asked?
-  it('crops', async () => {
+  it('crops tiles, compressed or plain', async () => {
     expect((await source.outline('a', 7, 10, 99)).index).toEqual([10, 40]);
     expect((await source.outline('a', 7, 41, 99)).index).toEqual([]);
     expect((await source.colours('a', 'mix', 'SR/RW', 2, 6)).rows[0]?.codes).toBe(btoa('\x09\x03'));
   });
 
-  // Is what is missing or damaged said in words, with what to do, and nothing made up?
-  it('refuses', async () => {
+  it('explains missing and damaged data', async () => {
     const refused = async (asked: Promise<unknown>, words: RegExp) => {
       const error = await asked.then(
         () => undefined,
@@ -158,8 +154,7 @@ describe('an embedded source', () => {
       comparisons,
     });
 
-  // Is a comparison of some results of those alone, beside the first of them, as that of a server is?
-  it('compares', async () => {
+  it('compares selected results with the first of them', async () => {
     const page = three([beside(0), packed(beside(1)), beside(2)]);
     const found = async (ids: string[]) => {
       const { characteristics, experiments } = await page.comparison(ids);
@@ -188,8 +183,7 @@ describe('an embedded source', () => {
     ]);
   });
 
-  // Are the numbers themselves there where there was no room for how they relate?
-  it('compares what there is room for', async () => {
+  it('keeps the numbers where relations do not fit', async () => {
     const page = three([beside(0)]);
     expect(hasRatios(await page.comparison(['a', 'c']))).toBe(true);
     const turned = await page.comparison(['c', 'a']);
@@ -201,8 +195,7 @@ describe('an embedded source', () => {
     await expect(three([]).comparison(['a'])).rejects.toThrow('no comparison');
   });
 
-  // Does the shelf of a page answer what a server's would?
-  it('searches', async () => {
+  it('searches its shelf as a server does', async () => {
     const found = async (query: object) => (await source.shelf(query)).items.map(({ id }) => id);
     expect(await found({})).toEqual(['a', 'b']);
     expect(await found({ search: 'MODEL b' })).toEqual(['b']);
@@ -216,8 +209,7 @@ describe('an embedded source', () => {
   });
 });
 
-// Is the slowest of what becomes one column the one that is shown, and the stretch where it says?
-it('crops colours', () => {
+it('keeps the slowest value of each column', () => {
   const { rows, ...shown } = cropColours(colours, 3, 12, 3);
   expect(shown).toMatchObject({ from: 2, to: 12, ios_per_column: 4 });
   expect(rows).toEqual([{ run: 7, ios: 12, codes: btoa('\x09\x00\xff') }]);
@@ -226,7 +218,7 @@ it('crops colours', () => {
 });
 
 describe('a server', () => {
-  /** Answers instead of the network; counts how often it was asked. */
+  /** Replaces the network and counts the requests. */
   function answering(answers: Record<string, () => Response>): string[] {
     const asked: string[] = [];
     vi.stubGlobal('fetch', async (input: RequestInfo | URL, options?: RequestInit) => {
@@ -239,8 +231,7 @@ describe('a server', () => {
     return asked;
   }
 
-  // Is it asked as the API has it, and once for what stays the same?
-  it('is asked', async () => {
+  it('receives each request once where the answer is constant', async () => {
     const measured = '/api/results/a%2Fb';
     const asked = answering({
       [measured]: () => new Response('{"id":"a/b","marks":{"experiments":[]}}'),
@@ -265,8 +256,7 @@ describe('a server', () => {
     expect((await source.measurement('a/b')).marks).toEqual(marks);
   });
 
-  // Are its refusals, its absence and its nonsense said in words?
-  it('refuses', async () => {
+  it('has its refusals, absence and malformed answers explained', async () => {
     answering({
       '/api/results/a': () => new Response('{"error":"no such result"}', { status: 404 }),
       '/api/results/b': () => new Response('<html>', { status: 502, statusText: 'Bad Gateway' }),
@@ -279,8 +269,7 @@ describe('a server', () => {
     await expect(source.measurement('d')).rejects.toThrow('does not respond');
   });
 
-  // Is a question taken back that nobody waits for, and not kept as an answer?
-  it('is interrupted', async () => {
+  it('loses requests that nobody waits for', async () => {
     const asked = answering({ '/api/results/a': () => new Response('{}') });
     const source = new Served();
     await expect(source.measurement('a', AbortSignal.abort())).rejects.toThrow('aborted');

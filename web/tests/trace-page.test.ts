@@ -16,15 +16,14 @@ beforeAll(async () => {
 
 afterAll(() => bench?.stop());
 
-/** What is drawn on a chart. */
+/** The painted part of a chart. */
 const picture = (page: Page, label: RegExp) =>
   page
     .getByRole('img', { name: label })
     .locator('canvas')
     .evaluate((canvas: HTMLCanvasElement) => canvas.toDataURL());
 
-// Is every picture drawn, in both themes, without a complaint or a request?
-it.each(['light', 'dark'] as const)('draws its pictures, %s', (colorScheme) =>
+it.each(['light', 'dark'] as const)('draws its charts in both themes, %s', (colorScheme) =>
   bench.visit(
     address,
     async (page) => {
@@ -38,8 +37,7 @@ it.each(['light', 'dark'] as const)('draws its pictures, %s', (colorScheme) =>
   ),
 );
 
-// Does what looks wrong stand before all numbers, with what could not be read?
-it('says doubts first', () =>
+it('shows warnings before numbers', () =>
   bench.visit(address, async (page) => {
     const heads = await page.getByRole('heading', { level: 2 }).allTextContents();
     expect(heads.slice(0, 2)).toEqual(['Warnings', 'Numbers']);
@@ -52,8 +50,7 @@ it('says doubts first', () =>
     ]);
   }));
 
-// Does a number that rests on a sample have its interval, and is the sample named?
-it('is honest about its sample', () =>
+it('states the sample and its intervals', () =>
   bench.visit(address, async (page) => {
     const numbers = page.getByRole('region', { name: 'Numbers' });
     expect(await numbers.textContent()).toMatch(
@@ -64,8 +61,7 @@ it('is honest about its sample', () =>
     expect(await hot.textContent()).toMatch(/^\s*[\d.]+ %\s+[\d.]+ to [\d.]+\s*$/);
   }));
 
-// Does the map show reads, writes, or both, with its scale, and the bytes under the pointer?
-it('turns the map', () =>
+it('switches the map between reads and writes', () =>
   bench.visit(address, async (page) => {
     const map = page.getByRole('img', { name: /by time and address/ });
     await map.scrollIntoViewIfNeeded();
@@ -92,8 +88,7 @@ it('turns the map', () =>
     );
   }));
 
-// Does the pointer on steps of time show the step that it is in?
-it('shows what a step holds', () =>
+it('shows the step under the pointer', () =>
   bench.visit(address, async (page) => {
     const over = page.getByRole('img', { name: /^Requests per second/ }).locator('.u-over');
     await over.hover({ position: { x: 2, y: 40 } });
@@ -101,8 +96,7 @@ it('shows what a step holds', () =>
     expect(tip).toMatch(/0 ns to 17\.2 s\s*reads\s*[\d.]+\/s\s*writes\s*[\d.]+\/s\s*trims/);
   }));
 
-// Does the page not scroll sideways on a phone, whatever tip is open?
-it('fits a phone', () =>
+it('never scrolls sideways on a phone', () =>
   bench.visit(
     address,
     async (page) => {
@@ -119,13 +113,11 @@ it('fits a phone', () =>
     { viewport: { width: 360, height: 740 } },
   ));
 
-// Is the page free of what axe-core finds, contrast included, in both themes?
-it.each(['light', 'dark'] as const)('is accessible, %s', (colorScheme) =>
+it.each(['light', 'dark'] as const)('has no axe-core findings, %s', (colorScheme) =>
   bench.visit(address, async (page) => expect(await violations(page)).toEqual([]), { colorScheme }),
 );
 
-// Is all of the page put on paper, in light colours, and shown as before after that?
-it('prints', () =>
+it('prints every chart in light colours', () =>
   bench.visit(
     address,
     async (page) => {
@@ -157,7 +149,6 @@ it('saves a line chart with its title and its legend', () =>
     for (const name of ['reads', 'writes', 'trims']) expect(svg).toContain(`>${name}</text>`);
   }));
 
-// Does the page cope with a trace of which there is little to show?
 describe('robustness', () => {
   const { facts, ...rest } = makeTrace();
   const none = { total: 0, reads: 0, writes: 0, trims: 0, flushes: 0 };
@@ -203,8 +194,7 @@ describe('robustness', () => {
     });
   });
 
-  // Is an interrupted reading said to be one, and are names shown as they stand?
-  it('interrupted, with hostile names', async () => {
+  it('shows an interrupted reading and hostile names', async () => {
     const hostile = `</script><img src=x onerror=alert(2)> $& "`;
     const made = { ...rest, facts, status: 'interrupted', inputs: [hostile] };
     await bench.visit(await bench.write('hostile-trace', made), async (page) => {

@@ -1,4 +1,4 @@
-// What would be if: the page, as a server answers it.
+// The what-if page, answered by a server.
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { serve } from '../fixtures/server.mjs';
@@ -35,8 +35,7 @@ const table = (page: Page, name: string) =>
 const ask = (page: Page) => page.getByRole('button', { name: 'Run', exact: true }).click();
 
 describe('lines', () => {
-  // Is each line given once it is whole, however its parts come?
-  it('come in parts', () => {
+  it('arrive whole from any split', () => {
     const lines = new Lines();
     expect(lines.add('{"a"')).toEqual([]);
     expect(lines.add(':1}\n{"b":2}\n{')).toEqual(['{"a":1}', '{"b":2}']);
@@ -45,8 +44,7 @@ describe('lines', () => {
 });
 
 describe('a question', () => {
-  // Does it come back from its address, whatever is in it?
-  it('has an address', () => {
+  it('survives its address', () => {
     const asked = {
       ...DEFAULT_QUESTION,
       workload: 'zipf?exponent=0.9&reads=0.3',
@@ -56,8 +54,7 @@ describe('a question', () => {
     expect(questionOf('')).toEqual(DEFAULT_QUESTION);
   });
 
-  // Is what is left empty left to the server, and a variant without changes left out?
-  it('is asked as it is typed', () => {
+  it('omits empty fields and unchanged variants', () => {
     const asked = requestOf({
       ...DEFAULT_QUESTION,
       ios: '',
@@ -69,8 +66,7 @@ describe('a question', () => {
 });
 
 describe('one that was kept', () => {
-  // Does it stand on the shelf as what it is, and lead to what came of it?
-  it('is on the shelf', () =>
+  it('is listed on the shelf and leads to its results', () =>
     bench.visit(`${served.address}#/`, async (page) => {
       await page.getByRole('combobox', { name: 'Kind' }).selectOption('what_if');
       await page.getByText('2 matching results').waitFor();
@@ -85,22 +81,19 @@ describe('one that was kept', () => {
       expect(await page.getByText('Interrupted').count()).toBe(0);
     }));
 
-  // Is said of one that was interrupted how far it came?
-  it('says how far it came', () =>
+  it('states the progress of an interrupted one', () =>
     bench.visit(served.address + keptWhatIfHref('cut off'), async (page) => {
       await page.getByText('Interrupted: 2 of 3 simulations ran.').waitFor();
       await table(page, 'Simulations').getByText('not simulated yet').waitFor();
     }));
 
-  // Does its address lead to it, whatever it is called, and is one that is not there said to be missing?
-  it('has an address', () => {
+  it('survives its address and reports a missing one', () => {
     const route = { page: 'kept-what-if', id: 'a/b ?c' };
     expect(parseRoute(keptWhatIfHref('a/b ?c'))).toEqual(route);
     expect(parseRoute('#/what-if/a/b')).toMatchObject({ page: 'unknown' });
   });
 
-  // Is it accessible in both themes, and does it fit a phone?
-  it.each(['light', 'dark'] as const)('is accessible and fits, %s', (colorScheme) =>
+  it.each(['light', 'dark'] as const)('is accessible and fits a phone, %s', (colorScheme) =>
     bench.visit(
       served.address + keptWhatIfHref('a kept/one'),
       async (page) => {
@@ -115,9 +108,7 @@ describe('one that was kept', () => {
 });
 
 describe('the page', () => {
-  // Are models' rows there at once and simulations as they come, with what differs in words, and is what
-  // cannot be said?
-  it('answers step by step', () =>
+  it('shows models first, then simulations and differences', () =>
     bench.visit(`${served.address}#/`, async (page) => {
       await page.getByRole('link', { name: 'See how a change affects performance' }).click();
       await page.getByRole('heading', { level: 1, name: 'What if' }).waitFor();
@@ -141,8 +132,7 @@ describe('the page', () => {
       await page.getByRole('button', { name: 'Remove change 3' }).waitFor();
     }));
 
-  // Is what was simulated kept when one stops it, and can it be asked again?
-  it('is stopped', () =>
+  it('keeps finished simulations when stopped', () =>
     bench.visit(`${served.address}#/what-if?drive=sim%3Aslow`, async (page) => {
       await ask(page);
       await status(page).getByText('Simulating: 1 of 2 simulated').waitFor();
@@ -151,8 +141,7 @@ describe('the page', () => {
       await page.getByRole('button', { name: 'Run', exact: true }).waitFor();
     }));
 
-  // Does it say why a question is refused?
-  it('is refused', () =>
+  it('explains a refusal', () =>
     bench.visit(
       `${served.address}#/what-if?drive=sim%3Anone`,
       async (page) => {
@@ -162,8 +151,7 @@ describe('the page', () => {
       { expected: /422/ },
     ));
 
-  // Is it free of what axe-core finds in both themes, and does it fit a phone?
-  it.each(['light', 'dark'] as const)('is accessible and fits, %s', (colorScheme) =>
+  it.each(['light', 'dark'] as const)('is accessible and fits a phone, %s', (colorScheme) =>
     bench.visit(
       `${served.address}#/what-if`,
       async (page) => {

@@ -13,8 +13,7 @@ import {
 } from '../src/words';
 
 describe('characteristics', () => {
-  // Is "=" where the interval includes 1 or the value is within 10 % of it, and only there?
-  it('sameness', () => {
+  it('call values equal if the interval includes 1 or the value is within 10 %', () => {
     expect(isSame({ value: 1.4, low: 0.9, high: 1.9 })).toBe(true);
     expect(isSame({ value: 1.09, low: 1.05, high: 1.13 })).toBe(true);
     expect(isSame({ value: 0.92, low: null, high: null })).toBe(true);
@@ -24,8 +23,7 @@ describe('characteristics', () => {
     expect(ratioSign(undefined)).toBe('–');
   });
 
-  // Are all columns of Table 3 there, as dashes, when nothing was measured?
-  it('nothing known', () => {
+  it('show dashes where nothing was measured', () => {
     const row = cells({});
     expect(row.map((cell) => cell.column)).toEqual([
       'SR',
@@ -42,8 +40,7 @@ describe('characteristics', () => {
     expect(row.every((cell) => cell.text === '–' && cell.interval === '–')).toBe(true);
   });
 
-  // Does every kind of finding have its sign and its words?
-  it('all kinds', () => {
+  it('have a sign and words for every kind of finding', () => {
     const ratio = { value: 2.04, low: 1.9, high: 2.2 };
     const text = (c: Parameters<typeof cells>[0], column: string) =>
       cells(c).find((cell) => cell.column === column)?.text;
@@ -77,8 +74,7 @@ const pattern: Pattern = {
 };
 
 describe('patterns', () => {
-  // Does the sentence say what is executed, for each kind of reference and function?
-  it('sentences', () => {
+  it('describe every reference and function', () => {
     expect(sentence({ kind: 'basic', pattern })).toBe(
       '5,120 random writes of 32 KiB within 1 GiB, each submitted when the previous one completes.',
     );
@@ -117,16 +113,14 @@ describe('patterns', () => {
     expect(experimentWords('0/100 1 MiB')).toBe('writes of 1 MiB');
   });
 
-  // Are the parameters those of the pattern's functions, with the seed to its last digit?
-  it('parameters', () => {
+  it('list the parameters of their functions with the full seed', () => {
     const names = parameters(pattern).map(([name]) => name);
     expect(names).not.toContain('Incr');
     expect(names).not.toContain('Pause');
     expect(parameters(pattern).at(-1)).toEqual(['seed', '18446744073709551615']);
   });
 
-  // Does a failure say what, where and how often?
-  it('progress', () => {
+  it('describe the failure, its position and its count', () => {
     const failed = progressWords({
       status: 'failed',
       ios: 412,
@@ -142,16 +136,14 @@ describe('patterns', () => {
   });
 });
 
-// Is a trace called by its files, of many by the first ones and how many more?
-it('names of traces', () => {
+it('names a trace by its files', () => {
   expect(traceName(['-'])).toBe('-');
   expect(traceName(['/data/hm_0.csv.gz', 'b/hm_1.csv'])).toBe('hm_0.csv.gz, hm_1.csv');
   expect(traceName(['a', 'b', 'c', 'd'])).toBe('a, b, c, d');
   expect(traceName(['a', 'b', 'c', 'd', 'e'])).toBe('a, b, c and 2 more');
 });
 
-// Is every parameter that a micro-benchmark varies explained to those who do not know uFLIP?
-it('explains the parameters', () => {
+it('explains every varied parameter', () => {
   const varied = makeReport().manifest.micro_benchmarks.filter((b) => b.name !== 'preparation');
   expect(varied).toHaveLength(9);
   for (const { parameter } of varied) expect(PARAMETER_WORDS[parameter], parameter).toBeTruthy();
