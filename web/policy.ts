@@ -1,11 +1,11 @@
-// The Content-Security-Policy that the page carries itself, for where it is opened as a file.
+// The Content-Security-Policy in the page itself, for pages opened from a file.
 import { createHash } from 'node:crypto';
 import type { Plugin } from 'vite';
 
-/** Where the policy stands: first, as it governs only what follows. The program takes it out of what it serves. */
+/** The tag that the policy follows. A policy governs only later content. The server removes it. */
 const PLACE = '<meta charset="utf-8" />';
 
-/** The elements of a name whose content a browser runs or applies; data is none of them. */
+/** The contents of all elements of a name that a browser executes or applies; skips JSON data. */
 function contents(html: string, name: string): string[] {
   const elements = html.matchAll(new RegExp(`<${name}([^>]*)>([\\s\\S]*?)</${name}>`, 'g'));
   return [...elements]
@@ -20,12 +20,12 @@ function hashes(html: string, name: string): string {
     .join(' ');
 }
 
-/** Nothing but the scripts and styles of the page is run and applied, and nobody is spoken to. */
+/** The policy of a page: only its own scripts and styles, and no network access. */
 export function policyOf(html: string): string {
   return [
     "default-src 'none'",
     `script-src ${hashes(html, 'script')}`,
-    // Charts are placed by style attributes, which cannot be named by a hash.
+    // Charts use style attributes, which hashes cannot allow.
     "style-src 'unsafe-inline'",
     `style-src-elem ${hashes(html, 'style')}`,
     "style-src-attr 'unsafe-inline'",
@@ -36,7 +36,7 @@ export function policyOf(html: string): string {
   ].join('; ');
 }
 
-/** Puts the policy into the page once everything else is in it. */
+/** The Vite plugin that adds the policy to the finished page. */
 export const policy: Plugin = {
   name: 'policy',
   apply: 'build',
@@ -48,7 +48,8 @@ export const policy: Plugin = {
         if (file.type !== 'asset' || !file.fileName.endsWith('.html')) continue;
         const html = String(file.source);
         const meta = `<meta http-equiv="Content-Security-Policy" content="${policyOf(html)}" />`;
-        if (html.split(PLACE).length !== 2) this.error(`the page has no place ${PLACE}`);
+        if (html.split(PLACE).length !== 2)
+          this.error(`report.html must contain ${PLACE} exactly once`);
         file.source = html.replace(PLACE, `${PLACE}\n    ${meta}`);
       }
     },

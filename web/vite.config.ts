@@ -8,14 +8,14 @@ import { makePapers } from './fixtures/make-papers.mjs';
 import { makeTrace } from './fixtures/make-trace.mjs';
 import { policy } from './policy.ts';
 
-/** What is made up, by what stands after `?`. */
+/** The made-up data of the development server, by the query of its address. */
 const FIXTURES: Record<string, () => string> = {
   trace: () => JSON.stringify(makeTrace()),
   page: () => JSON.stringify(makePage()),
   papers: () => JSON.stringify(makePapers()),
 };
 
-/** In development, what is made up stands where the program inserts the real thing. */
+/** Inserts made-up data into the page of the development server. */
 const fixture: Plugin = {
   name: 'fixture',
   apply: 'serve',
@@ -43,14 +43,14 @@ export default defineConfig({
     rolldownOptions: { input: 'report.html' },
     modulePreload: false,
   },
-  // A browser on a busy machine takes its time.
+  // A browser on a busy machine is slow.
   test: {
     include: ['tests/*.test.ts'],
     testTimeout: 120_000,
     hookTimeout: 120_000,
-    // Made-up reports and the program are loaded once a worker rather than once a file.
+    // Files share a worker, which loads the fixtures only once.
     isolate: false,
-    // Files share a worker, in any order: what one put in place of a global is gone before the next test.
+    // Restores stubbed globals after each test: the files of a worker run in any order.
     unstubGlobals: true,
     maxWorkers: 2,
   },

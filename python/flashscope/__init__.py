@@ -7,9 +7,9 @@
     result = fs.bench(drive, only=["granularity"])
     result.records(1)                   # an Arrow table, for Polars, pandas, DuckDB
 
-Options are those of the command line, with the same names and values (``flashscope COMMAND --help``); what cannot
-be done is said in the same words, as an exception. Long calls show a bar, leave the interpreter to other threads,
-and keep what was done when Ctrl-C ends them (``Interrupted.partial``).
+Options have the names and values of the command line (``flashscope COMMAND --help``), and exceptions have its
+messages. Long calls show a progress bar and release the GIL. Ctrl-C raises ``Interrupted``, with the result so far in
+``Interrupted.partial``.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""``python -m flashscope sweep OPTIONS``: what ``flashscope sweep --engine ray`` runs.
+"""``python -m flashscope sweep OPTIONS``: the process that ``flashscope sweep --engine ray`` starts.
 
-It says on standard output, as JSON, which folder it has written (``folder``), or what went wrong (``error``, and whether
-that is a matter of what was asked for: ``usage``). It ends early, with what was done, once its standard input ends: so it
-does not go on alone.
+It writes JSON to standard output: the ``folder`` of the result, or an ``error`` with ``usage``, which is true for a wrong
+argument or input. It stops early and keeps the rows so far when its standard input closes, so it does not outlive the
+process that started it.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ from ._call import call
 from ._native import Error, UsageError
 
 
-def _end_with_input(over: threading.Event) -> None:
+def _stop_with_input(done: threading.Event) -> None:
+    """Interrupts the main thread when standard input closes."""
     while os.read(0, 4096):
         pass
-    if not over.is_set():
+    if not done.is_set():
         _thread.interrupt_main()
 
 
@@ -34,23 +35,23 @@ def _sweep(words: list[str]) -> dict[str, object]:
     except Error as error:
         return {"error": str(error), "usage": isinstance(error, UsageError)}
     except KeyboardInterrupt:
-        return {"error": "interrupted before anything was simulated", "usage": False}
+        return {"error": "interrupted before the first simulation", "usage": False}
     return {"folder": folder}
 
 
 def main(arguments: list[str]) -> int:
-    """Does what the arguments say; the exit status."""
+    """Runs the command in ``arguments``; returns the exit status."""
     if arguments[:1] != ["sweep"]:
-        print("what is there: python -m flashscope sweep OPTIONS", file=sys.stderr)
+        print("usage: python -m flashscope sweep OPTIONS", file=sys.stderr)
         return 2
-    with os.fdopen(os.dup(sys.stdout.fileno()), "w") as answer:
-        # What others print is no answer.
+    with os.fdopen(os.dup(sys.stdout.fileno()), "w") as output:
+        # Libraries may print; their output goes to standard error.
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-        over = threading.Event()
-        threading.Thread(target=_end_with_input, args=(over,), daemon=True).start()
-        said = _sweep(arguments[1:])
-        over.set()
-        json.dump(said, answer)
+        done = threading.Event()
+        threading.Thread(target=_stop_with_input, args=(done,), daemon=True).start()
+        outcome = _sweep(arguments[1:])
+        done.set()
+        json.dump(outcome, output)
     return 0
 
 

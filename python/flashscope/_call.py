@@ -1,4 +1,4 @@
-"""How the commands are called: keywords become options, progress is shown, Ctrl-C keeps what was done."""
+"""Calls of commands: keywords become options, a bar shows progress, and Ctrl-C keeps the result so far."""
 
 from __future__ import annotations
 
@@ -23,35 +23,35 @@ T = TypeVar("T")
 
 
 class Note(UserWarning):
-    """What the command line would print as a note."""
+    """A note of the command line, as a warning."""
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C ended a call, and ``partial`` is what was done until then."""
+    """Ctrl-C stopped a call; ``partial`` is the result so far."""
 
     def __init__(self, partial: Any) -> None:
-        super().__init__("interrupted: what was done before is in `partial`")
+        super().__init__("interrupted: the result so far is in `partial`")
         self.partial = partial
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a call is."""
+    """The progress of a call."""
 
     phase: str
-    """What is done."""
+    """The current phase."""
     now: str
-    """What of it is done now; may be empty."""
+    """The current item of the phase; may be empty."""
     done: int
-    """So much of it is done."""
+    """The amount done in this phase."""
     total: int | None
-    """Of so much, where that is known."""
+    """The total amount of this phase, if known."""
     unit: str
-    """What it is counted in: ``bytes``, ``count``, or ``share`` where only the share of the total means anything."""
+    """The unit of both: ``bytes``, ``count``, or ``share`` if only their ratio has a meaning."""
 
 
 ShowProgress = bool | Callable[[Progress], object] | None
-"""Whether a bar is shown (by default where there is somebody to see it), or who is told instead."""
+"""True for a bar, false for none, or a function to call instead. The default is a bar in a terminal or notebook."""
 
 
 class _Bar:
@@ -83,20 +83,20 @@ class _Bar:
             self._bar = None
 
 
-def _somebody_sees() -> bool:
+def _is_interactive() -> bool:
     return sys.stderr.isatty() or "ipykernel" in sys.modules
 
 
 def call(
     function: Callable[..., tuple[T, bool]], *arguments: Any, progress: ShowProgress, keywords: bool = True
 ) -> tuple[T, bool]:
-    """Calls a function of the extension module that takes its time. The answer says whether Ctrl-C ended it. Errors name
-    options as keywords, unless the command line asked."""
+    """Calls a long function of the extension module. Returns its value, and true if Ctrl-C stopped it. Error messages
+    name options as keywords, unless ``keywords`` is false."""
     bar = _Bar()
     show: Callable[[Progress], object]
     if callable(progress):
         show = progress
-    elif progress or (progress is None and _somebody_sees()):
+    elif progress or (progress is None and _is_interactive()):
         show = bar
     else:
         show = lambda _: None  # noqa: E731
@@ -110,12 +110,12 @@ def call(
         bar.close()
 
 
-def in_python(said: str) -> str:
-    """What the command line says, with its options as keywords: ``--io-count <COUNT>`` is ``io_count``."""
+def in_python(message: str) -> str:
+    """Rewrites a message of the command line for Python: ``--io-count <COUNT>`` becomes ``io_count``."""
     calls = re.sub(
         r"`flashscope ([a-z]+) --([a-z-]+) ([^`]+)`",
         lambda call: f"`{call[1]}({call[2].replace('-', '_')}={call[3]!r})`",
-        said,
+        message,
     )
     calls = calls.replace("choose another name with --output, or remove it", "choose another output, or say overwrite=True")
     option = r"(?<![\w-])--([a-z][a-z-]*)(?: <[A-Z_]+>)?"
@@ -124,8 +124,8 @@ def in_python(said: str) -> str:
 
 @contextmanager
 def replacing(output: Any, overwrite: bool) -> Iterator[None]:
-    """Where ``overwrite`` is set, puts the result at ``output`` aside. It goes once another took its place, and comes
-    back where none did. What is no result raises ``UsageError``."""
+    """With ``overwrite``, moves the result at ``output`` aside, deletes it once a new one exists, and restores it
+    otherwise. Raises ``UsageError`` if ``output`` is no result."""
     path = None if output is None else Path(output)
     if not overwrite or path is None or not path.exists():
         yield
@@ -133,7 +133,7 @@ def replacing(output: Any, overwrite: bool) -> Iterator[None]:
     _native.open(str(path))
     aside = path.with_name(f".{path.name}.replaced")
     if aside.exists():
-        shutil.rmtree(aside)  # Left by a process that was killed when another had taken its place.
+        shutil.rmtree(aside)  # A process left it behind that was killed after the new result existed.
     path.rename(aside)
     try:
         yield
@@ -144,13 +144,13 @@ def replacing(output: Any, overwrite: bool) -> Iterator[None]:
             aside.rename(path)
 
 
-def kept(outcome: tuple[S, bool], understand: Callable[[S], T]) -> T:
-    """What a call came to; raises it as ``Interrupted`` where Ctrl-C ended it."""
+def kept(outcome: tuple[S, bool], convert: Callable[[S], T]) -> T:
+    """Converts the value of a call. Raises it as ``Interrupted`` if Ctrl-C stopped the call."""
     value, interrupted = outcome
-    understood = understand(value)
+    converted = convert(value)
     if interrupted:
-        raise Interrupted(understood)
-    return understood
+        raise Interrupted(converted)
+    return converted
 
 
 def _note(text: str) -> None:
@@ -158,19 +158,19 @@ def _note(text: str) -> None:
 
 
 def words(options: Mapping[str, Any], *positional: str) -> list[str]:
-    """Keywords as the options of the command line, before what has no name."""
-    told = []
+    """Converts keywords to options of the command line, followed by positional arguments."""
+    result = []
     for name, value in options.items():
         option = "--" + name.rstrip("_").replace("_", "-")
         if value is True:
-            told.append(option)
+            result.append(option)
         elif value is not None and value is not False:
-            told.append(f"{option}={text(value)}")
-    return [*told, "--", *positional] if positional else told
+            result.append(f"{option}={text(value)}")
+    return [*result, "--", *positional] if positional else result
 
 
 def text(value: Any) -> str:
-    """A value as it is typed."""
+    """Formats a value as typed on the command line."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, timedelta):
@@ -181,20 +181,20 @@ def text(value: Any) -> str:
 
 
 def spec(name: str, fields: Mapping[str, Any]) -> str:
-    """A name with fields after ``?``; those of a dictionary have dotted names."""
-    told = "&".join(f"{key}={text(value)}" for key, value in flat(fields))
-    if not told:
+    """Appends fields to a name after ``?``; fields of a dictionary have dotted names."""
+    query = "&".join(f"{key}={text(value)}" for key, value in flat(fields))
+    if not query:
         return name
-    return f"{name}&{told}" if "?" in name else f"{name}?{told}"
+    return f"{name}&{query}" if "?" in name else f"{name}?{query}"
 
 
 def flat(fields: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
-    """Fields with their dotted names."""
-    found: list[tuple[str, Any]] = []
+    """Flattens nested fields to pairs of dotted name and value."""
+    pairs: list[tuple[str, Any]] = []
     for key, value in fields.items():
         name = prefix + key.rstrip("_")
         if isinstance(value, Mapping):
-            found += flat(value, f"{name}.")
+            pairs += flat(value, f"{name}.")
         else:
-            found.append((name, value))
-    return found
+            pairs.append((name, value))
+    return pairs

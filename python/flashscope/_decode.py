@@ -1,4 +1,4 @@
-"""From JSON to the types of ``flashscope.documents``."""
+"""Decodes JSON to the types of ``flashscope.documents``."""
 
 from __future__ import annotations
 
@@ -13,15 +13,14 @@ T = TypeVar("T")
 
 
 def decode(kind: type[T], text: str) -> T:
-    """The document of this type that ``text`` is. What the type does not know is left out: newer versions say
-    more."""
+    """Decodes a document of a type. Ignores unknown fields, which newer versions may add."""
     document: T = _structured(kind, json.loads(text))
     return document
 
 
 @lru_cache(maxsize=None)
 def _fields(kind: type) -> list[tuple[str, str, Any, bool]]:
-    """The fields of a type: their names here and in JSON, their types, and whether they have to be there."""
+    """The fields of a type: their names in Python and in JSON, their types, and true if they are required."""
     hints = get_type_hints(kind)
     return [(f.name, _in_json(f.name), hints[f.name], f.default is MISSING) for f in fields(kind)]
 
@@ -34,8 +33,8 @@ def _structured(kind: Any, value: Any) -> Any:
     if value is None or kind is Any:
         return value
     if is_dataclass(kind) and isinstance(kind, type):
-        told = {name: _structured(hint, value[key]) for name, key, hint, _ in _fields(kind) if key in value}
-        return kind(**told)
+        known = {name: _structured(hint, value[key]) for name, key, hint, _ in _fields(kind) if key in value}
+        return kind(**known)
     origin, arguments = get_origin(kind), get_args(kind)
     if origin is list:
         return [_structured(arguments[0], item) for item in value]
@@ -49,10 +48,10 @@ def _structured(kind: Any, value: Any) -> Any:
 
 
 def _fits(kind: Any, value: Any) -> bool:
-    """Whether a value may be of a type, of those that stand beside each other in the documents."""
+    """True if a value can be of a type; tells the alternatives of a union apart."""
     if is_dataclass(kind) and isinstance(kind, type):
         return isinstance(value, dict) and all(
-            _fits(hint, value[key]) if key in value else not needed for _, key, hint, needed in _fields(kind)
+            _fits(hint, value[key]) if key in value else not required for _, key, hint, required in _fields(kind)
         )
     origin = get_origin(kind)
     if origin is Literal:

@@ -1,4 +1,4 @@
-"""Drives by name."""
+"""Drives, by their names."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Kind:
-    """Something that there is by name."""
+    """A drive or a workload that comes with flashscope."""
 
     name: str
     summary: str
-    """What it is, in a sentence."""
+    """A sentence about it."""
     source: str
-    """Where it, or its parameters, are from."""
+    """The source of it or of its parameters."""
 
 
 class Drive:
-    """A drive by its name: ``sim:PROFILE``, ``file:PATH``, ``/dev/NAME`` or ``null:``.
+    """A drive, by its name: ``sim:PROFILE``, ``file:PATH``, ``/dev/NAME`` or ``null:``.
 
-    Fields of a simulated drive are keywords, those with a dot in their name as dictionaries::
+    Fields of a simulated drive are keywords; nested fields are dictionaries::
 
         Drive("sim:demo", over_provisioning=0.28, cleaning={"policy": "fifo"})
         Drive("file:scratch.img", size="1GiB")
@@ -43,11 +43,11 @@ class Drive:
         self.name = spec(name, fields)
 
     def info(self) -> DeviceInfo:
-        """What is known of it before anything is measured: it is opened for reading alone."""
+        """Returns the properties of the drive. Opens it for reading only."""
         return decode(DeviceInfo, _native.info(self.name))
 
     def but(self, **fields: Any) -> Drive:
-        """The same drive with other fields."""
+        """Returns the same drive with other fields."""
         return Drive(self.name, **fields)
 
     def what_if(
@@ -59,19 +59,19 @@ class Drive:
         progress: ShowProgress = None,
         **options: Unpack[WhatIfOptions],
     ) -> WhatIf:
-        """What a workload would come to if something were otherwise, as ``flashscope what-if`` says it: each change is
-        a variant, as a text or as fields::
+        """Predicts and simulates how changes affect performance, as ``flashscope what-if`` does. Each change is a
+        variant, given as text or as fields::
 
             drive.what_if("zipf", {"over_provisioning": 0.28}, {"cleaning": {"policy": "fifo"}}, "workload.trims=0.2")
 
-        ``row`` is called with a variant as soon as a model has said what it expects, and again once it was simulated.
-        ``overwrite`` is as of :func:`bench`.
+        Calls ``row`` with each variant when a model has predicted it, and again when it is simulated.
+        ``overwrite`` works as in :func:`bench`.
         """
-        told = [*words(options), f"--drive={self}", f"--workload={workload}"]
-        told += [f"--change={_change(change)}" for change in changes]
-        give = None if row is None else lambda json: row(decode(Variant, json))
+        arguments = [*words(options), f"--drive={self}", f"--workload={workload}"]
+        arguments += [f"--change={_change(change)}" for change in changes]
+        on_row = None if row is None else lambda json: row(decode(Variant, json))
         with replacing(options.get("output"), overwrite):
-            outcome = call(_native.what_if, told, give, progress=progress)
+            outcome = call(_native.what_if, arguments, on_row, progress=progress)
         return kept(outcome, lambda json: decode(WhatIf, json))
 
     def __str__(self) -> str:
@@ -82,10 +82,10 @@ class Drive:
 
 
 def _change(change: str | Mapping[str, Any]) -> str:
-    """A change as it is typed."""
+    """Formats a change as typed on the command line."""
     return change if isinstance(change, str) else text(list(f"{key}={text(value)}" for key, value in flat(change)))
 
 
 def drives() -> list[Kind]:
-    """The simulated drives that come with flashscope."""
+    """Returns the simulated drives that come with flashscope."""
     return [Kind(f"sim:{name}", summary, source) for name, summary, source in _native.kinds("drives")]

@@ -1,4 +1,4 @@
-"""What notebooks show of results."""
+"""HTML tables of results, for notebooks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from html import escape
 
 
 def table(title: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A table with a title; every text is escaped, as names of drives and files are whatever somebody made them."""
+    """Returns an HTML table with a title. Escapes all texts: names of drives and files are untrusted."""
     cells = "".join(f"<th>{escape(name)}</th>" for name in head)
     lines = ["".join(f"<td>{escape(str(value))}</td>" for value in row) for row in rows]
     body = "".join(f"<tr>{line}</tr>" for line in lines)
@@ -18,7 +18,7 @@ def table(title: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> 
 
 
 def time(nanoseconds: float) -> str:
-    """A time in the unit that a person would choose."""
+    """Formats a time in its largest unit, with three digits."""
     for unit, scale in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
         if nanoseconds >= scale:
             return f"{nanoseconds / scale:.3g} {unit}"

@@ -32,12 +32,12 @@ def bench(
         bench(resume="demo.flashscope")
         bench("null:", trace=trace("hm_0.csv.gz", remap="compact"))
 
-    To write to a device, or to a file that was there before, ``destroy_data_on`` has to name it again. With ``overwrite``,
-    a result that is at ``output`` already is replaced, so that a cell of a notebook can be run again.
+    ``destroy_data_on`` must repeat the name of a device or an existing file before flashscope writes to it.
+    ``overwrite`` replaces an existing result at ``output``, so that a notebook cell can run again.
     """
     positional = [] if drive is None else [str(drive)]
-    if isinstance(played := options.get("trace"), Workload):
-        options["trace"] = played.name.removeprefix("trace:")
+    if isinstance(replayed := options.get("trace"), Workload):
+        options["trace"] = replayed.name.removeprefix("trace:")
     with replacing(options.get("output"), overwrite):
         outcome = call(_native.bench, words(options, *positional), progress=progress)
     return kept(outcome, measurement)
@@ -50,7 +50,8 @@ def probe(
     progress: ShowProgress = None,
     **options: Unpack[ProbeOptions],
 ) -> Probe:
-    """Reads the internals of a drive from its timing, as ``flashscope probe`` does. ``overwrite`` is as of :func:`bench`."""
+    """Infers the internals of a drive from its timing, as ``flashscope probe`` does. ``overwrite`` works as in
+    :func:`bench`."""
     with replacing(options.get("output"), overwrite):
         outcome = call(_native.probe, words(options, str(drive)), progress=progress)
     return kept(outcome, lambda folder: Probe(Path(folder), (Path(folder) / "probe.json").read_text()))
@@ -65,14 +66,14 @@ def simulate(
     progress: ShowProgress = None,
     **options: Unpack[SimulateOptions],
 ) -> Simulation:
-    """Runs a workload on a simulated drive, as ``flashscope simulate`` does; with ``records``, each IO that is
-    measured is kept. The same seed gives the same numbers, but for ``wall_ns``. ``overwrite`` is as of :func:`bench`."""
-    told = [*words(options), f"--drive={drive}", f"--workload={workload}"]
+    """Runs a workload on a simulated drive, as ``flashscope simulate`` does. ``records`` keeps each measured IO. The
+    same seed gives the same numbers, except ``wall_ns``. ``overwrite`` works as in :func:`bench`."""
+    arguments = [*words(options), f"--drive={drive}", f"--workload={workload}"]
     if options.get("observe"):
-        told.append("--json")  # The command line shows what observers saw in JSON alone.
+        arguments.append("--json")  # The command line prints observations only as JSON.
     with replacing(options.get("output"), overwrite):
-        outcome = call(_native.simulate, told, records, progress=progress)
-    return kept(outcome, lambda found: Simulation(options.get("output"), *found))
+        outcome = call(_native.simulate, arguments, records, progress=progress)
+    return kept(outcome, lambda simulated: Simulation(options.get("output"), *simulated))
 
 
 def predict(
@@ -82,10 +83,10 @@ def predict(
     progress: ShowProgress = None,
     **options: Unpack[PredictOptions],
 ) -> PredictionReport:
-    """Predicts what a workload comes to on a simulated drive without simulating it, as ``flashscope predict``
-    does; or, with ``grid``, on a drive by what was measured of it."""
-    told = words(options) + [f"--workload={workload}"]
+    """Predicts the performance of a workload on a simulated drive by closed-form models, as ``flashscope predict``
+    does. ``grid`` predicts for a measured drive instead."""
+    arguments = words(options) + [f"--workload={workload}"]
     if options.get("grid") is None:
-        told.append(f"--drive={drive}")
-    outcome = call(_native.predict, told, progress=progress)
+        arguments.append(f"--drive={drive}")
+    outcome = call(_native.predict, arguments, progress=progress)
     return kept(outcome, lambda json: decode(PredictionReport, json))

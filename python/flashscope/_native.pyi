@@ -31,17 +31,17 @@ __all__ = [
 ]
 
 class Error(Exception):
-    """Why flashscope did not do what was asked, in the words of the command line."""
+    """An error of flashscope, with the message of the command line."""
 
 class UsageError(Error):
-    """What was asked cannot be done as it stands."""
+    """A wrong argument or input."""
 
 class Failed(Error):
-    """Something went wrong on the way."""
+    """A failure while a command ran."""
 
 @final
 class Table:
-    """Rows in memory, by columns. Whatever knows Arrow's PyCapsule interface takes it without copying:
+    """A table in memory, stored by columns. Libraries with Arrow's PyCapsule interface read it without a copy:
     ``pyarrow.table(t)``, ``polars.DataFrame(t)``, ``duckdb.sql("FROM records")``."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
@@ -50,7 +50,7 @@ class Table:
     @property
     def columns(self) -> list[str]: ...
     def column(self, name: str) -> list[Any]:
-        """The values of a column."""
+        """Returns the values of a column."""
     @property
     def nbytes(self) -> int: ...
 

@@ -1,4 +1,4 @@
-"""The options of the commands, as the command line has them: `flashscope COMMAND --help`."""
+"""The options of the commands, as in `flashscope COMMAND --help`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The points of a sweep on a Ray cluster, which takes the package ``ray``."""
+"""Runs the points of a sweep on a Ray cluster; needs the package ``ray``."""
 
 from __future__ import annotations
 
@@ -19,45 +19,45 @@ except ImportError as error:
     raise UsageError("--engine ray needs Ray: python -m pip install ray") from error
 
 SECONDS = 1.0
-"""A task gives back what it has after so long, and the rest of its trials to others: so many short trials cost few
-tasks, and with a worker little is lost."""
+"""The time after which a task returns its rows; other tasks run the rest of its trials. Short trials thus share a
+task, and a lost worker loses little."""
 MOST = 1000
-"""Trials of a task at most."""
+"""The most trials of a task."""
 AHEAD = 2
-"""Tasks for each processor: one waits while another runs."""
+"""The tasks for each CPU: one waits while another runs."""
 PARTS = 4
-"""A task takes such a part of what is left for its place, so that all places end at about the same time (guided
-self-scheduling, Polychronopoulos and Kuck, IEEE Trans. Computers C-36(12), 1987)."""
+"""A task takes one part in ``PARTS`` of its share of the remaining trials, so that all CPUs finish at about the same
+time (guided self-scheduling, Polychronopoulos and Kuck, IEEE Trans. Computers C-36(12), 1987)."""
 RETRIES = 5
-"""So often a task is run again where its worker was lost."""
-LOOK_EVERY = 0.05
-"""Seconds after which Ctrl-C is heard."""
+"""The number of times that a task runs again after its worker was lost."""
+INTERVAL = 0.05
+"""The time in seconds between two checks for Ctrl-C."""
 
 VERSION = _native.version
 
 
 def _run(folder: str, trials: list[str]) -> tuple[str, list[str]]:
-    """Runs trials on a worker, as many as it comes to: its version of flashscope, and their rows."""
+    """Runs trials on a worker for ``SECONDS``. Returns the worker's version of flashscope and the rows."""
     if os.path.isdir(folder):
-        os.chdir(folder)  # Names of files count from where the sweep was begun.
+        os.chdir(folder)  # Paths are relative to the folder in which the sweep was started.
     rows: list[str] = []
-    begun = monotonic()
+    start = monotonic()
     for trial in trials:
         row, _ = _native.run_trial(trial, _ignore, _ignore)
         if row is None:
             break
         rows.append(row)
-        if monotonic() - begun > SECONDS:
+        if monotonic() - start > SECONDS:
             break
     return VERSION, rows
 
 
 def _ignore(*_: object) -> None:
-    """Nobody looks on at a worker."""
+    """Discards progress and notes of a worker."""
 
 
 class Cluster:
-    """Runs trials on the cluster that is connected, or on the one that ``ray.init`` finds or starts."""
+    """Runs trials on the connected cluster, or on the one that ``ray.init`` finds or starts."""
 
     def __init__(self) -> None:
         if not ray.is_initialized():
@@ -66,7 +66,7 @@ class Cluster:
         self._task = ray.remote(_run).options(num_cpus=1, max_retries=RETRIES)
 
     def __call__(self, trials: list[str], jobs: int | None) -> Iterator[list[str]]:
-        """The rows of the trials, as they come, at most ``jobs`` at once."""
+        """Yields the rows of the trials as they are ready; runs at most ``jobs`` tasks at once."""
         waiting, running = deque(trials), dict[Any, list[str]]()
         try:
             while waiting or running:
@@ -87,20 +87,20 @@ class Cluster:
             running[self._task.remote(os.getcwd(), batch)] = batch
 
     def _collect(self, waiting: deque[str], running: dict[Any, list[str]]) -> list[str]:
-        """The rows that have come; what a task did not come to waits again."""
-        first, _ = ray.wait(list(running), timeout=LOOK_EVERY)
+        """Returns the rows that are ready. Trials that a task did not run wait again."""
+        first, _ = ray.wait(list(running), timeout=INTERVAL)
         done, _ = ray.wait(list(running), num_returns=len(running), timeout=0) if first else ([], None)
         rows: list[str] = []
         for task in done:
-            there, found = ray.get(task)
-            if there != VERSION:
-                raise UsageError(f"a worker has flashscope {there}, and here is {VERSION}: install the same on all nodes")
-            rows += found
-            waiting.extendleft(reversed(running.pop(task)[len(found) :]))
+            version, finished = ray.get(task)
+            if version != VERSION:
+                raise UsageError(f"a worker has flashscope {version}, and here is {VERSION}: install the same on all nodes")
+            rows += finished
+            waiting.extendleft(reversed(running.pop(task)[len(finished) :]))
         return rows
 
 
 def _last_line(error: Exception) -> str:
-    """What an error of Ray says; of one with a traceback, what was raised."""
+    """The last line of an error of Ray: after a traceback, it is the exception."""
     lines = [line for line in str(error).splitlines() if line.strip()]
     return lines[-1].strip() if lines else type(error).__name__

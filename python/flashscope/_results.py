@@ -17,21 +17,21 @@ Run = manifest.Run
 
 
 class Measurement:
-    """What :func:`bench` measured, in a folder."""
+    """The result of :func:`bench`, in a folder."""
 
     def __init__(self, path: Path, document: str) -> None:
         self.path = path
         self._document = document
 
-    # Understood when it is asked for: it is long, and whoever pressed Ctrl-C waits for no more than they have to.
+    # Decoded at the first use: it is long, and Ctrl-C must return at once.
     @cached_property
     def manifest(self) -> manifest.Manifest:
-        """What was measured, with what and how."""
+        """The plan, the drive, the machine and the methodology."""
         return decode(manifest.Manifest, self._document)
 
     @cached_property
     def facts(self) -> facts.Facts:
-        """What the records say, with intervals."""
+        """The statistics of the records, with intervals."""
         return decode(facts.Facts, (self.path / "facts.json").read_text())
 
     @property
@@ -45,11 +45,11 @@ class Measurement:
         ]
 
     def records(self, run: Run | int) -> Table:
-        """Every IO of a run, in the order of completion; ``KeyError`` where there is no such run."""
+        """Returns every IO of a run, in the order of completion. Raises ``KeyError`` if there is no such run."""
         number = run if isinstance(run, int) else run.id
         runs = self.runs
         if all(known.id != number for known in runs):
-            raise KeyError(f"{self.path} has no run {number}: there are 1 to {len(runs)}")
+            raise KeyError(f"{self.path} has no run {number}: its runs are 1 to {len(runs)}")
         return _native.records(str(self.path), number)
 
     def _repr_html_(self) -> str:
@@ -69,21 +69,21 @@ class Measurement:
 
 
 class Probe:
-    """What :func:`probe` found, in a folder."""
+    """The result of :func:`probe`, in a folder."""
 
     def __init__(self, path: Path, document: str) -> None:
         self.path = path
         self.report = decode(probe.ProbeReport, document)
 
     def __getitem__(self, parameter: str) -> probe.Stated:
-        """What was found of a parameter."""
+        """Returns the finding about a parameter."""
         for stated in self.report.findings:
             if stated.finding.parameter == parameter:
                 return stated
         raise KeyError(parameter)
 
     def records(self, run: int) -> Table:
-        """Every IO of a run, in the order of completion; ``KeyError`` where there is no such run."""
+        """Returns every IO of a run, in the order of completion. Raises ``KeyError`` if there is no such run."""
         if all(known.run != run for step in self.report.steps for known in step.runs):
             raise KeyError(f"{self.path} has no run {run}")
         return _native.records(str(self.path), run)
@@ -93,29 +93,29 @@ class Probe:
         for stated in self.report.findings:
             answer = stated.finding.answer
             if answer.kind != "unknown":
-                found = getattr(answer, "class_", None) or getattr(answer, "value", "none")
-                rows.append([stated.title, found, stated.unit, f"{stated.finding.probability:.0%}"])
-        title = f"{self.report.drive.name}: {len(rows)} of {len(self.report.findings)} parameters found"
-        return _html.table(title, ["parameter", "found", "unit", "probability"], rows)
+                value = getattr(answer, "class_", None) or getattr(answer, "value", "none")
+                rows.append([stated.title, value, stated.unit, f"{stated.finding.probability:.0%}"])
+        title = f"{self.report.drive.name}: {len(rows)} of {len(self.report.findings)} parameters inferred"
+        return _html.table(title, ["parameter", "value", "unit", "probability"], rows)
 
     def __repr__(self) -> str:
         return f"<Probe of {self.report.drive.name}: {len(self.report.findings)} parameters in {self.path}>"
 
 
 class Simulation:
-    """What was simulated; in a folder, where one was asked for."""
+    """The result of :func:`simulate`, in a folder if ``output`` was given."""
 
     def __init__(self, path: object, document: str, records: Table | None = None) -> None:
         self.path = None if path is None else Path(str(path))
         self.report = decode(simulation.Simulation, document)
-        """What came of it: write amplification, flash commands by cause, cleaning, latencies."""
+        """The numbers: write amplification, flash operations by cause, garbage collection, latencies."""
         self._records = records
 
     @property
     def records(self) -> Table:
-        """Each IO that was measured, in the order in which they were answered."""
+        """Each measured IO, in the order of completion."""
         if self._records is None:
-            raise UsageError("the IOs were not kept: simulate(..., records=True) keeps them")
+            raise UsageError("this simulation has no records: simulate(..., records=True) keeps them")
         return self._records
 
     def _repr_html_(self) -> str:
@@ -134,7 +134,7 @@ class Simulation:
 
 
 class Sweep:
-    """What :func:`sweep` found, in a folder."""
+    """The result of :func:`sweep`, in a folder."""
 
     def __init__(self, path: str | Path, document: str | None = None) -> None:
         self.path = Path(path)
@@ -142,12 +142,12 @@ class Sweep:
 
     @cached_property
     def report(self) -> sweep.Sweep:
-        """What came of it: the Pareto front, effects and interactions, and what was skipped."""
+        """The Pareto front, the effects and interactions, and the skipped points."""
         return decode(sweep.Sweep, self._document or (self.path / "sweep.json").read_text())
 
     @cached_property
     def points(self) -> Table:
-        """A row for each simulation: what its factors were set to, and every number that came of it."""
+        """A row for each simulation, with its factors and all its numbers."""
         return _native.points(str(self.path))
 
     def _repr_html_(self) -> str:
@@ -162,7 +162,7 @@ class Sweep:
 
 
 Result = Measurement | Probe | Simulation | Sweep | WhatIf
-"""What a result folder holds."""
+"""The content of a result folder."""
 
 
 def open(folder: str | PathLike[str]) -> Result:

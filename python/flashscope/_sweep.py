@@ -1,4 +1,4 @@
-"""Design spaces."""
+"""Sweeps over design spaces."""
 
 from __future__ import annotations
 
@@ -35,41 +35,41 @@ def sweep(
         sweep({"ios": 10_000, "factors": {"over_provisioning": [0.07, 0.28], "cleaning": {"policy": ["greedy", "fifo"]}}})
         sweep(resume="space.flashscope")
 
-    With ``engine="ray"`` the points are simulated on the Ray cluster that is connected, or by ``ray.init()`` on the
-    one that it finds or starts. What comes of it is the same. ``overwrite`` is as of :func:`bench`.
+    ``engine="ray"`` simulates the points on the connected Ray cluster, or on the one that ``ray.init()`` finds or
+    starts. The result is the same. ``overwrite`` works as in :func:`bench`.
     """
-    told = words({**options, "engine": engine}, *([] if space is None else [_name(space)]))
+    arguments = words({**options, "engine": engine}, *([] if space is None else [_name(space)]))
     workers = None
     if engine == "ray":
         from ._ray import Cluster
 
         workers = Cluster()
     with replacing(options.get("output"), overwrite):
-        outcome = call(_native.sweep, told, None if space is None else _toml(space), workers, progress=progress)
-    found = kept(outcome, Sweep)
-    _native.sweep_outcome(str(found.path))
-    return found
+        outcome = call(_native.sweep, arguments, None if space is None else _toml(space), workers, progress=progress)
+    result = kept(outcome, Sweep)
+    _native.sweep_outcome(str(result.path))
+    return result
 
 
 def _is_toml(space: Space) -> bool:
-    """Whether a space is one, rather than the name of a file."""
+    """True if a space is given directly, not as the name of a file."""
     return isinstance(space, Mapping) or (isinstance(space, str) and "=" in space)
 
 
 def _name(space: Space) -> str:
-    """What a space is called: its folder is named after it."""
+    """The name of a space, after which its result folder is named."""
     return "sweep" if isinstance(space, Mapping) or _is_toml(space) else fspath(space)
 
 
 def _toml(space: Space) -> str | None:
-    """A space as TOML, unless it is in a file."""
+    """Returns a space as TOML, or none if it is in a file."""
     if isinstance(space, Mapping):
         return tomli_w.dumps(_plain(space))
     return str(space) if _is_toml(space) else None
 
 
 def _plain(value: Any) -> Any:
-    """A value of a space as it is in TOML."""
+    """Converts a value of a space to types that TOML has."""
     if isinstance(value, Mapping):
         return {key.rstrip("_"): _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

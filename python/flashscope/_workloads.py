@@ -1,4 +1,4 @@
-"""Workloads and traces by name."""
+"""Workloads and traces, by their names."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from ._native import Table, UsageError
 from .documents.trace import TraceFacts
 
 
-PLAYED = ("pace", "queue_depth")
-"""The fields of a trace that say how it is played, not how it is read."""
+REPLAY_FIELDS = ("pace", "queue_depth")
+"""The fields of a trace that control its replay; the others control how it is read."""
 
 
 class Workload:
-    """A workload by its name, such as ``zipf?exponent=0.9``: see :func:`workload`."""
+    """A workload, by its name such as ``zipf?exponent=0.9``; :func:`workload` creates one."""
 
     def __init__(self, name: str, **fields: Any) -> None:
         self._name = spec(name, fields)
 
     @property
     def name(self) -> str:
-        """Its name, with its fields."""
+        """The name with its fields."""
         return self._name
 
     def ios(self, count: int, drive: Drive | str = "sim:demo", *, seed: int = 1) -> Table:
-        """The first IOs that it issues to a drive, were each answered at once."""
+        """Returns the first ``count`` IOs that it issues to a drive that completes each at once."""
         info = (drive if isinstance(drive, Drive) else Drive(drive)).info()
         return _native.ios(self.name, info.capacity_bytes, info.logical_block_bytes, seed, count)
 
@@ -42,34 +42,34 @@ class Workload:
 
 
 class Trace(Workload):
-    """A trace in files: see :func:`trace`."""
+    """A trace in files; :func:`trace` creates one."""
 
     def __init__(self, files: Sequence[str | PathLike[str]], **fields: Any) -> None:
         self.files = [fspath(file) for file in files]
         read = {name.rstrip("_"): text(value) for name, value in fields.items()}
-        self._read = [(name, value) for name, value in read.items() if name not in PLAYED]
+        self._read = [(name, value) for name, value in read.items() if name not in REPLAY_FIELDS]
         super().__init__(f"trace:{self.files[0]}", **fields)
 
     @property
     def name(self) -> str:
-        """Its name as a workload."""
+        """The name of the trace as a workload."""
         if len(self.files) > 1:
-            raise UsageError("a workload is a trace in one file: `flashscope trace convert` merges several")
+            raise UsageError("only a trace in one file can be a workload: merge the files with `flashscope trace convert`")
         return self._name
 
     def requests(self, *, progress: ShowProgress = None) -> Table:
-        """Every request, in the order of the trace. All of them are in memory then."""
+        """Returns all requests, in the order of the trace. Loads all of them into memory."""
         outcome = call(_native.requests, self.files, self._read, progress=progress)
         return kept(outcome, lambda table: table)
 
     def facts(self, *, erase_block: int | str = "128KiB", progress: ShowProgress = None) -> TraceFacts:
-        """What is in it: sizes, footprint, locality, bursts, and what looks wrong."""
+        """Returns statistics: sizes, footprint, locality, bursts, and warnings."""
         outcome = call(_native.trace_facts, self.files, self._read, text(erase_block), progress=progress)
         return kept(outcome, lambda json: decode(TraceFacts, json))
 
 
 def workload(name: str, **fields: Any) -> Workload:
-    """A workload by its name, with its fields as keywords::
+    """Creates a workload from its name, with its fields as keywords::
 
         workload("zipf", exponent=0.9, reads=0.3)
         workload("uflip:granularity/RW")
@@ -78,8 +78,7 @@ def workload(name: str, **fields: Any) -> Workload:
 
 
 def trace(*files: str | PathLike[str], **fields: Any) -> Trace:
-    """A trace in files, of which several are merged by time; how it is read, and what is made of it, are
-    keywords::
+    """Creates a trace from files, merged by time. Keywords set how it is read, transformed and replayed::
 
         trace("hm_0.csv.gz", remap="compact", speed=10)
     """
@@ -87,5 +86,5 @@ def trace(*files: str | PathLike[str], **fields: Any) -> Trace:
 
 
 def workloads() -> list[Kind]:
-    """The workloads that there are."""
+    """Returns the workloads that come with flashscope."""
     return [Kind(name, summary, source) for name, summary, source in _native.kinds("workloads")]

@@ -1,5 +1,5 @@
-"""Pictures as in Bouganim, Jónsson and Bonnet, *uFLIP: Understanding Flash IO Patterns* (CIDR 2009), drawn with
-matplotlib: ``pip install 'flashscope[plots]'``. Each takes axes to draw on, or makes some, and gives them back."""
+"""Plots after Bouganim, Jónsson and Bonnet, *uFLIP: Understanding Flash IO Patterns* (CIDR 2009), drawn with
+matplotlib: ``pip install 'flashscope[plots]'``. Each function draws on the given axes or on new ones, and returns them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 try:
     from matplotlib import pyplot
 except ImportError as error:
-    raise ImportError("pictures need matplotlib: python -m pip install 'flashscope[plots]'") from error
+    raise ImportError("plots need matplotlib: python -m pip install 'flashscope[plots]'") from error
 
 from ._native import UsageError
 from ._results import Measurement, Run
@@ -29,22 +29,22 @@ MS = 1e-6
 
 
 def response_times(result: Measurement, run: Run | int, ax: Axes | None = None) -> Axes:
-    """The response time of each IO of a run, and their mean so far (Figures 3 and 4: how a drive starts, and how
-    it goes on)."""
+    """Plots the response time of each IO of a run, and the running mean (Figures 3 and 4: the start-up and the running
+    phase)."""
     ax = ax or pyplot.subplots()[1]
     number = run if isinstance(run, int) else run.id
     times = [latency * MS for latency in result.records(number).column("latency_ns")]
     means = [total / count for count, total in enumerate(accumulate(times), 1)]
     ax.plot(times, ".", markersize=2, label="each IO")
-    ax.plot(means, label="mean so far")
+    ax.plot(means, label="running mean")
     ax.set(xlabel="IO number", ylabel="response time (ms)", yscale="log", title=_title(result, number))
     ax.legend()
     return ax
 
 
 def pauses(result: Measurement, ax: Axes | None = None) -> Axes:
-    """How long writes linger in the reads after them: the preparation's sequential reads, random writes, and sequential
-    reads again, IO by IO; how long the writes linger is in the title (Figure 5)."""
+    """Plots how long writes slow the reads after them (Figure 5): sequential reads, random writes, and sequential reads
+    again, from the preparation. The title has the time for which reads are slow."""
     ax = ax or pyplot.subplots()[1]
     runs = [
         run
@@ -60,8 +60,8 @@ def pauses(result: Measurement, ax: Axes | None = None) -> Axes:
         times = [latency * MS if code == op else nan for code, latency in pairs]
         ax.plot(times, ".", markersize=2, label=label)
     ax.set(xlabel="IO number", ylabel="response time (ms)", yscale="log")
-    found = result.manifest.findings
-    lingered = [one.lasted_ns * 1e-9 for one in (found.interference if found else []) if one.run == runs[0].id]
+    findings = result.manifest.findings
+    lingered = [one.lasted_ns * 1e-9 for one in (findings.interference if findings else []) if one.run == runs[0].id]
     ax.set(title="\n".join([_title(result, runs[0].id), *(f"writes linger for {time:.3g} s" for time in lingered)]))
     ax.legend()
     return ax
@@ -70,8 +70,8 @@ def pauses(result: Measurement, ax: Axes | None = None) -> Axes:
 def micro_benchmark(
     result: Measurement, name: str, experiments: Iterable[str] | None = None, ax: Axes | None = None
 ) -> Axes:
-    """The mean response time over what a micro-benchmark varies, with intervals, for each experiment (Figures 6
-    and 7 are ``"granularity"``)."""
+    """Plots the mean response time of each experiment against the parameter of a micro-benchmark, with intervals
+    (Figures 6 and 7 are ``"granularity"``)."""
     ax = ax or pyplot.subplots()[1]
     benchmark = _benchmark(result, name)
     for experiment in experiments or [experiment.name for experiment in benchmark.experiments]:
@@ -88,8 +88,8 @@ def micro_benchmark(
 
 
 def locality(results: Measurement | Iterable[Measurement], ax: Axes | None = None) -> Axes:
-    """What random writes cost as the area that they are focused on grows, relative to sequential writes, one line
-    a drive (Figure 8)."""
+    """Plots the cost of random writes relative to sequential ones against the size of their area, with a line for each
+    drive (Figure 8)."""
     ax = ax or pyplot.subplots()[1]
     for result in [results] if isinstance(results, Measurement) else results:
         benchmark = _benchmark(result, "locality")
@@ -107,12 +107,12 @@ def _benchmark(result: Measurement, name: str) -> MicroBenchmark:
     for benchmark in result.manifest.micro_benchmarks:
         if benchmark.name == name:
             return benchmark
-    there = ", ".join(benchmark.name for benchmark in result.manifest.micro_benchmarks)
-    raise UsageError(f"{result.path} has no {name}; there are: {there}")
+    names = ", ".join(benchmark.name for benchmark in result.manifest.micro_benchmarks)
+    raise UsageError(f"{result.path} has no {name}; there are: {names}")
 
 
 def _means(result: Measurement, benchmark: MicroBenchmark, experiment: str) -> list[tuple[int, Estimate]]:
-    """The mean response time in ns by value: that of all repeats, where runs were repeated."""
+    """Returns the mean response time in ns by value, over all repeats if there are several."""
     repeats = {
         repeat.value: repeat.mean_ns
         for repeat in result.facts.repeats or []
@@ -125,13 +125,13 @@ def _means(result: Measurement, benchmark: MicroBenchmark, experiment: str) -> l
     }
     runs = [facts for facts in result.facts.runs if facts.run in values]
     if not runs:
-        there = ", ".join(one.name for one in benchmark.experiments)
-        raise UsageError(f"{benchmark.name} has no runs of {experiment}; there are: {there}")
+        names = ", ".join(one.name for one in benchmark.experiments)
+        raise UsageError(f"{benchmark.name} has no runs of {experiment}; there are: {names}")
     return sorted(((values[run.run], run.latency_ns.mean) for run in runs), key=lambda item: item[0])
 
 
 def _scale(ax: Axes, benchmark: MicroBenchmark) -> None:
-    """Sizes and times double from one value to the next."""
+    """Sets a log scale for sizes and times, which double from value to value."""
     if benchmark.unit in ("bytes", "nanoseconds"):
         ax.set_xscale("log", base=2)
 

@@ -1,4 +1,4 @@
-"""Twins: simulated drives that behave as ones that were measured (docs/twin.md)."""
+"""Twins: simulated drives calibrated to measured ones (docs/twin.md)."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
     from ._options import TwinCheckOptions, TwinFitOptions, TwinPredictOptions
 
 Source = Measurement | Probe | str | PathLike[str]
-"""A result, or where one is, or a fill sweep (``.csv``)."""
+"""A result, the path of one, or the path of a fill sweep (``.csv``)."""
 
 
 class Twin:
-    """A twin, in the files that :func:`fit` has written: see :func:`open`."""
+    """A twin, in the files that :func:`fit` writes and :func:`open` reads."""
 
     def __init__(self, path: Path, document: str) -> None:
         self.path = path
-        """Its profile."""
+        """The path of its profile."""
         self.report = decode(twin.Twin, document)
-        """What was fitted to what, and how far it can be trusted."""
+        """The fitted parameters, their sources, and the quality of the fit."""
 
     @property
     def drive(self) -> Drive:
@@ -42,9 +42,9 @@ class Twin:
     def check(
         self, *results: Source, progress: ShowProgress = None, **options: Unpack[TwinCheckOptions]
     ) -> Check:
-        """Compares it with results that it was not fitted to, as ``flashscope twin check`` does."""
-        told = words(options, str(self.path), *map(_path, results))
-        outcome = call(_native.twin_check, told, progress=progress)
+        """Compares the twin with results that it was not fitted to, as ``flashscope twin check`` does."""
+        arguments = words(options, str(self.path), *map(_path, results))
+        outcome = call(_native.twin_check, arguments, progress=progress)
         return kept(outcome, lambda json: decode(Check, json))
 
     def predict(
@@ -54,9 +54,9 @@ class Twin:
         progress: ShowProgress = None,
         **options: Unpack[TwinPredictOptions],
     ) -> TwinPrediction:
-        """Predicts what a workload comes to on the drive, with intervals, as ``flashscope twin predict`` does."""
-        told = words({**options, "workload": workload}, str(self.path))
-        outcome = call(_native.twin_predict, told, progress=progress)
+        """Predicts the performance of a workload on the drive, with intervals, as ``flashscope twin predict`` does."""
+        arguments = words({**options, "workload": workload}, str(self.path))
+        outcome = call(_native.twin_predict, arguments, progress=progress)
         return kept(outcome, lambda json: decode(TwinPrediction, json))
 
     def __repr__(self) -> str:
@@ -75,7 +75,7 @@ def fit(*results: Source, progress: ShowProgress = None, **options: Unpack[TwinF
 
 
 def open(path: str | PathLike[str]) -> Twin:
-    """Opens a twin by its profile, as :func:`fit` has written it."""
+    """Opens a twin by the path of its profile, which :func:`fit` wrote."""
     return Twin(Path(fspath(path)), _native.twin(fspath(path)))
 
 

@@ -1,4 +1,4 @@
-//! Rows of ours as columns of Arrow.
+//! Rows of records, samples and requests as Arrow columns.
 
 use std::mem::take;
 use std::sync::Arc;
@@ -13,26 +13,26 @@ use flashscope_trace::{Request, Volumes};
 
 use crate::table::Table;
 
-/// Rows in a batch: few enough that columns are not copied much as they grow.
+/// The number of rows in a batch: small enough that growing columns are rarely copied.
 const BATCH: usize = 1 << 16;
 
-/// A column: its name, its values, and whether some of them may be missing.
+/// A column: its name, its values, and true if values may be missing.
 type Column = (&'static str, ArrayRef, bool);
 
-/// A column of which no value is missing.
+/// A column without missing values.
 fn whole(name: &'static str, values: impl Array + 'static) -> Column {
     (name, Arc::new(values), false)
 }
 
-/// Columns that rows are added to.
+/// Columns to which rows are added.
 pub trait Columns: Default {
-    /// What a row is made of.
+    /// The type of a row.
     type Row;
 
     /// Adds a row.
     fn push(&mut self, row: &Self::Row);
 
-    /// How many rows there are.
+    /// The number of rows.
     fn len(&self) -> usize;
 
     /// The names and the values of the columns.
@@ -58,10 +58,10 @@ impl<C: Columns> Growing<C> {
         }
     }
 
-    /// The table, with what `more` adds to the columns of each batch.
+    /// Returns the table, with the columns that `more` adds to each batch.
     ///
     /// # Errors
-    /// None, where columns have as many rows each.
+    /// Columns of different lengths.
     pub fn finish(mut self, more: impl Fn(&C) -> Vec<Column>) -> Result<Table, ArrowError> {
         if self.columns.len() > 0 || self.full.is_empty() {
             self.full.push(self.columns);
@@ -76,7 +76,7 @@ impl<C: Columns> Growing<C> {
     }
 }
 
-/// Records: the columns of `records/*.parquet`, but for the run, which is the same for all.
+/// The columns of `records/*.parquet`, without the run, which is constant.
 #[derive(Default)]
 pub struct Records {
     submitted: Vec<u64>,
@@ -121,17 +121,17 @@ impl Columns for Records {
     }
 }
 
-/// What is known of an IO of a simulation.
+/// An IO of a simulation.
 pub struct Sample {
     pub op: Op,
     pub offset: Bytes,
     pub len: Bytes,
-    /// From the begin of the measurement.
+    /// Its completion, since the start of the measurement.
     pub answered: Nanos,
     pub latency: Nanos,
 }
 
-/// The IOs of a simulation.
+/// The columns of a simulation's IOs.
 #[derive(Default)]
 pub struct Samples {
     answered: Vec<u64>,
@@ -167,7 +167,7 @@ impl Columns for Samples {
     }
 }
 
-/// IOs that a workload issues.
+/// The columns of a workload's IOs.
 #[derive(Default)]
 pub struct Issued {
     at: Vec<u64>,
@@ -200,7 +200,7 @@ impl Columns for Issued {
     }
 }
 
-/// Requests of a trace; what volumes they are of is added once all names are known.
+/// The columns of a trace's requests. The volume is added when all names are known.
 #[derive(Default)]
 pub struct Requests {
     issued: Issued,
@@ -209,7 +209,7 @@ pub struct Requests {
 }
 
 impl Requests {
-    /// The names of the volumes, row by row.
+    /// The name of the volume of each row.
     pub fn volumes(&self, volumes: &Volumes) -> Vec<Column> {
         let names = StringArray::from_iter_values(volumes.names());
         let numbers = UInt32Array::from(self.volume.clone());

@@ -25,13 +25,13 @@ use flashscope_workload::Stream;
 use flashscope_workload::synthetic::{self, Ios, Target};
 use pyo3::prelude::*;
 
-use crate::asked::parse;
 use crate::columns::{Growing, Issued, Records, Sample, Samples};
 use crate::error::raised;
+use crate::options::parse;
 use crate::table::Table;
 use crate::watched::watched;
 
-/// Measures a drive: the folder of the result, and whether Ctrl-C ended it.
+/// Measures a drive. Returns the folder of the result, and true if Ctrl-C stopped it.
 #[pyfunction]
 pub fn bench(
     py: Python<'_>,
@@ -49,8 +49,8 @@ pub fn bench(
     })
 }
 
-/// Simulates a workload: JSON after docs/schemas/simulation.schema.json, each IO that was measured if `records` are
-/// wanted, and whether Ctrl-C ended it.
+/// Simulates a workload. Returns JSON after docs/schemas/simulation.schema.json, each measured IO if `records` is set,
+/// and true if Ctrl-C stopped it.
 #[pyfunction]
 pub fn simulate(
     py: Python<'_>,
@@ -79,14 +79,14 @@ pub fn simulate(
     })
 }
 
-/// Says what went wrong with something of which a part is there.
+/// Reports a failure as a note, because a part of the result exists.
 fn note_failure(outcome: Result<(), Failure>, sink: &mut dyn Progress) {
     if let Err(failure) = outcome {
         sink.note(&failure.message());
     }
 }
 
-/// Probes a drive: the folder of the result, and whether Ctrl-C ended it.
+/// Probes a drive. Returns the folder of the result, and true if Ctrl-C stopped it.
 #[pyfunction]
 pub fn probe(
     py: Python<'_>,
@@ -104,7 +104,7 @@ pub fn probe(
     })
 }
 
-/// Predicts a workload: JSON after docs/schemas/prediction.schema.json.
+/// Predicts a workload. Returns JSON after docs/schemas/prediction.schema.json.
 #[pyfunction]
 pub fn predict(
     py: Python<'_>,
@@ -118,8 +118,8 @@ pub fn predict(
     })
 }
 
-/// The document of the result in a folder, which this version can read: `manifest`, `probe`, `simulation`, `sweep`
-/// or `what-if`. It is read from its file, as it stands there.
+/// Returns the name of the document in a result folder: `manifest`, `probe`, `simulation`, `sweep` or `what-if`. Raises
+/// `UsageError` if this version cannot read it.
 #[pyfunction]
 pub fn open(path: &str) -> PyResult<&'static str> {
     let path = Path::new(path);
@@ -141,7 +141,7 @@ pub fn open(path: &str) -> PyResult<&'static str> {
     look().map_err(|failure| raised(&failure))
 }
 
-/// Every IO of a run of a measurement or a probe, in the order of completion.
+/// Returns every IO of a run of a measurement or a probe, in the order of completion.
 #[pyfunction]
 pub fn records(py: Python<'_>, folder: &str, run: u32) -> PyResult<Table> {
     let read = || -> Result<Table, Failure> {
@@ -152,7 +152,7 @@ pub fn records(py: Python<'_>, folder: &str, run: u32) -> PyResult<Table> {
     py.detach(read).map_err(|failure| raised(&failure))
 }
 
-/// What is known of a drive before anything is measured, as JSON: the `device` of a manifest.
+/// Returns the properties of a drive as JSON, the `device` of a manifest. Opens the drive for reading only.
 #[pyfunction]
 pub fn info(py: Python<'_>, drive: &str) -> PyResult<String> {
     let look = || -> Result<String, Failure> {
@@ -171,7 +171,7 @@ pub fn info(py: Python<'_>, drive: &str) -> PyResult<String> {
     py.detach(look).map_err(|failure| raised(&failure))
 }
 
-/// The first `count` IOs that a workload issues to a drive of this capacity, of which each is answered at once.
+/// Returns the first `count` IOs that a workload issues to a drive that completes each at once.
 #[pyfunction]
 pub fn ios(
     py: Python<'_>,
@@ -215,7 +215,7 @@ pub fn ios(
     py.detach(draw).map_err(|failure| raised(&failure))
 }
 
-/// What there is, by name, with a sentence and the source of each: `drives` or `workloads`.
+/// Returns the name, the summary and the source of all `drives` or `workloads`.
 #[pyfunction]
 pub fn kinds(of: &str) -> Vec<(&'static str, &'static str, &'static str)> {
     match of {
@@ -226,7 +226,7 @@ pub fn kinds(of: &str) -> Vec<(&'static str, &'static str, &'static str)> {
     }
 }
 
-/// The options of a command: their names as keywords, the type of their values, and what they say.
+/// Returns the options of a command: their names as keywords, the types of their values, and their help texts.
 #[pyfunction]
 pub fn options(command: &str) -> Vec<(String, String, String)> {
     let options = match command {
@@ -248,7 +248,7 @@ pub fn options(command: &str) -> Vec<(String, String, String)> {
     options.get_arguments().filter_map(told).collect()
 }
 
-/// The type that the value of an option has in Python, by the names of `python/tools/generate.py`.
+/// Returns the Python type of an option's value, in the names of `python/tools/generate.py`.
 fn kind(arg: &Arg) -> String {
     if matches!(arg.get_action(), ArgAction::SetTrue) {
         return "bool".into();
@@ -269,7 +269,7 @@ fn kind(arg: &Arg) -> String {
         () if is(clap::value_parser!(Bytes).into()) => "Size".into(),
         () if is(clap::value_parser!(Nanos).into()) => "Time".into(),
         () if is(clap::value_parser!(PathBuf)) => "Path".into(),
-        // A name or, as some are, a number with a name.
+        // Most such values are names; some are numbers that also have a name.
         () => "str | int".into(),
     };
     match arg.get_value_delimiter() {

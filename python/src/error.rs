@@ -1,4 +1,4 @@
-//! Failures as exceptions, with the words of the command line.
+//! Failures as exceptions, with the messages of the command line.
 
 use anyhow::anyhow;
 use flashscope_command::Failure;
@@ -6,11 +6,11 @@ use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::{PyErr, create_exception};
 
-create_exception!(flashscope, Error, PyException, "Why flashscope did not do what was asked.");
-create_exception!(flashscope, UsageError, Error, "What was asked cannot be done as it stands.");
-create_exception!(flashscope, Failed, Error, "Something went wrong on the way.");
+create_exception!(flashscope, Error, PyException, "An error of flashscope.");
+create_exception!(flashscope, UsageError, Error, "A wrong argument or input.");
+create_exception!(flashscope, Failed, Error, "A failure while a command ran.");
 
-/// The exception for a failure.
+/// Converts a failure to an exception.
 pub fn raised(failure: &Failure) -> PyErr {
     let message = failure.message();
     match failure {
@@ -19,7 +19,7 @@ pub fn raised(failure: &Failure) -> PyErr {
     }
 }
 
-/// The failure that an exception of Python comes to.
+/// Converts an exception of Python to a failure.
 pub fn failure(py: Python<'_>, error: &PyErr) -> Failure {
     match error.value(py).str() {
         Ok(text) if error.is_instance_of::<UsageError>(py) => Failure::Usage(anyhow!("{text}")),

@@ -1,10 +1,10 @@
-//! The extension module `flashscope._native`: what Python cannot do itself. What users see is the package in
-//! `python/flashscope`.
+//! The extension module `flashscope._native`, which calls the commands. The package in `python/flashscope` is the
+//! public interface.
 
-mod asked;
 mod columns;
 mod commands;
 mod error;
+mod options;
 mod sweeps;
 mod table;
 mod traces;
@@ -33,7 +33,7 @@ mod _native {
     #[pymodule_export]
     use super::what_ifs::what_if;
 
-    /// The standard library of Rust is linked into the module, and the hook with it: no other module has it.
+    /// Initialises the module. The panic hook affects no other module: each links its own standard library.
     #[pymodule_init]
     fn init(module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
         use pyo3::prelude::*;

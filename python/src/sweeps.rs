@@ -1,4 +1,4 @@
-//! Sweeps: here, or by workers that Python knows.
+//! Sweeps, in this process or on workers that Python manages.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,15 +15,15 @@ use flashscope_simulate::Resources;
 use flashscope_simulate::sweep::{Trial, Workers, run_trial as simulated};
 use pyo3::prelude::*;
 
-use crate::asked::parse;
 use crate::error::{failure, raised};
+use crate::options::parse;
 use crate::table::Table;
 use crate::watched::watched;
 
-/// Explores a space, which may be a `text` rather than a file: the folder of the result, and whether Ctrl-C ended it.
+/// Sweeps a design space, from a file or from `text`. Returns the folder of the result, and true if Ctrl-C stopped it.
 ///
-/// With `workers`, which are called with trials as JSON, and how many at once at most, it is they who
-/// run them: they give an iterator over lists of rows as JSON. A list may be empty, so that Ctrl-C is heard between two of them.
+/// `workers`, if given, runs the trials. It is called with the trials as JSON and the most to run at once, and returns
+/// an iterator over lists of rows as JSON. Empty lists are allowed: signals are handled between two lists.
 #[pyfunction]
 pub fn sweep(
     py: Python<'_>,
@@ -35,20 +35,20 @@ pub fn sweep(
 ) -> PyResult<(String, bool)> {
     let args: SweepArgs = parse("sweep", words)?;
     watched(py, progress, note, |stop, sink| {
-        let begun = PreparedSweep::new(&args, text.as_deref())?;
+        let sweep = PreparedSweep::new(&args, text.as_deref())?;
         let jobs = args.jobs.given();
         let resources = Resources { jobs: args.jobs.count(), memory: args.memory.budget(), stop };
-        let mut elsewhere = workers.map(|call| Elsewhere { call, jobs, stop, failed: None });
-        let workers = elsewhere.as_mut().map(|workers| workers as &mut dyn Workers);
-        let swept = begun.explore(resources, workers, sink)?;
-        if let Some(failed) = elsewhere.and_then(|workers| workers.failed) {
-            return Err(failed.kept(&swept.path));
+        let mut remote = workers.map(|call| PythonWorkers { call, jobs, stop, failed: None });
+        let workers = remote.as_mut().map(|workers| workers as &mut dyn Workers);
+        let result = sweep.explore(resources, workers, sink)?;
+        if let Some(failed) = remote.and_then(|workers| workers.failed) {
+            return Err(failed.with_resume(&result.path));
         }
-        Ok(swept.path.display().to_string())
+        Ok(result.path.display().to_string())
     })
 }
 
-/// Says what is wrong with a sweep in a folder: that it was interrupted, or that no point can be simulated.
+/// Raises an exception if the sweep in a folder was interrupted or has no point that can be simulated.
 #[pyfunction]
 pub fn sweep_outcome(folder: &str) -> PyResult<()> {
     let path = PathBuf::from(folder);
@@ -57,12 +57,12 @@ pub fn sweep_outcome(folder: &str) -> PyResult<()> {
     outcome.map_err(|failure| raised(&failure))
 }
 
-/// What went wrong with the workers.
-struct Lost(Failure);
+/// A failure of the workers.
+struct WorkerFailure(Failure);
 
-impl Lost {
-    /// With what became of the rows that there were.
-    fn kept(self, path: &Path) -> Failure {
+impl WorkerFailure {
+    /// The failure, with the command that resumes the sweep.
+    fn with_resume(self, path: &Path) -> Failure {
         let path = path.display();
         let kept =
             format!("what was simulated is kept; go on with `flashscope sweep --resume {path}`");
@@ -74,25 +74,25 @@ impl Lost {
     }
 }
 
-/// Workers that Python knows.
-struct Elsewhere<'a> {
+/// Workers that Python manages.
+struct PythonWorkers<'a> {
     call: Py<PyAny>,
-    /// Trials at once at most, where that was said.
+    /// The most trials to run at once, if limited.
     jobs: Option<usize>,
     stop: &'a AtomicBool,
-    failed: Option<Lost>,
+    failed: Option<WorkerFailure>,
 }
 
-impl Workers for Elsewhere<'_> {
+impl Workers for PythonWorkers<'_> {
     fn run(&mut self, trials: &[&Trial], give: &mut dyn FnMut(Row) -> bool) {
         self.failed = Python::attach(|py| {
             let ran = self.rows(py, trials, give);
-            ran.err().map(|error| Lost(failure(py, &error)))
+            ran.err().map(|error| WorkerFailure(failure(py, &error)))
         });
     }
 }
 
-impl Elsewhere<'_> {
+impl PythonWorkers<'_> {
     fn rows(
         &self,
         py: Python<'_>,
@@ -101,13 +101,13 @@ impl Elsewhere<'_> {
     ) -> PyResult<()> {
         let texts: Vec<String> = trials.iter().copied().map(json).collect::<Result<_, _>>()?;
         let lists = self.call.bind(py).call1((texts, self.jobs))?;
-        let mut wanted = true;
+        let mut more = true;
         for list in lists.try_iter()? {
             for row in list?.extract::<Vec<String>>()? {
-                wanted &= give(read(&row)?);
+                more &= give(read(&row)?);
             }
-            if !wanted || self.stop.load(Ordering::Relaxed) {
-                // What it has begun, it gives up.
+            if !more || self.stop.load(Ordering::Relaxed) {
+                // The workers cancel their running trials.
                 lists.call_method0("close")?;
                 break;
             }
@@ -124,7 +124,7 @@ fn read<T: serde::de::DeserializeOwned>(text: &str) -> PyResult<T> {
     serde_json::from_str(text).map_err(|error| raised(&Failure::Failed(error.into())))
 }
 
-/// Runs a trial, as JSON: its row, as JSON, and whether Ctrl-C ended it, and there is none.
+/// Runs a trial, given as JSON. Returns its row as JSON, or none if Ctrl-C stopped it, and true if that happened.
 #[pyfunction]
 pub fn run_trial(
     py: Python<'_>,
@@ -140,7 +140,7 @@ pub fn run_trial(
     })
 }
 
-/// The rows of a sweep, in the order of points and repeats, with the columns of `points.parquet`.
+/// Returns the rows of a sweep by point and repeat, with the columns of `points.parquet`.
 #[pyfunction]
 pub fn points(py: Python<'_>, folder: &str) -> PyResult<Table> {
     let read = || -> Result<Table, Failure> {

@@ -1,4 +1,4 @@
-//! Tables in memory, which any library that knows Arrow takes without copying.
+//! Tables in memory, which any library with Arrow support reads without a copy.
 
 use std::ffi::CStr;
 
@@ -13,11 +13,11 @@ use pyo3::types::{PyCapsule, PyList};
 
 use crate::error::{Failed, UsageError};
 
-/// The names that the Arrow PyCapsule interface gives its capsules.
+/// The names of capsules in the Arrow PyCapsule interface.
 const STREAM: &CStr = c"arrow_array_stream";
 const SCHEMA: &CStr = c"arrow_schema";
 
-/// Rows in memory, by columns.
+/// A table in memory, stored by columns.
 #[pyclass(frozen, module = "flashscope")]
 pub struct Table {
     schema: SchemaRef,
@@ -25,7 +25,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table of these batches, which all have this schema.
+    /// Creates a table of batches that all have `schema`.
     pub fn new(schema: SchemaRef, batches: Vec<RecordBatch>) -> Table {
         Table { schema, batches }
     }
@@ -33,8 +33,8 @@ impl Table {
 
 #[pymethods]
 impl Table {
-    /// The Arrow PyCapsule interface: the same memory each time. A schema that is requested is not
-    /// converted to, as the interface allows.
+    /// Implements the Arrow PyCapsule interface; every stream shares the memory of the table. Ignores a requested
+    /// schema, as the interface allows.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -63,7 +63,7 @@ impl Table {
         self.schema.fields().iter().map(|field| field.name().clone()).collect()
     }
 
-    /// The values of a column, as numbers and names of Python.
+    /// Returns the values of a column as Python objects.
     fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyList>> {
         let values = PyList::empty(py);
         for batch in &self.batches {
@@ -76,7 +76,7 @@ impl Table {
         Ok(values)
     }
 
-    /// Bytes of memory that the rows take.
+    /// The memory of the table in bytes.
     #[getter]
     fn nbytes(&self) -> usize {
         self.batches.iter().map(RecordBatch::get_array_memory_size).sum()
@@ -87,7 +87,7 @@ impl Table {
     }
 }
 
-/// Adds the values of a column of one of the types that our tables have.
+/// Appends the values of a column; tables use only these types.
 fn append(values: &Bound<'_, PyList>, column: &ArrayRef) -> PyResult<()> {
     if let Some(names) = column.as_dictionary_opt::<UInt32Type>() {
         let names = names.downcast_dict::<StringArray>().ok_or_else(unknown)?;

@@ -1,4 +1,4 @@
-//! Traces: their requests as a table, and what is in them.
+//! Traces: their requests as a table, and their statistics.
 
 use anyhow::anyhow;
 use flashscope_block::Bytes;
@@ -12,10 +12,10 @@ use crate::columns::{Growing, Requests};
 use crate::table::Table;
 use crate::watched::watched;
 
-/// What is shown meanwhile.
+/// The phase in progress reports.
 const READING: &str = "reading the trace";
 
-/// Opens the trace in these files, with these fields.
+/// Opens the trace in some files, with the fields of its format.
 fn opened(files: &[String], fields: &[(String, String)]) -> Result<Trace, Failure> {
     let mut spec = Spec::default();
     let set = |(name, value): &(String, String)| spec.set(name, value);
@@ -23,7 +23,7 @@ fn opened(files: &[String], fields: &[(String, String)]) -> Result<Trace, Failur
     spec.open(files).map_err(failure)
 }
 
-/// The requests of a trace, and whether Ctrl-C ended the reading of it.
+/// Returns the requests of a trace, and true if Ctrl-C stopped reading.
 #[pyfunction]
 pub fn requests(
     py: Python<'_>,
@@ -43,8 +43,8 @@ pub fn requests(
     })
 }
 
-/// What is in a trace, as JSON after docs/schemas/trace.schema.json (its `facts`), and whether Ctrl-C ended the
-/// reading of it.
+/// Returns the statistics of a trace, as the `facts` of docs/schemas/trace.schema.json, and true if Ctrl-C stopped
+/// reading.
 #[pyfunction]
 pub fn trace_facts(
     py: Python<'_>,

@@ -1,22 +1,22 @@
-//! Twins: fitted, compared, and asked.
+//! Twins: fitting, checking, and predicting.
 
 use std::path::Path;
 
 use flashscope_command::twin::{CheckArgs, FitArgs, PredictArgs, check, fit, predict, read};
 use pyo3::prelude::*;
 
-use crate::asked::parse;
 use crate::error::raised;
+use crate::options::parse;
 use crate::watched::watched;
 
-/// The twin beside a profile: JSON after docs/schemas/twin.schema.json.
+/// Returns the twin that belongs to a profile: JSON after docs/schemas/twin.schema.json.
 #[pyfunction]
 pub fn twin(path: &str) -> PyResult<String> {
     let twin = read(Path::new(path)).and_then(|twin| Ok(serde_json::to_string(&twin)?));
     twin.map_err(|failure| raised(&failure))
 }
 
-/// Fits a twin: JSON after docs/schemas/twin.schema.json, and whether Ctrl-C ended it.
+/// Fits a twin. Returns JSON after docs/schemas/twin.schema.json, and true if Ctrl-C stopped it.
 #[pyfunction]
 pub fn twin_fit(
     py: Python<'_>,
@@ -28,7 +28,7 @@ pub fn twin_fit(
     watched(py, progress, note, |stop, sink| Ok(serde_json::to_string(&fit(&args, stop, sink)?)?))
 }
 
-/// Compares a twin with results: JSON after docs/schemas/twin-check.schema.json, and whether Ctrl-C ended it.
+/// Compares a twin with results. Returns JSON after docs/schemas/twin-check.schema.json, and true if Ctrl-C stopped it.
 #[pyfunction]
 pub fn twin_check(
     py: Python<'_>,
@@ -40,7 +40,8 @@ pub fn twin_check(
     watched(py, progress, note, |stop, sink| Ok(serde_json::to_string(&check(&args, stop, sink)?)?))
 }
 
-/// Predicts by a twin: JSON after docs/schemas/twin-prediction.schema.json, and whether Ctrl-C ended it.
+/// Predicts a workload by a twin. Returns JSON after docs/schemas/twin-prediction.schema.json, and true if Ctrl-C
+/// stopped it.
 #[pyfunction]
 pub fn twin_predict(
     py: Python<'_>,

@@ -1,4 +1,4 @@
-//! Calls that take long: without the GIL, with progress, and stopped by Ctrl-C.
+//! Long calls: they run without the GIL, report progress, and stop on Ctrl-C.
 
 use std::mem::take;
 use std::panic::resume_unwind;
@@ -14,12 +14,12 @@ use pyo3::prelude::*;
 
 use crate::error::raised;
 
-/// How often whoever waits is shown how far it is, and heard when they want no more.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// The time between two deliveries of progress, at which signals are handled too.
+const INTERVAL: Duration = Duration::from_millis(50);
 
-/// What was said since it was looked at last.
+/// Progress and notes since the last delivery.
 #[derive(Default)]
-struct Said {
+struct Messages {
     step: Option<OwnedStep>,
     notes: Vec<String>,
 }
@@ -32,10 +32,10 @@ struct OwnedStep {
     unit: Unit,
 }
 
-/// Keeps the last step for the thread that shows it.
-struct Teller<'a>(&'a Mutex<Said>);
+/// A progress sink that keeps the last step for the thread of Python.
+struct Mailbox<'a>(&'a Mutex<Messages>);
 
-impl Progress for Teller<'_> {
+impl Progress for Mailbox<'_> {
     fn show(&mut self, step: &Step<'_>) {
         let Step { phase, now, done, total, unit } = *step;
         let step = OwnedStep { phase: phase.into(), now: now.into(), done, total, unit };
@@ -47,34 +47,34 @@ impl Progress for Teller<'_> {
     }
 }
 
-/// Does `work` on a thread of its own. Meanwhile `progress(phase, now, done, total, unit)` and `note(text)` are
-/// called here, and signals are heard: what they raise ends the work. The answer says whether Ctrl-C did, and
-/// the work still gave what it had.
+/// Runs `work` on a thread of its own. This thread calls `progress(phase, now, done, total, unit)` and `note(text)`
+/// and handles signals; an exception from any of them stops the work. Returns the value, and true if Ctrl-C stopped
+/// the work and the value is partial.
 ///
 /// # Errors
-/// What went wrong with the work; what the callbacks raised.
+/// The failure of the work, or the exception of a callback.
 pub fn watched<T: Send>(
     py: Python<'_>,
     progress: &Bound<'_, PyAny>,
     note: &Bound<'_, PyAny>,
     work: impl FnOnce(&AtomicBool, &mut dyn Progress) -> Result<T, Failure> + Send,
 ) -> PyResult<(T, bool)> {
-    let (said, stop) = (Mutex::new(Said::default()), AtomicBool::new(false));
+    let (messages, stop) = (Mutex::new(Messages::default()), AtomicBool::new(false));
     let mut error: Option<PyErr> = None;
     let outcome = thread::scope(|scope| {
         let (done, mut is_done) = channel::<()>();
         let worker = scope.spawn(|| {
             let _done = done;
-            work(&stop, &mut Teller(&said))
+            work(&stop, &mut Mailbox(&messages))
         });
         loop {
             let wait = &mut is_done;
-            let look = py.detach(move || wait.recv_timeout(LOOK_EVERY));
+            let waited = py.detach(move || wait.recv_timeout(INTERVAL));
             if error.is_none() {
-                error = tell(&said, progress, note).and_then(|()| py.check_signals()).err();
+                error = deliver(&messages, progress, note).and_then(|()| py.check_signals()).err();
                 stop.store(error.is_some(), Ordering::Relaxed);
             }
-            if look == Err(RecvTimeoutError::Disconnected) {
+            if waited == Err(RecvTimeoutError::Disconnected) {
                 break py.detach(|| worker.join()).unwrap_or_else(|panic| resume_unwind(panic));
             }
         }
@@ -89,8 +89,14 @@ pub fn watched<T: Send>(
     }
 }
 
-fn tell(said: &Mutex<Said>, progress: &Bound<'_, PyAny>, note: &Bound<'_, PyAny>) -> PyResult<()> {
-    let Said { step, notes } = take(&mut *said.lock().unwrap_or_else(PoisonError::into_inner));
+/// Calls `note` and `progress` with the messages since the last delivery.
+fn deliver(
+    messages: &Mutex<Messages>,
+    progress: &Bound<'_, PyAny>,
+    note: &Bound<'_, PyAny>,
+) -> PyResult<()> {
+    let Messages { step, notes } =
+        take(&mut *messages.lock().unwrap_or_else(PoisonError::into_inner));
     for text in notes {
         note.call1((text,))?;
     }

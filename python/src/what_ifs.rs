@@ -1,4 +1,4 @@
-//! What-ifs: a question in, rows as they come, and a document at the end.
+//! What-ifs: a question in, rows as they are ready, and a document at the end.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -7,12 +7,12 @@ use flashscope_command::{Progress, Step};
 use flashscope_document::what_if::{WhatIf, WhatIfStatus};
 use pyo3::prelude::*;
 
-use crate::asked::parse;
 use crate::error::failure;
+use crate::options::parse;
 use crate::watched::watched;
 
-/// Answers a question: JSON after docs/schemas/what-if.schema.json, and whether Ctrl-C ended it. `row` is called with a
-/// variant as JSON once a model has said what it expects, and again once it was simulated.
+/// Runs a what-if. Returns JSON after docs/schemas/what-if.schema.json, and true if Ctrl-C stopped it. Calls `row` with
+/// each variant as JSON when a model has predicted it, and again when it is simulated.
 #[pyfunction]
 pub fn what_if(
     py: Python<'_>,
@@ -36,7 +36,7 @@ pub fn what_if(
     })
 }
 
-/// Gives rows to Python as they come.
+/// Passes rows to Python as they are ready.
 struct Rows<'a> {
     sink: &'a mut dyn Progress,
     row: Option<Py<PyAny>>,
@@ -49,7 +49,7 @@ impl Rows<'_> {
         let (Some(row), None) = (&self.row, &self.raised) else { return };
         let Some(Ok(json)) = so_far.all().nth(nth).map(serde_json::to_string) else { return };
         self.raised = Python::attach(|py| row.call1(py, (json,)).err());
-        // Who is told and raises wants no more.
+        // An exception in the callback stops the what-if.
         self.stop.fetch_or(self.raised.is_some(), Ordering::Relaxed);
     }
 }

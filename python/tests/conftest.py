@@ -7,7 +7,7 @@ import flashscope as fs
 
 ROOT = Path(__file__).parents[2]
 
-# A shell has what it starts in the background ignore Ctrl-C, and tests that press it would never end.
+# A process that a shell starts in the background ignores Ctrl-C, and tests that send it would hang.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
@@ -18,7 +18,7 @@ def traces() -> Path:
 
 @pytest.fixture(scope="session")
 def measured(tmp_path_factory: pytest.TempPathFactory) -> fs.Measurement:
-    """A simulated drive, measured for a second or so."""
+    """A measurement of a simulated drive that takes about a second."""
     folder = tmp_path_factory.mktemp("measured") / "demo.flashscope"
     return fs.bench(
         "sim:demo", only=["granularity", "locality"], io_count=64, repeats=1, output=folder, progress=False

@@ -14,8 +14,7 @@ LONG = {"drive": "sim:demo", "workload": "uniform", "ios": 1_000_000_000}
 SHORT = {"only": ["granularity"], "repeats": 1}
 
 
-# Is progress told, of what and how far, to whoever asks for it?
-def test_progress(tmp_path: Path) -> None:
+def test_progress_names_the_phase_and_the_item(tmp_path: Path) -> None:
     steps: list[fs.Progress] = []
     fs.bench("sim:demo", output=tmp_path / "a.flashscope", progress=steps.append, **SHORT)
     assert "measuring" in {step.phase for step in steps}
@@ -23,8 +22,7 @@ def test_progress(tmp_path: Path) -> None:
     assert any(step.now.startswith("granularity") for step in steps)
 
 
-# Do other threads go on meanwhile?
-def test_other_threads_go_on(tmp_path: Path) -> None:
+def test_other_threads_run_during_a_call(tmp_path: Path) -> None:
     count, ended = 0, threading.Event()
 
     def counting() -> None:
@@ -41,8 +39,7 @@ def test_other_threads_go_on(tmp_path: Path) -> None:
     assert counts[-1] > counts[0]
 
 
-# Does an exception of who is told of progress end the call, and come out of it?
-def test_progress_may_fail(tmp_path: Path) -> None:
+def test_an_exception_of_the_progress_function_stops_the_call(tmp_path: Path) -> None:
     def refuse(step: fs.Progress) -> None:
         raise ZeroDivisionError(step.phase)
 
@@ -51,8 +48,7 @@ def test_progress_may_fail(tmp_path: Path) -> None:
     assert fs.open(tmp_path / "a.flashscope").manifest.status == "interrupted"
 
 
-# Does Ctrl-C end a measurement soon, and is what was measured kept, and gone on with?
-def test_interrupted(tmp_path: Path) -> None:
+def test_ctrl_c_stops_a_measurement_which_can_be_resumed(tmp_path: Path) -> None:
     pressed: list[float] = []
 
     def press(step: fs.Progress) -> None:
@@ -62,7 +58,7 @@ def test_interrupted(tmp_path: Path) -> None:
 
     with pytest.raises(KeyboardInterrupt) as raised:
         fs.bench("sim:demo", output=tmp_path / "a.flashscope", progress=press, **SHORT)
-    # What is asked for is 0.2 s; a machine that is busy with other tests may take longer.
+    # The goal is 0.2 s; a busy machine may take longer.
     assert time.monotonic() - pressed[0] < 2
     assert isinstance(raised.value, fs.Interrupted)
     kept = raised.value.partial
@@ -74,16 +70,14 @@ def test_interrupted(tmp_path: Path) -> None:
     assert len(whole.facts.runs) > done
 
 
-# Does Ctrl-C end what has nothing to keep yet?
-def test_interrupted_before_anything() -> None:
+def test_ctrl_c_stops_a_call_without_a_result() -> None:
     timer = threading.Timer(0.3, _thread.interrupt_main)
     timer.start()
     with pytest.raises(KeyboardInterrupt):
         fs.predict(**LONG, progress=False)
 
 
-# Does Ctrl-C end a simulation with what was simulated until then, the IOs included?
-def test_interrupted_simulation() -> None:
+def test_ctrl_c_keeps_the_ios_of_a_simulation() -> None:
     def press(step: fs.Progress) -> None:
         if step.phase == "measuring" and step.done > 0:
             signal.raise_signal(signal.SIGINT)

@@ -1,4 +1,4 @@
-"""Errors are exceptions with the words of the command line."""
+"""Exceptions with the messages of the command line."""
 
 from pathlib import Path
 
@@ -7,7 +7,6 @@ import pytest
 import flashscope as fs
 
 
-# Is what cannot be done said as the command line does, with what was meant?
 @pytest.mark.parametrize(
     ("ask", "says"),
     [
@@ -25,17 +24,16 @@ import flashscope as fs
         (lambda: fs.Drive("file:nothing.img").info(), "nothing.img is not there yet"),
     ],
 )
-def test_usage(ask, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_have_the_message_of_the_command_line(ask, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(fs.UsageError) as raised:
         ask()
     assert says in str(raised.value)
     assert not str(raised.value).startswith("error")
-    assert list(tmp_path.iterdir()) == [], "what is refused leaves nothing behind"
+    assert list(tmp_path.iterdir()) == [], "a refused call leaves nothing behind"
 
 
-# Is a broken line of a trace said with its number, and skipped where that is asked for?
-def test_broken_line(tmp_path: Path, traces: Path) -> None:
+def test_a_broken_line_has_its_number_and_can_be_skipped(tmp_path: Path, traces: Path) -> None:
     lines = (traces / "msr.csv").read_text().splitlines()
     broken = tmp_path / "broken.csv"
     broken.write_text("\n".join([*lines[:2], "this is no request", *lines[2:]]))
@@ -45,7 +43,6 @@ def test_broken_line(tmp_path: Path, traces: Path) -> None:
         assert len(fs.trace(broken, on_bad_line="skip").requests()) == len(lines)
 
 
-# Is what is measured over by nothing: is a result that is there already left alone?
-def test_results_are_not_written_over(measured: fs.Measurement) -> None:
+def test_an_existing_result_is_not_overwritten(measured: fs.Measurement) -> None:
     with pytest.raises(fs.UsageError, match="exists already.*overwrite=True"):
         fs.bench("sim:demo", output=measured.path)

@@ -8,8 +8,7 @@ import flashscope as fs
 from flashscope._call import words
 
 
-# Do fields become what stands after `?`, those of dictionaries with dotted names?
-def test_fields() -> None:
+def test_fields_become_a_query_with_dotted_names() -> None:
     drive = fs.Drive("sim:demo", over_provisioning=0.28, cleaning={"policy": "fifo"})
     assert drive.name == "sim:demo?over_provisioning=0.28&cleaning.policy=fifo"
     assert drive.but(ftl="dftl").name == f"{drive.name}&ftl=dftl"
@@ -17,8 +16,7 @@ def test_fields() -> None:
     assert fs.workload("uniform", size="4KiB", gap=timedelta(milliseconds=2)).name.endswith("gap=2000us")
 
 
-# Do keywords become options, and what is absent none?
-def test_words() -> None:
+def test_keywords_become_options() -> None:
     assert words({"only": ["order", "mix"], "read_only": True, "budget_time": None, "trace": "-x"}, "sim:a") == [
         "--only=order,mix",
         "--read-only",
@@ -28,23 +26,20 @@ def test_words() -> None:
     ]
 
 
-# Is what is known of a drive that of the drive with its fields?
-def test_info() -> None:
+def test_info_depends_on_the_fields() -> None:
     small = fs.Drive("sim:demo").info()
     large = fs.Drive("sim:demo", flash={"packages": 16}).info()
     assert (small.kind, large.capacity_bytes > small.capacity_bytes) == ("sim", True)
 
 
-# Are the drives and workloads that there are told, each of which opens?
-def test_registries() -> None:
+def test_every_listed_drive_opens() -> None:
     assert "sim:demo" in [kind.name for kind in fs.drives()]
     assert {"uniform", "zipf", "tpcc"} <= {kind.name for kind in fs.workloads()}
     for kind in fs.drives():
         assert fs.Drive(kind.name).info().capacity_bytes > 0, kind.name
 
 
-# Do the IOs of a workload follow from its fields and its seed?
-def test_ios() -> None:
+def test_ios_follow_from_fields_and_seed() -> None:
     reads = fs.workload("uniform", reads=1, size="8KiB").ios(1000)
     assert set(reads.column("op")) == {0}
     assert set(reads.column("length_bytes")) == {8192}

@@ -1,4 +1,4 @@
-"""What notebooks and interactive users see."""
+"""Tables in notebooks, keywords in error messages, and cells that run again."""
 
 from pathlib import Path
 
@@ -34,11 +34,11 @@ def test_errors_name_keywords() -> None:
     with pytest.raises(fs.UsageError) as raised:
         fs.simulate("demo", ios=0)
     assert "--" not in str(raised.value) and "ios" in str(raised.value)
-    said = in_python("kept; go on with `flashscope bench --resume a/b.flashscope`, or --io-count <COUNT>")
-    assert said == "kept; go on with `bench(resume='a/b.flashscope')`, or io_count"
+    message = in_python("kept; go on with `flashscope bench --resume a/b.flashscope`, or --io-count <COUNT>")
+    assert message == "kept; go on with `bench(resume='a/b.flashscope')`, or io_count"
 
 
-def test_a_cell_runs_again_and_replaces_its_result_alone(tmp_path: Path) -> None:
+def test_a_cell_runs_again_and_replaces_only_its_result(tmp_path: Path) -> None:
     cells = {
         "bench": lambda: fs.bench("null:", only=["order"], read_only=True, io_count=4, output=tmp_path / "bench", overwrite=True),
         "simulate": lambda: fs.simulate(ios=100, warmup="none", output=tmp_path / "simulate", overwrite=True),
@@ -51,7 +51,7 @@ def test_a_cell_runs_again_and_replaces_its_result_alone(tmp_path: Path) -> None
     fs.open(tmp_path / "bench")
     with pytest.raises(fs.UsageError):
         fs.simulate("sim:nothing", output=tmp_path / "simulate", overwrite=True)
-    assert fs.open(tmp_path / "simulate").report.ios == 100, "what is refused replaces nothing"
+    assert fs.open(tmp_path / "simulate").report.ios == 100, "a refused call replaces nothing"
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").write_text("years")
     with pytest.raises(fs.UsageError):

@@ -1,4 +1,4 @@
-"""Pictures."""
+"""Plots."""
 
 import math
 from pathlib import Path
@@ -12,8 +12,7 @@ matplotlib.use("Agg")
 from flashscope import plots  # noqa: E402
 
 
-# Does a picture of a run show each IO?
-def test_response_times(measured: fs.Measurement) -> None:
+def test_response_times_has_every_io(measured: fs.Measurement) -> None:
     run = measured.facts.runs[0].run
     ax = plots.response_times(measured, run)
     each, means = ax.get_lines()
@@ -22,8 +21,7 @@ def test_response_times(measured: fs.Measurement) -> None:
     assert means.get_ydata()[-1] == pytest.approx(sum(latencies) / len(latencies) / 1e6)
 
 
-# Does a picture of a micro-benchmark show the mean of each run, a line an experiment?
-def test_micro_benchmark(measured: fs.Measurement) -> None:
+def test_micro_benchmark_has_a_line_for_each_experiment(measured: fs.Measurement) -> None:
     ax = plots.micro_benchmark(measured, "granularity")
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["SR", "RR", "SW", "RW"]
     assert ax.get_xscale() == "log"
@@ -31,15 +29,13 @@ def test_micro_benchmark(measured: fs.Measurement) -> None:
         plots.micro_benchmark(measured, "mix")
 
 
-# Is locality relative to sequential writes, which cost less on this drive?
-def test_locality(measured: fs.Measurement) -> None:
+def test_locality_is_relative_to_sequential_writes(measured: fs.Measurement) -> None:
     (line,) = plots.locality(measured).get_lines()
     assert min(line.get_ydata()) > 0
     assert list(line.get_xdata()) == sorted(line.get_xdata())
 
 
-# Does a picture of pauses show each IO, the writes between the reads, and how long they lingered?
-def test_pauses(measured: fs.Measurement, tmp_path: Path) -> None:
+def test_pauses_has_the_writes_between_the_reads(measured: fs.Measurement, tmp_path: Path) -> None:
     whole = fs.bench("sim:demo", only=["preparation"], output=tmp_path / "p.flashscope", progress=False)
     ax = plots.pauses(whole)
     reads, writes = ([math.isfinite(time) for time in line.get_ydata()] for line in ax.get_lines())

@@ -1,4 +1,4 @@
-"""Measuring, probing, predicting, and what is made of it."""
+"""The results of commands, their tables, and traces."""
 
 from pathlib import Path
 
@@ -14,8 +14,7 @@ import flashscope as fs
 ROOT = Path(__file__).parents[2]
 
 
-# Is what was measured there: the plan, the facts, and every IO?
-def test_bench(measured: fs.Measurement) -> None:
+def test_a_measurement_has_its_plan_facts_and_ios(measured: fs.Measurement) -> None:
     assert measured.manifest.status == "complete"
     assert [one.name for one in measured.manifest.micro_benchmarks] == ["granularity", "locality"]
     assert {run.progress.status for run in measured.runs} <= {"done", "skipped"}
@@ -29,8 +28,7 @@ def test_bench(measured: fs.Measurement) -> None:
     assert again.manifest == measured.manifest
 
 
-# Do all libraries read the same from a table, without copying it?
-def test_arrow(measured: fs.Measurement) -> None:
+def test_libraries_read_a_table_without_a_copy(measured: fs.Measurement) -> None:
     run = measured.facts.runs[0].run
     records = measured.records(run)
     arrow = pyarrow.table(records)
@@ -42,11 +40,10 @@ def test_arrow(measured: fs.Measurement) -> None:
     assert pandas.DataFrame.from_arrow(records)["latency_ns"].sum() == total
     assert duckdb.sql("SELECT sum(latency_ns) FROM records").fetchall() == [(total,)]
     memory = [pyarrow.table(records)["latency_ns"].chunk(0).buffers()[1].address for _ in range(2)]
-    assert memory[0] == memory[1], "each has the memory of the table itself"
+    assert memory[0] == memory[1], "both share the memory of the table"
 
 
-# Do requests of a trace come as the trace has them, with the names of their volumes?
-def test_trace(traces: Path) -> None:
+def test_requests_have_the_names_of_their_volumes(traces: Path) -> None:
     trace = fs.trace(traces / "msr.csv")
     requests = pyarrow.table(trace.requests())
     facts = trace.facts()
@@ -58,16 +55,14 @@ def test_trace(traces: Path) -> None:
     assert len(half) == writes
 
 
-# Does an empty selection of a trace have the columns of a full one?
-def test_empty_table(traces: Path) -> None:
+def test_an_empty_table_has_the_columns_of_a_full_one(traces: Path) -> None:
     full = fs.trace(traces / "msr.csv").requests()
     none = fs.trace(traces / "msr.csv", ops="trim").requests()
     assert (len(none), none.columns) == (0, full.columns)
     assert pyarrow.table(none).schema == pyarrow.table(full).schema
 
 
-# Do fields of the drive and the workload change what is predicted, as they do on the drive?
-def test_predict() -> None:
+def test_fields_change_a_prediction() -> None:
     drive = fs.Drive("sim:demo", background_cleaning=False)
     little = fs.predict(drive, "uniform", ios=100_000)
     more = fs.predict(drive.but(over_provisioning=0.5), "uniform", ios=100_000)
@@ -76,26 +71,23 @@ def test_predict() -> None:
     assert fs.predict(drive, fs.workload("uniform"), ios=100_000).erases == little.erases
 
 
-# Does a probe find the page of a simulated drive, and keep its IOs?
-def test_probe(tmp_path: Path) -> None:
-    found = fs.probe("sim:demo", only=["page-size"], output=tmp_path / "p.flashscope", progress=False)
-    page = found["page-size"]
+def test_a_probe_finds_the_page_size_and_keeps_its_ios(tmp_path: Path) -> None:
+    probed = fs.probe("sim:demo", only=["page-size"], output=tmp_path / "p.flashscope", progress=False)
+    page = probed["page-size"]
     assert page.finding.answer.kind == "value"
     assert page.finding.answer.low <= page.finding.answer.value <= page.finding.answer.high
-    assert len(found.records(1)) > 0
-    assert isinstance(fs.open(found.path), fs.Probe)
+    assert len(probed.records(1)) > 0
+    assert isinstance(fs.open(probed.path), fs.Probe)
     with pytest.raises(KeyError):
-        found["colour"]
+        probed["colour"]
 
 
-# Do results of earlier versions and other kinds open?
 @pytest.mark.parametrize(("name", "kind"), [("v1", fs.Measurement), ("probed", fs.Probe), ("simulated", fs.Simulation)])
-def test_open(name: str, kind: type[object]) -> None:
+def test_results_of_earlier_versions_open(name: str, kind: type[object]) -> None:
     assert isinstance(fs.open(ROOT / "testdata" / "results" / f"{name}.flashscope"), kind)
 
 
-# Is what is simulated that of the drive with its fields, each IO there that was counted, and all of it the same again?
-def test_simulate() -> None:
+def test_a_simulation_is_deterministic_and_counts_its_records() -> None:
     drive = fs.Drive("sim:demo", over_provisioning=0.28)
     first, second = (fs.simulate(drive, "uniform?reads=0.5", ios=5000, records=True, progress=False) for _ in range(2))
     assert first.report.write_amplification == second.report.write_amplification
@@ -112,8 +104,7 @@ def test_simulate() -> None:
         _ = less.records
 
 
-# Do observers look in, and does a folder keep what they saw?
-def test_simulate_in_a_folder(tmp_path: Path) -> None:
+def test_a_folder_keeps_the_observations(tmp_path: Path) -> None:
     seen = fs.simulate(ios=1000, observe=["cleaning"], output=tmp_path / "s.flashscope", progress=False)
     assert seen.report.observations.cleaning is not None
     kept = fs.open(tmp_path / "s.flashscope")
@@ -121,8 +112,7 @@ def test_simulate_in_a_folder(tmp_path: Path) -> None:
     assert kept.report == seen.report
 
 
-# Is a trace played with each of its requests, and is one in several files refused where it would have to be played?
-def test_played_trace(tmp_path: Path, traces: Path) -> None:
+def test_a_trace_is_replayed_completely(tmp_path: Path, traces: Path) -> None:
     trace = fs.trace(traces / "msr.csv", remap="compact", into="1GiB", pace="asap")
     played = fs.bench("null:", trace=trace, state="keep", output=tmp_path / "t.flashscope", progress=False)
     records = played.records(played.facts.runs[0].run)
@@ -133,7 +123,6 @@ def test_played_trace(tmp_path: Path, traces: Path) -> None:
         fs.bench("null:", trace=two)
 
 
-# Is what a user should know a warning with the words of the note?
-def test_notes(measured: fs.Measurement) -> None:
+def test_notes_are_warnings(measured: fs.Measurement) -> None:
     with pytest.warns(fs.Note, match="nothing was left to run"):
         fs.bench(resume=measured.path, progress=False)

@@ -1,4 +1,4 @@
-"""Design spaces, on this machine and on a Ray cluster."""
+"""Sweeps, on this machine and on a Ray cluster."""
 
 import json
 import os
@@ -21,7 +21,7 @@ TINY = "sim:demo?flash.packages=1&flash.dies_per_package=1&flash.planes_per_die=
 
 
 def space(ios: int) -> dict[str, Any]:
-    """48 simulations, a third of them of points that cannot be."""
+    """A space of 48 simulations, a third of them of impossible points."""
     return {
         "drive": fs.Drive(TINY),
         "ios": ios,
@@ -40,27 +40,25 @@ def content(sweep: fs.Sweep) -> list[bytes]:
     return [(sweep.path / name).read_bytes() for name in ("sweep.json", "points.parquet")]
 
 
-# Is a space the same as a dictionary, as TOML and as a file, and its rows those of the folder?
-def test_sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_space_is_the_same_as_dictionary_text_and_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    found = fs.sweep(space(1000), progress=False)
-    assert found.path == Path("sweep.flashscope")
-    assert (found.report.counts.done, found.report.counts.impossible) == (32, 16)
-    assert {point.factor for step in found.report.effects for point in [step.step]} == set(found.report.factors)
-    points = pyarrow.table(found.points)
-    assert points.to_pydict() == pyarrow.parquet.read_table(found.path / "points.parquet").to_pydict()
-    assert set(found.points.column("factor.cleaning.policy")) == {"greedy", "fifo"}
-    assert sum(row is not None for row in found.points.column("write_amplification")) == 32
-    text = fs.sweep(found.report.space, output="text.flashscope", jobs=1, progress=False)
-    Path("space.toml").write_text(found.report.space)
+    swept = fs.sweep(space(1000), progress=False)
+    assert swept.path == Path("sweep.flashscope")
+    assert (swept.report.counts.done, swept.report.counts.impossible) == (32, 16)
+    assert {point.factor for step in swept.report.effects for point in [step.step]} == set(swept.report.factors)
+    points = pyarrow.table(swept.points)
+    assert points.to_pydict() == pyarrow.parquet.read_table(swept.path / "points.parquet").to_pydict()
+    assert set(swept.points.column("factor.cleaning.policy")) == {"greedy", "fifo"}
+    assert sum(row is not None for row in swept.points.column("write_amplification")) == 32
+    text = fs.sweep(swept.report.space, output="text.flashscope", jobs=1, progress=False)
+    Path("space.toml").write_text(swept.report.space)
     file = fs.sweep("space.toml", progress=False)
     assert file.path == Path("space.flashscope")
-    assert content(found) == content(text) == content(file)
-    assert isinstance(fs.open(found.path), fs.Sweep)
+    assert content(swept) == content(text) == content(file)
+    assert isinstance(fs.open(swept.path), fs.Sweep)
 
 
-# Is what is wrong with a space said as the command line does, and nothing left behind?
-def test_wrong_spaces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_space_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for wrong, says in [
         ({"factors": {"over_provisionin": [0.1]}}, "did you mean `over_provisioning`?"),
@@ -80,7 +78,7 @@ def test_wrong_spaces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def interrupted(engine: str, path: Path) -> fs.Sweep:
-    """A sweep that Ctrl-C ended half-way."""
+    """Returns a sweep that Ctrl-C stopped half-way."""
 
     def press(step: fs.Progress) -> None:
         assert step.phase == "simulating points"
@@ -93,8 +91,7 @@ def interrupted(engine: str, path: Path) -> fs.Sweep:
     return raised.value.partial
 
 
-# Is what was simulated kept when Ctrl-C ends a sweep, and gone on with to the same end?
-def test_interrupted(tmp_path: Path, whole: list[bytes]) -> None:
+def test_ctrl_c_keeps_rows_and_a_resumed_sweep_is_the_same(tmp_path: Path, whole: list[bytes]) -> None:
     partial = interrupted("local", tmp_path / "cut")
     assert partial.report.status == "unfinished"
     assert 0 < len(partial.points) < 48
@@ -103,13 +100,13 @@ def test_interrupted(tmp_path: Path, whole: list[bytes]) -> None:
 
 @pytest.fixture(scope="session")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> list[bytes]:
-    """What is in the folder of a sweep of a second or so."""
+    """The files of a sweep that takes about a second."""
     return content(fs.sweep(space(200_000), output=tmp_path_factory.mktemp("whole") / "w", progress=False))
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
-    """A cluster of three nodes with a processor each, all on this machine."""
+    """A cluster of three nodes on this machine, with one CPU each."""
     node = {"num_cpus": 1, "object_store_memory": 80 << 20, "include_dashboard": False}
     cluster = Cluster(initialize_head=True, head_node_args=node)
     ray.init(address=cluster.address, log_to_driver=False)
@@ -118,9 +115,7 @@ def cluster() -> Iterator[Cluster]:
     cluster.shutdown()
 
 
-# Does a sweep on a cluster come to the same bytes, with a node that is killed half-way and one that comes later? Are its
-# rows kept as they come, and gone on with here?
-def test_ray(cluster: Cluster, tmp_path: Path, whole: list[bytes]) -> None:
+def test_a_sweep_on_ray_is_the_same_despite_a_lost_node(cluster: Cluster, tmp_path: Path, whole: list[bytes]) -> None:
     node = {"num_cpus": 1, "object_store_memory": 80 << 20}
     nodes = [cluster.add_node(**node), cluster.add_node(**node)]
     done: list[int] = []
@@ -130,17 +125,16 @@ def test_ray(cluster: Cluster, tmp_path: Path, whole: list[bytes]) -> None:
         if len(nodes) == 2 and step.done > 16:
             cluster.remove_node(nodes.pop(), allow_graceful=False)
 
-    found = fs.sweep(space(200_000), engine="ray", output=tmp_path / "r", progress=kill)
+    swept = fs.sweep(space(200_000), engine="ray", output=tmp_path / "r", progress=kill)
     assert len(nodes) == 1, "a node was killed"
     assert done == sorted(done) and 16 < done[-1] == 48, "no row counts twice"
-    assert content(found) == whole
+    assert content(swept) == whole
     search = {**space(1000), "sampling": "search", "samples": 12, "population": 4}
     here = fs.sweep(search, output=tmp_path / "h", progress=False)
     assert content(fs.sweep(search, engine="ray", output=tmp_path / "s", progress=False)) == content(here)
 
 
-# Does Ctrl-C end a sweep on a cluster, and is it gone on with here, and there?
-def test_interrupted_on_ray(cluster: Cluster, tmp_path: Path, whole: list[bytes]) -> None:
+def test_a_sweep_stopped_on_ray_resumes_anywhere(cluster: Cluster, tmp_path: Path, whole: list[bytes]) -> None:
     partial = interrupted("ray", tmp_path / "cut")
     assert 0 < len(partial.points) < 48
     assert content(fs.sweep(resume=partial.path, progress=False)) == whole
@@ -148,8 +142,7 @@ def test_interrupted_on_ray(cluster: Cluster, tmp_path: Path, whole: list[bytes]
     assert content(fs.sweep(resume=partial.path, engine="ray", progress=False)) == whole
 
 
-# Is a cluster with another version of flashscope refused, and does the sweep go on elsewhere?
-def test_other_version(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_of_another_version_is_refused(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import flashscope._ray
 
     monkeypatch.setattr(flashscope._ray, "VERSION", "9.9")
@@ -159,18 +152,17 @@ def test_other_version(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def command(cluster: Cluster, folder: Path, *words: str) -> dict[str, Any]:
-    """What the package answers to the command line, which asks for a sweep on Ray."""
-    told = [sys.executable, "-m", "flashscope", "sweep", *words]
+    """Runs a sweep on Ray as the command line does; returns the output of the package."""
+    arguments = [sys.executable, "-m", "flashscope", "sweep", *words]
     environment = {**os.environ, "RAY_ADDRESS": cluster.address}
-    with subprocess.Popen(told, cwd=folder, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
-        # Its standard input stays open: once that ends, it does.
+    with subprocess.Popen(arguments, cwd=folder, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
+        # The process stops when its standard input closes, so that stays open.
         answer: dict[str, Any] = json.loads(running.stdout.read()) if running.stdout else {}
     assert running.returncode == 0
     return answer
 
 
-# Does the command line get the folder of a sweep that another process has run on the cluster, and what is wrong?
-def test_for_the_command_line(cluster: Cluster, tmp_path: Path, whole: list[bytes]) -> None:
+def test_the_command_line_gets_the_folder_or_the_error(cluster: Cluster, tmp_path: Path, whole: list[bytes]) -> None:
     toml = json.loads(whole[0])["space"]
     (tmp_path / "space.toml").write_text(toml)
     assert command(cluster, tmp_path, "space.toml") == {"folder": "space.flashscope"}

@@ -11,14 +11,13 @@ SWEEP = "fill,write_amplification,mb_per_s\n600MiB,1.2550,144.6\n800MiB,1.7158,9
 
 @pytest.fixture
 def levels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A fill sweep, in the folder from where names count."""
+    """A fill sweep in the current folder."""
     monkeypatch.chdir(tmp_path)
     Path("sweep.csv").write_text(SWEEP)
     return "sweep.csv"
 
 
-# Does a fill sweep become a drive that is compared, asked and simulated like any other?
-def test_of_a_fill_sweep(levels: str) -> None:
+def test_a_fill_sweep_becomes_a_drive(levels: str) -> None:
     twin = fs.twin.fit(levels, output="drive.toml", progress=False)
     assert twin.report.fill is not None
     assert len(twin.report.fill.levels) == 3
@@ -32,8 +31,7 @@ def test_of_a_fill_sweep(levels: str) -> None:
     assert fs.twin.open("drive.toml").report == twin.report
 
 
-# Is a measurement fitted with progress, and compared run by run with what its twin answers?
-def test_of_a_measurement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_twin_of_a_measurement_repeats_its_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     drive = fs.Drive(
         "sim:agrawal-2008",
@@ -50,8 +48,7 @@ def test_of_a_measurement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert compared == [(run.measured_ns[0], run.twin_ns[0]) for run in twin.report.runs] != []
 
 
-# Is what is wrong said as the command line does?
-def test_wrong_sources(levels: str) -> None:
+def test_wrong_sources_have_the_message_of_the_command_line(levels: str) -> None:
     Path("wrong.csv").write_text("fill,wa\n1GiB,2\n")
     for ask, says in [
         (lambda: fs.twin.fit("wrong.csv"), "line 1: the columns are `fill`, `wa`"),

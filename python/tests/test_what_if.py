@@ -1,4 +1,4 @@
-"""What would be if something were otherwise."""
+"""What-ifs."""
 
 from pathlib import Path
 
@@ -11,17 +11,15 @@ DRIVE = fs.Drive("sim:demo", flash={"packages": 1, "dies_per_package": 1, "plane
 SHORT = {"ios": 2000, "warmup": "1x", "progress": False}
 
 
-# Is each change, as a text or as fields, a variant that is told of twice, predicted and then simulated, and as good as
-# what was simulated by itself?
-def test_what_if(tmp_path: Path) -> None:
+def test_each_change_is_a_variant_that_equals_its_own_simulation(tmp_path: Path) -> None:
     rows: list[Variant] = []
     more = {"over_provisioning": 0.3, "cleaning": {"policy": "fifo"}}
-    found = DRIVE.what_if("uniform", more, "over_provisioning=1.5", row=rows.append, repeats=2, output=tmp_path / "w", **SHORT)
-    assert fs.open(tmp_path / "w") == found
-    assert found.status == "complete"
+    result = DRIVE.what_if("uniform", more, "over_provisioning=1.5", row=rows.append, repeats=2, output=tmp_path / "w", **SHORT)
+    assert fs.open(tmp_path / "w") == result
+    assert result.status == "complete"
     assert [row.status for row in rows] == [None, None, None, "done", "done", "impossible"]
-    assert rows[3:] == [found.base, *found.variants]
-    base, changed = found.base, found.variants[0]
+    assert rows[3:] == [result.base, *result.variants]
+    base, changed = result.base, result.variants[0]
     assert [(change.field, change.value) for change in changed.changes] == [
         ("over_provisioning", "0.3"),
         ("cleaning.policy", "fifo"),
@@ -37,8 +35,7 @@ def test_what_if(tmp_path: Path) -> None:
         assert amplification[variant.name] == pytest.approx(sum(one or 0 for one in alone) / 2)
 
 
-# Is a field that there is not refused with the nearest, and does an exception of who is told end it?
-def test_wrong_what_ifs() -> None:
+def test_wrong_fields_and_exceptions_stop_a_what_if() -> None:
     with pytest.raises(fs.UsageError, match="did you mean `over_provisioning`"):
         DRIVE.what_if("uniform", {"over_provisionin": 1}, **SHORT)
 

@@ -1,5 +1,5 @@
-"""Writes what follows from elsewhere: the types of documents from ``docs/schemas``, and those of options from
-the command line. Needs what ``scripts/test-python`` installs; ``--check`` only says whether it is up to date."""
+"""Generates the types of documents from ``docs/schemas`` and those of options from the command line. Needs the packages
+that ``scripts/test-python`` installs. ``--check`` only checks that the generated files are up to date."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "python" / "flashscope"
 DOCUMENTS = ["manifest", "facts", "prediction", "probe", "simulation", "sweep", "trace", "twin", "twin-check", "twin-prediction", "what-if"]
 COMMANDS = ["bench", "predict", "probe", "simulate", "sweep", "twin check", "twin fit", "twin predict", "what-if"]
-# What Python gives by itself: the answer is an object, and the drive is an argument.
+# Options that Python hides: results are objects, and drives are arguments.
 HIDDEN = {"change", "json", "list", "name", "drive", "engine", "file", "workload"}
-# Of these the trace is the workload.
+# Commands whose `trace` option is an alias of `workload`.
 WORKLOAD_GIVEN = {"predict", "simulate", "twin predict", "what-if"}
-# What Python takes beside the words of the command line.
+# Options that also accept Python objects.
 ALSO = {("bench", "trace"): "str | Workload"}
 
 
 def _native() -> ModuleType:
-    """The extension module alone: the package needs what is written here."""
+    """Loads the extension module alone: the package needs the generated files."""
     package = importlib.util.find_spec("flashscope")
     (folder,) = (package and package.submodule_search_locations) or ["flashscope"]
     (library,) = Path(folder).glob("_native.*.so")
-    found = importlib.util.spec_from_file_location("flashscope._native", library)
-    assert found is not None and found.loader is not None
-    module = importlib.util.module_from_spec(found)
-    found.loader.exec_module(module)
+    spec = importlib.util.spec_from_file_location("flashscope._native", library)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
     return module
 
 
 def documents(folder: Path) -> None:
-    """The types of documents, as modules in ``folder``."""
+    """Generates the types of documents as modules in ``folder``."""
     (folder / "__init__.py").write_text(
-        '"""What the commands answer, as types: a module for each published schema (``docs/schemas``)."""\n'
+        '"""The types of the documents that commands return: a module for each published schema (``docs/schemas``)."""\n'
     )
     for name in DOCUMENTS:
         schema = folder / f"{name}.schema.json"
@@ -59,7 +59,7 @@ def documents(folder: Path) -> None:
 
 
 def _without_defaults(schema: Any) -> Any:
-    """A schema without defaults that are objects, of which the generator makes dictionaries."""
+    """Removes defaults that are objects, which the generator would turn into dictionaries."""
     if isinstance(schema, list):
         return [_without_defaults(item) for item in schema]
     if isinstance(schema, dict):
@@ -69,8 +69,8 @@ def _without_defaults(schema: Any) -> Any:
 
 
 def options() -> str:
-    """The module with the options of commands."""
-    lines = ['"""The options of the commands, as the command line has them: `flashscope COMMAND --help`."""', ""]
+    """Generates the module with the options of commands."""
+    lines = ['"""The options of the commands, as in `flashscope COMMAND --help`."""', ""]
     lines += ["from __future__ import annotations", "", "from collections.abc import Sequence"]
     lines += ["from datetime import timedelta", "from os import PathLike", "from typing import Literal, Union", ""]
     lines += ["from typing_extensions import TypedDict", "", "from ._workloads import Workload", ""]

@@ -1,5 +1,5 @@
-"""What a point of a sweep costs on Ray beyond what it costs here, one at a time, beside its limit. Needs
-``flashscope`` and ``ray``, and a machine that does nothing else."""
+"""Measures the overhead of Ray for each point of a sweep, one at a time, and prints its limit. Needs ``flashscope`` and
+``ray``, and an idle machine."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ SPACE = {
 
 
 def seconds(engine: str, folder: Path) -> float:
-    """How long the sweep takes."""
-    begun = monotonic()
+    """Returns the duration of the sweep."""
+    start = monotonic()
     fs.sweep(SPACE, engine=engine, jobs=1, output=folder, progress=False)
-    return monotonic() - begun
+    return monotonic() - start
 
 
 def main() -> None:
-    """Measures both twice: Ray starts in the first."""
+    """Measures both engines twice: the first measurement includes the start of Ray."""
     with TemporaryDirectory() as place:
         for nth, name in enumerate(("with the start of Ray", "after it")):
             here, there = (seconds(engine, Path(place) / f"{engine}-{nth}") for engine in ("local", "ray"))

@@ -1,22 +1,22 @@
-// How many frames a second there are while a run of 10 million IOs is zoomed and moved, in a headless
-// Chromium without a GPU. Prints a line for each picture with its limit, and fails below it.
+// Measures frames per second during zooms and moves of a run of 10 million IOs, in a headless Chromium
+// without a GPU. Prints a line for each chart with its limit, and fails below it.
 //
-// `node bench/frames.mjs` serves a made-up run from memory; `node bench/frames.mjs URL RESULT RUN
-// BENCHMARK EXPERIMENT` takes one from a running `flashscope serve`.
+// `node bench/frames.mjs` serves a made-up run from memory.
+// `node bench/frames.mjs URL RESULT RUN BENCHMARK EXPERIMENT` measures a running `flashscope serve`.
 import { readFile } from 'node:fs/promises';
 import { chromium } from 'playwright-core';
 import { makeLongRun, serveLongRun } from './long-run.mjs';
 
 const IOS = 10_000_000;
-/** Frames a second, at least. */
+/** The minimum of frames per second. */
 const LIMIT = 50;
-/** How long each picture is zoomed and moved, in ms. */
+/** The duration of each measurement in ms. */
 const DURATION = 4000;
-/** The best of so many counts: others use the machine too. */
+/** The number of measurements; the best counts because other programs use the machine too. */
 const TRIES = 3;
 
 /**
- * In the page: zooms in and out and moves, a step each frame; gives the times of the frames.
+ * Runs in the page: zooms and moves a step per frame; returns the times of the frames.
  * @param {number} duration
  * @returns {Promise<number[]>}
  */
@@ -35,7 +35,7 @@ function exercise(duration) {
         resolve(frames);
         return;
       }
-      // In for a third of the time, then to and fro, then out, about a place that wanders.
+      // Zoom in for a third of the time, then move, then zoom out, about a moving centre.
       const at = {
         clientX: left + width * (0.5 + 0.3 * Math.sin(20 * t)),
         clientY: top + height / 2,

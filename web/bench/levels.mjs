@@ -1,13 +1,13 @@
-// How long each level of the application takes to be drawn, in a headless Chromium without a GPU, on
-// results that a server shows. Prints a line for each with its limit, and fails above one.
+// Measures the time to draw each level of the application, in a headless Chromium without a GPU, on
+// the results of a server. Prints a line for each level with its limit, and fails above one.
 //
-// `node bench/levels.mjs URL RESULT RUN BENCHMARK EXPERIMENT`: URL of a `flashscope serve` that has
-// just been started, so that nothing is kept there yet.
+// `node bench/levels.mjs URL RESULT RUN BENCHMARK EXPERIMENT` needs the URL of a `flashscope serve`
+// that has just started and has an empty cache.
 import { chromium } from 'playwright-core';
 
-/** From the shelf to the first chart, ms. */
+/** The limit from the shelf to the first chart in ms. */
 const FIRST_LIMIT = 1000;
-/** From any level to another, ms. */
+/** The limit from any level to another in ms. */
 const LIMIT = 500;
 
 const [url, result = '', run = '1', benchmark = '', experiment = ''] = process.argv.slice(2);
@@ -29,7 +29,7 @@ const levels = [
 ];
 
 /**
- * In the page: goes to an address, and tells when its charts have something on them.
+ * Runs in the page: opens an address and returns the time of its first painted chart.
  * @param {string} hash
  * @returns {Promise<number>}
  */
@@ -52,7 +52,7 @@ function open(hash) {
       const here = location.hash === hash && main.querySelector('h1') !== before;
       const canvases = [...main.querySelectorAll('canvas')];
       const waits = main.querySelector('.loading') !== null;
-      // What is out of view is not drawn.
+      // Charts out of view are not drawn.
       if (here) main.querySelector('.plot')?.scrollIntoView({ block: 'center' });
       if (here && !waits && canvases.length > 0 && canvases.some(isDrawn)) resolve(took);
       else if (took > 20_000) reject(new Error(`${hash} was not drawn`));

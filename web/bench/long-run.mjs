@@ -1,5 +1,5 @@
-// A made-up measurement with one long run, served as `flashscope serve` would: what takes long there
-// is of no interest here, so that all is kept in memory with the extremes of each chunk.
+// A made-up measurement with one long run, served as by `flashscope serve`. Everything is in memory
+// with the extremes of each chunk, so the server costs no time.
 import { createServer } from 'node:http';
 import { makeReport, randomNumbers, servedPage } from '../fixtures/make-fixture.mjs';
 
@@ -36,7 +36,7 @@ export function makeLongRun(ios) {
 /** @typedef {ReturnType<typeof makeLongRun>} LongRun */
 
 /**
- * The fastest and the slowest IO of each stretch.
+ * The fastest and the slowest IO of each region.
  * @param {LongRun} run
  * @param {number} from
  * @param {number} to
@@ -76,7 +76,7 @@ function outlineOf({ ios, latency, submitted, extremes, offset }, from, to, stre
 }
 
 /**
- * How response times are distributed.
+ * The distribution of response times.
  * @param {LongRun} run
  * @param {number} from
  * @param {number} to
@@ -107,7 +107,7 @@ function histogramOf({ bin }, from, to) {
 }
 
 /**
- * Every IO as a point, the slowest of those that share one.
+ * Every IO as a point; of IOs that share one, the slowest.
  * @param {LongRun} run
  * @param {number} from
  * @param {number} to
@@ -158,7 +158,7 @@ function iosOf({ ios, latency, submitted, offset }, from, count) {
 }
 
 /**
- * The measurement of one run, after the made-up one.
+ * The measurement of one run, derived from the made-up one.
  * @param {LongRun} run
  */
 function measurementOf({ ios }) {
@@ -183,7 +183,7 @@ function measurementOf({ ios }) {
 
 /**
  * Serves a run on a free port of this machine.
- * @param {string} html the built page, still empty
+ * @param {string} html the built page without a report
  * @param {LongRun} run
  */
 export async function serveLongRun(html, run) {

@@ -1,12 +1,9 @@
-// Writes src/data/*.gen.ts from the published schemas of what the page shows.
+// Writes src/data/*.gen.ts from the published schemas of the documents that the page shows.
 import { readFile, writeFile } from 'node:fs/promises';
 import { compile } from 'json-schema-to-typescript';
 
-/**
- * Schemas and the names of their types: what screens are made of, a simulation, a probe, the
- * characteristics of a trace, an attached drive, and the papers.
- */
-const SHOWN = {
+/** The schemas with the names of their root types. */
+const SCHEMAS = {
   views: 'Views',
   simulation: 'Simulation',
   probe: 'ProbeReport',
@@ -16,27 +13,27 @@ const SHOWN = {
 };
 
 /**
- * What a JSON schema says, as src/data/load.ts hands it over: seeds use all 64 bits, which a
- * JavaScript number does not have, so they are read as text.
+ * Adapts a JSON schema to the data that src/data/json.ts returns: seeds are strings, because a JavaScript
+ * number does not hold 64 bits.
  * @param {any} node
  * @returns {any}
  */
 function adapt(node) {
   if (Array.isArray(node)) return node.map(adapt);
   if (node === null || typeof node !== 'object') return node;
-  // A description beside a reference would make a second type of the same shape.
+  // A description next to a reference would create a second type of the same shape.
   if (typeof node.$ref === 'string') return { $ref: node.$ref };
   const adapted = Object.fromEntries(
     Object.entries(node).map(([key, value]) => [key, adapt(value)]),
   );
-  // A list of so many items, each with a type of its own, by its name in older drafts.
+  // The compiler knows tuples only by the keywords of older drafts.
   if (adapted.prefixItems)
     return { ...adapted, items: adapted.prefixItems, additionalItems: false };
   if (adapted.properties?.seed) adapted.properties.seed = { type: 'string' };
   return adapted;
 }
 
-for (const [name, type] of Object.entries(SHOWN)) {
+for (const [name, type] of Object.entries(SCHEMAS)) {
   const source = new URL(`../../docs/schemas/${name}.schema.json`, import.meta.url);
   const schema = adapt(JSON.parse(await readFile(source, 'utf8')));
   const types = await compile(schema, type, {

@@ -1,38 +1,38 @@
-// The row of uFLIP's Table 3: what each cell says, in the paper's signs and in plain words.
+// The row of a drive in uFLIP's Table 3: each cell in the paper's signs and in a sentence.
 import type { Bounded, Characteristics, Estimate, PauseEffect } from './data/views.gen';
 import { bytes, count, exactTime, interval, MISSING, milliseconds, ratio, time } from './format';
 
 /** One cell of the table. */
 export interface Cell {
-  /** The head of its column. */
+  /** The heading of its column. */
   column: string;
-  /** Under which head of Table 3 the column stands. */
+  /** The heading of Table 3 that groups its column. */
   group: string;
-  /** What stands in the cell. */
+  /** The value in the paper's signs. */
   text: string;
-  /** The same in a sentence. */
+  /** The value in a sentence. */
   words: string;
-  /** The 95 % interval behind it, where there is one. */
+  /** The 95 % interval of the value, or a dash. */
   interval: string;
-  /** The micro-benchmark it comes from. */
+  /** The micro-benchmark that measured it. */
   benchmark: string;
-  /** The baseline whose colour it has. */
+  /** The baseline that gives the cell its colour. */
   baseline?: 'SR' | 'RR' | 'SW' | 'RW';
 }
 
-/** Whether a ratio is no difference: 1 lies in its interval, or it is within 10 % of 1. */
+/** True if a ratio is no difference: its interval includes 1, or it is within 10 % of 1. */
 export function isSame({ value, low, high }: Estimate): boolean {
   const covered = low != null && high != null && low <= 1 && high >= 1;
   return covered || Math.abs(value - 1) <= 0.1;
 }
 
-/** `=` where there is no difference, else the ratio. */
+/** Returns `=` if there is no difference, else the ratio. */
 export function ratioSign(estimate: Estimate | null | undefined): string {
   if (estimate == null) return MISSING;
   return isSame(estimate) ? '=' : ratio(estimate.value);
 }
 
-const NOT_MEASURED = 'Not known: its runs are not in this result.';
+const NOT_MEASURED = 'Not measured: this result has no runs for it.';
 
 const ratioInterval = (e: Estimate | null | undefined) => interval(e?.low, e?.high, ratio);
 
@@ -66,7 +66,7 @@ function compared(
   if (estimate != null) {
     words = isSame(estimate)
       ? `${what} cost the same as ${than}.`
-      : `${what} cost ${ratio(estimate.value).slice(1)} times what ${than} cost.`;
+      : `${what} cost ${ratio(estimate.value).slice(1)} times as much as ${than}.`;
   }
   return {
     column,
@@ -87,25 +87,25 @@ function pauseCell(effect: PauseEffect | null | undefined): Cell {
       return {
         ...cell,
         text: 'no effect',
-        words: 'Random writes cost about the same whatever the pause: nothing is put off.',
+        words: 'Pauses do not make random writes faster: the drive defers no work.',
       };
     case 'as_sequential':
       return {
         ...cell,
         text: exactTime(effect.pause_ns),
-        words: `With pauses of ${exactTime(effect.pause_ns)} or more, random writes cost what sequential ones do.`,
+        words: `With pauses of ${exactTime(effect.pause_ns)} or more, random writes cost the same as sequential ones.`,
       };
     case 'cheaper':
       return {
         ...cell,
         text: ratio(effect.ratio.value),
         interval: ratioInterval(effect.ratio),
-        words: `With pauses, random writes cost ${ratio(effect.ratio.value).slice(1)} times what they cost without, but more than sequential ones.`,
+        words: `Pauses reduce the cost of random writes to ${ratio(effect.ratio.value).slice(1)} times that without pauses; sequential writes cost less.`,
       };
   }
 }
 
-/** How a limit reads in words: where nothing is cheap, everywhere, up to a value. */
+/** The sentences for a limit: no value is cheap, every measured value is, or values up to one are. */
 interface LimitWords {
   no: string;
   unlimited: (measured: string) => string;
@@ -127,26 +127,36 @@ function limitCell(
       return {
         ...cell,
         text: `≥ ${write(limit.measured)} (${ratioSign(limit.ratio)})`,
-        words: `${words.unlimited(write(limit.measured))}${dearest(limit.ratio)}`,
+        words: `${words.unlimited(write(limit.measured))}${costWords(limit.ratio)}`,
         interval: ratioInterval(limit.ratio),
       };
     case 'up_to':
       return {
         ...cell,
         text: `${write(limit.value)} (${ratioSign(limit.ratio)})`,
-        words: `${words.upTo(write(limit.value))}${dearest(limit.ratio)}`,
+        words: `${words.upTo(write(limit.value))}${costWords(limit.ratio)}`,
         interval: ratioInterval(limit.ratio),
       };
   }
 }
 
-function dearest(estimate: Estimate): string {
+/** The end of a limit's sentence: the highest cost within the limit, relative to sequential writes. */
+function costWords(estimate: Estimate): string {
   return isSame(estimate)
-    ? ', at the cost of sequential ones.'
-    : `, at up to ${ratio(estimate.value).slice(1)} times the cost of sequential ones.`;
+    ? ': they cost the same as plain sequential writes.'
+    : `: they cost up to ${ratio(estimate.value).slice(1)} times as much as plain sequential writes.`;
 }
 
-/** The cells of the drive's row, in the order of Table 3. */
+/** The main conclusions about a drive: the cost of writes, and the way to keep random writes cheap. */
+export function conclusions(characteristics: Characteristics): string[] {
+  const row = cells(characteristics);
+  return ['SW', 'RW', 'Locality', 'Partitioning'].flatMap((column) => {
+    const words = row.find((cell) => cell.column === column)?.words ?? NOT_MEASURED;
+    return words === NOT_MEASURED ? [] : [words];
+  });
+}
+
+/** The cells of a drive's row, in the order of Table 3. */
 export function cells(c: Characteristics): Cell[] {
   const size = c.io_size_bytes == null ? 'unknown size' : bytes(c.io_size_bytes);
   return [
@@ -156,19 +166,19 @@ export function cells(c: Characteristics): Cell[] {
     basic('RW', 'random write', size, c.random_write_ns),
     pauseCell(c.pause),
     limitCell({ column: 'Locality', group: 'RW', benchmark: 'locality' }, c.locality, bytes, {
-      no: 'Random writes are dear however small the area they stay in.',
+      no: 'Random writes are expensive in every area measured, however small.',
       unlimited: (measured) => `Random writes are cheap in every area measured, up to ${measured}`,
-      upTo: (value) => `Random writes are cheap while they stay within ${value}`,
+      upTo: (value) => `Keep random writes within ${value}`,
     }),
     limitCell(
       { column: 'Partitioning', group: 'SW', benchmark: 'partitioning' },
       c.partitioning,
       count,
       {
-        no: 'Sequential writes become dear as soon as they go to two places in turns.',
+        no: 'Sequential writes are expensive as soon as they alternate between two partitions.',
         unlimited: (measured) =>
-          `Sequential writes can go to ${measured} partitions (all that was measured) in turns`,
-        upTo: (value) => `Sequential writes can go to ${value} partitions in turns`,
+          `Sequential writes can alternate between ${measured} partitions, the most measured`,
+        upTo: (value) => `Alternate sequential writes between at most ${value} partitions`,
       },
     ),
     compared('Reverse', 'Writes in reverse order', 'sequential ones', c.reverse),

@@ -1,73 +1,74 @@
-// Results side by side: what they have in common, and how what differs is written.
+// Comparisons of results: their names, the micro-benchmarks that they share, and the format of ratios.
+
+import type { Link, Place, Tab } from './current-place.svelte';
 import { rankOf } from './data/grid';
 import type { Model } from './data/model';
 import type { Compared, Comparison, Experiment, MicroBenchmark } from './data/views.gen';
-import { count, interval, MISSING, ratio } from './format';
+import { counted, interval, MISSING, ratio } from './format';
 import { type CompareLevel, type CompareRoute, compareHref, shelfHref } from './route';
-import type { Place, Tab, Way } from './where.svelte';
 
-/** What the n-th result is called for short, from A on. */
+/** The letter of the n-th result, from A on. */
 export const letter = (n: number): string => String.fromCharCode(65 + n);
 
-/** What drives are called beside each other: by the names of their results too where they are alike. */
+/** The names of drives in a comparison; drives of one name also have the name of their result. */
 export function namesOf(models: Model[]): string[] {
   return models.map(({ drive, name }) =>
     models.filter((other) => other.drive === drive).length > 1 ? `${drive}, ${name}` : drive,
   );
 }
 
-/** The numeric columns of Table 3: what they are called, and whether they are times. */
+/** The numeric columns of Table 3: their names, and whether they are times. */
 export const CHARACTERISTICS: Record<string, { words: string; time: boolean }> = {
   sequential_read_ns: { words: 'sequential reads (SR)', time: true },
   random_read_ns: { words: 'random reads (RR)', time: true },
   sequential_write_ns: { words: 'sequential writes (SW)', time: true },
   random_write_ns: { words: 'random writes (RW)', time: true },
-  reverse: { words: 'reverse order, to SW', time: false },
-  in_place: { words: 'in place, to SW', time: false },
-  large_increments: { words: 'large increments, to RW', time: false },
+  reverse: { words: 'reverse order, relative to SW', time: false },
+  in_place: { words: 'in place, relative to SW', time: false },
+  large_increments: { words: 'large increments, relative to RW', time: false },
 };
 
-/** How many times another a number is, so that what is not 1 does not read as 1: `×1.04`, `×0.998`. */
+/** A ratio with as many decimals as it takes to tell it from 1: `×1.04`, `×0.998`. */
 function times(value: number): string {
   if (value < 0.1 || value >= 10) return ratio(value);
   const digits = [2, 3, 4].find((n) => Number(value.toFixed(n)) !== 1);
   return digits === undefined ? '×1' : `×${value.toFixed(digits)}`;
 }
 
-/** How a number relates to that of the first result, with a sign where they differ. */
+/** The ratio of a number to that of the first result, with `≠` if they differ significantly. */
 export function comparedRatio({ ratio: to, differs }: Compared): string {
   if (to == null) return MISSING;
   return `${differs ? '≠ ' : ''}${times(to.value)}`;
 }
 
-/** The interval of that. */
+/** The 95 % interval of that ratio. */
 export function comparedInterval({ ratio: to }: Compared): string {
   return interval(to?.low, to?.high, times);
 }
 
-/** Whether a comparison says how the others relate to the first. */
+/** True if a comparison has ratios to the first result. */
 export function hasRatios({ experiments, characteristics }: Comparison): boolean {
   const results = [...experiments.flatMap(({ values }) => values), ...characteristics];
   return results.some((value) => value.results.some(({ ratio: to }) => to != null));
 }
 
-/** The micro-benchmark in the first result that has it. */
+/** A micro-benchmark, from the first result that has it. */
 export function benchmarkIn(models: Model[], name: string): MicroBenchmark | undefined {
   for (const model of models) {
-    const found = model.benchmark(name);
-    if (found !== undefined) return found;
+    const benchmark = model.benchmark(name);
+    if (benchmark !== undefined) return benchmark;
   }
   return undefined;
 }
 
-/** The micro-benchmarks that any of the results has, those of uFLIP in its order, whichever comes first. */
+/** The micro-benchmarks that any of the results has: the preparation, uFLIP's nine in its order, then others. */
 export function benchmarksIn(models: Model[]): MicroBenchmark[] {
   const names = new Set(models.flatMap(({ benchmarks }) => benchmarks.map(({ name }) => name)));
   const ordered = [...names].toSorted((a, b) => rankOf(a) - rankOf(b));
   return ordered.flatMap((name) => benchmarkIn(models, name) ?? []);
 }
 
-/** The names of the experiments that any of the results has of a micro-benchmark. */
+/** The names of a micro-benchmark's experiments that any of the results has. */
 export function experimentsIn(models: Model[], benchmark: string): string[] {
   const names = models.flatMap((model) =>
     (model.benchmark(benchmark)?.experiments ?? []).map(({ name }) => name),
@@ -75,7 +76,7 @@ export function experimentsIn(models: Model[], benchmark: string): string[] {
   return [...new Set(names)];
 }
 
-/** The experiment in each of the results. */
+/** The experiment in each of the results; undefined in a result that lacks it. */
 export function experimentIn(
   models: Model[],
   benchmark: string,
@@ -84,11 +85,11 @@ export function experimentIn(
   return models.map((model) => model.experiment(benchmark, experiment));
 }
 
-/** Where a screen of several results is. */
+/** The title, breadcrumbs and tabs of a comparison's screen. */
 export function comparisonPlace(models: Model[], route: CompareRoute): Place {
   const { ids } = route;
-  const all = `Compare ${count(models.length)} drives`;
-  const crumbs: Way[] = [
+  const all = `Compare ${counted(models.length, 'drive')}`;
+  const crumbs: Link[] = [
     { name: 'Shelf', href: shelfHref() },
     { name: all, href: compareHref(ids) },
   ];

@@ -1,22 +1,22 @@
 // Tables as CSV (RFC 4180), in full precision, safe to open in a spreadsheet.
 //
-// What a cell holds is in its `data-value`, where what it shows is rounded; the unit of a column in
-// the `data-unit` of its heading.
+// A cell that shows a rounded value has the exact one in `data-value`. A heading has the unit of its
+// column in `data-unit`.
 
-/** A field: text that a spreadsheet would take for a formula is made plain text. */
+/** A field of a CSV file; an apostrophe keeps a spreadsheet from reading text as a formula. */
 export function csvField(value: string | number): string {
   if (typeof value === 'number') return String(value);
   const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** Rows as a file. */
+/** The text of a CSV file with some rows. */
 export const csv = (rows: (string | number)[][]) =>
   rows.map((row) => `${row.map(csvField).join(',')}\r\n`).join('');
 
 const words = (cell: Element) => (cell.textContent ?? '').replaceAll(/\s+/g, ' ').trim();
 
-/** What a cell holds. */
+/** The value of a cell: a number where it is one, else its text. */
 function content(cell: HTMLTableCellElement): string | number {
   const value = cell.dataset.value;
   if (value !== undefined) {
@@ -24,7 +24,7 @@ function content(cell: HTMLTableCellElement): string | number {
     return value.trim() !== '' && Number.isFinite(number) ? number : value;
   }
   const text = words(cell);
-  // A dash stands where there is no datum.
+  // A dash means that the value is missing.
   if (text === '–') return '';
   const plain = text.replaceAll(',', '').replace('−', '-');
   return /^-?\d+(\.\d+)?$/.test(plain) ? Number(plain) : text;
@@ -35,12 +35,9 @@ function heading(cell: HTMLTableCellElement): string {
   return unit === undefined ? words(cell) : `${words(cell)} (${unit})`;
 }
 
-/**
- * The rows of a table, its headings first; a cell over several columns or rows stands in the first of
- * them.
- */
+/** The rows of a table, headings first. A cell that spans columns or rows fills only the first of them. */
 export function tableRows(table: HTMLTableElement): (string | number)[][] {
-  /** How many rows more a cell above reaches into each column. */
+  /** The number of further rows that a cell above spans, by column. */
   const taken: number[] = [];
   return [...table.rows].map((row) => {
     const head = row.parentElement?.tagName === 'THEAD';
@@ -63,6 +60,6 @@ export function tableRows(table: HTMLTableElement): (string | number)[][] {
   });
 }
 
-/** The ends of an interval, in full. */
+/** The ends of an interval, unrounded. */
 export const ends = (low: number | null | undefined, high: number | null | undefined) =>
   low == null || high == null ? '' : `${low} to ${high}`;

@@ -1,9 +1,9 @@
-// What was judged of a drive, in words and signs.
+// Words for verdicts on experiments and for judgements of design hints.
 import type { CellState, GridCell } from './data/grid';
 import type { Evidence, Judgement } from './data/views.gen';
 import { estimate, ratio, time } from './format';
 
-/** What cells of the summary grid say. */
+/** The names of the states of a cell in the summary grid. */
 export const STATE_NAMES: Record<CellState, string> = {
   interesting: 'interesting',
   not_interesting: 'not interesting',
@@ -11,7 +11,7 @@ export const STATE_NAMES: Record<CellState, string> = {
   unjudged: 'not judged',
 };
 
-/** Whether a hint holds, in words. */
+/** The names of the judgements of a design hint. */
 export const JUDGEMENT_NAMES: Record<Judgement, string> = {
   holds: 'holds',
   holds_in_part: 'holds in part',
@@ -20,17 +20,17 @@ export const JUDGEMENT_NAMES: Record<Judgement, string> = {
   not_measured: 'not measured',
 };
 
-/** What is said of a cell, with who says so. */
+/** A cell of the summary grid in words: its state, its effect, and the reason or the edit behind it. */
 export function cellWords(cell: GridCell): string {
   const { title, experiment, state, effect, mark, reason } = cell;
-  const by = effect === undefined ? '' : `, ${ratio(effect.value)}`;
-  const head = `${title} ${experiment}: ${STATE_NAMES[state]}${by}`;
+  const size = effect === undefined ? '' : `, ${ratio(effect.value)}`;
+  const head = `${title} ${experiment}: ${STATE_NAMES[state]}${size}`;
   if (mark === undefined) return `${head}. ${reason}`;
   const note = mark.note ? `: ${mark.note}` : '';
-  return `${head}, as marked by hand${note}. By the rule it is ${STATE_NAMES[cell.rule]}: ${reason}`;
+  return `${head}, edited by hand${note}. The rule says ${STATE_NAMES[cell.rule]}: ${reason}`;
 }
 
-/** The number of some evidence, with its interval. */
+/** The value of a piece of evidence, with its interval. */
 export function evidenceValue({ value, unit }: Evidence): string {
   return estimate(value, unit === 'ratio' ? ratio : time);
 }

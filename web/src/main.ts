@@ -8,14 +8,14 @@ import PapersApp from './PapersApp.svelte';
 import TraceApp from './TraceApp.svelte';
 
 const target = document.getElementById('app');
-if (target === null) throw new Error('the page has no place for the report');
+if (target === null) throw new Error('report.html has no element #app to show the report in');
 
 try {
-  const shown = loadPage(document);
-  if ('trace' in shown) mount(TraceApp, { target, props: { trace: shown.trace } });
-  else if ('papers' in shown) mount(PapersApp, { target, props: shown });
-  else if ('attached' in shown) mount(AttachedApp, { target, props: shown });
-  else mount(App, { target, props: { source: shown.source } });
+  const content = loadPage(document);
+  if ('trace' in content) mount(TraceApp, { target, props: { trace: content.trace } });
+  else if ('papers' in content) mount(PapersApp, { target, props: content });
+  else if ('attached' in content) mount(AttachedApp, { target, props: content });
+  else mount(App, { target, props: { source: content.source } });
 } catch (error) {
   if (!(error instanceof NoReport)) throw error;
   target.textContent = error.message;

@@ -1,4 +1,4 @@
-// How it was measured, in words: lengths, phases, repeats, disturbances and the settings around.
+// Words for the methodology: lengths of runs, phases, repeats, disturbances and the environment.
 import { ioIgnore, type RunView, repeatOf, runsOf, type ValueView } from './data/model';
 import type {
   BaselinePhases,
@@ -15,131 +15,132 @@ import type {
   RepeatFacts,
   Run,
 } from './data/views.gen';
-import { bytes, count, exactTime, longTime, MISSING, short, time } from './format';
+import { bytes, count, counted, exactTime, longTime, MISSING, short, time } from './format';
 import { STATE_WORDS } from './words';
 
-/** A name and what there is to say, as pages list them. */
+/** A name and a text, as pages list them. */
 export type Note = [name: string, words: string];
 
-/** Runs of one value differ beyond doubt from here on: 1 less the probability of a false alarm. */
+/** The confidence from which on repeats count as different: 1 minus the probability of a false alarm. */
 const DIFFER = 0.99;
 
-/** A share of a mean or the like, with two digits: `1.9 %`, `22 %`. */
+/** A relative uncertainty or share with two digits: `1.9 %`, `22 %`. */
 export const share = (value: number): string => `${Number((100 * value).toPrecision(2))} %`;
 
-/** How sure something is; what is all but certain is not called so. */
+/** A confidence from 0 to 1 as a percentage; never 100 %. */
 export function sure(confidence: number): string {
   return confidence >= 0.9995 ? 'over 99.9 %' : `${short(100 * confidence)} %`;
 }
 
-const found = ({ ios, confidence }: Found) => `${count(ios)} IOs (confidence ${sure(confidence)})`;
+const withConfidence = ({ ios, confidence }: Found) =>
+  `${counted(ios, 'IO')} (confidence ${sure(confidence)})`;
 
-/** Words in a row: `a`, `a and b`, `a, b and c`. */
+/** Words as a list: `a`, `a and b`, `a, b and c`. */
 export function listed(words: string[]): string {
   const last = words.at(-1) ?? '';
   return words.length > 1 ? `${words.slice(0, -1).join(', ')} and ${last}` : last;
 }
 
-/** The statistic that a run is to know. */
+/** The statistic whose precision ends a run. */
 function statistic(precision: Precision | null | undefined): string {
   return precision?.quantile == null
     ? 'mean'
     : `${short(100 * precision.quantile)}th percentile of response times`;
 }
 
-/** When a run is long enough. */
+/** The precision at which a run ends. */
 export function precisionWords(precision: Precision): string {
-  return `its ${statistic(precision)} known within ${share(precision.relative)}, with ${short(100 * precision.confidence)} % confidence, over at least ${count(precision.least_periods)} periods of what oscillates`;
+  const confidence = `${short(100 * precision.confidence)} % confidence`;
+  const periods = counted(precision.least_periods, 'period');
+  return `its ${statistic(precision)} was known to within ${share(precision.relative)} at ${confidence}, over at least ${periods} of oscillation`;
 }
 
-/** What ended a run before it was precise enough. */
+/** The limit that ended a run before it was precise enough. */
 function limit(endedBy: EndedBy, ios: number, methodology: Methodology | undefined): string {
+  const after = `after ${counted(ios, 'IO')}`;
   switch (endedBy) {
     case 'precision':
     case 'ios':
-      return `at ${count(ios)} IOs`;
+      return after;
     case 'time': {
       const most = methodology?.most_run_time_ns;
-      return `at ${count(ios)} IOs by its time${most == null ? '' : ` of ${exactTime(most)}`}`;
+      return `${after}, at its time limit${most == null ? '' : ` of ${exactTime(most)}`}`;
     }
     case 'bytes': {
       const most = methodology?.most_run_bytes;
-      return `at ${count(ios)} IOs by what it may write${most == null ? '' : `, ${bytes(most)}`}`;
+      return `${after}, at its write limit${most == null ? '' : ` of ${bytes(most)}`}`;
     }
   }
 }
 
-/** How a run came to its length. */
+/** The reason why a run ended, and the precision that it reached. */
 export function lengthWords(
   length: Length,
   ios: number,
   methodology: Methodology | undefined,
 ): string {
-  const wanted = methodology?.precision;
+  const target = methodology?.precision;
   const known = length.relative_precision;
   if (length.ended_by === 'precision') {
-    const within = known == null ? 'well enough' : `within ${share(known)}`;
-    const want = wanted == null ? '' : ` (wanted: ${share(wanted.relative)})`;
-    return `Ended at ${count(ios)} IOs, when its ${statistic(wanted)} was known ${within}${want}.`;
+    const within = known == null ? 'precisely enough' : `to within ${share(known)}`;
+    const goal = target == null ? '' : ` (target: ${share(target.relative)})`;
+    return `Ended after ${counted(ios, 'IO')}, when its ${statistic(target)} was known ${within}${goal}.`;
   }
   const ended = `Ended ${limit(length.ended_by, ios, methodology)}`;
-  if (wanted == null) return `${ended}.`;
-  if (known == null) return `${ended}, too few to say how well its ${statistic(wanted)} is known.`;
-  const only = known > wanted.relative ? ' only' : '';
-  return `${ended}, its ${statistic(wanted)} known within ${share(known)}${only} (wanted: ${share(wanted.relative)}).`;
+  if (target == null) return `${ended}.`;
+  if (known == null)
+    return `${ended}: too few IOs to tell how well its ${statistic(target)} is known.`;
+  const only = known > target.relative ? ' only' : '';
+  return `${ended}; its ${statistic(target)} is known${only} to within ${share(known)} (target: ${share(target.relative)}).`;
 }
 
-/** Whether a run ended before it knew what it was to know. */
+/** True if a run ended at a limit before it reached its precision. */
 export const isShort = ({ length }: Run): boolean =>
   length != null && length.ended_by !== 'precision';
 
-/** What a baseline's run showed. */
+/** The start-up phase and the period of a baseline. */
 export function phasesWords({ start_up, period }: BaselinePhases): string {
-  if (start_up == null && period == null) {
-    return 'No start-up phase was found, and no period.';
-  }
-  const first =
-    start_up == null
-      ? 'No start-up phase was found'
-      : `A start-up phase of ${found(start_up)} was found`;
-  const then = period == null ? 'no period after it' : `a period of ${found(period)}`;
-  return `${first}, and ${then}.`;
+  const found = (phase: Found | null | undefined) =>
+    phase == null ? 'none found' : withConfidence(phase);
+  return `Start-up phase: ${found(start_up)}. Period: ${found(period)}.`;
 }
 
-/** How long writes lingered, and the pause that follows from it. */
-export function interferenceWords(seen: Interference): string {
-  const pause = `Pauses of ${exactTime(seen.run_pause_ns)} between runs follow from it.`;
-  if (seen.reads == null)
-    return `No reads were found that the writes before them had made slower. ${pause}`;
-  const lasted = `${time(seen.lasted_ns)}${seen.settled ? '' : ' or more, as it did not come back to its former times'}`;
-  return `The writes lingered in the reads after them: ${found(seen.reads)}, for ${lasted}. ${pause}`;
+/** How long writes slow the reads after them, and the pause between runs that avoids this. */
+export function interferenceWords(interference: Interference): string {
+  const { reads, lasted_ns, run_pause_ns, settled } = interference;
+  const pause = `Runs are therefore ${exactTime(run_pause_ns)} apart.`;
+  if (reads == null) return `The writes did not slow the reads after them. ${pause}`;
+  const lasted = settled
+    ? `for ${time(lasted_ns)}`
+    : `for at least ${time(lasted_ns)}; reads did not return to their former speed`;
+  return `The writes slowed the reads after them: ${withConfidence(reads)}, ${lasted}. ${pause}`;
 }
 
-/** Whether runs of one value differ by more than what is within them accounts for. */
+/** True if repeats of one value differ by more than the variation within them explains. */
 export function differs(together: RepeatFacts | undefined): boolean {
   return together !== undefined && together.differ_confidence >= DIFFER;
 }
 
-/** What differing runs mean to the reader. */
+/** The difference between repeats: their standard deviation and its confidence. */
 export function differWords({ mean_ns, between_runs_ns, differ_confidence }: RepeatFacts): string {
   const spread = share(between_runs_ns / mean_ns.value);
-  return `they differ by more than the IOs within them account for: standard deviation ${spread} (confidence ${sure(differ_confidence)})`;
+  return `their means differ significantly, with a standard deviation of ${spread} (confidence ${sure(differ_confidence)})`;
 }
 
-/** What runs of one value have in common, where none of it needs words: nothing. */
+/** Remarks about the runs of one value; empty if nothing is unusual. */
 export function remarks({ views, together }: ValueView): string[] {
   const all: string[] = [];
   if (together !== undefined && differs(together)) {
     const { mean_ns, between_runs_ns, differ_confidence } = together;
     all.push(
-      `≠ repeats differ: sd of ${share(between_runs_ns / mean_ns.value)} (confidence ${sure(differ_confidence)})`,
+      `≠ repeats differ: sd ${share(between_runs_ns / mean_ns.value)} (confidence ${sure(differ_confidence)})`,
     );
   }
   const ended = views.filter(({ run }) => isShort(run));
   const widest = Math.max(...ended.map(({ run }) => run.length?.relative_precision ?? 0));
   if (ended.length > 0) {
-    const within = widest > 0 ? `, known within ${share(widest)}` : '';
-    const which = views.length > 1 ? `${count(ended.length)} of ${count(views.length)} ` : '';
+    const within = widest > 0 ? `, mean known to within ${share(widest)}` : '';
+    const which = views.length > 1 ? `${count(ended.length)} of ${count(views.length)} runs ` : '';
     all.push(`${which}ended at a limit${within}`);
   }
   const disturbed = views.filter(({ run }) => disturbances(run).length > 0);
@@ -150,35 +151,35 @@ export function remarks({ views, together }: ValueView): string[] {
   return all;
 }
 
-/** What others used. */
+/** The resources that other processes may use during a run. */
 const DISTURBED: Record<Disturbance, string> = {
   ios: 'the drive',
-  processors: 'the processors',
+  processors: 'the CPUs',
 };
 
-/** What others did, in words. */
+/** The disturbances of a run in words. */
 export function disturbedWords(by: Disturbance[]): string {
-  return `others used ${listed(by.map((what) => DISTURBED[what]))}`;
+  return `other processes used ${listed(by.map((resource) => DISTURBED[resource]))}`;
 }
 
-/** What others did during a run that may have changed its numbers. */
+/** The disturbances by other processes that may have changed the numbers of a run. */
 export const disturbances = ({ conditions }: Run): Disturbance[] => conditions?.disturbed_by ?? [];
 
-/** What happened around a run. */
+/** The conditions of the machine and the drive during a run. */
 export function conditionNotes(c: Conditions): Note[] {
   const notes: Note[] = [];
   if (c.others_ios != null) {
     const size = c.others_bytes == null ? '' : `, ${bytes(c.others_bytes)}`;
-    const during = c.others_ios === 0 ? 'none' : `${count(c.others_ios)} at most${size}`;
+    const during = c.others_ios === 0 ? 'none' : `at most ${count(c.others_ios)}${size}`;
     const before = c.others_ios_before ?? 0;
-    const pause = before === 0 ? '' : `; ${count(before)} in the pause before`;
-    notes.push(['IOs of others', `${during}${pause}`]);
+    const pause = before === 0 ? '' : `; ${count(before)} in the pause before the run`;
+    notes.push(['IOs of other processes', `${during}${pause}`]);
   }
   if (c.others_processor_share != null) {
-    notes.push(['Processors', `${share(c.others_processor_share)} of their time taken by others`]);
+    notes.push(['CPU time', `${share(c.others_processor_share)} used by other processes`]);
   }
   if (c.load_average != null) {
-    notes.push(['Load average', `${short(c.load_average)} in the last minute, at its end`]);
+    notes.push(['Load average', `${short(c.load_average)} over one minute, at the end of the run`]);
   }
   const [before, after] = [c.temperature_celsius_before, c.temperature_celsius_after];
   if (before != null || after != null) {
@@ -189,25 +190,24 @@ export function conditionNotes(c: Conditions): Note[] {
   return notes;
 }
 
-/** How a run came to be what it is. */
+/** Notes on how a run was measured. */
 export function runNotes(view: RunView, ios: number | undefined): Note[] {
   const { run, methodology, phases, interference, together, repeats } = view;
   const notes: Note[] = [];
   if (phases !== undefined) notes.push(['Phases', phasesWords(phases)]);
-  if (interference !== undefined) notes.push(['Lingering', interferenceWords(interference)]);
+  if (interference !== undefined) {
+    notes.push(['Lingering writes', interferenceWords(interference)]);
+  }
   const ignored = ioIgnore(run.reference);
   if (ignored > 0) {
     const why = methodology?.finds_io_ignore
-      ? 'the start-up phases that the preparation found, and a tenth more'
-      : 'as IOIgnore says';
-    notes.push([
-      'Start-up',
-      `The first ${count(ignored)} IOs are left out of the numbers: ${why}.`,
-    ]);
+      ? 'the start-up phases that the preparation found, plus a tenth'
+      : 'the value of IOIgnore';
+    notes.push(['Start-up', `The statistics exclude the first ${counted(ignored, 'IO')}: ${why}.`]);
   }
   const period = run.length?.period_ios ?? 1;
   if (period > 1) {
-    notes.push(['Period', `Its response times are taken to repeat every ${count(period)} IOs.`]);
+    notes.push(['Period', `Response times repeat every ${count(period)} IOs.`]);
   }
   if (run.length != null && ios !== undefined) {
     notes.push(['Length', lengthWords(run.length, ios, methodology)]);
@@ -215,93 +215,91 @@ export function runNotes(view: RunView, ios: number | undefined): Note[] {
   if (run.reset) {
     notes.push([
       'State',
-      'The state of the drive was enforced again before it, as sequential writes had passed over the whole target space.',
+      'The initial state was restored before this run, because sequential writes had covered the whole target space.',
     ]);
   }
   if (together !== undefined) {
-    const same = 'they differ by no more than the IOs within them account for';
+    const same = 'their means do not differ significantly';
     const how = differs(together) ? differWords(together) : same;
     notes.push([
       'Repeats',
-      `Run ${count(repeats.length)} times, with a mean of ${time(together.mean_ns.value)} over all; ${how}.`,
+      `${counted(repeats.length, 'run')} with a mean of ${time(together.mean_ns.value)}; ${how}.`,
     ]);
   }
   const first = run.conditions?.repeated_as_disturbed_by ?? [];
   if (first.length > 0) {
     notes.push([
-      'Done twice',
-      `The first time, ${disturbedWords(first)}; that first time is not in the records.`,
+      'Run again',
+      `The first attempt was discarded, because ${disturbedWords(first)} during it.`,
     ]);
   }
   return run.conditions == null ? notes : [...notes, ...conditionNotes(run.conditions)];
 }
 
-/** Which runs others disturbed, by what they did. */
+/** The disturbed runs, by the resource that other processes used. */
 export function disturbedRuns(manifest: Manifest): { by: string; runs: Run[] }[] {
   const all = runsOf(manifest.micro_benchmarks);
   return (Object.keys(DISTURBED) as Disturbance[])
-    .map((what) => ({
-      by: disturbedWords([what]),
-      runs: all.filter((run) => disturbances(run).includes(what)),
+    .map((resource) => ({
+      by: disturbedWords([resource]),
+      runs: all.filter((run) => disturbances(run).includes(resource)),
     }))
     .filter(({ runs }) => runs.length > 0);
 }
 
-/** How many runs know what they are to know, and what kept the others. */
+/** How many runs reached the target precision, and the limits that ended the others. */
 function reached(manifest: Manifest): string {
   const runs = runsOf(manifest.micro_benchmarks).filter((run) => run.length != null);
   const ended = runs.filter(isShort);
-  if (ended.length === 0) return `All ${count(runs.length)} runs reached it.`;
-  const kept = (['ios', 'time', 'bytes'] as const).flatMap((by) => {
+  if (ended.length === 0) return `All ${counted(runs.length, 'run')} reached this precision.`;
+  const limits = { ios: 'the IO limit', time: 'the time limit', bytes: 'the write limit' };
+  const stopped = (['ios', 'time', 'bytes'] as const).flatMap((by) => {
     const n = ended.filter((run) => run.length?.ended_by === by).length;
-    const limits = { ios: 'IOs', time: 'time', bytes: 'bytes written' };
-    return n === 0 ? [] : [`${count(n)} at the limit of ${limits[by]}`];
+    return n === 0 ? [] : [`${count(n)} ended at ${limits[by]}`];
   });
   const widest = Math.max(...ended.map((run) => run.length?.relative_precision ?? 0));
-  const least = widest > 0 ? `; the least known one within ${share(widest)}` : '';
-  return `${count(runs.length - ended.length)} of ${count(runs.length)} runs reached it; the others ended ${listed(kept)}${least}.`;
+  const least = widest > 0 ? `; the least precise is known to within ${share(widest)}` : '';
+  return `${count(runs.length - ended.length)} of ${counted(runs.length, 'run')} reached this precision; ${listed(stopped)}${least}.`;
 }
 
-/** How the state of the drive was come by. */
+/** The state of the drive before the first run, and how often it was restored. */
 function stateNote(manifest: Manifest): Note {
   const resets = runsOf(manifest.micro_benchmarks).filter(
     (run) => run.reset && run.progress.status !== 'pending' && run.progress.status !== 'skipped',
   ).length;
-  const first = `Before the first run: ${STATE_WORDS[manifest.options.state]}.`;
+  const first = `Before the first run, ${STATE_WORDS[manifest.options.state]}.`;
   if (resets === 0) return ['State', first];
   const times = resets === 1 ? 'once' : `${count(resets)} times`;
   return [
     'State',
-    `${first} Enforced again ${times}, whenever sequential writes had passed over the whole target space.`,
+    `${first} This state was restored ${times}, whenever sequential writes had covered the whole target space.`,
   ];
 }
 
 function pauseNote({ options, findings }: Manifest): Note {
-  const seen = findings?.interference ?? [];
-  const last = seen.at(-1);
+  const measured = findings?.interference ?? [];
+  const last = measured.at(-1);
   if (!options.methodology?.finds_run_pause || last === undefined) {
     return ['Pauses', `${exactTime(options.run_pause_ns)} between runs.`];
   }
-  const lingered =
+  const reason =
     last.reads == null
-      ? 'writes do not linger'
-      : `writes linger in the ${count(last.reads.ios)} reads after them, for ${time(last.lasted_ns)}`;
-  return [
-    'Pauses',
-    `${exactTime(last.run_pause_ns)} between runs, as found: ${lingered}${seen.length > 1 ? `; looked at ${count(seen.length)} times` : ''}.`,
-  ];
+      ? 'writes do not slow the reads after them'
+      : `writes slow the ${counted(last.reads.ios, 'read')} after them, for ${time(last.lasted_ns)}`;
+  const times = measured.length > 1 ? ` (measured ${count(measured.length)} times)` : '';
+  return ['Pauses', `${exactTime(last.run_pause_ns)} between runs: ${reason}${times}.`];
 }
 
 function repeatNote(methodology: Methodology, repeats: RepeatFacts[]): Note {
   if (methodology.repeats <= 1) return ['Repeats', 'Each value was run once.'];
   const differing = repeats.filter(differs).length;
-  const of = `of ${count(repeats.length)} values with repeats`;
+  const all = counted(repeats.length, 'value');
   const compared =
     repeats.length === 0
       ? ''
       : differing === 0
-        ? ` At none ${of} they differ by more than the IOs within them account for.`
-        : ` At ${count(differing)} ${of} they differ by more than the IOs within them account for; longer runs would not change that.`;
+        ? ' The repeats of no value differ significantly.'
+        : ` The repeats differ significantly at ${count(differing)} of ${all}; longer runs would not change that.`;
   return ['Repeats', `Each value was run ${count(methodology.repeats)} times.${compared}`];
 }
 
@@ -317,12 +315,12 @@ function spentNote({ spent, options, device }: Manifest): Note[] {
   return [
     [
       'Spent',
-      `${longTime(spent.time_ns)}${clock}, and ${bytes(spent.bytes)} written${of}; states and pauses are among it.`,
+      `${longTime(spent.time_ns)}${clock} and ${bytes(spent.bytes)} written${of}, including states and pauses.`,
     ],
   ];
 }
 
-/** How a result was measured. */
+/** Notes on how a result was measured. */
 export function methodNotes(manifest: Manifest, repeats: RepeatFacts[]): Note[] {
   const { methodology } = manifest.options;
   const notes: Note[] = [stateNote(manifest), pauseNote(manifest)];
@@ -330,8 +328,8 @@ export function methodNotes(manifest: Manifest, repeats: RepeatFacts[]): Note[] 
     notes.push([
       'Length of runs',
       methodology.precision == null
-        ? 'As given by IOCount.'
-        : `Each until it had ${precisionWords(methodology.precision)}. ${reached(manifest)}`,
+        ? 'The value of IOCount.'
+        : `Each run continued until ${precisionWords(methodology.precision)}. ${reached(manifest)}`,
     ]);
     notes.push(repeatNote(methodology, repeats));
   }
@@ -339,36 +337,36 @@ export function methodNotes(manifest: Manifest, repeats: RepeatFacts[]): Note[] 
   if (resumed > 0) {
     notes.push([
       'Resumed',
-      `${resumed === 1 ? 'Once' : `${count(resumed)} times`}, after it had been stopped or cut off.`,
+      `${resumed === 1 ? 'Once' : `${count(resumed)} times`}, after an interruption.`,
     ]);
   }
   return [...notes, ...spentNote(manifest)];
 }
 
-/** The settings around a real drive. */
+/** The settings of the machine and its kernel while a real drive was measured. */
 export function environmentNotes(e: Environment): Note[] {
   const { queue } = e;
   const row = (name: string, value: string | null | undefined): Note[] =>
     value == null || value === '' ? [] : [[name, value]];
   const exit = e.deepest_idle_state_exit_us;
-  const leaving = exit == null ? '' : `, ${count(exit)} µs to leave`;
-  const merges = ['merged', 'only simply merged', 'not merged'];
+  const latency = exit == null ? '' : `, exit latency ${count(exit)} µs`;
+  const merges = ['on', 'simple merges only', 'off'];
   return [
-    ...row('Clock rate', e.governors.join(', ')),
+    ...row('CPU governor', e.governors.join(', ')),
     ...row(
-      'Deepest sleep',
-      e.deepest_idle_state == null ? null : `${e.deepest_idle_state}${leaving}`,
+      'Deepest CPU idle state',
+      e.deepest_idle_state == null ? null : `${e.deepest_idle_state}${latency}`,
     ),
-    ...row('Nodes of memory', e.numa_nodes == null ? null : count(e.numa_nodes)),
-    ...row('Load before', e.load_average == null ? null : short(e.load_average)),
+    ...row('NUMA nodes', e.numa_nodes == null ? null : count(e.numa_nodes)),
+    ...row('Load average before', e.load_average == null ? null : short(e.load_average)),
     ...row('Block device', queue?.drive),
-    ...row('Scheduler', queue?.scheduler),
-    ...row('Requests queued', queue?.requests == null ? null : count(queue.requests)),
+    ...row('IO scheduler', queue?.scheduler),
+    ...row('Queue size', queue?.requests == null ? null : count(queue.requests)),
     ...row(
       'Largest request',
       queue?.max_request_bytes == null ? null : bytes(queue.max_request_bytes),
     ),
-    ...row('Requests are', queue?.no_merges == null ? null : merges[queue.no_merges]),
+    ...row('Request merging', queue?.no_merges == null ? null : merges[queue.no_merges]),
     ...row('Write cache', queue?.write_cache),
     ...row(
       'Write throttling',

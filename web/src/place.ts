@@ -1,6 +1,7 @@
-// Where a screen of a measurement stands: its title, the way to it, and what is beside it.
-import { type Model, repeatOf } from './data/model';
+// The title, the breadcrumbs and the tabs of a measurement's screens.
 
+import type { Link, Place, Tab } from './current-place.svelte';
+import { type Model, repeatOf } from './data/model';
 import type { MicroBenchmark } from './data/views.gen';
 import { count, parameter } from './format';
 import {
@@ -13,19 +14,18 @@ import {
   runHref,
   shelfHref,
 } from './route';
-import type { Place, Tab, Way } from './where.svelte';
 
-/** Where a screen is; below the shelf where there is one. */
+/** The title, the breadcrumbs and the tabs of a screen; `shelved` puts it below the shelf. */
 export function placeOf(model: Model, route: DeviceRoute, shelved: boolean): Place {
-  const below = waysTo(model, route);
+  const below = crumbsBelow(model, route);
   const device = { name: model.drive, href: deviceHref(model.id) };
   const shelf = shelved ? [{ name: 'Shelf', href: shelfHref() }] : [];
   const title = [...below.toReversed().map(({ name }) => name), model.drive].join(' · ');
   return { title, crumbs: [...shelf, device, ...below], tabs: tabsOf(model, route) };
 }
 
-/** From the summary of a device down to the screen. */
-function waysTo(model: Model, route: DeviceRoute): Way[] {
+/** The breadcrumbs below the summary of a device, down to the screen. */
+function crumbsBelow(model: Model, route: DeviceRoute): Link[] {
   const view = 'run' in route ? model.run(route.run) : undefined;
   const benchmark = view?.benchmark ?? ('name' in route ? model.benchmark(route.name) : undefined);
   if (benchmark === undefined) return [];
@@ -50,7 +50,7 @@ function waysTo(model: Model, route: DeviceRoute): Way[] {
   return ways;
 }
 
-/** The summary and the micro-benchmarks. */
+/** The tabs of a measurement: its summary and its micro-benchmarks. */
 function tabsOf(model: Model, route: DeviceRoute): Place['tabs'] {
   const current =
     'name' in route

@@ -1,8 +1,8 @@
 // The screens and their addresses, each of which can be shared.
 
-/** What the shelf is asked for; what is absent does not matter. */
+/** A query of the shelf; an absent field does not filter. */
 export interface ShelfQuery {
-  /** Words in the name, the drive, the firmware, the workload or the factors. */
+  /** Words to find in the name, the drive, the firmware, the workload or the factors. */
   search?: string;
   kind?: string;
   model?: string;
@@ -24,7 +24,7 @@ export type DeviceRoute = { id: string } & (
   | { page: 'io'; run: number; index: number }
 );
 
-/** At which level results are compared. */
+/** The level at which results are compared. */
 export type CompareLevel =
   | { level: 'summary' }
   | { level: 'benchmark'; name: string }
@@ -32,7 +32,7 @@ export type CompareLevel =
   | { level: 'colours'; name: string; experiment: string }
   | { level: 'run'; name: string; experiment: string; value: number };
 
-/** The screens of several measurements. */
+/** The screens that compare measurements. */
 export type CompareRoute = { page: 'compare'; ids: string[] } & CompareLevel;
 
 /** A screen. */
@@ -47,7 +47,7 @@ export type Route =
   | { page: 'kept-what-if'; id: string }
   | { page: 'unknown'; hash: string };
 
-/** A part of an address; what `%` stands for, or the text itself where that is broken. */
+/** Decodes a part of an address; returns it unchanged if its escapes are broken. */
 function decode(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -56,7 +56,7 @@ function decode(text: string): string {
   }
 }
 
-/** A number that is written as a plain one. */
+/** Parses a decimal integer of at most 15 digits. */
 function whole(text: string | null | undefined): number | undefined {
   return text != null && /^-?\d{1,15}$/.test(text) ? Number(text) : undefined;
 }
@@ -71,23 +71,32 @@ function isDevice(route: Route): route is DeviceRoute {
   );
 }
 
-/** The measurement that a screen is of, if it is of one. */
+/** The route as a screen of one measurement, or undefined if it is another screen. */
 export const deviceRoute = (route: Route): DeviceRoute | undefined =>
   isDevice(route) ? route : undefined;
 
+/** The only item of a page, on which the page opens. */
+export interface OnlyItem {
+  kind: 'measurement' | 'simulation' | 'probe' | 'sweep';
+  id: string;
+}
+
+/** The screen of an item. */
+function itemRoute({ kind, id }: OnlyItem): Route {
+  return { page: kind === 'measurement' ? 'device' : kind, id };
+}
+
 /**
- * The screen that a hash names. Where a page holds nothing but one result, its `id` is `only`: the
- * shelf is then that result, as are the addresses without any id that pages of one result had.
+ * The screen that a hash names. A page with one item, `only`, opens on it instead of the shelf. If that is
+ * a measurement, the addresses without an id that older pages had name its screens.
  */
-export function parseRoute(hash: string, only?: string): Route {
+export function parseRoute(hash: string, only?: OnlyItem): Route {
   const [path = '', search = ''] = hash.replace(/^#\/?/, '').split('?', 2);
   const query = new URLSearchParams(search);
   const parts = path === '' ? [] : path.split('/').map(decode);
   const unknown: Route = { page: 'unknown', hash };
   if (parts.length === 0) {
-    return only === undefined
-      ? { page: 'shelf', query: shelfQuery(query) }
-      : { page: 'device', id: only };
+    return only === undefined ? { page: 'shelf', query: shelfQuery(query) } : itemRoute(only);
   }
   if (parts.includes('')) return unknown;
   const [kind, id = '', ...rest] = parts;
@@ -98,8 +107,8 @@ export function parseRoute(hash: string, only?: string): Route {
   if (kind === 'what-if' && parts.length === 1) return { page: 'what-if', query: search };
   if (kind === 'what-if' && rest.length === 0) return { page: 'kept-what-if', id };
   if (kind === 'compare') return compareScreen(path.split('/')[1] ?? '', rest) ?? unknown;
-  if (only !== undefined && parts.length === 2 && (kind === 'b' || kind === 'r')) {
-    return deviceScreen(only, parts, query) ?? unknown;
+  if (only?.kind === 'measurement' && parts.length === 2 && (kind === 'b' || kind === 'r')) {
+    return deviceScreen(only.id, parts, query) ?? unknown;
   }
   return unknown;
 }
@@ -128,7 +137,7 @@ function deviceScreen(
     : undefined;
 }
 
-/** A stretch of positions, where an address names one. */
+/** The range of positions that an address names, if any. */
 function zoom(query: URLSearchParams): { from?: number; to?: number } {
   const [from, to] = [whole(query.get('from')), whole(query.get('to'))];
   return from !== undefined && to !== undefined && 0 <= from && from < to ? { from, to } : {};
@@ -168,7 +177,7 @@ function shelfQuery(params: URLSearchParams): ShelfQuery {
   return query;
 }
 
-/** A query as addresses have it, without what does not matter: `search=x&offset=50`. */
+/** A query in the form of an address, without empty fields: `search=x&offset=50`. */
 export function queryText(query: ShelfQuery): string {
   const params = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
@@ -199,7 +208,7 @@ export const benchmarkHref = (id: string, name: string) => address('d', id, 'b',
 export const experimentHref = (id: string, name: string, experiment: string) =>
   address('d', id, 'e', name, experiment);
 
-/** The address of an experiment's colour analysis, of all positions or of [from, to). */
+/** The address of an experiment's colour analysis, for all positions or for [from, to). */
 export const coloursHref = (
   id: string,
   name: string,
@@ -208,7 +217,7 @@ export const coloursHref = (
   to?: number,
 ) => zoomed(address('d', id, 'c', name, experiment), from, to);
 
-/** The address of a run, of all its IOs or of those in [from, to). */
+/** The address of a run, for all its IOs or for those in [from, to). */
 export const runHref = (id: string, run: number, from?: number, to?: number) =>
   zoomed(address('d', id, 'r', run), from, to);
 
@@ -219,10 +228,10 @@ export const ioHref = (id: string, run: number, index: number) =>
 /** The address of a simulation. */
 export const simulationHref = (id: string) => address('s', id);
 
-/** The address of a what-if, with the question that it begins with. */
+/** The address of the what-if form, with the fields to fill in. */
 export const whatIfHref = (query = '') => (query === '' ? '#/what-if' : `#/what-if?${query}`);
 
-/** The address of a what-if that was kept. */
+/** The address of a saved what-if. */
 export const keptWhatIfHref = (id: string) => address('what-if', id);
 
 /** The address of a probe. */
@@ -231,7 +240,7 @@ export const probeHref = (id: string) => address('p', id);
 /** The address of a sweep. */
 export const sweepHref = (id: string) => address('w', id);
 
-/** The address of results side by side. */
+/** The address of a comparison. */
 export function compareHref(ids: string[], at: CompareLevel = { level: 'summary' }): string {
   const base = `#/compare/${ids.map(encodeURIComponent).join(',')}`;
   if (at.level === 'summary') return base;
@@ -248,7 +257,7 @@ export type BookRoute =
   | { page: 'errata' }
   | { page: 'unknown'; hash: string };
 
-/** The screen of the book that a hash names; where there is one item, `only`, the contents are that. */
+/** The screen of the book that a hash names; a book with one item, `only`, opens on it. */
 export function parseBookRoute(hash: string, only?: string): BookRoute {
   const parts = hash.replace(/^#\/?/, '').split('/').map(decode);
   const [id = ''] = parts;

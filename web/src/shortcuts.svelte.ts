@@ -1,18 +1,18 @@
-// Single keys that do what a link or a field does. They can be turned off, as those who speak to
-// their machine or type by accident need it.
+// Single-key shortcuts. Users can turn them off (WCAG 2.1.4): speech input and slips of the hand
+// would trigger them.
 
 const KEY = 'flashscope-shortcuts';
 
-function remembered(): boolean {
+function stored(): boolean {
   try {
     return localStorage.getItem(KEY) !== 'off';
   } catch {
-    return true; // A page from a file may have no storage.
+    return true; // A page opened from a file may have no storage.
   }
 }
 
 class Shortcuts {
-  #on = $state(remembered());
+  #on = $state(stored());
 
   get on(): boolean {
     return this.#on;
@@ -23,15 +23,15 @@ class Shortcuts {
     try {
       localStorage.setItem(KEY, on ? 'on' : 'off');
     } catch {
-      // The choice then lasts as long as the page.
+      // Without storage, the choice lasts until the page is closed.
     }
   }
 }
 
-/** Whether single keys do anything. */
+/** The switch for single-key shortcuts. */
 export const shortcuts = new Shortcuts();
 
-/** Which key that is not typed into a field was pressed, if it may be a shortcut. */
+/** The key of an event that may be a shortcut; undefined for modified keys and for typing in a field. */
 export function shortcutOf(event: KeyboardEvent): string | undefined {
   const { target, key, ctrlKey, metaKey, altKey, defaultPrevented } = event;
   if (!shortcuts.on || defaultPrevented || ctrlKey || metaKey || altKey) return undefined;

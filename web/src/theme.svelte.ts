@@ -1,4 +1,4 @@
-// Light or dark: as the system has it, unless the reader chose; light on paper.
+// The theme: that of the system unless the reader chose one; always light when printed.
 import { flushSync } from 'svelte';
 
 type Choice = 'system' | 'light' | 'dark';
@@ -6,17 +6,17 @@ type Choice = 'system' | 'light' | 'dark';
 const KEY = 'flashscope-theme';
 const system = matchMedia('(prefers-color-scheme: dark)');
 
-function remembered(): Choice {
+function stored(): Choice {
   try {
     const value = localStorage.getItem(KEY);
     return value === 'light' || value === 'dark' ? value : 'system';
   } catch {
-    return 'system'; // A page from a file may have no storage.
+    return 'system'; // A page opened from a file may have no storage.
   }
 }
 
 class Theme {
-  choice = $state<Choice>(remembered());
+  choice = $state<Choice>(stored());
   #systemDark = $state(system.matches);
   #printing = $state(false);
 
@@ -28,7 +28,7 @@ class Theme {
       ['beforeprint', true],
       ['afterprint', false],
     ] as const) {
-      // The browser prints what is there when this returns.
+      // The browser prints the state of the page when this handler returns.
       addEventListener(event, () =>
         flushSync(() => {
           this.#printing = printing;
@@ -37,7 +37,7 @@ class Theme {
     }
   }
 
-  /** Whether the page is put on paper, all of it, in view or not. */
+  /** True while the browser prints the page: charts outside the view are drawn too. */
   get printing(): boolean {
     return this.#printing;
   }
@@ -47,13 +47,13 @@ class Theme {
     return this.choice === 'system' ? this.#systemDark : this.choice === 'dark';
   }
 
-  /** Goes on to the other of light and dark. */
+  /** Switches between light and dark. */
   toggle(): void {
     this.choice = this.dark ? 'light' : 'dark';
     try {
       localStorage.setItem(KEY, this.choice);
     } catch {
-      // The choice then lasts as long as the page.
+      // Without storage, the choice lasts until the page is closed.
     }
   }
 }

@@ -1,7 +1,7 @@
-// Patterns, progress and state in plain words.
+// Words for patterns, parameters, outcomes of runs, and the work of a drive.
 
 import { patternsOf } from './data/model';
-import type { Io, Meanwhile } from './data/neighbours';
+import type { Io, Overlap } from './data/neighbours';
 import type {
   Activity,
   Address,
@@ -15,71 +15,85 @@ import type {
   Timing,
   Unit,
 } from './data/views.gen';
-import { bytes, count, exactTime, opName, time } from './format';
+import { bytes, count, counted, exactTime, opName, time } from './format';
 
-function place(address: Address): string {
+/** The order of addresses: an adjective for the IOs, and a detail that follows their size. */
+function addressWords(address: Address): { adjective: string; detail: string } {
   switch (address.function) {
     case 'sequential':
-      return 'sequential';
     case 'random':
-      return 'random';
-    case 'ordered':
-      if (address.incr === 0) return 'in-place';
-      if (address.incr === -1) return 'reverse sequential';
-      return address.incr === 1 ? 'sequential' : `every ${count(address.incr)}th`;
-    case 'partitioned':
-      return `sequential, in ${count(address.partitions)} partitions in turns,`;
+      return { adjective: `${address.function} `, detail: '' };
+    case 'ordered': {
+      if (address.incr === 0) return { adjective: 'in-place ', detail: '' };
+      if (address.incr === 1) return { adjective: 'sequential ', detail: '' };
+      if (address.incr === -1) return { adjective: 'reverse sequential ', detail: '' };
+      const way = address.incr < 0 ? 'before' : 'after';
+      const distance = count(Math.abs(address.incr));
+      return { adjective: '', detail: `, each ${distance} IO sizes ${way} the previous one,` };
+    }
+    case 'partitioned': {
+      const partitions = counted(address.partitions, 'partition');
+      return { adjective: 'sequential ', detail: `, round-robin over ${partitions},` };
+    }
   }
 }
 
-function moments(timing: Timing): string {
+const ONE_BY_ONE = 'each submitted when the previous one completes';
+
+function timingWords(timing: Timing): string {
   switch (timing.function) {
     case 'consecutive':
-      return 'each as soon as the last is answered';
+      return ONE_BY_ONE;
     case 'pause':
-      return `with a pause of ${exactTime(timing.pause_ns)} between them`;
+      return `with pauses of ${exactTime(timing.pause_ns)} between them`;
     case 'burst':
-      return `in bursts of ${count(timing.burst)} with ${exactTime(timing.pause_ns)} between them`;
+      return `in bursts of ${count(timing.burst)} with pauses of ${exactTime(timing.pause_ns)} between bursts`;
   }
 }
 
-function ios(pattern: Pattern): string {
-  const address = pattern.address;
-  const shifted = pattern.io_shift_bytes > 0 ? `, shifted by ${bytes(pattern.io_shift_bytes)}` : '';
-  const gap =
-    address.function === 'ordered' && Math.abs(address.incr) > 1
-      ? `${count(address.incr)} IOs apart, `
-      : '';
-  const adjective = gap === '' ? `${place(address)} ` : '';
-  return `${adjective}${pattern.op}s of ${bytes(pattern.io_size_bytes)}, ${gap}within ${bytes(pattern.target_size_bytes)}${shifted}`;
+/** The size and place of a pattern's IOs: ` of 32 KiB within 1 GiB`. */
+function extentWords(pattern: Pattern): string {
+  const { detail } = addressWords(pattern.address);
+  const shift = pattern.io_shift_bytes > 0 ? `, shifted by ${bytes(pattern.io_shift_bytes)}` : '';
+  return ` of ${bytes(pattern.io_size_bytes)}${detail} within ${bytes(pattern.target_size_bytes)}${shift}`;
+}
+
+function ios(pattern: Pattern, n = pattern.io_count): string {
+  const { adjective } = addressWords(pattern.address);
+  return `${counted(n, `${adjective}${pattern.op}`)}${extentWords(pattern)}`;
 }
 
 const PACE_WORDS: Record<Pace, string> = {
-  timed: 'each at its time, whatever is in flight',
-  asap: 'each as soon as one before it is answered',
+  timed: 'each submitted at its recorded time',
+  asap: 'each submitted as soon as an earlier one completes',
 };
 
 /** A reference pattern in a sentence. */
 export function sentence(reference: Reference): string {
   switch (reference.kind) {
     case 'basic':
-      return `${count(reference.pattern.io_count)} ${ios(reference.pattern)}, ${moments(reference.pattern.timing)}.`;
-    case 'parallel':
-      return `${count(reference.pattern.io_count)} ${ios(reference.pattern)}, shared by ${count(reference.degree)} concurrent ${reference.degree === 1 ? 'process' : 'processes'}, ${moments(reference.pattern.timing)} in each.`;
+      return `${ios(reference.pattern)}, ${timingWords(reference.pattern.timing)}.`;
+    case 'parallel': {
+      const processes = counted(reference.degree, 'concurrent process', 'concurrent processes');
+      return `${ios(reference.pattern)}, split over ${processes}, ${timingWords(reference.pattern.timing)}, per process.`;
+    }
     case 'mixed':
-      return `${count(reference.ratio)} of the ${ios(reference.first)}, then one of the ${ios(reference.second)}, and so on.`;
-    case 'blend':
-      return `${ios(reference.pattern)}, of which ${reference.reads_percent} % read, ${count(reference.queue_depth)} in flight${reference.time_ns == null ? '' : `, for ${exactTime(reference.time_ns)}`}.`;
+      return `${ios(reference.first, reference.ratio)}, then ${ios(reference.second, 1)}, repeated.`;
+    case 'blend': {
+      const { adjective } = addressWords(reference.pattern.address);
+      const time = reference.time_ns == null ? '' : `, for ${exactTime(reference.time_ns)}`;
+      return `${adjective}IOs${extentWords(reference.pattern)}, ${reference.reads_percent} % of them reads, ${count(reference.queue_depth)} in flight${time}.`;
+    }
     case 'sequence':
-      return `${reference.patterns.map((p) => `${count(p.io_count)} ${ios(p)}`).join('; then ')}.`;
+      return `${reference.patterns.map((pattern) => ios(pattern)).join('; then ')}.`;
     case 'uniform':
-      return `Writes of ${count(reference.writes.mean_len)} pages of ${bytes(reference.writes.page_bytes)} on average that start anywhere in ${bytes(reference.writes.target_size_bytes)}, each as soon as the one before it is answered.`;
+      return `Writes of ${count(reference.writes.mean_len)} pages of ${bytes(reference.writes.page_bytes)} on average, starting anywhere in ${bytes(reference.writes.target_size_bytes)}, ${ONE_BY_ONE}.`;
     case 'trace':
-      return `${count(reference.ios)} IOs of ${reference.playback.files.join(' and ')}, ${PACE_WORDS[reference.playback.pace]}, up to ${count(reference.queue_depth)} in flight.`;
+      return `${counted(reference.ios, 'IO')} of ${reference.playback.files.join(' and ')}, ${PACE_WORDS[reference.playback.pace]}, up to ${count(reference.queue_depth)} in flight.`;
   }
 }
 
-/** What is executed, as rows of names and values for each of its patterns. */
+/** The parameters of a reference, as names and values for each of its patterns. */
 export function parameterRows(reference: Reference): [string, string][][] {
   if (reference.kind === 'blend') {
     const time = reference.time_ns == null ? [] : [['Time', exactTime(reference.time_ns)]];
@@ -116,7 +130,7 @@ export function parameterRows(reference: Reference): [string, string][][] {
   ];
 }
 
-/** uFLIP's parameters of a pattern, by their names in Table 1. */
+/** The parameters of a pattern, by their names in Table 1 of the uFLIP paper. */
 export function parameters(pattern: Pattern): [string, string][] {
   const { address, timing } = pattern;
   const rows: [string, string][] = [
@@ -140,7 +154,7 @@ export function parameters(pattern: Pattern): [string, string][] {
   ];
 }
 
-/** How far a run came, in a few words with what there is to know. */
+/** The outcome of a run in a few words, with its cause where it did not finish. */
 export function progressWords(progress: Progress): string {
   switch (progress.status) {
     case 'done':
@@ -150,13 +164,13 @@ export function progressWords(progress: Progress): string {
     case 'skipped':
       return `skipped: ${progress.reason}`;
     case 'interrupted':
-      return `interrupted after ${count(progress.ios)} IOs`;
+      return `interrupted after ${counted(progress.ios, 'IO')}`;
     case 'failed':
-      return `failed: ${progress.error} (errno ${progress.errno}) at offset ${count(progress.offset_bytes)}; errors in ${count(progress.errors)} of ${count(progress.ios)} IOs`;
+      return `failed: ${progress.error} (errno ${progress.errno}) at offset ${count(progress.offset_bytes)}; errors in ${count(progress.errors)} of ${counted(progress.ios, 'IO')}`;
   }
 }
 
-/** The unit of a parameter, as the heading of a column says it; none of counts. */
+/** The unit of a parameter for the heading of a column; counts have none. */
 export const UNIT_WORDS: Record<Unit, string | undefined> = {
   bytes: 'bytes',
   nanoseconds: 'ns',
@@ -165,23 +179,23 @@ export const UNIT_WORDS: Record<Unit, string | undefined> = {
 
 /** The state of the drive before the first run. */
 export const STATE_WORDS: Record<State, string> = {
-  keep: 'as it was found',
-  purged: 'discarded as a whole, so that nothing was written',
-  formatted: 'formatted as a whole by the drive itself',
-  sanitized: 'sanitized as a whole by the drive itself',
-  sequential: 'written once from start to end',
-  random: 'written once in random order, in IOs of random size',
+  keep: 'the drive was left as it was',
+  purged: 'the whole drive was discarded, and nothing was written',
+  formatted: 'the drive formatted itself',
+  sanitized: 'the drive sanitized itself',
+  sequential: 'the drive was written once from start to end',
+  random: 'the drive was written once in random order, in IOs of random size',
 };
 
-/** How far a result came. */
+/** The status of a result in words. */
 export const STATUS_WORDS: Record<Status, string> = {
-  running: 'not finished: being measured, or cut off',
+  running: 'not finished: still running, or cut off',
   complete: 'complete',
   interrupted: 'interrupted by the user',
   failed: 'stopped by an error',
 };
 
-/** The same in one word. */
+/** The status of a result in one or two words. */
 export const SHELF_STATUS: Record<Status, string> = {
   running: 'not finished',
   complete: 'complete',
@@ -189,7 +203,7 @@ export const SHELF_STATUS: Record<Status, string> = {
   failed: 'failed',
 };
 
-/** What kinds of results are called. */
+/** The names of the kinds of results. */
 export const KIND_WORDS: Record<ShelfItem['kind'], string> = {
   measurement: 'measurement',
   simulation: 'simulation',
@@ -198,7 +212,7 @@ export const KIND_WORDS: Record<ShelfItem['kind'], string> = {
   what_if: 'what-if',
 };
 
-/** What the names of the baselines stand for. */
+/** The baselines in words, by their abbreviations. */
 export const BASELINE_WORDS: Record<string, string> = {
   SR: 'sequential reads',
   RR: 'random reads',
@@ -206,21 +220,20 @@ export const BASELINE_WORDS: Record<string, string> = {
   RW: 'random writes',
 };
 
-/** uFLIP's parameters in words: what each of them is. */
+/** Definitions of uFLIP's parameters. */
 export const PARAMETER_WORDS: Record<string, string> = {
-  IOSize: 'how large each IO is',
-  IOShift: 'how far each IO is shifted from a multiple of its size',
-  TargetSize: 'how large the area is that IOs stay within',
-  Partitions:
-    'how many parts of the area are gone through in turns, each from its start to its end',
-  Incr: 'how many IO sizes each IO lies after the one before it: −1 is backwards, 0 is in place',
-  ParallelDegree: 'how many processes do the same at once',
-  Ratio: 'how many IOs of the first pattern come before one of the second',
-  Pause: 'how long the drive is left alone after each IO',
-  Burst: 'how many IOs come between two pauses',
+  IOSize: 'the size of each IO',
+  IOShift: 'the distance of each IO from a multiple of its size',
+  TargetSize: 'the size of the area that the IOs stay within',
+  Partitions: 'the number of parts of the area that sequential IOs visit round-robin',
+  Incr: 'the distance from one IO to the next, in IO sizes: −1 is reverse order, 0 is in place',
+  ParallelDegree: 'the number of processes that run the same pattern at once',
+  Ratio: 'the number of IOs of the first pattern for each IO of the second',
+  Pause: 'the idle time after each IO',
+  Burst: 'the number of IOs between two pauses',
 };
 
-/** What an experiment of a test in rounds is named after. */
+/** The mix of IOs that names an experiment of a test in rounds. */
 interface Shares {
   /** In percent. */
   reads: string;
@@ -253,40 +266,39 @@ export function experimentWords(name: string): string {
   return name.split('-').map(word).join(', then ');
 }
 
-/** How a trace is called: by its files without their folders, by the first ones of many. */
+/** The name of a trace: its files without their folders, at most three of many. */
 export function traceName(inputs: string[]): string {
   const names = inputs.map((path) => path.split('/').at(-1) || path);
   const more = names.length - 3;
   return more > 1 ? `${names.slice(0, 3).join(', ')} and ${count(more)} more` : names.join(', ');
 }
 
-const some = (n: number, thing: string) => `${count(n)} ${thing}${n === 1 ? '' : 's'}`;
-
-/** What an activity of a drive comes to: `64 pages read`, `64 programmed`, `2 blocks erased`. */
+/** The flash operations of an activity: `64 pages read`, `64 programmed`, `2 blocks erased`. */
 export function activityWords(activity: Activity): string[] {
   const { pages_read, pages_programmed, blocks_erased } = activity;
   return [
-    ...(pages_read > 0 ? [`${some(pages_read, 'page')} read`] : []),
+    ...(pages_read > 0 ? [`${counted(pages_read, 'page')} read`] : []),
     ...(pages_programmed > 0
       ? [
           pages_read > 0
             ? `${count(pages_programmed)} programmed`
-            : `${some(pages_programmed, 'page')} programmed`,
+            : `${counted(pages_programmed, 'page')} programmed`,
         ]
       : []),
-    ...(blocks_erased > 0 ? [`${some(blocks_erased, 'block')} erased`] : []),
+    ...(blocks_erased > 0 ? [`${counted(blocks_erased, 'block')} erased`] : []),
   ];
 }
 
 /**
- * What the drive did during an IO: `During this write the drive did a full merge of block 1207: 64
- * pages read, 64 programmed, 2 blocks erased, 12.3 ms of its 12.9 ms.`
+ * A sentence about work of the drive during an IO: `During this write the drive did a full merge of
+ * block 1207: 64 pages read, 64 programmed, 2 blocks erased. It took 12.3 ms of the 12.9 ms of the write.`
  */
-export function meanwhileWords(io: Io, { activity, overlap_ns }: Meanwhile): string {
+export function overlapWords(io: Io, { activity, overlap_ns }: Overlap): string {
   const { kind, block, start_ns, end_ns } = activity;
-  const what = `${/merge$|write-back$|read$/.test(kind) ? 'a' : 'the'} ${kind} of block ${block}`;
-  const came = activityWords(activity);
-  const whole = end_ns - start_ns;
-  const rest = overlap_ns < 0.99 * whole ? `; the ${kind} took ${time(whole)} in all` : '';
-  return `During this ${opName(io.op)} the drive did ${what}: ${[...came, `${time(overlap_ns)} of its ${time(io.latency_ns)}`].join(', ')}${rest}.`;
+  const op = opName(io.op);
+  const work = `${/merge$|write-back$|read$/.test(kind) ? 'a' : 'the'} ${kind} of block ${block}`;
+  const operations = activityWords(activity).join(', ');
+  const length = end_ns - start_ns;
+  const rest = overlap_ns < 0.99 * length ? `, and ${time(length)} in all` : '';
+  return `During this ${op} the drive did ${work}${operations === '' ? '' : `: ${operations}`}. It took ${time(overlap_ns)} of the ${time(io.latency_ns)} of the ${op}${rest}.`;
 }

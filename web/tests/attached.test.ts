@@ -25,10 +25,9 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const now = (page: Page) => page.getByRole('region', { name: 'In the last second' });
+const now = (page: Page) => page.getByRole('region', { name: 'Last second' });
 
-// Is the fixture what the program tells, by the published schema?
-it('obeys the schema', async () => {
+it('gives a fixture that obeys the schema', async () => {
   const schema = new URL('../../docs/schemas/live.schema.json', import.meta.url);
   const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
   const validate = ajv.compile(JSON.parse(await readFile(schema, 'utf8')));
@@ -38,8 +37,7 @@ it('obeys the schema', async () => {
   expect(validate.errors).not.toBeNull();
 });
 
-// Is every picture drawn, in both themes, without a complaint?
-it.each(['light', 'dark'] as const)('draws its pictures, %s', (colorScheme) =>
+it.each(['light', 'dark'] as const)('draws its charts in both themes, %s', (colorScheme) =>
   bench.visit(
     served.address,
     async (page) => {
@@ -54,8 +52,7 @@ it.each(['light', 'dark'] as const)('draws its pictures, %s', (colorScheme) =>
   ),
 );
 
-// Do numbers and pictures go on by themselves, with what is under the pointer?
-it('goes on', () =>
+it('updates numbers and charts, including the value under the pointer', () =>
   bench.visit(served.address, async (page) => {
     await now(page).waitFor();
     const chart = page.getByRole('img', { name: /^Latencies in the last minutes/ });
@@ -75,20 +72,18 @@ it('goes on', () =>
     await tip.waitFor();
   }));
 
-// Does it say what is wrong with the drive, what was done, and where it is found?
-it('tells of the drive', () =>
+it('describes the drive, its faults and its controls', () =>
   bench.visit(served.address, async (page) => {
     await page.getByRole('heading', { level: 1, name: 'sim:demo?cache.kind=lru' }).waitFor();
     await page.getByText('nbd://127.0.0.1:10809').waitFor();
     await page.getByText('Fixture <b>SSD</b> & Sons · 1 GiB · attached for').waitFor();
     const health = page.getByRole('region', { name: 'Health and wear' });
-    expect(await health.textContent()).toMatch(/warns that few spare blocks are left.*103 %/s);
+    expect(await health.textContent()).toMatch(/spare blocks are running out.*103 %/s);
     const rows = page.getByRole('table').getByRole('row');
     expect(await rows.nth(2).textContent()).toMatch(/write\s*456,789\s*1\.74 GiB\s*2\s*200 µs/);
     expect(await rows.count(), 'nothing was trimmed').toBe(4);
   }));
 
-// Does it fit a phone and a desk, and can everybody read it?
 it.each([
   [390, 'light'],
   [390, 'dark'],
@@ -107,10 +102,9 @@ it.each([
   ),
 );
 
-// Once the program has ended: is that said, with what was seen last, until it is there again?
-it('says that the drive is gone', async () => {
+it('reports the end of the program and recovers', async () => {
   const gone = await serveAttached(await template(), 50);
-  // What becomes of a request under way when its server ends is a matter of moments.
+  // Pending requests may fail or succeed when their server ends.
   const expected = /net::ERR_(CONNECTION_(REFUSED|RESET|CLOSED)|EMPTY_RESPONSE)/;
   await bench.visit(
     gone.address,
@@ -126,9 +120,7 @@ it('says that the drive is gone', async () => {
   );
 });
 
-// Are samples asked for once each and kept for five minutes, and those of another drive at the same
-// address not taken for the same?
-it('keeps samples', async () => {
+it('fetches each sample once, keeps five minutes and separates drives', async () => {
   vi.useFakeTimers();
   let [seconds, process] = [350, 1];
   const asked: string[] = [];

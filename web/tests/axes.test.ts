@@ -4,21 +4,18 @@ import { labelled, parameterAxis, timeSpan, timeTicks } from '../src/chart/axes'
 describe('parameters', () => {
   const order = parameterAxis([-1, 0, 1, 2, 4, 8]);
 
-  // Are powers of two equally far apart, with −1 and 0 as steps of their own to the left?
-  it('places', () => {
+  it('places powers of two evenly, with −1 and 0 to the left', () => {
     expect(order.values.map(order.at)).toEqual([-2, -1, 0, 1, 2, 3]);
     expect(parameterAxis([512, 0, 1024]).values).toEqual([0, 512, 1024]);
     expect([0, 512, 1024].map(parameterAxis([0, 512, 1024]).at)).toEqual([8, 9, 10]);
   });
 
-  // Is the line broken between values that no scale joins, and only there?
-  it('breaks', () => {
+  it('breaks the line only between values that no scale joins', () => {
     expect(order.breaks).toEqual([-1.5, -0.5]);
     expect(parameterAxis([1, 2, 4]).breaks).toEqual([]);
   });
 
-  // Do labels never overlap, and never all go?
-  it('labels', () => {
+  it('keeps labels apart and shows at least one', () => {
     expect(labelled(order, () => 0.9)).toEqual([-1, 0, 1, 2, 4, 8]);
     const sizes = parameterAxis([512, 1024, 2048, 4096, 8192, 12288, 16384]);
     expect(labelled(sizes, () => 2)).toEqual([512, 2048, 8192]);
@@ -31,8 +28,7 @@ describe('parameters', () => {
     }
   });
 
-  // Has an experiment of one run, or of none, an axis with an extent?
-  it('one and none', () => {
+  it('has an extent for one run and for none', () => {
     for (const axis of [parameterAxis([20_480]), parameterAxis([]), parameterAxis([0])]) {
       expect(axis.max).toBeGreaterThan(axis.min);
     }
@@ -40,16 +36,14 @@ describe('parameters', () => {
 });
 
 describe('times', () => {
-  // Does the span hold all times, and begin and end at a round one?
-  it('span', () => {
+  it('covers all times between round limits', () => {
     expect(timeSpan([305_000, 83_000_000])).toEqual([200_000, 100_000_000]);
     expect(timeSpan([1000])).toEqual([1000, 10_000]);
     expect(timeSpan([])).toEqual([1, 10]);
     expect(timeSpan([0, 0])[0]).toBeGreaterThan(0);
   });
 
-  // Are there as many round labels as there is room for, at least two?
-  it('ticks', () => {
+  it('chooses round ticks that fit, at least two', () => {
     expect(timeTicks(200, 10_000, 10)).toEqual([200, 500, 1000, 2000, 5000, 10_000]);
     expect(timeTicks(100, 100_000, 4)).toEqual([100, 1000, 10_000, 100_000]);
     expect(timeTicks(2000, 5000, 9)).toEqual([2000, 5000]);

@@ -1,4 +1,4 @@
-// A real browser on the built page, with whatever report, and a record of all it complained about.
+// Chromium on the built page with any report, and a record of its errors.
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -22,13 +22,13 @@ const FLAGS = [
   '--disable-sync',
 ];
 
-/** The built page, still empty. */
+/** The built page without a report. */
 export async function template(): Promise<string> {
   if (!existsSync(TEMPLATE)) throw new Error('dist/report.html is missing: run `npm run build`');
   return readFile(TEMPLATE, 'utf8');
 }
 
-/** An open page, and what went wrong in it: messages on the console, errors, requests. */
+/** An open page with its console messages, errors and foreign requests. */
 interface OpenPage {
   page: Page;
   complaints: string[];
@@ -47,7 +47,7 @@ export class Bench {
     return new Bench(browser, await mkdtemp(join(tmpdir(), 'flashscope-web-')));
   }
 
-  /** Puts what is made up into the page as the program does; gives the address of the file. */
+  /** Embeds a report in the page as the program does; returns the address of the file. */
   async write(name: string, held: object = onePage(makeReport())): Promise<string> {
     const path = join(this.folder, `${name}.html`);
     await writeFile(path, insertReport(await template(), makeJson(held)));
@@ -73,7 +73,7 @@ export class Bench {
     return { page, complaints };
   }
 
-  /** Opens a page for a test: whatever it complains about, but for what is expected, fails that. */
+  /** Opens a page for a test and fails the test on unexpected complaints. */
   async visit(
     address: string,
     what: (page: Page) => Promise<void>,
@@ -91,7 +91,7 @@ export class Bench {
   }
 }
 
-/** Brings every chart into view, so that it is drawn; gives their number. */
+/** Scrolls every chart into view, which draws it; returns their number. */
 export async function drawAll(page: Page): Promise<number> {
   const charts = page.locator('.plot');
   const count = await charts.count();
@@ -102,19 +102,19 @@ export async function drawAll(page: Page): Promise<number> {
   return count;
 }
 
-/** By how much a page is wider than its window. */
+/** The excess of the page's width over its window. */
 export function overflow(page: Page): Promise<number> {
   return page.evaluate(
     () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
   );
 }
 
-/** The rules that a page breaks, as axe-core sees it, with the places. */
+/** The axe-core rules that a page violates, with the elements. */
 export async function violations(page: Page): Promise<string[]> {
-  // The page's own policy runs no script that is added to it.
+  // The Content-Security-Policy of the page blocks added scripts.
   await page.evaluate(await readFile(AXE, 'utf8'));
   return page.evaluate(async () => {
-    // biome-ignore lint/suspicious/noExplicitAny: axe-core puts itself on the window, untyped
+    // biome-ignore lint/suspicious/noExplicitAny: axe-core defines an untyped global
     const { violations: found } = await (window as any).axe.run(document, {
       runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'best-practice'],
     });
@@ -125,7 +125,7 @@ export async function violations(page: Page): Promise<string[]> {
   });
 }
 
-/** How much of a chart's canvas has anything drawn on it, 0 to 1. */
+/** The painted share of a chart's canvas, 0 to 1. */
 export async function inked(page: Page, chart: number): Promise<number> {
   return page
     .locator('.plot canvas')

@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { shareOf } from '../src/chart/cells';
+import { scaleRamp, shareOf } from '../src/chart/cells';
 import { decode, timeOf } from '../src/chart/colours';
 import { palette, SLOWNESS } from '../src/chart/palette';
+import { comparison } from '../src/chart/response';
 import { causesOf, wearLayout } from '../src/chart/simulation';
 import { heights } from '../src/chart/stack';
 import { during, rowsOf } from '../src/data/neighbours';
-import type { Activity, Ios } from '../src/data/views.gen';
-import { inView, percentile } from '../src/format';
-import { meanwhileWords } from '../src/words';
+import type { Activity, Ios, MicroBenchmark } from '../src/data/views.gen';
+import { bytes, inView, percentile } from '../src/format';
+import { overlapWords } from '../src/words';
 
-// Do codes stand for the response times that they were made of?
-it('reads codes of colours', () => {
+it('decodes the response times behind colour codes', () => {
   const codes = btoa(String.fromCharCode(0, 1, 128, 255));
   const { data } = decode({
     micro_benchmark: 'granularity',
@@ -38,14 +38,12 @@ function luminance(hex: string): number {
   return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 }
 
-// Does the scale from fast to slow grow lighter all along, so that it is read without colour?
-it('has a scale that is in order without colour', () => {
+it('grows lighter from fast to slow', () => {
   const lightness = SLOWNESS.map(luminance);
   expect(lightness.every((value, i) => i === 0 || value > (lightness[i - 1] ?? 1))).toBe(true);
 });
 
-// Can words be read on every colour of an activity?
-it('has words that can be read on bars', () => {
+it('gives bars readable labels', () => {
   for (const dark of [false, true]) {
     const colors = palette(dark);
     for (const color of Object.values(colors.causes)) {
@@ -56,8 +54,7 @@ it('has words that can be read on bars', () => {
 });
 
 describe('stacks', () => {
-  // Does each part stand on those below, and is there no height where there is no number?
-  it('add up', () => {
+  it('stack each part on those below and skip missing values', () => {
     const part = (...values: (number | null)[]) => ({ name: '', color: () => '', values });
     expect(heights([part(1, null, 1), part(2, 3, 0), part(0, 1)])).toEqual([
       [1, null, 1],
@@ -72,8 +69,7 @@ describe('stacks', () => {
   });
 });
 
-// Does every cell of every unit have a place of its own in the wear map?
-it('lays out the blocks of units', () => {
+it('gives each block its own cell in the wear map', () => {
   const unit = (unit: number, cells: number) => ({
     unit,
     first_block: 1000 * unit,
@@ -84,6 +80,15 @@ it('lays out the blocks of units', () => {
   const layout = wearLayout({ blocks_per_cell: 1, units: [unit(0, 300), unit(1, 129)] });
   expect(layout).toEqual({ lines: 6, first: [0, 4], across: 128 });
   expect(wearLayout({ blocks_per_cell: 1, units: [unit(0, 64), unit(1, 64)] }).lines).toBe(2);
+});
+
+it('gives the ticks of a colour scale distinct labels', () => {
+  const scale = { name: '', low: 658 * 2 ** 20, high: 658 * 2 ** 20 + 4096, write: bytes };
+  const labels = scaleRamp(scale, ['#000000', '#ffffff']).ticks.map(({ label }) => label);
+  expect(labels).toHaveLength(5);
+  expect(new Set(labels).size).toBe(5);
+  const rough = { name: '', low: 0, high: 1, write: () => 'some' };
+  expect(scaleRamp(rough, ['#000000', '#ffffff']).ticks).toHaveLength(1);
 });
 
 it('finds the place of a number on a scale', () => {
@@ -122,9 +127,22 @@ const merge: Activity = {
   blocks_erased: 2,
 };
 
+it('draws dashed lines above solid ones, which show through their gaps', () => {
+  const benchmark = { title: 'Order', parameter: 'Incr', unit: 'count' } as MicroBenchmark;
+  const experiments = ['SR', 'RR', 'SW', 'RW'].map((name) => ({ name, values: [] }));
+  const spec = comparison(benchmark, experiments, [1, 10], false);
+  const dashed = spec.options(palette(false)).series.map(({ dash }) => dash !== undefined);
+  expect(dashed).toEqual([false, false, false, true, true]);
+  expect(spec.keys?.(palette(false)).map(({ name }) => name)).toEqual([
+    'SR (sequential reads)',
+    'RR (random reads)',
+    'SW (sequential writes)',
+    'RW (random writes)',
+  ]);
+});
+
 describe('IOs beside each other', () => {
-  // Do IOs that are in flight at once never share a lane?
-  it('have lanes', () => {
+  it('put concurrent IOs on different lanes', () => {
     const rows = rowsOf(ios([0, 10, 20, 60, 100], [50, 100, 30, 20, 5]), 10, 15);
     expect(rows.map(({ index, lane }) => [index, lane])).toEqual([
       [10, 0],
@@ -136,26 +154,24 @@ describe('IOs beside each other', () => {
     expect(rowsOf(ios([0, 10, 20], [1, 1, 1]), 11, 12).map(({ index }) => index)).toEqual([11]);
   });
 
-  // Is what the drive did during an IO told in a sentence, the longest first?
-  it('are told of', () => {
+  it('list the activities of an IO, longest first', () => {
     const [io] = rowsOf(ios([0], [12_900_000]), 10, 11);
     if (io === undefined) throw new Error('there is one');
     const short = { ...merge, kind: 'cleaning', start_ns: 5, end_ns: 10 };
     const after = { ...merge, start_ns: 13_000_000, end_ns: 14_000_000 };
     const found = during(io, [short, merge, after]);
     expect(found.map(({ activity }) => activity.kind)).toEqual(['full merge', 'cleaning']);
-    expect(found.map((meanwhile) => meanwhileWords(io, meanwhile))[0]).toBe(
-      'During this write the drive did a full merge of block 1207: 64 pages read, 64 programmed, 2 blocks erased, 12.3 ms of its 12.9 ms.',
+    expect(found.map((meanwhile) => overlapWords(io, meanwhile))[0]).toBe(
+      'During this write the drive did a full merge of block 1207: 64 pages read, 64 programmed, 2 blocks erased. It took 12.3 ms of the 12.9 ms of the write.',
     );
     const long = during(io, [{ ...merge, end_ns: 25_800_000 }])[0];
-    expect(long && meanwhileWords(io, long)).toMatch(
-      /of its 12\.9 ms; the full merge took 25\.8 ms in all\.$/,
+    expect(long && overlapWords(io, long)).toMatch(
+      /of the 12\.9 ms of the write, and 25\.8 ms in all\.$/,
     );
   });
 });
 
-// Is what is in view named by the positions of its first and its last IO?
-it('says what is in view', () => {
+it('names the first and last IO in view', () => {
   expect(inView(0, 5120, 5120)).toBe('all 5,120 IOs');
   expect(inView(1200.4, 2399.2, 5120)).toBe('IOs 1,200 to 2,399 of 5,120');
   expect([0, 50, 99.9, 100].map(percentile)).toEqual(['min', 'p50', 'p99.9', 'max']);

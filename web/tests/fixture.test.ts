@@ -8,11 +8,10 @@ import { makeSweep } from '../fixtures/make-sweep.mjs';
 import { makeTrace } from '../fixtures/make-trace.mjs';
 import { serve } from '../fixtures/server.mjs';
 import { stepsOf } from '../fixtures/what-if.mjs';
-import { askedOf, UNASKED } from '../src/pages/what-if/question';
+import { DEFAULT_QUESTION, requestOf } from '../src/pages/what-if/question';
 
 const json = makeJson(makeReport());
 
-// Are the fixtures what the program may write, by the published schemas?
 it.each([
   ['report', JSON.parse(json), { manifest: {} }],
   ['report', JSON.parse(makeJson(makeReport({ old: true }))), { manifest: {} }],
@@ -28,12 +27,11 @@ it.each([
   expect(validate.errors).not.toBeNull();
 });
 
-// Is what pages and servers of several results hold what the program may write?
-it('obeys the schema of the views', async () => {
+it('gives views that obey their schemas', async () => {
   const [shelf, page] = [makeShelf(), ''];
   const sweeps = [{ id: 'space', name: 'space', sweep: makeSweep() }];
   const served = await serve(page, shelf, { sweeps });
-  const asked = askedOf(UNASKED);
+  const asked = requestOf(DEFAULT_QUESTION);
   const ask = async (path: string) => (await fetch(`${served.address}api/${path}`)).json();
   const run = `results/newer/runs/${shelf[1]?.runs[100].id}`;
   const views = {
@@ -64,8 +62,7 @@ it('obeys the schema of the views', async () => {
   );
 });
 
-// Is the trace the same every time, and does it hold what its page must cope with?
-it('is a whole trace', () => {
+it('gives the same trace every time, with all its edge cases', () => {
   const made = makeTrace();
   expect(makeTrace()).toEqual(made);
   const { facts } = made;
@@ -77,8 +74,7 @@ it('is a whole trace', () => {
   expect(read.length % rows).toBe(0);
 });
 
-// Is it the same every time, and does it hold what the pages must cope with?
-it('is whole', () => {
+it('gives the same report every time, with all its edge cases', () => {
   expect(makeJson(makeReport())).toBe(json);
   const { manifest, facts, outlines } = makeReport();
   expect(manifest.micro_benchmarks).toHaveLength(10);

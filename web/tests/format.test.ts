@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import * as format from '../src/format';
 
 describe('times', () => {
-  // Has a time three digits, in the unit in which it is then at least one?
   it.each([
     [0, '0 ns'],
     [1, '1.00 ns'],
@@ -16,7 +15,6 @@ describe('times', () => {
     [2_050_000_000_000, '2,050 s'],
   ])('%d ns', (ns, text) => expect(format.time(ns)).toBe(text));
 
-  // Is a time that was chosen written in full?
   it.each([
     [0, '0 s'],
     [100_000, '100 µs'],
@@ -24,7 +22,6 @@ describe('times', () => {
     [1_000_000_000, '1 s'],
   ])('%d ns in full', (ns, text) => expect(format.exactTime(ns)).toBe(text));
 
-  // Is a time that may be days written in what clocks count, from two of it on?
   it.each([
     [90e9, '90.0 s'],
     [120e9, '2.00 min'],
@@ -34,7 +31,6 @@ describe('times', () => {
     [0, '0 ns'],
   ])('%d ns, as long as it may be', (ns, text) => expect(format.longTime(ns)).toBe(text));
 
-  // Have the labels of an axis one unit, in which all of them are written in full?
   it.each([
     [
       [0, 30e9, 60e9, 90e9],
@@ -62,7 +58,6 @@ describe('times', () => {
 });
 
 describe('sizes and counts', () => {
-  // Is a size binary, and whole where it is whole?
   it.each([
     [0, '0 B'],
     [512, '512 B'],
@@ -72,8 +67,7 @@ describe('sizes and counts', () => {
     [2 ** 31, '2 GiB'],
   ])('%d B', (size, text) => expect(format.bytes(size)).toBe(text));
 
-  // Are thousands apart, and the minus sign true?
-  it('counts', () => {
+  it('groups thousands and writes a true minus sign', () => {
     expect(format.count(734_035_968)).toBe('734,035,968');
     expect(format.parameter(-1, 'count')).toBe('−1');
     expect(format.parameter(0, 'bytes')).toBe('0');
@@ -82,8 +76,7 @@ describe('sizes and counts', () => {
     expect(format.throughput(0)).toBe('0 B/s');
   });
 
-  // Are ratios and milliseconds as rough as in the paper?
-  it('ratios and milliseconds', () => {
+  it('rounds ratios and milliseconds as the paper does', () => {
     expect([0.585, 1.5, 2.14, 20.4, 126.4].map(format.ratio)).toEqual([
       '×0.58',
       '×1.5',
@@ -99,9 +92,37 @@ describe('sizes and counts', () => {
   });
 });
 
+describe('labels of an axis', () => {
+  it('are as short as the format makes them if they differ', () => {
+    expect(format.sizeLabels([0, 2 ** 20, 1.5 * 2 ** 20])).toEqual(['0', '1 MiB', '1.5 MiB']);
+    expect(format.distinctLabels([0.5, 1], format.short)).toEqual(['0.5', '1']);
+  });
+
+  it('have more digits if two would be the same', () => {
+    const steps = [0, 1, 2].map((i) => 658 * 2 ** 20 + i * 64 * 1024);
+    expect(format.sizeLabels(steps)).toEqual(['658 MiB', '658.06 MiB', '658.13 MiB']);
+    expect(format.distinctLabels([1.5e6, 1.501e6], format.time)).toEqual(['1.5 ms', '1.501 ms']);
+    expect(format.distinctLabels([1000.1, 1000.2], format.decimal)).toEqual(['1,000.1', '1,000.2']);
+  });
+});
+
+describe('counts with their noun', () => {
+  it('agree in number', () => {
+    expect([0, 1, 2, 1200].map((n) => format.counted(n, 'run'))).toEqual([
+      '0 runs',
+      '1 run',
+      '2 runs',
+      '1,200 runs',
+    ]);
+    expect([1, 2].map((n) => format.counted(n, 'process', 'processes'))).toEqual([
+      '1 process',
+      '2 processes',
+    ]);
+  });
+});
+
 describe('shares and numbers', () => {
-  // Has what was found three digits, and what was chosen as many as it has?
-  it('digits', () => {
+  it('rounds results to three digits and keeps configured values', () => {
     expect([0, 0.00045, 0.08, 0.45, 1].map(format.percent)).toEqual([
       '0 %',
       '0.0450 %',
@@ -118,8 +139,7 @@ describe('shares and numbers', () => {
     expect([0, 0.5, 20, 1500].map(format.short)).toEqual(['0', '0.5', '20', '1,500']);
   });
 
-  // Has an estimate its interval where it is one, and none where it is exact or has none?
-  it('estimates', () => {
+  it('shows an interval only for inexact estimates', () => {
     expect(format.estimate({ value: 9, low: 8, high: 11 }, String)).toBe('9 (8 to 11)');
     expect(format.estimate({ value: 9, low: 9, high: 9 }, String)).toBe('9');
     expect(format.estimate({ value: 9 }, String)).toBe('9');
@@ -127,8 +147,7 @@ describe('shares and numbers', () => {
   });
 });
 
-// Is a missing datum a dash everywhere, and never 0?
-it('missing data', () => {
+it('writes a dash for missing data', () => {
   for (const write of [
     format.time,
     format.longTime,
@@ -146,8 +165,7 @@ it('missing data', () => {
   expect(format.interval(1, 3, String)).toBe('1 to 3');
 });
 
-// Are moments and spans of time readable, also where they are missing or broken?
-it('moments', () => {
+it('writes dates and durations, including missing and malformed ones', () => {
   expect(format.moment('2026-03-14T09:26:53Z')).toBe('2026-03-14 09:26 UTC');
   expect(format.moment('yesterday')).toBe('yesterday');
   expect(format.elapsed('2026-03-14T09:26:53Z', '2026-03-14T09:51:07Z')).toBe('24 min 14 s');

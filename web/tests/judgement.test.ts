@@ -66,8 +66,7 @@ const verdict: Verdict = {
 };
 
 describe('the grid', () => {
-  // Are all nine micro-benchmarks in it with their baselines or mixes, whatever was run?
-  it('is whole', () => {
+  it('lists all nine micro-benchmarks', () => {
     const rows = gridOf(made());
     expect(rows.map(({ name, cells }) => `${name} ${cells.length}`)).toEqual([
       'granularity 4',
@@ -84,8 +83,7 @@ describe('the grid', () => {
     expect(hasGrid(made())).toBe(true);
   });
 
-  // Is what was not judged told from what was not performed, and neither made up?
-  it('says what it knows', () => {
+  it('separates results that were not judged from benchmarks that did not run', () => {
     const state = (experiment: string, grid?: Verdict[]) =>
       cellOf(made(grid ? { grid } : {}), 'order', 'Order', experiment).state;
     expect(state('SR')).toBe('unjudged');
@@ -93,13 +91,12 @@ describe('the grid', () => {
     expect(state('SR', [verdict])).toBe('not_interesting');
   });
 
-  // Does a correction stand in front of the rule, with both in words?
-  it('is corrected', () => {
+  it('shows a correction before the rule', () => {
     const mark = { micro_benchmark: 'order', experiment: 'SR', interesting: true, note: 'a bend' };
     const cell = cellOf(made({ grid: [verdict], marks: [mark] }), 'order', 'Order', 'SR');
     expect([cell.state, cell.rule]).toEqual(['interesting', 'not_interesting']);
     expect(cellWords(cell)).toBe(
-      'Order SR: interesting, ×1.2, as marked by hand: a bend. By the rule it is not interesting: It hardly matters.',
+      'Order SR: interesting, ×1.2, edited by hand: a bend. The rule says not interesting: It hardly matters.',
     );
     const other = { ...mark, experiment: 'SW' };
     const both = withMark(withMark({ experiments: [] }, mark), other);
@@ -118,8 +115,7 @@ describe('sketches of patterns', () => {
     return found;
   };
 
-  // Does every kind of pattern lie within its picture, one IO after the other?
-  it('fit', () => {
+  it('stay within their picture, one IO after the other', () => {
     const references: Reference[] = [
       basic(),
       basic({ address: { function: 'random' } }),
@@ -143,8 +139,7 @@ describe('sketches of patterns', () => {
     }
   });
 
-  // Does what the parameter changes show?
-  it('differ', () => {
+  it('change with the parameter', () => {
     const rising = drawn(basic()).ios.map(({ y }) => y);
     expect(rising).toEqual(rising.toSorted((a, b) => a - b));
     const falling = drawn(basic({ address: { function: 'ordered', incr: -1 } })).ios;
@@ -173,8 +168,7 @@ describe('sketches of patterns', () => {
 });
 
 describe('comparisons', () => {
-  // Is a difference marked only where the program found one, and nothing written for nothing?
-  it('in words', () => {
+  it('mark only differences that the program found', () => {
     const ratio = { value: 0.35, low: 0.32, high: 0.37 };
     expect(comparedRatio({ ratio, differs: true })).toBe('≠ ×0.35');
     expect(comparedRatio({ ratio, differs: false })).toBe('×0.35');
@@ -193,8 +187,7 @@ describe('comparisons', () => {
     expect(isDifferent({ value: 1, results: [{}, { differs: false }] })).toBe(false);
   });
 
-  // Do scales hold all that is drawn on them, even where nothing is?
-  it('on scales', () => {
+  it('fit their scales, even without data', () => {
     const results = [{ value: { value: 3e5, low: -1, high: 7e5 } }, {}];
     const experiment = {
       micro_benchmark: 'order',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { makeReport } from '../fixtures/make-fixture.mjs';
-import { indexMeasurement, periodOf, stretches } from '../src/data/model';
+import { indexMeasurement, periodOf, regionsOf } from '../src/data/model';
 import type {
   Conditions,
   Length,
@@ -40,82 +40,78 @@ const methodology: Methodology = {
 };
 
 describe('words', () => {
-  // Is each way for a run to end said, with what was reached and what was wanted?
-  it('length', () => {
+  it('state why a run ended, with target and result', () => {
     const words = (ended_by: Length['ended_by'], known?: number, wanted = methodology) =>
       lengthWords({ ended_by, relative_precision: known ?? null, period_ios: 1 }, 5120, wanted);
     expect(words('precision', 0.0189)).toBe(
-      'Ended at 5,120 IOs, when its mean was known within 1.9 % (wanted: 2 %).',
+      'Ended after 5,120 IOs, when its mean was known to within 1.9 % (target: 2 %).',
     );
     expect(words('ios', 0.0641)).toBe(
-      'Ended at 5,120 IOs, its mean known within 6.4 % only (wanted: 2 %).',
+      'Ended after 5,120 IOs; its mean is known only to within 6.4 % (target: 2 %).',
     );
-    // Too few periods, but precise.
-    expect(words('ios', 0.015)).toContain('known within 1.5 % (wanted');
-    expect(words('time', 0.3)).toContain('Ended at 5,120 IOs by its time of 2 s, its mean known');
+    // The run is precise, but has too few periods.
+    expect(words('ios', 0.015)).toContain('known to within 1.5 % (target');
+    expect(words('time', 0.3)).toContain('after 5,120 IOs, at its time limit of 2 s; its mean is');
     expect(words('bytes')).toBe(
-      'Ended at 5,120 IOs by what it may write, 1 GiB, too few to say how well its mean is known.',
+      'Ended after 5,120 IOs, at its write limit of 1 GiB: too few IOs to tell how well its mean is known.',
     );
     const { precision: _, ...given } = methodology;
-    expect(words('time', 0.1, given)).toBe('Ended at 5,120 IOs by its time of 2 s.');
+    expect(words('time', 0.1, given)).toBe('Ended after 5,120 IOs, at its time limit of 2 s.');
     const tail = { ...methodology, precision: { ...methodology.precision, quantile: 0.99 } };
     expect(words('precision', 0.02, tail as Methodology)).toContain(
       'when its 99th percentile of response times was known',
     );
     expect(precisionWords({ relative: 0.05, confidence: 0.99, least_periods: 1 })).toBe(
-      'its mean known within 5 %, with 99 % confidence, over at least 1 periods of what oscillates',
+      'its mean was known to within 5 % at 99 % confidence, over at least 1 period of oscillation',
     );
   });
 
-  // Is what was not found said as not found, and nothing called certain?
-  it('phases', () => {
+  it('state phases that were not found', () => {
     expect(sure(1)).toBe('over 99.9 %');
     expect(sure(0.973)).toBe('97.3 %');
     expect(phasesWords({ baseline: 'SR', run: 1 })).toBe(
-      'No start-up phase was found, and no period.',
+      'Start-up phase: none found. Period: none found.',
     );
     expect(phasesWords({ baseline: 'SW', run: 1, period: { ios: 128, confidence: 0.98 } })).toBe(
-      'No start-up phase was found, and a period of 128 IOs (confidence 98 %).',
+      'Start-up phase: none found. Period: 128 IOs (confidence 98 %).',
     );
     const seen = { run: 5, lasted_ns: 2.2e9, run_pause_ns: 4.4e9, settled: false };
     expect(interferenceWords({ ...seen, reads: { ios: 3000, confidence: 1 } })).toBe(
-      'The writes lingered in the reads after them: 3,000 IOs (confidence over 99.9 %), for 2.20 s or more, as it did not come back to its former times. Pauses of 4.4 s between runs follow from it.',
+      'The writes slowed the reads after them: 3,000 IOs (confidence over 99.9 %), for at least 2.20 s; reads did not return to their former speed. Runs are therefore 4.4 s apart.',
     );
-    expect(interferenceWords({ ...seen, reads: null })).toMatch(/^No reads were found/);
+    expect(interferenceWords({ ...seen, reads: null })).toMatch(/^The writes did not slow/);
   });
 
-  // Do repeats differ only where there is hardly a doubt?
-  it('repeats', () => {
+  it('call repeats different only with strong evidence', () => {
     const facts = (differ_confidence: number) => ({ differ_confidence }) as RepeatFacts;
     expect([undefined, facts(0.98), facts(0.99)].map(differs)).toEqual([false, false, true]);
   });
 
-  // Is what others did said, and what the kernel did not tell left out?
-  it('conditions', () => {
-    expect(disturbedWords(['ios', 'processors'])).toBe('others used the drive and the processors');
+  it('state interference and omit unknown conditions', () => {
+    expect(disturbedWords(['ios', 'processors'])).toBe(
+      'other processes used the drive and the CPUs',
+    );
     const known: Conditions = { disturbed_by: [], others_processor_share: 0.904 };
-    expect(conditionNotes(known)).toEqual([['Processors', '90 % of their time taken by others']]);
+    expect(conditionNotes(known)).toEqual([['CPU time', '90 % used by other processes']]);
     expect(environmentNotes({ governors: [] })).toEqual([]);
     expect(
       environmentNotes({ governors: ['powersave'], queue: { drive: 'sda', write_throttle_us: 0 } }),
     ).toEqual([
-      ['Clock rate', 'powersave'],
+      ['CPU governor', 'powersave'],
       ['Block device', 'sda'],
       ['Write throttling', 'off'],
     ]);
   });
 
-  // Are all disturbed runs named, each under what was done?
-  it('disturbed runs', () => {
+  it('name every disturbed run by its micro-benchmark', () => {
     const found = disturbedRuns(report.manifest);
     expect(found.map(({ by, runs }) => [by, runs.length])).toEqual([
-      ['others used the drive', 9],
-      ['others used the processors', 4],
+      ['other processes used the drive', 9],
+      ['other processes used the CPUs', 4],
     ]);
   });
 
-  // Does a result that knows nothing of it say nothing of it?
-  it('of an old result', () => {
+  it('are absent for an old result', () => {
     const old = measured(makeReport({ old: true }));
     expect(methodNotes(old.manifest, []).map(([name]) => name)).toEqual(['State', 'Pauses']);
     const view = indexMeasurement(old).run(30);
@@ -131,8 +127,7 @@ describe('model', () => {
     return found;
   };
 
-  // Has each value its repeats, and the mean that they have together?
-  it('values', () => {
+  it('gives each value its repeats and their mean', () => {
     const values = model.values(experiment('granularity', 'SW'));
     expect(values).toHaveLength(15);
     for (const { value, views, together, mean } of values) {
@@ -144,8 +139,7 @@ describe('model', () => {
     }
   });
 
-  // Do neighbours keep to the repeat where there is one?
-  it('neighbours', () => {
+  it('keeps the repeat between neighbours', () => {
     const [first, second] = model.values(experiment('granularity', 'RR'));
     const third = first?.views[2];
     expect(third?.previous).toBeUndefined();
@@ -153,17 +147,16 @@ describe('model', () => {
     expect(third?.next?.repeat).toBe(3);
   });
 
-  // Does the start-up stand at the start, and do affected reads stand behind the writes?
-  it('stretches', () => {
+  it('places the start-up first and affected reads after the writes', () => {
     const [random] = model.views(experiment('preparation', 'RW'));
     const [lingering] = model.views(experiment('preparation', 'SR-RW-SR'));
     const [counted] = model.views(experiment('granularity', 'RW'));
     const [read] = model.views(experiment('granularity', 'SR'));
     if (!random || !lingering || !counted || !read) throw new Error('the fixture has them');
-    expect(stretches(random)).toMatchObject([{ kind: 'start-up', from: 0, to: 125 }]);
-    expect(stretches(lingering)).toMatchObject([{ kind: 'affected', from: 10_240, to: 13_240 }]);
-    expect(stretches(counted)).toMatchObject([{ name: 'left out', from: 0, to: 138 }]);
-    expect(stretches(read)).toEqual([]);
+    expect(regionsOf(random)).toMatchObject([{ kind: 'start-up', from: 0, to: 125 }]);
+    expect(regionsOf(lingering)).toMatchObject([{ kind: 'affected', from: 10_240, to: 13_240 }]);
+    expect(regionsOf(counted)).toMatchObject([{ name: 'excluded', from: 0, to: 138 }]);
+    expect(regionsOf(read)).toEqual([]);
     expect([random, counted, read].map(periodOf)).toEqual([undefined, undefined, undefined]);
     const [sequential] = model.views(experiment('preparation', 'SW'));
     expect(sequential && periodOf(sequential)).toBe(128);

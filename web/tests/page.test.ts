@@ -51,8 +51,22 @@ async function go(page: Page, hash: string): Promise<void> {
   await page.waitForFunction(() => document.querySelector('main h1') !== null);
 }
 
-// Is the built page one file, with one place for the report and nothing to fetch?
-it('is self-contained', async () => {
+it.each(['#/', '#/b/preparation', `#/r/${run('granularity', 'RW', 32_768)}`])(
+  'is complete at its load event, when a browser may print it, %s',
+  async (hash) => {
+    await withPage(
+      async (page) => {
+        await page.goto('about:blank');
+        await page.goto(address + hash, { waitUntil: 'load' });
+        expect(await page.locator('.loading').count()).toBe(0);
+        expect(await page.locator('iframe').count()).toBe(0);
+      },
+      { hash },
+    );
+  },
+);
+
+it('is one file without references', async () => {
   const html = await template();
   expect(html.split('/*REPORT*/')).toHaveLength(2);
   expect(html).toContain('<script id="report" type="application/json">/*REPORT*/</script>');
@@ -60,8 +74,7 @@ it('is self-contained', async () => {
   expect(html).not.toMatch(/@import|url\((?!["']?(data:|#))/);
 });
 
-// Does every screen render its charts without a complaint or a request?
-it('renders every screen', () =>
+it('renders every screen without complaints or requests', () =>
   withPage(async (page) => {
     for (const hash of ROUTES) {
       await go(page, hash);
@@ -74,9 +87,8 @@ it('renders every screen', () =>
     }
   }));
 
-// Can one go from the overview to a run and back, by clicks and by keys alone?
-describe('ways', () => {
-  it('by clicks', () =>
+describe('links', () => {
+  it('lead to a run and back by clicks', () =>
     withPage(async (page) => {
       await page.locator('.card').getByRole('link', { name: 'Granularity' }).click();
       await page.getByRole('heading', { level: 1, name: 'Granularity' }).waitFor();
@@ -92,7 +104,7 @@ describe('ways', () => {
       await page.getByRole('heading', { level: 1, name: 'Granularity' }).waitFor();
     }));
 
-  it('by keys', () =>
+  it('lead to a run and back by keys', () =>
     withPage(async (page) => {
       await page.locator('.card').getByRole('link', { name: 'Locality' }).focus();
       await page.keyboard.press('Enter');
@@ -102,8 +114,7 @@ describe('ways', () => {
       await page.getByRole('heading', { level: 1, name: 'SR, TargetSize 8 MiB' }).waitFor();
     }));
 
-  // Does the pointer on a chart show the numbers of the run, and a click lead to it?
-  it('through a chart', () =>
+  it('lead from a chart to a run', () =>
     withPage(
       async (page) => {
         const chart = page.locator('.experiments .plot').nth(3);
@@ -122,9 +133,8 @@ describe('ways', () => {
     ));
 });
 
-// Are failed, skipped and shortened runs shown as what they are?
-describe('honesty', () => {
-  it('failed', () =>
+describe('the page', () => {
+  it('marks failed runs', () =>
     withPage(
       async (page) => {
         const main = page.locator('main');
@@ -137,21 +147,21 @@ describe('honesty', () => {
       { hash: `#/r/${FAILED}` },
     ));
 
-  it('skipped', () =>
+  it('marks skipped runs', () =>
     withPage(
       async (page) => {
         const text = await page.locator('main').textContent();
         expect(text).toContain('skipped: TargetSize = 2 GiB');
-        expect(text).toContain('There are no IOs of this run to show');
+        expect(text).toContain('This run recorded no IOs');
         expect(text).toMatch(/Mean\s*–/);
       },
       { hash: `#/r/${SKIPPED}` },
     ));
 
-  it('outlined, by position and by time', () =>
+  it('marks outlined runs, by position and by time', () =>
     withPage(
       async (page) => {
-        await page.getByText('Of each stretch its fastest and its slowest IO').waitFor();
+        await page.getByText('The dots are per-pixel minimum and maximum').waitFor();
         await page.getByRole('button', { name: 'by time' }).click();
         const label = page.getByRole('application', { name: /Response times of .* against time/ });
         await label.locator('canvas').waitFor();
@@ -160,35 +170,34 @@ describe('honesty', () => {
     ));
 });
 
-// Is how it was measured said, with what falls short of what was wanted?
 describe('methodology', () => {
-  it('of the whole', () =>
+  it('describes the whole measurement', () =>
     withPage(async (page) => {
       const main = page.locator('main');
-      await main.getByText(/9 runs were disturbed: others used the drive meanwhile/).waitFor();
+      await main.getByText(/9 runs may be wrong: other processes used the drive/).waitFor();
       const text = (await main.innerText()).replaceAll(/\s+/g, ' ');
-      expect(text).toMatch(/within 2 %, with 95 % confidence, over at least 3 periods/);
-      expect(text).toMatch(/of 923 runs reached it; the others ended 396 at the limit of IOs/);
-      expect(text).toMatch(/Each value was run 3 times\. At 72 of 309 values/);
-      expect(text).toMatch(/4\.355 s between runs, as found: writes linger in the 3,000 reads/);
-      expect(text).toMatch(/Enforced again \d+ times/);
-      expect(text).toMatch(/Spent ?90\.2 min, and 57\.5 GiB written, of a budget of 2\.00 h/);
+      expect(text).toMatch(/to within 2 % at 95 % confidence, over at least 3 periods/);
+      expect(text).toMatch(/of 923 runs reached this precision; 396 ended at the IO limit/);
+      expect(text).toMatch(/The repeats differ significantly at 72 of 309 values/);
+      expect(text).toMatch(/4\.355 s between runs: writes slow the 3,000 reads/);
+      expect(text).toMatch(/This state was restored \d+ times/);
+      expect(text).toMatch(/Spent ?90\.2 min and 57\.5 GiB written, of a budget of 2\.00 h/);
       expect(text).toMatch(/RW 125 IOs, confidence 99\.7 % none found run 4/);
-      expect(text).toMatch(/Scheduler ?none/);
+      expect(text).toMatch(/IO scheduler ?none/);
       await main.getByRole('link', { name: 'run 140', exact: true }).first().click();
-      await main.getByText('others used the drive and the processors while it ran').waitFor();
+      await main.getByText('other processes used the drive and the CPUs').waitFor();
     }));
 
-  it('of an experiment', () =>
+  it('describes an experiment', () =>
     withPage(
       async (page) => {
-        await page.getByText('≠ stands above values whose repeats differ').waitFor();
+        await page.getByText('≠ marks values whose repeats differ').waitFor();
         await page
-          .getByText(/^≠ repeats differ: sd of 1[0-9] % \(confidence/)
+          .getByText(/^≠ repeats differ: sd 1[0-9] % \(confidence/)
           .first()
           .waitFor();
         await page
-          .getByText(/of 3 ended at a limit, known within/)
+          .getByText(/of 3 runs ended at a limit, mean known to within/)
           .first()
           .waitFor();
         const values = page.getByRole('region', { name: /^Values of RW/ }).locator('tbody tr');
@@ -200,46 +209,47 @@ describe('methodology', () => {
       { hash: '#/b/granularity' },
     ));
 
-  it('of a run', () =>
+  it('describes a run', () =>
     withPage(
       async (page) => {
         const main = page.locator('main');
-        await main.getByText(/^The first 138 IOs are left out of the numbers/).waitFor();
-        await main.getByText(/^Ended at 5,130 IOs, its mean known within .* only/).waitFor();
+        await main.getByText(/^The statistics exclude the first 138 IOs/).waitFor();
+        await main.getByText(/^Ended after 5,130 IOs; its mean is known only to within/).waitFor();
         await main.getByText('41 °C before, 43 °C after').waitFor();
         await go(page, `#/r/${run('granularity', 'SR', 32_768)}`);
-        await main.getByText(/^Ended at \d+ IOs, when its mean was known within/).waitFor();
+        await main.getByText(/^Ended after \d+ IOs, when its mean was known to within/).waitFor();
         await go(page, `#/r/${run('granularity', 'SW', 8192)}`);
-        await main.getByText(/^The state of the drive was enforced again before it/).waitFor();
+        await main.getByText(/^The initial state was restored before this run/).waitFor();
         await main.getByText('repeat every 128 IOs').waitFor();
-        await main.getByText('Dotted lines: its period of 128 IOs').waitFor();
+        await main.getByText('Dotted lines mark the period of 128 IOs').waitFor();
         const disturbedBefore = report.manifest.micro_benchmarks
           .flatMap((b) => b.experiments)
           .flatMap((e) => e.runs)
           .find((r) => r.conditions?.repeated_as_disturbed_by);
         await go(page, `#/r/${disturbedBefore.id}`);
-        await main.getByText(/^The first time, others used the processors/).waitFor();
+        await main
+          .getByText(/^The first attempt was discarded, because other processes used the CPUs/)
+          .waitFor();
       },
       { hash: `#/r/${run('granularity', 'RW', 32_768)}` },
     ));
 
-  it('of the preparation', () =>
+  it('describes the preparation', () =>
     withPage(
       async (page) => {
         const main = page.locator('main');
         await main
-          .getByText('A start-up phase of 125 IOs (confidence 99.7 %) was found, and no period')
+          .getByText('Start-up phase: 125 IOs (confidence 99.7 %). Period: none found.')
           .waitFor();
-        await main.getByText('a period of 128 IOs (confidence over 99.9 %)').waitFor();
+        await main.getByText('Period: 128 IOs (confidence over 99.9 %)').waitFor();
         const lingering = main.getByText('3,000 IOs (confidence over 99.9 %), for 2.17 s');
         expect(await lingering.count()).toBe(1);
-        await main.getByText('Pauses of 4.345 s between runs follow from it').waitFor();
+        await main.getByText('Runs are therefore 4.345 s apart').waitFor();
       },
       { hash: '#/b/preparation' },
     ));
 
-  // Is the stretch of affected reads shaded: is more of the chart drawn on than without it?
-  it('in the picture', async () => {
+  it('shades affected reads in the chart', async () => {
     const without = structuredClone(report);
     for (const found of without.manifest.findings?.interference ?? []) found.reads = null as never;
     const hash = `#/r/${run('preparation', 'SR-RW-SR', 20_480)}`;
@@ -257,7 +267,6 @@ describe('methodology', () => {
   });
 });
 
-// Does the report of a test in rounds stand on the page: what it came to, and whether it was steady?
 it('shows the report of a test in rounds', async () => {
   const rounds = {
     test: 'pts-latency',
@@ -297,10 +306,12 @@ it('shows the report of a test in rounds', async () => {
     async (page) => {
       const shown = page.locator('section[aria-labelledby="rounds"]');
       const words = (await shown.innerText()).replaceAll(/\s+/g, ' ');
-      expect(words).toContain('Not steady in 7 rounds');
+      expect(words).toContain('did not reach a steady state in 7 rounds');
       expect(words).toContain('65 % reads, 35 % writes of 8 KiB 1 4,139');
       expect(words).toContain('writes of 4 KiB 336 µs 31.0 % 20.0 % −4.00 % 10.0 %');
-      expect(words).toContain('Not as specified: each run took 1 s instead of 60 s.');
+      expect(words).toContain(
+        'Deviations from the specification: each run took 1 s instead of 60 s.',
+      );
       expect(await page.locator('#key').count()).toBe(0);
       expect(await violations(page)).toEqual([]);
     },
@@ -308,15 +319,14 @@ it('shows the report of a test in rounds', async () => {
   );
 });
 
-// Does a result of the program's first version open as it did, without what it cannot know?
-it('opens an old result', async () => {
+it('opens a result of the first version', async () => {
   const old = makeReport({ old: true });
   await withPage(
     async (page) => {
       const main = page.locator('main');
       await main.getByText('1 s between runs.').waitFor();
       const text = await main.textContent();
-      for (const unknown of ['What the preparation found', 'The settings around', 'Repeats']) {
+      for (const unknown of ['Phases found by the preparation', 'Environment', 'Repeats']) {
         expect(text).not.toContain(unknown);
       }
       for (const { name, experiments } of old.manifest.micro_benchmarks) {
@@ -330,8 +340,7 @@ it('opens an old result', async () => {
   );
 });
 
-// Does no screen scroll sideways on a phone, at the smallest width and with a tip open?
-it('fits a phone', () =>
+it('never scrolls sideways on a phone', () =>
   withPage(
     async (page) => {
       for (const hash of ROUTES) {
@@ -352,8 +361,7 @@ it('fits a phone', () =>
     { viewport: { width: 360, height: 740 } },
   ));
 
-// Is every kind of screen free of what axe-core finds, contrast included, in both themes?
-it.each(['light', 'dark'] as const)('is accessible, %s', (colorScheme) =>
+it.each(['light', 'dark'] as const)('has no axe-core findings, %s', (colorScheme) =>
   withPage(
     async (page) => {
       expect(await page.locator('html').getAttribute('data-theme')).toBe(colorScheme);
@@ -367,8 +375,7 @@ it.each(['light', 'dark'] as const)('is accessible, %s', (colorScheme) =>
   ),
 );
 
-// Does the button change the theme, and the charts with it?
-it('changes its theme', () =>
+it('changes the theme of page and charts', () =>
   withPage(async (page) => {
     const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
     const chart = () =>
@@ -378,13 +385,12 @@ it('changes its theme', () =>
         .evaluate((canvas: HTMLCanvasElement) => canvas.toDataURL());
     await drawAll(page);
     const [before, picture] = [await background(), await chart()];
-    await page.getByRole('button', { name: 'Dark colours' }).click();
-    await page.getByRole('button', { name: 'Light colours' }).waitFor();
+    await page.getByRole('button', { name: 'Dark theme' }).click();
+    await page.getByRole('button', { name: 'Light theme' }).waitFor();
     expect(await background()).not.toBe(before);
     expect(await chart()).not.toBe(picture);
   }));
 
-// Does the page cope with a result that is not whole?
 describe('robustness', () => {
   type Made = ReturnType<typeof makeReport>;
   const changed = (change: (made: Made) => unknown): Made => {
@@ -440,7 +446,7 @@ describe('robustness', () => {
         // A scale without data would be made up.
         const sections = made.manifest.micro_benchmarks.length;
         const unmeasured = made.facts.runs.length === 0 ? Math.max(0, sections - 1) : 0;
-        expect(await page.getByText('None of its runs has any IO').count()).toBe(unmeasured);
+        expect(await page.getByText('No run recorded an IO').count()).toBe(unmeasured);
         for (const benchmark of made.manifest.micro_benchmarks) {
           await go(page, `#/b/${benchmark.name}`);
           await drawAll(page);
@@ -454,8 +460,7 @@ describe('robustness', () => {
     );
   });
 
-  // Is a name shown as it stands, even where it looks like a part of the page?
-  it('a drive with a hostile name', async () => {
+  it('shows a hostile name as text', async () => {
     const hostile = `</script><script>alert(1)</script><img src=x onerror=alert(2)> $& "`;
     const made = changed((r) => {
       Object.assign(r.manifest.device, { name: hostile, model: null });
@@ -469,13 +474,12 @@ describe('robustness', () => {
     );
   });
 
-  // Does the empty form say that it is empty?
-  it('no result at all', async () => {
+  it('reports an empty page', async () => {
     const { pathToFileURL } = await import('node:url');
     const path = new URL('../dist/report.html', import.meta.url).pathname;
     await withPage(
       async (page) => {
-        await page.getByText('no result was put into it').waitFor();
+        await page.getByText('This page is an empty template').waitFor();
       },
       { address: pathToFileURL(path).href },
     );

@@ -1,4 +1,4 @@
-// The book of the papers: what its pages are made of, and the page in a browser.
+// The book of the papers: its data and its page in a browser.
 import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -33,8 +33,7 @@ beforeAll(async () => {
 afterAll(() => bench?.stop());
 
 describe('the contents', () => {
-  // Are items and errata sorted by paper, with a paper that has only errata, and what is missing last?
-  it('by paper', () => {
+  it('sort items and errata by paper', () => {
     const chapters = chaptersOf(papers).map(({ paper, entries, errata }) => [
       paper,
       entries.map(({ id, standing }) => `${id} ${standing}`),
@@ -51,8 +50,7 @@ describe('the contents', () => {
     ]);
   });
 
-  // Do addresses lead to their screen, and the contents of a page of one item to that?
-  it('addresses', () => {
+  it('give each screen its address', () => {
     expect(parseBookRoute(contentsHref())).toEqual({ page: 'contents' });
     expect(parseBookRoute('')).toEqual({ page: 'contents' });
     expect(parseBookRoute(paperItemHref('a b'))).toEqual({ page: 'item', id: 'a b' });
@@ -61,16 +59,14 @@ describe('the contents', () => {
     expect(parseBookRoute('#/a/b').page).toBe('unknown');
   });
 
-  // Is the book told from a trace and from a result?
-  it('is told apart', () => {
+  it('accept only a book', () => {
     const page = { getElementById: () => ({ textContent: JSON.stringify(papers) }) };
     expect(loadPage(page as unknown as Document)).toEqual({ papers });
   });
 });
 
 describe('claims', () => {
-  // Are numbers and statements apart, and does each reason stand once, with its number at all it is of?
-  it('notes', () => {
+  it('separate numbers from statements and print each reason once', () => {
     const { numbers, statements, notes } = claimsOf(papers.items[0]?.claims ?? []);
     expect(notes).toEqual(['the run is longer', 'of another drive']);
     expect(numbers.map(({ what, note }) => [what, note])).toEqual([
@@ -81,8 +77,7 @@ describe('claims', () => {
     expect(statements.map(({ note }) => note)).toEqual([2]);
   });
 
-  // Is it said how far a number is off and may be, where it is printed as 0 as well?
-  it('differences', () => {
+  it('state how far a number may differ, including a printed 0', () => {
     const number = (
       published: number,
       found: number,
@@ -109,8 +104,7 @@ describe('claims', () => {
 describe('figures', () => {
   const [bars, curves] = (papers.items[0]?.figures ?? []) as [Figure, Figure];
 
-  // Has what is printed of something that is found its colour and another mark, and else a mark of its own?
-  it('keys', () => {
+  it('give printed and found series matching keys', () => {
     const keys = figureChart(bars).keys?.(palette(false)) ?? [];
     expect(keys.map(({ name }) => name)).toEqual([
       'greedy',
@@ -122,8 +116,7 @@ describe('figures', () => {
     expect(new Set(keys.map(({ color }) => color)).size).toBe(4);
   });
 
-  // Do axes hold every point that has a place on them, names all of theirs?
-  it('axes', () => {
+  it('fit every point and label it', () => {
     expect(figureChart(bars).data[0]).toEqual([-0.5, 2.5]);
     const [x, y] = figureChart(curves).data as unknown as [number[], number[]];
     expect([x[0], y[0]].every((low) => (low ?? 0) > 0)).toBe(true);
@@ -138,11 +131,10 @@ describe('figures', () => {
 });
 
 describe('in a browser', () => {
-  // Does the contents say how each item stands, what was not run, and lead to the item and the errata?
-  it('leads on', () =>
+  it('links items, errata and their state', () =>
     bench.visit(address, async (page) => {
-      expect(await page.title()).toBe('The papers, reproduced · flashscope');
-      await page.getByText('1 of 3 items were not run').waitFor();
+      expect(await page.title()).toBe('Reproduced papers · flashscope');
+      await page.getByText('1 of 3 items did not run').waitFor();
       expect(await page.getByRole('link', { name: /Figure 3/ }).count()).toBe(0);
       await page.getByRole('link', { name: /Table 3.*explained/ }).click();
       await page.getByRole('heading', { level: 1, name: 'Table 3' }).waitFor();
@@ -155,26 +147,24 @@ describe('in a browser', () => {
       await page.getByRole('heading', { level: 1, name: 'Table 3' }).waitFor();
     }));
 
-  // Does an item show printed beside found, why they differ, its erratum, and how it is run again?
-  it('shows an item', () =>
+  it('shows an item with its differences, erratum and command', () =>
     bench.visit(`${address}${TABLE}`, async (page) => {
-      const numbers = page.getByRole('region', { name: 'In numbers', exact: true });
+      const numbers = page.getByRole('region', { name: 'Numbers', exact: true });
       const row = numbers.getByRole('row', { name: /random write/ });
       expect((await row.textContent())?.replaceAll(/\s+/g, ' ')).toMatch(
         /433 µs ?500 µs ?\+15\.5 % ?1 % ?explained ?, note ?1/,
       );
       await page.getByText('it is <fast>').waitFor();
-      const why = page.getByRole('region', { name: 'Why they differ' });
+      const why = page.getByRole('region', { name: 'Reasons for differences' });
       expect(await why.getByRole('listitem').allTextContents()).toEqual([
         'the run is longer',
         'of another drive',
       ]);
-      await page.getByRole('region', { name: 'Wrong in print' }).getByText('328.9 us').waitFor();
+      await page.getByRole('region', { name: 'Errata' }).getByText('328.9 us').waitFor();
       await page.getByText('flashscope reproduce agrawal-table3 --set writes=7').waitFor();
     }));
 
-  // Is every figure drawn in both themes, without a complaint or a request?
-  it.each(['light', 'dark'] as const)('draws figures, %s', (colorScheme) =>
+  it.each(['light', 'dark'] as const)('draws figures in both themes, %s', (colorScheme) =>
     bench.visit(
       `${address}${TABLE}`,
       async (page) => {
@@ -185,8 +175,7 @@ describe('in a browser', () => {
     ),
   );
 
-  // Do arrows read a figure aloud, from what is found to what is printed of it, and turn no page meanwhile?
-  it('reads figures aloud', () =>
+  it('reads figures aloud by arrow keys', () =>
     bench.visit(`${address}${TABLE}`, async (page) => {
       const figure = page.getByRole('img', { name: /^Blocks by their lifetime/ });
       await figure.locator('canvas').waitFor();
@@ -205,8 +194,7 @@ describe('in a browser', () => {
       expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('Table 3');
     }));
 
-  // Does the saved figure have signs in its legend, and what is printed as hollow points?
-  it('saves figures', () =>
+  it('saves figures with a legend and hollow printed points', () =>
     bench.visit(`${address}${TABLE}`, async (page) => {
       const plot = page.locator('.plot').first();
       await plot.locator('canvas').waitFor();
@@ -231,7 +219,6 @@ describe('in a browser', () => {
   const phone = { viewport: { width: 360, height: 740 } };
   const SCREENS = ['', TABLE, '#/errata', '#/nothing'];
 
-  // Does no screen scroll sideways on a phone?
   it.each(SCREENS)('fits a phone, %s', (hash) =>
     bench.visit(
       `${address}${hash}`,
@@ -243,7 +230,6 @@ describe('in a browser', () => {
     ),
   );
 
-  // Is each screen free of what axe-core finds, contrast included, in both themes?
   it.each(SCREENS.flatMap((hash) => ['light', 'dark'].map((scheme) => [hash, scheme] as const)))(
     'is accessible, %s %s',
     (hash, scheme) =>
@@ -253,11 +239,10 @@ describe('in a browser', () => {
   );
 });
 
-// Is a page of one item that item?
-it('one item alone', async () => {
+it('opens a page of one item on that item', async () => {
   const one = { ...papers, items: papers.items.slice(0, 1), missing: [] };
   await bench.visit(await bench.write('one', one), async (page) => {
     await page.getByRole('heading', { level: 1, name: 'Table 3' }).waitFor();
-    expect(await page.getByRole('navigation', { name: 'Items beside this one' }).count()).toBe(0);
+    expect(await page.getByRole('navigation', { name: 'Previous and next item' }).count()).toBe(0);
   });
 });

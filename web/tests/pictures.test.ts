@@ -71,11 +71,10 @@ async function wheel(page: Page, plot: Locator, turns: number): Promise<void> {
 const COLOURS = '#/d/newer/c/granularity/RW';
 
 describe('colour analysis', () => {
-  // Does zooming change the address, and does that address show the same?
-  it('is zoomed by wheel, drag, keys and buttons, and shared', () =>
+  it('is zoomed by wheel, drag, keys and buttons, and shared by its address', () =>
     withPage(COLOURS, async (page) => {
       const plot = page.locator('.plot');
-      const words = page.getByRole('group', { name: 'What is in view' });
+      const words = page.getByRole('group', { name: 'View' });
       await words.getByText('all 5,120 IOs').waitFor();
       await wheel(page, plot, -4);
       await page.waitForFunction(() => /from=\d+&to=\d+/.test(location.hash));
@@ -104,12 +103,11 @@ describe('colour analysis', () => {
       await page.waitForFunction(() => !location.hash.includes('?'));
       await page.getByRole('button', { name: 'Zoom in' }).click();
       await words.getByText('IOs 1,280 to 3,839 of 5,120').waitFor();
-      await page.getByRole('button', { name: 'On', exact: true }).click();
+      await page.getByRole('button', { name: 'Scroll right' }).click();
       await words.getByText('IOs 1,920 to 4,479 of 5,120').waitFor();
     }));
 
-  // Does the pointer read out the IO that is there, and a click lead to it?
-  it('reads out IOs', () =>
+  it('shows the IO under the pointer and opens it by a click', () =>
     withPage(`${COLOURS}?from=1000&to=1016`, async (page) => {
       const runs = experiment('granularity', 'RW');
       const plot = page.locator('.plot');
@@ -139,8 +137,7 @@ describe('colour analysis', () => {
       expect(await hash(page)).toBe(`#/d/newer/r/${runs[3].id}/i/1007`);
     }));
 
-  // Do arrow keys do the same, and does a screen reader hear it?
-  it('is read by keys', () =>
+  it('shows IOs by arrow keys and announces them', () =>
     withPage(`${COLOURS}?from=1000&to=1016`, async (page) => {
       const runs = experiment('granularity', 'RW');
       await page.locator('.plot canvas').waitFor();
@@ -172,16 +169,15 @@ describe('colour analysis', () => {
 const RUN = () => experiment('granularity', 'RW')[8];
 
 describe('run', () => {
-  // Is a run zoomed by position and by time, with the histogram of what is in view?
-  it('is zoomed, and what is in view is counted', () =>
+  it('is zoomed by position and time, with the histogram of the view', () =>
     withPage(`#/d/newer/r/${RUN().id}`, async (page) => {
       const plot = page.locator('.plot').first();
-      const words = page.getByRole('group', { name: 'What is in view' });
+      const words = page.getByRole('group', { name: 'View' });
       await words.getByText('all 5,120 IOs').waitFor();
       await wheel(page, plot, -5);
       await page.waitForFunction(() => /from=\d+&to=\d+/.test(location.hash));
       const [, from, to] = /from=(\d+)&to=(\d+)/.exec(await hash(page)) ?? [];
-      const counted = `Of IOs ${Number(from).toLocaleString('en-US')} to ${(Number(to) - 1).toLocaleString('en-US')} of run`;
+      const counted = `Counts IOs ${Number(from).toLocaleString('en-US')} to ${(Number(to) - 1).toLocaleString('en-US')} of run`;
       await page.getByText(counted).waitFor();
       const median = RUN()
         .ios.latency_ns.slice(Number(from), Number(to))
@@ -202,8 +198,7 @@ describe('run', () => {
       expect(Number(last)).toBeLessThan(Number(to));
     }));
 
-  // Do arrow keys read out its IOs as they were recorded?
-  it('reads out IOs', () =>
+  it('shows IOs by arrow keys as they were recorded', () =>
     withPage(`#/d/newer/r/${RUN().id}?from=2000&to=2020`, async (page) => {
       const { ios, id } = RUN();
       await page.locator('.plot canvas').first().waitFor();
@@ -218,7 +213,6 @@ describe('run', () => {
     }));
 });
 
-// Are running means drawn and read out where a source gives them?
 it('shows running means', async () => {
   const [measurement] = makePage([newer()], { compress: false }).measurements;
   if (measurement === undefined) throw new Error('there is a measurement');
@@ -249,14 +243,13 @@ it('shows running means', async () => {
     await page.getByLabel('running means').uncheck();
     await page.waitForTimeout(200);
     expect(await drawn()).not.toBe(before);
-    // A page without a server says where there is more.
-    await page.getByText('on the result itself shows every IO').first().waitFor();
+    // A page without a server says how to see everything.
+    await page.getByText('To see every IO, run “flashscope serve”').first().waitFor();
   });
 });
 
 describe('IO', () => {
-  // Is what the drive did during a slow write said, and are its neighbours there as recorded?
-  it('is shown among its neighbours', async () => {
+  it('is shown among its neighbours with the activity of the drive', async () => {
     const { id, ios } = RUN();
     const index = slowest(ios);
     await withPage(`#/d/newer/r/${id}/i/${index}`, async (page) => {
@@ -280,25 +273,23 @@ describe('IO', () => {
 
   it('is missed with a word', () =>
     withPage(`#/d/newer/r/${RUN().id}/i/99999`, async (page) => {
-      await page.getByText(/There is no IO 99,999: run \d+ has 5,120/).waitFor();
+      await page.getByText(/Run \d+ has no IO 99,999: it has 5,120 IOs/).waitFor();
     }));
 });
 
 describe('simulation', () => {
-  // Are the fewest and the most free blocks of a stretch those that the simulation found, and is the
-  // least of all, of all blocks or of each lane, in words and in a table?
-  it('tells of free blocks', () => {
+  it('shows the extremes of free blocks in a chart, text and table', () => {
     const { erases, free_blocks: free } = makeSimulation().observations;
     return withPage(`#/s/${encodeURIComponent(SIMULATION)}`, async (page) => {
-      const panel = page.getByRole('region', { name: 'How many blocks were free', exact: true });
-      await panel.getByText(`never fewer than ${free.min}, `).waitFor();
-      await panel.getByText(`of its ${erases.blocks.toLocaleString('en-US')}`).waitFor();
+      const panel = page.getByRole('region', { name: 'Free blocks', exact: true });
+      await panel.getByText(`at least ${free.min} free blocks, `).waitFor();
+      await panel.getByText(`of ${erases.blocks.toLocaleString('en-US')}`).waitFor();
       await panel.locator('.canvas').focus();
       await panel.locator('canvas').waitFor();
       for (const key of ['ArrowRight', 'ArrowRight']) await page.keyboard.press(key);
       const { min, max } = free.curve.buckets[1] ?? {};
-      await panel.locator('[aria-live]').getByText(`fewest ${min}, most ${max}`).waitFor();
-      await panel.getByText('The fewest in each lane').click();
+      await panel.locator('[aria-live]').getByText(`minimum ${min}, maximum ${max}`).waitFor();
+      await panel.getByText('Minimum of each lane').click();
       const cells = await panel.locator('tbody td').allInnerTexts();
       expect(cells).toEqual(free.lane_min.map(String));
     });
@@ -316,14 +307,15 @@ async function content(download: Download): Promise<Buffer> {
 }
 
 describe('downloads', () => {
-  // Is every kind of chart saved as an SVG of real lines, with its title, its axes and its keys?
-  it('as SVG', async () => {
+  it('save every kind of chart as SVG with title, axes and keys', async () => {
     const { id, ios } = RUN();
     const screens = [
       [`#/d/newer/r/${id}`, 'Response times of RW', 'write', false],
       [COLOURS, 'Granularity, RW', 'response time', true],
-      [`#/d/newer/r/${id}/i/${slowest(ios)}`, 'What was in flight', 'write', false],
+      [`#/d/newer/r/${id}/i/${slowest(ios)}`, 'IOs in flight', 'write', false],
       [`#/s/${encodeURIComponent(SIMULATION)}`, 'Write amplification', 'cleaning', false],
+      ['#/d/newer/b/granularity', 'Granularity: mean response', 'SR (sequential reads)', false],
+      ['#/d/newer/e/granularity/RW', 'Granularity RW: response', 'fastest to slowest IO', false],
     ] as const;
     for (const [screen, title, key, image] of screens) {
       await withPage(screen, async (page) => {
@@ -358,8 +350,7 @@ describe('downloads', () => {
     }
   });
 
-  // Is the PNG a picture of the same, twice as large, light even where the page is dark?
-  it('as PNG', () =>
+  it('save a light PNG of twice the size', () =>
     withPage(
       `#/d/newer/r/${RUN().id}`,
       async (page) => {
@@ -392,18 +383,17 @@ describe('downloads', () => {
       { colorScheme: 'dark' },
     ));
 
-  // Does a table as CSV have the rows that are seen, with units in the heading and numbers in full?
-  it('as CSV', async () => {
+  it('save the visible rows as CSV in full precision', async () => {
     const { id, ios } = RUN();
     const index = slowest(ios);
     await withPage(`#/d/newer/r/${id}/i/${index}`, async (page) => {
-      const button = page.getByRole('button', { name: /^Save the table IOs beside IO/ });
+      const button = page.getByRole('button', { name: /^Save the table Neighbours of IO/ });
       const text = (await content(await saved(page, button))).toString();
       const [head, ...rows] = text.trimEnd().split('\r\n');
       expect(head).toBe(
         'IO,operation,submitted at (ns),response time (ns),offset (bytes),length (bytes),stream,late (ns),outcome',
       );
-      const seen = page.getByRole('region', { name: /^IOs beside IO/ }).locator('tbody tr');
+      const seen = page.getByRole('region', { name: /^Neighbours of IO/ }).locator('tbody tr');
       expect(rows).toHaveLength(await seen.count());
       expect(rows).toContain(
         [
@@ -433,7 +423,6 @@ const SCREENS = () => {
 };
 
 describe('every picture', () => {
-  // Is it drawn, in light and dark, and readable by all?
   it.each(['light', 'dark'] as const)('is drawn and accessible, %s', async (colorScheme) => {
     for (const screen of SCREENS()) {
       await withPage(

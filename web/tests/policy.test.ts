@@ -1,4 +1,4 @@
-// What the page's own Content-Security-Policy keeps from running, in a real browser.
+// The Content-Security-Policy of the page, tested in Chromium.
 import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -16,7 +16,7 @@ const META = /<meta http-equiv="Content-Security-Policy" content="([^"]*)" \/>\n
 const HOSTILE =
   '</script><script>window.owned = 1</script><img src=x onerror="window.owned = 2"><style>body{display:none}</style>';
 
-/** Everything that is text in what a page holds, with something hostile behind it. */
+/** A report with a hostile suffix on every text. */
 function hostile(value: unknown, key = ''): unknown {
   if (typeof value === 'string') {
     const known = ['kind', 'status', 'op', 'function', 'state', 'unit', 'parameter', 'on_error'];
@@ -29,8 +29,7 @@ function hostile(value: unknown, key = ''): unknown {
 
 const owned = () => (window as unknown as { owned?: number }).owned;
 
-// Do the hashes in the policy follow from the page that carries it?
-it('is of the page that it is in', async () => {
+it('has the hashes of its page', async () => {
   const html = await template();
   const carried = META.exec(html)?.[1];
   expect(carried).toBe(policyOf(html.replace(META, '')));
@@ -39,8 +38,7 @@ it('is of the page that it is in', async () => {
   expect(carried).not.toMatch(/script-src[^;]*unsafe/);
 });
 
-// Is text of a result shown as text, whatever it holds?
-it('runs nothing that stands in a result', async () => {
+it('shows text of a result as text', async () => {
   const report = makeReport();
   report.manifest.device.model = `Model ${HOSTILE}`;
   const held = hostile(onePage(report)) as object;
@@ -51,8 +49,7 @@ it('runs nothing that stands in a result', async () => {
   });
 });
 
-// Does a script that gets into the page all the same, past what keeps it out, not run, nor speak to anybody?
-it('runs no script but its own', async () => {
+it('runs no injected script and sends nothing', async () => {
   const address = await bench.write('injected');
   const path = fileURLToPath(address);
   const html = await readFile(path, 'utf8');

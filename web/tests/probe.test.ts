@@ -31,12 +31,12 @@ afterAll(async () => {
 const address = (kind: 'embedded' | 'served') =>
   (kind === 'embedded' ? embedded : served.address) + HASH;
 
-/** What of the screen is to be seen in any case. */
+/** Checks the parts of the screen that every source shows. */
 async function isShown(page: Page) {
   await page.getByRole('heading', { name: ID, level: 1 }).waitFor();
-  await page.getByText('It was interrupted by the user').waitFor();
+  await page.getByText('Interrupted by the user').waitFor();
   const row = page.getByRole('row', { name: /^Segment/ });
-  expect(await row.innerText()).toMatch(/256 KiB\s+97\.0 %\s+every 64th write is dear\s+2, 3/);
+  expect(await row.innerText()).toMatch(/256 KiB\s+97\.0 %\s+every 64th write is slow\s+2, 3/);
   expect(await page.getByRole('row', { name: /^Write buffer/ }).innerText()).toContain('none');
   const why = page.getByText('no measurement shows it');
   expect(await why.count()).toBe(1);
@@ -46,25 +46,22 @@ async function isShown(page: Page) {
 }
 
 describe('a probe', () => {
-  // Is what was found told, with what shows it, and what was not, with why, from both sources?
-  it.each(['embedded', 'served'] as const)('is told, %s', (kind) =>
+  it.each(['embedded', 'served'] as const)('shows findings, evidence and gaps, %s', (kind) =>
     bench.visit(address(kind), isShown),
   );
 
-  // Are experiments told with their runs together, and each run where one asks for it?
-  it('tells of its experiments', () =>
+  it('groups runs by experiment', () =>
     bench.visit(address('embedded'), async (page) => {
       const experiments = page.getByRole('region', { name: /^Experiments/ });
       const row = experiments.getByRole('row', { name: /^medium/ });
       expect(await row.innerText()).toMatch(/found Medium\s+short reads\s+1\s+400\s+0 B\s+300 ms/);
       const runs = page.getByRole('region', { name: /^Runs/ });
       expect(await runs.isVisible()).toBe(false);
-      await page.getByText('Each run', { exact: true }).click();
+      await page.getByText('All runs', { exact: true }).click();
       expect(await runs.getByRole('row').count()).toBe(4);
     }));
 
-  // Is the profile saved as it stands?
-  it('saves the profile', () =>
+  it('saves the profile unchanged', () =>
     bench.visit(address('embedded'), async (page) => {
       const [download] = await Promise.all([
         page.waitForEvent('download'),
@@ -74,7 +71,6 @@ describe('a probe', () => {
       expect(await readFile(await download.path(), 'utf8')).toBe(makeProbe().profile);
     }));
 
-  // Has each signal a picture with something in it, in colours that can be read?
   it.each(['light', 'dark'] as const)('is drawn and accessible, %s', (colorScheme) =>
     bench.visit(
       address('embedded'),
@@ -90,7 +86,6 @@ describe('a probe', () => {
     ),
   );
 
-  // Does it fit where there is little room?
   it.each([320, 420, 760])('fits, %i pixels wide', (width) =>
     bench.visit(
       address('embedded'),
@@ -102,11 +97,10 @@ describe('a probe', () => {
     ),
   );
 
-  // Does it stand on the shelf as what it is, and lead to its screen?
-  it('is on the shelf', () =>
+  it('is listed on the shelf', () =>
     bench.visit(`${served.address}#/`, async (page) => {
       await page.getByRole('combobox', { name: 'Kind' }).selectOption('probe');
-      await page.getByText('1 result that fits').waitFor();
+      await page.getByText('1 matching result').waitFor();
       expect(await page.getByRole('listitem').getByText('3 runs').count()).toBe(1);
       await page.getByRole('link', { name: 'Fixture USB <1 GB>' }).click();
       await isShown(page);
@@ -114,8 +108,7 @@ describe('a probe', () => {
 });
 
 describe('the words of a probe', () => {
-  // Is an answer of each kind told in its unit, with the interval where that has a width?
-  it('tell answers', () => {
+  it('state answers with unit and interval', () => {
     const { findings } = makeProbe() as unknown as { findings: Stated[] };
     const told = findings.map(({ finding, unit }) => answerText(finding.answer, unit));
     expect(told).toEqual([
@@ -124,8 +117,8 @@ describe('the words of a probe', () => {
       '4',
       '120 ms (118 ms to 123 ms)',
       'none',
-      'not known',
-      'not known',
+      'unknown',
+      'unknown',
     ]);
     expect(byReason(findings)).toEqual([
       ['no measurement shows it', ['Over-provisioning', 'Reach of the map']],
@@ -139,8 +132,7 @@ describe('the words of a probe', () => {
     expect(runsText([1, 3, 5, 7, 9, 10])).toBe('6 of 1 to 10');
   });
 
-  // Does its address lead to it, whatever it is called?
-  it('are found by their address', () => {
+  it('survive its address', () => {
     expect(parseRoute(probeHref('a/b ?c#d,e%2F&f=é'))).toEqual({
       page: 'probe',
       id: 'a/b ?c#d,e%2F&f=é',

@@ -16,10 +16,10 @@ import {
 
 // An id with everything in it that addresses give a meaning to.
 const ID = 'a/b ?c#d,e%2F&f=é';
+const ONE = { kind: 'measurement', id: 'one' } as const;
 
 describe('routes', () => {
-  // Does the address of each screen lead to that screen, whatever its parts are called?
-  it('lead where they say', () => {
+  it('survive a round trip through the address', () => {
     const at = { name: 'mix', experiment: 'SR/RW' };
     expect(parseRoute(deviceHref(ID))).toEqual({ page: 'device', id: ID });
     expect(parseRoute(benchmarkHref(ID, 'mix'))).toEqual({
@@ -41,8 +41,7 @@ describe('routes', () => {
     expect(parseRoute(whatIfHref('a=b'))).toEqual({ page: 'what-if', query: 'a=b' });
   });
 
-  // Are results compared at each level by an address, each of them once?
-  it('compare', () => {
+  it('compare distinct results at each level', () => {
     const levels: CompareLevel[] = [
       { level: 'summary' },
       { level: 'benchmark', name: 'mix' },
@@ -57,28 +56,32 @@ describe('routes', () => {
     expect(parseRoute('#/compare/a,b,a')).toMatchObject({ ids: ['a', 'b'] });
   });
 
-  // Does the shelf's address hold what was asked for, and nothing that does not matter?
-  it('of the shelf', () => {
+  it('hold only the effective filters of the shelf', () => {
     const query = { search: 'a & b', capacity_min: 1024, offset: 50 };
     expect(parseRoute(shelfHref(query))).toEqual({ page: 'shelf', query });
     expect(shelfHref({ search: '' })).toBe('#/');
     expect(parseRoute('#/?limit=many&offset=-3')).toEqual({ page: 'shelf', query: {} });
   });
 
-  // Do the addresses of pages of one result still lead to its screens, and only there?
-  it('of old', () => {
+  it('accept addresses of earlier versions', () => {
     for (const hash of ['', '#', '#/']) {
-      expect(parseRoute(hash, 'one')).toEqual({ page: 'device', id: 'one' });
+      expect(parseRoute(hash, ONE)).toEqual({ page: 'device', id: 'one' });
       expect(parseRoute(hash).page).toBe('shelf');
     }
-    expect(parseRoute('#/b/order', 'one')).toEqual({ page: 'benchmark', id: 'one', name: 'order' });
-    expect(parseRoute('#/b/%', 'one')).toMatchObject({ name: '%' });
-    expect(parseRoute('#/r/17', 'one')).toEqual({ page: 'run', id: 'one', run: 17 });
+    expect(parseRoute('#/b/order', ONE)).toEqual({ page: 'benchmark', id: 'one', name: 'order' });
+    expect(parseRoute('#/b/%', ONE)).toMatchObject({ name: '%' });
+    expect(parseRoute('#/r/17', ONE)).toEqual({ page: 'run', id: 'one', run: 17 });
+    expect(parseRoute('#/r/17', { kind: 'probe', id: 'one' }).page).toBe('unknown');
     for (const hash of ['#/b/order', '#/r/17']) expect(parseRoute(hash).page).toBe('unknown');
   });
 
-  // Is a wrong address known as such?
-  it('that are none', () => {
+  it('open a page of one item on that item', () => {
+    for (const kind of ['simulation', 'probe', 'sweep'] as const) {
+      expect(parseRoute('#/', { kind, id: ID })).toEqual({ page: kind, id: ID });
+    }
+  });
+
+  it('reject wrong addresses', () => {
     const wrong = [
       '#/q/1',
       '#/d',
@@ -94,7 +97,7 @@ describe('routes', () => {
       '#/compare/,',
       '#/compare/a/r/mix/RW/x',
     ];
-    for (const hash of wrong) expect(parseRoute(hash, 'one').page, hash).toBe('unknown');
+    for (const hash of wrong) expect(parseRoute(hash, ONE).page, hash).toBe('unknown');
     const zoom = parseRoute('#/d/x/r/1?from=9&to=3');
     expect(zoom).toEqual({ page: 'run', id: 'x', run: 1 });
   });

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it, vi } from 'vitest';
 import { hasRatios } from '../src/comparison';
-import { Embedded, type HeldMeasurement, type Page } from '../src/data/embedded';
+import { Embedded, type EmbeddedMeasurement, type Page } from '../src/data/embedded';
 import { parseJson } from '../src/data/json';
 import { loadPage } from '../src/data/load';
 import { Served } from '../src/data/served';
@@ -36,16 +36,15 @@ const colours: Colours = {
   rows: [{ run: 7, ios: 12, codes: btoa('\x01\x09\x03\x00\x00\xff') }],
 };
 
-function held(id: string, more: Partial<HeldMeasurement> = {}): HeldMeasurement {
+function held(id: string, more: Partial<EmbeddedMeasurement> = {}): EmbeddedMeasurement {
   const device = { name: `/dev/${id}`, model: `Model ${id}`, firmware: 'F1', capacity_bytes: 1024 };
   const manifest = { device, micro_benchmarks: [], started: '2026-01-01T00:00:00Z' };
   const facts = { characteristics: {}, runs: [], schema_version: 4 };
-  return { id, name: `name of ${id}`, manifest, facts, ...more } as unknown as HeldMeasurement;
+  return { id, name: `name of ${id}`, manifest, facts, ...more } as unknown as EmbeddedMeasurement;
 }
 
 describe('pages', () => {
-  // Do seeds keep all 64 bits, also beside a text that looks like one?
-  it('seeds', () => {
+  it('keep all 64 bits of seeds', () => {
     const text = '{"seed":18446744073709551615,"name":"\\"seed\\":12345678901234567890"}';
     expect(parseJson(text)).toEqual({
       seed: '18446744073709551615',
@@ -53,9 +52,8 @@ describe('pages', () => {
     });
   });
 
-  // Is an empty or damaged page told from a report, and a page of a server from one of results?
-  it('what they hold', () => {
-    expect(() => loadPage(page('/*REPORT*/'))).toThrow('empty form');
+  it('are recognized by their content', () => {
+    expect(() => loadPage(page('/*REPORT*/'))).toThrow('empty template');
     expect(() => loadPage(page('{"manifest":'))).toThrow('damaged');
     expect(() => loadPage(page('{"manifest":{}}'))).toThrow('damaged');
     expect(loadPage(page('{"served":true}'))).toMatchObject({ source: { served: true } });
@@ -72,6 +70,26 @@ describe('pages', () => {
   });
 });
 
+describe('a page of one item', () => {
+  const none = { measurements: [], simulations: [], probes: [], sweeps: [], comparisons: [] };
+  const one = { id: 'x', name: 'x' };
+
+  it.each([
+    ['measurement', { measurements: [held('x')] }],
+    ['simulation', { simulations: [one] }],
+    ['probe', { probes: [one] }],
+    ['sweep', { sweeps: [one] }],
+  ])('knows its %s', (kind, items) => {
+    expect(new Embedded({ ...none, ...items } as unknown as Page).only).toEqual({ kind, id: 'x' });
+  });
+
+  it('is not one of two kinds', () => {
+    const two = { ...none, simulations: [one], probes: [one] } as unknown as Page;
+    expect(new Embedded(two).only).toBeUndefined();
+    expect(new Embedded(none).only).toBeUndefined();
+  });
+});
+
 describe('an embedded source', () => {
   const source = new Embedded({
     measurements: [
@@ -84,15 +102,13 @@ describe('an embedded source', () => {
     comparisons: [],
   });
 
-  // Is a part of a picture the same whether it was compressed or not, and cropped to what is asked?
-  it('crops', async () => {
+  it('crops tiles, compressed or plain', async () => {
     expect((await source.outline('a', 7, 10, 99)).index).toEqual([10, 40]);
     expect((await source.outline('a', 7, 41, 99)).index).toEqual([]);
     expect((await source.colours('a', 'mix', 'SR/RW', 2, 6)).rows[0]?.codes).toBe(btoa('\x09\x03'));
   });
 
-  // Is what is missing or damaged said in words, with what to do, and nothing made up?
-  it('refuses', async () => {
+  it('explains missing and damaged data', async () => {
     const refused = async (asked: Promise<unknown>, words: RegExp) => {
       const error = await asked.then(
         () => undefined,
@@ -103,7 +119,7 @@ describe('an embedded source', () => {
     };
     await refused(source.measurement('c'), /no result “c”/);
     await refused(source.outline('a', 8), /no IOs of run 8/);
-    await refused(source.outline('b', 7), /damaged/);
+    await refused(source.outline('b', 7), /damaged.*Create the report again/);
     await refused(source.histogram('a', 7), /flashscope serve/);
     await refused(source.ios('a', 7, 0, 10), /no single IOs of run 7.*flashscope serve/);
     await refused(source.colours('a', 'mix', 'SW/RW'), /no colour analysis/);
@@ -138,8 +154,7 @@ describe('an embedded source', () => {
       comparisons,
     });
 
-  // Is a comparison of some results of those alone, beside the first of them, as that of a server is?
-  it('compares', async () => {
+  it('compares selected results with the first of them', async () => {
     const page = three([beside(0), packed(beside(1)), beside(2)]);
     const found = async (ids: string[]) => {
       const { characteristics, experiments } = await page.comparison(ids);
@@ -168,8 +183,7 @@ describe('an embedded source', () => {
     ]);
   });
 
-  // Are the numbers themselves there where there was no room for how they relate?
-  it('compares what there is room for', async () => {
+  it('keeps the numbers where relations do not fit', async () => {
     const page = three([beside(0)]);
     expect(hasRatios(await page.comparison(['a', 'c']))).toBe(true);
     const turned = await page.comparison(['c', 'a']);
@@ -181,8 +195,7 @@ describe('an embedded source', () => {
     await expect(three([]).comparison(['a'])).rejects.toThrow('no comparison');
   });
 
-  // Does the shelf of a page answer what a server's would?
-  it('searches', async () => {
+  it('searches its shelf as a server does', async () => {
     const found = async (query: object) => (await source.shelf(query)).items.map(({ id }) => id);
     expect(await found({})).toEqual(['a', 'b']);
     expect(await found({ search: 'MODEL b' })).toEqual(['b']);
@@ -196,8 +209,7 @@ describe('an embedded source', () => {
   });
 });
 
-// Is the slowest of what becomes one column the one that is shown, and the stretch where it says?
-it('crops colours', () => {
+it('keeps the slowest value of each column', () => {
   const { rows, ...shown } = cropColours(colours, 3, 12, 3);
   expect(shown).toMatchObject({ from: 2, to: 12, ios_per_column: 4 });
   expect(rows).toEqual([{ run: 7, ios: 12, codes: btoa('\x09\x00\xff') }]);
@@ -206,7 +218,7 @@ it('crops colours', () => {
 });
 
 describe('a server', () => {
-  /** Answers instead of the network; counts how often it was asked. */
+  /** Replaces the network and counts the requests. */
   function answering(answers: Record<string, () => Response>): string[] {
     const asked: string[] = [];
     vi.stubGlobal('fetch', async (input: RequestInfo | URL, options?: RequestInit) => {
@@ -219,8 +231,7 @@ describe('a server', () => {
     return asked;
   }
 
-  // Is it asked as the API has it, and once for what stays the same?
-  it('is asked', async () => {
+  it('receives each request once where the answer is constant', async () => {
     const measured = '/api/results/a%2Fb';
     const asked = answering({
       [measured]: () => new Response('{"id":"a/b","marks":{"experiments":[]}}'),
@@ -245,8 +256,7 @@ describe('a server', () => {
     expect((await source.measurement('a/b')).marks).toEqual(marks);
   });
 
-  // Are its refusals, its absence and its nonsense said in words?
-  it('refuses', async () => {
+  it('has its refusals, absence and malformed answers explained', async () => {
     answering({
       '/api/results/a': () => new Response('{"error":"no such result"}', { status: 404 }),
       '/api/results/b': () => new Response('<html>', { status: 502, statusText: 'Bad Gateway' }),
@@ -256,11 +266,10 @@ describe('a server', () => {
     await expect(source.measurement('a')).rejects.toThrow('no such result');
     await expect(source.measurement('b')).rejects.toThrow('502 Bad Gateway');
     await expect(source.measurement('c')).rejects.toThrow('damaged');
-    await expect(source.measurement('d')).rejects.toThrow('does not answer');
+    await expect(source.measurement('d')).rejects.toThrow('does not respond');
   });
 
-  // Is a question taken back that nobody waits for, and not kept as an answer?
-  it('is interrupted', async () => {
+  it('loses requests that nobody waits for', async () => {
     const asked = answering({ '/api/results/a': () => new Response('{}') });
     const source = new Served();
     await expect(source.measurement('a', AbortSignal.abort())).rejects.toThrow('aborted');

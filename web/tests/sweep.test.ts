@@ -39,22 +39,22 @@ const address = (kind: 'embedded' | 'served') =>
 /** The cells of a table, row by row, without its headings. */
 const cells = (page: Page, name: string) =>
   page
-    .getByRole('region', { name: new RegExp(`^${name}, a table`) })
+    .getByRole('region', { name: new RegExp(`^${name}, scrollable table`) })
     .locator('tbody tr')
     .evaluateAll((rows) =>
       rows.map((row) => [...row.children].map((cell) => (cell.textContent ?? '').trim())),
     );
 
-/** What of the screen is to be seen in any case. */
+/** Checks the parts of the screen that every source shows. */
 async function isShown(page: Page) {
   await page.getByRole('heading', { name: ID, level: 1 }).waitFor();
   const effects = await cells(page, 'Effects on write_amplification');
   expect(effects.map(([change, does]) => [change, does])).toEqual([
     ['over_provisioning: 0.1 → 0.3', 'lowers'],
     ['cleaning.policy: greedy → fifo', 'raises'],
-    ['workload.reads: 0 → 0.5', 'not sure'],
+    ['workload.reads: 0 → 0.5', 'not significant'],
   ]);
-  const skipped = await cells(page, 'Skipped');
+  const skipped = await cells(page, 'Skipped points');
   expect(skipped.map(([points, as]) => [points, as])).toEqual([
     ['2', 'impossible'],
     ['1', 'failed'],
@@ -63,28 +63,25 @@ async function isShown(page: Page) {
 }
 
 describe('a sweep', () => {
-  // Are counts, effects by their size, and what was skipped and why told, from both sources?
-  it.each(['embedded', 'served'] as const)('is told, %s', (kind) =>
+  it.each(['embedded', 'served'] as const)('shows counts, effects and skipped points, %s', (kind) =>
     bench.visit(address(kind), async (page) => {
       await isShown(page);
-      expect(await page.getByText('mean difference of all pairs').count()).toBe(1);
-      expect(await page.getByText('It is not at its end').count()).toBe(0);
+      expect(await page.getByText('mean difference over all pairs').count()).toBe(1);
+      expect(await page.getByText('This sweep is not finished').count()).toBe(0);
       await page.getByRole('button', { name: 'ios_per_second', exact: true }).first().click();
       const [[change] = []] = await cells(page, 'Effects on ios_per_second');
       expect(change).toBe('over_provisioning: 0.1 → 0.3');
     }),
   );
 
-  // Is said where effects come from a regression and how far it goes, and that a sweep goes on?
-  it('says what effects are of', () =>
+  it('names the regression and its progress', () =>
     bench.visit(drawn + HASH, async (page) => {
       await page.getByText('a regression over 24 points').waitFor();
       await page.getByText('87.6 % of the variance').waitFor();
-      await page.getByText('It is not at its end').waitFor();
+      await page.getByText('This sweep is not finished').waitFor();
     }));
 
-  // Has the front a picture, of other objectives where one asks for them, which the keyboard reads out?
-  it('shows the front', () =>
+  it('shows the front for any two objectives', () =>
     bench.visit(address('embedded'), async (page) => {
       expect(await drawAll(page)).toBe(1);
       expect(await inked(page, 0)).toBeGreaterThan(0.005);
@@ -96,12 +93,11 @@ describe('a sweep', () => {
       await said.waitFor();
       expect(await said.textContent()).toMatch(/cleaning\.policy greedy.*over_provisioning 0\.3/);
       expect(first).toContain('greedy');
-      await page.getByRole('combobox', { name: 'Across' }).selectOption('ios_per_second');
+      await page.getByRole('combobox', { name: 'Horizontal' }).selectOption('ios_per_second');
       await page.getByRole('img', { name: /by ios_per_second and ios_per_second/ }).waitFor();
     }));
 
-  // Are points sorted by what one asks for, either way round, and saved in full?
-  it('has a table of points', () =>
+  it('sorts its points and saves them in full', () =>
     bench.visit(address('embedded'), async (page) => {
       const heading = page.getByRole('columnheader', { name: 'over_provisioning' }).last();
       const spare = async () => (await cells(page, 'Points')).map((row) => row[3]);
@@ -119,7 +115,6 @@ describe('a sweep', () => {
       expect(lines[0]).toMatch(/^point,front,cleaning\.policy,over_provisioning/);
     }));
 
-  // Is it accessible, in colours that can be read?
   it.each(['light', 'dark'] as const)('is accessible, %s', (colorScheme) =>
     bench.visit(
       address('embedded'),
@@ -131,7 +126,6 @@ describe('a sweep', () => {
     ),
   );
 
-  // Does it fit where there is little room?
   it.each([320, 420, 760])('fits, %i pixels wide', (width) =>
     bench.visit(
       address('embedded'),
@@ -143,24 +137,27 @@ describe('a sweep', () => {
     ),
   );
 
-  // Does it stand on the shelf as what it is, found by its factors, and lead to its screen?
-  it.each(['embedded', 'served'] as const)('is on the shelf, %s', (kind) =>
-    bench.visit(`${kind === 'embedded' ? embedded : served.address}#/`, async (page) => {
+  it('is the first screen of a page that contains nothing else', () =>
+    bench.visit(`${embedded}#/`, async (page) => {
+      await isShown(page);
+      expect(await page.getByRole('navigation', { name: 'Breadcrumbs' }).count()).toBe(0);
+    }));
+
+  it('is on the shelf with its factors and leads to its screen', () =>
+    bench.visit(`${served.address}#/`, async (page) => {
       await page.getByRole('combobox', { name: 'Kind' }).selectOption('sweep');
-      await page.getByText('1 result that fits').waitFor();
+      await page.getByText('1 matching result').waitFor();
       await page.getByText('72 of 72 simulations').waitFor();
       await page.getByText('varies cleaning.policy, over_provisioning').waitFor();
       await page.getByRole('link', { name: ID }).click();
       await isShown(page);
-    }),
-  );
+    }));
 });
 
 describe('the words of a sweep', () => {
   const explored = makeSweep() as unknown as Explored;
 
-  // Are numbers written as what their names say they are?
-  it('write numbers', () => {
+  it('write numbers by their names', () => {
     expect(writer('latency_ns.p99')(1500)).toBe('1.50 µs');
     expect(writer('drive.capacity_bytes')(1024)).toBe('1 KiB');
     expect(writer('bytes_written')(2048)).toBe('2 KiB');
@@ -173,8 +170,7 @@ describe('the words of a sweep', () => {
     ]);
   });
 
-  // Are sure effects before those that are not, and points without a value last either way?
-  it('are in order', () => {
+  it('order sure effects first and missing values last', () => {
     const { effects } = explored.sweep;
     expect(bySize(effects, 'write_amplification').map(({ sign }) => sign)).toEqual([-1, 1, 0]);
     for (const down of [false, true]) {
@@ -187,8 +183,7 @@ describe('the words of a sweep', () => {
     expect(rates).toEqual(rates.toSorted((a, b) => (b ?? 0) - (a ?? 0)));
   });
 
-  // Does its address lead to it, whatever it is called?
-  it('are found by their address', () => {
+  it('survive its address', () => {
     expect(parseRoute(sweepHref('a/b ?c'))).toEqual({ page: 'sweep', id: 'a/b ?c' });
     expect(parseRoute('#/w/a/b')).toMatchObject({ page: 'unknown' });
   });

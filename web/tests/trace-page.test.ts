@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { makeTrace } from '../fixtures/make-trace.mjs';
@@ -15,15 +16,14 @@ beforeAll(async () => {
 
 afterAll(() => bench?.stop());
 
-/** What is drawn on a chart. */
+/** The painted part of a chart. */
 const picture = (page: Page, label: RegExp) =>
   page
     .getByRole('img', { name: label })
     .locator('canvas')
     .evaluate((canvas: HTMLCanvasElement) => canvas.toDataURL());
 
-// Is every picture drawn, in both themes, without a complaint or a request?
-it.each(['light', 'dark'] as const)('draws its pictures, %s', (colorScheme) =>
+it.each(['light', 'dark'] as const)('draws its charts in both themes, %s', (colorScheme) =>
   bench.visit(
     address,
     async (page) => {
@@ -37,24 +37,22 @@ it.each(['light', 'dark'] as const)('draws its pictures, %s', (colorScheme) =>
   ),
 );
 
-// Does what looks wrong stand before all numbers, with what could not be read?
-it('says doubts first', () =>
+it('shows warnings before numbers', () =>
   bench.visit(address, async (page) => {
     const heads = await page.getByRole('heading', { level: 2 }).allTextContents();
-    expect(heads.slice(0, 2)).toEqual(['To be looked at', 'In numbers']);
-    const doubts = page.getByRole('region', { name: 'To be looked at' });
+    expect(heads.slice(0, 2)).toEqual(['Warnings', 'Numbers']);
+    const doubts = page.getByRole('region', { name: 'Warnings' });
     expect(await doubts.getByRole('listitem').allTextContents()).toEqual([
       'the time goes backwards at 3 of 4000 requests',
       'LBA mod 8 is 7 in 100 % of accesses',
-      '12 lines could not be read and were left out',
+      '12 unreadable lines skipped',
       'the time of 3 requests is before that of an earlier one',
     ]);
   }));
 
-// Does a number that rests on a sample have its interval, and is the sample named?
-it('is honest about its sample', () =>
+it('states the sample and its intervals', () =>
   bench.visit(address, async (page) => {
-    const numbers = page.getByRole('region', { name: 'In numbers' });
+    const numbers = page.getByRole('region', { name: 'Numbers' });
     expect(await numbers.textContent()).toMatch(
       /Footprint\s*[\d.]+ MiB \([\d.]+ MiB to [\d.]+ MiB\)/,
     );
@@ -63,8 +61,7 @@ it('is honest about its sample', () =>
     expect(await hot.textContent()).toMatch(/^\s*[\d.]+ %\s+[\d.]+ to [\d.]+\s*$/);
   }));
 
-// Does the map show reads, writes, or both, with its scale, and the bytes under the pointer?
-it('turns the map', () =>
+it('switches the map between reads and writes', () =>
   bench.visit(address, async (page) => {
     const map = page.getByRole('img', { name: /by time and address/ });
     await map.scrollIntoViewIfNeeded();
@@ -91,17 +88,15 @@ it('turns the map', () =>
     );
   }));
 
-// Does the pointer on steps of time show the step that it is in?
-it('shows what a step holds', () =>
+it('shows the step under the pointer', () =>
   bench.visit(address, async (page) => {
-    const over = page.getByRole('img', { name: /^Requests a second/ }).locator('.u-over');
+    const over = page.getByRole('img', { name: /^Requests per second/ }).locator('.u-over');
     await over.hover({ position: { x: 2, y: 40 } });
     const tip = await page.locator('.tip').textContent();
     expect(tip).toMatch(/0 ns to 17\.2 s\s*reads\s*[\d.]+\/s\s*writes\s*[\d.]+\/s\s*trims/);
   }));
 
-// Does the page not scroll sideways on a phone, whatever tip is open?
-it('fits a phone', () =>
+it('never scrolls sideways on a phone', () =>
   bench.visit(
     address,
     async (page) => {
@@ -118,13 +113,11 @@ it('fits a phone', () =>
     { viewport: { width: 360, height: 740 } },
   ));
 
-// Is the page free of what axe-core finds, contrast included, in both themes?
-it.each(['light', 'dark'] as const)('is accessible, %s', (colorScheme) =>
+it.each(['light', 'dark'] as const)('has no axe-core findings, %s', (colorScheme) =>
   bench.visit(address, async (page) => expect(await violations(page)).toEqual([]), { colorScheme }),
 );
 
-// Is all of the page put on paper, in light colours, and shown as before after that?
-it('prints', () =>
+it('prints every chart in light colours', () =>
   bench.visit(
     address,
     async (page) => {
@@ -141,7 +134,21 @@ it('prints', () =>
     { colorScheme: 'dark' },
   ));
 
-// Does the page cope with a trace of which there is little to show?
+it('saves a line chart with its title and its legend', () =>
+  bench.visit(address, async (page) => {
+    const plot = page.locator('.plot').first();
+    await plot.locator('canvas').waitFor();
+    await plot.locator('summary').click();
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      plot.getByRole('button', { name: 'SVG' }).click(),
+    ]);
+    expect(download.suggestedFilename()).toBe('Requests-per-second.svg');
+    const svg = await readFile(await download.path(), 'utf8');
+    expect(svg).toContain('<title>Requests per second</title>');
+    for (const name of ['reads', 'writes', 'trims']) expect(svg).toContain(`>${name}</text>`);
+  }));
+
 describe('robustness', () => {
   const { facts, ...rest } = makeTrace();
   const none = { total: 0, reads: 0, writes: 0, trims: 0, flushes: 0 };
@@ -172,7 +179,7 @@ describe('robustness', () => {
         working_set: [],
         latency: [],
       },
-      'All requests fall into one step',
+      'All requests are within one step',
       6,
     ],
   ];
@@ -183,16 +190,15 @@ describe('robustness', () => {
       expect(await drawAll(page)).toBe(charts);
       if (charts === 0) return;
       await page.getByRole('button', { name: 'read', exact: true }).click();
-      await page.getByText('No bytes were read.').waitFor();
+      await page.getByText('The trace has no bytes read.').waitFor();
     });
   });
 
-  // Is an interrupted reading said to be one, and are names shown as they stand?
-  it('interrupted, with hostile names', async () => {
+  it('shows an interrupted reading and hostile names', async () => {
     const hostile = `</script><img src=x onerror=alert(2)> $& "`;
     const made = { ...rest, facts, status: 'interrupted', inputs: [hostile] };
     await bench.visit(await bench.write('hostile-trace', made), async (page) => {
-      await page.getByText('interrupted: this is of what was read before').waitFor();
+      await page.getByText('interrupted: the numbers cover the part before that').waitFor();
       expect(await page.locator('h1').textContent()).toBe(hostile.split('/').at(-1));
       await page.getByRole('rowheader', { name: 'hm_<b>0</b>' }).waitFor();
       expect(await page.locator('img').count()).toBe(0);

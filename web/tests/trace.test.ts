@@ -14,8 +14,7 @@ const { facts } = trace;
 const having = (change: Partial<TraceFacts>): TraceFacts => ({ ...facts, ...change });
 
 describe('axes', () => {
-  // Are times labelled at steps that a clock has, no more than fit?
-  it('time', () => {
+  it('label times at clock steps that fit', () => {
     expect(timeSteps(0, 260e9, 9)).toEqual(
       [0, 30, 60, 90, 120, 150, 180, 210, 240].map((s) => s * 1e9),
     );
@@ -26,16 +25,14 @@ describe('axes', () => {
     }
   });
 
-  // Do log axes label powers of two, and round times, no more than fit and at least two?
-  it('logarithmic', () => {
+  it('label powers of two and round times on log scales', () => {
     expect(sizeLadder(300, 5000, 9)).toEqual([512, 1024, 2048, 4096]);
     expect(sizeLadder(1, 2 ** 30, 4)).toHaveLength(4);
     expect(timeLadder(5e8, 5e12, 9)).toEqual([1e9, 1e10, 6e10, 6e11, 3.6e12]);
     expect(timeLadder(1, 1e16, 1)).toHaveLength(2);
   });
 
-  // Has a scale an extent, whatever the values, and is nothing below all on a log scale?
-  it('scales', () => {
+  it('have an extent for any values', () => {
     for (const values of [[], [0], [5], [1, 2], [null, 0, 3]]) {
       for (const log of [false, true]) {
         const { range } = measureScale({ ...WINDOW, log }, values);
@@ -48,8 +45,7 @@ describe('axes', () => {
 });
 
 describe('over time', () => {
-  // Is each step drawn as its amount a second, level up to its end?
-  it('rates', () => {
+  it('draws steps as rates up to their ends', () => {
     const { steps, step_ns } = facts.series;
     const [x, reads, writes, trims] = charts.requestsOverTime(facts).data;
     expect([x.length, x[1], x.at(-1)]).toEqual([steps.length + 1, step_ns, steps.length * step_ns]);
@@ -62,15 +58,13 @@ describe('over time', () => {
     expect(charts.requestsOverTime(having({ requests: none })).data).toHaveLength(3);
   });
 
-  // Does the footprint begin with nothing, and end with all?
-  it('growth', () => {
+  it('starts the footprint at zero and ends at the total', () => {
     const [x, accessed] = charts.footprintGrowth(facts).data;
     expect([x[0], accessed?.[0]]).toEqual([0, 0]);
     expect(accessed?.at(-1)).toBe(facts.series.steps.at(-1)?.accessed_bytes);
   });
 
-  // Is the map's every cell what is asked for, and the span of its colours what is in it?
-  it('map', () => {
+  it('maps the selected accesses over their full range', () => {
     const map = { column_ns: 10, row_bytes: 8, rows: 2, read: [0, 5, 0, 1], written: [0, 3, 0, 0] };
     expect(cellsOf(map, 'all')).toEqual({ bytes: [0, 8, 0, 1], columns: 2, least: 1, most: 8 });
     expect(cellsOf(map, 'written')).toMatchObject({ least: 3, most: 3 });
@@ -80,8 +74,7 @@ describe('over time', () => {
     expect(heatMap(map, 'read').label).toMatch(/Bytes read by time.*2 columns.*most in one is 5 B/);
   });
 
-  // Do colours go from one end of the ramp to the other, and not beyond?
-  it.each([false, true])('colours, dark: %s', (dark) => {
+  it.each([false, true])('keeps colours within the ramp, dark: %s', (dark) => {
     const colors = palette(dark);
     const rgb = (hex = '') => [1, 3, 5].map((i) => Number.parseInt(hex.slice(i, i + 2), 16));
     expect(heatColor(colors, 0)).toBe(`rgb(${rgb(colors.heat[0]).join(' ')})`);
@@ -92,16 +85,14 @@ describe('over time', () => {
 });
 
 describe('distributions', () => {
-  // Do powers of two that nothing falls into keep their place, and 0 its own?
-  it('octaves', () => {
+  it('keep empty powers of two and zero', () => {
     expect(charts.octaves([512, 4096])).toEqual([512, 1024, 2048, 4096]);
     expect(charts.octaves([0, 8, 32])).toEqual([0, 8, 16, 32]);
     expect(charts.octaves([0])).toEqual([0]);
     expect(charts.octaves([])).toEqual([]);
   });
 
-  // Do reads stand below writes, so that the whole bar is all accesses, and nothing is no bar?
-  it('sizes', () => {
+  it('stack reads below writes and omit empty bars', () => {
     const [x, all, reads] = charts.sizes(facts).data;
     expect(x).toHaveLength(9); // 512 B to 128 KiB.
     const at = (size: number) => facts.sizes?.histogram.find((b) => b.size_bytes === size);
@@ -114,22 +105,19 @@ describe('distributions', () => {
     expect([all?.[1], reads?.[1]]).toEqual([null, null]);
   });
 
-  // Does the working set have its interval where it rests on a sample, and only there?
-  it('working set', () => {
+  it('give a sampled working set its interval', () => {
     expect(charts.workingSet(facts).data).toHaveLength(4);
     const exact = having({ sampling: { ...facts.sampling, rate: 1 } });
     expect(charts.workingSet(exact).data).toHaveLength(2);
   });
 
-  // Is there a curve for writes only where there are any, and always one to compare with?
-  it('concentration', () => {
+  it('draw writes only where there are any', () => {
     expect(charts.concentration(facts).data).toHaveLength(4);
     expect(charts.concentration(having({ write_concentration: null })).data).toHaveLength(3);
   });
 });
 
-// Is a trace told from a result?
-it('is told apart', () => {
+it('distinguishes a trace from a result', () => {
   const page = (held: object) =>
     ({ getElementById: () => ({ textContent: JSON.stringify(held) }) }) as unknown as Document;
   expect(loadPage(page(trace))).toEqual({ trace });

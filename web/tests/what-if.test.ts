@@ -1,10 +1,10 @@
-// What would be if: the page, as a server answers it.
+// The what-if page, answered by a server.
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { serve } from '../fixtures/server.mjs';
 import { stepsOf } from '../fixtures/what-if.mjs';
 import { Lines } from '../src/data/what-if';
-import { askedOf, queryOf, questionOf, UNASKED } from '../src/pages/what-if/question';
+import { DEFAULT_QUESTION, queryOf, questionOf, requestOf } from '../src/pages/what-if/question';
 import { keptWhatIfHref, parseRoute } from '../src/route';
 import { Bench, overflow, template, violations } from './browser';
 
@@ -13,7 +13,10 @@ let served: { address: string; stop: () => Promise<void> };
 
 beforeAll(async () => {
   bench = await Bench.start();
-  const asked = askedOf({ ...UNASKED, changes: ['over_provisioning=0.28', 'over_provisioning=3'] });
+  const asked = requestOf({
+    ...DEFAULT_QUESTION,
+    changes: ['over_provisioning=0.28', 'over_provisioning=3'],
+  });
   const steps = stepsOf(asked);
   const kept = (id: string, whatIf: object | undefined) => ({ id, name: id, whatIf });
   served = await serve(await template(), [], {
@@ -26,14 +29,13 @@ afterAll(async () => {
   await served?.stop();
 });
 
-const status = (page: Page) => page.getByRole('status').filter({ hasText: /simulated|Asking/ });
+const status = (page: Page) => page.getByRole('status').filter({ hasText: /simulated|Starting/ });
 const table = (page: Page, name: string) =>
   page.getByRole('region', { name: new RegExp(name) }).getByRole('table');
-const ask = (page: Page) => page.getByRole('button', { name: 'What if?' }).click();
+const ask = (page: Page) => page.getByRole('button', { name: 'Run', exact: true }).click();
 
 describe('lines', () => {
-  // Is each line given once it is whole, however its parts come?
-  it('come in parts', () => {
+  it('arrive whole from any split', () => {
     const lines = new Lines();
     expect(lines.add('{"a"')).toEqual([]);
     expect(lines.add(':1}\n{"b":2}\n{')).toEqual(['{"a":1}', '{"b":2}']);
@@ -42,61 +44,60 @@ describe('lines', () => {
 });
 
 describe('a question', () => {
-  // Does it come back from its address, whatever is in it?
-  it('has an address', () => {
+  it('survives its address', () => {
     const asked = {
-      ...UNASKED,
+      ...DEFAULT_QUESTION,
       workload: 'zipf?exponent=0.9&reads=0.3',
       changes: ['a=1,2', 'b=é'],
     };
     expect(questionOf(queryOf(asked))).toEqual(asked);
-    expect(questionOf('')).toEqual(UNASKED);
+    expect(questionOf('')).toEqual(DEFAULT_QUESTION);
   });
 
-  // Is what is left empty left to the server, and a variant without changes left out?
-  it('is asked as it is typed', () => {
-    const asked = askedOf({ ...UNASKED, ios: '', repeats: '5', changes: [' ftl=fast ', ''] });
+  it('omits empty fields and unchanged variants', () => {
+    const asked = requestOf({
+      ...DEFAULT_QUESTION,
+      ios: '',
+      repeats: '5',
+      changes: [' ftl=fast ', ''],
+    });
     expect(asked).toMatchObject({ ios: null, repeats: 5, variants: [{ changes: 'ftl=fast' }] });
   });
 });
 
 describe('one that was kept', () => {
-  // Does it stand on the shelf as what it is, and lead to what came of it?
-  it('is on the shelf', () =>
+  it('is listed on the shelf and leads to its results', () =>
     bench.visit(`${served.address}#/`, async (page) => {
       await page.getByRole('combobox', { name: 'Kind' }).selectOption('what_if');
-      await page.getByText('2 results that fit').waitFor();
+      await page.getByText('2 matching results').waitFor();
       await page.getByText('uniform on sim:demo').first().waitFor();
       await page.getByText('2 of 2 variants').waitFor();
       await page.getByRole('link', { name: 'a kept/one' }).click();
       await page.getByRole('heading', { level: 1, name: 'a kept/one' }).waitFor();
-      const row = table(page, 'What is simulated').getByRole('row', { name: /=0.28/ });
+      const row = table(page, 'Simulations').getByRole('row', { name: /=0.28/ });
       expect(await row.innerText()).toMatch(/280 µs\s*−50.0 % ± 1.00 %\s*, better/);
-      await table(page, 'What models expect').getByText('−50.0 %').first().waitFor();
-      await table(page, 'What is simulated').getByText('Cannot be: no drive is').waitFor();
-      expect(await page.getByText('It was interrupted').count()).toBe(0);
+      await table(page, 'Model predictions').getByText('−50.0 %').first().waitFor();
+      await table(page, 'Simulations').getByText('Impossible: no drive is').waitFor();
+      expect(await page.getByText('Interrupted').count()).toBe(0);
     }));
 
-  // Is said of one that was interrupted how far it came?
-  it('says how far it came', () =>
+  it('states the progress of an interrupted one', () =>
     bench.visit(served.address + keptWhatIfHref('cut off'), async (page) => {
-      await page.getByText('It was interrupted: 2 of 3 were simulated.').waitFor();
-      await table(page, 'What is simulated').getByText('not simulated yet').waitFor();
+      await page.getByText('Interrupted: 2 of 3 simulations ran.').waitFor();
+      await table(page, 'Simulations').getByText('not simulated yet').waitFor();
     }));
 
-  // Does its address lead to it, whatever it is called, and is one that is not there said to be missing?
-  it('has an address', () => {
+  it('survives its address and reports a missing one', () => {
     const route = { page: 'kept-what-if', id: 'a/b ?c' };
     expect(parseRoute(keptWhatIfHref('a/b ?c'))).toEqual(route);
     expect(parseRoute('#/what-if/a/b')).toMatchObject({ page: 'unknown' });
   });
 
-  // Is it accessible in both themes, and does it fit a phone?
-  it.each(['light', 'dark'] as const)('is accessible and fits, %s', (colorScheme) =>
+  it.each(['light', 'dark'] as const)('is accessible and fits a phone, %s', (colorScheme) =>
     bench.visit(
       served.address + keptWhatIfHref('a kept/one'),
       async (page) => {
-        await table(page, 'What is simulated').waitFor();
+        await table(page, 'Simulations').waitFor();
         expect(await violations(page)).toEqual([]);
         await page.setViewportSize({ width: 390, height: 844 });
         expect(await overflow(page)).toBeLessThanOrEqual(0);
@@ -107,44 +108,40 @@ describe('one that was kept', () => {
 });
 
 describe('the page', () => {
-  // Are models' rows there at once and simulations as they come, with what differs in words, and is what
-  // cannot be said?
-  it('answers step by step', () =>
+  it('shows models first, then simulations and differences', () =>
     bench.visit(`${served.address}#/`, async (page) => {
-      await page.getByRole('link', { name: 'what would be if' }).click();
+      await page.getByRole('link', { name: 'See how a change affects performance' }).click();
       await page.getByRole('heading', { level: 1, name: 'What if' }).waitFor();
       await page.getByRole('button', { name: 'TRIM' }).click();
-      await page.getByRole('button', { name: 'Another variant' }).click();
+      await page.getByRole('button', { name: 'Add a change' }).click();
       await page
-        .getByRole('textbox', { name: /Variant 3/ })
-        .or(page.getByRole('combobox', { name: /Variant 3/ }))
+        .getByRole('textbox', { name: /Change 3/ })
+        .or(page.getByRole('combobox', { name: /Change 3/ }))
         .fill('over_provisioning=3');
       await ask(page);
-      await table(page, 'What models expect').getByText('−50.0 %').first().waitFor();
+      await table(page, 'Model predictions').getByText('−50.0 %').first().waitFor();
       await status(page).getByText('Done: 4 of 4 simulated').waitFor();
-      const simulated = table(page, 'What is simulated');
+      const simulated = table(page, 'Simulations');
       const row = simulated.getByRole('row', { name: /over_provisioning=0.28/ });
       expect(await row.innerText()).toMatch(/280 µs\s*−50.0 % ± 1.00 %\s*, better/);
       expect(await row.innerText()).toMatch(/894\s*−50.0 % ± 1.00 %\s*, worse/);
-      await simulated.getByText('Cannot be: no drive is like that').waitFor();
-      await page.getByText('Not modelled, so that there is no interval: trims').waitFor();
+      await simulated.getByText('Impossible: no drive is like that').waitFor();
+      await page.getByText('No interval, because the models do not cover: trims').waitFor();
       expect(await page.evaluate(() => location.hash)).toContain('change=workload.trims');
       await page.reload();
-      await page.getByRole('button', { name: 'Leave out variant 3' }).waitFor();
+      await page.getByRole('button', { name: 'Remove change 3' }).waitFor();
     }));
 
-  // Is what was simulated kept when one stops it, and can it be asked again?
-  it('is stopped', () =>
+  it('keeps finished simulations when stopped', () =>
     bench.visit(`${served.address}#/what-if?drive=sim%3Aslow`, async (page) => {
       await ask(page);
       await status(page).getByText('Simulating: 1 of 2 simulated').waitFor();
       await page.getByRole('button', { name: 'Stop' }).click();
       await status(page).getByText('Ended early: 1 of 2 simulated').waitFor();
-      await page.getByRole('button', { name: 'What if?' }).waitFor();
+      await page.getByRole('button', { name: 'Run', exact: true }).waitFor();
     }));
 
-  // Does it say why a question is refused?
-  it('is refused', () =>
+  it('explains a refusal', () =>
     bench.visit(
       `${served.address}#/what-if?drive=sim%3Anone`,
       async (page) => {
@@ -154,8 +151,7 @@ describe('the page', () => {
       { expected: /422/ },
     ));
 
-  // Is it free of what axe-core finds in both themes, and does it fit a phone?
-  it.each(['light', 'dark'] as const)('is accessible and fits, %s', (colorScheme) =>
+  it.each(['light', 'dark'] as const)('is accessible and fits a phone, %s', (colorScheme) =>
     bench.visit(
       `${served.address}#/what-if`,
       async (page) => {

@@ -4,7 +4,7 @@ import type { Source } from '../src/data/source';
 import type { Outline } from '../src/data/views.gen';
 import { around, type Piece, Windows } from '../src/data/windows.svelte';
 
-/** Waits until all that is asked for has come. */
+/** Waits until every request has its answer. */
 const settled = () => new Promise((done) => setTimeout(done, 5));
 
 const piece = (from: number, to: number, step: number): Piece<string> => ({
@@ -14,8 +14,7 @@ const piece = (from: number, to: number, step: number): Piece<string> => ({
   data: `${from} ${to}`,
 });
 
-// Does what is asked for hold what is in view, within the run, and stay the same while one moves?
-it('asks for a stretch around what is in view', () => {
+it('requests a stable region around the view', () => {
   for (let from = 0; from < 9_990_000; from += 98_765) {
     for (const span of [1, 7, 1000, 65_536, 400_000]) {
       const to = Math.min(10_000_000, from + span);
@@ -30,9 +29,8 @@ it('asks for a stretch around what is in view', () => {
   expect(around(5000, 6000, 1e7)).toEqual(around(5001, 6001, 1e7));
 });
 
-describe('what was loaded', () => {
-  // Is every part of the view drawn once, by the finest that there is of it?
-  it('is used where it is finest', () => {
+describe('loaded windows', () => {
+  it('draws each part once, at its finest', () => {
     const windows = new Windows<string>(1000, () => Promise.reject(new Error('not asked')));
     windows.add(piece(0, 1000, 10));
     windows.add(piece(200, 400, 2));
@@ -47,8 +45,7 @@ describe('what was loaded', () => {
     ]);
   });
 
-  // Is nothing asked for that is there, nothing twice, and one thing at a time?
-  it('is not asked for again', async () => {
+  it('requests only missing data, one region at a time', async () => {
     const asked: string[] = [];
     let open = 0;
     const windows = new Windows<string>(100_000, async (from, to, parts) => {
@@ -59,21 +56,20 @@ describe('what was loaded', () => {
       return piece(from, to, Math.max(1, (to - from) / parts));
     });
     windows.add(piece(0, 100_000, 100));
-    windows.want(0, 100_000, 1000);
-    for (let from = 0; from < 100; from++) windows.want(from, from + 2000, 500);
+    windows.request(0, 100_000, 1000);
+    for (let from = 0; from < 100; from++) windows.request(from, from + 2000, 500);
     await new Promise((done) => setTimeout(done, 60));
-    windows.want(50, 2050, 500);
+    windows.request(50, 2050, 500);
     await settled();
     expect(asked.length).toBeGreaterThan(0);
     expect(asked.length).toBeLessThanOrEqual(2);
     expect(windows.over(50, 2050).every(({ piece }) => piece.step <= 8)).toBe(true);
   });
 
-  // Is what cannot be loaded said, and what is there kept?
-  it('says what is wrong', async () => {
+  it('reports failures and keeps loaded data', async () => {
     const windows = new Windows<string>(1000, () => Promise.reject(new Error('gone')));
     windows.add(piece(0, 1000, 10));
-    windows.want(0, 100, 100);
+    windows.request(0, 100, 100);
     await settled();
     expect(windows.problem).toBe('gone');
     expect(windows.over(0, 100)).toHaveLength(1);
@@ -96,8 +92,7 @@ const outline = (from: number, to: number): Outline => {
 };
 
 describe('dots of a run', () => {
-  // Are they in the order of either axis, and of the right kind?
-  it('are sorted along both axes', () => {
+  it('are sorted along both axes by kind', () => {
     const { rows } = dotsOf(outline(0, 1000), 10);
     for (const { at } of Object.values(rows)) {
       expect(at.every((x, i) => i === 0 || x >= (at[i - 1] ?? 0))).toBe(true);
@@ -106,8 +101,7 @@ describe('dots of a run', () => {
     expect(rows.index.kind[250]).toBe(4);
   });
 
-  // Do positions and times lead to each other, by the finest that is known?
-  it('lead from position to time and back', async () => {
+  it('convert between position and time', async () => {
     const source = { outline: async () => outline(0, 1000) } as unknown as Source;
     const windows = windowsOf(source, 'x', 1, outline(0, 1000), 0);
     const time = convert(windows, 601, 'index', 'time');
@@ -115,8 +109,7 @@ describe('dots of a run', () => {
     expect(Math.abs(convert(windows, time, 'time', 'index') - 601)).toBeLessThanOrEqual(3);
   });
 
-  // Is an outline that shows every IO known to be as fine as can be?
-  it('know how fine they are', () => {
+  it('know when they are complete', () => {
     expect(pieceOf(outline(0, 1000), 0, 1000, 0).step).toBe(4);
     expect(pieceOf(outline(0, 1000), 0, 500, 0).step).toBe(1);
   });

@@ -13,8 +13,7 @@ import {
 } from '../src/words';
 
 describe('characteristics', () => {
-  // Is "=" where the interval includes 1 or the value is within 10 % of it, and only there?
-  it('sameness', () => {
+  it('call values equal if the interval includes 1 or the value is within 10 %', () => {
     expect(isSame({ value: 1.4, low: 0.9, high: 1.9 })).toBe(true);
     expect(isSame({ value: 1.09, low: 1.05, high: 1.13 })).toBe(true);
     expect(isSame({ value: 0.92, low: null, high: null })).toBe(true);
@@ -24,8 +23,7 @@ describe('characteristics', () => {
     expect(ratioSign(undefined)).toBe('–');
   });
 
-  // Are all columns of Table 3 there, as dashes, when nothing was measured?
-  it('nothing known', () => {
+  it('show dashes where nothing was measured', () => {
     const row = cells({});
     expect(row.map((cell) => cell.column)).toEqual([
       'SR',
@@ -42,8 +40,7 @@ describe('characteristics', () => {
     expect(row.every((cell) => cell.text === '–' && cell.interval === '–')).toBe(true);
   });
 
-  // Does every kind of finding have its sign and its words?
-  it('all kinds', () => {
+  it('have a sign and words for every kind of finding', () => {
     const ratio = { value: 2.04, low: 1.9, high: 2.2 };
     const text = (c: Parameters<typeof cells>[0], column: string) =>
       cells(c).find((cell) => cell.column === column)?.text;
@@ -58,7 +55,7 @@ describe('characteristics', () => {
       text({ partitioning: { limit: 'unlimited', measured: 256, ratio } }, 'Partitioning'),
     ).toBe('≥ 256 (×2)');
     const reverse = cells({ reverse: ratio }).find((cell) => cell.column === 'Reverse');
-    expect(reverse?.words).toBe('Writes in reverse order cost 2 times what sequential ones cost.');
+    expect(reverse?.words).toBe('Writes in reverse order cost 2 times as much as sequential ones.');
     expect(reverse?.interval).toBe('×1.9 to ×2.2');
   });
 });
@@ -77,10 +74,9 @@ const pattern: Pattern = {
 };
 
 describe('patterns', () => {
-  // Does the sentence say what is executed, for each kind of reference and function?
-  it('sentences', () => {
+  it('describe every reference and function', () => {
     expect(sentence({ kind: 'basic', pattern })).toBe(
-      '5,120 random writes of 32 KiB, within 1 GiB, each as soon as the last is answered.',
+      '5,120 random writes of 32 KiB within 1 GiB, each submitted when the previous one completes.',
     );
     const ordered: Pattern = {
       ...pattern,
@@ -88,14 +84,14 @@ describe('patterns', () => {
       timing: { function: 'burst', burst: 10, pause_ns: 1e8 },
     };
     expect(sentence({ kind: 'basic', pattern: ordered })).toBe(
-      '5,120 writes of 32 KiB, 4 IOs apart, within 1 GiB, in bursts of 10 with 100 ms between them.',
+      '5,120 writes of 32 KiB, each 4 IO sizes after the previous one, within 1 GiB, in bursts of 10 with pauses of 100 ms between bursts.',
     );
     const reverse: Pattern = { ...pattern, address: { function: 'ordered', incr: -1 } };
     expect(sentence({ kind: 'parallel', pattern: reverse, degree: 1 })).toContain(
-      'reverse sequential writes of 32 KiB, within 1 GiB, shared by 1 concurrent process,',
+      'reverse sequential writes of 32 KiB within 1 GiB, split over 1 concurrent process,',
     );
-    expect(sentence({ kind: 'mixed', first: pattern, second: pattern, ratio: 4 })).toContain(
-      '4 of the random writes',
+    expect(sentence({ kind: 'mixed', first: pattern, second: pattern, ratio: 4 })).toBe(
+      '4 random writes of 32 KiB within 1 GiB, then 1 random write of 32 KiB within 1 GiB, repeated.',
     );
     expect(sentence({ kind: 'sequence', patterns: [pattern, pattern] })).toContain('; then 5,120');
     const writes = {
@@ -108,7 +104,7 @@ describe('patterns', () => {
       seed: '1',
     };
     expect(sentence({ kind: 'uniform', writes })).toBe(
-      'Writes of 16 pages of 4 KiB on average that start anywhere in 1 GiB, each as soon as the one before it is answered.',
+      'Writes of 16 pages of 4 KiB on average, starting anywhere in 1 GiB, each submitted when the previous one completes.',
     );
     expect(parameterRows({ kind: 'uniform', writes })[0]).toContainEqual(['MeanLength', '16']);
     expect(experimentWords('SR/RW')).toBe('sequential reads mixed with random writes');
@@ -117,16 +113,14 @@ describe('patterns', () => {
     expect(experimentWords('0/100 1 MiB')).toBe('writes of 1 MiB');
   });
 
-  // Are the parameters those of the pattern's functions, with the seed to its last digit?
-  it('parameters', () => {
+  it('list the parameters of their functions with the full seed', () => {
     const names = parameters(pattern).map(([name]) => name);
     expect(names).not.toContain('Incr');
     expect(names).not.toContain('Pause');
     expect(parameters(pattern).at(-1)).toEqual(['seed', '18446744073709551615']);
   });
 
-  // Does a failure say what, where and how often?
-  it('progress', () => {
+  it('describe the failure, its position and its count', () => {
     const failed = progressWords({
       status: 'failed',
       ios: 412,
@@ -142,16 +136,14 @@ describe('patterns', () => {
   });
 });
 
-// Is a trace called by its files, of many by the first ones and how many more?
-it('names of traces', () => {
+it('names a trace by its files', () => {
   expect(traceName(['-'])).toBe('-');
   expect(traceName(['/data/hm_0.csv.gz', 'b/hm_1.csv'])).toBe('hm_0.csv.gz, hm_1.csv');
   expect(traceName(['a', 'b', 'c', 'd'])).toBe('a, b, c, d');
   expect(traceName(['a', 'b', 'c', 'd', 'e'])).toBe('a, b, c and 2 more');
 });
 
-// Is every parameter that a micro-benchmark varies explained to those who do not know uFLIP?
-it('explains the parameters', () => {
+it('explains every varied parameter', () => {
   const varied = makeReport().manifest.micro_benchmarks.filter((b) => b.name !== 'preparation');
   expect(varied).toHaveLength(9);
   for (const { parameter } of varied) expect(PARAMETER_WORDS[parameter], parameter).toBeTruthy();

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Zoom } from '../src/chart/zoom.svelte';
 
-// Does what is in view stay within the whole, whatever is asked for?
 describe('a window', () => {
   it('stays within the whole', () => {
     const zoom = new Zoom([0, 1000], 10);

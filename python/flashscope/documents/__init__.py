@@ -1,1 +1,1 @@
-"""What the commands answer, as types: a module for each published schema (``docs/schemas``)."""
+"""The types of the documents that commands return: a module for each published schema (``docs/schemas``)."""

@@ -1,29 +1,29 @@
-// The address of a zoomed screen: it follows what is in view, and what is in view follows it.
+// Keeps the address of a zoomed screen and its view in step, in both directions.
 import { untrack } from 'svelte';
 import type { Zoom } from './zoom.svelte';
 
-/** How long what is in view has to rest before the address says it, in ms. */
+/** The time for which the view must not change before the address follows, in ms. */
 const REST = 250;
 
-/** A screen whose address says which IOs are in view. */
-interface Zoomed {
-  /** What of its axis is in view. */
+/** A screen whose address contains the range of IOs in view. */
+interface ZoomedScreen {
+  /** The window of its axis. */
   zoom(): Zoom;
-  /** The positions that the address asks for; all where absent. */
-  asked(): { from?: number | undefined; to?: number | undefined };
+  /** The positions in the address; without them, the whole run. */
+  range(): { from?: number | undefined; to?: number | undefined };
   /** Brings positions into view. */
   show(from: number, to: number): void;
-  /** The address of all, or of what is in view. */
+  /** The address of the whole run, or of the range in view. */
   address(whole: boolean): string;
 }
 
 /**
- * Keeps the address of a screen at what is in view; to be called while a component is made. Going
- * back and forth in the browser's history zooms.
+ * Keeps the address of a screen in step with its view. A component calls it while it is initialised.
+ * Going back and forth in the browser's history changes the view.
  */
-export function keepAddress({ zoom, asked, show, address }: Zoomed): void {
+export function keepAddress({ zoom, range, show, address }: ZoomedScreen): void {
   $effect(() => {
-    const { from, to } = asked();
+    const { from, to } = range();
     untrack(() => {
       if (from !== undefined && to !== undefined) show(from, to);
       else zoom().reset();
@@ -40,7 +40,7 @@ export function keepAddress({ zoom, asked, show, address }: Zoomed): void {
   });
 }
 
-/** Positions in view as an address has them: whole numbers, at least one IO. */
+/** Rounds positions in view outwards to whole IOs, at least one. */
 export function wholePositions(from: number, to: number): [number, number] {
   const first = Math.max(0, Math.floor(from));
   return [first, Math.max(first + 1, Math.ceil(to))];

@@ -1,7 +1,7 @@
-// Where an IO and those beside it went.
+// Pictures of the addresses of an IO and its neighbours.
 import type uPlot from 'uplot';
 import type { Io } from '../data/neighbours';
-import { bytes, count, parameter } from '../format';
+import { bytes, count, counted, sizeLabels } from '../format';
 import { within } from './marks';
 import {
   beside,
@@ -19,7 +19,7 @@ import type { Zoom } from './zoom.svelte';
 
 const SIZE_STEPS = Array.from({ length: 50 }, (_, i) => 2 ** i);
 
-/** Where IOs went while they were in flight: their length to scale, as far as that can be seen. */
+/** Each IO as a box: its time in flight across, its range of addresses upwards. */
 export function addressMap(scene: Neighbourhood, zoom: Zoom): ChartSpec {
   const { ios, here } = scene;
   let [low, high] = [Number.POSITIVE_INFINITY, 1];
@@ -49,7 +49,7 @@ export function addressMap(scene: Neighbourhood, zoom: Zoom): ChartSpec {
   });
   return {
     title: `Addresses around IO ${count(here.index)}`,
-    label: `Where ${count(ios.length)} IOs went, from ${bytes(low)} to ${bytes(high)}; IO ${count(here.index)} at ${count(here.offset_bytes)}.`,
+    label: `Addresses of ${counted(ios.length, 'IO')}, from ${bytes(low)} to ${bytes(high)}; IO ${count(here.index)} at ${count(here.offset_bytes)}.`,
     data: [[...zoom.whole], [low, high]] as uPlot.AlignedData,
     keys: (colors) => ioKeys(colors, ios),
     options: (colors) => ({
@@ -67,7 +67,10 @@ export function addressMap(scene: Neighbourhood, zoom: Zoom): ChartSpec {
           size: WIDTH,
           incrs: SIZE_STEPS,
           filter: (_u, splits) => splits.map((v) => (v < 0 ? null : v)) as number[],
-          values: (_u, splits) => splits.map((v) => (v === null ? '' : parameter(v, 'bytes'))),
+          values: (_u, splits) => {
+            const labels = sizeLabels(splits.filter((v) => v !== null));
+            return splits.map((v) => (v === null ? '' : (labels.shift() ?? '')));
+          },
         },
       ],
       series: [{}, NOTHING],
@@ -113,7 +116,7 @@ function box(u: uPlot, io: Io, here: Io, colors: Palette): void {
   ctx.strokeRect(left - gap, y - gap, wide + 2 * gap, high + 2 * gap);
 }
 
-/** Where the same IOs lie in all of the space that the run may touch. */
+/** The same IOs on the whole target space of the run. */
 export function spaceStrip(scene: Neighbourhood, space: [number, number]): ChartSpec {
   const { ios, here } = scene;
   const [low, high] = [
@@ -128,7 +131,7 @@ export function spaceStrip(scene: Neighbourhood, space: [number, number]): Chart
     )[0];
   return {
     title: `IO ${count(here.index)} in the target space`,
-    label: `The same IOs in all of the target space, ${bytes(low)} to ${bytes(high)}.`,
+    label: `The same IOs on the whole target space, ${bytes(low)} to ${bytes(high)}.`,
     data: [
       [low, high],
       [0, 1],
@@ -145,7 +148,7 @@ export function spaceStrip(scene: Neighbourhood, space: [number, number]): Chart
           ...axis(colors, 'offset on the drive'),
           size: 30,
           incrs: SIZE_STEPS,
-          values: (_u, splits) => splits.map((v) => parameter(v, 'bytes')),
+          values: (_u, splits) => sizeLabels(splits),
         },
         {
           ...axis(colors),

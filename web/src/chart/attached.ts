@@ -1,4 +1,4 @@
-// The pictures of an attached drive: the last minutes, up to now.
+// The charts of an attached drive: the last minutes, up to now.
 import type { Op, OpSample, Quantiles, Sample } from '../data/live.gen';
 import { axisTimes, count, decimal, exactTime, longTime, short, time } from '../format';
 import { timeSpan, timeTicks } from './axes';
@@ -7,13 +7,13 @@ import { BYTE_RATE, type Measure, REQUEST_RATE, timeSteps } from './measure';
 import type { Palette } from './palette';
 import type { ChartSpec } from './spec';
 
-/** Nanoseconds of a second. */
+/** Nanoseconds in a second. */
 const SECOND = 1e9;
 
-/** The least that the axis of time shows. */
+/** The shortest time axis. */
 const LEAST = 60 * SECOND;
 
-/** The most that it shows. */
+/** The longest time axis. */
 const MOST = 300 * SECOND;
 
 const OTHER = (colors: Palette) => colors.other.color;
@@ -34,7 +34,7 @@ const LOG_TIME: Measure = {
   log: true,
 };
 
-/** Time before now, which is at the right. */
+/** The time axis, which ends at the right with now. */
 function before(x: number[]): Measure {
   const span = Math.min(MOST, Math.max(LEAST, -(x[0] ?? 0)));
   return {
@@ -46,7 +46,7 @@ function before(x: number[]): Measure {
   };
 }
 
-/** Lines over the samples. */
+/** A chart with a line for each quantity of the samples. */
 function overSamples(
   samples: Sample[],
   label: string,
@@ -70,6 +70,7 @@ function overSamples(
   );
   const present = shown.flatMap(({ values }) => values).filter((value) => value !== null);
   return lineChart({
+    heading: label,
     label: `${label} in the last minutes, second by second.`,
     x,
     lines: shown,
@@ -79,7 +80,7 @@ function overSamples(
   });
 }
 
-/** The operations of which anything was done, in the order of the program. */
+/** The operations with at least one request, in the order of the program. */
 export function active(samples: Sample[]): Op[] {
   const ops = samples.at(-1)?.ops.map(({ op }) => op) ?? [];
   return ops.filter((_, i) => samples.some((sample) => (sample.ops[i]?.requests_per_s ?? 0) > 0));
@@ -88,27 +89,27 @@ export function active(samples: Sample[]): Op[] {
 const of = (sample: Sample, op: Op): OpSample | undefined =>
   sample.ops.find((one) => one.op === op);
 
-/** Requests a second. */
+/** The chart of requests per second. */
 export const requests = (samples: Sample[], ops: Op[]) =>
   overSamples(
     samples,
-    'Requests a second',
+    'Requests per second',
     REQUEST_RATE,
     ops.map((op) => ({ name: op, color: COLORS[op], of: (s) => of(s, op)?.requests_per_s })),
   );
 
-/** Bytes a second; a flush moves none. */
+/** The chart of bytes per second; a flush moves none. */
 export const throughputs = (samples: Sample[], ops: Op[]) =>
   overSamples(
     samples,
-    'Bytes a second',
+    'Bytes per second',
     BYTE_RATE,
     ops
       .filter((op) => op !== 'flush')
       .map((op) => ({ name: op, color: COLORS[op], of: (s) => of(s, op)?.bytes_per_s })),
   );
 
-/** Latencies of each operation: half of them, and all but 1 %. */
+/** The chart of the median and the 99th percentile of each operation's latency. */
 export const latencies = (samples: Sample[], ops: Op[]) =>
   overSamples(
     samples,
@@ -125,29 +126,29 @@ export const latencies = (samples: Sample[], ops: Op[]) =>
     ]),
   );
 
-/** Write amplification. */
+/** The chart of write amplification. */
 export const amplification = (samples: Sample[]) =>
   overSamples(samples, 'Write amplification', AMPLIFICATION, [
     { name: 'write amplification', color: COLORS.write, of: (s) => s.write_amplification },
   ]);
 
-/** Requests in flight. */
+/** The chart of requests in flight. */
 export const inFlight = (samples: Sample[]) =>
   overSamples(samples, 'Requests in flight', QUEUE, [
     { name: 'in flight', color: OTHER, of: (s) => s.in_flight },
   ]);
 
-/** Free blocks. */
+/** The chart of free blocks, in percent. */
 export const freeBlocks = (samples: Sample[]) =>
   overSamples(samples, 'Free blocks', PERCENT, [
     { name: 'free blocks', color: OTHER, of: (s) => s.free_blocks_percent },
   ]);
 
-/** How late answers came. */
+/** The chart of how late completions were. */
 export const lateness = (samples: Sample[]) =>
   overSamples(
     samples,
-    'Lateness of answers',
+    'Lateness of completions',
     LOG_TIME,
     (
       [
@@ -162,6 +163,6 @@ export const lateness = (samples: Sample[]) =>
     })),
   );
 
-/** What the colours of operations are. */
+/** The legend of operations. */
 export const opKeys = (colors: Palette, ops: Op[]) =>
   ops.map((op) => ({ name: op, color: COLORS[op](colors) }));

@@ -1,25 +1,25 @@
-// Where values lie on the axes, and which of them are labelled.
+// The places of values on axes, and the choice of ticks.
 
-/** Steps of an axis of whole numbers. */
+/** The tick steps of an axis of whole numbers. */
 export const COUNT_STEPS = Array.from({ length: 15 }, (_, i) =>
   [1, 2, 5].map((n) => n * 10 ** i),
 ).flat();
 
-/** An axis of parameter values: powers of two lie equally far apart. */
+/** An axis of parameter values: powers of two are equally far apart. */
 export interface ParameterAxis {
-  /** Where a value lies. */
+  /** The place of a value on the axis. */
   at(value: number): number;
-  /** The values, rising. */
+  /** The values, ascending. */
   values: number[];
-  /** Positions at which a line is broken, between values that no scale joins. */
+  /** The places at which lines are broken, after values that are not on the log scale. */
   breaks: number[];
   min: number;
   max: number;
 }
 
 /**
- * The axis of some values. Zero and negative values have no place on a log axis: they stand to the
- * left of it, one step apart, each for itself.
+ * Creates the axis of some values. Zero and negative values have no place on a log axis: they are placed
+ * to the left of it, one step apart.
  */
 export function parameterAxis(all: Iterable<number>): ParameterAxis {
   const values = [...new Set(all)].sort((a, b) => a - b);
@@ -39,7 +39,7 @@ export function parameterAxis(all: Iterable<number>): ParameterAxis {
   };
 }
 
-/** The values whose labels, as wide as `width` says in axis units, fit beside each other. */
+/** The values to label so that labels do not overlap; `width` is that of a label in axis units. */
 export function labelled(axis: ParameterAxis, width: (value: number) => number): number[] {
   const special = axis.values.filter((value) => value <= 0);
   const powers = axis.values.filter((value) => value > 0 && isPowerOfTwoOfLeast(axis, value));
@@ -57,13 +57,13 @@ export function labelled(axis: ParameterAxis, width: (value: number) => number):
   return axis.values.slice(0, 1);
 }
 
-/** Whether a value is some power of two times the least positive one. */
+/** True if a value is a power of two times the least positive one. */
 function isPowerOfTwoOfLeast(axis: ParameterAxis, value: number): boolean {
   const least = axis.values.find((v) => v > 0) ?? 1;
   return Number.isInteger(Math.log2(value / least));
 }
 
-/** The span of a log axis around some times: from one of 1, 2, 5 × 10ⁿ to another. */
+/** The range of a log axis that holds some times; both ends are 1, 2 or 5 × 10ⁿ. */
 export function timeSpan(times: Iterable<number>): [number, number] {
   let [low, high] = [Number.POSITIVE_INFINITY, 0];
   for (const time of times) {
@@ -85,7 +85,7 @@ function roundUp(time: number): number {
   return ([1, 2, 5].find((n) => n * decade >= time * (1 - 1e-9)) ?? 10) * decade;
 }
 
-/** The times that are labelled on a log axis with room for `most` labels. */
+/** The ticks of a log axis of times with room for `most` labels. */
 export function timeTicks(low: number, high: number, most: number): number[] {
   for (const steps of [[1, 2, 5], [1, 3], [1]]) {
     const ticks = logTicks(low, high, steps);

@@ -1,44 +1,48 @@
-// Bars beside each other: how many of what.
+// Bar charts.
 import uPlot from 'uplot';
-import { count } from '../format';
+import { count, distinctLabels } from '../format';
 import { COUNT_STEPS } from './axes';
 import { AXIS_WIDTH } from './measure';
 import type { Palette } from './palette';
 import { axis, type ChartSpec, common, POINTER } from './spec';
 
-/** Bars of one colour; those of several parts stand on each other. */
+/** Bars of one colour; the bars of several parts are stacked. */
 export interface Part {
   name: string;
   values: number[];
   color(colors: Palette): string;
 }
 
-/** Bars, one for each name. */
+/** A bar chart with one bar for each name. */
 export interface Bars {
+  /** The title of the chart. */
+  heading: string;
   label: string;
   names: string[];
-  /** What the names are. */
+  /** The title of the axis with the names. */
   axis: string;
   parts: Part[];
-  /** What the tip at a bar is headed. */
+  /** The title of the tip at a bar. */
   title(index: number): string;
-  /** How values are written where they are no counts. */
+  /** The format of values that are not counts. */
   write?(value: number): string;
 }
 
-/** A chart of bars. */
-export function barChart({ label, names, axis: below, parts, title, write }: Bars): ChartSpec {
-  // The first part stands at the bottom: what is drawn later covers the lower end.
+/** Creates a bar chart. */
+export function barChart(bars: Bars): ChartSpec {
+  const { heading, label, names, axis: below, parts, title, write } = bars;
+  // The first part is at the bottom. Higher stacks are drawn first, and lower ones cover them.
   const heights = parts.map((_, last) =>
     names.map((_, i) => parts.slice(0, last + 1).reduce((sum, p) => sum + (p.values[i] ?? 0), 0)),
   );
   const drawn = parts.map((part, i) => ({ part, heights: heights[i] ?? [] })).reverse();
   const all = heights.at(-1) ?? [];
-  // Counts go up to 1 at least.
+  // An axis of counts reaches at least 1.
   const most = Math.max(write === undefined ? 1 : 1e-9, ...all);
-  // Nothing is no bar, not a thin one.
+  // A value of 0 has no bar, not even a thin one.
   const columns = drawn.map((d) => d.heights.map((height) => height || null));
   return {
+    title: heading,
     label,
     keys: (colors) => parts.map(({ name, color }) => ({ name, color: color(colors) })),
     data: [names.map((_, i) => i), ...columns] as uPlot.AlignedData,
@@ -51,12 +55,12 @@ export function barChart({ label, names, axis: below, parts, title, write }: Bar
       },
       axes: [
         namesAxis(colors, names, below),
-        // Bars are counts: nothing lies between 0 and 1.
+        // Counts have no ticks between 0 and 1.
         {
           ...axis(colors),
           size: AXIS_WIDTH,
           ...(write === undefined ? { incrs: COUNT_STEPS } : {}),
-          values: (_u, at) => at.map(write ?? count),
+          values: (_u, at) => distinctLabels(at, write ?? count),
         },
       ],
       series: [{}, ...drawn.map(({ part }) => series(part.color(colors)))],

@@ -1,21 +1,21 @@
-// How the IOs of each run of an experiment are distributed: a box a run, beside each other.
+// Box plots of the response times of an experiment's runs.
 import type uPlot from 'uplot';
 import type { ValueView } from '../data/model';
 import type { ParameterAxis } from './axes';
 import { fade } from './palette';
 
-/** How far the values that are nearest to each other are apart, in pixels of the canvas. */
+/** The smallest distance between two values on the axis, in pixels of the canvas. */
 export function leastGap(u: uPlot, values: ParameterAxis): number {
   const at = values.values.map((value) => u.valToPos(values.at(value), 'x', true));
   return Math.min(...at.slice(1).map((x, i) => x - (at[i] ?? 0)), u.bbox.width);
 }
 
-/** A box is at most this wide, in CSS pixels. */
+/** The largest width of a box, in CSS pixels. */
 const WIDEST = 11;
 
 /**
- * Of each run a box from its median to its 99th percentile, with a stem from its fastest to its
- * slowest IO; runs of one value stand beside each other.
+ * Draws a box for each run, from its median to its 99th percentile, with a stem from its fastest to its
+ * slowest IO. Repeats of one value are side by side.
  */
 export function boxes(u: uPlot, values: ParameterAxis, views: ValueView[], color: string): void {
   const { ctx } = u;

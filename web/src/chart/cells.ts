@@ -1,50 +1,51 @@
-// A picture of cells, coloured by a number: over time, or of the blocks of a drive.
+// Heat maps: a grid of cells, coloured by a number.
 import type uPlot from 'uplot';
+import { distinctLabels } from '../format';
 import { timeTicks } from './axes';
 import { within } from './marks';
 import { between, type Palette, pointColor } from './palette';
 import { type ChartSpec, common, NOTHING, POINTER, type Ramp, type Tip } from './spec';
 
-/** What a number is worth in colours, and how it is written. */
+/** The colour scale of a heat map, with the format of its numbers. */
 export interface Scale {
   name: string;
   low: number;
   high: number;
   log?: boolean;
-  /** Whether only whole numbers are labelled. */
+  /** True if ticks must be whole numbers. */
   whole?: boolean;
   write(value: number): string;
 }
 
-/** Cells in columns and rows. */
+/** The cells of a heat map. */
 export interface Cells {
   title: string;
   label: string;
   columns: number;
   rows: number;
-  /** How wide a column is on the axis; the first begins at 0. */
+  /** The width of a column on the axis; the first column begins at 0. */
   width: number;
-  /** The number of a cell; null for none. */
+  /** The number of a cell, or null for an empty one. */
   value(column: number, row: number): number | null;
   scale: Scale;
   tip(column: number, row: number): Omit<Tip, 'left' | 'top'> | null;
-  /** Which way rows are counted. */
+  /** True if row 0 is at the top. */
   downwards: boolean;
   x(colors: Palette): { scale: uPlot.Scale; axis: uPlot.Axis };
   y(colors: Palette): uPlot.Axis;
 }
 
-/** The share of a scale that a number stands at. */
+/** The place of a number on a scale, from 0 to 1. */
 export function shareOf({ low, high, log }: Scale, value: number): number {
   if (high <= low) return 1;
   if (!log) return (value - low) / (high - low);
   return Math.log(Math.max(low, value) / low) / Math.log(high / low);
 }
 
-/** How many labels a scale has room for. */
+/** The number of labels that a scale has room for. */
 const LABELS = 5;
 
-/** The numbers that are labelled: round ones on a log scale, else evenly apart. */
+/** The ticks of a scale: round numbers on a log scale, else evenly spaced ones. */
 function labelled({ low, high, log, whole }: Scale): number[] {
   if (high <= low) return [high];
   if (log) return timeTicks(low, high, LABELS);
@@ -54,17 +55,24 @@ function labelled({ low, high, log, whole }: Scale): number[] {
   return Array.from({ length: count }, (_, i) => low + i * even);
 }
 
-/** What the colours of a scale stand for. */
+/** The legend of a colour scale. */
 export const scaleRamp = (scale: Scale, colors: readonly string[]): Ramp => ({
   name: scale.name,
   colors,
-  ticks: labelled(scale).map((value) => ({
-    at: shareOf(scale, value),
-    label: scale.write(value),
-  })),
+  ticks: rampTicks(scale),
 });
 
-/** Draws all cells, a point each. */
+/** The ticks of a scale, without those that would repeat a label. */
+function rampTicks(scale: Scale): Ramp['ticks'] {
+  const values = labelled(scale);
+  const labels = distinctLabels(values, scale.write);
+  return values.flatMap((value, i) => {
+    const label = labels[i] ?? '';
+    return labels.indexOf(label) < i ? [] : [{ at: shareOf(scale, value), label }];
+  });
+}
+
+/** Draws each cell as a pixel of a canvas. */
 function draw(cells: Cells, colors: readonly string[]): HTMLCanvasElement {
   const canvas = document.createElement('canvas');
   [canvas.width, canvas.height] = [Math.max(1, cells.columns), Math.max(1, cells.rows)];
@@ -84,7 +92,7 @@ function draw(cells: Cells, colors: readonly string[]): HTMLCanvasElement {
   return canvas;
 }
 
-/** The picture. */
+/** Creates a heat map. */
 export function cellChart(cells: Cells): ChartSpec {
   const { columns, rows, width, downwards } = cells;
   const cellAt = (u: uPlot, left: number, top: number): [number, number] => [

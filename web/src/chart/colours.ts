@@ -1,8 +1,8 @@
-// The colour analysis of an experiment: every IO of every run as a point, by how long it took.
+// The colour analysis of an experiment: every IO of every run as a point, coloured by its response time.
 import type uPlot from 'uplot';
 import type { Colours } from '../data/views.gen';
 import type { Part, Piece, Windows } from '../data/windows.svelte';
-import { count, exactTime, time } from '../format';
+import { count, counted, exactTime, time } from '../format';
 import { COUNT_STEPS, timeTicks } from './axes';
 import { between, channels, fade, type Palette, pointColor, SLOWNESS } from './palette';
 import {
@@ -17,41 +17,43 @@ import {
 } from './spec';
 import type { Zoom } from './zoom.svelte';
 
-/** A run of the picture. */
+/** A row of the picture: a run. */
 export interface ColourRun {
   run: number;
   /** The value of the parameter. */
   value: string;
-  /** That, and which repeat. */
+  /** The value of the parameter and the number of the repeat. */
   label: string;
   ios: number;
-  /** How many IOs at its start are left out of its numbers, or are its start-up. */
+  /** The number of IOs in its start-up, or of those that its statistics exclude. */
   startUp: number;
-  /** What those are called. */
+  /** The name of that region. */
   startUpName: string;
 }
 
-/** The codes of a window, each row taken out of its text. */
+/** The decoded codes of a piece: one for each point, by run. */
 export interface Codes {
   low_ns: number;
   high_ns: number;
   rows: Map<number, Uint8Array>;
 }
 
-/** A span of response times in ns: the first and the last colour. */
+/** A range of response times in ns: those of the first and the last colour. */
 export type Span = readonly [low: number, high: number];
 
-/** How high rows are, at most and at least, in CSS pixels. */
+/** The largest and the smallest height of a row, in CSS pixels. */
 const ROW = { most: 36, least: 7 };
 
-/** What is above and below the rows. */
+/** The height of the picture without its rows, in CSS pixels. */
 const BELOW = 56;
 
-/** The most that the vertical axis is wide, and what a label on it is high. */
+/** The largest width of the vertical axis, in CSS pixels. */
 const LABELS = 120;
+
+/** The height of a label on the vertical axis, in CSS pixels. */
 const LABEL = 13;
 
-/** What codes say. */
+/** Decodes the base64 codes of a colour analysis. */
 export function decode(colours: Colours): Piece<Codes> {
   const rows = colours.rows.map(({ run, codes }): [number, Uint8Array] => [
     run,
@@ -61,12 +63,12 @@ export function decode(colours: Colours): Piece<Codes> {
   return { from, to, step, data: { low_ns, high_ns, rows: new Map(rows) } };
 }
 
-/** The response time that a code stands for, in ns; none where all IOs failed. */
+/** The response time of a code in ns; undefined for code 0, which means that all IOs failed. */
 export function timeOf(code: number, { low_ns, high_ns }: Codes): number | undefined {
   return code === 0 ? undefined : low_ns * (high_ns / low_ns) ** ((code - 1) / 254);
 }
 
-/** The colours of all codes on a span, as points. */
+/** The colours of all 256 codes on a range, as pixels. */
 function table(codes: Codes, [low, high]: Span, failed: string): Uint32Array {
   const reach = Math.log(high / low) || 1;
   return Uint32Array.from({ length: 256 }, (_, code) => {
@@ -77,13 +79,13 @@ function table(codes: Codes, [low, high]: Span, failed: string): Uint32Array {
   });
 }
 
-/** How high a picture of so many rows is, in CSS pixels. */
+/** The height of a picture with `rows` rows, in CSS pixels. */
 export function heightOf(rows: number): number {
   const each = Math.min(ROW.most, Math.max(ROW.least, 460 / Math.max(1, rows)));
   return Math.round(rows * each) + BELOW;
 }
 
-/** What the colours stand for. */
+/** The legend of response times. */
 export function slownessRamp([low, high]: Span): Ramp {
   const reach = Math.log(high / low) || 1;
   return {
@@ -96,24 +98,24 @@ export function slownessRamp([low, high]: Span): Ramp {
   };
 }
 
-/** What a picture is made of. */
+/** The content of a picture. */
 export interface ColourScene {
   title: string;
   runs: ColourRun[];
   windows: Windows<Codes>;
   span: Span;
   zoom: Zoom;
-  /** Where a point leads. */
+  /** The address that a click on a point opens. */
   href(run: ColourRun, from: number, count: number): string;
 }
 
-/** The picture. */
+/** Creates the picture. */
 export function colourChart(scene: ColourScene): ChartSpec {
   const { runs, windows, span, title } = scene;
   const canvas = document.createElement('canvas');
   return {
     title,
-    label: `${title}: every IO of ${count(runs.length)} runs as a point, coloured by its response time, from ${time(span[0])} to ${time(span[1])}.`,
+    label: `${title}: every IO of ${counted(runs.length, 'run')} as a point, coloured by its response time, from ${time(span[0])} to ${time(span[1])}.`,
     data: [
       [0, windows.total],
       [0, runs.length],
@@ -146,18 +148,18 @@ export function colourChart(scene: ColourScene): ChartSpec {
   };
 }
 
-/** Successive runs of one value: the first, and the one after the last. */
+/** Groups successive runs of one value; rows are half-open, [from, to). */
 function groups(runs: ColourRun[]): { value: string; from: number; to: number }[] {
-  const found: { value: string; from: number; to: number }[] = [];
+  const all: { value: string; from: number; to: number }[] = [];
   for (const [row, { value }] of runs.entries()) {
-    const last = found.at(-1);
+    const last = all.at(-1);
     if (last?.value === value) last.to = row + 1;
-    else found.push({ value, from: row, to: row + 1 });
+    else all.push({ value, from: row, to: row + 1 });
   }
-  return found;
+  return all;
 }
 
-/** Values, each at the middle of its runs; every run by itself where there is room. */
+/** The labels of rows: of each run if there is room, else of each value in the middle of its runs. */
 function rowLabels(runs: ColourRun[], room: number): { at: number; label: string }[] {
   if (room >= LABEL) return runs.map(({ label }, row) => ({ at: row + 0.5, label }));
   const all = groups(runs);
@@ -184,7 +186,7 @@ function rowAxis(colors: Palette, runs: ColourRun[]): uPlot.Axis {
   };
 }
 
-/** Where each row lies, in device pixels: apart from the next where that is of another value. */
+/** The place of a row in device pixels, with a gap before the runs of another value. */
 function bounds(u: uPlot, runs: ColourRun[], row: number): { top: number; height: number } {
   const top = Math.round(u.valToPos(row, 'y', true));
   const height = Math.round(u.valToPos(row + 1, 'y', true)) - top;
@@ -218,7 +220,7 @@ function paint(u: uPlot, scene: ColourScene, canvas: HTMLCanvasElement, colors: 
   marks(u, scene, colors);
 }
 
-/** The points of a part of the picture: where several IOs fall on one, the slowest is shown. */
+/** Fills the pixels of a part of the picture. A pixel with several IOs shows the slowest. */
 function fill(
   points: Uint32Array,
   width: number,
@@ -248,7 +250,7 @@ function fill(
   }
 }
 
-/** Where the numbers of each run begin, and how far it goes. */
+/** Draws the end of each run's start-up, and the border of the plot. */
 function marks(u: uPlot, { runs, zoom }: ColourScene, colors: Palette): void {
   const { ctx, bbox } = u;
   ctx.save();
@@ -270,8 +272,8 @@ function marks(u: uPlot, { runs, zoom }: ColourScene, colors: Palette): void {
   ctx.restore();
 }
 
-/** What lies at a place: the run, the first IO shown there and how many there are, and its code. */
-function found(u: uPlot, { runs, windows }: ColourScene, left: number, top: number) {
+/** The run and the IOs at a place of the plot, with the slowest response time of these. */
+function pointAt(u: uPlot, { runs, windows }: ColourScene, left: number, top: number) {
   const row = runs[Math.floor(u.posToVal(top, 'y'))];
   const at = u.posToVal(left, 'x');
   const next = u.posToVal(left + 1, 'x');
@@ -294,15 +296,12 @@ function found(u: uPlot, { runs, windows }: ColourScene, left: number, top: numb
 }
 
 function tipAt(u: uPlot, scene: ColourScene, left: number, top: number): Tip | null {
-  const there = found(u, scene, left, top);
-  if (there === undefined) return null;
-  const { row, from, count: ios, ns } = there;
+  const point = pointAt(u, scene, left, top);
+  if (point === undefined) return null;
+  const { row, from, count: ios, ns } = point;
   const where = ios === 1 ? `IO ${count(from)}` : `IOs ${count(from)} to ${count(from + ios - 1)}`;
   const rows: [string, string][] = [
-    [
-      ios === 1 ? 'response time' : 'the slowest',
-      ns === undefined ? 'failed' : `about ${time(ns)}`,
-    ],
+    [ios === 1 ? 'response time' : 'slowest', ns === undefined ? 'failed' : `about ${time(ns)}`],
     ['run', count(row.run)],
   ];
   if (from < row.startUp) rows.push(['part of the run', row.startUpName]);
@@ -317,7 +316,7 @@ function tipAt(u: uPlot, scene: ColourScene, left: number, top: number): Tip | n
   };
 }
 
-/** To the next run, or the next point of the picture. */
+/** The place of the next run or the next point. */
 function stepFrom(
   u: uPlot,
   { runs, windows }: ColourScene,
@@ -332,7 +331,7 @@ function stepFrom(
   const way = from === null ? 0 : across * Math.max(step, perPixel);
   const [low, high] = [u.scales.x?.min ?? 0, u.scales.x?.max ?? 1];
   const next = Math.min(high - Math.min(step, perPixel) / 2, Math.max(low, at + way));
-  // In the middle of a point that is wide enough for that.
+  // A point wider than a pixel is addressed by its middle.
   const middle = step > perPixel ? (Math.floor(next / step) + 0.5) * step : next;
   const at_ = Math.min(runs.length - 1, Math.max(0, row)) + 0.5;
   return { left: u.valToPos(Math.max(middle, low), 'x'), top: u.valToPos(at_, 'y') };

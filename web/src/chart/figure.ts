@@ -1,4 +1,4 @@
-// The figures of papers, drawn anew: what is found, and what is printed as other marks beside it.
+// Figures of papers: measured series, with the printed ones as other marks.
 import type uPlot from 'uplot';
 import type { Axis, Figure, Series } from '../data/reproduction.gen';
 import { short } from '../format';
@@ -8,51 +8,52 @@ import { fade, type Palette, resultStyle } from './palette';
 import { type Shape, tracePoint } from './shapes';
 import { type ChartSpec, common, type Key, NOTHING, type Place, POINTER, type Tip } from './spec';
 
-/** How near the pointer is to what is told of it, in CSS pixels. */
+/** The distance from a point within which the pointer shows its tip, in CSS pixels. */
 const NEAR = 36;
 
-/** Of more points than that, each is small. */
+/** The number of points from which on they are drawn small. */
 const MANY = 120;
 
-/** Lines of no more points than that show them. */
+/** The largest number of points that a line marks. */
 const FEW = 24;
 
-/** Of the place of a bar on a named axis, what all bars there take. */
+/** The share of a category's width that its bars take. */
 const CLUSTER = 0.78;
 
-/** The shapes of what is found; what is printed is a diamond. */
+/** The shapes of measured points; printed points are diamonds. */
 const SHAPES: Shape[] = ['circle', 'square', 'triangle', 'wedge'];
 
-/** A series with how it looks. */
-interface Drawn extends Series {
-  /** Its place among colours: what is printed has that of what is found of the same, or none. */
+/** A series with its style. */
+interface StyledSeries extends Series {
+  /** The index of its colour. A printed series has that of the measured series of its name, or none. */
   nth: number | undefined;
-  /** How far its points are from their places on a named axis, and how wide its bars may be there. */
+  /** The offset of its points from the middle of their category. */
   aside: number;
+  /** The width of its bars on a category axis. */
   width: number;
-  /** Whether it is printed of what is found as bars, on which its colour would not show. */
+  /** True if it is printed and lies on measured bars of the same colour. */
   onBar: boolean;
 }
 
 interface Point {
   x: number;
   y: number;
-  of: Drawn;
+  of: StyledSeries;
 }
 
-/** What is found, then what is printed, so that it lies above; lines below all. */
-function drawnOf(figure: Figure): Drawn[] {
-  const found = figure.series.filter(({ printed }) => !printed);
-  const names = [...new Set(found.map(({ name }) => name))];
-  // On a named axis what is of one place stands side by side.
-  const beside = figure.x.names.length > 0 ? found.filter(({ mark }) => mark !== 'line') : [];
+/** The series in the order of drawing: measured ones below printed ones, and lines below all. */
+function styledSeries(figure: Figure): StyledSeries[] {
+  const measured = figure.series.filter(({ printed }) => !printed);
+  const names = [...new Set(measured.map(({ name }) => name))];
+  // On a category axis, the series of one category are side by side.
+  const beside = figure.x.names.length > 0 ? measured.filter(({ mark }) => mark !== 'line') : [];
   const width = CLUSTER / Math.max(1, beside.length);
   const asideOf = (name: string) => {
     const at = beside.findIndex((series) => series.name === name);
     return at < 0 ? 0 : (at - (beside.length - 1) / 2) * width;
   };
   const drawn = figure.series.map(
-    (series): Drawn => ({
+    (series): StyledSeries => ({
       ...series,
       nth: names.includes(series.name) ? names.indexOf(series.name) : undefined,
       aside: asideOf(series.name),
@@ -61,12 +62,12 @@ function drawnOf(figure: Figure): Drawn[] {
         series.printed && beside.some(({ name, mark }) => name === series.name && mark === 'bars'),
     }),
   );
-  const depth = ({ printed, mark }: Drawn) =>
+  const depth = ({ printed, mark }: StyledSeries) =>
     mark === 'bars' ? 0 : mark === 'line' ? (printed ? 0 : 1) : printed ? 3 : 2;
   return drawn.sort((a, b) => depth(a) - depth(b));
 }
 
-/** Words on lines of about so many letters. */
+/** Breaks a text into lines of about `letters` letters. */
 function wrapped(text: string, letters: number): string {
   const lines: string[] = [];
   for (const word of text.split(' ')) {
@@ -78,10 +79,10 @@ function wrapped(text: string, letters: number): string {
   return lines.join('\n');
 }
 
-/** How many letters a line of a label has, so that labels stand beside each other on a phone. */
+/** The letters in a line of a category's label, so that labels fit side by side on a phone. */
 const lettersOf = (names: string[]) => Math.max(8, Math.floor(36 / names.length));
 
-/** An axis over some values; upwards from 0 where it has no log scale. */
+/** The measure of an axis. A vertical axis starts at 0 unless it has a log scale. */
 function measureOf(axis: Axis, values: number[], side: 'x' | 'y'): Measure {
   const { label: title, log, names } = axis;
   if (names.length > 0) {
@@ -109,16 +110,16 @@ function measureOf(axis: Axis, values: number[], side: 'x' | 'y'): Measure {
   return { title, write: short, range: [low < 0 || side === 'x' ? low - room : low, high + room] };
 }
 
-const colorOf = (colors: Palette, { nth }: Drawn) =>
+const colorOf = (colors: Palette, { nth }: StyledSeries) =>
   nth === undefined ? colors.text : resultStyle(colors, nth).color;
 
-const dashOf = (colors: Palette, { nth = 0 }: Drawn) => resultStyle(colors, nth).dash;
+const dashOf = (colors: Palette, { nth = 0 }: StyledSeries) => resultStyle(colors, nth).dash;
 
-const shapeOf = ({ printed, nth }: Drawn): Shape =>
+const shapeOf = ({ printed, nth }: StyledSeries): Shape =>
   printed ? 'diamond' : (SHAPES[(nth ?? 0) % SHAPES.length] ?? 'circle');
 
-/** What stands for a series in the legend. */
-function keyOf(colors: Palette, of: Drawn): Key {
+/** The entry of a series in the legend. */
+function keyOf(colors: Palette, of: StyledSeries): Key {
   const color = colorOf(colors, of);
   const { name, mark, printed } = of;
   if (printed && mark === 'line') {
@@ -132,32 +133,32 @@ function keyOf(colors: Palette, of: Drawn): Key {
     : { name, color, sign: { shape: shapeOf(of) } };
 }
 
-/** What stands for what is printed of what is found. */
+/** The entry in the legend for the printed counterparts of measured series. */
 const printedKey = (colors: Palette, mark: 'line' | 'dots'): Key =>
   mark === 'line'
     ? { name: 'printed', color: fade(colors.text, 0.4), sign: { width: 6 } }
     : { name: 'printed', color: colors.text, sign: { shape: 'diamond', hollow: true } };
 
-/** One for each series; for all that is printed of what is found as well there is one together. */
-function keysOf(colors: Palette, drawn: Drawn[]): Key[] {
-  const found = new Set(drawn.filter(({ printed }) => !printed).map(({ name }) => name));
-  const own = drawn.filter(({ name, printed }) => !printed || !found.has(name));
-  const order = ({ nth }: Drawn) => nth ?? drawn.length;
+/** The legend: an entry for each series, and one for all printed counterparts of measured series. */
+function keysOf(colors: Palette, drawn: StyledSeries[]): Key[] {
+  const measured = new Set(drawn.filter(({ printed }) => !printed).map(({ name }) => name));
+  const own = drawn.filter(({ name, printed }) => !printed || !measured.has(name));
+  const order = ({ nth }: StyledSeries) => nth ?? drawn.length;
   const keys = own.toSorted((a, b) => order(a) - order(b)).map((of) => keyOf(colors, of));
-  const paired = drawn.filter(({ name, printed }) => printed && found.has(name));
+  const paired = drawn.filter(({ name, printed }) => printed && measured.has(name));
   const signs = new Set(paired.map(({ mark }) => (mark === 'line' ? 'line' : 'dots')));
   return [...keys, ...[...signs].map((mark) => printedKey(colors, mark))];
 }
 
-/** From where bars are drawn on a log axis, which has no 0. */
+/** The foot of bars on a log axis, which has no 0. */
 function foot({ log }: Axis, points: Point[]): number[] {
   const heights = points.flatMap(({ y, of }) => (of.mark === 'bars' && y > 0 ? [y] : []));
   return log && heights.length > 0 ? [Math.min(...heights) / 2] : [];
 }
 
-/** A figure as a chart. */
+/** Creates the chart of a figure. */
 export function figureChart(figure: Figure): ChartSpec {
-  const drawn = drawnOf(figure).filter(({ points }) => points.length > 0);
+  const drawn = styledSeries(figure).filter(({ points }) => points.length > 0);
   const points = drawn.flatMap((of) => of.points.map(([x, y]): Point => ({ x, y, of })));
   const [across, up] = [
     measureOf(
@@ -201,12 +202,12 @@ export function figureChart(figure: Figure): ChartSpec {
   };
 }
 
-/** Where a point is, in CSS pixels, or in those of the canvas. */
+/** The place of a point in CSS pixels, or in pixels of the canvas. */
 function placeOf(u: uPlot, { x, y, of }: Point, canvas = false): [number, number] {
   return [u.valToPos(x + of.aside, 'x', canvas), u.valToPos(y, 'y', canvas)];
 }
 
-function paint(u: uPlot, of: Drawn, figure: Figure, colors: Palette): void {
+function paint(u: uPlot, of: StyledSeries, figure: Figure, colors: Palette): void {
   const held = of.points.filter(([x, y]) => (!figure.x.log || x > 0) && (!figure.y.log || y > 0));
   const places = held.map(([x, y]) => placeOf(u, { x, y, of }, true));
   if (of.mark === 'bars') paintBars(u, of, places, colors);
@@ -216,8 +217,8 @@ function paint(u: uPlot, of: Drawn, figure: Figure, colors: Palette): void {
   }
 }
 
-/** Bars from 0, or from the foot of a log axis, which has none. */
-function paintBars(u: uPlot, of: Drawn, places: [number, number][], colors: Palette): void {
+/** Draws bars from 0, or from the foot of a log axis. */
+function paintBars(u: uPlot, of: StyledSeries, places: [number, number][], colors: Palette): void {
   const { ctx } = u;
   const width = 0.9 * of.width * (u.valToPos(1, 'x', true) - u.valToPos(0, 'x', true));
   const { distr, min = 0 } = u.scales.y ?? {};
@@ -230,7 +231,7 @@ function paintBars(u: uPlot, of: Drawn, places: [number, number][], colors: Pale
   ctx.fillRect(u.bbox.left, foot, u.bbox.width, devicePixelRatio);
 }
 
-function paintLine(u: uPlot, of: Drawn, places: [number, number][], colors: Palette): void {
+function paintLine(u: uPlot, of: StyledSeries, places: [number, number][], colors: Palette): void {
   const { ctx } = u;
   const color = colorOf(colors, of);
   const dash = dashOf(colors, of) ?? [];
@@ -246,8 +247,13 @@ function paintLine(u: uPlot, of: Drawn, places: [number, number][], colors: Pale
   ctx.setLineDash([]);
 }
 
-/** What is printed is hollow, so that what is found shows within. */
-function paintPoints(u: uPlot, of: Drawn, places: [number, number][], colors: Palette): void {
+/** Draws points; printed ones are hollow, so that measured ones show inside. */
+function paintPoints(
+  u: uPlot,
+  of: StyledSeries,
+  places: [number, number][],
+  colors: Palette,
+): void {
   const { ctx } = u;
   const color = colorOf(colors, of);
   const many = places.length > MANY;
@@ -269,7 +275,7 @@ function paintPoints(u: uPlot, of: Drawn, places: [number, number][], colors: Pa
   }
 }
 
-/** A line around the plot, with small ticks between the labels of a log axis. */
+/** Draws the border of the plot, with small ticks between the labels of a log axis. */
 function frame(u: uPlot, figure: Figure, colors: Palette): void {
   const { ctx, bbox } = u;
   ctx.save();
@@ -307,7 +313,7 @@ function tipAt(u: uPlot, points: Point[], figure: Figure, at: [number, number]):
   for (const point of points) {
     const [x, y] = placeOf(u, point);
     const distance = (x - at[0]) ** 2 + (y - at[1]) ** 2;
-    // Of points at one place that which lies above.
+    // Of points at one place, the last one is drawn on top.
     if (distance <= least) [best, least] = [point, distance];
   }
   if (best === undefined) return null;
@@ -323,10 +329,13 @@ function tipAt(u: uPlot, points: Point[], figure: Figure, at: [number, number]):
   };
 }
 
-/** The point before or after a place in its series, or the nearest in the series before or after; the first from nowhere. */
+/**
+ * The next place of the keyboard cursor: the previous or next point of the series, or the nearest point of
+ * the previous or next series. Starts at the first point.
+ */
 function neighbour(
   u: uPlot,
-  drawn: Drawn[],
+  drawn: StyledSeries[],
   from: Place | null,
   right: number,
   down: number,

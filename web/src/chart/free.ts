@@ -1,15 +1,15 @@
-// How many blocks of a drive were free, over time: from the fewest to the most of each stretch.
+// The free blocks of a drive over time: minimum and maximum of each time bucket.
 import type uPlot from 'uplot';
 import type { FreeBlocksReport } from '../data/simulation.gen';
 import { count, longTime } from '../format';
 import { COUNT_STEPS } from './axes';
 import { within } from './marks';
-import { AXIS, stretchWords, timeAxisBelow, timeScale } from './overtime';
+import { AXIS, timeAxisBelow, timeRange, timeScale } from './overtime';
 import { fade, type Palette } from './palette';
 import { axis, type ChartSpec, common, NOTHING, POINTER } from './spec';
 import type { Zoom } from './zoom.svelte';
 
-/** From a little below the fewest to a little above the most: the share of all is in words. */
+/** The range of the vertical axis: the minimum to the maximum, with a margin. */
 function spanOf({ curve }: FreeBlocksReport): [number, number] {
   let [low, high] = [Number.POSITIVE_INFINITY, 0];
   for (const { min, max } of curve.buckets) [low, high] = [Math.min(low, min), Math.max(high, max)];
@@ -18,7 +18,7 @@ function spanOf({ curve }: FreeBlocksReport): [number, number] {
   return [Math.max(0, low - room), high + room];
 }
 
-/** The free blocks of all lanes together. */
+/** Creates the chart of the free blocks of all lanes together. */
 export function freeBlocks(free: FreeBlocksReport, zoom: Zoom): ChartSpec {
   const { buckets, bucket_ns: bucket } = free.curve;
   const span = spanOf(free);
@@ -27,7 +27,12 @@ export function freeBlocks(free: FreeBlocksReport, zoom: Zoom): ChartSpec {
   const title = 'Free blocks over time';
   return {
     title,
-    label: `${title}: ${count(free.min)} to ${count(most)}, in stretches of ${longTime(bucket)}.`,
+    label: `${title}: ${count(free.min)} to ${count(most)}, in buckets of ${longTime(bucket)}.`,
+    keys: (colors) => [
+      { name: 'minimum', color: colors.other.color, sign: { width: 2 } },
+      { name: 'minimum to maximum', color: fade(colors.other.color, 0.3) },
+      { name: 'overall minimum', color: colors.text, sign: { width: 1, dash: [4, 4] } },
+    ],
     data: [[...zoom.whole], span] as uPlot.AlignedData,
     options: (colors) => ({
       ...common,
@@ -48,15 +53,15 @@ export function freeBlocks(free: FreeBlocksReport, zoom: Zoom): ChartSpec {
     }),
     tip: (u, left) => {
       const i = bucketAt(u, left);
-      const found = buckets[i];
-      if (found === undefined) return null;
+      const range = buckets[i];
+      if (range === undefined) return null;
       return {
         left,
         top: 8,
-        title: stretchWords(i * bucket, Math.min(zoom.whole[1], (i + 1) * bucket)),
+        title: timeRange(i * bucket, Math.min(zoom.whole[1], (i + 1) * bucket)),
         rows: [
-          ['fewest', count(found.min)],
-          ['most', count(found.max)],
+          ['minimum', count(range.min)],
+          ['maximum', count(range.max)],
         ],
       };
     },
@@ -68,7 +73,7 @@ export function freeBlocks(free: FreeBlocksReport, zoom: Zoom): ChartSpec {
   };
 }
 
-/** Each stretch from its fewest to its most, with a line along the fewest; the fewest of all. */
+/** Draws each bucket from its minimum to its maximum, and the overall minimum as a dashed line. */
 function paint(u: uPlot, { curve, min }: FreeBlocksReport, colors: Palette): void {
   within(u, () => {
     const { ctx, bbox } = u;

@@ -1,14 +1,14 @@
-// The points of a sweep by two of its objectives, and the front of those that none beats.
+// The points of a sweep by two of its objectives, and their Pareto front.
 import type uPlot from 'uplot';
 import { frontOf, objectiveText, settingRows, writer } from '../data/sweep';
 import type { Estimate, Explored, Objective } from '../data/views.gen';
-import { count, estimate } from '../format';
+import { count, counted, estimate } from '../format';
 import { within } from './marks';
 import { type Measure, measureAxis, measureScale } from './measure';
 import { fade, type Palette } from './palette';
 import { type ChartSpec, common, NOTHING, type Place, POINTER, type Tip } from './spec';
 
-/** How near the pointer is to what is told of it, in CSS pixels. */
+/** The distance from a point within which the pointer shows its tip, in CSS pixels. */
 const NEAR = 30;
 
 interface Dot {
@@ -19,7 +19,7 @@ interface Dot {
   settings: [string, string][];
 }
 
-/** The points that have both objectives, those of the front last, so that they lie above. */
+/** The points that have both objectives; those on the front come last and are drawn on top. */
 function dotsOf(explored: Explored, [across, up]: [number, number]): Dot[] {
   const front = frontOf(explored);
   const dots = explored.points.flatMap(({ point, levels, values }): Dot[] => {
@@ -31,7 +31,7 @@ function dotsOf(explored: Explored, [across, up]: [number, number]): Dot[] {
   return [...dots.filter((dot) => !dot.front), ...dots.filter((dot) => dot.front)];
 }
 
-/** From the least to the most of some estimates with their intervals, with room around. */
+/** The range of some estimates and their intervals, with a margin. */
 function spanOf(estimates: Estimate[]): [number, number] {
   let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   for (const { value, low: from, high: to } of estimates) {
@@ -42,7 +42,7 @@ function spanOf(estimates: Estimate[]): [number, number] {
   return [low - room, high + room];
 }
 
-/** The points of a sweep by two objectives, given by their places. */
+/** Creates the chart of a sweep's points by two objectives, given by their indices. */
 export function frontChart(explored: Explored, chosen: [number, number]): ChartSpec {
   const { objectives, front } = explored.sweep;
   const [first, second] = chosen.map((nth) => objectives[nth]);
@@ -55,7 +55,7 @@ export function frontChart(explored: Explored, chosen: [number, number]): ChartS
       range: spanOf(dots.map((dot) => (i === 0 ? dot.x : dot.y))),
     }),
   ) as [Measure, Measure];
-  // By other objectives than these two, a point may be on the front and beaten in this picture.
+  // With more objectives, a point on the front may be dominated in the two that the chart shows.
   const line = objectives.length === 2 && chosen[0] !== chosen[1];
   const near = (u: uPlot, left: number, top: number): Tip | null => {
     const dot = nearest(u, dots, left, top);
@@ -71,12 +71,12 @@ export function frontChart(explored: Explored, chosen: [number, number]): ChartS
       ],
     };
   };
-  // The keyboard goes along the front, or all points where there is none.
+  // Arrow keys follow the front, or all points if there is no front.
   const stops = dots.filter((dot) => dot.front || front.length === 0);
   stops.sort((a, b) => a.x.value - b.x.value);
   return {
     title: 'Pareto front',
-    label: `${count(dots.length)} points by ${first.field} and ${second.field}, ${count(front.length)} of them on the Pareto front.`,
+    label: `${counted(dots.length, 'point')} by ${first.field} and ${second.field}, ${count(front.length)} of them on the Pareto front.`,
     data: [across.range, up.range] as unknown as uPlot.AlignedData,
     options: (colors) => ({
       ...common,
@@ -100,13 +100,13 @@ function nearest(u: uPlot, dots: Dot[], left: number, top: number): Dot | undefi
   for (const dot of dots) {
     const across = u.valToPos(dot.x.value, 'x') - left;
     const distance = across ** 2 + (u.valToPos(dot.y.value, 'y') - top) ** 2;
-    // Of points at one place that on the front, which comes later.
+    // Of points at one place, the one on the front comes last.
     if (distance <= least) [best, least] = [dot, distance];
   }
   return best;
 }
 
-/** The point before or after a place, along the horizontal axis; the first from nowhere. */
+/** The next place of the keyboard cursor along the horizontal axis. Starts at the first point. */
 function neighbour(u: uPlot, stops: Dot[], from: Place | null, by: number): Place | null {
   const places = stops.map(
     (dot): Place => ({
@@ -122,7 +122,7 @@ function neighbour(u: uPlot, stops: Dot[], from: Place | null, by: number): Plac
   return places[next] ?? null;
 }
 
-/** The front as steps: up to the next point, what the last one gives is the best that is known. */
+/** Draws the points, and the front as steps: between two points, the former is the best known. */
 function paint(
   u: uPlot,
   dots: Dot[],
@@ -160,7 +160,7 @@ function paint(
   });
 }
 
-/** The intervals of a point, where it has any. */
+/** Draws the intervals of a point. */
 function whiskers(u: uPlot, dot: Dot, x: number, y: number, color: string): void {
   const { ctx } = u;
   ctx.strokeStyle = fade(color, 0.6);

@@ -1,16 +1,17 @@
-// Zooming and moving by wheel, pointer and fingers.
+// Zooming and scrolling a chart by wheel, pointer and touch.
 import type uPlot from 'uplot';
 import type { Zoom } from './zoom.svelte';
 
-/** What one notch of a wheel zooms by; a touchpad sends many small parts of it. */
+/** The zoom factor for each pixel of a wheel's movement; a notch is about 100 pixels. */
 const PER_PIXEL = 1.0016;
 
-/** From how many pixels on a pointer that is moved no longer clicks. */
+/** The movement of a pointer up to which it still clicks, in pixels. */
 const CLICK = 4;
 
+/** The height of a line in pixels, for wheels that count lines. */
 const LINE = 16;
 
-/** What a wheel turned, in pixels. */
+/** The movement of a wheel in pixels, across and down. */
 function pixels(event: WheelEvent): [number, number] {
   const unit = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? LINE : 1;
   return event.shiftKey && event.deltaX === 0
@@ -19,9 +20,9 @@ function pixels(event: WheelEvent): [number, number] {
 }
 
 /**
- * Makes the plot zoom by the wheel and by two fingers, and move by dragging; dragging over the whole,
- * or with the shift key, zooms to what was dragged over. Says whether the pointer last moved more
- * than a click does. Gives what takes all of it away.
+ * Adds gestures to a plot: the wheel and two fingers zoom, dragging scrolls. Dragging over the whole, or
+ * with the shift key, zooms to the selection. Calls `moved` with true once the pointer has moved further
+ * than a click. Returns a function that removes the gestures.
  */
 export function addGestures(plot: uPlot, zoom: Zoom, moved: (far: boolean) => void): () => void {
   const { over } = plot;
@@ -38,7 +39,7 @@ export function addGestures(plot: uPlot, zoom: Zoom, moved: (far: boolean) => vo
 
   const wheel = (event: WheelEvent) => {
     const [across, along] = pixels(event);
-    // At the whole, turning further out scrolls the page.
+    // If everything is in view, zooming out scrolls the page instead.
     if (zoom.isWhole && (along >= 0 || Math.abs(across) > Math.abs(along))) return;
     event.preventDefault();
     if (Math.abs(across) > Math.abs(along)) zoom.move(across * perPixel());
@@ -54,7 +55,7 @@ export function addGestures(plot: uPlot, zoom: Zoom, moved: (far: boolean) => vo
     moved(false);
   };
 
-  /** Two fingers: what is between them stays between them. */
+  /** Zooms by two fingers, and keeps the content between them. */
   const pinch = (before: number, now: number, other: number) => {
     const factor = Math.abs(now - other) / Math.max(8, Math.abs(before - other));
     const about = at((before + other) / 2);

@@ -1,4 +1,4 @@
-// Bytes by time and address, as colours.
+// The heat map of a trace: bytes by time and address.
 import type uPlot from 'uplot';
 import type { HeatMap } from '../data/trace.gen';
 import { bytes, longTime } from '../format';
@@ -6,10 +6,10 @@ import { BYTES, measureAxis, sinceStart } from './measure';
 import { heatColor, type Palette } from './palette';
 import { type ChartSpec, common, NOTHING, POINTER } from './spec';
 
-/** What the map shows. */
-export type Shown = 'all' | 'read' | 'written';
+/** The bytes that the map counts. */
+export type MapContent = 'all' | 'read' | 'written';
 
-/** The cells of a map, and the least and the most bytes in those that have any. */
+/** The cells of a map, with the least and the most bytes in a cell that is not empty. */
 export interface Cells {
   bytes: number[];
   columns: number;
@@ -17,8 +17,8 @@ export interface Cells {
   most: number;
 }
 
-/** What there is to show of a map. */
-export function cellsOf(map: HeatMap, shown: Shown): Cells {
+/** The cells of a map for a kind of bytes. */
+export function cellsOf(map: HeatMap, shown: MapContent): Cells {
   const cells =
     shown === 'all' ? map.read.map((read, i) => read + (map.written[i] ?? 0)) : map[shown];
   let [least, most] = [Number.POSITIVE_INFINITY, 0];
@@ -29,18 +29,27 @@ export function cellsOf(map: HeatMap, shown: Shown): Cells {
   return { bytes: cells, columns: map.rows === 0 ? 0 : cells.length / map.rows, least, most };
 }
 
-/** When a map ends, in nanoseconds. */
+/** The end of a map's time axis, in nanoseconds. */
 export function mapEnd(map: HeatMap): number {
   return map.rows === 0 ? 0 : (map.read.length / map.rows) * map.column_ns;
 }
 
-/** A map of a trace. */
-export function heatMap(map: HeatMap, shown: Shown): ChartSpec {
+/** Creates the heat map of a trace. */
+export function heatMap(map: HeatMap, shown: MapContent): ChartSpec {
   const cells = cellsOf(map, shown);
   const [end, top] = [mapEnd(map), map.rows * map.row_bytes];
   const of = shown === 'all' ? 'read and written' : shown;
   const across = sinceStart(end);
   return {
+    title: `Bytes ${of} by time and address`,
+    ramp: (colors) => ({
+      name: 'bytes in a cell, on a log scale',
+      colors: colors.heat,
+      ticks: [
+        ...(cells.most > cells.least ? [{ at: 0, label: bytes(cells.least) }] : []),
+        { at: 1, label: bytes(cells.most) },
+      ],
+    }),
     label: `Bytes ${of} by time and address: ${cells.columns} columns of ${longTime(map.column_ns)}, ${map.rows} rows of ${bytes(map.row_bytes)}; the most in one is ${bytes(cells.most)}.`,
     data: [
       [0, end],
@@ -83,7 +92,7 @@ export function heatMap(map: HeatMap, shown: Shown): ChartSpec {
 
 function paint(u: uPlot, map: HeatMap, cells: Cells, colors: Palette): void {
   const { least, most } = cells;
-  /** On a log scale, so that what is little is seen beside what is much. */
+  /** A log scale, which keeps small values visible beside large ones. */
   const share = (value: number) =>
     most > least ? Math.log(value / least) / Math.log(most / least) : 1;
   const x = (column: number) => Math.round(u.valToPos(column * map.column_ns, 'x', true));

@@ -1,23 +1,23 @@
-// How response times are distributed: as many bars as bins, on a log axis of time.
+// The histogram of response times, on a log axis of time.
 import type uPlot from 'uplot';
 import type { LatencyHistogram } from '../data/views.gen';
-import { count, exactTime, percent, percentile, time } from '../format';
+import { count, counted, exactTime, percent, percentile, time } from '../format';
 import { timeSpan, timeTicks } from './axes';
 import { within } from './marks';
 import { fade, type Palette } from './palette';
 import { axis, type ChartSpec, common, NOTHING, POINTER, type Tip } from './spec';
 
-/** Percentiles that are marked. */
+/** The percentiles to mark. */
 const MARKED = [50, 99, 99.9];
 
-/** How many IOs are counted on what scale. */
+/** The scale of the vertical axis, which counts IOs. */
 export type CountScale = 'log' | 'linear';
 
-/** A percentile and its response time in ns: they are pairs of numbers in the schema. */
+/** The percentiles of a histogram, each with its response time in ns. */
 export const percentilesOf = (histogram: LatencyHistogram) =>
   histogram.percentiles as [number, number][];
 
-/** The histogram of a run or a part of it; `span` holds it still while the part changes. */
+/** Creates the histogram of a run or a part of it; a fixed `span` keeps the axis while the part changes. */
 export function histogramChart(
   histogram: LatencyHistogram,
   scale: CountScale,
@@ -30,7 +30,7 @@ export function histogramChart(
   const low = scale === 'log' ? 0.5 : 0;
   return {
     title: `Distribution of response times of ${of}`,
-    label: `How the response times of ${count(ios)} IOs of ${of} are distributed: most often from ${time(bins.find((bin) => bin.ios === most)?.from_ns)}.`,
+    label: `Distribution of the response times of ${counted(ios, 'IO')} of ${of}; the most frequent are from ${time(bins.find((bin) => bin.ios === most)?.from_ns)}.`,
     data: [
       [span[0], span[1]],
       [low, most],
@@ -138,9 +138,9 @@ function tipAt(u: uPlot, { bins, ios }: LatencyHistogram, left: number): Tip | n
     title: `${time(bin.from_ns)} to ${time(bin.to_ns)}`,
     rows: [
       ['IOs', count(bin.ios)],
-      ['of all', percent(bin.ios / ios)],
-      ['faster ones', percent(below / ios)],
-      ['slower ones', percent((ios - below - bin.ios) / ios)],
+      ['share', percent(bin.ios / ios)],
+      ['faster', percent(below / ios)],
+      ['slower', percent((ios - below - bin.ios) / ios)],
     ],
   };
 }

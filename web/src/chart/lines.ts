@@ -1,4 +1,4 @@
-// Lines against time, length of a window, or share: what the pictures of a trace are made of.
+// Line charts, against time, the length of a window, or a share.
 import uPlot from 'uplot';
 import { MISSING } from '../format';
 import { type Measure, measureAxis, measureScale } from './measure';
@@ -11,28 +11,33 @@ export interface Line {
   values: (number | null)[];
   color(colors: Palette): string;
   dash?: boolean;
-  /** Between which values the true ones lie. */
+  /** The ends of the interval at each place. */
   interval?: { low: number[]; high: number[] };
 }
 
-/** Lines over the same places. */
+/** Lines with a common horizontal axis. */
 export interface Lines {
+  /** The title of the chart. */
+  heading: string;
   label: string;
   x: number[];
-  /** Level from each place to the next, the last of which is only an end; filled below. */
+  /** True for filled steps: each value holds up to the next place, and the last place is only an end. */
   steps?: boolean;
   lines: Line[];
   across: Measure;
   up: Measure;
-  /** What the tip at a place is headed. */
+  /** The title of the tip at a place. */
   title(x: number, index: number): string;
 }
 
-/** What is drawn of a line: on a log scale nothing has no place. */
+/** The dashes of a dashed line. */
+const DASH = [6, 4];
+
+/** The values to draw: a log scale has no place for 0. */
 const drawn = (measure: Measure, values: (number | null)[]) =>
   measure.log ? values.map((value) => (value !== null && value > 0 ? value : null)) : values;
 
-/** A line, and the edges of its interval. */
+/** The uPlot series of a line and of the edges of its interval. */
 function series(colors: Palette, line: Line, steps: boolean): uPlot.Series[] {
   const color = line.color(colors);
   const stepped = steps ? uPlot.paths.stepped?.({ align: 1 }) : undefined;
@@ -40,14 +45,14 @@ function series(colors: Palette, line: Line, steps: boolean): uPlot.Series[] {
     stroke: color,
     width: steps ? 1.25 : 1.75,
     points: { show: false },
-    ...(line.dash ? { dash: [6, 4] } : {}),
+    ...(line.dash ? { dash: DASH } : {}),
     ...(stepped ? { paths: stepped, fill: fade(color, 0.18) } : {}),
   };
   const edge: uPlot.Series = { stroke: fade(color, 0.4), width: 1, points: { show: false } };
   return line.interval === undefined ? [main] : [main, edge, edge];
 }
 
-/** What lies between the edges of intervals. */
+/** The bands between the edges of intervals. */
 function bands(colors: Palette, all: Line[]): uPlot.Band[] {
   let next = 1;
   return all.flatMap((line): uPlot.Band[] => {
@@ -58,8 +63,9 @@ function bands(colors: Palette, all: Line[]): uPlot.Band[] {
   });
 }
 
-/** A chart of lines. */
-export function lineChart({ label, x, steps = false, lines, across, up, title }: Lines): ChartSpec {
+/** Creates a line chart. */
+export function lineChart(chart: Lines): ChartSpec {
+  const { heading, label, x, steps = false, lines, across, up, title } = chart;
   const columns = lines.flatMap(({ values, interval }) =>
     interval === undefined ? [values] : [values, interval.low, interval.high],
   );
@@ -75,7 +81,14 @@ export function lineChart({ label, x, steps = false, lines, across, up, title }:
     return { left: u.valToPos((from + to) / 2, 'x'), top: 8, title: title(from, index), rows };
   };
   return {
+    title: heading,
     label,
+    keys: (colors) =>
+      lines.map(({ name, color, dash }) => ({
+        name,
+        color: color(colors),
+        sign: { width: 2, ...(dash ? { dash: DASH } : {}) },
+      })),
     data: [x, ...columns.map((column) => drawn(up, column))] as uPlot.AlignedData,
     options: (colors) => ({
       ...common,
@@ -92,13 +105,13 @@ export function lineChart({ label, x, steps = false, lines, across, up, title }:
   };
 }
 
-/** The step that holds a place. */
+/** The index of the step that contains a place. */
 function stepAt(x: number[], at: number): number {
   const after = x.findIndex((start) => start > at);
   return after < 0 ? x.length : after - 1;
 }
 
-/** The place that is nearest, on a log scale by ratio. */
+/** The index of the nearest place; a log scale compares ratios. */
 function nearest(x: number[], at: number, log: boolean): number {
   const distance = (value: number) => (log ? Math.abs(Math.log(value / at)) : Math.abs(value - at));
   return x.reduce((best, value, i) => (distance(value) < distance(x[best] ?? value) ? i : best), 0);

@@ -1,30 +1,30 @@
-// What is marked in the picture of a run: phases, its period, levels of its response times.
+// The marks on the chart of a run: its regions, its period, and levels of response times.
 import type uPlot from 'uplot';
-import { periodOf, type RunView, type Stretch, stretches } from '../data/model';
+import { periodOf, type Region, type RunView, regionsOf } from '../data/model';
 import { time } from '../format';
 import { fade, type Palette } from './palette';
 
-/** Lines for the period of a run are drawn where they are at least so far apart, in CSS pixels. */
+/** The smallest distance at which the lines of a run's period are drawn, in CSS pixels. */
 const LEAST_PERIOD = 5;
 
-/** Keeps what is drawn within the plot. */
+/** Runs `draw` with drawing clipped to the plot. */
 export function within(u: uPlot, draw: () => void): void {
   const { ctx, bbox } = u;
   ctx.save();
   ctx.beginPath();
   ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
   ctx.clip();
-  // Axes leave theirs behind.
+  // The axes have changed the alignment.
   ctx.textAlign = 'left';
   ctx.textBaseline = 'alphabetic';
   draw();
   ctx.restore();
 }
 
-/** Bars that are shorter have no room for words, in CSS pixels: they need not be measured. */
+/** The length of a bar below which no text fits, in CSS pixels; saves measuring the text. */
 const WORDY = 90;
 
-/** Writes words on a bar about a height, from where it comes into view on, where they fit. */
+/** Writes text on the visible part of a bar, if it fits. */
 export function wordsOn(
   u: uPlot,
   words: string,
@@ -41,10 +41,7 @@ export function wordsOn(
   ctx.fillText(words, from + 4 * devicePixelRatio, middle + 4 * devicePixelRatio);
 }
 
-/**
- * Draws what lies behind the IOs: what stands out of the run, and its period. `at` says where on the
- * axis the IO of some position is.
- */
+/** Draws the regions and the period of a run behind its IOs. `at` converts a position to the axis. */
 export function drawBehind(
   u: uPlot,
   view: RunView,
@@ -53,10 +50,10 @@ export function drawBehind(
   colors: Palette,
 ): void {
   within(u, () => {
-    const found = stretches(view);
-    const start = found.find(({ kind }) => kind === 'start-up')?.to ?? 0;
+    const regions = regionsOf(view);
+    const start = regions.find(({ kind }) => kind === 'start-up')?.to ?? 0;
     if (period) periodLines(u, start, view, colors);
-    for (const stretch of found) shade(u, stretch, at, names, colors);
+    for (const region of regions) shade(u, region, at, names, colors);
   });
 }
 
@@ -85,7 +82,7 @@ function periodLines(u: uPlot, start: number, view: RunView, colors: Palette): v
 
 function shade(
   u: uPlot,
-  { kind, name, from, to }: Stretch,
+  { kind, name, from, to }: Region,
   at: (index: number) => number,
   named: boolean,
   colors: Palette,
@@ -113,10 +110,10 @@ function shade(
   ctx.fillText(name, start + 5 * devicePixelRatio, bbox.top + 13 * devicePixelRatio);
 }
 
-/** A level of response times: its name, where it is in ns, and how it is dashed. */
+/** A level of response times: its name, its time in ns, and its dashes. */
 export type Level = [name: string, ns: number, dash: number[]];
 
-/** The mean, the median and the 99th percentile of a run. */
+/** The median, the mean and the 99th percentile of a run. */
 export function levelsOf(view: RunView): Level[] {
   const latency = view.facts?.latency_ns;
   if (latency === undefined) return [];
@@ -127,7 +124,7 @@ export function levelsOf(view: RunView): Level[] {
   ];
 }
 
-/** Draws lines at levels. */
+/** Draws a labelled line at each level. */
 export function drawLevels(u: uPlot, levels: Level[], colors: Palette): void {
   const { ctx, bbox } = u;
   ctx.save();
@@ -144,7 +141,7 @@ export function drawLevels(u: uPlot, levels: Level[], colors: Palette): void {
     ctx.moveTo(bbox.left, y);
     ctx.lineTo(bbox.left + bbox.width, y);
     ctx.stroke();
-    // A label that would lie on the one below goes above it.
+    // A label moves up to avoid the one below.
     const label = Math.min(y - 5 * devicePixelRatio, last - 15 * devicePixelRatio);
     const words = `${name} ${time(ns)}`;
     const [pad, height] = [4 * devicePixelRatio, 13 * devicePixelRatio];

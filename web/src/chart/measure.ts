@@ -1,25 +1,25 @@
-// What the axes of a trace's pictures count: how values are written, and which are labelled.
+// Measures: the format, the ticks and the range of an axis.
 import type uPlot from 'uplot';
-import { axisTimes, bytes, longTime, short } from '../format';
+import { axisTimes, bytes, distinctLabels, longTime, short } from '../format';
 import type { Palette } from './palette';
 import { axis } from './spec';
 
-/** What an axis counts. */
+/** The quantity on an axis. */
 export interface Measure {
   title?: string;
   write(value: number): string;
-  /** The labels of an axis, where they are not written each for itself. */
+  /** The labels of all ticks together, if `write` cannot format each alone. */
   labels?: (values: number[]) => string[];
-  /** What is labelled, where the usual steps do not do. */
+  /** The ticks, if uPlot's do not fit. */
   ticks?: (low: number, high: number, most: number) => number[];
   log?: boolean;
-  /** From where to where, where that does not follow from the values. */
+  /** The range, if it does not follow from the values. */
   range?: [number, number];
 }
 
 const [MINUTE, HOUR, DAY] = [60e9, 3600e9, 86_400e9];
 
-/** Steps of a time axis: of seconds decimal, above that as clocks and calendars have them. */
+/** The tick steps of a time axis: decimal up to seconds, then minutes, hours and days. */
 const TIME_STEPS = [
   ...Array.from({ length: 10 }, (_, i) => [1, 2, 5].map((n) => n * 10 ** i)).flat(),
   ...[10e9, 15e9, 30e9],
@@ -30,7 +30,7 @@ const TIME_STEPS = [
 
 const SIZE_STEPS = Array.from({ length: 60 }, (_, i) => 2 ** i);
 
-/** What a log axis of times labels. */
+/** The ticks of a log axis of times. */
 const TIME_LADDER = [
   ...Array.from({ length: 11 }, (_, i) => 10 ** i),
   ...[1, 10].map((n) => n * MINUTE),
@@ -38,7 +38,7 @@ const TIME_LADDER = [
   ...[3, 30, 300].map((n) => n * DAY),
 ];
 
-/** Multiples of the first step of a list of which no more than so many fit. */
+/** The multiples in a range of the first step that gives at most `most` of them. */
 function multiples(steps: readonly number[], low: number, high: number, most: number): number[] {
   const step = steps.find((s) => (high - low) / s <= Math.max(1, most)) ?? high - low;
   const first = Math.ceil(low / step - 1e-9);
@@ -46,18 +46,18 @@ function multiples(steps: readonly number[], low: number, high: number, most: nu
   return Array.from({ length: Math.max(0, count) + 1 }, (_, i) => (first + i) * step);
 }
 
-/** Every n-th of the places of a log axis, so that no more than so many are labelled. */
+/** Every n-th of some ticks, at most `most`. */
 function sparse(places: number[], most: number): number[] {
   const every = Math.ceil(places.length / Math.max(2, most));
   return places.filter((_, i) => i % every === 0);
 }
 
-/** Times on an axis that begins at 0. */
+/** The ticks of a linear axis of times. */
 export function timeSteps(low: number, high: number, most: number): number[] {
   return multiples(TIME_STEPS, low, high, most);
 }
 
-/** Times on a log axis. */
+/** The ticks of a log axis of times. */
 export function timeLadder(low: number, high: number, most: number): number[] {
   return sparse(
     TIME_LADDER.filter((time) => time >= low && time <= high),
@@ -65,7 +65,7 @@ export function timeLadder(low: number, high: number, most: number): number[] {
   );
 }
 
-/** Powers of two on a log axis. */
+/** The ticks of a log axis of sizes: powers of two. */
 export function sizeLadder(low: number, high: number, most: number): number[] {
   return sparse(
     SIZE_STEPS.filter((size) => size >= low && size <= high),
@@ -73,7 +73,7 @@ export function sizeLadder(low: number, high: number, most: number): number[] {
   );
 }
 
-/** Round numbers on a log axis: of ever coarser ladders the first that has room. */
+/** The ticks of a log axis of numbers: 1, 2 and 5 × 10ⁿ if they fit, else powers of ten. */
 export function roundNumbers(low: number, high: number, most: number): number[] {
   const decades = Array.from({ length: 40 }, (_, i) => 10 ** (i - 12));
   const ladder = (steps: number[]) =>
@@ -89,7 +89,7 @@ export function roundNumbers(low: number, high: number, most: number): number[] 
 const sizeSteps = (low: number, high: number, most: number) =>
   multiples(SIZE_STEPS, low, high, most);
 
-/** Time since the first request, up to an end. */
+/** The axis of time since the first request, up to `end`. */
 export function sinceStart(end: number): Measure {
   return {
     title: 'time since the first request',
@@ -100,14 +100,21 @@ export function sinceStart(end: number): Measure {
   };
 }
 
-/** Bytes, from nothing on. */
+/** Bytes, from 0. */
 export const BYTES: Measure = { write: bytes, ticks: sizeSteps };
 
-/** Bytes a second, from nothing on. */
-export const BYTE_RATE: Measure = { write: (rate) => `${bytes(rate)}/s`, ticks: sizeSteps };
+/** Bytes per second, from 0. */
+export const BYTE_RATE: Measure = {
+  write: (rate) => `${bytes(rate)}/s`,
+  labels: (rates) => distinctLabels(rates, bytes).map((label) => `${label}/s`),
+  ticks: sizeSteps,
+};
 
-/** Requests a second, from nothing on. */
-export const REQUEST_RATE: Measure = { write: (rate) => `${short(rate)}/s` };
+/** Requests per second, from 0. */
+export const REQUEST_RATE: Measure = {
+  write: (rate) => `${short(rate)}/s`,
+  labels: (rates) => distinctLabels(rates, short).map((label) => `${label}/s`),
+};
 
 /** Bytes on a log scale. */
 export const LOG_BYTES: Measure = { write: bytes, ticks: sizeLadder, log: true };
@@ -124,15 +131,15 @@ export const WINDOW: Measure = {
 /** Shares of a whole. */
 export const SHARE: Measure = { write: (share) => `${short(100 * share)} %`, range: [0, 1] };
 
-/** How many pixels a label takes: across, and upwards. */
+/** The room that a label needs in CSS pixels: across, and upwards. */
 const ROOM = { x: 64, y: 26 };
 
-/** How wide vertical axes are, the same so that pictures stand in line. */
+/** The width of vertical axes in CSS pixels; a common width aligns charts. */
 export const AXIS_WIDTH = 68;
 
-/** An axis of a measure. */
+/** The uPlot axis of a measure. */
 export function measureAxis(colors: Palette, measure: Measure, side: 'x' | 'y'): uPlot.Axis {
-  const { ticks, write, labels = (values) => values.map(write) } = measure;
+  const { ticks, write, labels = (values) => distinctLabels(values, write) } = measure;
   const extent = (u: uPlot) => u.bbox[side === 'x' ? 'width' : 'height'] / devicePixelRatio;
   return {
     ...axis(colors, measure.title),
@@ -148,13 +155,13 @@ export function measureAxis(colors: Palette, measure: Measure, side: 'x' | 'y'):
   };
 }
 
-/** The scale of a measure over some values. */
+/** The uPlot scale of a measure for some values. */
 export function measureScale(measure: Measure, values: (number | null)[]): uPlot.Scale {
   const { log = false, range = spanOf(values, log) } = measure;
   return { ...(log ? { distr: 3, log: 10 } : {}), range: () => range };
 }
 
-/** From the least to the most on a log scale, else from 0 to a little above the most. */
+/** The range of some values: minimum to maximum on a log scale, else 0 to above the maximum. */
 function spanOf(values: (number | null)[], log: boolean): [number, number] {
   let [low, high] = [Number.POSITIVE_INFINITY, 0];
   for (const value of values) {

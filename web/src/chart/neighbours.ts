@@ -1,8 +1,8 @@
-// An IO among those beside it: how long they took, and when they were in flight.
+// Pictures of an IO and its neighbours: their response times, and the time when they were in flight.
 import type uPlot from 'uplot';
 import type { Io } from '../data/neighbours';
 import type { Activity } from '../data/views.gen';
-import { bytes, count, exactTime, opName, time } from '../format';
+import { bytes, count, counted, exactTime, opName, time } from '../format';
 import { activityWords } from '../words';
 import { COUNT_STEPS, timeSpan } from './axes';
 import { within, wordsOn } from './marks';
@@ -20,17 +20,17 @@ import {
 } from './spec';
 import type { Zoom } from './zoom.svelte';
 
-/** IOs, one of which is looked at. */
+/** An IO with its neighbours, and the background operations around them. */
 export interface Neighbourhood {
   ios: Io[];
-  /** The one. */
+  /** The IO in question, one of `ios`. */
   here: Io;
   activities: Activity[];
   href(index: number): string;
 }
 
-/** Of the vertical axes, so that pictures stand in line. */
-export const WIDTH = 66;
+/** The width of vertical axes in CSS pixels; a common width aligns charts. */
+export const WIDTH = 74;
 
 /** The colour of an IO. */
 export function colorOf(colors: Palette, io: Io): string {
@@ -39,7 +39,7 @@ export function colorOf(colors: Palette, io: Io): string {
   return io.op === 0 ? colors.read : colors.write;
 }
 
-/** What the colours of IOs stand for. */
+/** The legend of IOs. */
 export function ioKeys(colors: Palette, ios: Io[]): Key[] {
   const present = (is: (io: Io) => boolean) => ios.some((io) => io.errno === 0 && is(io));
   return [
@@ -50,13 +50,13 @@ export function ioKeys(colors: Palette, ios: Io[]): Key[] {
   ].flatMap(({ name, color, there }) => (there ? [{ name, color }] : []));
 }
 
-/** What the colours of activities stand for. */
+/** The legend of background operations. */
 export const activityKeys = (colors: Palette, activities: Activity[]): Key[] =>
   [...new Set(activities.map(({ kind }) => kind))]
     .sort()
     .map((kind) => ({ name: kind, color: activityColor(colors, kind) }));
 
-/** What is said of an IO at a place. */
+/** The tip of an IO. */
 export function ioTip(io: Io, { here, href }: Neighbourhood, place: Place): Tip {
   const since = io.submitted_ns - here.submitted_ns;
   return {
@@ -72,7 +72,7 @@ export function ioTip(io: Io, { here, href }: Neighbourhood, place: Place): Tip 
   };
 }
 
-/** The IO beside that of some position. */
+/** The IO `across` positions from another; `here` if there is no other. */
 export function beside(
   ios: Io[],
   index: number | undefined,
@@ -84,7 +84,7 @@ export function beside(
   return ios[Math.min(ios.length - 1, Math.max(0, at + across))];
 }
 
-/** Response times by position. */
+/** Creates the chart of response times by position. */
 export function responseBars(scene: Neighbourhood): ChartSpec {
   const { ios, here } = scene;
   const [first, last] = [ios[0]?.index ?? 0, ios.at(-1)?.index ?? 1];
@@ -98,7 +98,7 @@ export function responseBars(scene: Neighbourhood): ChartSpec {
     top: u.valToPos(Math.max(1, io.latency_ns), 'y'),
   });
   return {
-    title: `Response times beside IO ${count(here.index)}`,
+    title: `Response times around IO ${count(here.index)}`,
     label: `Response times of IOs ${count(first)} to ${count(last)}; IO ${count(here.index)} took ${time(here.latency_ns)}.`,
     data: [
       [first, last],
@@ -158,7 +158,7 @@ export function responseBars(scene: Neighbourhood): ChartSpec {
   };
 }
 
-/** Points down at a place. */
+/** Draws a triangle that points down at a place. */
 export function triangle(ctx: CanvasRenderingContext2D, x: number, y: number): void {
   const side = 5 * devicePixelRatio;
   ctx.beginPath();
@@ -169,7 +169,7 @@ export function triangle(ctx: CanvasRenderingContext2D, x: number, y: number): v
   ctx.fill();
 }
 
-/** A bar of the picture of what was in flight. */
+/** A bar: an IO in flight, or a background operation. */
 interface Bar {
   row: number;
   from: number;
@@ -178,7 +178,7 @@ interface Bar {
   activity?: Activity;
 }
 
-/** The rows of IOs in flight and, below them, of the units of the drive that did anything. */
+/** The bars and the names of their rows: lanes of IOs, then the busy units of the drive. */
 function barsOf({ ios, here, activities }: Neighbourhood): { bars: Bar[]; rows: string[] } {
   const lanes = 1 + Math.max(0, ...ios.map(({ lane }) => lane));
   const units = [...new Set(activities.map(({ unit }) => unit))].sort((a, b) => a - b);
@@ -200,11 +200,11 @@ function barsOf({ ios, here, activities }: Neighbourhood): { bars: Bar[]; rows: 
   };
 }
 
-/** How high the picture of what was in flight is. */
+/** The height of the picture in CSS pixels. */
 export const flightHeight = (scene: Neighbourhood) =>
   Math.round(Math.min(480, barsOf(scene).rows.length * 26) + 52);
 
-/** When the first of some IOs was submitted and the last answered, from the one looked at on. */
+/** The first submission and the last completion, in ns relative to the submission of `here`. */
 export function flightSpan({ ios, here }: Neighbourhood): [number, number] {
   let [low, high] = [0, here.latency_ns];
   for (const io of ios) {
@@ -214,20 +214,20 @@ export function flightSpan({ ios, here }: Neighbourhood): [number, number] {
   return [low, Math.max(high, low + 1)];
 }
 
-/** How long before or after the IO that is looked at. */
+/** A time relative to the submission of the IO, with its sign. */
 const sinceHere = (ns: number) =>
   ns === 0 ? '0' : `${ns < 0 ? '−' : '+'}${exactTime(Math.abs(ns))}`;
 
-/** The axis of time before and after the submission of the IO that is looked at. */
+/** The axis of time relative to the submission of the IO. */
 export const sinceAxis = (colors: Palette): uPlot.Axis => ({
-  ...axis(colors, 'time since it was submitted'),
+  ...axis(colors, 'time since the submission of the IO'),
   size: 30,
   space: 84,
   incrs: COUNT_STEPS,
   values: (_u, splits) => splits.map(sinceHere),
 });
 
-/** Which IOs were in flight when, and below them what the drive did inside. */
+/** Creates the picture of IOs in flight, with the background operations of the drive below them. */
 export function flightChart(scene: Neighbourhood, zoom: Zoom): ChartSpec {
   const { ios, here, activities } = scene;
   const { bars, rows } = barsOf(scene);
@@ -243,8 +243,8 @@ export function flightChart(scene: Neighbourhood, zoom: Zoom): ChartSpec {
     top: u.valToPos(bar.row + 0.5, 'y'),
   });
   return {
-    title: `What was in flight around IO ${count(here.index)}`,
-    label: `${count(ios.length)} IOs from submission to completion${activities.length > 0 ? `, and ${count(activities.length)} activities of the drive on ${count(rows.filter((name) => name.startsWith('unit')).length)} units` : ''}.`,
+    title: `IOs in flight around IO ${count(here.index)}`,
+    label: `${counted(ios.length, 'IO')} from submission to completion${activities.length > 0 ? `, and ${counted(activities.length, 'background operation')} of the drive on ${counted(rows.filter((name) => name.startsWith('unit')).length, 'unit')}` : ''}.`,
     data: [[...zoom.whole], [0, rows.length]] as uPlot.AlignedData,
     keys: (colors) => [...ioKeys(colors, ios), ...activityKeys(colors, activities)],
     options: (colors) => ({
@@ -294,10 +294,10 @@ export function flightChart(scene: Neighbourhood, zoom: Zoom): ChartSpec {
       };
     },
     step: (u, from, across, down) => {
-      const seen = bars.filter((bar) => bar.to >= zoom.from && bar.from <= zoom.to);
+      const visible = bars.filter((bar) => bar.to >= zoom.from && bar.from <= zoom.to);
       const now = from === null ? undefined : at(u, from.left, from.top);
       if (now === undefined) {
-        const mine = seen.find(({ io }) => io === here) ?? seen[0];
+        const mine = visible.find(({ io }) => io === here) ?? visible[0];
         return mine === undefined ? null : middle(u, mine);
       }
       const score = (bar: Bar) =>
@@ -306,7 +306,7 @@ export function flightChart(scene: Neighbourhood, zoom: Zoom): ChartSpec {
             ? (bar.from - now.from) * across
             : -1
           : (bar.row - now.row) * down * 1e15 + Math.abs(bar.from - now.from);
-      const next = seen
+      const next = visible
         .filter((bar) => (across !== 0 ? score(bar) > 0 : (bar.row - now.row) * down > 0))
         .sort((a, b) => score(a) - score(b))[0];
       return next === undefined ? null : middle(u, next);
@@ -314,7 +314,7 @@ export function flightChart(scene: Neighbourhood, zoom: Zoom): ChartSpec {
   };
 }
 
-/** While the IO looked at was in flight. */
+/** Shades the time when the IO was in flight. */
 function shadeHere(u: uPlot, here: Io, colors: Palette): void {
   within(u, () => {
     const { ctx, bbox } = u;

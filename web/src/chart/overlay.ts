@@ -1,4 +1,4 @@
-// An experiment of several results in one chart, and where they differ beyond their uncertainty.
+// An experiment of several results in one chart, with marks where they differ significantly.
 import type uPlot from 'uplot';
 import type { ComparedExperiment, ComparedValue, MicroBenchmark } from '../data/views.gen';
 import { estimate, parameter, ratio, time } from '../format';
@@ -7,18 +7,18 @@ import { fade, type Palette, resultStyle } from './palette';
 import { nearest, parameterAxisOf, positions, type Span, scales } from './parameter';
 import { type ChartSpec, common, POINTER, type Tip, timeAxis } from './spec';
 
-/** What a chart of several results is of. */
+/** The content of a chart of several results. */
 export interface Overlay {
   benchmark: Pick<MicroBenchmark, 'title' | 'parameter' | 'unit'>;
   compared: ComparedExperiment;
-  /** What the results are called, in their order. */
+  /** The names of the results, in their order. */
   names: string[];
   span: Span;
-  /** Without tips: what is around it is a link. */
+  /** True for a chart without tips, inside a link. */
   small?: boolean;
 }
 
-/** The span of all the means and intervals of some experiments. */
+/** The range of all means and intervals of some experiments. */
 export function comparedSpan(experiments: ComparedExperiment[]): Span {
   const estimates = experiments
     .flatMap(({ values }) => values)
@@ -33,11 +33,11 @@ export function comparedSpan(experiments: ComparedExperiment[]): Span {
   );
 }
 
-/** Whether any result differs from the first at a value. */
+/** True if any result differs significantly from the first at a value. */
 export const isDifferent = ({ results }: ComparedValue): boolean =>
   results.some(({ differs }) => differs === true);
 
-/** The means of several results against the parameter. */
+/** Creates the chart of several results' means against the parameter. */
 export function overlayChart(of: Overlay): ChartSpec {
   const { benchmark, compared, names, span, small = false } = of;
   const axisOf = parameterAxis(compared.values.map(({ value }) => value));
@@ -52,13 +52,13 @@ export function overlayChart(of: Overlay): ChartSpec {
   );
   const tip = (u: uPlot, left: number): Tip | null => {
     const value = nearest(axisOf, u.posToVal(left, 'x'));
-    const found = byValue.get(value);
-    if (found === undefined) return null;
+    const compared = byValue.get(value);
+    if (compared === undefined) return null;
     return {
       left: u.valToPos(axisOf.at(value), 'x'),
       top: 8,
       title: `${benchmark.parameter} ${parameter(value, benchmark.unit)}`,
-      rows: found.results.map(({ value: mean, ratio: to, differs }, i): [string, string] => [
+      rows: compared.results.map(({ value: mean, ratio: to, differs }, i): [string, string] => [
         names[i] ?? '',
         `${time(mean?.value)}${to == null ? '' : ` · ${estimate(to, ratio)}`}${differs ? ' ≠' : ''}`,
       ]),
@@ -66,9 +66,14 @@ export function overlayChart(of: Overlay): ChartSpec {
   };
   const different = compared.values.filter(isDifferent).length;
   return {
+    title: `Mean response time of ${benchmark.title} ${compared.experiment} against ${benchmark.parameter}`,
     label: `Mean response time of ${benchmark.title} ${compared.experiment} against ${benchmark.parameter}, of ${names.join(', ')}; they differ at ${different} of ${compared.values.length} values.`,
     data: [places.map(({ at }) => at), ...columns] as uPlot.AlignedData,
-    keys: (colors) => names.map((name, i) => ({ name, color: resultStyle(colors, i).color })),
+    keys: (colors) =>
+      names.map((name, i) => {
+        const { color, dash } = resultStyle(colors, i);
+        return { name, color, sign: { width: 2, ...(dash === undefined ? {} : { dash }) } };
+      }),
     options: (colors) => ({
       ...common,
       cursor: { show: !small, ...POINTER, y: false },
@@ -104,7 +109,7 @@ function series(i: number, small: boolean, colors: Palette): uPlot.Series {
   };
 }
 
-/** The 95 % intervals of the means. */
+/** Draws the 95 % intervals of the means. */
 function intervals(
   u: uPlot,
   { values }: ComparedExperiment,
@@ -129,7 +134,7 @@ function intervals(
   ctx.restore();
 }
 
-/** The sign above each value at which they differ. */
+/** Draws `≠` above each value at which results differ significantly. */
 function differences(
   u: uPlot,
   { values }: ComparedExperiment,

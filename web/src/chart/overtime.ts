@@ -1,4 +1,4 @@
-// What pictures over the time of a simulation share: the same axis, zoomed together.
+// The common parts of charts over the time of a simulation, which zoom together.
 import type uPlot from 'uplot';
 import { axisTimes, longTime } from '../format';
 import { timeSteps } from './measure';
@@ -6,16 +6,16 @@ import type { Palette } from './palette';
 import { axis } from './spec';
 import type { Zoom } from './zoom.svelte';
 
-/** Of the vertical axes, so that pictures stand in line. */
+/** The width of vertical axes in CSS pixels; a common width aligns charts. */
 export const AXIS = 76;
 
-/** The scale of what is in view. */
+/** The uPlot scale of the time in view. */
 export const timeScale = (zoom: Zoom): uPlot.Scale => ({
   time: false,
   range: () => [zoom.from, zoom.to],
 });
 
-/** The axis of time since the measurement began. */
+/** The horizontal axis of time since the start of the measurement. */
 export function timeAxisBelow(
   colors: Palette,
   title = 'time since the measurement began',
@@ -30,10 +30,10 @@ export function timeAxisBelow(
   };
 }
 
-/** A stretch of time, from where to where. */
-export const stretchWords = (from: number, to: number) => `${longTime(from)} to ${longTime(to)}`;
+/** A range of time in words. */
+export const timeRange = (from: number, to: number) => `${longTime(from)} to ${longTime(to)}`;
 
-/** An axis of names, each at the middle of its rows. */
+/** A vertical axis with a name in the middle of each group of rows. */
 export function namesBeside(colors: Palette, names: { at: number; name: string }[]): uPlot.Axis {
   return {
     ...axis(colors),

@@ -1,17 +1,17 @@
-// Colours of the charts, after Okabe and Ito: reads are blue, writes orange; random patterns are
-// saturated and solid, sequential ones lighter and dashed.
+// The colours of charts, after Okabe and Ito: reads are blue, writes are orange. Random patterns have
+// saturated, solid lines; sequential patterns have lighter, dashed ones.
 
 import { sharesOf } from '../words';
 
-/** How a line is drawn. A mix has the colours of both its parts, in turns. */
+/** The style of a line. The line of a mix alternates between the colours of its parts. */
 export interface LineStyle {
   color: string;
-  /** Colour of every other dash, in a mix. */
+  /** The colour of every second dash, for a mix. */
   second?: string;
   dash?: [number, number];
 }
 
-/** Why a drive does something. */
+/** The cause of a flash operation. */
 export type Cause =
   | 'host'
   | 'cleaning'
@@ -30,29 +30,29 @@ export interface Palette {
   write: string;
   ignored: string;
   failed: string;
-  /** The same beside all colours from fast to slow. */
+  /** Failed IOs in a colour analysis, distinct from all colours of its scale. */
   failedPoint: string;
-  /** The second running mean. */
+  /** The running mean without the start-up. */
   average: string;
-  /** Where a start-up ends, on any of those. */
+  /** The end of a start-up in a colour analysis. */
   startUp: string;
   text: string;
   axis: string;
   grid: string;
   surface: string;
-  /** Of several results beside each other. */
+  /** Results in a comparison. */
   results: readonly string[];
-  /** What programs pages, and what a drive does inside, by its cause. */
+  /** Flash operations by cause. */
   causes: Record<Cause, string>;
-  /** Words on those. */
+  /** Text on the colours of causes. */
   onActivity: string;
-  /** From little to much. */
+  /** The colour scale of heat maps, from low to high. */
   heat: readonly string[];
 }
 
 const DASH: [number, number] = [6, 4];
 
-/** The line of each of several results beside each other; told apart by its dashes too. */
+/** The dashes of results in a comparison, which tell them apart without colour. */
 const RESULT_DASHES: (number[] | undefined)[] = [
   undefined,
   [9, 4],
@@ -130,12 +130,12 @@ const DARK: Palette = {
   heat: ['#17334a', '#1d5c8f', '#3a9be0', '#9ad0f5', '#f2f9ff'],
 };
 
-/** The colours of the theme. */
+/** The palette of a theme. */
 export function palette(dark: boolean): Palette {
   return dark ? DARK : LIGHT;
 }
 
-/** How the line of an experiment is drawn, by its name. */
+/** The line style of an experiment, from its name. */
 export function lineStyle(colors: Palette, experiment: string): LineStyle {
   const shares = sharesOf(experiment);
   if (shares) {
@@ -149,6 +149,9 @@ export function lineStyle(colors: Palette, experiment: string): LineStyle {
   return other === undefined ? style : { color: style.color, second: other.color };
 }
 
+/** True if the line of an experiment is dashed. */
+export const isDashed = (experiment: string) => lineStyle(LIGHT, experiment).dash !== undefined;
+
 /** A colour with an opacity. */
 export function fade(hex: string, opacity: number): string {
   return `${hex}${Math.round(opacity * 255)
@@ -156,7 +159,7 @@ export function fade(hex: string, opacity: number): string {
     .padStart(2, '0')}`;
 }
 
-/** The cause that an activity belongs to, by its name in the field's words. */
+/** The causes of background operations, by a pattern of their names. */
 const CAUSES: [RegExp, Cause][] = [
   [/full merge/, 'full merges'],
   [/partial merge/, 'partial merges'],
@@ -167,20 +170,20 @@ const CAUSES: [RegExp, Cause][] = [
   [/host/, 'host'],
 ];
 
-/** The colour of an activity. */
+/** The colour of a background operation. */
 export function activityColor(colors: Palette, kind: string): string {
   const cause = CAUSES.find(([pattern]) => pattern.test(kind))?.[1] ?? 'cleaning';
   return colors.causes[cause];
 }
 
-/** The colour that stands for a share of the most, from 0 to 1. */
+/** The colour of a place on the heat scale, from 0 to 1. */
 export function heatColor(colors: Palette, share: number): string {
   return `rgb(${between(colors.heat, share).join(' ')})`;
 }
 
 /**
- * From fast to slow, on light and on dark: viridis of matplotlib, which is perceptually uniform, and
- * in order for those who are colour-blind and without colour.
+ * The colour scale of response times, from fast to slow, for both themes: viridis of matplotlib. It is
+ * perceptually uniform, and stays in order for colour-blind readers and in greyscale.
  */
 export const SLOWNESS: readonly string[] = [
   '#440154',
@@ -202,11 +205,11 @@ export const SLOWNESS: readonly string[] = [
   '#fde725',
 ];
 
-/** Red, green and blue of a colour. */
+/** The red, green and blue of a colour. */
 export const channels = (hex = '#000000') =>
   [1, 3, 5].map((i) => Number.parseInt(hex.slice(i, i + 2), 16));
 
-/** The colour at a share, from 0 to 1, of a scale: its red, green and blue. */
+/** The red, green and blue at a place on a colour scale, from 0 to 1. */
 export function between(scale: readonly string[], share: number): number[] {
   const last = scale.length - 1;
   const at = Math.min(1, Math.max(0, share)) * last;
@@ -215,12 +218,12 @@ export function between(scale: readonly string[], share: number): number[] {
   return from.map((channel, i) => Math.round(channel + ((to[i] ?? 0) - channel) * (at - low)));
 }
 
-/** A colour as a point of an ImageData holds it. */
+/** A colour as a pixel of an ImageData. */
 export function pointColor([red = 0, green = 0, blue = 0]: number[]): number {
   return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
 }
 
-/** How the line of the n-th of several results is drawn. */
+/** The line style of the n-th result in a comparison. */
 export function resultStyle(colors: Palette, n: number): { color: string; dash?: number[] } {
   const dash = RESULT_DASHES[n % RESULT_DASHES.length];
   return {

@@ -1,4 +1,4 @@
-// The frame of charts against a parameter: where its values lie, and response times upwards.
+// The axes of charts of response times against a parameter.
 import type uPlot from 'uplot';
 import type { MicroBenchmark } from '../data/views.gen';
 import { parameter } from '../format';
@@ -6,17 +6,17 @@ import { labelled, type ParameterAxis } from './axes';
 import type { Palette } from './palette';
 import { axis } from './spec';
 
-/** A span of response times, ns. */
+/** A range of response times in ns. */
 export type Span = [number, number];
 
-/** Positions of the parameter and, beside each, the value it stands for (none at a break). */
+/** The places on the axis with their values; a break has none. */
 export function positions(axisOf: ParameterAxis): { at: number; value: number | undefined }[] {
   const values = axisOf.values.map((value) => ({ at: axisOf.at(value), value }));
   const breaks = axisOf.breaks.map((at) => ({ at, value: undefined }));
   return [...values, ...breaks].sort((a, b) => a.at - b.at);
 }
 
-/** The axis of a parameter. */
+/** The uPlot axis of a parameter. */
 export function parameterAxisOf(
   colors: Palette,
   benchmark: Pick<MicroBenchmark, 'parameter' | 'unit'>,
@@ -36,7 +36,7 @@ export function parameterAxisOf(
   };
 }
 
-/** The value whose place is nearest. */
+/** The value nearest to a place on the axis. */
 export function nearest(values: ParameterAxis, at: number): number {
   return values.values.reduce(
     (best, value) =>
@@ -45,7 +45,7 @@ export function nearest(values: ParameterAxis, at: number): number {
   );
 }
 
-/** The parameter across, times upwards on a log scale. */
+/** The uPlot scales: the parameter across, response times upwards on a log scale. */
 export function scales(values: ParameterAxis, span: Span): uPlot.Scales {
   return {
     x: { time: false, range: () => [values.min, values.max] },

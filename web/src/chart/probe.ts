@@ -1,4 +1,4 @@
-// The pictures of a probe: what it saw, as figures with points or lines over one pair of axes.
+// The charts of a probe's signals: points or lines with marks.
 import type uPlot from 'uplot';
 import type { Mark, Signal } from '../data/probe.gen';
 import { MISSING, short } from '../format';
@@ -7,7 +7,7 @@ import { type Measure, measureAxis, measureScale, roundNumbers } from './measure
 import { fade, type Palette } from './palette';
 import { type ChartSpec, common, type Tip } from './spec';
 
-/** How near the pointer is to what is told of it, in CSS pixels. */
+/** The distance from a point within which the pointer shows its tip, in CSS pixels. */
 const NEAR = 40;
 
 interface Point {
@@ -16,7 +16,7 @@ interface Point {
   series: number;
 }
 
-/** Every point, in the order of the horizontal axis, where that has a place for it. */
+/** The points of all series that have a place on the horizontal axis, in its order. */
 function pointsOf(signal: Signal): Point[] {
   const all = signal.series.flatMap(({ points }, series) =>
     points.map(([x, y]): Point => ({ x, y, series })),
@@ -24,7 +24,7 @@ function pointsOf(signal: Signal): Point[] {
   return all.filter(({ x }) => !signal.log_x || x > 0).sort((a, b) => a.x - b.x);
 }
 
-/** From the least to the most, with room above for so many lines of text. */
+/** The range of some values and 0, with room above for `lines` lines of text. */
 function spanOf(values: number[], lines: number): [number, number] {
   const low = values.reduce((a, b) => Math.min(a, b), 0);
   const high = values.reduce((a, b) => Math.max(a, b), 0);
@@ -32,12 +32,12 @@ function spanOf(values: number[], lines: number): [number, number] {
   return [low < 0 ? low - room : 0, high + room * (1 + 2 * lines)];
 }
 
-/** The horizontal axis: from the first point to the last, with all marks in view. */
+/** The horizontal axis, which holds all points and all marks. */
 function acrossOf(signal: Signal, points: Point[]): Measure {
   const measure: Measure = { title: signal.x, write: short, log: signal.log_x };
   const places = [...points.map(({ x }) => x), ...signal.marks.map(({ x }) => x)];
   const [low, high] = [Math.min(...places), Math.max(...places)];
-  // On a log scale the axis finds its span from what it is given.
+  // A log axis takes its range from its values.
   if (signal.log_x) return { ...measure, ticks: roundNumbers };
   if (!Number.isFinite(low)) return measure;
   const room = 0.02 * (high - low) || 1;
@@ -47,14 +47,14 @@ function acrossOf(signal: Signal, points: Point[]): Measure {
 const colorOf = (colors: Palette, series: number) =>
   colors.results[series % colors.results.length] ?? colors.text;
 
-/** On how many lines the labels of marks stand at most. */
+/** The most lines that the labels of marks take. */
 const LINES = 4;
 
-/** The first mark of each label: what the others are is seen from them. */
+/** The first mark of each label; further marks of the same label have no text. */
 const labelled = (marks: Mark[]): Mark[] =>
   marks.filter(({ label }, i) => marks.findIndex((mark) => mark.label === label) === i);
 
-/** Lines at places worth marking, with what is there. */
+/** Draws a labelled line at each mark. */
 function drawMarks(u: uPlot, marks: Mark[], colors: Palette): void {
   const { ctx, bbox } = u;
   within(u, () => {
@@ -76,13 +76,13 @@ function drawMarks(u: uPlot, marks: Mark[], colors: Palette): void {
       const left = at > bbox.left + 0.7 * bbox.width;
       ctx.textAlign = left ? 'right' : 'left';
       const gap = (left ? -4 : 4) * devicePixelRatio;
-      // Labels of neighbours are below each other.
+      // The labels of neighbouring marks are on different lines.
       ctx.fillText(label, at + gap, bbox.top + (12 + 13 * (i % LINES)) * devicePixelRatio);
     });
   });
 }
 
-/** The point next to a place. */
+/** The point nearest to a place, if one is within reach. */
 function nextTo(u: uPlot, points: Point[], left: number, top: number): Point | undefined {
   let [best, least]: [Point | undefined, number] = [undefined, NEAR ** 2];
   for (const point of points) {
@@ -94,8 +94,8 @@ function nextTo(u: uPlot, points: Point[], left: number, top: number): Point | u
 }
 
 /**
- * How the n-th of some series looks: what lies on another is seen through it, a line through the gaps of
- * one with dashes, points around smaller ones.
+ * The style of the n-th series. Series on the same points stay visible: later lines have shorter dashes,
+ * and later points are smaller.
  */
 function look(colors: Palette, shape: Signal['shape'], n: number, of: number): uPlot.Series {
   const color = colorOf(colors, n);
@@ -108,9 +108,9 @@ function look(colors: Palette, shape: Signal['shape'], n: number, of: number): u
   return { stroke: color, paths: () => null, points };
 }
 
-/** A picture of what a probe saw. */
-export function signalChart(seen: Signal): ChartSpec {
-  const signal = { ...seen, series: seen.series.filter(({ points }) => points.length > 0) };
+/** Creates the chart of a signal. */
+export function signalChart(full: Signal): ChartSpec {
+  const signal = { ...full, series: full.series.filter(({ points }) => points.length > 0) };
   const points = pointsOf(signal);
   const across = acrossOf(signal, points);
   const xs = points.map(({ x }) => x);

@@ -1,18 +1,18 @@
-// Response time against the varied parameter: one experiment in full, or several by their means.
+// Charts of response times against the varied parameter: one experiment in full, or the means of several.
 import type uPlot from 'uplot';
 import { type RunView, repeatOf, type ValueView } from '../data/model';
 import type { MicroBenchmark } from '../data/views.gen';
-import { count, interval, parameter, throughput, time } from '../format';
+import { count, counted, interval, parameter, throughput, time } from '../format';
 import { differs, remarks } from '../methodology';
 import { runHref } from '../route';
-import { progressWords } from '../words';
+import { experimentWords, progressWords } from '../words';
 import { type ParameterAxis, parameterAxis } from './axes';
 import { boxes, leastGap } from './boxes';
-import { fade, type LineStyle, lineStyle, type Palette } from './palette';
+import { fade, isDashed, type LineStyle, lineStyle, type Palette } from './palette';
 import { nearest, parameterAxisOf, positions, type Span, scales } from './parameter';
-import { type ChartSpec, common, cross, POINTER, type Tip, timeAxis } from './spec';
+import { type ChartSpec, common, cross, type Key, POINTER, type Tip, timeAxis } from './spec';
 
-/** An experiment and its runs, by value. */
+/** An experiment with its runs, by value. */
 export interface ExperimentViews {
   name: string;
   values: ValueView[];
@@ -22,14 +22,14 @@ export interface ExperimentViews {
 export const runViews = (experiments: ExperimentViews[]): RunView[] =>
   experiments.flatMap((e) => e.values).flatMap((v) => v.views);
 
-/** Whether there is anything to draw, and so a scale to draw it on. */
+/** True if any run has facts to draw. */
 export function isMeasured(experiments: ExperimentViews[]): boolean {
   return runViews(experiments).some((view) => view.facts !== undefined);
 }
 
 type Column = (number | null | undefined)[];
 
-/** A column: null breaks the line (no facts, a break), undefined does not (no such run). */
+/** A uPlot column. Null breaks the line (no facts, or a break of the axis); undefined does not (no such run). */
 function column(
   places: { value: number | undefined }[],
   values: ValueView[],
@@ -46,15 +46,18 @@ function column(
 /** The latencies of the runs of a value. */
 const latencies = (view: ValueView) => view.views.flatMap(({ facts }) => facts?.latency_ns ?? []);
 
-const drawn = (ns: number | undefined) =>
+/** A time that a log scale can show: at least 1 ns. */
+const positive = (ns: number | undefined) =>
   ns === undefined || !Number.isFinite(ns) ? undefined : Math.max(1, ns);
-const mean = (view: ValueView) => drawn(view.mean?.value);
-const least = (view: ValueView) => drawn(Math.min(...latencies(view).map(({ min }) => min)));
+const mean = (view: ValueView) => positive(view.mean?.value);
+const least = (view: ValueView) => positive(Math.min(...latencies(view).map(({ min }) => min)));
 const most = (view: ValueView) =>
-  drawn(Math.max(...latencies(view).map(({ max }) => max), Number.NEGATIVE_INFINITY));
+  positive(Math.max(...latencies(view).map(({ max }) => max), Number.NEGATIVE_INFINITY));
 
+/** The uPlot series of a line. The points of a dashed line are smaller and leave those below visible. */
 function line(style: LineStyle, width: number, surface: string): uPlot.Series[] {
-  const point = { show: true, size: width * 2 + 2.5, width: 1.5, fill: surface };
+  const size = width * 2 + (style.dash ? 1 : 3);
+  const point = { show: true, size, width: 1.5, fill: surface };
   const first: uPlot.Series = {
     stroke: style.color,
     width,
@@ -77,7 +80,7 @@ function line(style: LineStyle, width: number, surface: string): uPlot.Series[] 
   ];
 }
 
-/** The means of several experiments. A small one has no tips: the card around it is a link. */
+/** Creates the chart of several experiments' means. A small chart has no tips: its card is a link. */
 export function comparison(
   benchmark: MicroBenchmark,
   experiments: ExperimentViews[],
@@ -86,8 +89,10 @@ export function comparison(
 ): ChartSpec {
   const values = parameterAxis(experiments.flatMap((e) => e.values.map((v) => v.value)));
   const places = positions(values);
-  const columns = experiments.map((e) => column(places, e.values, mean));
-  const twice = experiments.map((e) => e.name.includes('/'));
+  // Dashed lines are on top: a solid line shows through the gaps of a dashed one, but not the reverse.
+  const drawn = experiments.toSorted((a, b) => Number(isDashed(a.name)) - Number(isDashed(b.name)));
+  const columns = drawn.map((e) => column(places, e.values, mean));
+  const twice = drawn.map((e) => e.name.includes('/'));
   const tip = (u: uPlot, left: number): Tip | null => {
     const value = nearest(values, u.posToVal(left, 'x'));
     const rows = experiments.flatMap((e): [string, string][] => {
@@ -102,6 +107,8 @@ export function comparison(
     };
   };
   return {
+    title: `${benchmark.title}: mean response time against ${benchmark.parameter}`,
+    keys: (colors) => experiments.map(({ name }) => experimentKey(colors, name)),
     label: `Mean response time against ${benchmark.parameter}. ${experiments.map((e) => summary(e, benchmark)).join(' ')}`,
     data: [
       places.map((p) => p.at),
@@ -114,9 +121,7 @@ export function comparison(
       axes: [parameterAxisOf(colors, benchmark, values), timeAxis(colors)],
       series: [
         {},
-        ...experiments.flatMap((e) =>
-          line(lineStyle(colors, e.name), small ? 1.5 : 2, colors.surface),
-        ),
+        ...drawn.flatMap((e) => line(lineStyle(colors, e.name), small ? 1.5 : 2, colors.surface)),
       ],
       hooks: {
         draw: [(u) => marks(u, colors, values, runViews(experiments))],
@@ -127,8 +132,8 @@ export function comparison(
 }
 
 /**
- * One experiment: its means with their intervals, between its fastest and slowest IOs; with how the
- * IOs of each run are distributed where it is `boxed`.
+ * Creates the chart of one experiment: its means with their intervals, and a band from its fastest to its
+ * slowest IO. If `boxed`, it has a box plot of each run.
  */
 export function experimentChart(
   benchmark: MicroBenchmark,
@@ -142,7 +147,18 @@ export function experimentChart(
   const columns = [least, most, mean].map((pick) => column(places, views, pick));
   const isMix = experiment.name.includes('/');
   return {
-    label: `Response time of ${experiment.name} against ${benchmark.parameter}: mean, least and most. ${summary(experiment, benchmark)}`,
+    title: `${benchmark.title} ${experiment.name}: response time against ${benchmark.parameter}`,
+    keys: (colors) => {
+      const mean = experimentKey(colors, experiment.name);
+      return [
+        { ...mean, name: `mean of ${experiment.name}, with its 95 % interval` },
+        { name: 'fastest to slowest IO', color: fade(mean.second ?? mean.color, 0.16) },
+        ...(boxed
+          ? [{ name: 'median to p99 of a run', color: fade(mean.second ?? mean.color, 0.34) }]
+          : []),
+      ];
+    },
+    label: `Response time of ${experiment.name} against ${benchmark.parameter}: mean, minimum and maximum. ${summary(experiment, benchmark)}`,
     data: [
       places.map((p) => p.at),
       ...columns,
@@ -163,7 +179,7 @@ export function experimentChart(
         series: [{}, edge, edge, ...line(style, 2, colors.surface)],
         bands: [{ series: [2, 1], fill: fade(style.second ?? style.color, 0.16) }],
         hooks: {
-          // Under the lines.
+          // The boxes are below the lines.
           drawAxes: boxed ? [(u) => boxes(u, values, views, style.second ?? style.color)] : [],
           draw: [
             (u) => isolatedRanges(u, values, views, style.color),
@@ -183,7 +199,24 @@ export function experimentChart(
   };
 }
 
-/** Zero and negative values stand alone, where no band is: a bar from the least to the most. */
+/** The entry of an experiment in a legend. */
+function experimentKey(colors: Palette, name: string): Key {
+  const { color, second, dash } = lineStyle(colors, name);
+  return {
+    name: experimentLabel(name),
+    color,
+    ...(second === undefined ? {} : { second }),
+    sign: { width: 2, ...(dash === undefined ? {} : { dash }) },
+  };
+}
+
+/** The name of an experiment with its words: `SR (sequential reads)`. */
+const experimentLabel = (name: string) => {
+  const words = experimentWords(name);
+  return words === name ? name : `${name} (${words})`;
+};
+
+/** Draws a bar from minimum to maximum at values that the band does not reach: zero and negative ones. */
 function isolatedRanges(u: uPlot, values: ParameterAxis, views: ValueView[], color: string): void {
   const { ctx } = u;
   ctx.save();
@@ -199,7 +232,7 @@ function isolatedRanges(u: uPlot, values: ParameterAxis, views: ValueView[], col
   ctx.restore();
 }
 
-/** The 95 % intervals of the means. */
+/** Draws the 95 % intervals of the means. */
 function whiskers(u: uPlot, values: ParameterAxis, views: ValueView[], color: string): void {
   const { ctx } = u;
   const half = 3.5 * devicePixelRatio;
@@ -212,7 +245,7 @@ function whiskers(u: uPlot, values: ParameterAxis, views: ValueView[], color: st
     const { low, high } = view.mean ?? {};
     if (low == null || high == null) continue;
     const x = u.valToPos(values.at(view.value), 'x', true);
-    // An end beyond the scale, as a lower one at or under zero, goes up to the edge of the plot.
+    // An end beyond the scale, such as a lower end at or below 0, stops at the edge of the plot.
     for (const [end, edge] of [
       [Math.max(low, floor), low < floor],
       [Math.min(high, ceiling), high > ceiling],
@@ -232,7 +265,7 @@ function whiskers(u: uPlot, values: ParameterAxis, views: ValueView[], color: st
   ctx.restore();
 }
 
-/** The means of the single runs, small, to the right of what they say together. */
+/** Draws the means of the repeats as small dots to the right of their common mean. */
 function repeatDots(u: uPlot, values: ParameterAxis, views: ValueView[], color: string): void {
   const { ctx } = u;
   const most = Math.max(...views.map((view) => view.views.length), 1);
@@ -244,7 +277,7 @@ function repeatDots(u: uPlot, values: ParameterAxis, views: ValueView[], color: 
     if (view.views.length < 2) continue;
     const x = u.valToPos(values.at(view.value), 'x', true);
     for (const [i, { facts }] of view.views.entries()) {
-      const ns = drawn(facts?.latency_ns.mean.value);
+      const ns = positive(facts?.latency_ns.mean.value);
       if (ns === undefined) continue;
       ctx.beginPath();
       const at = x + 3 * devicePixelRatio + step * (i + 1);
@@ -255,7 +288,7 @@ function repeatDots(u: uPlot, values: ParameterAxis, views: ValueView[], color: 
   ctx.restore();
 }
 
-/** The sign above a value whose runs differ beyond what is within them. */
+/** Draws `≠` above each value whose repeats differ significantly. */
 function differing(u: uPlot, values: ParameterAxis, views: ValueView[], colors: Palette): void {
   const { ctx } = u;
   ctx.save();
@@ -269,7 +302,7 @@ function differing(u: uPlot, values: ParameterAxis, views: ValueView[], colors: 
   ctx.restore();
 }
 
-/** A cross at the lower edge for each value with a run that failed or was not run. */
+/** Draws a cross at the lower edge for each value with a run that failed or was not run. */
 function marks(u: uPlot, colors: Palette, values: ParameterAxis, views: RunView[]): void {
   const y = u.bbox.top + u.bbox.height - 7 * devicePixelRatio;
   const marked = new Map<number, string>();
@@ -281,9 +314,9 @@ function marks(u: uPlot, colors: Palette, values: ParameterAxis, views: RunView[
   for (const [value, color] of marked) cross(u, u.valToPos(values.at(value), 'x', true), y, color);
 }
 
-function meanOrProgress({ mean: found, views }: ValueView): string {
+function meanOrProgress({ mean: estimate, views }: ValueView): string {
   const odd = views.find(({ run }) => run.progress.status !== 'done')?.run.progress.status;
-  return `${time(found?.value)}${odd === undefined ? '' : ` (${odd})`}`;
+  return `${time(estimate?.value)}${odd === undefined ? '' : ` (${odd})`}`;
 }
 
 function valueTip(
@@ -308,7 +341,7 @@ function valueTip(
   };
 }
 
-/** How a tip calls a run. */
+/** The name of a run in a tip. */
 const runName = (view: ValueView, run: RunView['run']) =>
   view.views.length > 1 ? `repeat ${repeatOf(run)}` : 'run';
 
@@ -328,10 +361,10 @@ function runRows({ facts }: RunView): [string, string][] {
 }
 
 function repeatRows(view: ValueView): [string, string][] {
-  const { mean: found, together, views } = view;
+  const { mean: estimate, together, views } = view;
   return [
-    [`mean of ${count(together?.runs.length ?? 1)} runs`, time(found?.value)],
-    ['95 % interval', interval(found?.low, found?.high, (ns) => time(ns))],
+    [`mean of ${counted(together?.runs.length ?? 1, 'run')}`, time(estimate?.value)],
+    ['95 % interval', interval(estimate?.low, estimate?.high, (ns) => time(ns))],
     ...views.map(({ run, facts }): [string, string] => [
       `mean of repeat ${repeatOf(run)}`,
       time(facts?.latency_ns.mean.value),
@@ -341,11 +374,11 @@ function repeatRows(view: ValueView): [string, string][] {
   ];
 }
 
-/** An experiment in a sentence: where its means begin and end. */
+/** An experiment in a sentence: its mean at the first and the last value. */
 function summary({ name, values }: ExperimentViews, benchmark: MicroBenchmark): string {
   const known = values.filter((view) => view.mean !== undefined);
   const [first, last] = [known[0], known.at(-1)];
-  if (first === undefined || last === undefined) return `${name}: no run.`;
+  if (first === undefined || last === undefined) return `${name}: no runs.`;
   const at = (view: ValueView) =>
     `${time(view.mean?.value)} at ${parameter(view.value, benchmark.unit)}`;
   return first === last ? `${name}: ${at(first)}.` : `${name}: from ${at(first)} to ${at(last)}.`;

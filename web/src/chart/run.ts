@@ -1,4 +1,4 @@
-// A run that can be zoomed: its response times or addresses, drawn from whatever is loaded.
+// The zoomable charts of a run, by response time and by address, drawn from the loaded pieces.
 import type uPlot from 'uplot';
 import {
   convert,
@@ -14,7 +14,7 @@ import {
 import { ioIgnore, type RunView } from '../data/model';
 import type { Outline } from '../data/views.gen';
 import { Windows } from '../data/windows.svelte';
-import { count, exactTime, opName, parameter, time } from '../format';
+import { count, counted, exactTime, opName, sizeLabels, time } from '../format';
 import { ioHref } from '../route';
 import { COUNT_STEPS, timeSpan } from './axes';
 import { drawBehind, drawLevels, type Level, levelsOf, within } from './marks';
@@ -32,28 +32,28 @@ import {
 } from './spec';
 import { Zoom } from './zoom.svelte';
 
-/** What is drawn of a run. */
+/** The content of a run's charts. */
 export interface RunScene {
   view: RunView;
   windows: Windows<Dots>;
   zoom: Zoom;
   x: Horizontal;
-  /** The span of response times, where several pictures share it. */
+  /** The range of response times in ns, if several charts share it. */
   span?: [number, number];
-  /** Whether the running means are drawn. */
+  /** True to draw the running means. */
   means: boolean;
-  /** Without axis titles, lines and names. */
+  /** True for a chart without axis titles, levels and names. */
   small?: boolean;
-  /** Where an IO leads. */
+  /** The address of an IO. */
   href(index: number): string;
 }
 
-/** Of the vertical axes, the same so that the plots of a run stand in line. */
-const WIDTH = 62;
+/** The width of vertical axes in CSS pixels; a common width aligns the charts of a run. */
+export const WIDTH = 74;
 
 const BINARY_STEPS = Array.from({ length: 50 }, (_, i) => 2 ** i);
 
-/** The pieces in view, each with the stretch of the axis that it is drawn for. */
+/** The pieces in view, each with the range of the axis that it covers. */
 function partsOf({ windows, zoom, x }: RunScene): { dots: Dots; from: number; to: number }[] {
   const [first, last] = positions(windows, zoom, x);
   return windows.over(first, last).map(({ from, to, piece }) => ({
@@ -63,7 +63,7 @@ function partsOf({ windows, zoom, x }: RunScene): { dots: Dots; from: number; to
   }));
 }
 
-/** The positions of the IOs in view: with some beside them, as times are known only so well. */
+/** The positions of the IOs in view, with one more at each end: positions of times are approximate. */
 export function positions(windows: Windows<Dots>, zoom: Zoom, x: Horizontal): [number, number] {
   if (x === 'index') return [zoom.from, zoom.to];
   const [from, to] = [zoom.from, zoom.to].map((at) => convert(windows, at, 'time', 'index')) as [
@@ -73,26 +73,26 @@ export function positions(windows: Windows<Dots>, zoom: Zoom, x: Horizontal): [n
   return [Math.max(0, from - 1), Math.min(windows.total, Math.max(to, from) + 1)];
 }
 
-/** Calls for every dot in view: which of which outline it is, where on the axis, and what kind. */
+/** Calls `visit` for every dot from `low` to `high`: its index in `dots`, its place on the axis, its kind. */
 function each(
   scene: RunScene,
   low: number,
   high: number,
-  see: (dots: Dots, i: number, at: number, kind: number) => void,
+  visit: (dots: Dots, i: number, at: number, kind: number) => void,
 ): void {
   const parts = partsOf(scene);
   for (const [k, { dots, from, to }] of parts.entries()) {
     const { at, order, kind } = dots.rows[scene.x];
     const begin = firstAt(at, k === 0 ? low : Math.max(low, from));
     const end = firstAt(at, k === parts.length - 1 ? high : Math.min(high, to));
-    for (let n = begin; n < end; n++) see(dots, order[n] ?? 0, at[n] ?? 0, kind[n] ?? 0);
+    for (let n = begin; n < end; n++) visit(dots, order[n] ?? 0, at[n] ?? 0, kind[n] ?? 0);
   }
 }
 
 const colorOf = (colors: Palette, kind: Kind) =>
   kind === 'other' ? colors.other.color : colors[kind];
 
-/** How large dots are: the fewer, the larger. */
+/** The size of dots in CSS pixels: fewer dots are larger. */
 function sizeOf(dots: number): number {
   if (dots > 1500) return 2.5;
   return dots > 300 ? 3.5 : 5;
@@ -125,7 +125,7 @@ function paint(
   });
 }
 
-/** So many that squares, which are drawn fast, look no different. */
+/** Draws squares, which are faster to draw than circles and look the same among many. */
 function squares(ctx: CanvasRenderingContext2D, at: number[], side: number): void {
   const half = side / 2;
   for (let i = 0; i < at.length; i += 2) {
@@ -142,7 +142,7 @@ function circles(ctx: CanvasRenderingContext2D, at: number[], radius: number): v
   ctx.fill(path);
 }
 
-/** The running means, of all IOs and of those after the start-up: smooth, so the whole run's do. */
+/** Draws the running means from the outline of the whole run, which is fine enough for smooth curves. */
 function paintMeans(u: uPlot, { windows, x }: RunScene, colors: Palette): void {
   const whole = windows.pieces.at(-1)?.data;
   const means = whole === undefined ? undefined : meansOf(whole, x);
@@ -165,7 +165,7 @@ function paintMeans(u: uPlot, { windows, x }: RunScene, colors: Palette): void {
   });
 }
 
-/** A line that stands out of dots. */
+/** Draws a line with an outline, which sets it off from dots. */
 function stroke(
   ctx: CanvasRenderingContext2D,
   path: Path2D,
@@ -183,11 +183,11 @@ function stroke(
   ctx.setLineDash([]);
 }
 
-/** Whether a source gave running means. */
+/** True if the source provides running means. */
 export const hasMeans = (windows: Windows<Dots>) =>
   windows.pieces.at(-1)?.data.outline.running_means != null;
 
-/** The dot nearest to a place of the plot, where one is near. */
+/** The dot nearest to a place of the plot, if one is within reach. */
 function nearest(
   u: uPlot,
   scene: RunScene,
@@ -218,7 +218,7 @@ function tipOf(scene: RunScene, y: (dots: Dots, i: number) => number) {
     return {
       left: near.left,
       top: near.top,
-      title: `${opName(outline.op[i])} ${count(index)}${index < ignore ? ', left out' : ''}${failed}`,
+      title: `${opName(outline.op[i])} ${count(index)}${index < ignore ? ', excluded' : ''}${failed}`,
       rows: [
         ['response time', time(outline.latency_ns[i])],
         ['submitted at', time(outline.submitted_ns[i])],
@@ -231,7 +231,7 @@ function tipOf(scene: RunScene, y: (dots: Dots, i: number) => number) {
   };
 }
 
-/** The running means at the first point that is not before an IO. */
+/** The running means at the first known point at or after an IO. */
 function meansAt({ windows }: RunScene, position: number): [string, string][] {
   const means = windows.pieces.at(-1)?.data.outline.running_means;
   if (means == null) return [];
@@ -243,7 +243,7 @@ function meansAt({ windows }: RunScene, position: number): [string, string][] {
   ];
 }
 
-/** To the dot beside; upwards and downwards to the next slower and faster one close by. */
+/** The steps of the arrow keys: across to the next dot, up and down to the next slower or faster one nearby. */
 function stepOf(scene: RunScene, y: (dots: Dots, i: number) => number) {
   return (u: uPlot, from: Place | null, across: number, down: number): Place | null => {
     const [low, high] = [scene.zoom.from, scene.zoom.to];
@@ -276,7 +276,7 @@ function horizontalAxis(colors: Palette, { x, small }: RunScene): uPlot.Axis {
   };
 }
 
-/** What colours stand for. */
+/** The legend of a run's dots. */
 export function runKeys(colors: Palette, windows: Windows<Dots>, ignored: number): Key[] {
   const whole = windows.pieces.at(-1)?.data.outline;
   if (whole === undefined) return [];
@@ -285,14 +285,14 @@ export function runKeys(colors: Palette, windows: Windows<Dots>, ignored: number
     { name: 'read', color: colors.read, present: present((op) => op === 0) },
     { name: 'write', color: colors.write, present: present((op) => op === 1) },
     { name: 'trim or flush', color: colors.other.color, present: present((op) => op > 1) },
-    { name: `left out (the first ${count(ignored)})`, color: colors.ignored, present: ignored > 0 },
+    { name: `excluded (the first ${count(ignored)})`, color: colors.ignored, present: ignored > 0 },
     { name: 'failed', color: colors.failed, present: whole.errno.some((e) => e !== 0) },
   ]
     .filter((key) => key.present)
     .map(({ name, color }) => ({ name, color }));
 }
 
-/** Keys of the running means. */
+/** The legend of the running means. */
 export const meanKeys = (colors: Palette): Key[] => [
   { name: 'running mean', color: colors.text },
   { name: 'running mean without the start-up', color: colors.average },
@@ -301,7 +301,7 @@ export const meanKeys = (colors: Palette): Key[] => [
 const latencyOf = ({ outline }: Dots, i: number) => Math.max(1, outline.latency_ns[i] ?? 1);
 const offsetOf = ({ outline }: Dots, i: number) => outline.offset_bytes[i] ?? 0;
 
-/** What both charts of a run have. */
+/** The common parts of both charts of a run. */
 function chart(
   scene: RunScene,
   y: (dots: Dots, i: number) => number,
@@ -321,7 +321,7 @@ const scaleOf = (zoom: Zoom): uPlot.Scale => ({
   range: () => [zoom.from, zoom.to],
 });
 
-/** Response times of a run. */
+/** Creates the chart of a run's response times. */
 export function runChart(scene: RunScene): ChartSpec {
   const { view, windows, x } = scene;
   const latency = view.facts?.latency_ns;
@@ -335,7 +335,7 @@ export function runChart(scene: RunScene): ChartSpec {
   return {
     ...base,
     title: `Response times of ${view.experiment.name}, run ${view.run.id}`,
-    label: `Response times of ${count(windows.total)} IOs of ${view.experiment.name} against ${x === 'index' ? 'their position' : 'time'}: from ${time(latency?.min)} to ${time(latency?.max)}, mean ${time(latency?.mean.value)}.`,
+    label: `Response times of ${counted(windows.total, 'IO')} of ${view.experiment.name} against ${x === 'index' ? 'their position' : 'time'}: from ${time(latency?.min)} to ${time(latency?.max)}, mean ${time(latency?.mean.value)}.`,
     keys: (colors) => [...(base.keys?.(colors) ?? []), ...(scene.means ? meanKeys(colors) : [])],
     options: (colors) => ({
       ...common,
@@ -365,7 +365,7 @@ export function runChart(scene: RunScene): ChartSpec {
   };
 }
 
-/** Addresses of a run. */
+/** Creates the chart of a run's addresses. */
 export function addressChart(scene: RunScene): ChartSpec {
   const { windows, x, view } = scene;
   const offsets = windows.pieces.at(-1)?.data.outline.offset_bytes ?? [0];
@@ -388,7 +388,7 @@ export function addressChart(scene: RunScene): ChartSpec {
           scale: 'y',
           size: WIDTH,
           incrs: BINARY_STEPS,
-          values: (_u, splits) => splits.map((v) => parameter(v, 'bytes')),
+          values: (_u, splits) => sizeLabels(splits),
         },
       ],
       series: [{}, NOTHING],
@@ -397,13 +397,15 @@ export function addressChart(scene: RunScene): ChartSpec {
   };
 }
 
-/** A run that cannot be zoomed, as one picture of several. */
+/** Creates the chart of a run's response times without zoom. */
 export function stillRun(
   view: RunView,
   whole: Outline,
   options: { span: [number, number]; small?: boolean },
 ): ChartSpec {
-  const windows = new Windows<Dots>(whole.ios, () => Promise.reject(new Error('it is still')));
+  const windows = new Windows<Dots>(whole.ios, () =>
+    Promise.reject(new Error('this chart has no zoom')),
+  );
   windows.add(pieceOf(whole, 0, whole.ios, ioIgnore(view.run.reference)));
   const zoom = new Zoom([0, whole.ios], 1);
   const href = (index: number) => ioHref(view.result, view.run.id, index);

@@ -1,4 +1,4 @@
-// Charts as files: an SVG with its title and what its colours stand for, or a PNG of that.
+// Charts as files: an SVG with title, source and legend, or a PNG of that SVG.
 import uPlot from 'uplot';
 import { palette } from './palette';
 import { type ChartSpec, keyPath } from './spec';
@@ -8,16 +8,16 @@ const MARGIN = 16;
 const LINE = 18;
 const FONT = 'system-ui, -apple-system, Segoe UI, Roboto, sans-serif';
 
-/** How many times as many points a side as it has on the screen. */
+/** The pixels of a PNG for each CSS pixel. */
 const PNG_SCALE = 2;
 
-/** Gives uPlot something else to draw on, for as long as it takes. */
+/** Draws a chart as SVG: uPlot gets a context that records, in place of its canvas. */
 async function record(spec: ChartSpec, width: number, height: number): Promise<string> {
   const context = new SvgContext();
   const { getContext } = HTMLCanvasElement.prototype;
   const NativePath = window.Path2D;
   let plot: uPlot;
-  // Of the one canvas that uPlot makes; it keeps what it gets.
+  // uPlot asks its canvas for the context once, in the constructor.
   HTMLCanvasElement.prototype.getContext = (() => context) as unknown as typeof getContext;
   window.Path2D = RecordedPath;
   try {
@@ -27,7 +27,7 @@ async function record(spec: ChartSpec, width: number, height: number): Promise<s
     HTMLCanvasElement.prototype.getContext = getContext;
   }
   try {
-    // It draws once all that now waits to be done is done.
+    // uPlot draws in a microtask.
     await new Promise((done) => setTimeout(done));
     const scale = 1 / devicePixelRatio;
     return `<g transform="scale(${scale})">${context.content()}</g>`;
@@ -37,10 +37,10 @@ async function record(spec: ChartSpec, width: number, height: number): Promise<s
   }
 }
 
-/** How wide some text is, about: the file may be drawn by another font. */
+/** The approximate width of a text; the file may be shown with another font. */
 const textWidth = (text: string) => text.length * 6.4;
 
-/** Lines of at most so many pixels. */
+/** Breaks a text into lines of at most `width` pixels. */
 function wrap(text: string, width: number, perCharacter = 7.2): string[] {
   const lines = [''];
   for (const word of text.split(/\s+/)) {
@@ -52,12 +52,12 @@ function wrap(text: string, width: number, perCharacter = 7.2): string[] {
   return lines;
 }
 
-/** What the colours stand for, from a height on; and where that ends. */
+/** Draws the legend from `top` on; returns its lower end too. */
 function legend(spec: ChartSpec, width: number, top: number): { drawn: string; bottom: number } {
   const colors = palette(false);
   let [x, y, drawn] = [MARGIN, top, ''];
   for (const key of spec.keys?.(colors) ?? []) {
-    const { name, color, sign } = key;
+    const { name, color, second, sign } = key;
     const wide = textWidth(name) + 34;
     if (x > MARGIN && x + wide > width - MARGIN) [x, y] = [MARGIN, y + LINE];
     const attributes = Object.entries(keyPath(key)).map(
@@ -67,6 +67,9 @@ function legend(spec: ChartSpec, width: number, top: number): { drawn: string; b
       sign === undefined
         ? `<rect x="${x}" y="${y}" width="10" height="10" rx="2" fill="${escapeXml(color)}"/>`
         : `<path transform="translate(${x - 4} ${y})" ${attributes.join(' ')}/>`;
+    if (second !== undefined) {
+      drawn += `<path transform="translate(${x - 4} ${y})" d="M0 5h18" fill="none" stroke="${escapeXml(second)}" stroke-width="2" stroke-dasharray="4.5 4.5"/>`;
+    }
     drawn += `<text x="${x + 18}" y="${y + 9}" font-size="11" fill="${colors.text}">${escapeXml(name)}</text>`;
     x += wide;
   }
@@ -89,7 +92,7 @@ function legend(spec: ChartSpec, width: number, top: number): { drawn: string; b
   return { drawn, bottom };
 }
 
-/** A chart as an SVG of its own, below its title and where it is from: light, whatever the page is. */
+/** Creates an SVG file of a chart, with its title, source and legend, always in the light theme. */
 export async function svgOf(
   spec: ChartSpec,
   width: number,
@@ -98,7 +101,7 @@ export async function svgOf(
 ): Promise<string> {
   const colors = palette(false);
   const full = width + 2 * MARGIN;
-  const lines = wrap(spec.title ?? spec.label, width);
+  const lines = wrap(spec.title, width);
   const title = lines.map(
     (line, i) =>
       `<text x="${MARGIN}" y="${MARGIN + 12 + i * LINE}" font-size="14" font-weight="600" fill="#191d21">${escapeXml(line)}</text>`,
@@ -110,7 +113,7 @@ export async function svgOf(
   const all = keys.bottom + height + MARGIN;
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${full}" height="${all}" viewBox="0 0 ${full} ${all}" font-family="${FONT}" role="img">`,
-    `<title>${escapeXml(spec.title ?? spec.label)}</title><desc>${escapeXml(spec.label)}</desc>`,
+    `<title>${escapeXml(spec.title)}</title><desc>${escapeXml(spec.label)}</desc>`,
     `<rect width="${full}" height="${all}" fill="${colors.surface}"/>`,
     ...title,
     from,
@@ -119,7 +122,7 @@ export async function svgOf(
   ].join('\n');
 }
 
-/** The picture of an SVG. */
+/** Renders an SVG as a PNG. */
 export async function pngOf(svg: string): Promise<Blob> {
   const image = new Image();
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
@@ -128,19 +131,15 @@ export async function pngOf(svg: string): Promise<Blob> {
   [canvas.width, canvas.height] = [image.width * PNG_SCALE, image.height * PNG_SCALE];
   canvas.getContext('2d')?.drawImage(image, 0, 0, canvas.width, canvas.height);
   return new Promise((done, fail) => {
-    canvas.toBlob((blob) => (blob === null ? fail(new Error('no picture')) : done(blob)));
+    canvas.toBlob((blob) =>
+      blob === null
+        ? fail(new Error('The browser cannot encode the PNG. Save the chart as SVG instead.'))
+        : done(blob),
+    );
   });
 }
 
-/** A name for a file, of what is in it. */
-export const fileName = (title: string, ending: string) =>
-  `${title
-    .normalize('NFKD')
-    .replaceAll(/[^\w.]+/g, '-')
-    .replaceAll(/^[-.]+|-+$/g, '')
-    .slice(0, 80)}.${ending}`;
-
-/** Hands a file to the reader. */
+/** Downloads a file. */
 export function save(name: string, content: Blob): void {
   const link = document.createElement('a');
   link.href = URL.createObjectURL(content);

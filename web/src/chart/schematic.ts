@@ -1,9 +1,9 @@
-// A reference pattern as a small picture: where its first IOs go, one after the other. Not to
-// scale: what differs between the values of an experiment is made to be seen.
+// Sketches of reference patterns: the addresses of the first IOs over time. They are not to scale: they
+// exaggerate the differences between the values of an experiment.
 import { patternsOf } from '../data/model';
 import type { Address, Pattern, Reference } from '../data/views.gen';
 
-/** An IO in the picture; places and sizes are shares of it, from below and from the left. */
+/** An IO of a sketch; places and sizes are shares of its width and height, from the lower left. */
 export interface DrawnIo {
   x: number;
   y: number;
@@ -12,14 +12,14 @@ export interface DrawnIo {
   write: boolean;
 }
 
-/** A pattern as a picture. */
+/** The sketch of a pattern. */
 export interface Schematic {
   ios: DrawnIo[];
-  /** Heights of boundaries that IOs may be aligned to or not; empty where it does not matter. */
+  /** The heights of alignment boundaries; empty unless the pattern shifts its IOs. */
   boundaries: number[];
 }
 
-/** Between what the values of an experiment lie, so that they are told apart. */
+/** The smallest and largest parameters over the values of an experiment. */
 export interface Extremes {
   target: [least: number, most: number];
   size: [least: number, most: number];
@@ -27,13 +27,15 @@ export interface Extremes {
   burst: [least: number, most: number];
 }
 
-/** How many IOs are drawn, and how many of several parts at most are told apart. */
+/** The number of IOs in a sketch. */
 const IOS = 24;
+
+/** The largest number of processes or partitions that a sketch shows. */
 const PARTS = 6;
 
 const pauseOf = ({ timing }: Pattern) => (timing.function === 'consecutive' ? 0 : timing.pause_ns);
 
-/** What some references have in common, and in what they differ. */
+/** The extremes over some references. */
 export function extremesOf(references: Reference[]): Extremes {
   const patterns = references.flatMap(patternsOf);
   const span = (pick: (pattern: Pattern) => number): [number, number] => {
@@ -48,20 +50,20 @@ export function extremesOf(references: Reference[]): Extremes {
   };
 }
 
-/** Where a value lies between two on a log scale, from 0 to 1; 1 where all are the same. */
+/** The place of a value between two on a log scale, from 0 to 1; 1 if both are equal. */
 function share(value: number, [least, most]: [number, number]): number {
   if (most <= least || value <= 0) return most <= least ? 1 : 0;
   const low = Math.max(least, 1);
   return Math.min(1, Math.max(0, Math.log(value / low) / Math.log(most / low)));
 }
 
-/** Numbers that look random and are the same every time. */
+/** Pseudo-random numbers from 0 to 1, a fixed one for each index. */
 function scattered(i: number): number {
   const x = Math.sin((i + 1) * 12.9898) * 43_758.5453;
   return x - Math.floor(x);
 }
 
-/** The place of the i-th IO of `count` in the target space of `slots` IOs, from 0 to 1. */
+/** The address of the i-th of `count` IOs in a target space of `slots` IOs, from 0 to 1. */
 function placeOf(address: Address, i: number, count: number, slots: number): number {
   switch (address.function) {
     case 'sequential':
@@ -79,7 +81,7 @@ function placeOf(address: Address, i: number, count: number, slots: number): num
   }
 }
 
-/** How high an IO is drawn. */
+/** The height of an IO in the sketch. */
 function heightOf({ address, io_size_bytes }: Pattern, extremes: Extremes): number {
   const [least, most] = extremes.size;
   const size = least === most ? 1 : 0.35 + 1.4 * share(io_size_bytes, extremes.size);
@@ -87,7 +89,7 @@ function heightOf({ address, io_size_bytes }: Pattern, extremes: Extremes): numb
   return Math.max(0.016, (size / IOS) * (apart > 1 ? 1 / Math.min(apart, 3) : 1));
 }
 
-/** One pattern's IOs within a band of the picture. */
+/** The i-th IO of a pattern, within a horizontal band of the sketch. */
 function placed(
   pattern: Pattern,
   i: number,
@@ -98,7 +100,7 @@ function placed(
   const area = 0.1 + 0.9 * share(pattern.target_size_bytes, extremes.target);
   const shift = pattern.io_shift_bytes / pattern.io_size_bytes;
   const moved = shift === 0 ? 0 : Math.max(0.25, Math.min(0.75, shift)) / count;
-  // Sequential IOs begin again at the start of a target space that they have filled.
+  // Sequential IOs wrap around at the end of the target space.
   const slots = Math.max(1, Math.floor(pattern.target_size_bytes / pattern.io_size_bytes));
   const place = placeOf(pattern.address, i, count, slots);
   const y = from + (place * area + moved) * (to - from) * 0.97;
@@ -106,7 +108,7 @@ function placed(
   return { y: Math.min(y, 1 - height), height, write: pattern.op === 'write' };
 }
 
-/** After which IOs the pattern waits, and for how many IOs' width. */
+/** The pause after each IO, in widths of an IO. */
 function waits({ timing }: Pattern, extremes: Extremes): (i: number) => number {
   if (timing.function === 'consecutive') return () => 0;
   if (timing.function === 'pause') {
@@ -117,7 +119,7 @@ function waits({ timing }: Pattern, extremes: Extremes): (i: number) => number {
   return (i) => ((i + 1) % burst === 0 ? 3 : 0);
 }
 
-/** The IOs one after the other, each where it is and with the wait after it. */
+/** Places IOs one after the other in time, with a pause after each. */
 function inTurns(
   count: number,
   ioAt: (i: number) => Omit<DrawnIo, 'x' | 'width'>,
@@ -168,7 +170,7 @@ function inSequence(patterns: Pattern[], extremes: Extremes): DrawnIo[] {
   });
 }
 
-/** A reference pattern as a picture; nothing of uniform writes and of a trace, which are no pattern. */
+/** Sketches a reference pattern. Uniform writes and traces have no sketch. */
 export function schematic(reference: Reference, extremes: Extremes): Schematic | undefined {
   switch (reference.kind) {
     case 'basic': {

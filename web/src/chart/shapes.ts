@@ -1,9 +1,9 @@
-// The shapes that points have, so that series are told apart without their colours.
+// The shapes of points, which tell series apart without colour.
 
-/** What a point looks like. */
+/** The shape of a point. */
 export type Shape = 'circle' | 'square' | 'triangle' | 'wedge' | 'diamond';
 
-/** Corners about the middle, of points with a radius of 1; a circle has none. */
+/** The corners of each shape for a radius of 1, relative to the middle; a circle has none. */
 const CORNERS: Record<Shape, [x: number, y: number][]> = {
   circle: [],
   square: [
@@ -30,7 +30,7 @@ const CORNERS: Record<Shape, [x: number, y: number][]> = {
   ],
 };
 
-/** The path of a point on a canvas, to be filled or stroked. */
+/** Traces the path of a point on a canvas; the caller fills or strokes it. */
 export function tracePoint(
   ctx: CanvasRenderingContext2D,
   shape: Shape,
@@ -49,7 +49,7 @@ export function tracePoint(
   }
 }
 
-/** The path of a point as SVG has it. */
+/** The path of a point in SVG syntax. */
 export function pointPath(shape: Shape, [x, y]: [number, number], radius: number): string {
   const place = ([across, down]: [number, number]) => `${x + radius * across} ${y + radius * down}`;
   if (shape !== 'circle') return `M${CORNERS[shape].map(place).join('L')}Z`;

@@ -1,4 +1,4 @@
-// The pictures of a simulation: which of its numbers stand on which axis.
+// The charts of a simulation.
 import type {
   AmplificationReport,
   CleaningReport,
@@ -7,18 +7,29 @@ import type {
   UtilizationReport,
   WearMapReport,
 } from '../data/simulation.gen';
-import { bytes, count, decimal, exactTime, longTime, percent, short, time } from '../format';
+import {
+  bytes,
+  count,
+  counted,
+  decimal,
+  distinctLabels,
+  exactTime,
+  longTime,
+  percent,
+  short,
+  time,
+} from '../format';
 import { timeTicks } from './axes';
 import { barChart } from './bars';
 import { type Cells, cellChart } from './cells';
 import type { Measure } from './measure';
-import { AXIS, namesBeside, stretchWords, timeAxisBelow, timeScale } from './overtime';
+import { AXIS, namesBeside, timeAxisBelow, timeRange, timeScale } from './overtime';
 import type { Cause, Palette } from './palette';
 import { axis, type ChartSpec } from './spec';
 import { type StackPart, stackChart } from './stack';
 import type { Zoom } from './zoom.svelte';
 
-/** The causes in the order in which they are shown, the lowest first. */
+/** The causes in the order of stacking, lowest first. */
 const ORDER: Cause[] = [
   'host',
   'cleaning',
@@ -30,7 +41,7 @@ const ORDER: Cause[] = [
   'wear',
 ];
 
-/** The causes of some counts in order; those that are not known come last. */
+/** The causes of some counts, in the order of stacking; unknown ones come last. */
 export function causesOf(counts: Record<string, unknown>): string[] {
   const place = (cause: string) => (ORDER as string[]).indexOf(cause);
   const last = (at: number) => (at < 0 ? ORDER.length : at);
@@ -42,9 +53,12 @@ export const causeColor = (cause: string) => (colors: Palette) =>
   colors.causes[cause as Cause] ?? colors.other.color;
 
 const PAGES: Measure = { write: (pages) => count(Math.round(pages)) };
-const TIMES: Measure = { write: (ratio) => `×${short(ratio)}` };
+const TIMES: Measure = {
+  write: (ratio) => `×${short(ratio)}`,
+  labels: (ratios) => distinctLabels(ratios, short).map((label) => `×${label}`),
+};
 
-/** What of the flash is shown over time. */
+/** The quantity of the chart over time. */
 export type Flash = 'amplification' | 'programs' | 'reads' | 'erases';
 
 const FLASH: Record<Flash, { title: string; together: string; up: Measure }> = {
@@ -58,13 +72,13 @@ const FLASH: Record<Flash, { title: string; together: string; up: Measure }> = {
   erases: { title: 'Blocks erased over time, by cause', together: 'blocks', up: PAGES },
 };
 
-/** What the flash did over time, by cause: as pages for each page of the host, or in numbers. */
+/** Creates the chart of flash operations over time by cause, as counts or per page that the host wrote. */
 export function flashOverTime(over: AmplificationReport, shown: Flash, zoom: Zoom): ChartSpec {
   const counts = over[shown === 'amplification' ? 'programs' : shown];
   const host = over.programs.host ?? [];
   const parts = causesOf(counts).map((cause): StackPart => {
     const values = counts[cause] ?? [];
-    // A stretch in which nothing was programmed for the host has no write amplification.
+    // A bucket without programs for the host has no write amplification.
     const relative = values.map((pages, i) => (host[i] ? pages / host[i] : null));
     const color = causeColor(cause);
     return { name: cause, color, values: shown === 'amplification' ? relative : values };
@@ -72,7 +86,7 @@ export function flashOverTime(over: AmplificationReport, shown: Flash, zoom: Zoo
   const { title, together, up } = FLASH[shown];
   return stackChart({
     title,
-    label: `${title}: ${parts.map(({ name }) => name).join(', ')}, in stretches of ${longTime(over.bucket_ns)}.`,
+    label: `${title}: ${parts.map(({ name }) => name).join(', ')}, in buckets of ${longTime(over.bucket_ns)}.`,
     bucket_ns: over.bucket_ns,
     parts,
     up,
@@ -81,20 +95,20 @@ export function flashOverTime(over: AmplificationReport, shown: Flash, zoom: Zoo
   });
 }
 
-/** How busy each unit was, over time. */
+/** Creates the heat map of each unit's utilization over time. */
 export function busyMap({ units, bucket_ns: bucket }: UtilizationReport, zoom: Zoom): ChartSpec {
   const busy = units.map((unit) => unit.busy_by_bucket_ns);
   const columns = Math.max(1, ...busy.map((times) => times.length));
   const end = zoom.whole[1];
-  // The last stretch may be shorter than the others.
+  // The last bucket may be shorter than the others.
   const share = (column: number, row: number) => {
     const long = Math.min(bucket, Math.max(1, end - column * bucket));
     return Math.min(1, (busy[row]?.[column] ?? 0) / long);
   };
-  const title = 'How busy the units were';
+  const title = 'Utilization of the units';
   return cellChart({
     title,
-    label: `${title}: ${count(units.length)} units over ${longTime(end)}, in stretches of ${longTime(bucket)}.`,
+    label: `${title}: ${counted(units.length, 'unit')} over ${longTime(end)}, in buckets of ${longTime(bucket)}.`,
     columns,
     rows: units.length,
     width: bucket,
@@ -106,11 +120,11 @@ export function busyMap({ units, bucket_ns: bucket }: UtilizationReport, zoom: Z
       write: (part) => `${short(100 * part)} %`,
     },
     tip: (column, row) => ({
-      title: `unit ${row}, ${stretchWords(column * bucket, Math.min(end, (column + 1) * bucket))}`,
+      title: `unit ${row}, ${timeRange(column * bucket, Math.min(end, (column + 1) * bucket))}`,
       rows: [
         ['busy', percent(share(column, row))],
-        ['that is', time(busy[row]?.[column] ?? 0)],
-        ['busy in all', percent(units[row]?.busy_share ?? 0)],
+        ['busy time', time(busy[row]?.[column] ?? 0)],
+        ['busy overall', percent(units[row]?.busy_share ?? 0)],
       ],
     }),
     downwards: true,
@@ -123,20 +137,21 @@ export function busyMap({ units, bucket_ns: bucket }: UtilizationReport, zoom: Z
   });
 }
 
-/** What each unit did, as shares of the time. */
+/** Creates the chart of each unit's busy time by cause, as shares of the whole time. */
 export function unitsByCause({ units }: UtilizationReport): ChartSpec {
   const causes = [...new Set(units.flatMap(({ commands }) => commands.map(({ cause }) => cause)))];
-  const found = causesOf(Object.fromEntries(causes.map((cause) => [cause, 0])));
+  const ordered = causesOf(Object.fromEntries(causes.map((cause) => [cause, 0])));
   const share = (unit: number, cause: string) =>
     (units[unit]?.commands ?? [])
       .filter((use) => use.cause === cause)
       .reduce((sum, use) => sum + use.busy_share, 0);
   return barChart({
-    label: 'What each unit did, in percent of the time, by cause.',
+    heading: 'Utilization of the units by cause',
+    label: 'Utilization of each unit by cause, in percent of the time.',
     title: (unit) => `unit ${unit}`,
     names: units.map((_, unit) => String(unit)),
     axis: 'unit',
-    parts: found.map((cause) => ({
+    parts: ordered.map((cause) => ({
       name: cause,
       values: units.map((_, unit) => 100 * share(unit, cause)),
       color: causeColor(cause),
@@ -145,13 +160,13 @@ export function unitsByCause({ units }: UtilizationReport): ChartSpec {
   });
 }
 
-/** From when the erases of the wear map count. */
+/** The time from which the wear map counts erases. */
 export type Since = 'measurement' | 'new';
 
-/** How many cells stand side by side. */
+/** The largest number of cells in a line. */
 const ACROSS = 128;
 
-/** Where cells stand: the units below each other, each in as many lines as its cells take. */
+/** The layout of the wear map: the number of lines, the first line of each unit, and the cells in a line. */
 export function wearLayout({ units }: WearMapReport): {
   lines: number;
   first: number[];
@@ -163,17 +178,17 @@ export function wearLayout({ units }: WearMapReport): {
   let lines = 0;
   for (const { erases } of units) {
     first.push(lines);
-    // A line is left free between units that have several.
+    // An empty line separates units that take several lines.
     lines += Math.ceil(erases.length / across) + (most > across ? 1 : 0);
   }
   return { lines: Math.max(1, lines - (most > across ? 1 : 0)), first, across };
 }
 
-/** How high the wear map is. */
+/** The height of the wear map in CSS pixels. */
 export const wearHeight = (map: WearMapReport) =>
   Math.round(Math.min(620, Math.max(60, wearLayout(map).lines * 14)) + 40);
 
-/** How often each block was erased. */
+/** Creates the wear map: the erases of each block, or of each group of blocks. */
 export function wearMap(map: WearMapReport, since: Since): ChartSpec {
   const { lines, first, across } = wearLayout(map);
   const each = map.blocks_per_cell;
@@ -191,7 +206,7 @@ export function wearMap(map: WearMapReport, since: Since): ChartSpec {
   const blocks = map.units.reduce((sum, unit) => sum + unit.blocks, 0);
   const cells: Cells = {
     title: `Erases of each block ${words}`,
-    label: `Erases ${words} of ${count(blocks)} blocks${each > 1 ? `, ${count(each)} to a cell` : ''}: ${count(Number.isFinite(low) ? low : 0)} to ${count(high)}.`,
+    label: `Erases ${words} of ${counted(blocks, 'block')}${each > 1 ? `, ${count(each)} to a cell` : ''}: ${count(Number.isFinite(low) ? low : 0)} to ${count(high)}.`,
     columns: across,
     rows: lines,
     width: 1,
@@ -218,7 +233,7 @@ export function wearMap(map: WearMapReport, since: Since): ChartSpec {
         rows: [
           ['erases in the measurement', count(unit.erases[at.cell])],
           ['since new', count(unit.erases_since_new[at.cell])],
-          ...(most == null ? [] : [['the most of one', count(most)] as [string, string]]),
+          ...(most == null ? [] : [['most of any block', count(most)] as [string, string]]),
           ['unit', count(unit.unit)],
         ],
       };
@@ -246,41 +261,43 @@ export function wearMap(map: WearMapReport, since: Since): ChartSpec {
   return cellChart(cells);
 }
 
-/** How many blocks were erased how often since the drive was new. */
+/** Creates the histogram of blocks by erases since the drive was new. */
 export function erasesHistogram({ histogram }: EraseReport): ChartSpec {
   const { counts, from, width } = histogram;
   const begin = (i: number) => from + i * width;
   return barChart({
-    label: 'How many blocks were erased how often since the drive was new.',
+    heading: 'Blocks by erases since the drive was new',
+    label: 'Blocks by their number of erases since the drive was new.',
     names: counts.map((_, i) => count(Math.floor(begin(i)))),
     axis: width > 1 ? 'erases, from' : 'erases',
     parts: [{ name: 'blocks', values: counts, color: (colors) => colors.other.color }],
     title: (i) =>
       width > 1
         ? `${decimal(begin(i))} to below ${decimal(begin(i + 1))} erases`
-        : `${count(begin(i))} erases`,
+        : counted(begin(i), 'erase'),
   });
 }
 
-/** How many blocks had how many valid pages when they were cleaned. */
+/** Creates the histogram of cleaned blocks by their valid pages. */
 export function victims(report: CleaningReport): ChartSpec {
   const counts = report.victims_by_valid_pages;
   return barChart({
-    label: 'How many blocks had how many pages with valid data when they were cleaned.',
+    heading: 'Valid pages of cleaned blocks',
+    label: 'Cleaned blocks by their number of valid pages.',
     names: counts.map((_, pages) => count(pages)),
-    axis: 'valid pages of a block that is cleaned',
+    axis: 'valid pages of a cleaned block',
     parts: [{ name: 'blocks', values: counts, color: causeColor('cleaning') }],
-    title: (pages) => `${count(pages)} valid pages`,
+    title: (pages) => counted(pages, 'valid page'),
   });
 }
 
-/** Which IOs the latency map counts. */
-export type Counted = 'all' | 'reads' | 'writes' | 'others';
+/** The IOs that the latency map counts. */
+export type IoClass = 'all' | 'reads' | 'writes' | 'others';
 
-/** How many IOs took how long when. */
-export function latencyMap(map: LatencyHeatMap, counted: Counted, zoom: Zoom): ChartSpec {
+/** Creates the heat map of latencies over time. */
+export function latencyMap(map: LatencyHeatMap, ioClass: IoClass, zoom: Zoom): ChartSpec {
   const { bucket_ns, limits_ns } = map;
-  const lists = counted === 'all' ? [map.reads, map.writes, map.others] : [map[counted]];
+  const lists = ioClass === 'all' ? [map.reads, map.writes, map.others] : [map[ioClass]];
   const columns = Math.max(1, ...lists.map((list) => list.length));
   const rows = Math.max(1, limits_ns.length - 1);
   const ios = (column: number, row: number) =>
@@ -293,7 +310,7 @@ export function latencyMap(map: LatencyHeatMap, counted: Counted, zoom: Zoom): C
   const end = zoom.whole[1];
   return cellChart({
     title: 'Latencies over time',
-    label: `How many IOs took how long when, from ${time(limit(0))} to ${time(limit(rows))}; at most ${count(most)} in ${longTime(bucket_ns)}.`,
+    label: `Latencies over time, from ${time(limit(0))} to ${time(limit(rows))}; at most ${counted(most, 'IO')} in a cell, in buckets of ${longTime(bucket_ns)}.`,
     columns,
     rows,
     width: bucket_ns,
@@ -306,7 +323,7 @@ export function latencyMap(map: LatencyHeatMap, counted: Counted, zoom: Zoom): C
       write: (n) => count(Math.round(n)),
     },
     tip: (column, row) => ({
-      title: stretchWords(column * bucket_ns, Math.min(end, (column + 1) * bucket_ns)),
+      title: timeRange(column * bucket_ns, Math.min(end, (column + 1) * bucket_ns)),
       rows: [
         ['latency from', time(limit(row))],
         ['to below', time(limit(row + 1))],
@@ -319,7 +336,7 @@ export function latencyMap(map: LatencyHeatMap, counted: Counted, zoom: Zoom): C
   });
 }
 
-/** Rows are bins of equal width on a log scale: ticks lie where round times fall. */
+/** The axis of latencies: rows are bins of equal width on a log scale, and ticks are at round times. */
 function latencyAxis(colors: Palette, limits: number[]) {
   const [low, high] = [Math.max(1, limits[0] ?? 1), Math.max(2, limits.at(-1) ?? 2)];
   const place = (ns: number) => ((limits.length - 1) * Math.log(ns / low)) / Math.log(high / low);
@@ -335,10 +352,11 @@ function latencyAxis(colors: Palette, limits: number[]) {
   };
 }
 
-/** Write amplification in each window of the warm-up. */
+/** Creates the chart of write amplification in each window of the warm-up. */
 export function warmUp(windows: number[], capacity: number): ChartSpec {
   return barChart({
-    label: `Write amplification in each window of the warm-up, a window being the ${bytes(capacity)} of the drive.`,
+    heading: 'Write amplification during the warm-up',
+    label: `Write amplification in each window of the warm-up; a window is the capacity of the drive, ${bytes(capacity)}.`,
     names: windows.map((_, i) => count(i + 1)),
     axis: 'window of the warm-up',
     parts: [

@@ -1,32 +1,34 @@
-// What all charts share: their parts, their axes, their marks.
+// The specification of a chart, and the parts that all charts share.
 import type uPlot from 'uplot';
 import { exactTime } from '../format';
 import { timeTicks } from './axes';
 import type { Palette } from './palette';
 import { pointPath, type Shape } from './shapes';
 
-/** What is shown beside the pointer. */
+/** A tooltip. */
 export interface Tip {
-  /** Where, in CSS pixels within the plot. */
+  /** Its place, in CSS pixels within the plot. */
   left: number;
   top: number;
   title: string;
   rows: [string, string][];
-  /** Where a click leads. */
+  /** The address that a click opens. */
   href?: string;
-  /** What is there, in words; the run unless said. */
+  /** The name of what a click opens; `run` by default. */
   target?: string;
 }
 
-/** What a colour stands for. */
+/** An entry of a legend. */
 export interface Key {
   name: string;
   color: string;
-  /** What is drawn in it, where that says more than a colour: a point, or a line. */
+  /** The colour of every second dash of a line that alternates between two. */
+  second?: string;
+  /** The point or the line to show instead of a coloured square. */
   sign?: { shape: Shape; hollow?: boolean } | { width: number; dash?: number[] };
 }
 
-/** The sign of a key, as attributes of a path within 18 by 10 pixels. */
+/** The sign of a legend's entry, as attributes of a path within 18 by 10 pixels. */
 export function keyPath({ color, sign }: Key): Record<string, string> {
   if (sign === undefined) return { d: 'M4 0h10v10H4z', fill: color };
   if ('width' in sign) {
@@ -45,41 +47,42 @@ export function keyPath({ color, sign }: Key): Record<string, string> {
     : { d, fill: color };
 }
 
-/** What the colours of a scale stand for. */
+/** The legend of a colour scale. */
 export interface Ramp {
   name: string;
-  /** From the first to the last, evenly apart. */
+  /** The colours, evenly spaced. */
   colors: readonly string[];
-  /** What is labelled, each at a share of the length. */
+  /** The ticks, each at a place from 0 to 1. */
   ticks: { at: number; label: string }[];
 }
 
-/** A place of a plot, in CSS pixels. */
+/** A place in a plot, in CSS pixels. */
 export interface Place {
   left: number;
   top: number;
 }
 
-/** A chart to be drawn. */
+/** The specification of a chart. */
 export interface ChartSpec {
-  /** What it shows, for those who do not see it. */
+  /** The text alternative, for screen readers. */
   label: string;
-  /** What stands above it where it is saved; its label unless said. */
-  title?: string;
+  /** The title in a saved file, and the base of its name. */
+  title: string;
   data: uPlot.AlignedData;
   options(colors: Palette): Omit<uPlot.Options, 'width' | 'height'>;
-  /** What lies at a place of the plot. */
+  /** The tooltip at a place of the plot. */
   tip?: (plot: uPlot, left: number, top: number) => Tip | null;
-  /** Where an arrow key leads from a place; some pixels on unless said. */
+  /** The next place of the keyboard cursor; a few pixels further by default. */
   step?: (plot: uPlot, from: Place | null, across: number, down: number) => Place | null;
-  /** What its colours stand for, to stand in it where it is saved. */
+  /** The legend in a saved file. */
   keys?(colors: Palette): Key[];
+  /** The legend of the colour scale. */
   ramp?(colors: Palette): Ramp;
 }
 
 const FONT = '11px system-ui, sans-serif';
 
-/** The look of an axis. */
+/** The style of an axis. */
 export function axis(colors: Palette, label?: string): uPlot.Axis {
   return {
     stroke: colors.text,
@@ -105,16 +108,16 @@ export function timeAxis(colors: Palette, label?: string): uPlot.Axis {
   };
 }
 
-/** Scales, cursor and legend that all charts have. */
+/** The options that all charts share. */
 export const common = {
   legend: { show: false },
   padding: [10, 18, 0, 0] as uPlot.Padding,
 };
 
-/** Nothing that uPlot draws itself. */
+/** A series that uPlot does not draw; hooks draw the chart. */
 export const NOTHING: uPlot.Series = { paths: () => null, points: { show: false } };
 
-/** A pointer that marks where it is, and neither zooms nor selects by itself. */
+/** A cursor without points, selection and zoom. */
 export const POINTER: uPlot.Cursor = { points: { show: false }, drag: { x: false, y: false } };
 
 /** Draws a cross. */

@@ -1,34 +1,34 @@
-// Parts of a whole over time, one upon the other.
+// Stacked areas over time.
 import type uPlot from 'uplot';
 import { MISSING } from '../format';
 import { within } from './marks';
 import { type Measure, measureAxis } from './measure';
-import { AXIS, stretchWords, timeAxisBelow, timeScale } from './overtime';
+import { AXIS, timeAxisBelow, timeRange, timeScale } from './overtime';
 import type { Palette } from './palette';
 import { type ChartSpec, common, NOTHING, POINTER } from './spec';
 import type { Zoom } from './zoom.svelte';
 
-/** A part, with a number for each stretch of time; null where there is none. */
+/** A part of a stack, with a number for each time bucket; null if it has none. */
 export interface StackPart {
   name: string;
   color(colors: Palette): string;
   values: (number | null)[];
 }
 
-/** Parts over time. */
+/** A stack of parts over time. */
 export interface Stack {
   title: string;
   label: string;
   bucket_ns: number;
-  /** The lowest first. */
+  /** The parts, lowest first. */
   parts: StackPart[];
   up: Measure;
   zoom: Zoom;
-  /** What all together is called. */
+  /** The name of the sum. */
   together: string;
 }
 
-/** The heights of all parts up to each, in each stretch of time; null where there is no number. */
+/** The cumulative sums of the parts in each time bucket; null where a part has no number. */
 export function heights(parts: StackPart[]): (number | null)[][] {
   const length = Math.max(0, ...parts.map(({ values }) => values.length));
   const sums: (number | null)[] = Array.from({ length }, () => 0);
@@ -41,7 +41,7 @@ export function heights(parts: StackPart[]): (number | null)[][] {
   });
 }
 
-/** A chart of stacked areas. */
+/** Creates a chart of stacked areas. */
 export function stackChart({
   title,
   label,
@@ -76,7 +76,7 @@ export function stackChart({
       return {
         left,
         top: 8,
-        title: stretchWords(i * bucket_ns, Math.min(zoom.whole[1], (i + 1) * bucket_ns)),
+        title: timeRange(i * bucket_ns, Math.min(zoom.whole[1], (i + 1) * bucket_ns)),
         rows: [
           ...parts
             .toReversed()

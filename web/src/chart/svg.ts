@@ -1,26 +1,25 @@
-// What is drawn on a canvas, as an SVG: as much of a canvas as charts use.
+// A canvas context that writes SVG, with the part of the canvas API that charts use.
 //
-// Own, because the libraries that do this (svgcanvas, canvas2svg) know no Path2D, by which uPlot
-// draws all it draws.
+// Libraries for this (svgcanvas, canvas2svg) do not support Path2D, with which uPlot draws.
 
 const XML: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 
-/** Text within XML; what XML cannot hold is left out. */
+/** Escapes text for XML, and drops the characters that XML forbids. */
 export const escapeXml = (text: string) =>
   text
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not stay
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: XML forbids these characters
     .replaceAll(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, '')
     .replaceAll(/[&<>"]/g, (character) => XML[character] ?? '');
 
-/** A number in as few digits as the eye needs. */
+/** A number with two decimals, enough for a picture. */
 const digits = (value: number) => String(Math.round(value * 100) / 100);
 
 const rectangle = (x: number, y: number, width: number, height: number) =>
   `M${digits(x)} ${digits(y)}h${digits(width)}v${digits(height)}h${digits(-width)}Z`;
 
-/** A path that remembers what it is made of. */
+/** A path that also records itself in SVG syntax. */
 export class RecordedPath extends Path2D {
-  /** As SVG has it. */
+  /** The path in SVG syntax. */
   d = '';
 
   constructor(path?: Path2D | string) {
@@ -48,7 +47,7 @@ export class RecordedPath extends Path2D {
     this.d += rectangle(x, y, width, height);
   }
 
-  /** Only whole circles: charts have no others. */
+  /** Records a full circle; charts use no other arcs. */
   override arc(x: number, y: number, r: number, from: number, to: number): void {
     super.arc(x, y, r, from, to);
     const half = `a${digits(r)} ${digits(r)} 0 1 1`;
@@ -56,7 +55,7 @@ export class RecordedPath extends Path2D {
   }
 }
 
-/** What of a context is saved and restored. */
+/** The state that `save` and `restore` cover. */
 const KEPT = [
   'fillStyle',
   'strokeStyle',
@@ -79,7 +78,7 @@ const BASELINES: Record<string, string> = {
 };
 const ANCHORS: Record<string, string> = { center: 'middle', right: 'end', end: 'end' };
 
-/** A context like that of a canvas, which writes an SVG. */
+/** A canvas context that writes SVG. */
 export class SvgContext {
   fillStyle = '#000';
   strokeStyle = '#000';
@@ -93,19 +92,19 @@ export class SvgContext {
   imageSmoothingEnabled = true;
   private dash: number[] = [];
   private matrix = new DOMMatrix();
-  /** The name of the clip in force. */
+  /** The id of the current clip. */
   private clipped = '';
   private readonly clips: string[] = [];
   private readonly elements: string[] = [];
   private readonly saved: Record<string, unknown>[] = [];
-  /** The clip of the group that is open. */
+  /** The clip of the open group. */
   private group = '';
   private path = new RecordedPath();
-  /** Rectangles of one look that follow each other become one path. */
+  /** Successive rectangles of one style, which become one path. */
   private rectangles: { look: string; d: string } | null = null;
   private readonly ruler = new OffscreenCanvas(1, 1).getContext('2d');
 
-  /** Everything that was drawn, as elements of an SVG. */
+  /** The elements of the SVG. */
   content(): string {
     this.flush();
     if (this.group !== '') this.elements.push('</g>');
@@ -190,7 +189,7 @@ export class SvgContext {
     this.add(`<path d="${rectangle(x, y, width, height)}" ${this.stroked()}/>`);
   }
 
-  /** Charts clear all there is, before they draw. */
+  /** Drops everything; charts only clear the whole canvas. */
   clearRect(): void {
     this.rectangles = null;
     this.elements.length = 0;
@@ -216,7 +215,7 @@ export class SvgContext {
     return this.ruler.measureText(text);
   }
 
-  /** A picture made of points, from some place of it to some place of the drawing. */
+  /** Embeds an image as PNG, with the argument lists of the canvas API. */
   drawImage(image: HTMLCanvasElement, ...place: number[]): void {
     const [sx, sy, sw, sh] = place.length === 8 ? place : [0, 0, image.width, image.height];
     const [x = 0, y = 0, width = image.width, height = image.height] = place.slice(-4);

@@ -1,7 +1,7 @@
-// What a drive did when, on which unit: every piece of work as a bar.
+// The timeline of a drive: each background operation as a bar on its unit.
 import type uPlot from 'uplot';
 import type { Activity } from '../data/views.gen';
-import { count, longTime, time } from '../format';
+import { count, counted, longTime, time } from '../format';
 import { activityWords } from '../words';
 import { within, wordsOn } from './marks';
 import { activityKeys } from './neighbours';
@@ -10,14 +10,14 @@ import { activityColor, type Palette } from './palette';
 import { type ChartSpec, common, NOTHING, type Place, POINTER, type Tip } from './spec';
 import type { Zoom } from './zoom.svelte';
 
-/** Work within so many pixels of a pointer is meant. */
+/** The distance from a bar within which the pointer shows its tip, in CSS pixels. */
 const NEAR = 4;
 
-/** How high a timeline of some units is. */
+/** The height of a timeline in CSS pixels. */
 export const timelineHeight = (units: number) =>
   Math.round(Math.min(560, Math.max(90, units * 18)) + 52);
 
-/** A timeline; `activities` in the order of their begin, over `units`. */
+/** Creates a timeline of `activities`, sorted by start, on `units`. */
 export function timeline(activities: Activity[], units: number[], zoom: Zoom): ChartSpec {
   const rowOf = new Map(units.map((unit, row) => [unit, row]));
   const rows = units.map((unit) => activities.filter((activity) => activity.unit === unit));
@@ -36,8 +36,8 @@ export function timeline(activities: Activity[], units: number[], zoom: Zoom): C
     };
   };
   return {
-    title: 'What the drive did when',
-    label: `${count(activities.length)} pieces of work of the drive on ${count(units.length)} units over time.`,
+    title: 'Background operations over time',
+    label: `${counted(activities.length, 'background operation')} on ${counted(units.length, 'unit')} over time.`,
     data: [[...zoom.whole], [0, units.length]] as uPlot.AlignedData,
     keys: (colors) => activityKeys(colors, activities),
     options: (colors) => ({
@@ -64,16 +64,16 @@ export function timeline(activities: Activity[], units: number[], zoom: Zoom): C
         units.length - 1,
         Math.max(0, from === null ? 0 : Math.floor(u.posToVal(from.top, 'y')) + down),
       );
-      const seen = (rows[row] ?? []).filter(
+      const visible = (rows[row] ?? []).filter(
         ({ start_ns, end_ns }) => end_ns >= zoom.from && start_ns <= zoom.to,
       );
       const place_ = now?.start_ns ?? zoom.from;
       const next =
         across > 0
-          ? seen.find(({ start_ns }) => start_ns > place_)
+          ? visible.find(({ start_ns }) => start_ns > place_)
           : across < 0
-            ? seen.findLast(({ start_ns }) => start_ns < place_)
-            : (seen.find(({ start_ns }) => start_ns >= place_) ?? seen.at(-1));
+            ? visible.findLast(({ start_ns }) => start_ns < place_)
+            : (visible.find(({ start_ns }) => start_ns >= place_) ?? visible.at(-1));
       return next === undefined ? null : place(u, next);
     },
   };

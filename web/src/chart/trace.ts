@@ -1,4 +1,4 @@
-// The pictures of a trace: which of its facts stand on which axis.
+// The charts of a trace.
 import type { ByteCounts, Concentration, Requests, Step, TraceFacts } from '../data/trace.gen';
 import { bytes, count, longTime, short } from '../format';
 import { barChart } from './bars';
@@ -12,10 +12,10 @@ const READ = (colors: Palette) => colors.read;
 const WRITE = (colors: Palette) => colors.write;
 const OTHER = (colors: Palette) => colors.other.color;
 
-/** The horizontal axis of all that is over time, as long as the map's so that they stand in line. */
+/** The time axis of all charts, as long as that of the heat map. */
 const overTime = (facts: TraceFacts) => sinceStart(mapEnd(facts.heat_map));
 
-/** What happened in each step, a second. */
+/** A chart of rates per second in each step. */
 function rates(
   facts: TraceFacts,
   label: string,
@@ -24,11 +24,12 @@ function rates(
 ): ChartSpec {
   const { steps, step_ns } = facts.series;
   const rate = (amount: number) => (amount / step_ns) * 1e9;
-  // The last step is level up to its end, which is a place of its own.
+  // The last step holds up to its end, which is one more place.
   const values = (pick: (step: Step) => number) =>
     [...steps, ...steps.slice(-1)].map((step) => rate(pick(step)));
   return lineChart({
-    label: `${label} a second, averaged over steps of ${longTime(step_ns)}.`,
+    heading: `${label} per second`,
+    label: `${label} per second, averaged over steps of ${longTime(step_ns)}.`,
     x: Array.from({ length: steps.length + 1 }, (_, i) => i * step_ns),
     steps: true,
     lines: picks.map(({ name, color, pick }) => ({ name, color, values: values(pick) })),
@@ -44,7 +45,7 @@ const REQUESTS: { name: keyof Requests; color: Line['color'] }[] = [
   { name: 'trims', color: OTHER },
 ];
 
-/** Requests over time. */
+/** Creates the chart of requests per second. */
 export function requestsOverTime(facts: TraceFacts): ChartSpec {
   const shown = REQUESTS.filter(({ name }) => name !== 'trims' || facts.requests.trims > 0);
   const picks = shown.map((r) => ({ ...r, pick: (step: Step) => step.requests[r.name] }));
@@ -56,16 +57,17 @@ const MOVED: { name: keyof ByteCounts; color: Line['color'] }[] = [
   { name: 'written', color: WRITE },
 ];
 
-/** Bytes over time. */
+/** Creates the chart of bytes per second. */
 export function bytesOverTime(facts: TraceFacts): ChartSpec {
   const picks = MOVED.map((m) => ({ ...m, pick: (step: Step) => step.bytes[m.name] }));
   return rates(facts, 'Bytes read and written', BYTE_RATE, picks);
 }
 
-/** Distinct bytes from the start on. */
+/** Creates the chart of the footprint: distinct bytes since the start. */
 export function footprintGrowth(facts: TraceFacts): ChartSpec {
   const { steps, step_ns } = facts.series;
   return lineChart({
+    heading: 'Growth of the footprint',
     label: 'Distinct bytes accessed and written since the start of the trace.',
     x: [0, ...steps.map((_, i) => (i + 1) * step_ns)],
     lines: [
@@ -78,7 +80,7 @@ export function footprintGrowth(facts: TraceFacts): ChartSpec {
   });
 }
 
-/** The working set against the length of the window; what is far below a page is left out. */
+/** Creates the chart of the working set against the length of the window, from 64 bytes on. */
 export function workingSet(facts: TraceFacts): ChartSpec {
   const shown = facts.working_set.filter(({ bytes }) => bytes.value >= 64);
   const interval = {
@@ -86,13 +88,14 @@ export function workingSet(facts: TraceFacts): ChartSpec {
     high: shown.map(({ bytes }) => bytes.high ?? bytes.value),
   };
   const line: Line = {
-    name: 'touched on average',
+    name: 'mean working set',
     values: shown.map(({ bytes }) => bytes.value),
     color: OTHER,
     ...(facts.sampling.rate < 1 ? { interval } : {}),
   };
   return lineChart({
-    label: 'Bytes touched on average in a window of time, against its length.',
+    heading: 'Working set',
+    label: 'Mean working set in bytes, against the length of the time window.',
     x: shown.map(({ window_ns }) => window_ns),
     lines: [line],
     across: WINDOW,
@@ -101,89 +104,91 @@ export function workingSet(facts: TraceFacts): ChartSpec {
   });
 }
 
-/** Lorenz curves, from the hottest page on. */
+/** Creates the Lorenz curves of accesses and writes, hottest page first. */
 export function concentration(facts: TraceFacts): ChartSpec {
   const curves: [string, Concentration | null | undefined, Line['color']][] = [
     ['accesses', facts.access_concentration, OTHER],
     ['writes', facts.write_concentration, WRITE],
   ];
   const x = facts.access_concentration?.curve.map(({ pages }) => pages) ?? [];
-  const found = curves.flatMap(([name, curve, color]): Line[] =>
+  const lines = curves.flatMap(([name, curve, color]): Line[] =>
     curve == null ? [] : [{ name, values: curve.curve.map(({ share }) => share), color }],
   );
-  const even: Line = { name: 'if all were as hot', values: x, color: (c) => c.axis, dash: true };
+  const even: Line = { name: 'even distribution', values: x, color: (c) => c.axis, dash: true };
   return lineChart({
+    heading: 'Hot and cold pages',
     label: 'Share of accesses and of writes that goes to the hottest pages.',
     x,
-    lines: [...found, even],
-    across: { ...SHARE, title: 'share of the pages, the hottest first' },
+    lines: [...lines, even],
+    across: { ...SHARE, title: 'share of the pages, hottest first' },
     up: SHARE,
     title: (pages) => `hottest ${short(100 * pages)} % of pages`,
   });
 }
 
-/**
- * The powers of two from the least of a histogram to the greatest, with those that hold nothing,
- * and 0 before them where it is in it.
- */
-export function octaves(found: number[]): number[] {
-  const powers = found.filter((value) => value > 0);
+/** All powers of two from the least of some values to the greatest, after 0 if that is among them. */
+export function octaves(values: number[]): number[] {
+  const powers = values.filter((value) => value > 0);
   const [least, most] = [Math.min(...powers), Math.max(...powers)];
-  const all = found.includes(0) ? [0] : [];
+  const all = values.includes(0) ? [0] : [];
   for (let power = least; power <= most; power *= 2) all.push(power);
   return all;
 }
 
-/** Accesses by size. */
+/** Creates the histogram of accesses by size. */
 export function sizes(facts: TraceFacts): ChartSpec {
-  const found = new Map(facts.sizes?.histogram.map((b) => [b.size_bytes, b]));
-  const x = octaves([...found.keys()]);
+  const bins = new Map(facts.sizes?.histogram.map((b) => [b.size_bytes, b]));
+  const x = octaves([...bins.keys()]);
   return barChart({
+    heading: 'Accesses by size',
     label: 'Reads and writes by size, in powers of two.',
     names: x.map(bytes),
     axis: 'size, from',
     parts: [
-      { name: 'reads', values: x.map((size) => found.get(size)?.reads ?? 0), color: READ },
-      { name: 'writes', values: x.map((size) => found.get(size)?.writes ?? 0), color: WRITE },
+      { name: 'reads', values: x.map((size) => bins.get(size)?.reads ?? 0), color: READ },
+      { name: 'writes', values: x.map((size) => bins.get(size)?.writes ?? 0), color: WRITE },
     ],
     title: (i) => `${bytes(x[i])} to below ${bytes(2 * (x[i] ?? 0))}`,
   });
 }
 
-/** Times between requests. */
+/** Creates the histogram of times between requests. */
 export function interArrival(facts: TraceFacts): ChartSpec {
-  const found = new Map(facts.inter_arrival?.histogram.map((b) => [b.from_ns, b.count]));
-  const x = octaves([...found.keys()]);
+  const bins = new Map(facts.inter_arrival?.histogram.map((b) => [b.from_ns, b.count]));
+  const x = octaves([...bins.keys()]);
   const names = x.map((from) => (from === 0 ? '0' : longTime(from)));
   return barChart({
+    heading: 'Time between requests',
     label: 'Times between successive requests, in powers of two.',
     names,
     axis: 'time to the next request, from',
-    parts: [{ name: 'times', values: x.map((from) => found.get(from) ?? 0), color: OTHER }],
+    parts: [{ name: 'requests', values: x.map((from) => bins.get(from) ?? 0), color: OTHER }],
     title: (i) =>
       x[i] === 0 ? 'at the same time' : `${names[i]} to below ${longTime(2 * (x[i] ?? 0))}`,
   });
 }
 
-/** Lengths of writes, joined where one follows the other. */
+/** Creates the histogram of lengths of writes; contiguous writes count as one. */
 export function writeLengths(facts: TraceFacts): ChartSpec {
   const { joined, page_bytes = 1 } = facts.write_lengths ?? {};
-  const found = new Map(joined?.histogram.map((b) => [b.from_pages, b.writes]));
-  const x = octaves([...found.keys()]);
+  const bins = new Map(joined?.histogram.map((b) => [b.from_pages, b.writes]));
+  const x = octaves([...bins.keys()]);
   const names = x.map((pages) => bytes(pages * page_bytes));
   return barChart({
-    label: 'Joined writes by length, in powers of two.',
+    heading: 'Merged writes by length',
+    label: 'Merged writes by length, in powers of two.',
     names,
-    axis: 'length of joined writes, from',
-    parts: [{ name: 'writes', values: x.map((pages) => found.get(pages) ?? 0), color: WRITE }],
+    axis: 'length of merged writes, from',
+    parts: [{ name: 'writes', values: x.map((pages) => bins.get(pages) ?? 0), color: WRITE }],
     title: (i) => `${names[i]} to below ${bytes(2 * (x[i] ?? 0) * page_bytes)}`,
   });
 }
 
-/** Accesses by LBA mod 8. */
+/** Creates the histogram of accesses by LBA modulo 8. */
 export function alignment(facts: TraceFacts): ChartSpec {
   const values = facts.alignment?.lba_mod_8 ?? [];
   return barChart({
+    heading: 'Alignment of accesses',
     label: 'Accesses by LBA modulo 8, in sectors of 512 bytes.',
     names: values.map((_, i) => String(i)),
     axis: 'LBA modulo 8',

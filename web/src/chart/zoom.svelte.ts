@@ -1,19 +1,19 @@
-// Which stretch of a whole is in view: one window, that all charts of a screen share.
+// The window of a zoomable axis. The charts of a screen share one.
 
-/** A stretch of an axis: from where to where. */
+/** A range of an axis. */
 export type Window = readonly [from: number, to: number];
 
-/** By how much one step zooms. */
+/** The zoom factor of one step. */
 const STEP = 2;
 
-/** How far one step moves, as a share of what is in view. */
+/** The distance of one scrolling step, as a share of the window. */
 const STRIDE = 0.25;
 
-/** The window of an axis that can be zoomed and moved. */
+/** The window of an axis that can be zoomed and scrolled. */
 export class Zoom {
-  /** All that there is. */
+  /** The whole axis. */
   readonly whole: Window;
-  /** The shortest stretch that may be in view. */
+  /** The shortest possible window. */
   readonly least: number;
   #window = $state.raw<Window>([0, 1]);
 
@@ -39,7 +39,7 @@ export class Zoom {
     return this.from <= this.whole[0] && this.to >= this.whole[1];
   }
 
-  /** Brings a stretch into view: moved and widened as far as needed to lie within the whole. */
+  /** Brings a range into view, widened to `least` and moved to lie within the whole. */
   show(from: number, to: number): void {
     const [start, end] = this.whole;
     const [low, high] = [Math.min(from, to), Math.max(from, to)];
@@ -50,7 +50,7 @@ export class Zoom {
     if (first !== this.from || first + span !== this.to) this.#window = [first, first + span];
   }
 
-  /** Zooms by a factor, above 1 in, about a place that stays where it is. */
+  /** Zooms by a factor, in if it is above 1. The place `about` stays where it is. */
   by(factor: number, about = (this.from + this.to) / 2): void {
     const span = Math.max(this.least, this.span / factor);
     const share = (about - this.from) / this.span;
@@ -66,7 +66,7 @@ export class Zoom {
     this.by(1 / STEP);
   }
 
-  /** Moves by a distance on the axis, up to the ends of the whole. */
+  /** Scrolls by a distance on the axis, up to the ends of the whole. */
   move(distance: number): void {
     const room = distance < 0 ? this.whole[0] - this.from : this.whole[1] - this.to;
     const way = distance < 0 ? Math.max(distance, room) : Math.min(distance, room);

@@ -1,38 +1,38 @@
-// What a drive that is attached does, asked for once a second.
+// The live status of an attached drive, polled once a second.
 import type { Live, Sample } from './live.gen';
 import { fetched, jsonOf } from './served';
 
-/** How often is asked, in milliseconds. */
-const EVERY = 1000;
+/** The time between two polls in milliseconds. */
+const INTERVAL = 1000;
 
-/** How many samples are kept, of one a second. */
+/** The number of samples kept: five minutes at one a second. */
 const KEPT = 300;
 
 /** The drive that this server has attached. */
 export class Attached {
-  /** What was told last; undefined before anything was. */
+  /** The latest snapshot; undefined before the first. */
   live = $state.raw<Live>();
-  /** The last five minutes at most, the oldest first. */
+  /** The samples of the last five minutes, oldest first. */
   samples = $state.raw<Sample[]>([]);
-  /** Why nothing is told now. */
+  /** The error of the last poll, if it failed. */
   problem = $state<string>();
 
-  /** Asks until the way to stop that is returned is called. */
+  /** Starts polling; returns a function that stops it. */
   watch(): () => void {
     const controller = new AbortController();
     let timer: ReturnType<typeof setTimeout>;
-    const turn = async () => {
-      await this.#ask(controller.signal);
-      if (!controller.signal.aborted) timer = setTimeout(turn, EVERY);
+    const poll = async () => {
+      await this.#fetch(controller.signal);
+      if (!controller.signal.aborted) timer = setTimeout(poll, INTERVAL);
     };
-    void turn();
+    void poll();
     return () => {
       controller.abort();
       clearTimeout(timer);
     };
   }
 
-  async #ask(signal: AbortSignal): Promise<void> {
+  async #fetch(signal: AbortSignal): Promise<void> {
     const after = this.live?.samples_taken ?? 0;
     try {
       const response = await fetched(
@@ -49,12 +49,12 @@ export class Attached {
   #take(live: Live, after: number): void {
     this.problem = undefined;
     if (live.process !== this.live?.process && this.live !== undefined) {
-      // Another drive is attached at this address: the next answer has all of its samples.
+      // Another drive is attached at this address: the next response has all of its samples.
       this.samples = [];
       this.live = undefined;
       return;
     }
-    // What was taken meanwhile and is not there any more leaves a gap, which the times show.
+    // Samples that the server dropped between two polls leave a gap on the time axis.
     this.samples = [...(after === 0 ? [] : this.samples), ...live.samples].slice(-KEPT);
     this.live = live;
   }

@@ -1,22 +1,26 @@
-// The response times of the four baselines, as tables and strips show them.
+// The mean response times of the four baselines, for tables and strips.
 import type { Characteristics, Estimate } from './views.gen';
 
-/** The mean response times of SR, RR, SW and RW. */
-export function baselineTimes(found: Characteristics | null | undefined): (Estimate | undefined)[] {
+/** The mean response times of SR, RR, SW and RW in nanoseconds. */
+export function baselineTimes(
+  characteristics: Characteristics | null | undefined,
+): (Estimate | undefined)[] {
   return [
-    found?.sequential_read_ns,
-    found?.random_read_ns,
-    found?.sequential_write_ns,
-    found?.random_write_ns,
+    characteristics?.sequential_read_ns,
+    characteristics?.random_read_ns,
+    characteristics?.sequential_write_ns,
+    characteristics?.random_write_ns,
   ].map((estimate) => estimate ?? undefined);
 }
 
-/** The same in ms. */
-export function baselineMs(found: Characteristics | null | undefined): (number | undefined)[] {
-  return baselineTimes(found).map((e) => (e === undefined ? undefined : e.value / 1e6));
+/** The mean response times of SR, RR, SW and RW in milliseconds. */
+export function baselineMs(
+  characteristics: Characteristics | null | undefined,
+): (number | undefined)[] {
+  return baselineTimes(characteristics).map((e) => (e === undefined ? undefined : e.value / 1e6));
 }
 
-/** The decades of ms that hold some times, and those of the paper's drives if so wished. */
+/** The decades that hold some times in ms; `least` and `most` widen them. */
 export function decadesOf(
   times: (number | undefined)[],
   [least, most]: [number, number] = [Number.POSITIVE_INFINITY, 0],

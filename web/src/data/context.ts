@@ -1,6 +1,6 @@
-// The source of the application's data, for every part of it that asks.
+// The source of the application's data, as a Svelte context.
 import { createContext } from 'svelte';
 import type { Source } from './source';
 
-/** Gives the source that all parts below a component are to ask, and takes it there. */
+/** Functions that read and set the source for a component and all components below it. */
 export const [useSource, provideSource] = createContext<Source>();

@@ -1,31 +1,32 @@
-// The IOs of a run as they are drawn: loaded in stretches, sorted along either axis.
+// The IOs of a run as dots: loaded in pieces, sorted along either axis.
 import type { Source } from './source';
 import type { Outline } from './views.gen';
 import { type Piece, Windows } from './windows.svelte';
 
-/** What the horizontal axis counts. */
+/** The quantity on the horizontal axis. */
 export type Horizontal = 'index' | 'time';
 
-/** What a dot is, by its colour. */
+/** The kinds of dots; each has its colour. */
 export const KINDS = ['ignored', 'read', 'write', 'other', 'failed'] as const;
 export type Kind = (typeof KINDS)[number];
 
-/** IOs of a run, in the order of one axis. */
+/** IOs of a run, sorted along one axis. */
 export interface Row {
-  /** Where each lies on the axis, rising. */
+  /** The place of each IO on the axis, ascending. */
   at: Float64Array;
-  /** Which of the outline's it is. */
+  /** The index of each IO in the outline. */
   order: Uint32Array;
+  /** The kind of each IO, an index into `KINDS`. */
   kind: Uint8Array;
 }
 
-/** A stretch of a run. */
+/** A piece of a run, sorted along both axes. */
 export interface Dots {
   outline: Outline;
   rows: Record<Horizontal, Row>;
 }
 
-/** Puts an outline in the order of both axes; the first `ignored` IOs are a kind of their own. */
+/** Sorts an outline along both axes. The first `ignored` IOs are of the kind `ignored`. */
 export function dotsOf(outline: Outline, ignored: number): Dots {
   const { index, submitted_ns, op, errno } = outline;
   const kindOf = (i: number): number => {
@@ -45,7 +46,7 @@ export function dotsOf(outline: Outline, ignored: number): Dots {
   return { outline, rows: { index: row(index), time: row(submitted_ns) } };
 }
 
-/** The first of rising numbers that is not below a place. */
+/** The index of the first of ascending numbers that is not below `place`. */
 export function firstAt(numbers: Float64Array, place: number): number {
   let [low, high] = [0, numbers.length];
   while (low < high) {
@@ -56,18 +57,18 @@ export function firstAt(numbers: Float64Array, place: number): number {
   return low;
 }
 
-/** A stretch, as what one dot stands for says how fine it is. */
+/** The piece of a run that an outline holds, with its resolution: how many IOs a dot stands for. */
 export function pieceOf(outline: Outline, from: number, to: number, ignored: number): Piece<Dots> {
   const shown = outline.index.length;
-  // Two IOs are shown of each stretch.
+  // An outline has two IOs of each bucket: the fastest and the slowest.
   const step = shown >= to - from ? 1 : (2 * (to - from)) / Math.max(1, shown);
   return { from, to, step, data: dotsOf(outline, ignored) };
 }
 
-/** Stretches that a server gives at most at once. */
+/** The most buckets that a server returns at once. */
 const MOST = 2000;
 
-/** A run, loaded as it comes into view. */
+/** The windows of a run, which load a piece when it comes into view. */
 export function windowsOf(
   source: Source,
   id: string,
@@ -76,14 +77,14 @@ export function windowsOf(
   ignored: number,
 ): Windows<Dots> {
   const windows = new Windows<Dots>(whole.ios, async (from, to, parts) => {
-    const stretches = Math.max(2, Math.min(MOST, Math.ceil(parts)));
-    return pieceOf(await source.outline(id, run, from, to, stretches), from, to, ignored);
+    const buckets = Math.max(2, Math.min(MOST, Math.ceil(parts)));
+    return pieceOf(await source.outline(id, run, from, to, buckets), from, to, ignored);
   });
   windows.add(pieceOf(whole, 0, whole.ios, ignored));
   return windows;
 }
 
-/** Where a place on one axis lies on the other, by the finest that is known around it. */
+/** Converts a place from one axis to the other, by the finest piece loaded around it. */
 export function convert(
   windows: Windows<Dots>,
   place: number,
@@ -106,13 +107,13 @@ export function convert(
   return place;
 }
 
-/** A mean that is told at some IOs: where each lies along an axis, and the mean up to there. */
+/** A running mean at some IOs: their places on an axis, and the mean of all IOs up to each. */
 export interface Line {
   at: number[];
   mean: (number | null)[];
 }
 
-/** The running means of a run along an axis, by its outline: of all IOs, and without the start-up. */
+/** The running means of a run along an axis: over all IOs, and over those after the start-up. */
 export function meansOf({ outline }: Dots, x: Horizontal): { all: Line; late: Line } | undefined {
   const means = outline.running_means;
   if (means == null) return undefined;

@@ -1,7 +1,7 @@
-// What the page itself holds. What is large is compressed, and inflated when it is first asked for.
-import type { ShelfQuery } from '../route';
+// The data embedded in the page. Large lists are compressed, and inflated at their first use.
+import type { OnlyItem, ShelfQuery } from '../route';
 import { parseJson } from './json';
-import { marksIn, rememberMarks } from './marks';
+import { storedMarks, storeMarks } from './marks';
 import type { ProbeReport } from './probe.gen';
 import { shelfOf } from './shelf';
 import type { Simulation } from './simulation.gen';
@@ -24,11 +24,11 @@ import type {
 } from './views.gen';
 import { cropColours, cropOutline } from './window';
 
-/** A list as it stands, or its JSON by gzip and in base64. */
+/** A list, or its JSON compressed by gzip and encoded in base64. */
 type Packed<T> = T[] | string;
 
-/** A measurement with as much of its records as fits a page. */
-export interface HeldMeasurement {
+/** A measurement with as many of its records as fit in a page. */
+export interface EmbeddedMeasurement {
   id: string;
   name: string;
   manifest: Manifest;
@@ -41,51 +41,53 @@ export interface HeldMeasurement {
 }
 
 /** A probe in a page. */
-export interface HeldProbe {
+export interface EmbeddedProbe {
   id: string;
   name: string;
   probe: ProbeReport;
 }
 
 /** A simulation in a page. */
-export interface HeldSimulation {
+export interface EmbeddedSimulation {
   id: string;
   name: string;
   simulation: Simulation;
 }
 
 /** A sweep in a page. */
-export interface HeldSweep {
+export interface EmbeddedSweep {
   id: string;
   name: string;
   sweep: Explored;
 }
 
-/** What the program puts into a page. */
+/** The data that the program embeds in a page. */
 export interface Page {
-  measurements: HeldMeasurement[];
-  simulations: HeldSimulation[];
-  probes: HeldProbe[];
-  sweeps: HeldSweep[];
+  measurements: EmbeddedMeasurement[];
+  simulations: EmbeddedSimulation[];
+  probes: EmbeddedProbe[];
+  sweeps: EmbeddedSweep[];
   /**
-   * The n-th is of the measurements from the n-th on, and round to it: how they relate to that one. Where
-   * there are many measurements, there is room for the first of these alone.
+   * The n-th comparison has the n-th measurement first, then those after it, then those before it. A page
+   * with many measurements has room for the first comparison only.
    */
   comparisons: (Comparison | string)[];
 }
 
-/** The JSON of base64 of gzip. */
+/** Decodes base64, inflates it and parses the JSON. */
 async function inflate(base64: string): Promise<unknown> {
   try {
     const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
     return parseJson(await new Response(stream).text());
   } catch (error) {
-    throw new SourceError(`What this page holds of the IOs is damaged: ${String(error)}`);
+    throw new SourceError(
+      `The IOs in this page are damaged: ${String(error)}. Create the report again.`,
+    );
   }
 }
 
-/** The parts of a measurement that are large. */
+/** The large parts of a measurement. */
 interface Parts {
   outlines: Outline;
   colours: Colours;
@@ -96,15 +98,19 @@ interface Parts {
 /** The data of a page without a server. */
 export class Embedded implements Source {
   readonly served = false;
-  readonly only: string | undefined;
+  readonly only: OnlyItem | undefined;
   readonly #page: Page;
   readonly #unpacked = new Map<string, Promise<unknown>>();
 
   constructor(page: Page) {
     this.#page = page;
-    const [first, ...more] = page.measurements;
-    const others = [...more, ...page.simulations, ...page.probes, ...page.sweeps];
-    this.only = others.length === 0 ? first?.id : undefined;
+    const items = [
+      ...page.measurements.map(({ id }) => ({ kind: 'measurement', id }) as const),
+      ...page.simulations.map(({ id }) => ({ kind: 'simulation', id }) as const),
+      ...page.probes.map(({ id }) => ({ kind: 'probe', id }) as const),
+      ...page.sweeps.map(({ id }) => ({ kind: 'sweep', id }) as const),
+    ];
+    this.only = items.length === 1 ? items[0] : undefined;
   }
 
   async shelf(query: ShelfQuery): Promise<Shelf> {
@@ -112,45 +118,47 @@ export class Embedded implements Source {
   }
 
   async measurement(id: string): Promise<Measurement> {
-    const { name, manifest, facts, marks = { experiments: [] } } = this.#held(id);
-    return { id, name, manifest, facts, marks: marksIn(localKey(id, manifest)) ?? marks };
+    const { name, manifest, facts, marks = { experiments: [] } } = this.#measurement(id);
+    return { id, name, manifest, facts, marks: storedMarks(localKey(id, manifest)) ?? marks };
   }
 
   async outline(id: string, run: number, from?: number, to?: number): Promise<Outline> {
-    const found = (await this.#parts(id, 'outlines')).find((outline) => outline.run === run);
-    if (found === undefined) throw new SourceError(`This page holds no IOs of run ${run}.`);
-    return cropOutline(found, from, to);
+    const outline = (await this.#parts(id, 'outlines')).find((one) => one.run === run);
+    if (outline === undefined) {
+      throw new SourceError(`This page contains no IOs of run ${run}. ${SEE_ALL}`);
+    }
+    return cropOutline(outline, from, to);
   }
 
   async histogram(id: string, run: number): Promise<LatencyHistogram> {
-    const found = (await this.#parts(id, 'histograms')).find((h) => h.run === run);
-    if (found !== undefined) return found;
-    throw new SourceError(`This page holds no histogram of run ${run}. ${SEE_ALL}`);
+    const histogram = (await this.#parts(id, 'histograms')).find((one) => one.run === run);
+    if (histogram !== undefined) return histogram;
+    throw new SourceError(`This page contains no histogram of run ${run}. ${SEE_ALL}`);
   }
 
   async ios(id: string, run: number, from: number, count: number): Promise<Ios> {
     const all = (await this.#parts(id, 'ios')).filter((ios) => ios.run === run);
     const middle = from + count / 2;
-    const found = all.find((ios) => ios.from <= middle && middle <= end(ios));
-    if (found !== undefined) return found;
-    const which =
+    const around = all.find((ios) => ios.from <= middle && middle <= end(ios));
+    if (around !== undefined) return around;
+    const content =
       all.length === 0
         ? `no single IOs of run ${run}`
-        : `of run ${run} only the slowest IOs and those beside them`;
-    throw new SourceError(`This page holds ${which}. ${SEE_ALL}`);
+        : `only the slowest IOs of run ${run} and their neighbours`;
+    throw new SourceError(`This page contains ${content}. ${SEE_ALL}`);
   }
 
   async activities(id: string, run: number, fromNs: number, toNs: number): Promise<Activity[]> {
     const all = (await this.#parts(id, 'ios')).filter((ios) => ios.run === run);
-    const found = new Map<string, Activity>();
+    const unique = new Map<string, Activity>();
     for (const activity of all.flatMap((ios) => ios.activities)) {
       if (activity.start_ns >= toNs || activity.end_ns <= fromNs) continue;
-      found.set(
+      unique.set(
         `${activity.kind} ${activity.start_ns} ${activity.unit} ${activity.block}`,
         activity,
       );
     }
-    return [...found.values()].sort((a, b) => a.start_ns - b.start_ns);
+    return [...unique.values()].sort((a, b) => a.start_ns - b.start_ns);
   }
 
   async colours(
@@ -161,23 +169,25 @@ export class Embedded implements Source {
     to?: number,
     columns?: number,
   ): Promise<Colours> {
-    const found = (await this.#parts(id, 'colours')).find(
+    const colours = (await this.#parts(id, 'colours')).find(
       (c) => c.micro_benchmark === benchmark && c.experiment === experiment,
     );
-    if (found !== undefined) return cropColours(found, from, to, columns);
+    if (colours !== undefined) return cropColours(colours, from, to, columns);
     throw new SourceError(
-      `This page holds no colour analysis of ${benchmark}, ${experiment}. ${SEE_ALL}`,
+      `This page contains no colour analysis of ${benchmark}, ${experiment}. ${SEE_ALL}`,
     );
   }
 
   async comparison(ids: string[]): Promise<Comparison> {
     const { comparisons, measurements } = this.#page;
-    const places = ids.map((id) => measurements.indexOf(this.#held(id)));
+    const places = ids.map((id) => measurements.indexOf(this.#measurement(id)));
     const [first = 0] = places;
     const related = comparisons[first] !== undefined;
     const to = related ? first : 0;
     const packed = comparisons[to];
-    if (packed === undefined) throw new SourceError('This page holds no comparison of results.');
+    if (packed === undefined) {
+      throw new SourceError(`This page contains no comparison of results. ${SEE_ALL}`);
+    }
     const all = await this.#inflated(`comparison ${to}`, packed);
     const count = measurements.length;
     return pick(
@@ -188,43 +198,35 @@ export class Embedded implements Source {
   }
 
   async simulation(id: string): Promise<Simulation> {
-    const found = this.#page.simulations.find((simulation) => simulation.id === id);
-    if (found === undefined) throw new SourceError(`There is no simulation “${id}” in this page.`);
-    return found.simulation;
+    return byId(this.#page.simulations, id, 'simulation').simulation;
   }
 
   async probe(id: string): Promise<ProbeReport> {
-    const found = this.#page.probes.find((probe) => probe.id === id);
-    if (found === undefined) throw new SourceError(`There is no probe “${id}” in this page.`);
-    return found.probe;
+    return byId(this.#page.probes, id, 'probe').probe;
   }
 
   async sweep(id: string): Promise<Explored> {
-    const found = this.#page.sweeps.find((sweep) => sweep.id === id);
-    if (found === undefined) throw new SourceError(`There is no sweep “${id}” in this page.`);
-    return found.sweep;
+    return byId(this.#page.sweeps, id, 'sweep').sweep;
   }
 
-  /** A page holds none: `flashscope report` shows them in the terminal. */
+  /** Always fails: a page embeds no what-ifs. */
   async whatIf(id: string): Promise<WhatIf> {
-    throw new SourceError(`There is no what-if “${id}” in this page.`);
+    return byId([], id, 'what-if');
   }
 
   async setMarks(id: string, marks: Marks): Promise<void> {
-    rememberMarks(localKey(id, this.#held(id).manifest), marks);
+    storeMarks(localKey(id, this.#measurement(id).manifest), marks);
   }
 
-  #held(id: string): HeldMeasurement {
-    const found = this.#page.measurements.find((measurement) => measurement.id === id);
-    if (found === undefined) throw new SourceError(`There is no result “${id}” in this page.`);
-    return found;
+  #measurement(id: string): EmbeddedMeasurement {
+    return byId(this.#page.measurements, id, 'result');
   }
 
   #parts<K extends keyof Parts>(id: string, name: K): Promise<Parts[K][]> {
-    return this.#inflated(`${name} ${id}`, (this.#held(id)[name] ?? []) as Packed<Parts[K]>);
+    return this.#inflated(`${name} ${id}`, (this.#measurement(id)[name] ?? []) as Packed<Parts[K]>);
   }
 
-  /** What may be compressed, inflated once; what it is called is like nothing else of the page. */
+  /** Inflates a value at its first use and keeps it under `key`, which is unique in the page. */
   #inflated<T extends object>(key: string, packed: T | string): Promise<T> {
     const known = this.#unpacked.get(key) as Promise<T> | undefined;
     if (known !== undefined) return known;
@@ -236,14 +238,21 @@ export class Embedded implements Source {
   }
 }
 
-/** What a browser keeps the marks of a result under: its id alone may come again in another page. */
+/** Finds the item of an id; `kind` names it in the error. */
+function byId<T extends { id: string }>(items: T[], id: string, kind: string): T {
+  const item = items.find((one) => one.id === id);
+  if (item !== undefined) return item;
+  throw new SourceError(`This page contains no ${kind} “${id}”.`);
+}
+
+/** The key of a result's marks in the browser's storage. Another page may use the same id. */
 const localKey = (id: string, manifest: Manifest) => `${id} ${manifest.started}`;
 
 const end = (ios: Ios) => ios.from + ios.latency_ns.length;
 
 /**
- * Some results of a comparison, with how they relate to the first only where that is `related`, and of the
- * experiments what these results have.
+ * Picks some results of a comparison, with their ratios to the first only if `related`. Drops the values
+ * and experiments that none of these results has.
  */
 function pick(all: Comparison, places: number[], related: boolean): Comparison {
   const some = (results: Compared[]): Compared[] =>

@@ -1,8 +1,8 @@
-// The summary grid: the nine micro-benchmarks by baseline or mix, each cell an experiment.
+// The summary grid: uFLIP's nine micro-benchmarks by baseline or mix. Each cell is an experiment.
 import type { Model } from './model';
 import type { Estimate, Interest, Mark } from './views.gen';
 
-/** What a cell says; `unjudged` where facts are of a version that did not judge. */
+/** The state of a cell; `unjudged` if the version that found the facts did not judge experiments. */
 export type CellState = Interest | 'unjudged';
 
 /** An experiment in the grid. */
@@ -11,17 +11,17 @@ export interface GridCell {
   /** The title of its micro-benchmark. */
   title: string;
   experiment: string;
-  /** What is shown: the verdict of the rule, unless a person corrected it. */
+  /** The state to show: the verdict of the rule, or the user's edit. */
   state: CellState;
-  /** What the rule says. */
+  /** The verdict of the rule. */
   rule: CellState;
-  /** Why the rule says so. */
+  /** The reason for the verdict. */
   reason: string;
-  /** The dearest over the cheapest. */
+  /** The effect size: the mean at the most expensive value over that at the cheapest. */
   effect: Estimate | undefined;
-  /** What a person thinks of it. */
+  /** The user's edit of the verdict. */
   mark: Mark | undefined;
-  /** Whether the result has such an experiment, so that there is something to open. */
+  /** True if the result has this experiment. */
   present: boolean;
 }
 
@@ -49,14 +49,14 @@ const NINE: readonly [name: string, experiments: string[]][] = [
   ['bursts', BASELINES],
 ];
 
-/** Where a micro-benchmark stands among others: the preparation, the nine in their order, any other. */
+/** The rank of a micro-benchmark in lists: the preparation, uFLIP's nine in their order, then others. */
 export function rankOf(benchmark: string): number {
   if (benchmark === 'preparation') return -1;
   const rank = NINE.findIndex(([name]) => name === benchmark);
   return rank < 0 ? NINE.length : rank;
 }
 
-/** Whether any of the nine micro-benchmarks is in a result, so that there is a grid to show. */
+/** True if a result has any of uFLIP's nine micro-benchmarks, and hence a grid. */
 export function hasGrid(model: Model): boolean {
   return NINE.some(([name]) => model.benchmark(name) !== undefined);
 }
@@ -69,17 +69,17 @@ export function gridOf(model: Model): GridRow[] {
   });
 }
 
-/** An experiment as the grid has it, whether it is one of the nine or not. */
+/** The cell of an experiment; its micro-benchmark need not be one of uFLIP's nine. */
 export function cellOf(
   model: Model,
   benchmark: string,
   title: string,
   experiment: string,
 ): GridCell {
-  const found = model.experiment(benchmark, experiment);
+  const own = model.experiment(benchmark, experiment);
   const verdict = model.verdict(benchmark, experiment);
   const mark = model.mark(benchmark, experiment);
-  const performed = found?.runs.some(({ progress }) => progress.status === 'done') ?? false;
+  const performed = own?.runs.some(({ progress }) => progress.status === 'done') ?? false;
   const rule = verdict?.interest ?? (performed ? 'unjudged' : 'not_performed');
   const marked = mark?.interesting ? 'interesting' : 'not_interesting';
   return {
@@ -91,9 +91,10 @@ export function cellOf(
     reason: verdict?.reason ?? (performed ? UNJUDGED : NOT_PERFORMED),
     effect: verdict?.effect ?? undefined,
     mark,
-    present: found !== undefined,
+    present: own !== undefined,
   };
 }
 
-const UNJUDGED = 'The facts of this result were found by a version that did not judge experiments.';
-const NOT_PERFORMED = 'None of its runs was run to its end.';
+/** The reason why a result has no verdicts. */
+export const UNJUDGED = 'An older version of flashscope analysed this result; it gave no verdicts.';
+const NOT_PERFORMED = 'No run of this experiment is complete.';

@@ -1,6 +1,6 @@
-// How JSON of the program is read.
+// Reads JSON that the program wrote.
 
-/** Reads JSON. Seeds use all 64 bits, which a JavaScript number does not have: they become text. */
+/** Parses JSON. Seeds become strings: they have 64 bits, more than a JavaScript number holds. */
 export function parseJson(json: string): unknown {
   return JSON.parse(json.replaceAll(/(?<!\\)"seed":\s*(\d+)/g, '"seed":"$1"'));
 }

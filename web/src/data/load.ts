@@ -1,4 +1,4 @@
-// Takes out of the page what the program put into it.
+// Reads the data that the program embedded in the page.
 import { Attached } from './attached.svelte';
 import { Embedded, type Page } from './embedded';
 import { parseJson } from './json';
@@ -7,34 +7,44 @@ import { Served } from './served';
 import type { Source } from './source';
 import type { Trace } from './trace.gen';
 
-/** Why there is nothing to show, in words for the reader. */
+/** An error that says why the page has nothing to show. */
 export class NoReport extends Error {}
 
-/** What the application shows. */
-export type Shown =
+/** The content of a page: one of the kinds that the program embeds. */
+export type PageContent =
   | { trace: Trace }
   | { papers: Reproductions }
   | { source: Source }
   | { attached: Attached };
 
-/** The data of the application, or what else the program put into the page. */
-export function loadPage(page: Document): Shown {
+/**
+ * Reads the content of a page.
+ *
+ * @throws NoReport if the page is an empty template or its data is damaged.
+ */
+export function loadPage(page: Document): PageContent {
   const text = page.getElementById('report')?.textContent ?? '';
   if (!text.trimStart().startsWith('{')) {
-    throw new NoReport('This page is the empty form of a report: no result was put into it.');
+    throw new NoReport(
+      'This page is an empty template. “flashscope report” creates a page with a result.',
+    );
   }
-  let held: object;
+  let data: object;
   try {
-    held = parseJson(text) as object;
+    data = parseJson(text) as object;
   } catch (error) {
-    throw new NoReport(`The result in this page is damaged: ${String(error)}`);
+    throw new NoReport(
+      `The data in this page is damaged: ${String(error)}. Create the report again.`,
+    );
   }
-  if ('attached' in held) return { attached: new Attached() };
-  if ('served' in held) return { source: new Served() };
-  if ('inputs' in held) return { trace: held as Trace };
-  if ('errata' in held) return { papers: held as Reproductions };
-  if (!('measurements' in held)) {
-    throw new NoReport('The result in this page is damaged: it holds no measurement.');
+  if ('attached' in data) return { attached: new Attached() };
+  if ('served' in data) return { source: new Served() };
+  if ('inputs' in data) return { trace: data as Trace };
+  if ('errata' in data) return { papers: data as Reproductions };
+  if (!('measurements' in data)) {
+    throw new NoReport(
+      'The data in this page is damaged: it has no measurements. Create the report again.',
+    );
   }
-  return { source: new Embedded(held as Page) };
+  return { source: new Embedded(data as Page) };
 }

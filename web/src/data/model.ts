@@ -1,4 +1,4 @@
-// A measurement as the screens ask for it: who belongs to whom. Nothing is computed.
+// A measurement, indexed for the screens. It computes nothing.
 import type {
   BaselinePhases,
   Estimate,
@@ -21,24 +21,25 @@ import type {
   Verdict,
 } from './views.gen';
 
-/** A run with everything that is known of it. */
+/** A run with its experiment, its facts and its neighbours. */
 export interface RunView {
   /** The id of the measurement. */
   result: string;
   run: Run;
   experiment: Experiment;
   benchmark: MicroBenchmark;
-  /** What was to be found while measuring; absent from results of older versions. */
+  /** The methodology; absent from results of older versions. */
   methodology: Methodology | undefined;
   facts: RunFacts | undefined;
-  /** All runs of its value, itself among them. */
+  /** All runs of its value, including itself. */
   repeats: Run[];
-  /** What they say together, where it was repeated. */
+  /** The facts of all repeats together, if there are several. */
   together: RepeatFacts | undefined;
-  /** The same repeat of the values beside. */
+  /** The same repeat of the value before. */
   previous: Run | undefined;
+  /** The same repeat of the value after. */
   next: Run | undefined;
-  /** What it showed, as a run of the preparation. */
+  /** The phases that a run of the preparation showed. */
   phases: BaselinePhases | undefined;
   interference: Interference | undefined;
 }
@@ -46,9 +47,9 @@ export interface RunView {
 /** A value of the parameter of an experiment, with all its runs. */
 export interface ValueView {
   value: number;
-  /** By repeat; never empty. */
+  /** The runs by repeat; never empty. */
   views: RunView[];
-  /** What they say together, where it was repeated. */
+  /** The facts of all repeats together, if there are several. */
   together: RepeatFacts | undefined;
   /** The mean response time in ns: over the repeats, or of the one run. */
   mean: Estimate | undefined;
@@ -59,7 +60,7 @@ export interface Model {
   id: string;
   /** The name of its folder. */
   name: string;
-  /** How its drive is called. */
+  /** The model or the name of its drive. */
   drive: string;
   manifest: Manifest;
   facts: Facts;
@@ -75,7 +76,7 @@ export interface Model {
   hints: Hint[];
 }
 
-/** Which run it is of its value, from 1. */
+/** The number of a run among the repeats of its value, from 1. */
 export const repeatOf = (run: Run): number => run.repeat ?? 1;
 
 /** The runs of each value, in the order of the plan. */
@@ -120,7 +121,7 @@ export function indexMeasurement(measurement: Measurement): Model {
   }
   const viewsOf = (runs: Run[]) => runs.flatMap((run) => views.get(run.id) ?? []);
   const benchmarks = manifest.micro_benchmarks;
-  const benchmark = (wanted: string) => benchmarks.find((b) => b.name === wanted);
+  const benchmark = (name: string) => benchmarks.find((b) => b.name === name);
   const of = <T extends { micro_benchmark: string; experiment: string }>(list: T[]) =>
     new Map(list.map((item) => [`${item.micro_benchmark} ${item.experiment}`, item]));
   const [verdicts, corrections] = [of(facts.grid ?? []), of(marks.experiments)];
@@ -133,7 +134,7 @@ export function indexMeasurement(measurement: Measurement): Model {
     marks,
     benchmarks,
     benchmark,
-    experiment: (of, wanted) => benchmark(of)?.experiments.find((e) => e.name === wanted),
+    experiment: (of, name) => benchmark(of)?.experiments.find((e) => e.name === name),
     verdict: (of, experiment) => verdicts.get(`${of} ${experiment}`),
     mark: (of, experiment) => corrections.get(`${of} ${experiment}`),
     hints: facts.hints ?? [],
@@ -150,19 +151,17 @@ function valueView(value: number, views: RunView[]): ValueView {
   return { value, views, together, mean: together?.mean_ns ?? one?.latency_ns.mean };
 }
 
-/**
- * Whether no experiment varies its parameter, so that the IOs themselves are what there is to see.
- */
+/** True if no experiment varies its parameter: screens then show IOs instead of means. */
 export function isSingleValues(benchmark: MicroBenchmark): boolean {
   return benchmark.experiments.every((e) => new Set(e.runs.map((run) => run.value)).size <= 1);
 }
 
-/** Whether any value of a micro-benchmark was to be run several times. */
+/** True if the plan repeats any value of a micro-benchmark. */
 export function isRepeated(benchmark: MicroBenchmark): boolean {
   return benchmark.experiments.some((e) => e.runs.some((run) => repeatOf(run) > 1));
 }
 
-/** The patterns that a reference is composed of. */
+/** The patterns of a reference. */
 export function patternsOf(reference: Reference): Pattern[] {
   switch (reference.kind) {
     case 'basic':
@@ -179,7 +178,7 @@ export function patternsOf(reference: Reference): Pattern[] {
   }
 }
 
-/** How many IOs at the start of a run are left out of its statistics. */
+/** The number of IOs at the start of a run that its statistics exclude. */
 export function ioIgnore(reference: Reference): number {
   switch (reference.kind) {
     case 'basic':
@@ -197,8 +196,8 @@ export function ioIgnore(reference: Reference): number {
   }
 }
 
-/** A part of a run that is not like the rest, by positions of IOs. */
-export interface Stretch {
+/** A region of a run that differs from the rest, by positions of IOs. */
+export interface Region {
   kind: 'start-up' | 'affected';
   name: string;
   from: number;
@@ -206,28 +205,28 @@ export interface Stretch {
   to: number;
 }
 
-/** What stands out in a run: its start-up, or the reads that writes before them made dear. */
-export function stretches({ run, phases, interference }: RunView): Stretch[] {
-  const found: Stretch[] = [];
+/** The regions of a run: its start-up, or the reads that earlier writes slowed. */
+export function regionsOf({ run, phases, interference }: RunView): Region[] {
+  const regions: Region[] = [];
   const [ignored, startUp] = [ioIgnore(run.reference), phases?.start_up?.ios ?? 0];
-  if (ignored > 0) found.push({ kind: 'start-up', name: 'left out', from: 0, to: ignored });
-  else if (startUp > 0) found.push({ kind: 'start-up', name: 'start-up', from: 0, to: startUp });
+  if (ignored > 0) regions.push({ kind: 'start-up', name: 'excluded', from: 0, to: ignored });
+  else if (startUp > 0) regions.push({ kind: 'start-up', name: 'start-up', from: 0, to: startUp });
   if (interference?.reads != null && run.reference.kind === 'sequence') {
     const [before, writes] = run.reference.patterns;
     const from = (before?.io_count ?? 0) + (writes?.io_count ?? 0);
     const to = from + interference.reads.ios;
-    found.push({ kind: 'affected', name: 'affected reads', from, to });
+    regions.push({ kind: 'affected', name: 'affected reads', from, to });
   }
-  return found;
+  return regions;
 }
 
-/** The period of a run's response times in IOs, where it is known to oscillate. */
+/** The period of a run's response times in IOs, if they oscillate. */
 export function periodOf({ run, phases }: RunView): number | undefined {
   const period = phases?.period?.ios ?? run.length?.period_ios ?? 1;
   return period > 1 ? period : undefined;
 }
 
-/** IOs recorded. */
+/** The number of IOs that a run recorded; undefined if it did not start. */
 export function recorded(progress: Progress): number | undefined {
   return 'ios' in progress ? progress.ios : undefined;
 }
@@ -237,7 +236,7 @@ export function runsOf(benchmarks: MicroBenchmark[]): Run[] {
   return benchmarks.flatMap((b) => b.experiments).flatMap((e) => e.runs);
 }
 
-/** How many runs came how far. */
+/** The number of runs by status. */
 export function tally(benchmarks: MicroBenchmark[]): Record<Progress['status'], number> {
   const counts = { done: 0, failed: 0, interrupted: 0, skipped: 0, pending: 0 };
   for (const run of runsOf(benchmarks)) counts[run.progress.status] += 1;

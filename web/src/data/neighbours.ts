@@ -1,7 +1,7 @@
-// Single IOs as rows of a table, and what the drive did during one of them.
+// Single IOs as rows of a table, and the work of the drive during one of them.
 import type { Activity, Ios } from './views.gen';
 
-/** An IO as it was recorded. */
+/** A recorded IO. */
 export interface Io {
   /** Its position in the run, from 0. */
   index: number;
@@ -13,11 +13,11 @@ export interface Io {
   stream: number;
   errno: number;
   late_ns: number;
-  /** Which of those in flight at once it is: the first that was free. */
+  /** The row of the IO in a picture of IOs in flight; IOs that overlap have different lanes. */
   lane: number;
 }
 
-/** The IOs at positions in [from, to), as far as they are there. */
+/** The IOs at positions in [from, to) that `ios` contains. */
 export function rowsOf(ios: Ios, from: number, to: number): Io[] {
   const rows = ios.latency_ns.flatMap((latency_ns, i): Io[] => {
     const index = ios.from + i;
@@ -38,12 +38,12 @@ export function rowsOf(ios: Ios, from: number, to: number): Io[] {
       },
     ];
   });
-  giveLanes(rows);
+  assignLanes(rows);
   return rows;
 }
 
-/** Gives IOs that overlap in time different lanes, as few as it takes. */
-function giveLanes(rows: Io[]): void {
+/** Assigns each IO the first free lane, so that IOs that overlap in time have different ones. */
+function assignLanes(rows: Io[]): void {
   const free: number[] = [];
   for (const io of rows.toSorted((a, b) => a.submitted_ns - b.submitted_ns)) {
     const lane = free.findIndex((until) => until <= io.submitted_ns);
@@ -52,14 +52,14 @@ function giveLanes(rows: Io[]): void {
   }
 }
 
-/** A piece of work of the drive, and how long of it was during an IO. */
-export interface Meanwhile {
+/** A background operation of the drive, and the time for which it overlaps an IO. */
+export interface Overlap {
   activity: Activity;
   overlap_ns: number;
 }
 
-/** What the drive did during an IO, what took longest of it first. */
-export function during(io: Io, activities: Activity[]): Meanwhile[] {
+/** The background operations that overlap an IO, longest overlap first. */
+export function during(io: Io, activities: Activity[]): Overlap[] {
   const end = io.submitted_ns + io.latency_ns;
   return activities
     .map((activity) => ({

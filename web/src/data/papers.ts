@@ -1,4 +1,4 @@
-// The book of the papers: what its chapters hold, and how that stands.
+// The reproduced papers: their chapters, claims and errata, and the status of each item.
 import { fine, MISSING, short } from '../format';
 import type {
   Claim,
@@ -12,7 +12,7 @@ import type {
   Statement,
 } from './reproduction.gen';
 
-/** What the papers are called. */
+/** The names and citations of the papers. */
 export const PAPERS: Record<Paper, { name: string; cited: string }> = {
   uflip: {
     name: 'uFLIP',
@@ -38,10 +38,10 @@ export const PAPERS: Record<Paper, { name: string; cited: string }> = {
   },
 };
 
-/** How an item stands; one that is missing was not run. */
+/** The status of an item or a claim; a missing item was not run. */
 export type Standing = State | 'missing';
 
-/** What that is called. */
+/** The names of the statuses. */
 export const STANDINGS: Record<Standing, string> = {
   pass: 'as printed',
   explained: 'explained',
@@ -49,10 +49,10 @@ export const STANDINGS: Record<Standing, string> = {
   missing: 'not run',
 };
 
-/** An item of the contents, which came to something or is missing. */
+/** An item of the contents: a reproduction, or an item that was not run. */
 export type Entry = (Reproduction | MissingItem) & { standing: Standing };
 
-/** A paper with what is of it. */
+/** A paper with its items and errata. */
 export interface Chapter {
   paper: Paper;
   entries: Entry[];
@@ -61,7 +61,7 @@ export interface Chapter {
 
 const PLACES = Object.keys(PAPERS) as Paper[];
 
-/** The chapters, in the order of the papers; what is missing after what is there. */
+/** The chapters, in the order of the papers; missing items come last in each. */
 export function chaptersOf({ items, missing, errata }: Reproductions): Chapter[] {
   const entries: Entry[] = [
     ...items.map((item) => ({ ...item, standing: item.state })),
@@ -75,7 +75,7 @@ export function chaptersOf({ items, missing, errata }: Reproductions): Chapter[]
   return chapters.filter((chapter) => chapter.entries.length + chapter.errata.length > 0);
 }
 
-/** How many stand how, in the order of the states. */
+/** The number of items by status, in the order of `STANDINGS`. */
 export function tallyOf(standings: Standing[]): [Standing, number][] {
   return (Object.keys(STANDINGS) as Standing[])
     .map((standing): [Standing, number] => [
@@ -85,13 +85,13 @@ export function tallyOf(standings: Standing[]): [Standing, number][] {
     .filter(([, count]) => count > 0);
 }
 
-/** A claim with the number of its note, from 1 on. */
-export type Noted<T> = T & { state: State; note: number | undefined };
+/** A claim with its state and the number of its note, from 1. */
+export type WithNote<T> = T & { state: State; note: number | undefined };
 
-/** Claims of numbers, those in words, and the notes of both, each once. */
+/** Splits claims into numbers and statements, and collects their notes without duplicates. */
 export function claimsOf(claims: Claim[]): {
-  numbers: Noted<Measured>[];
-  statements: Noted<Statement>[];
+  numbers: WithNote<Measured>[];
+  statements: WithNote<Statement>[];
   notes: string[];
 } {
   const notes = [...new Set(claims.flatMap(({ explanation }) => explanation ?? []))];
@@ -111,7 +111,7 @@ export function claimsOf(claims: Claim[]): {
   };
 }
 
-/** What is found less what is printed, as a share of that where there is one: `+0.46 %`. */
+/** The measured value minus the printed one, relative to the printed one unless that is 0: `+0.46 %`. */
 export function differenceText({ published, found }: Measured): string {
   const sign = (value: number) => (value > 0 ? '+' : '');
   if (published === 0) return found === 0 ? '0' : `${sign(found)}${fine(found)}`;
@@ -119,24 +119,24 @@ export function differenceText({ published, found }: Measured): string {
   return `${sign(percent)}${short(percent).replace('-', '−')} %`;
 }
 
-/** How far a number may be off: `1 %`, `±2`. */
+/** The tolerance of a number: `1 %`, `±2`. */
 export function toleranceText({ tolerance }: Measured): string {
   return 'share' in tolerance
     ? `${short(100 * tolerance.share)} %`
     : `±${short(tolerance.absolute)}`;
 }
 
-/** How far a number is off, with 1 as the tolerance; nothing where that is exact. */
+/** The deviation of a number in units of its tolerance; undefined if the tolerance is 0. */
 export function offBy({ published, found, tolerance }: Measured): number | undefined {
   const most = 'share' in tolerance ? tolerance.share * Math.abs(published) : tolerance.absolute;
   return most > 0 ? (found - published) / most : undefined;
 }
 
-/** A number with its unit, which the program has in ASCII. */
+/** A number with its unit; the program writes `us` for µs. */
 export function withUnit(value: number, unit: string): string {
   if (!Number.isFinite(value)) return MISSING;
   return unit === '' ? fine(value) : `${fine(value)} ${unit === 'us' ? 'µs' : unit}`;
 }
 
-/** So many errors in print. */
+/** A count of errata. */
 export const errataText = (count: number) => (count === 1 ? '1 erratum' : `${count} errata`);

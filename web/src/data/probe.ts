@@ -1,4 +1,4 @@
-// What a probe states, in words.
+// Words for the findings of a probe.
 import { bytes, count, exactTime, percent, short } from '../format';
 import type { Answer, Finding, Stated, Unit } from './probe.gen';
 
@@ -18,7 +18,7 @@ export function inUnit(value: number, unit: Unit): string {
   }
 }
 
-/** An answer in words, with its interval where that has a width. */
+/** An answer in words, with its interval unless that is a point. */
 export function answerText(answer: Answer, unit: Unit): string {
   switch (answer.kind) {
     case 'value': {
@@ -31,19 +31,19 @@ export function answerText(answer: Answer, unit: Unit): string {
     case 'absent':
       return 'none';
     case 'unknown':
-      return 'not known';
+      return 'unknown';
   }
 }
 
-/** Why nothing is known, where that is so. */
+/** The reason why a parameter is unknown, if it is. */
 export const whyUnknown = ({ answer }: Finding): string | undefined =>
   answer.kind === 'unknown' ? answer.why : undefined;
 
-/** A probability, which is never quite certain. */
+/** A probability as a percentage; never 100 %. */
 export const sureness = (probability: number): string =>
   probability > 0.9985 ? '> 99.8 %' : `${(100 * probability).toFixed(1)} %`;
 
-/** What is not known, by why, in the order in which the reasons come first. */
+/** The unknown parameters grouped by reason, in the order of the reasons' first use. */
 export function byReason(findings: Stated[]): [why: string, titles: string[]][] {
   const reasons = new Map<string, string[]>();
   for (const { title, finding } of findings) {
@@ -53,21 +53,21 @@ export function byReason(findings: Stated[]): [why: string, titles: string[]][] 
   return [...reasons];
 }
 
-/** How many stretches of runs are told one by one. */
-const MOST_STRETCHES = 4;
+/** The most ranges that `runsText` lists. */
+const MOST_RANGES = 4;
 
-/** Which runs, those that follow each other as one, and as far as they can be told in short: `1, 3 to 5`. */
+/** Numbers of runs as ranges: `1, 3 to 5`. Many ranges become a count: `6 of 1 to 10`. */
 export function runsText(runs: number[]): string {
-  const stretches: [from: number, to: number][] = [];
+  const ranges: [from: number, to: number][] = [];
   for (const run of runs.toSorted((a, b) => a - b)) {
-    const last = stretches.at(-1);
+    const last = ranges.at(-1);
     if (last !== undefined && run <= last[1] + 1) last[1] = run;
-    else stretches.push([run, run]);
+    else ranges.push([run, run]);
   }
   const between = (from: number, to: number) => `${from} to ${to}`;
-  const [first, last] = [stretches[0]?.[0] ?? 0, stretches.at(-1)?.[1] ?? 0];
-  if (stretches.length > MOST_STRETCHES) return `${count(runs.length)} of ${between(first, last)}`;
-  return stretches
+  const [first, last] = [ranges[0]?.[0] ?? 0, ranges.at(-1)?.[1] ?? 0];
+  if (ranges.length > MOST_RANGES) return `${count(runs.length)} of ${between(first, last)}`;
+  return ranges
     .map(([from, to]) => {
       if (from === to) return `${from}`;
       return to === from + 1 ? `${from}, ${to}` : between(from, to);

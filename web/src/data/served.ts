@@ -1,4 +1,4 @@
-// What `flashscope serve` answers.
+// The data that `flashscope serve` returns.
 import { queryText, type ShelfQuery } from '../route';
 import { parseJson } from './json';
 import type { ProbeReport } from './probe.gen';
@@ -18,16 +18,16 @@ import type {
   WhatIf,
 } from './views.gen';
 
-/** How many answers are kept, so that the way back is at once. */
+/** The number of cached responses, which make going back instant. */
 const KEPT = 64;
 
 type Value = string | number | undefined;
 
-/** A path of the server, its parts encoded. */
+/** A path of the API, with its parts encoded. */
 const path = (...parts: (string | number)[]) => `/api/${parts.map(encodeURIComponent).join('/')}`;
 
-/** A path with what is asked of it. */
-function asking(base: string, query: Record<string, Value>): string {
+/** A path with a query; undefined values are omitted. */
+function withQuery(base: string, query: Record<string, Value>): string {
   const params = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
     if (value !== undefined) params.set(name, String(value));
@@ -36,19 +36,23 @@ function asking(base: string, query: Record<string, Value>): string {
   return text === '' ? base : `${base}?${text}`;
 }
 
-/** Why the server did not answer as asked. */
-async function refusal(response: Response): Promise<SourceError> {
+/** The error in an unsuccessful response. */
+async function errorOf(response: Response): Promise<SourceError> {
   const text = await response.text();
   try {
     const { error } = JSON.parse(text) as { error?: unknown };
     if (typeof error === 'string') return new SourceError(error);
   } catch {
-    // Not from this server: what it is can only be told by its status.
+    // The response is not from flashscope, and its status is all there is to report.
   }
   return new SourceError(`The server answered ${response.status} ${response.statusText}.`);
 }
 
-/** What a server answers, which `program` is; fails where it refuses. */
+/**
+ * Fetches a response. `program` is the command of the server, for the error.
+ *
+ * @throws SourceError if the server is unreachable or refuses the request.
+ */
 export async function fetched(
   url: string,
   options: RequestInit,
@@ -60,20 +64,22 @@ export async function fetched(
   } catch (error) {
     if (options.signal?.aborted) throw error;
     throw new SourceError(
-      `The server does not answer. Is “${program}” still running? Start it again and reload.`,
+      `The server does not respond. Is “${program}” still running? Start it again and reload.`,
     );
   }
-  if (!response.ok) throw await refusal(response);
+  if (!response.ok) throw await errorOf(response);
   return response;
 }
 
-/** The JSON of an answer. */
+/** Parses the JSON of a response. */
 export async function jsonOf(response: Response): Promise<unknown> {
   const text = await response.text();
   try {
     return parseJson(text);
   } catch (error) {
-    throw new SourceError(`The server's answer is damaged: ${String(error)}`);
+    throw new SourceError(
+      `The response of the server is damaged: ${String(error)}. Reload the page.`,
+    );
   }
 }
 
@@ -81,13 +87,13 @@ export async function jsonOf(response: Response): Promise<unknown> {
 export class Served implements Source {
   readonly served = true;
   readonly only = undefined;
-  /** Answers by their address, the one asked for longest ago first. */
+  /** Responses by URL, least recently used first. */
   readonly #kept = new Map<string, unknown>();
 
-  /** The shelf changes while one looks at it: it is asked for each time. */
+  /** Not cached: results appear and change while the page is open. */
   async shelf(query: ShelfQuery, signal?: AbortSignal): Promise<Shelf> {
     const text = queryText(query);
-    return (await this.#ask(`/api/shelf${text === '' ? '' : `?${text}`}`, signal)) as Shelf;
+    return (await this.#fetch(`/api/shelf${text === '' ? '' : `?${text}`}`, signal)) as Shelf;
   }
 
   measurement(id: string, signal?: AbortSignal): Promise<Measurement> {
@@ -103,7 +109,7 @@ export class Served implements Source {
     signal?: AbortSignal,
   ): Promise<Outline> {
     const base = path('results', id, 'runs', run, 'outline');
-    return this.#get(asking(base, { from, to, stretches }), signal);
+    return this.#get(withQuery(base, { from, to, stretches }), signal);
   }
 
   histogram(
@@ -113,11 +119,14 @@ export class Served implements Source {
     to?: number,
     signal?: AbortSignal,
   ): Promise<LatencyHistogram> {
-    return this.#get(asking(path('results', id, 'runs', run, 'histogram'), { from, to }), signal);
+    return this.#get(
+      withQuery(path('results', id, 'runs', run, 'histogram'), { from, to }),
+      signal,
+    );
   }
 
   ios(id: string, run: number, from: number, count: number, signal?: AbortSignal): Promise<Ios> {
-    return this.#get(asking(path('results', id, 'runs', run, 'ios'), { from, count }), signal);
+    return this.#get(withQuery(path('results', id, 'runs', run, 'ios'), { from, count }), signal);
   }
 
   activities(
@@ -128,7 +137,7 @@ export class Served implements Source {
     signal?: AbortSignal,
   ): Promise<Activity[]> {
     const base = path('results', id, 'runs', run, 'activities');
-    return this.#get(asking(base, { from_ns: fromNs, to_ns: toNs }), signal);
+    return this.#get(withQuery(base, { from_ns: fromNs, to_ns: toNs }), signal);
   }
 
   colours(
@@ -141,7 +150,7 @@ export class Served implements Source {
     signal?: AbortSignal,
   ): Promise<Colours> {
     const query = { micro_benchmark: benchmark, experiment, from, to, columns };
-    return this.#get(asking(path('results', id, 'colours'), query), signal);
+    return this.#get(withQuery(path('results', id, 'colours'), query), signal);
   }
 
   comparison(ids: string[], signal?: AbortSignal): Promise<Comparison> {
@@ -156,9 +165,9 @@ export class Served implements Source {
     return this.#get(path('probes', id), signal);
   }
 
-  /** It may go on while one looks at it: it is asked for each time. */
+  /** Not cached: the sweep may still be running. */
   async sweep(id: string, signal?: AbortSignal): Promise<Explored> {
-    return (await this.#ask(path('sweeps', id), signal)) as Explored;
+    return (await this.#fetch(path('sweeps', id), signal)) as Explored;
   }
 
   whatIf(id: string, signal?: AbortSignal): Promise<WhatIf> {
@@ -179,14 +188,14 @@ export class Served implements Source {
   async #get<T>(url: string, signal?: AbortSignal): Promise<T> {
     const known = this.#kept.get(url);
     this.#kept.delete(url);
-    const answer = known ?? (await this.#ask(url, signal));
-    this.#kept.set(url, answer);
+    const value = known ?? (await this.#fetch(url, signal));
+    this.#kept.set(url, value);
     const [oldest] = this.#kept.keys();
     if (this.#kept.size > KEPT && oldest !== undefined) this.#kept.delete(oldest);
-    return answer as T;
+    return value as T;
   }
 
-  async #ask(url: string, signal?: AbortSignal): Promise<unknown> {
+  async #fetch(url: string, signal?: AbortSignal): Promise<unknown> {
     return jsonOf(await fetched(url, signal === undefined ? {} : { signal }));
   }
 }

@@ -1,11 +1,17 @@
-// The shelf of a page: what a server finds out about a folder of results, of the few in a page.
+// The shelf of a page without a server: lists, filters and sorts the embedded results.
 import type { ShelfQuery } from '../route';
-import type { HeldMeasurement, HeldProbe, HeldSimulation, HeldSweep, Page } from './embedded';
+import type {
+  EmbeddedMeasurement,
+  EmbeddedProbe,
+  EmbeddedSimulation,
+  EmbeddedSweep,
+  Page,
+} from './embedded';
 import { recorded, runsOf } from './model';
 import { select } from './shelf-query';
 import type { Shelf, ShelfItem } from './views.gen';
 
-function measurementItem({ id, name, manifest, facts }: HeldMeasurement): ShelfItem {
+function measurementItem({ id, name, manifest, facts }: EmbeddedMeasurement): ShelfItem {
   const runs = runsOf(manifest.micro_benchmarks);
   return {
     id,
@@ -21,7 +27,7 @@ function measurementItem({ id, name, manifest, facts }: HeldMeasurement): ShelfI
   };
 }
 
-function simulationItem({ id, name, simulation }: HeldSimulation): ShelfItem {
+function simulationItem({ id, name, simulation }: EmbeddedSimulation): ShelfItem {
   return {
     id,
     name,
@@ -34,7 +40,7 @@ function simulationItem({ id, name, simulation }: HeldSimulation): ShelfItem {
   };
 }
 
-function probeItem({ id, name, probe }: HeldProbe): ShelfItem {
+function probeItem({ id, name, probe }: EmbeddedProbe): ShelfItem {
   const runs = probe.steps.flatMap((step) => step.runs);
   return {
     id,
@@ -49,7 +55,7 @@ function probeItem({ id, name, probe }: HeldProbe): ShelfItem {
   };
 }
 
-function sweepItem({ id, name, sweep: { sweep } }: HeldSweep): ShelfItem {
+function sweepItem({ id, name, sweep: { sweep } }: EmbeddedSweep): ShelfItem {
   const { asked, done, impossible, failed } = sweep.counts;
   return {
     id,
@@ -63,7 +69,7 @@ function sweepItem({ id, name, sweep: { sweep } }: HeldSweep): ShelfItem {
   };
 }
 
-/** What a page answers to a question of the shelf. */
+/** Filters, sorts and pages the results of a page. */
 export function shelfOf(page: Page, query: ShelfQuery): Shelf {
   const items = [
     ...page.measurements.map(measurementItem),

@@ -1,5 +1,5 @@
-// Where the application has its data from: the page itself, or a server.
-import type { ShelfQuery } from '../route';
+// The source of the application's data: the page itself, or a server.
+import type { OnlyItem, ShelfQuery } from '../route';
 import type { ProbeReport } from './probe.gen';
 import type { Simulation } from './simulation.gen';
 import type {
@@ -16,22 +16,24 @@ import type {
   WhatIf,
 } from './views.gen';
 
-/** Why something cannot be had, in words for the reader. */
+/** An error of a source, with a message for the user. */
 export class SourceError extends Error {}
 
 /**
- * Everything the screens ask for. Positions of IOs are half-open, [from, to), from 0; absent, they
- * mean the whole run. A source answers with what it has: its answers say themselves which positions
- * they cover and how many IOs there are. A signal takes a question back that nobody waits for.
+ * The data of all screens. Ranges of positions are half-open, [from, to), and start at 0; without them, a
+ * method returns the whole run. A source may return less than the range: each value names the positions
+ * that it covers and the number of IOs of the run. A signal cancels a request.
  */
 export interface Source {
-  /** Whether there is a server, which keeps marks and has every IO. */
+  /** True if there is a server, which stores marks and has every IO. */
   readonly served: boolean;
-  /** The id of the only result that there is, where there is but one measurement. */
-  readonly only: string | undefined;
+  /** The only item of the source, if it has exactly one. There is no shelf then. */
+  readonly only: OnlyItem | undefined;
   shelf(query: ShelfQuery, signal?: AbortSignal): Promise<Shelf>;
   measurement(id: string, signal?: AbortSignal): Promise<Measurement>;
-  /** Of at most `2 * stretches` IOs, and those that failed. */
+  /**
+   * The fastest and the slowest IO of each of `stretches` buckets, and the IOs that failed.
+   */
   outline(
     id: string,
     run: number,
@@ -47,7 +49,7 @@ export interface Source {
     to?: number,
     signal?: AbortSignal,
   ): Promise<LatencyHistogram>;
-  /** At most 1000 IOs. */
+  /** Single IOs, at most 1000. */
   ios(id: string, run: number, from: number, count: number, signal?: AbortSignal): Promise<Ios>;
   activities(
     id: string,
@@ -70,9 +72,9 @@ export interface Source {
   probe(id: string, signal?: AbortSignal): Promise<ProbeReport>;
   sweep(id: string, signal?: AbortSignal): Promise<Explored>;
   whatIf(id: string, signal?: AbortSignal): Promise<WhatIf>;
-  /** Keeps what a person thinks of the experiments of a result. */
+  /** Stores the user's edits of a result's verdicts. */
   setMarks(id: string, marks: Marks): Promise<void>;
 }
 
-/** What a reader of a page without a server may do to see more. */
-export const SEE_ALL = '“flashscope serve” on the result itself shows every IO.';
+/** The way to see everything, for pages without a server. */
+export const SEE_ALL = 'To see every IO, run “flashscope serve” on the result.';

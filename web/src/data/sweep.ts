@@ -1,28 +1,28 @@
-// The numbers and settings of a sweep, in words. Nothing is computed here but the order.
+// Words for the numbers and settings of a sweep, and the order of its tables.
 import { bytes, decimal, MISSING, time } from '../format';
 import type { Effect, Explored, Interaction, Objective, Setting, Skipped } from './views.gen';
 
-/** What a factor is set to. */
+/** The value of a factor. */
 type Level = Setting['level'];
 
-/** How a number of a simulation is written: its name says what it is of. */
+/** The format of a number of a simulation, which follows from its name. */
 export function writer(field: string): (value: number) => string {
   if (/(^|[._])(latency_)?ns($|\.)/.test(field)) return time;
   if (/(^|[._])bytes($|_)/.test(field)) return bytes;
   return decimal;
 }
 
-/** A level, short enough to be read. */
+/** A level with at most four digits. */
 export function levelText(level: Level | null | undefined): string {
   if (level == null) return MISSING;
   return typeof level === 'number' ? String(Number(level.toPrecision(4))) : level;
 }
 
-/** An objective with what is better. */
+/** An objective with its direction. */
 export const objectiveText = ({ goal, field }: Objective): string =>
   `${field} (${goal === 'minimize' ? 'less' : 'more'} is better)`;
 
-/** The settings of a point, factor by factor. */
+/** The settings of a point as pairs of factor and level. */
 export function settingRows(factors: string[], levels: (Level | null)[]): [string, string][] {
   return factors.flatMap((factor, i): [string, string][] => {
     const level = levels[i];
@@ -30,20 +30,20 @@ export function settingRows(factors: string[], levels: (Level | null)[]): [strin
   });
 }
 
-/** What a change does, in a word. */
+/** The direction of an effect in a word. */
 export const signWord = (sign: number): string =>
-  sign > 0 ? 'raises' : sign < 0 ? 'lowers' : 'not sure';
+  sign > 0 ? 'raises' : sign < 0 ? 'lowers' : 'not significant';
 
-/** Those of an objective, the largest first; what is not sure comes last. */
-export function bySize<T extends Effect | Interaction>(found: T[], field: string): T[] {
+/** The effects on an objective, largest first; those that are not significant come last. */
+export function bySize<T extends Effect | Interaction>(effects: T[], field: string): T[] {
   const size = ({ difference }: T) => Math.abs(difference.value);
-  const unsure = ({ sign }: T) => (sign === 0 ? 1 : 0);
-  return found
+  const insignificant = ({ sign }: T) => (sign === 0 ? 1 : 0);
+  return effects
     .filter(({ objective }) => objective === field)
-    .sort((a, b) => unsure(a) - unsure(b) || size(b) - size(a));
+    .sort((a, b) => insignificant(a) - insignificant(b) || size(b) - size(a));
 }
 
-/** Why points were skipped: each reason once, with how many points it is of, most first. */
+/** The reasons for skipping points, each with its number of points, most frequent first. */
 export function byReason(skipped: Skipped[]): { reason: string; count: number; first: Skipped }[] {
   const reasons = new Map<string, { reason: string; count: number; first: Skipped }>();
   for (const point of skipped) {
@@ -55,17 +55,18 @@ export function byReason(skipped: Skipped[]): { reason: string; count: number; f
   return [...reasons.values()].sort((a, b) => b.count - a.count);
 }
 
-/** The numbers of the points on the front. */
+/** The numbers of the points on the Pareto front. */
 export const frontOf = ({ sweep }: Explored): Set<number> =>
   new Set(sweep.front.map(({ point }) => point));
 
-/** How points are ordered: by a factor or an objective, by its place among all columns. */
+/** The order of points in a table. */
 export interface Order {
+  /** The column: −1 is the number of the point; factors count from 0, and objectives follow them. */
   column: number;
   down: boolean;
 }
 
-/** The points in an order; what has no value comes last. */
+/** The points in an order; points without a value come last. */
 export function ordered({ points, sweep }: Explored, { column, down }: Order): Explored['points'] {
   const key = (point: Explored['points'][number]) => {
     if (column < 0) return point.point;

@@ -4,7 +4,7 @@
 /** A drive of the paper. */
 export interface PaperDrive {
   name: string;
-  /** Table 2's type. */
+  /** Its type in Table 2. */
   type: string;
   /** Response times of SR, RR, SW, RW in ms. */
   basic: [string, string, string, string];
@@ -12,7 +12,7 @@ export interface PaperDrive {
   rest: [string, string, string, string, string, string];
 }
 
-/** The seven drives, best first, as the paper has them. */
+/** The seven drives of the paper, best first. */
 export const PAPER_DRIVES: readonly PaperDrive[] = [
   {
     name: 'Memoright',

@@ -1,4 +1,4 @@
-// What would be if: asked of a server, which sends what it knows line by line.
+// What-ifs: sends a question to the server, which streams partial results, one JSON document a line.
 import { parseJson } from './json';
 import { fetched, jsonOf } from './served';
 import { SourceError } from './source';
@@ -6,52 +6,55 @@ import type { Quantity, WhatIf, WhatIfChoices, WhatIfQuestion } from './views.ge
 
 const ADDRESS = '/api/what-if';
 
-/** What can be asked about. */
+/** The drives, workloads and fields that the form suggests. */
 export async function whatIfChoices(signal: AbortSignal): Promise<WhatIfChoices> {
   return (await jsonOf(await fetched(ADDRESS, { signal }))) as WhatIfChoices;
 }
 
-/** Asks; `each` is told of all that is known after each step, at last of all there is. */
-export async function askWhatIf(
-  asked: WhatIfQuestion,
-  each: (soFar: WhatIf) => void,
+/** Runs a what-if. Calls `update` with the result so far after each step. */
+export async function runWhatIf(
+  question: WhatIfQuestion,
+  update: (soFar: WhatIf) => void,
   signal: AbortSignal,
 ): Promise<void> {
   const response = await fetched(ADDRESS, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(asked),
+    body: JSON.stringify(question),
     signal,
   });
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
-  if (reader === undefined) throw new SourceError('The server’s answer is empty.');
+  if (reader === undefined) {
+    throw new SourceError('The response of the server is empty. Reload the page.');
+  }
   const lines = new Lines();
   for (;;) {
     const { done, value } = await reader.read();
     if (done) return;
-    for (const line of lines.add(value)) each(parseJson(line) as WhatIf);
+    for (const line of lines.add(value)) update(parseJson(line) as WhatIf);
   }
 }
 
-/** Lines of a text that comes in parts. */
+/** Splits a stream of text into lines; a chunk may end in the middle of a line. */
 export class Lines {
-  #begun = '';
+  #unfinished = '';
 
-  /** The lines that end with this part. */
-  add(part: string): string[] {
-    const lines = (this.#begun + part).split('\n');
-    this.#begun = lines.pop() ?? '';
+  /** Adds a chunk; returns the lines that it completes. */
+  add(chunk: string): string[] {
+    const lines = (this.#unfinished + chunk).split('\n');
+    this.#unfinished = lines.pop() ?? '';
     return lines.filter((line) => line !== '');
   }
 }
 
-/** What is expected by models, and what is simulated, each in the order of columns. */
+/** The quantities that models predict, in the order of columns. */
 export const EXPECTED: Quantity[] = [
   'write_amplification',
   'erases_per_gib',
   'endurance_bytes',
   'bytes_per_second',
 ];
+/** The quantities that simulations measure, in the order of columns. */
 export const SIMULATED: Quantity[] = [
   'latency_ns.mean',
   'latency_ns.p99',
@@ -61,11 +64,11 @@ export const SIMULATED: Quantity[] = [
   'endurance_bytes',
 ];
 
-/** Which way a quantity is better: 1 where more is. */
+/** The better direction of a quantity: 1 if more is better, −1 if less is. */
 export const better = (quantity: Quantity): 1 | -1 =>
   ['ios_per_second', 'bytes_per_second', 'endurance_bytes'].includes(quantity) ? 1 : -1;
 
-/** How many simulations are done, the base among them, of how many. */
+/** The number of simulated variants, including the baseline, and the number of all. */
 export function doneOf({ base, variants }: WhatIf): { done: number; all: number } {
   const all = [base, ...variants];
   return { done: all.filter(({ status }) => status != null).length, all: all.length };

@@ -1,9 +1,9 @@
-// Stretches of what a page holds of whole runs.
+// Crops embedded data of whole runs to a range of positions.
 import type { ColourRow, Colours, Outline } from './views.gen';
 
 const COLUMNS = ['index', 'submitted_ns', 'latency_ns', 'offset_bytes', 'op', 'errno'] as const;
 
-/** The IOs of an outline whose positions are in [from, to). */
+/** Crops an outline to the IOs at positions in [from, to). */
 export function cropOutline(outline: Outline, from = 0, to = outline.ios): Outline {
   if (from <= 0 && to >= outline.ios) return outline;
   const first = outline.index.findIndex((index) => index >= from);
@@ -17,8 +17,8 @@ export function cropOutline(outline: Outline, from = 0, to = outline.ios): Outli
 }
 
 /**
- * The columns of a colour analysis that hold positions in [from, to), of which as many are made one
- * as it takes for no more than `most` to be left; the slowest of them is shown.
+ * Crops a colour analysis to the columns that hold positions in [from, to), and merges columns until at
+ * most `most` are left. A merged column shows its slowest IO.
  */
 export function cropColours(
   colours: Colours,

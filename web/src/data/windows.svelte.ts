@@ -1,33 +1,33 @@
-// What was loaded of something long, at whatever fineness: what there is is shown at once, and finer
-// stretches are asked for as they come into view, one at a time.
+// A long series, loaded piece by piece at any resolution. Screens draw the loaded pieces at once, and
+// request finer ones as they come into view, one at a time.
 
-/** A stretch as it was loaded. */
+/** A loaded piece of the series. */
 export interface Piece<T> {
   from: number;
   /** The position after the last. */
   to: number;
-  /** How many IOs one thing shown stands for; 1 where nothing is finer. */
+  /** The number of IOs that a drawn item stands for; 1 is the full resolution. */
   step: number;
   data: T;
 }
 
-/** A part of what is in view, and the finest piece that holds it. */
+/** A part of the view, and the finest piece that covers it. */
 export interface Part<T> {
   from: number;
   to: number;
   piece: Piece<T>;
 }
 
-/** Pieces that are kept. */
+/** The number of pieces kept. */
 const KEPT = 24;
 
-/** A piece does if it is so many times as coarse as wanted. */
+/** A piece is fine enough if its step is at most this multiple of the requested one. */
 const COARSE_ENOUGH = 2;
 
-/** How much is asked for, relative to what is in view. */
+/** The length of a requested piece, relative to the view. */
 const MARGIN = 1.5;
 
-/** A stretch to ask for around what is in view: the same one for windows beside each other. */
+/** The range to load around a view. Views next to each other share a range. */
 export function around(from: number, to: number, total: number): [number, number] {
   const size = 2 ** Math.ceil(Math.log2(Math.max(1, (to - from) * MARGIN)));
   if (size >= total) return [0, total];
@@ -37,25 +37,25 @@ export function around(from: number, to: number, total: number): [number, number
   return [start, start + size];
 }
 
-/** Pieces of something of so many IOs. */
+/** The loaded pieces of a series of `total` IOs. */
 export class Windows<T> {
-  /** Changes with what there is. */
+  /** Increases with every loaded piece. */
   revision = $state(0);
-  /** Why a stretch could not be loaded. */
+  /** The error of the last load, if it failed. */
   problem = $state<string | null>(null);
   readonly total: number;
   readonly #load: (from: number, to: number, parts: number) => Promise<Piece<T>>;
   #pieces: Piece<T>[] = [];
-  #asked = new Set<string>();
+  #requested = new Set<string>();
   #busy = false;
-  #wish: [number, number, number] | null = null;
+  #pending: [number, number, number] | null = null;
 
   constructor(total: number, load: (from: number, to: number, parts: number) => Promise<Piece<T>>) {
     this.total = total;
     this.#load = load;
   }
 
-  /** All that was loaded, the finest first. */
+  /** The loaded pieces, finest first. */
   get pieces(): readonly Piece<T>[] {
     return this.#pieces;
   }
@@ -65,18 +65,18 @@ export class Windows<T> {
       (other) => !(covers(piece, other) && piece.step <= other.step),
     );
     this.#pieces = [...others, piece].sort((a, b) => a.step - b.step);
-    // The coarsest stays, so that there is always something to show.
+    // The coarsest piece stays: it covers every view.
     if (this.#pieces.length > KEPT) this.#pieces.splice(this.#pieces.length - 2, 1);
     this.revision += 1;
   }
 
-  /** Asks for a stretch in so many parts, unless what is there does. */
-  want(from: number, to: number, parts: number): void {
-    this.#wish = [Math.max(0, from), Math.min(this.total, to), parts];
-    if (!this.#busy) void this.#fulfil();
+  /** Requests a range in `parts` parts, unless a loaded piece is fine enough. */
+  request(from: number, to: number, parts: number): void {
+    this.#pending = [Math.max(0, from), Math.min(this.total, to), parts];
+    if (!this.#busy) void this.#loadPending();
   }
 
-  /** What there is of a stretch, each part of it as fine as there is, from left to right. */
+  /** The parts of a range from left to right, each with the finest piece that covers it. */
   over(from: number, to: number): Part<T>[] {
     let open: [number, number][] = [[from, to]];
     const parts: Part<T>[] = [];
@@ -98,32 +98,32 @@ export class Windows<T> {
     return parts.sort((a, b) => a.from - b.from);
   }
 
-  #does(from: number, to: number, step: number): boolean {
+  #isLoaded(from: number, to: number, step: number): boolean {
     return this.#pieces.some(
       (piece) =>
         piece.from <= from && piece.to >= to && piece.step <= Math.max(1, COARSE_ENOUGH * step),
     );
   }
 
-  async #fulfil(): Promise<void> {
+  async #loadPending(): Promise<void> {
     this.#busy = true;
     let name = '';
     try {
-      while (this.#wish !== null) {
-        const [from, to, parts] = this.#wish;
-        this.#wish = null;
-        if (to <= from || this.#does(from, to, (to - from) / parts)) continue;
+      while (this.#pending !== null) {
+        const [from, to, parts] = this.#pending;
+        this.#pending = null;
+        if (to <= from || this.#isLoaded(from, to, (to - from) / parts)) continue;
         const [start, end] = around(from, to, this.total);
-        const asked = Math.ceil((parts * (end - start)) / (to - from));
+        const more = Math.ceil((parts * (end - start)) / (to - from));
         name = `${start} ${end}`;
-        if (this.#asked.has(name)) continue;
-        this.#asked.add(name);
-        this.add(await this.#load(start, end, asked));
+        if (this.#requested.has(name)) continue;
+        this.#requested.add(name);
+        this.add(await this.#load(start, end, more));
         this.problem = null;
       }
     } catch (error) {
-      // It may be had when it comes into view again.
-      this.#asked.delete(name);
+      // The next request for this range tries again.
+      this.#requested.delete(name);
       this.problem = error instanceof Error ? error.message : String(error);
     } finally {
       this.#busy = false;

@@ -1,17 +1,18 @@
-// A question as it stands in the form and in the address.
+// The what-if question in the form, in the address and in the request.
 import type { WhatIfQuestion } from '../../data/views.gen';
 
-/** What the form holds: texts, as they are typed. */
+/** The fields of the form, as typed. */
 export interface Question {
   drive: string;
   workload: string;
   ios: string;
   repeats: string;
-  /** A variant each: its changes. */
+  /** The changes of each variant. */
   changes: string[];
 }
 
-export const UNASKED: Question = {
+/** The question in an empty form. */
+export const DEFAULT_QUESTION: Question = {
   drive: 'sim:demo',
   workload: 'uniform',
   ios: '200000',
@@ -21,16 +22,17 @@ export const UNASKED: Question = {
 
 const TEXTS = ['drive', 'workload', 'ios', 'repeats'] as const;
 
-/** The question of an address; what it leaves out is as at first. */
+/** Reads a question from an address; missing fields have their defaults. */
 export function questionOf(query: string): Question {
   const params = new URLSearchParams(query);
   const changes = params.getAll('change').filter((change) => change !== '');
-  const question = { ...UNASKED, changes: changes.length > 0 ? changes : UNASKED.changes };
-  for (const name of TEXTS) question[name] = params.get(name) ?? UNASKED[name];
+  const defaults = DEFAULT_QUESTION;
+  const question = { ...defaults, changes: changes.length > 0 ? changes : defaults.changes };
+  for (const name of TEXTS) question[name] = params.get(name) ?? defaults[name];
   return question;
 }
 
-/** The address of a question. */
+/** Writes a question as the query of an address. */
 export function queryOf(question: Question): string {
   const params = new URLSearchParams();
   for (const name of TEXTS) params.set(name, question[name]);
@@ -38,12 +40,12 @@ export function queryOf(question: Question): string {
   return params.toString();
 }
 
-/** The changes that say something. */
+/** The changes that are not empty. */
 const filled = ({ changes }: Question) =>
   changes.map((change) => change.trim()).filter((change) => change !== '');
 
-/** The question as the server takes it. */
-export function askedOf(question: Question): WhatIfQuestion {
+/** The request for the server. */
+export function requestOf(question: Question): WhatIfQuestion {
   const whole = (text: string) => (text.trim() === '' ? null : Number(text));
   return {
     drive: question.drive.trim(),

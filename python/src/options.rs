@@ -1,20 +1,20 @@
-//! What is asked for, by the options of the command line.
+//! Options of the command line, parsed from words.
 
 use clap::{Args, Command, FromArgMatches};
 use pyo3::PyResult;
 
 use crate::error::UsageError;
 
-/// Understands the options of the command `name`, as they would be typed.
+/// Parses the options of the command `name`, as typed in a terminal.
 ///
 /// # Errors
-/// `UsageError`, with the words of the command line.
+/// `UsageError`, with the message of the command line.
 pub fn parse<T: Args + FromArgMatches>(name: &'static str, words: Vec<String>) -> PyResult<T> {
     let command = Command::new(name).no_binary_name(true).disable_help_flag(true);
     let matches = T::augment_args(command).try_get_matches_from(words);
     matches.and_then(|matches| T::from_arg_matches(&matches)).map_err(|error| {
         let text = error.to_string();
-        // How it is typed in a terminal is of no use here.
+        // The usage line describes a terminal, so it is of no use here.
         let reason = text.split("\n\nUsage:").next().unwrap_or(&text);
         let reason = reason.split("\n\nFor more information").next().unwrap_or(reason);
         UsageError::new_err(reason.trim_start_matches("error: ").trim_end().to_string())
