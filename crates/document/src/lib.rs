@@ -22,6 +22,6 @@ pub mod what_if;
 pub use manifest::Manifest;
 pub use probe::PROBE_VERSION;
 pub use simulation::{
-    Cleaning, LatencyHeatMap, LatencyNs, SIMULATION_VERSION, Simulation, SimulationFill,
-    SimulationStatus, SimulationWarmUp,
+    Cleaning, LatencyHeatMap, LatencyNs, SIMULATION_VERSION, Simulation, SimulationStatus,
+    SimulationWarmUp,
 };

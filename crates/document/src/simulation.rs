@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use flashscope_block::{Bytes, DeviceInfo, Nanos};
 use flashscope_stats::{Estimate, HeatMap, Summary};
+use flashscope_workload::state::Fill;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -31,7 +32,7 @@ pub struct Simulation<O> {
     /// IO was due.
     pub open_loop: bool,
     /// What was written before: nothing, or everything once.
-    pub fill: SimulationFill,
+    pub fill: Fill,
     /// What was done before the measurement.
     pub warm_up: SimulationWarmUp,
     /// How the measurement ended.
@@ -93,18 +94,6 @@ pub struct Simulation<O> {
     /// How long all of it took on the clock of this machine, fill and warm-up included. The one
     /// field in which two runs of one seed differ.
     pub wall_ns: Nanos,
-}
-
-/// What the drive held before the warm-up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum SimulationFill {
-    /// Nothing.
-    None,
-    /// Everything written once, from start to end.
-    Sequential,
-    /// Everything written once, in random order, in IOs of random size.
-    Random,
 }
 
 /// The warm-up of a simulated workload.

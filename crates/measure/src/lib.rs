@@ -32,7 +32,7 @@ pub use estimate::estimate;
 pub use execute::{FailedIo, RunEnd, execute};
 pub use findings::{LEAST_RUN_PAUSE, PAUSE_MARGIN, learn, start_up};
 pub use load::{
-    Fill, Gauge, IoCallback, Latencies, Length, Load, Measurement, Outcome, Phase, Session,
+    Gauge, IoCallback, Latencies, Length, Load, Measurement, Outcome, Phase, Session,
     WarmUpOutcome, fill_drive,
 };
 pub use plan::{order, place, plan, plan_where, trace_plan};

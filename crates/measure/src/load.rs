@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use flashscope_block::{Bytes, Completion, Device, Io, Nanos, Op};
 use flashscope_stats::Summary;
 use flashscope_workload::Stream;
-use flashscope_workload::state::{RandomFill, SequentialFill};
+use flashscope_workload::state::{Fill, RandomFill, SequentialFill};
 
 use crate::execute::{RunEnd, execute, fill};
 use crate::steady::STEADY;
@@ -13,17 +13,6 @@ use crate::warm_up::WarmUp;
 
 /// The number of IOs between progress reports.
 const TELL_EVERY: u64 = 1 << 12;
-
-/// The initial contents of the drive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fill {
-    /// Unchanged.
-    None,
-    /// Every byte written once, from start to end.
-    Sequential,
-    /// Every byte written once, in random order, in IOs of random size.
-    Random,
-}
 
 /// The length of the measurement, unless the workload ends earlier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,9 +7,10 @@ use flashscope_block::{
     Bytes, Completion, Data, Device, DeviceInfo, DeviceKind, Errno, Io, Nanos, Op,
 };
 use flashscope_measure::{
-    FailedIo, Fill, Gauge, Length, Load, Outcome, Phase, RunEnd, STEADY, Session, WarmUp,
+    FailedIo, Gauge, Length, Load, Outcome, Phase, RunEnd, STEADY, Session, WarmUp,
 };
 use flashscope_workload::Stream;
+use flashscope_workload::state::Fill;
 
 const BLOCK: Bytes = Bytes::kib(4);
 const BLOCKS: u64 = 64;

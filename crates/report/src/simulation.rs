@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use flashscope_block::Nanos;
-use flashscope_document::{Cleaning, LatencyNs, Simulation, SimulationFill, SimulationWarmUp};
+use flashscope_document::{Cleaning, LatencyNs, Simulation, SimulationWarmUp};
+use flashscope_workload::state::Fill;
 
 /// Formats a simulation as text.
 pub fn simulation<O>(simulation: &Simulation<O>) -> String {
@@ -36,9 +37,9 @@ const LEAST_ERASES: u64 = 30;
 
 fn warm_up<O>(out: &mut String, simulation: &Simulation<O>) {
     let fill = match simulation.fill {
-        SimulationFill::None => "not filled",
-        SimulationFill::Sequential => "filled in order",
-        SimulationFill::Random => "filled at random",
+        Fill::None => "not filled",
+        Fill::Sequential => "filled in order",
+        Fill::Random => "filled at random",
     };
     let SimulationWarmUp { ios, bytes, steady, criterion, window_write_amplification } =
         &simulation.warm_up;

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use flashscope_block::{Device, Errno, Nanos, Op};
 use flashscope_document::{
-    Cleaning, LatencyNs, SIMULATION_VERSION, SimulationFill, SimulationStatus, SimulationWarmUp,
+    Cleaning, LatencyNs, SIMULATION_VERSION, SimulationStatus, SimulationWarmUp,
 };
 use flashscope_measure::{FailedIo, Load, Measurement, Outcome, RunEnd, STEADY};
 use flashscope_sim::nand::ByCause;
 use flashscope_sim::observe::Findings;
 use flashscope_sim::{Counters, Drive};
+use flashscope_workload::state::Fill;
 
 use super::Simulation;
 
@@ -50,7 +51,7 @@ pub fn document(
         seed: load.seed,
         queue_depth: load.queue_depth,
         open_loop: load.open_loop,
-        fill: SimulationFill::None,
+        fill: Fill::None,
         warm_up: warm_up(outcome),
         status,
         error,

@@ -1,8 +1,7 @@
 //! Chooses the load for a workload, with defaults for all that the request leaves open.
 
 use flashscope_block::Nanos;
-use flashscope_document::SimulationFill;
-use flashscope_measure::{Fill, Length, Load, MOST_IOS, WarmUp};
+use flashscope_measure::{Length, Load, MOST_IOS, WarmUp};
 use flashscope_trace::Survey;
 use flashscope_workload::pattern::Reference;
 use flashscope_workload::synthetic::{Ios, Workload};
@@ -26,11 +25,7 @@ pub fn load(
         (other, _) => other,
     };
     Ok(Load {
-        fill: match work.fill {
-            SimulationFill::None => Fill::None,
-            SimulationFill::Sequential => Fill::Sequential,
-            SimulationFill::Random => Fill::Random,
-        },
+        fill: work.fill,
         warm_up,
         queue_depth: queue_depth(work, workload, device_depth)?,
         length: length(work, endless, survey)?,

@@ -1,8 +1,8 @@
 use flashscope_block::Nanos;
-use flashscope_document::SimulationFill;
 use flashscope_measure::WarmUp;
 use flashscope_sim::Drive;
 use flashscope_sim::budget::Budget;
+use flashscope_workload::state::Fill;
 use serde::{Deserialize, Serialize};
 
 use super::Error;
@@ -35,7 +35,7 @@ pub struct Work {
     /// The workload, with any fields to set after `?`; a trace is `trace:FILE`.
     pub workload: String,
     /// The contents of the drive at the start.
-    pub fill: SimulationFill,
+    pub fill: Fill,
     /// The warm-up before the measurement, serialized as text. By default it lasts until the drive is steady; a workload that
     /// ends has none.
     #[serde(with = "text")]
@@ -59,7 +59,7 @@ impl Default for Work {
     fn default() -> Work {
         Work {
             workload: "uniform".into(),
-            fill: SimulationFill::Sequential,
+            fill: Fill::Sequential,
             warm_up: None,
             ios: None,
             duration: None,

@@ -2,7 +2,7 @@ use std::cell::RefCell;
 use std::sync::atomic::AtomicBool;
 
 use flashscope_block::{Device, Io, Nanos, Op};
-use flashscope_document::{LatencyHeatMap, SimulationFill};
+use flashscope_document::LatencyHeatMap;
 use flashscope_measure::{Gauge, IoCallback, Load, Outcome, Phase, RunEnd, Session, Step, Unit};
 use flashscope_sim::budget::Budget;
 use flashscope_sim::observe::{self, Findings, Glances, Watch};
@@ -10,6 +10,7 @@ use flashscope_sim::{Counters, Drive, SimDevice};
 use flashscope_stats::HeatMap;
 use flashscope_trace::{Passes, Survey};
 use flashscope_workload::playback::Playback;
+use flashscope_workload::state::Fill;
 use flashscope_workload::synthetic::{Ios, Target};
 
 use super::document::{document, failure};
@@ -29,7 +30,7 @@ pub struct Simulator {
     drive: Drive,
     ios: Ios,
     load: Load,
-    fill: SimulationFill,
+    fill: Fill,
     watch: Watch,
     pictures: bool,
 }
@@ -71,7 +72,7 @@ impl Simulator {
         let target = Target {
             capacity: info.capacity,
             logical_block: info.logical_block,
-            filled: work.fill != SimulationFill::None,
+            filled: work.fill != Fill::None,
             seed: work.seed,
         };
         let device_depth = info.queue_depth;

@@ -1,6 +1,8 @@
 //! The writes that bring a drive into a well-defined state (uFLIP section 4.1).
 
 use flashscope_block::{Bytes, Data, Io, Nanos, Op};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::permutation::Permutation;
 use crate::{Stream, seed_for};
@@ -10,6 +12,42 @@ const CHUNK: Bytes = Bytes::kib(128);
 
 /// Into how many IOs of random size each chunk is cut.
 const PIECES: usize = 4;
+
+/// What the drive held before the warm-up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(rename = "SimulationFill")]
+pub enum Fill {
+    /// Nothing.
+    None,
+    /// Everything written once, from start to end.
+    Sequential,
+    /// Everything written once, in random order, in IOs of random size.
+    Random,
+}
+
+impl Fill {
+    /// Every fill, in the order in which they are shown.
+    pub const ALL: [Fill; 3] = [Fill::None, Fill::Sequential, Fill::Random];
+
+    /// The name on the command line and in documents.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Fill::None => "none",
+            Fill::Sequential => "sequential",
+            Fill::Random => "random",
+        }
+    }
+
+    /// What the drive holds, in words.
+    pub const fn summary(self) -> &'static str {
+        match self {
+            Fill::None => "Nothing",
+            Fill::Sequential => "Everything written once, from start to end",
+            Fill::Random => "Everything written once, in random order, in IOs of random size",
+        }
+    }
+}
 
 /// Writes every byte of a space exactly once, in random order, in IOs of random size from one
 /// logical block to 128 KiB.

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use flashscope_attach::Speed;
 use flashscope_block::Bytes;
-use flashscope_command::options::{ConsentArgs, FillState, JsonArgs, MemoryArgs, ReadOnlyArgs};
+use flashscope_command::options::{ConsentArgs, JsonArgs, MemoryArgs, ReadOnlyArgs, fill_parser};
+use flashscope_workload::state::Fill;
 
 use crate::serve::ListenArgs;
 
@@ -66,8 +67,8 @@ pub struct AttachArgs {
     pub size: Option<Bytes>,
 
     /// Contents of a simulated drive at the start; they read as zeros [default: none]
-    #[arg(long, value_enum, value_name = "STATE")]
-    pub fill: Option<FillState>,
+    #[arg(long, value_parser = fill_parser(), value_name = "STATE")]
+    pub fill: Option<Fill>,
 
     /// Keep the data of a simulated drive in this file, which is created if necessary and takes as much space as was
     /// written [default: in memory]

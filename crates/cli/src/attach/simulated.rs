@@ -4,9 +4,9 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::anyhow;
 use flashscope_block::Bytes;
-use flashscope_command::options::FillState;
-use flashscope_measure::{Fill, RunEnd, fill_drive};
+use flashscope_measure::{RunEnd, fill_drive};
 use flashscope_sim::{Drive, setup};
+use flashscope_workload::state::Fill;
 
 use super::AttachArgs;
 use crate::progress::LateBar;
@@ -23,7 +23,7 @@ pub fn open(spec: &str, args: &AttachArgs, stop: &AtomicBool) -> Result<(Drive, 
         None => profile,
     };
     let mut drive = Drive::within(&args.drive, &profile, &args.memory.budget()).map_err(usage)?;
-    fill(&mut drive, args.fill.unwrap_or(FillState::None).into(), stop)?;
+    fill(&mut drive, args.fill.unwrap_or(Fill::None), stop)?;
     Ok((drive, profile.seed))
 }
 

@@ -17,5 +17,5 @@ pub use memory::MemoryArgs;
 pub use output::{JsonArgs, ListArgs, OutputFolderArgs, folder_default, json_schema};
 pub use seed::SeedArgs;
 pub use work::{
-    FillState, LoadArgs, PredictionConfidenceArgs, SimulatedDriveArgs, WorkArgs, WorkloadArgs,
+    LoadArgs, PredictionConfidenceArgs, SimulatedDriveArgs, WorkArgs, WorkloadArgs, fill_parser,
 };

@@ -1,10 +1,10 @@
 use std::borrow::Cow;
 
-use clap::ValueEnum;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use flashscope_block::Nanos;
-use flashscope_document::SimulationFill;
-use flashscope_measure::{Fill, WarmUp};
+use flashscope_measure::WarmUp;
 use flashscope_simulate::Work;
+use flashscope_workload::state::Fill;
 
 use super::SeedArgs;
 use crate::names;
@@ -101,47 +101,24 @@ pub struct WorkArgs {
     pub duration: Option<Nanos>,
 
     /// Contents of the drive at the start
-    #[arg(long, value_enum, default_value = "sequential", value_name = "STATE")]
-    pub fill: FillState,
+    #[arg(long, value_parser = fill_parser(), default_value = "sequential", value_name = "STATE")]
+    pub fill: Fill,
 }
 
 impl WorkArgs {
     /// Returns the work, without any observers.
     #[must_use]
     pub fn work(&self) -> Work {
-        Work { fill: self.fill.into(), duration: self.duration, ..self.load.work() }
+        Work { fill: self.fill, duration: self.duration, ..self.load.work() }
     }
 }
 
-/// The contents of a simulated drive at the start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum FillState {
-    /// Nothing
-    None,
-    /// Everything written once, from start to end
-    Sequential,
-    /// Everything written once, in random order, in IOs of random size
-    Random,
-}
-
-impl From<FillState> for Fill {
-    fn from(fill: FillState) -> Self {
-        match fill {
-            FillState::None => Fill::None,
-            FillState::Sequential => Fill::Sequential,
-            FillState::Random => Fill::Random,
-        }
-    }
-}
-
-impl From<FillState> for SimulationFill {
-    fn from(fill: FillState) -> Self {
-        match fill {
-            FillState::None => SimulationFill::None,
-            FillState::Sequential => SimulationFill::Sequential,
-            FillState::Random => SimulationFill::Random,
-        }
-    }
+/// Parses what a simulated drive holds at the start.
+pub fn fill_parser() -> impl TypedValueParser<Value = Fill> {
+    let values = Fill::ALL.map(|fill| PossibleValue::new(fill.name()).help(fill.summary()));
+    PossibleValuesParser::new(values).try_map(|name| {
+        Fill::ALL.into_iter().find(|fill| fill.name() == name).ok_or("no such state")
+    })
 }
 
 /// The confidence of a prediction.

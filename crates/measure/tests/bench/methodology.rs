@@ -8,9 +8,10 @@ use flashscope_block::{Bytes, Io, Nanos, Op, Record};
 use flashscope_document::environment::Disturbance;
 use flashscope_document::manifest::{Manifest, OnError, Options, Progress, Run, State, Status};
 use flashscope_document::methodology::{Budget, EndedBy, Methodology, Precision};
-use flashscope_measure::{Fill, Gauge, Length, Load, PAUSE_MARGIN, Session, Surroundings, WarmUp};
+use flashscope_measure::{Gauge, Length, Load, PAUSE_MARGIN, Session, Surroundings, WarmUp};
 use flashscope_result::ResultFolder;
 use flashscope_workload::Stream;
+use flashscope_workload::state::Fill;
 use flashscope_workload::uflip::{PerBaseline, Setup};
 
 use crate::drive::{Scripted, bench, bench_among, manifest, short};

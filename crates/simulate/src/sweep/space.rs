@@ -1,8 +1,8 @@
 use std::collections::HashMap;
 
 use flashscope_block::Nanos;
-use flashscope_document::SimulationFill;
 use flashscope_document::sweep::{Goal, Level, Objective};
+use flashscope_workload::state::Fill;
 use serde::Deserialize;
 use toml::{Table, Value};
 
@@ -49,7 +49,7 @@ pub struct Space {
 struct SpaceToml {
     drive: String,
     workload: String,
-    fill: SimulationFill,
+    fill: Fill,
     warm_up: Option<String>,
     ios: Option<u64>,
     duration: Option<String>,

@@ -1,9 +1,9 @@
 //! Questions: a baseline and its variants.
 
 use flashscope_block::Device;
-use flashscope_document::SimulationFill;
 use flashscope_document::what_if::{Change, Variant, WHAT_IF_VERSION, WhatIf, WhatIfStatus};
 use flashscope_sim::budget::Budget;
+use flashscope_workload::state::Fill;
 use flashscope_workload::synthetic::Target;
 
 use crate::SimulationRequest;
@@ -193,7 +193,7 @@ fn check_base(base: &SimulationRequest, memory: &Budget) -> Result<(), crate::Er
     let target = Target {
         capacity: info.capacity,
         logical_block: info.logical_block,
-        filled: base.work.fill != SimulationFill::None,
+        filled: base.work.fill != Fill::None,
         seed: base.work.seed,
     };
     flashscope_trace::open_workload(&base.work.workload, &target)?;
