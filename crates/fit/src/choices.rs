@@ -2,6 +2,7 @@
 
 use flashscope_block::Bytes;
 use flashscope_sim::Profile;
+use flashscope_sim::ftl::{self, Family, LogUse};
 use flashscope_sim::setup::{Eviction, Frontiers, Merge, Scope};
 
 /// A structural choice: the name of its field, and drives that differ from a given one only by it.
@@ -39,8 +40,17 @@ fn named(
     others.map(|name| but(profile, |profile| *field(profile) = (*name).into())).collect()
 }
 
+fn family(profile: &Profile) -> Option<Family> {
+    ftl::KINDS.iter().find(|kind| kind.name == profile.ftl).map(|kind| kind.family)
+}
+
 fn page_mapped(profile: &Profile) -> bool {
-    matches!(profile.ftl.as_str(), "page-map" | "dftl")
+    matches!(family(profile), Some(Family::PageMapped { .. }))
+}
+
+/// Returns true if groups of logical blocks share log blocks.
+fn has_groups(profile: &Profile) -> bool {
+    matches!(family(profile), Some(Family::LogBlock(LogUse { groups: true, .. })))
 }
 
 fn is_dynamic(profile: &Profile) -> bool {
@@ -67,15 +77,23 @@ fn page_size(profile: &Profile, size: Bytes) -> Profile {
     })
 }
 
-fn ftl(profile: &Profile, name: &str) -> Profile {
+/// Returns a copy of `profile` with another FTL, and with the options that this FTL requires.
+fn with_ftl(profile: &Profile, kind: &ftl::Kind) -> Profile {
     but(profile, |profile| {
-        let log = matches!(name, "bast" | "fast" | "superblock" | "n-k");
-        if log {
+        if let Family::LogBlock(uses) = kind.family {
             (profile.packages_per_pool, profile.active_blocks) = (1, Scope::Pool);
-            profile.log.blocks = profile.log.blocks.max(2);
             profile.slc.share = 0.0;
+            let log = &mut profile.log;
+            log.blocks = log.blocks.max(uses.least).max(2);
+            if !uses.any_order {
+                log.unordered = 0;
+            }
+            if uses.localities {
+                log.sequential = log.sequential.clamp(1, log.blocks - 2);
+                log.hot = log.hot.clamp(1, log.blocks - log.sequential - 1);
+            }
         }
-        profile.ftl = name.into();
+        profile.ftl = kind.name.into();
     })
 }
 
@@ -92,8 +110,8 @@ pub const CHOICES: &[Choice] = &[
     Choice {
         field: "ftl",
         others: |p| {
-            let names = ["page-map", "dftl", "bast", "fast", "superblock", "n-k"];
-            names.iter().filter(|name| **name != p.ftl).map(|name| ftl(p, name)).collect()
+            let others = ftl::KINDS.iter().filter(|kind| kind.name != p.ftl);
+            others.map(|kind| with_ftl(p, kind)).collect()
         },
     },
     Choice {
@@ -225,7 +243,8 @@ pub const CHOICES: &[Choice] = &[
         field: "map_cache.size",
         others: |p| {
             let sizes = [Bytes(p.map_cache.size.0 / 2), Bytes(p.map_cache.size.0 * 2)];
-            if p.ftl == "dftl" { each(p, &sizes, |p| &mut p.map_cache.size) } else { vec![] }
+            let is_cached = family(p) == Some(Family::PageMapped { map_on_flash: true });
+            if is_cached { each(p, &sizes, |p| &mut p.map_cache.size) } else { vec![] }
         },
     },
     Choice {
@@ -273,14 +292,14 @@ pub const CHOICES: &[Choice] = &[
         field: "log.group",
         others: |p| {
             let others = each(p, &[2, 4, 8, 16], |p| &mut p.log.group);
-            if matches!(p.ftl.as_str(), "n-k" | "superblock") { others } else { vec![] }
+            if has_groups(p) { others } else { vec![] }
         },
     },
     Choice {
         field: "log.per_group",
         others: |p| {
             let others = each(p, &[1, 2, 3, 4, 8], |p| &mut p.log.per_group);
-            if matches!(p.ftl.as_str(), "n-k" | "superblock") { others } else { vec![] }
+            if has_groups(p) { others } else { vec![] }
         },
     },
 ];
@@ -296,4 +315,24 @@ pub fn alternatives(profile: &Profile, capacity: Bytes) -> Vec<(&'static str, Pr
         others.filter_map(move |other| Some((choice.field, other.sized(capacity).ok()?)))
     };
     CHOICES.iter().flat_map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_registered_ftl_is_proposed() {
+        let start = flashscope_sim::setup::parse("sim:flashsim-2009").unwrap();
+        let capacity = Bytes::mib(256);
+        let proposed: Vec<String> = alternatives(&start, capacity)
+            .into_iter()
+            .filter(|(field, _)| *field == "ftl")
+            .map(|(_, profile)| profile.ftl)
+            .chain([start.ftl.clone()])
+            .collect();
+        for kind in ftl::KINDS {
+            assert!(proposed.iter().any(|name| name == kind.name), "{} is missing", kind.name);
+        }
+    }
 }

@@ -11,6 +11,7 @@ mod simulated;
 pub mod validation;
 
 use flashscope_model::{Nand, OutOfRange};
+use flashscope_sim::ftl::Family;
 use flashscope_sim::setup::{Eviction, Frontiers, Layout, Transfer};
 
 pub use interpolated::{Cost, InterpolatedModel, Point};
@@ -80,7 +81,7 @@ pub fn nand(layout: &Layout) -> Nand {
 /// Lists, in words, the features of a drive that the models ignore.
 #[must_use]
 pub fn not_modelled(layout: &Layout) -> Vec<String> {
-    let logs = layout.ftl.name == "bast" || layout.ftl.name == "fast";
+    let logs = matches!(layout.ftl.family, Family::LogBlock(_));
     let mut left_out = Vec::new();
     let mut add = |is_so: bool, what: &str| {
         if is_so {
