@@ -319,12 +319,15 @@ pub fn alternatives(profile: &Profile, capacity: Bytes) -> Vec<(&'static str, Pr
 
 #[cfg(test)]
 mod tests {
+    use flashscope_block::Device;
+    use flashscope_sim::Drive;
+
     use super::*;
 
     #[test]
     fn every_registered_ftl_is_proposed() {
         let start = flashscope_sim::setup::parse("sim:flashsim-2009").unwrap();
-        let capacity = Bytes::mib(256);
+        let capacity = Drive::new("sim:flashsim-2009", &start).unwrap().info().capacity;
         let proposed: Vec<String> = alternatives(&start, capacity)
             .into_iter()
             .filter(|(field, _)| *field == "ftl")
