@@ -13,6 +13,7 @@ use crate::sources;
 const CHECKED: &[&str] = &[
     "crates/analysis",
     "crates/block",
+    "crates/cli/src",
     "crates/command",
     "crates/fit",
     "crates/measure",
