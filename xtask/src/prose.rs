@@ -16,6 +16,7 @@ const CHECKED: &[&str] = &[
     "crates/analysis",
     "crates/attach",
     "crates/block",
+    "crates/cli/src",
     "crates/command",
     "crates/drive",
     "crates/fit",

@@ -221,6 +221,6 @@ mod tests {
             }
         }
         assert!(errors.is_empty(), "{}", errors.join("\n"));
-        assert!(count > 100, "{count} calls found");
+        assert!(count > 100, "only {count} calls");
     }
 }

@@ -20,7 +20,7 @@ use flashscope_workload::uflip::{PerBaseline, Setup, all};
 
 use crate::args::DemoArgs;
 use crate::progress::LateBar;
-use crate::report::{Opened, page_of};
+use crate::report::{OpenedResult, page_of};
 use crate::{Failure, print, stop, usage};
 
 /// Runs the nine micro-benchmarks on a simulated drive and writes the report.
@@ -60,7 +60,7 @@ pub fn demo(args: &DemoArgs) -> Result<(), Failure> {
     let result = output.display().to_string();
     let summary = Summary { result, manifest: manifest.clone(), facts: facts.clone() };
     let mut bar = LateBar::new();
-    let html = page_of(&[Opened::measured(folder, manifest, facts)?], &mut bar)?;
+    let html = page_of(&[OpenedResult::measured(folder, manifest, facts)?], &mut bar)?;
     write_text(&page, &html)?;
     bar.finish();
     print::document(args.json, &summary, || {

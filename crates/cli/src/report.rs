@@ -39,8 +39,8 @@ use crate::{Failure, print, usage};
 
 pub fn report(args: &ReportArgs) -> Result<(), Failure> {
     let mut bar = LateBar::new();
-    let results = args.results.iter().map(|path| Opened::open(path, &mut bar));
-    let results: Vec<Opened> = results.collect::<Result<_, _>>()?;
+    let results = args.results.iter().map(|path| OpenedResult::open(path, &mut bar));
+    let results: Vec<OpenedResult> = results.collect::<Result<_, _>>()?;
     if args.terminal || args.json.is_given {
         bar.finish();
         for result in results {
@@ -70,8 +70,8 @@ pub fn report(args: &ReportArgs) -> Result<(), Failure> {
 }
 
 /// A result, opened for a report.
-pub enum Opened {
-    Measurement { name: String, measured: Box<Measured> },
+pub enum OpenedResult {
+    Measurement { name: String, measured: Box<OpenedMeasurement> },
     Simulation { name: String, simulation: Value },
     Probe { name: String, probe: Value },
     Sweep { name: String, sweep: Box<Explored> },
@@ -79,7 +79,7 @@ pub enum Opened {
 }
 
 /// A measurement.
-pub struct Measured {
+pub struct OpenedMeasurement {
     folder: ResultFolder,
     manifest: Manifest,
     facts: Facts,
@@ -87,29 +87,29 @@ pub struct Measured {
     overviews: Overviews,
 }
 
-impl Opened {
-    fn open(path: &Path, bar: &mut LateBar) -> Result<Opened, Failure> {
+impl OpenedResult {
+    fn open(path: &Path, bar: &mut LateBar) -> Result<OpenedResult, Failure> {
         if is_simulation(path) {
             let simulation = read_simulation(path).map_err(opening_failure)?;
-            return Ok(Opened::Simulation { name: name_of(path), simulation });
+            return Ok(OpenedResult::Simulation { name: name_of(path), simulation });
         }
         if is_probe(path) {
             let probe = read_probe(path).map_err(opening_failure)?;
-            return Ok(Opened::Probe { name: name_of(path), probe });
+            return Ok(OpenedResult::Probe { name: name_of(path), probe });
         }
         if is_sweep(path) {
             let sweep = Box::new(read_explored(path).map_err(opening_failure)?);
-            return Ok(Opened::Sweep { name: name_of(path), sweep });
+            return Ok(OpenedResult::Sweep { name: name_of(path), sweep });
         }
         if is_what_if(path) {
             let what_if = Box::new(read_what_if(path).map_err(opening_failure)?);
-            return Ok(Opened::WhatIf { name: name_of(path), what_if });
+            return Ok(OpenedResult::WhatIf { name: name_of(path), what_if });
         }
         let (folder, manifest) = ResultFolder::open(path).map_err(opening_failure)?;
         let facts = analyse_telling(&folder, &manifest, |done, total| {
             bar.show("reading the records", done, Some(total));
         })?;
-        Ok(Opened::measured(folder, manifest, facts)?)
+        Ok(OpenedResult::measured(folder, manifest, facts)?)
     }
 
     /// Creates a measurement whose facts are known.
@@ -117,65 +117,65 @@ impl Opened {
         folder: ResultFolder,
         manifest: Manifest,
         facts: Facts,
-    ) -> Result<Opened, Error> {
+    ) -> Result<OpenedResult, Error> {
         let (name, marks) = (name_of(folder.path()), folder.marks()?);
         let overviews = Overviews::new(std::thread::available_parallelism().map_or(1, usize::from));
-        let measured = Measured { folder, manifest, facts, marks, overviews };
-        Ok(Opened::Measurement { name, measured: Box::new(measured) })
+        let measured = OpenedMeasurement { folder, manifest, facts, marks, overviews };
+        Ok(OpenedResult::Measurement { name, measured: Box::new(measured) })
     }
 
     fn name(&self) -> &str {
         match self {
-            Opened::Measurement { name, .. }
-            | Opened::Simulation { name, .. }
-            | Opened::Probe { name, .. }
-            | Opened::Sweep { name, .. }
-            | Opened::WhatIf { name, .. } => name,
+            OpenedResult::Measurement { name, .. }
+            | OpenedResult::Simulation { name, .. }
+            | OpenedResult::Probe { name, .. }
+            | OpenedResult::Sweep { name, .. }
+            | OpenedResult::WhatIf { name, .. } => name,
         }
     }
 
     fn terminal(&self) -> Result<String, Failure> {
         match self {
-            Opened::Measurement { measured, .. } => {
+            OpenedResult::Measurement { measured, .. } => {
                 Ok(terminal(&measured.manifest, &measured.facts))
             }
-            Opened::Simulation { name, .. } => Err(usage(anyhow!(
+            OpenedResult::Simulation { name, .. } => Err(usage(anyhow!(
                 "{name} is a simulation, which has no summary for the terminal: omit --terminal for \
                  its page, or use --json"
             ))),
-            Opened::Probe { name, probe } => {
+            OpenedResult::Probe { name, probe } => {
                 let report: ProbeReport = serde_json::from_value(probe.clone())
                     .with_context(|| format!("{name}: probe.json is damaged"))?;
                 Ok(crate::probe::text(&report))
             }
-            Opened::Sweep { sweep, .. } => Ok(flashscope_report::sweep(&sweep.sweep)),
-            Opened::WhatIf { what_if, .. } => Ok(flashscope_report::what_if(what_if)),
+            OpenedResult::Sweep { sweep, .. } => Ok(flashscope_report::sweep(&sweep.sweep)),
+            OpenedResult::WhatIf { what_if, .. } => Ok(flashscope_report::what_if(what_if)),
         }
     }
 
     /// Prints the result as JSON on one line.
     fn print_json(self, mut out: impl Write) -> Result<(), Failure> {
         match self {
-            Opened::Measurement { measured, .. } => {
+            OpenedResult::Measurement { measured, .. } => {
                 let outlines = measured.viewer().outlines(STRETCHES)?;
-                let Measured { manifest, facts, .. } = *measured;
+                let OpenedMeasurement { manifest, facts, .. } = *measured;
                 serde_json::to_writer(&mut out, &Report { manifest, facts, outlines })?;
             }
-            Opened::Simulation { simulation: document, .. }
-            | Opened::Probe { probe: document, .. } => {
+            OpenedResult::Simulation { simulation: document, .. }
+            | OpenedResult::Probe { probe: document, .. } => {
                 serde_json::to_writer(&mut out, &document)?;
             }
-            Opened::Sweep { sweep, .. } => serde_json::to_writer(&mut out, &sweep.sweep)?,
-            Opened::WhatIf { what_if, .. } => serde_json::to_writer(&mut out, &*what_if)?,
+            OpenedResult::Sweep { sweep, .. } => serde_json::to_writer(&mut out, &sweep.sweep)?,
+            OpenedResult::WhatIf { what_if, .. } => serde_json::to_writer(&mut out, &*what_if)?,
         }
         writeln!(out)?;
         Ok(())
     }
 }
 
-impl Measured {
+impl OpenedMeasurement {
     fn viewer(&self) -> Viewer<'_> {
-        let Measured { folder, manifest, facts, overviews, .. } = self;
+        let OpenedMeasurement { folder, manifest, facts, overviews, .. } = self;
         Viewer { folder, manifest, facts, overviews }
     }
 }
@@ -196,23 +196,25 @@ fn name_of(path: &Path) -> String {
 }
 
 /// Renders the page of results, with progress.
-pub fn page_of(results: &[Opened], bar: &mut LateBar) -> Result<String, Failure> {
-    let ids = unique_names(results.iter().map(Opened::name));
+pub fn page_of(results: &[OpenedResult], bar: &mut LateBar) -> Result<String, Failure> {
+    let ids = unique_names(results.iter().map(OpenedResult::name));
     let mut exhibits = Exhibits::default();
     for (result, id) in results.iter().zip(&ids) {
         match result {
-            Opened::Measurement { name, measured } => {
+            OpenedResult::Measurement { name, measured } => {
                 let (viewer, marks) = (measured.viewer(), &measured.marks);
                 exhibits.measurements.push(Exhibit { id, name, viewer, marks });
             }
-            Opened::Simulation { name, simulation } => {
+            OpenedResult::Simulation { name, simulation } => {
                 exhibits.simulations.push(SimulatedExhibit { id, name, simulation });
             }
-            Opened::Probe { name, probe } => {
+            OpenedResult::Probe { name, probe } => {
                 exhibits.probes.push(ProbedExhibit { id, name, probe });
             }
-            Opened::Sweep { name, sweep } => exhibits.sweeps.push(SweptExhibit { id, name, sweep }),
-            Opened::WhatIf { name, .. } => {
+            OpenedResult::Sweep { name, sweep } => {
+                exhibits.sweeps.push(SweptExhibit { id, name, sweep })
+            }
+            OpenedResult::WhatIf { name, .. } => {
                 return Err(usage(anyhow!(
                     "{name} is a what-if, which has no page: use --terminal for its tables, or --json"
                 )));

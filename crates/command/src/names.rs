@@ -25,14 +25,14 @@ const LONGEST_PAUSE: Nanos = Nanos::secs(24 * 60 * 60);
 /// Returns the micro-benchmarks of these names, in the order of the paper; all of them for no names.
 pub fn micro_benchmarks(names: &[String]) -> Result<Vec<&'static MicroBenchmark>> {
     let known = || uflip::all().map(|benchmark| benchmark.name);
-    if let Some(wrong) = names.iter().find(|name| uflip::find(name).is_none()) {
+    if let Some(unknown) = names.iter().find(|name| uflip::find(name).is_none()) {
         let list: Vec<&str> = known().collect();
-        let meant = nearest(wrong, known());
-        let meant = meant.map(|name| format!(", did you mean `{name}`?")).unwrap_or_default();
-        bail!("`{wrong}` is not a micro-benchmark{meant}\nthere are: {}", list.join(", "));
+        let near = nearest(unknown, known());
+        let near = near.map(|name| format!(", did you mean `{name}`?")).unwrap_or_default();
+        bail!("`{unknown}` is not a micro-benchmark{near}\nthere are: {}", list.join(", "));
     }
-    let wanted = |name| names.is_empty() || names.iter().any(|wanted| wanted == name);
-    Ok(uflip::all().filter(|benchmark| wanted(benchmark.name)).collect())
+    let is_chosen = |name| names.is_empty() || names.iter().any(|chosen| chosen == name);
+    Ok(uflip::all().filter(|benchmark| is_chosen(benchmark.name)).collect())
 }
 
 /// Returns the test of this name.
@@ -40,9 +40,9 @@ pub fn test(name: &str) -> Result<&'static Test> {
     let known = || TESTS.into_iter().map(|test| test.name);
     pts::find(name).ok_or_else(|| {
         let list: Vec<&str> = known().collect();
-        let meant = nearest(name, known());
-        let meant = meant.map(|name| format!(", did you mean `{name}`?")).unwrap_or_default();
-        anyhow!("`{name}` is not a test{meant}\nthere are: {}", list.join(", "))
+        let near = nearest(name, known());
+        let near = near.map(|name| format!(", did you mean `{name}`?")).unwrap_or_default();
+        anyhow!("`{name}` is not a test{near}\nthere are: {}", list.join(", "))
     })
 }
 

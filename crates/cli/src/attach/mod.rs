@@ -1,9 +1,9 @@
 //! `flashscope attach`.
 
+mod activity;
 mod args;
 mod record;
 mod simulated;
-mod watched;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,9 +22,9 @@ use crate::print::notice;
 use crate::progress::LateBar;
 use crate::{Failure, print, stop, usage};
 
+use activity::Activity;
 pub use args::AttachArgs;
 use record::Recorder;
-use watched::Watched;
 
 /// The default address, with the port that is assigned to NBD.
 const NBD_ADDRESS: &str = "127.0.0.1:10809";
@@ -172,17 +172,17 @@ fn serve(
     if let Some(folder) = &args.fuse {
         let round_trip = || fuse::round_trip().map_err(fuse_failure);
         let drive = Arc::new(open(args, stop, tell, &round_trip)?);
-        let watched = Watched::start(args, &drive)?;
+        let activity = Activity::start(args, &drive)?;
         let (its_drive, place) = (Arc::clone(&drive), |file: &Path| file.display().to_string());
-        let ready = |file: &Path| announce(args, &its_drive, &watched, "fuse", &place(file));
+        let ready = |file: &Path| announce(args, &its_drive, &activity, "fuse", &place(file));
         return fuse::serve(folder, drive, stop, ready).map_err(fuse_failure);
     }
     if args.ublk {
         let round_trip = || ublk::round_trip().map_err(usage);
         let drive = Arc::new(open(args, stop, tell, &round_trip)?);
-        let watched = Watched::start(args, &drive)?;
+        let activity = Activity::start(args, &drive)?;
         let ready = |device: &Path| {
-            announce(args, &drive, &watched, "ublk", &device.display().to_string());
+            announce(args, &drive, &activity, "ublk", &device.display().to_string());
         };
         return ublk::serve(&drive, stop, ready).map_err(usage);
     }
@@ -190,8 +190,8 @@ fn serve(
     let listener = nbd::Listener::bind(&address).map_err(usage)?;
     let round_trip = || nbd::round_trip(&address).map_err(Failure::from);
     let drive = Arc::new(open(args, stop, tell, &round_trip)?);
-    let watched = Watched::start(args, &drive)?;
-    announce(args, &drive, &watched, "nbd", &listener.address().uri());
+    let activity = Activity::start(args, &drive)?;
+    announce(args, &drive, &activity, "nbd", &listener.address().uri());
     nbd::serve(listener, drive, args.exclusive, stop).map_err(Failure::from)
 }
 
@@ -206,11 +206,11 @@ fn fuse_failure(error: fuse::Error) -> Failure {
 fn announce<A: Answer>(
     args: &AttachArgs,
     drive: &AttachedDrive<A>,
-    watched: &Watched,
+    activity: &Activity,
     way: &str,
     place: &str,
 ) {
-    watched.attached_at(place);
+    activity.attached_at(place);
     let export = drive.export();
     let attached = flashscope_report::AttachedDrive {
         drive: export.name.clone(),
@@ -219,7 +219,7 @@ fn announce<A: Answer>(
         way: way.into(),
         place: place.into(),
         round_trip_ns: drive.round_trip().map(|trip| trip.of(Op::Read, Bytes::kib(4))),
-        page: watched.page(),
+        page: activity.page(),
     };
     let _ = match args.json.is_given {
         true => print::line(print::json_lines(), &json!(attached)),

@@ -132,7 +132,7 @@ pub fn list() -> String {
     }
     line(&mut out, "\nprobes:");
     for probe in PROBES {
-        let finds: Vec<&str> = probe.finds.iter().map(|found| found.name()).collect();
+        let finds: Vec<&str> = probe.finds.iter().map(|parameter| parameter.name()).collect();
         line(&mut out, &format!("  {}: finds {}", probe.name, finds.join(", ")));
         wrapped(&mut out, "      ", probe.summary);
     }

@@ -150,14 +150,14 @@ impl Drop for RecordingBar {
 }
 
 /// The numbers of requests and bytes, and notes for the user.
-type Written = (u64, Bytes, Vec<String>);
+type WrittenRequests = (u64, Bytes, Vec<String>);
 
 /// Writes the events unchanged.
 fn write_raw(
     mut recording: Recording,
     mut output: Output,
     report: &Arc<Report>,
-) -> Result<Written, Failure> {
+) -> Result<WrittenRequests, Failure> {
     std::io::copy(&mut recording, &mut output)?;
     drop(recording);
     output.finish()?;
@@ -170,7 +170,7 @@ fn write(
     recording: Recording,
     kind: &Kind,
     output: Output,
-) -> Result<Written, Failure> {
+) -> Result<WrittenRequests, Failure> {
     let mut writer = (kind.open)(output)?;
     let source = Source::of(&args.device.display().to_string(), recording, None)?;
     let blktrace = format::find(RAW).expect("the format is registered");

@@ -5,14 +5,14 @@ use serde_json::Value;
 
 use crate::machine::{Attached, Loop, has, has_fuse, output, place, success};
 
-/// How fio reaches a loop device.
+/// The options of fio for a loop device.
 const BLOCK_DEVICE: &str = "direct=1\nioengine=libaio\nfilename";
 
-/// How fio reaches a drive over NBD.
+/// The options of fio for a drive over NBD.
 const NBD: &str = "ioengine=nbd\nuri";
 
-/// Writes two regions at random and reads back what it wrote; while one is written, the other is
-/// trimmed at random. In the end that reads as zeros, and the first as it was written.
+/// Jobs that write a region at random and verify it while another region is trimmed at random. At the end the trimmed region
+/// reads as zeros, and the other one as written.
 fn jobs(kept_mib: u32, given_up_mib: u32, way: &str, drive: &str) -> String {
     format!(
         "[global]\n\
@@ -26,7 +26,7 @@ fn jobs(kept_mib: u32, given_up_mib: u32, way: &str, drive: &str) -> String {
     )
 }
 
-/// Has fio verify so many MiB of a drive, and then what somebody else changed, by `trim`.
+/// Lets fio verify this many MiB of a drive, and then checks that it detects a change, made by `trim`.
 fn verify(kept_mib: u32, given_up_mib: u32, way: &str, drive: &str, trim: &mut Command) {
     let place = place();
     let jobs_file = place.path().join("jobs.fio");
@@ -50,14 +50,14 @@ fn verify(kept_mib: u32, given_up_mib: u32, way: &str, drive: &str, trim: &mut C
 
 fn fio(jobs: &Path) -> Command {
     let mut fio = Command::new("fio");
-    // What it keeps between jobs it writes to the folder that it runs in.
+    // fio writes its state to the current folder.
     fio.current_dir(jobs.parent().unwrap());
-    // Its engine for NBD greets where the report would be printed.
+    // The NBD engine of fio prints a greeting to the output of the report.
     fio.args(["--output-format=json", "--output=report.json"]).arg(jobs);
     fio
 }
 
-/// Of a loop device over FUSE.
+/// Runs fio on a loop device over FUSE.
 fn verify_fuse(kept_mib: u32, given_up_mib: u32) {
     if !has_fuse(&["fio", "losetup", "blkdiscard"]) {
         return;
@@ -72,7 +72,7 @@ fn verify_fuse(kept_mib: u32, given_up_mib: u32) {
     assert_eq!(attached.stop(), Some(0));
 }
 
-/// Over NBD.
+/// Runs fio over NBD.
 fn verify_nbd(kept_mib: u32, given_up_mib: u32) {
     if !has(&["fio", "qemu-io"]) {
         return;

@@ -1,5 +1,5 @@
-//! What a test makes of the machine, which is taken away again whatever becomes of the test: dropped
-//! in the reverse order of being made.
+//! Mounts, devices and processes of tests. Each is removed when it is dropped, in reverse order of creation, even if the test
+//! fails.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -52,14 +52,14 @@ pub fn run(program: &str, arguments: &[&str]) -> String {
     output(Command::new(program).args(arguments))
 }
 
-/// A folder into which other users may look.
+/// Creates a folder that other users may enter.
 pub fn place() -> TempDir {
     let place = TempDir::new().unwrap();
     fs::set_permissions(place.path(), fs::Permissions::from_mode(0o711)).unwrap();
     place
 }
 
-/// `flashscope attach`.
+/// A running `flashscope attach`.
 pub struct Attached {
     process: Child,
     /// The mount point, if it is mounted.
@@ -93,20 +93,20 @@ impl Attached {
         let mut process = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(process.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
-        // Made before the line is looked at, so that the process ends with the test.
+        // Created before the output is checked, so that the process ends with the test.
         let mut attached = Attached { process, folder, place: String::new() };
         let told: serde_json::Value = serde_json::from_str(&line).expect("it is attached");
         attached.place = told["place"].as_str().unwrap().into();
         attached
     }
 
-    /// Cuts the power: nothing that the process has in memory is written any more.
+    /// Kills the process, which simulates a power cut: data in its memory is lost.
     pub fn kill(&mut self) {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
     }
 
-    /// Ends it as Ctrl-C does, and says how it ended.
+    /// Ends the process as Ctrl-C does, and returns its exit status.
     pub fn stop(mut self) -> Option<i32> {
         run("kill", &["-INT", &self.process.id().to_string()]);
         self.process.wait().unwrap().code()
@@ -136,7 +136,7 @@ impl Loop {
 impl Drop for Loop {
     fn drop(&mut self) {
         success(Command::new("losetup").args(["--detach", &self.0]));
-        // While anything else looks at the device, the kernel puts off to close its file.
+        // While another program has the device open, the kernel delays the detach.
         let held = Path::new("/sys/block").join(&self.0["/dev/".len()..]).join("loop");
         for _ in 0..500 {
             if !held.exists() {

@@ -1,6 +1,5 @@
-//! An attached drive under real programs: fio, ext4 and PostgreSQL, on a loop device over FUSE; and
-//! what is left after its power was cut. Where root, /dev/fuse or a program is missing, each test
-//! says so and is passed by.
+//! Tests an attached drive with real programs: fio, ext4 and PostgreSQL on a loop device over FUSE, and the data that a power
+//! cut leaves. If root, /dev/fuse or a program is missing, a test prints a note and is skipped.
 
 #![allow(clippy::print_stdout, reason = "says what is passed by, and why")]
 

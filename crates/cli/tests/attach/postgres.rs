@@ -13,21 +13,21 @@ pub fn has_postgres() -> bool {
     there && has_fuse(&["losetup", "mkfs.ext4", "fsck.ext4", "runuser"])
 }
 
-/// The folder of the programs of the newest PostgreSQL.
+/// Returns the program folder of the newest PostgreSQL.
 fn programs() -> Option<PathBuf> {
     let versions = fs::read_dir("/usr/lib/postgresql").ok()?;
     let programs = versions.filter_map(|version| Some(version.ok()?.path().join("bin")));
     programs.filter(|programs| programs.join("initdb").exists()).max()
 }
 
-/// A PostgreSQL of its own, of the user postgres, on a socket in a folder.
+/// A PostgreSQL server of the test, which runs as the user postgres on a socket in a folder.
 pub struct Postgres {
     data: PathBuf,
     socket: PathBuf,
 }
 
 impl Postgres {
-    /// Makes a new database cluster in a file system.
+    /// Creates a new database cluster in a file system.
     pub fn make(on: &Mounted, place: &Path) -> Postgres {
         let postgres = Postgres::of(on, place);
         for folder in [&postgres.data, &postgres.socket] {
@@ -39,12 +39,12 @@ impl Postgres {
         postgres
     }
 
-    /// The one that was made there.
+    /// Returns the cluster that exists in a file system.
     pub fn of(on: &Mounted, place: &Path) -> Postgres {
         Postgres { data: on.0.join("database"), socket: place.join("socket") }
     }
 
-    /// Starts it with more `settings`.
+    /// Starts the server with more `settings`.
     pub fn start(&self, settings: &[&str]) -> bool {
         let mut options = format!("-k {} -c listen_addresses=", self.socket.display());
         for setting in settings {
@@ -59,7 +59,7 @@ impl Postgres {
         output(self.control("stop").args(["--wait", "--mode=fast"]));
     }
 
-    /// Ends it where it is, if it still runs.
+    /// Kills the server, if it still runs.
     pub fn kill(&self) {
         success(self.control("stop").args(["--wait", "--mode=immediate"]));
     }
@@ -89,7 +89,7 @@ impl Postgres {
         control
     }
 
-    /// One of its programs, as the user postgres.
+    /// Returns the command for one of the programs, as the user postgres.
     fn program(&self, name: &str) -> Command {
         let program = programs().unwrap().join(name);
         let mut command = Command::new("runuser");

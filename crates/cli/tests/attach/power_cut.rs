@@ -9,25 +9,24 @@ use std::thread;
 use crate::machine::{Attached, Loop, Mounted, has, output, place, run, success};
 use crate::postgres::{Postgres, has_postgres};
 
-/// A drive whose write buffer loses what it holds with its power.
+/// A drive whose write buffer loses its data in a power cut.
 const DRIVE: &str = "sim:demo?cache.kind=lru";
 
-/// The power is cut once so many transactions were acknowledged.
+/// The number of acknowledged transactions after which the power is cut.
 const TRANSACTIONS: usize = 400;
 
 const CLIENTS: u32 = 4;
 
-/// What the clients of a database were told and what it holds after the power of its drive was cut.
+/// The transactions of a database before and after a power cut of its drive.
 struct Cut {
-    /// In the order in which they were told; so many as [`TRANSACTIONS`] before the cut.
+    /// The acknowledged transactions in order, [`TRANSACTIONS`] of them before the cut.
     acknowledged: Vec<u32>,
-    /// None where the file system or the database is broken.
+    /// The rows that survived; `None` if the file system or the database is damaged.
     found: Option<BTreeSet<u32>>,
 }
 
 impl Cut {
-    /// Has clients insert rows into a table until the power is cut, with more `settings` of the
-    /// database from when they begin.
+    /// Lets clients insert rows into a table until the power is cut, with more `settings` of the database.
     fn new(place: &Path, settings: &[&str]) -> Cut {
         let store = place.join("store");
         let options = ["--speed", "max", "--store", store.to_str().unwrap()];
@@ -49,7 +48,7 @@ impl Cut {
         Cut { acknowledged, found: found(&device, place) }
     }
 
-    /// How many of `acknowledged` are gone; none where it cannot be known.
+    /// Returns how many of `acknowledged` are lost; `None` if the rows are unknown.
     fn lost(&self, acknowledged: &[u32]) -> Option<usize> {
         let gone = |found: &BTreeSet<u32>| {
             acknowledged.iter().filter(|number| !found.contains(number)).count()
@@ -60,8 +59,8 @@ impl Cut {
     }
 }
 
-/// Inserts by several clients, and calls `cut` in the midst of it; returns what was acknowledged,
-/// also what was after that.
+/// Inserts rows by several clients, and calls `cut` meanwhile. Returns the acknowledged rows, including those acknowledged
+/// after the cut.
 fn insert(postgres: &Postgres, place: &Path, cut: impl FnOnce()) -> Vec<u32> {
     let (tell, told) = channel();
     for client in 0..CLIENTS {
@@ -88,7 +87,7 @@ fn insert(postgres: &Postgres, place: &Path, cut: impl FnOnce()) -> Vec<u32> {
     acknowledged
 }
 
-/// Transactions of one row each, whose number is printed once it was acknowledged.
+/// Returns a script of transactions of one row each, which prints the number of each acknowledged row.
 fn statements(client: u32) -> String {
     let insert = |number: u32| {
         format!(
@@ -98,9 +97,9 @@ fn statements(client: u32) -> String {
     (0..100_000).map(|at| insert(at * CLIENTS + client)).collect()
 }
 
-/// The rows that are there after the journal was replayed and the database recovered.
+/// Returns the rows after the journal is replayed and the database has recovered.
 fn found(device: &Loop, place: &Path) -> Option<BTreeSet<u32>> {
-    // The journal is replayed by mounting, as by a system that starts again.
+    // Mounting replays the journal, as a restart of the system does.
     fs::create_dir_all(place.join("mounted")).unwrap();
     let at = place.join("mounted");
     if !success(Command::new("mount").args(["--types", "ext4", &device.0]).arg(&at)) {
@@ -112,7 +111,7 @@ fn found(device: &Loop, place: &Path) -> Option<BTreeSet<u32>> {
     }
     let mounted = Mounted::new(device, place);
     let postgres = Postgres::of(&mounted, place);
-    // What a killed one left.
+    // The files of the killed server.
     let _ = fs::remove_file(mounted.0.join("database/postmaster.pid"));
     if !postgres.start(&[]) {
         return None;
@@ -142,10 +141,10 @@ fn database_without_flushes_loses_transactions_in_a_power_cut() {
     assert_ne!(cut.lost(&cut.acknowledged[..TRANSACTIONS]), Some(0));
 }
 
-/// Has fio write 8 MiB from `offset` on with bytes of `pattern`, or only read them back.
+/// Lets fio write 8 MiB of `pattern` from `offset` on, or only read them back.
 fn patterned(attached: &Attached, place: &Path, [offset, pattern, more]: [&str; 3]) -> bool {
     let mut fio = Command::new("fio");
-    // What it notes of what it wrote it leaves where it runs.
+    // fio writes its state to the current folder.
     fio.current_dir(place);
     fio.args(["--name=x", "--ioengine=nbd", "--rw=write", "--bs=64k", "--size=8m", more]);
     fio.arg(format!("--uri={}", attached.place)).arg(format!("--offset={offset}"));

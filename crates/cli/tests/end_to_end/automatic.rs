@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use crate::{Measured, Scratch};
 
-/// The length of a run that would be given.
+/// The length of the reference runs.
 const FIXED: u64 = 5120;
 
-/// Half the width of the interval of the mean relative to it, and the IOs that count, of each run.
+/// Returns the relative half-width of the interval of the mean, and the number of counted IOs, of each run.
 fn precision(measured: &Measured) -> BTreeMap<(String, String, i64), (f64, u64)> {
     let facts = measured.json("facts.json");
     let facts = facts["runs"].as_array().unwrap();

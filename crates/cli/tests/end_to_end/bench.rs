@@ -1,4 +1,4 @@
-//! `flashscope bench` on every kind of drive.
+//! Tests `flashscope bench` on every kind of drive.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,7 +11,7 @@ use flashscope_document::manifest::{Progress, State, Status};
 
 use crate::{Measured, Scratch, succeeds};
 
-/// Asserts that everything was done that the drive can do, and kept.
+/// Asserts that every run that the drive supports was done and recorded.
 fn assert_everything_is_done(measured: &Measured) {
     let manifest = &measured.manifest;
     assert_eq!(manifest.status, Status::Complete);
@@ -157,9 +157,9 @@ pub fn blocks_of_zeros(content: &[u8]) -> usize {
     content.chunks(4096).filter(|block| block.iter().all(|byte| *byte == 0)).count()
 }
 
-/// A file that holds something, as large as `size`.
+/// Creates a file of this size with data.
 fn write_something(place: &Scratch, name: &str, size: usize) -> Vec<u8> {
-    let content: Vec<u8> = b"what is dear to me, ".iter().copied().cycle().take(size).collect();
+    let content: Vec<u8> = b"important user data,".iter().copied().cycle().take(size).collect();
     fs::write(place.at(name), &content).unwrap();
     content
 }

@@ -1,10 +1,10 @@
-//! The build that a program and its results name.
+//! Tests the build that the program and its results name.
 
 use std::process::Command;
 
 use crate::{QUICK, Scratch};
 
-/// The commit that the sources of this test are checked out at; none in an archive of the sources.
+/// Returns the commit of the sources; `None` for an archive of the sources.
 fn commit() -> Option<String> {
     let folder = env!("CARGO_MANIFEST_DIR");
     let output = Command::new("git").args(["-C", folder, "rev-parse", "HEAD"]).output().ok()?;

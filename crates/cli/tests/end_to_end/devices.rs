@@ -31,7 +31,7 @@ fn every_drive_of_sysfs_is_listed() {
         return;
     };
     let place = Scratch::in_memory();
-    // Others may attach and detach loop devices meanwhile.
+    // Other tests may attach and detach loop devices meanwhile.
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let names: Vec<String> = names.filter(|name| !name.starts_with("loop")).collect();
     let listed = devices(&place);
@@ -45,7 +45,7 @@ fn every_drive_of_sysfs_is_listed() {
     let text = place.run(&["devices"]).ok().stdout;
     assert!(text.lines().count() >= names.len().min(1));
     let too_long = text.lines().find(|line| line.chars().count() > 100);
-    // A path that is longer than a line is not broken.
+    // A path that is longer than a line stays whole.
     assert!(too_long.is_none_or(|line| line.split(' ').any(|word| word.len() > 60)), "{text}");
 }
 
@@ -57,7 +57,7 @@ fn loop_device_is_offered_only_while_it_is_unused() {
     let idle = find(&devices(&place), path);
     assert_eq!((&idle["bus"], &idle["capacity_bytes"]), (&json!("loop"), &json!(32 << 20)));
     assert_eq!(idle["backing_file"], json!(disk.at("image")));
-    // Even where the file lies on an NVMe drive, which has it.
+    // A loop device has no NVMe features, even if its file is on an NVMe drive.
     assert_eq!(idle["health"], Value::Null);
     let command = format!("flashscope bench {path} --destroy-data-on {path}");
     assert_eq!(idle["measurable"], json!({"can": "everything", "command": command}));

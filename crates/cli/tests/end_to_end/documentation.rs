@@ -1,4 +1,4 @@
-//! The calls in the README and in the documentation, with the files that ship. Those of the guide have a test of their own.
+//! Tests the calls in the README and in the documentation, with the files that ship. The guide has its own test.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -7,18 +7,17 @@ use std::process::Command;
 
 use crate::Scratch;
 
-/// Commands that serve until they are stopped, reproduce papers for minutes, or want results of a drive of the reader: each has
-/// tests of its own.
+/// Commands that run until they are stopped, take minutes, or need a result of the reader. They have their own tests.
 const APART: [&str; 6] = ["attach", "registry", "reproduce", "serve", "submit", "twin"];
 
-/// Options that take a cluster, or a result of a grid: likewise.
+/// Options that need a cluster or the result of a grid. They have their own tests.
 const ELSEWHERE: [&str; 2] = ["ray", "--grid"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Every call, as a shell splits it, with the page that it stands on.
+/// Returns every call, split as by a shell, with its page.
 fn calls() -> Vec<(PathBuf, Vec<String>)> {
     let docs = fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().path());
     let pages = docs.filter(|path| path.extension().is_some_and(|ending| ending == "md"));
@@ -35,7 +34,7 @@ fn calls() -> Vec<(PathBuf, Vec<String>)> {
     pages.into_iter().flat_map(in_page).collect()
 }
 
-/// A folder with what a clone has, and with those results that `words` name: earlier calls on the pages would have left them.
+/// Creates a folder with the files of a clone, and with the results that `words` name, which earlier calls would have left.
 fn place(words: &[&str]) -> Scratch {
     let place = Scratch::on_disk();
     symlink(root().join("docs").canonicalize().unwrap(), place.at("docs")).unwrap();
@@ -54,11 +53,10 @@ fn place(words: &[&str]) -> Scratch {
     place
 }
 
-/// So many looks, a millisecond apart, show that a call is understood and its files are there: the rest is the tests' of the
-/// command.
+/// The milliseconds after which a call has parsed its options and opened its files. The tests of each command check the rest.
 const LOOKS: u32 = 1000;
 
-/// Runs a call, and interrupts it after [`LOOKS`] looks. Returns whether it ended before that; it must have succeeded then.
+/// Runs a call, and interrupts it after [`LOOKS`] milliseconds. Returns true if it ended, successfully, before that.
 fn ends(place: &Scratch, words: &[&str]) -> bool {
     let mut running = place.start(words);
     let mut looks = 0;

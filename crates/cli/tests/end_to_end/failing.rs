@@ -1,4 +1,4 @@
-//! Drives that fail in the middle, and results that find no room.
+//! Tests drives that fail during a run, and results on a full disk.
 
 use std::fs::File;
 
@@ -11,8 +11,8 @@ use crate::{Measured, Scratch, files_of_records, succeeds};
 /// The size to which a file is truncated.
 const LEFT: Bytes = Bytes::mib(2);
 
-/// Measures a file that is cut after the first run. Sequential reads stay in what is left of it,
-/// random ones go everywhere; they come in turns.
+/// Measures a file that is truncated after the first run. Runs of sequential reads, which stay in the rest of the file, alternate
+/// with runs of random reads, which do not.
 fn measure_a_file_that_is_cut(on_error: &str) -> (Scratch, Measured, String) {
     let (disk, place) = (Scratch::on_disk(), Scratch::in_memory());
     let file = File::create(disk.at("drive")).unwrap();
@@ -32,7 +32,7 @@ fn measure_a_file_that_is_cut(on_error: &str) -> (Scratch, Measured, String) {
     (place, measured, stderr)
 }
 
-/// Asserts that a run failed at an IO beyond what is left of the file.
+/// Asserts that a run failed at an IO beyond the end of the file.
 fn assert_failed(measured: &Measured, run: &Run) {
     let Progress::Failed { ios, errors, errno, error, offset_bytes } = &run.progress else {
         panic!("run {}: {:?}", run.id, run.progress);
@@ -62,7 +62,7 @@ fn failed_run_names_its_error_and_the_others_continue() {
         let Progress::Failed { ios, offset_bytes, .. } = &run.progress else { return false };
         let what = "ENODATA (unreadable or missing data) at a read of 32 KiB at offset";
         stderr.contains(&format!(
-            "repeat 1): {what} {}, after {} good IOs. ",
+            "repeat 1): {what} {}, after {} successful IOs. ",
             offset_bytes.0,
             ios - 1
         )) && stderr.contains(&format!("first run {} (", run.id))
@@ -135,7 +135,7 @@ fn full_disk_keeps_the_result_so_far_and_names_the_file() {
     std::fs::create_dir(place.at("small")).unwrap();
     let at = place.arg("small");
     let Some(small) = Small::mount(&at) else { return };
-    // The random addresses of each run but the first alone take more room than there is.
+    // The random addresses of the later runs alone exceed the free space.
     let more = ["--only", "preparation", "--preparation-io-count", "800000", "--state", "keep"];
     let outcome = place.bench("null:", "small/r", &more);
     let message = outcome.says(1, &place);

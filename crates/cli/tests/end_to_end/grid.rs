@@ -1,5 +1,4 @@
-//! `bench --grid`: whether uniform writes are measured over the grid that is asked for, and come to what
-//! they must.
+//! Tests `bench --grid`: the points of the grid, and their agreement with theory.
 
 use flashscope_block::Bytes;
 use flashscope_document::grid::{Grid, GridPoint};
@@ -15,10 +14,10 @@ use crate::{Measured, Scratch, files_of_records};
 /// The drive of Boboila and Desnoyers, an eighth as large: 119 MiB outside and 128 MiB inside.
 const DRIVE: &str = "sim:flashsim-2009?flash.blocks_per_plane=1024&log.blocks=69";
 
-/// Its log blocks.
+/// The number of its log blocks.
 const LOG_BLOCKS: f64 = 69.0;
 
-/// A grid of three lengths and three free spaces in the drive's own pages.
+/// Options for a grid of three lengths and three free spaces, in pages of the drive.
 const ASKED: [&str; 7] =
     ["--grid", "--grid-lengths", "1,8,64", "--grid-spaces", "0.2,1,0.5", "--grid-page", "2KiB"];
 
@@ -37,7 +36,7 @@ fn at(grid: &Grid, mean_len: u32, about: f64) -> GridPoint {
     *grid.points.iter().find(near).unwrap_or_else(|| panic!("no {mean_len} at {about}"))
 }
 
-/// Blocks erased for each page written by equation 7 of the paper, whose free blocks are all log blocks.
+/// Returns the erased blocks per written page by equation 7 of the paper, which counts all free blocks as log blocks.
 fn by_theory(grid: &Grid, point: &GridPoint) -> f64 {
     #[allow(clippy::cast_precision_loss)]
     let blocks = point.target.0 as f64 / grid.block.unwrap().0 as f64;
@@ -59,7 +58,7 @@ fn grid_has_the_erasures_of_the_theory() {
     for (point, (mean_len, free_space)) in grid.points.iter().zip(asked) {
         assert_eq!(*point, at(&grid, mean_len, free_space));
         assert!(point.steady, "{point:?}");
-        // With a log block for nearly each data block, of which one more or less matters much.
+        // Nearly every data block has a log block here, so one more or less changes the result.
         if free_space < 1.0 {
             let theory = by_theory(&grid, point);
             let found = point.erasures_per_page.unwrap();
@@ -101,7 +100,7 @@ fn points_count_the_steady_writes_of_their_run() {
         assert!(
             (point.per_page.value / per_page - 1.0).abs() < 1e-9 && point.per_page.covers(per_page)
         );
-        // Five windows before, and two at least after.
+        // Five windows of warm-up, and at least two counted ones.
         let window = result.manifest.options.grid.unwrap().window(writes).0;
         assert!(bytes(before) >= 5 * window && bytes(counted) >= 2 * window, "{point:?}");
         let length = run.length.unwrap();

@@ -1,4 +1,4 @@
-//! `--help`, and the examples in it.
+//! Tests `--help` and its examples.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ const COMMANDS: [&str; 13] = [
 
 const TWIN_COMMANDS: [&str; 3] = ["fit", "check", "predict"];
 
-/// The examples in the help of a command, split as a shell does.
+/// Returns the examples in the help of a command, split as by a shell.
 fn examples(place: &Scratch, command: &str) -> Vec<Vec<String>> {
     let help = place.run(&[command, "--help"]).ok().stdout;
     let (_, examples) = help.split_once("\nExample").unwrap_or_else(|| panic!("{command}: none"));
@@ -24,14 +24,14 @@ fn examples(place: &Scratch, command: &str) -> Vec<Vec<String>> {
 /// The trace of the examples.
 const TRACE: &str = "hm_0.csv.gz";
 
-/// Puts it there; its content says that it is not compressed.
+/// Copies the trace into the folder. It is not compressed, despite its name, which flashscope detects.
 fn with_a_trace(place: Scratch) -> Scratch {
     let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/traces/msr.csv");
     fs::copy(sample, place.at(TRACE)).unwrap();
     place
 }
 
-/// Starts a benchmark, and ends it once it measures; a short one may be over before that is seen.
+/// Starts a benchmark, and kills it once it measures. A short one may end before that.
 fn starts(place: &Scratch, arguments: &[&str]) {
     let manifest = place.at("result").join("manifest.json");
     let mut running = place.start(&[arguments, &["--output", "result"]].concat());

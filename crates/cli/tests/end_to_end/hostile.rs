@@ -1,4 +1,4 @@
-//! Text of others: whatever stands in a file, a name or an answer, nothing of it steers the terminal.
+//! Tests that untrusted text in a file, a name or a response cannot control the terminal.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::{Outcome, Scratch};
 
-/// Clears the screen, sets the title, begins a sequence by one character, reorders, hides, and ends the line.
+/// A text that clears the screen, sets the title, starts an escape sequence, reorders and hides text, and breaks the line.
 const HOSTILE: &str = "\u{1b}[2J\u{1b}]0;owned\u{7}\u{9b}31m\u{202e}\u{2066}\u{200f}\u{61c}\u{2028}\
                        \u{7f}\u{200b}\u{feff}\u{e0041}\r\t";
 
@@ -43,7 +43,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// The places of all texts, by their paths without indices.
+/// Returns the paths of all texts in a document, without indices.
 fn texts(value: &Value, pointer: &str, path: &str, found: &mut Vec<(String, Vec<String>)>) {
     match value {
         Value::String(_) => match found.iter_mut().find(|(known, _)| known == path) {
@@ -124,7 +124,7 @@ fn names_cannot_control_the_terminal() {
         assert_ne!(outcome.status, 0, "{arguments:?}");
         steers_nothing(&format!("{arguments:?}"), &outcome);
         assert!(outcome.stderr.contains("\\u{202e}"), "{arguments:?}: {}", outcome.stderr);
-        // A name of several lines forges no message.
+        // A name with line breaks forges no message.
         let forged = outcome.stderr.lines().any(|line| line == "flashscope: all is well");
         assert!(!forged, "{arguments:?}: {}", outcome.stderr);
     }
@@ -149,7 +149,7 @@ fn traces_cannot_control_the_terminal() {
     }
 }
 
-/// A registry that answers everything with this, and its address.
+/// Starts a registry that answers every request with this. Returns its address.
 fn registry(status: &'static str, body: String) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

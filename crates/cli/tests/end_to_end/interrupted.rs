@@ -4,7 +4,7 @@ use flashscope_document::manifest::{Progress, Status};
 
 use crate::{Measured, Running, Scratch, files_of_records};
 
-/// A benchmark whose pauses take it minutes, on a file of `disk`.
+/// Starts a benchmark with pauses of minutes, on a file of `disk`.
 fn start(disk: &Scratch, place: &Scratch) -> Running {
     let drive = format!("file:{}?size=16MiB", disk.arg("drive"));
     let count = ["--io-count", "256", "--run-pause", "0ms"];
@@ -16,7 +16,7 @@ fn start(disk: &Scratch, place: &Scratch) -> Running {
     running
 }
 
-/// Asserts that what was done is kept, and that the plan was not carried out to its end.
+/// Asserts that finished runs are kept, and that the plan is incomplete.
 fn assert_cut(measured: &Measured) {
     assert!(measured.done().count() >= 1);
     for run in measured.done() {
@@ -65,7 +65,7 @@ fn ctrl_c_ends_the_fill_and_a_long_pause() {
     assert_eq!(measured.done().count(), 0);
     place.run(&["report", "state", "--terminal"]).ok();
 
-    // The runs of SR are over before their first pause.
+    // The runs of SR end before their first pause.
     let counts = ["--io-count", "SR=10,RR=16", "--run-pause", "0ms", "--read-only"];
     let pause = ["bench", "null:", "--output", "pause", "--only", "bursts", "--burst-pause", "24h"];
     let mut running = place.start(&[&pause[..], &counts].concat());

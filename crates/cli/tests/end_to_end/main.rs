@@ -1,7 +1,7 @@
-//! The program as a user runs it: the command line, what it writes, and what it says.
+//! Tests the program as a user runs it: its command line, its files and its output.
 //!
-//! Drives are files below cargo's folder for tests, so that direct IO is possible, and loop devices
-//! on such files. What needs root says so and is passed by elsewhere.
+//! Drives are files below cargo's folder for tests, which allows direct IO, and loop devices on such files. Tests that need root
+//! print a note and are skipped without it.
 
 #![allow(clippy::print_stdout, reason = "says what is passed by, and why")]
 
@@ -51,7 +51,7 @@ use flashscope_document::manifest::{Manifest, Progress, Run};
 use flashscope_result::{ResultFolder, Rows};
 use tempfile::TempDir;
 
-/// The least of everything: what a benchmark takes time for is what it measures.
+/// Options that make a benchmark as short as possible.
 const QUICK: [&str; 10] = [
     "--repeats",
     "1",
@@ -73,7 +73,7 @@ struct Outcome {
 }
 
 impl Outcome {
-    /// Of a program that ends by itself.
+    /// Runs a program to its end.
     fn of(command: &mut Command) -> Outcome {
         let output = command.output().unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
@@ -101,12 +101,12 @@ impl Outcome {
 struct Scratch(TempDir);
 
 impl Scratch {
-    /// On a disk, where direct IO is possible.
+    /// Creates a folder on a disk, which allows direct IO.
     fn on_disk() -> Scratch {
         Scratch(TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap())
     }
 
-    /// In memory where the machine has that, so that writing results takes no time.
+    /// Creates a folder in memory if possible, where writing results is fast.
     fn in_memory() -> Scratch {
         let memory = TempDir::new_in("/dev/shm");
         memory.map_or_else(|_| Scratch::on_disk(), Scratch)
@@ -116,12 +116,12 @@ impl Scratch {
         self.0.path()
     }
 
-    /// The path of `name` in it.
+    /// Returns the path of `name` in the folder.
     fn at(&self, name: &str) -> PathBuf {
         self.path().join(name)
     }
 
-    /// The same, as an argument.
+    /// Returns the path of `name` in the folder, as an argument.
     fn arg(&self, name: &str) -> String {
         self.at(name).to_str().unwrap().to_string()
     }
@@ -129,7 +129,7 @@ impl Scratch {
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_flashscope"));
         command.args(arguments).current_dir(self.path()).stdin(Stdio::null());
-        // No configuration of whoever runs the tests.
+        // The configuration of the user who runs the tests must have no effect.
         command.env("FLASHSCOPE_CONFIG", "/dev/null");
         command
     }
@@ -138,10 +138,10 @@ impl Scratch {
         Outcome::of(&mut self.command(arguments))
     }
 
-    /// `bench` with the least of everything and `more`, into the result `name`.
+    /// Runs the shortest `bench` with `more` options, into the result `name`.
     fn bench(&self, drive: &str, name: &str, more: &[&str]) -> Outcome {
         let mut arguments = vec!["bench", drive, "--output", name];
-        // Of an option that is given twice, clap takes none: what is in `more` replaces.
+        // clap refuses an option that is given twice, so `more` replaces the default.
         for pair in QUICK.chunks(2).filter(|pair| !more.contains(&pair[0])) {
             arguments.extend(pair);
         }
@@ -155,7 +155,7 @@ impl Scratch {
         Running(Some(child.unwrap()))
     }
 
-    /// The names of what is in it, in order.
+    /// Returns the names in the folder, sorted.
     fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(self.path()).unwrap();
         let name = |entry: std::io::Result<fs::DirEntry>| entry.unwrap().file_name();
@@ -171,11 +171,11 @@ impl Scratch {
     }
 }
 
-/// A program that runs; it is killed when the test is over.
+/// A running program, which is killed when it is dropped.
 struct Running(Option<Child>);
 
 impl Running {
-    /// Waits for what can be observed while it runs.
+    /// Waits for a condition while the program runs.
     #[track_caller]
     fn wait_until(&mut self, what: &str, observed: impl FnMut() -> bool) {
         if !self.reaches(what, observed) {
@@ -184,8 +184,7 @@ impl Running {
         }
     }
 
-    /// Waits for what can be observed while it runs; whether that was before it ended, which a test that
-    /// does not get the processor in time sees only then.
+    /// Waits for a condition while the program runs. Returns false if the program ended first, as on a busy machine.
     #[track_caller]
     fn reaches(&mut self, what: &str, mut observed: impl FnMut() -> bool) -> bool {
         let child = self.0.as_mut().unwrap();
@@ -207,7 +206,7 @@ impl Running {
         assert!(Command::new("kill").args([name, &id]).status().unwrap().success());
     }
 
-    /// Closes what it writes to, as a reader does that has enough.
+    /// Closes the pipe of its output, as a reader such as `head` does.
     fn wait_without_reading(mut self) -> (ExitStatus, String) {
         drop(self.0.as_mut().unwrap().stdout.take());
         self.wait()
@@ -218,7 +217,7 @@ impl Running {
         (status, stderr)
     }
 
-    /// How it ended, and what it wrote to standard output and standard error.
+    /// Returns the exit status, standard output and standard error.
     fn wait_with_output(mut self) -> (ExitStatus, String, String) {
         let output = self.0.take().unwrap().wait_with_output().unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
@@ -229,14 +228,14 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         if let Some(mut child) = self.0.take() {
-            // It may have ended by itself.
+            // The program may have ended already.
             let _ = child.kill();
             let _ = child.wait();
         }
     }
 }
 
-/// A result.
+/// An opened result.
 struct Measured {
     folder: ResultFolder,
     manifest: Manifest,
@@ -251,12 +250,12 @@ impl Measured {
         self.rows(run).to_vec().unwrap()
     }
 
-    /// Every record of every run.
+    /// Returns every record of every run.
     fn all_records(&self) -> Vec<Record> {
         self.manifest.runs().flat_map(|run| self.records(run)).collect()
     }
 
-    /// The runs of an experiment.
+    /// Returns the runs of an experiment.
     fn experiment(&self, benchmark: &str, name: &str) -> &[Run] {
         let benchmark = self.manifest.micro_benchmarks.iter().find(|b| b.name == benchmark);
         let experiment = benchmark.unwrap().experiments.iter().find(|e| e.name == name);
@@ -267,7 +266,7 @@ impl Measured {
         self.manifest.runs().filter(|run| matches!(run.progress, Progress::Done { .. }))
     }
 
-    /// Asserts that the records are as many as the manifest says, all of them readable.
+    /// Asserts that all records are readable, and that their number agrees with the manifest.
     fn assert_readable(&self) {
         for run in self.manifest.runs() {
             assert_eq!(self.records(run).len() as u64, run.progress.ios(), "run {}", run.id);
@@ -279,7 +278,7 @@ impl Measured {
     }
 }
 
-/// How many files of records the result at `path` has so far.
+/// Returns the number of record files of the result at `path`.
 fn files_of_records(path: &Path) -> usize {
     let complete = |entry: std::io::Result<fs::DirEntry>| {
         entry.is_ok_and(|entry| entry.path().extension().is_some_and(|e| e == "parquet"))

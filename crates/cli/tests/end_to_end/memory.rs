@@ -1,4 +1,4 @@
-//! Simulated drives that need more memory than they may take, and time in which nothing happens.
+//! Tests the memory limit of simulated drives, and traces with long gaps.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -12,7 +12,7 @@ use super::serve::{get, start};
 /// A drive that needs more memory than any machine has: 256 of tens of GiB.
 const HUGE: &str = "sim:demo?flash.pages_per_block=400000&raid.drives=256";
 
-/// One that needs some MiB.
+/// A drive that needs some MiB.
 const SMALL: &str = "sim:demo?flash.packages=1&flash.dies_per_package=1&flash.planes_per_die=1";
 
 #[test]
@@ -68,7 +68,7 @@ fn drives_of_a_sweep_wait_for_memory() {
     assert!(one["skipped"][0]["reason"].as_str().unwrap().contains("of memory"), "{one}");
 }
 
-/// The answer to a question.
+/// Posts a question to the server, and returns the response.
 fn ask(address: &str, question: &Value) -> String {
     let body = question.to_string();
     let mut stream = TcpStream::connect(address).unwrap();

@@ -11,7 +11,7 @@ use flashscope_document::manifest::State;
 use crate::bench::blocks_of_zeros;
 use crate::{Measured, Scratch};
 
-/// A benchmark of the first 16 MiB of a simulated drive.
+/// Measures the first 16 MiB of a simulated drive.
 fn measure(place: &Scratch, name: &str, more: &[&str]) -> Measured {
     let target: &[&str] =
         if more.contains(&"--target-size") { &[] } else { &["--target-size", "16MiB"] };

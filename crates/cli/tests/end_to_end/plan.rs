@@ -1,4 +1,4 @@
-//! `flashscope plan`, and `flashscope bench` by a plan or within a budget.
+//! Tests `flashscope plan`, and `flashscope bench` with a saved plan or a budget.
 
 use std::fs;
 

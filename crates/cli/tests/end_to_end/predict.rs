@@ -7,10 +7,10 @@ use serde_json::Value;
 use crate::Scratch;
 use crate::simulate::{assert_conforms, published};
 
-/// A small drive with log blocks, as the paper's.
+/// A small drive with log blocks, like that of the paper.
 const SMALL: &str = "flashsim-2009?flash.planes_per_die=1&flash.blocks_per_plane=600&log.blocks=30&over_provisioning=0.06";
 
-/// A small page-mapped drive, which is as models take drives to be.
+/// A small page-mapped drive that meets the assumptions of the models.
 const PAGES: &str = "flashsim-2009?ftl=page-map&flash.planes_per_die=1&flash.blocks_per_plane=600\
                      &persistence.map=nv-ram&over_provisioning=0.1&cleaning.free_threshold=0.0025";
 

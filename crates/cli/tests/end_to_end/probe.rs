@@ -23,9 +23,8 @@ fn json_of(place: &Scratch, result: &str) -> Value {
     serde_json::from_slice(&fs::read(place.at(result).join("probe.json")).unwrap()).unwrap()
 }
 
-/// Returns the findings of a probe about memory, whose response times are those of this machine. If other programs
-/// keep it so busy that this does not show, it is looked at again, up to three times; and where they still
-/// do, it is passed by: with the times of two machines by turns it may look like flash.
+/// Asserts that a probe recognises memory. The response times depend on this machine, and on a busy one they may look like
+/// those of flash. The probe is repeated up to three times then, and the check is skipped if the machine stays busy.
 #[track_caller]
 fn assert_memory(place: &Scratch, name: &str, arguments: &[&str]) {
     let attempt = |nth: u32| {
@@ -49,7 +48,7 @@ fn is_busy() -> bool {
     load > std::thread::available_parallelism().map_or(1.0, |count| count.get() as f64)
 }
 
-/// That the medium is `medium`, and that every other parameter is unknown for that reason.
+/// Asserts that the medium is `medium`, and that every other parameter is unknown for that reason.
 #[track_caller]
 fn assert_medium(report: &Value, medium: &str) {
     let answer = &stated(report, "medium")["answer"];
@@ -147,7 +146,7 @@ fn null_memory_and_cached_drives_are_not_flash() {
     }
 }
 
-/// A loop device, which is detached whatever becomes of the test.
+/// A loop device, which is detached when it is dropped.
 struct Detached(String);
 
 impl Drop for Detached {
@@ -203,7 +202,7 @@ fn budgets_and_only_limit_a_probe() {
 fn ctrl_c_keeps_findings_and_records() {
     let place = Scratch::in_memory();
     let mut running = place.start(&["probe", "sim:agrawal-2008", "--output", "i.flashscope"]);
-    // Until something is found, it lies under another name.
+    // The folder has a temporary name until the first finding.
     let unfinished = || place.names().iter().any(|name| files_of_records(&place.at(name)) >= 1);
     running.wait_until("a run", unfinished);
     assert!(!place.at("i.flashscope").exists());

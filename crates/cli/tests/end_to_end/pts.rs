@@ -1,5 +1,4 @@
-//! `--test`: whether the tests of SNIA's specification run as they are specified, and say what was
-//! measured.
+//! Tests `--test`: the tests of SNIA's specification run and report as specified.
 
 use std::fs;
 
@@ -12,10 +11,10 @@ use serde_json::Value;
 use crate::resume::content;
 use crate::{Measured, Scratch, files_of_records};
 
-/// 107 MiB, so that all of it is soon written.
+/// A drive of 107 MiB, which fills quickly.
 const DRIVE: &str = "sim:demo?flash.blocks_per_plane=8";
 
-/// The length of runs that have the 30 IOs that a round takes to tell something.
+/// The length of runs with the 30 IOs that a round needs.
 fn round_of(test: &str) -> &'static str {
     match test {
         "pts-latency" => "60ms",
@@ -23,7 +22,7 @@ fn round_of(test: &str) -> &'static str {
     }
 }
 
-/// A test on it, with rounds of a few milliseconds.
+/// Runs a test with rounds of a few milliseconds.
 fn test(place: &Scratch, name: &str, more: &[&str]) -> (Measured, String) {
     let arguments = ["bench", DRIVE, "--output", name, "--test", name, "--round", round_of(name)];
     let told = place.run(&[&arguments[..], more].concat()).ok().stdout;
@@ -37,7 +36,7 @@ fn rounds(measured: &Measured) -> Value {
     measured.json("facts.json")["rounds"].clone()
 }
 
-/// IOs a second of a run, by its records.
+/// Returns the IOs per second of a run, from its records.
 #[allow(clippy::cast_precision_loss)]
 fn iops(records: &[Record]) -> f64 {
     let first = records.iter().map(|record| record.submitted).min().unwrap();
@@ -45,7 +44,7 @@ fn iops(records: &[Record]) -> f64 {
     records.len() as f64 / (last - first).as_secs_f64()
 }
 
-/// The most IOs in flight at once.
+/// Returns the most IOs in flight at once.
 fn most_in_flight(records: &[Record]) -> i64 {
     let mut changes: Vec<(Nanos, i64)> = records
         .iter()
@@ -60,7 +59,7 @@ fn most_in_flight(records: &[Record]) -> i64 {
     levels.max().unwrap_or(0)
 }
 
-/// The value of a number in the facts.
+/// Returns the value of a number in the facts.
 fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
 }
@@ -69,7 +68,7 @@ fn is_near(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-9 * a.abs().max(b.abs())
 }
 
-/// Range and slope of the last five values, relative to their mean.
+/// Returns the range and the slope of the last five values, relative to their mean.
 fn steadiness(values: &[f64]) -> (f64, f64) {
     let [a, b, c, d, e] = values[values.len() - 5..] else { panic!("five values") };
     let mean = (a + b + c + d + e) / 5.0;
@@ -80,8 +79,7 @@ fn steadiness(values: &[f64]) -> (f64, f64) {
     ((high - low) / mean, 4.0 * slope / mean)
 }
 
-/// Asserts that the facts about what was tracked are what its values say, and that the test ended as
-/// soon as all were steady.
+/// Asserts that the facts agree with the tracked values, and that the test ended as soon as all were steady.
 fn assert_ended_when_steady(measured: &Measured, facts: &Value) {
     let tracked = facts["tracked"].as_array().unwrap();
     assert!(!tracked.is_empty());
@@ -297,7 +295,7 @@ fn killed_test_resumes_to_the_same_bytes() {
         let options = ["--output", &name, "--test", TEST, "--round", round_of(TEST)];
         let begin = [&["bench", DRIVE][..], &options].concat();
         let go_on = ["bench", "--resume", &name];
-        // Three kills, each some runs after the one before, and then to the end.
+        // Three kills, each some runs after the previous one, and then the rest of the plan.
         for attempt in 0..3 {
             let done = files_of_records(&place.at(&name));
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(attempt + 1);

@@ -1,7 +1,7 @@
-//! `flashscope trace record`, by the kernel's own tracer: needs root and a kernel that traces block
-//! devices. Where that is missing, each test says so and is passed by.
+//! Tests `flashscope trace record`, which needs root and a kernel that traces block devices. Without them, the tests print a
+//! note and are skipped.
 //!
-//! There is one such tracer for the whole system, so everything on it is one test.
+//! The system has only one such tracer, so a single test uses it.
 
 use std::fs;
 use std::path::Path;
@@ -26,7 +26,7 @@ const ASKED: [(Op, u64, u64); 7] = [
     (Op::Write, (32 << 20) - 65_536, 65_536),
 ];
 
-/// The settings of the tracer, and whether the device is traced.
+/// Returns the settings of the tracer, and whether the device is traced.
 fn settings(device: &str) -> Vec<String> {
     let tracefs = "/sys/kernel/tracing";
     let names = ["current_tracer", "tracing_on", "trace_clock", "buffer_size_kb", "trace_options"];
@@ -35,7 +35,7 @@ fn settings(device: &str) -> Vec<String> {
     names.iter().chain([&enabled]).map(|path| fs::read_to_string(path).unwrap()).collect()
 }
 
-/// The recording, once the device is traced; none where that cannot be here.
+/// Starts a recording, and returns once the device is traced; `None` if this machine cannot trace.
 fn start(place: &Scratch, device: &str, output: &str) -> Option<Running> {
     let enabled = format!("/sys/block/{}/trace/enable", device.trim_start_matches("/dev/"));
     for _ in 0..600 {
@@ -83,7 +83,7 @@ fn requests(path: &Path) -> Vec<Request> {
     }
 }
 
-/// Asserts that these are the requests that were asked for, with their latencies, this decade.
+/// Asserts that these are the issued requests, with latencies and current times.
 fn assert_asked(requests: &[Request]) {
     let seen: Vec<_> = requests.iter().map(|r| (r.op, r.offset.0, r.len.0)).collect();
     assert_eq!(seen, ASKED);
@@ -131,7 +131,7 @@ fn recordings_contain_exactly_the_requests() {
     every_end_is_clean(&place, &block.device, &mut device);
 }
 
-/// Asserts that nothing stays set, however a recording ends.
+/// Asserts that the settings are restored, however a recording ends.
 fn every_end_is_clean(place: &Scratch, device: &str, drive: &mut RealDevice) {
     let before = settings(device);
     let enough = ["trace", "record", device, "--duration", "50ms", "--output", "d.parquet"];

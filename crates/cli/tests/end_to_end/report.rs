@@ -11,7 +11,7 @@ use crate::Scratch;
 
 const REPORT: &str = "<script id=\"report\" type=\"application/json\">";
 
-/// The report that a page holds, as a browser finds it: up to the first end of the element.
+/// Returns the report in a page, as a browser parses it: up to the first end tag of the element.
 fn report_in(page: &str) -> Value {
     let (_, rest) = page.split_once(REPORT).expect("no report in the page");
     let (json, _) = rest.split_once("</script").expect("the element does not end");
@@ -56,7 +56,7 @@ fn demo_writes_a_result_with_its_page() {
     assert_eq!(report["facts"], measured.json("facts.json"));
     let runs = measured.done().count();
     assert!(runs > 250);
-    // Views are compressed. Of each run there is a histogram, and of each experiment every IO.
+    // The compressed views contain a histogram of each run, and every IO of each experiment.
     for views in ["outlines", "colours", "histograms", "ios"] {
         assert!(report[views].as_str().unwrap().starts_with("H4sI"), "{views}");
     }
@@ -78,7 +78,7 @@ fn demo_writes_a_result_with_its_page() {
     assert_eq!(second.stdout.lines().next(), outcome.stdout.lines().next());
 }
 
-/// A result `r` of a few runs.
+/// Creates a result `r` of a few runs.
 fn few_runs() -> Scratch {
     let place = Scratch::in_memory();
     place.bench("sim:demo", "r", &["--only", "order", "--target-size", "16MiB"]).ok();
@@ -138,7 +138,7 @@ fn page_of_several_results_compares_them() {
     assert_eq!(report["measurements"][1]["marks"]["experiments"], json!([]));
     assert_eq!(report["simulations"][0]["id"], "s");
     assert!(report["simulations"][0]["simulation"].is_object());
-    // The two were measured in the same way, and virtual time repeats itself.
+    // Both were measured in the same way, so they are equal in virtual time.
     let comparisons = report["comparisons"].as_array().unwrap();
     assert_eq!(comparisons.len(), 2, "one for each of the results to be compared with");
     for compared in comparisons.iter().map(inflated) {

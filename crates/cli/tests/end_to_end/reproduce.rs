@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::simulate::{assert_conforms, published};
 use crate::{Running, Scratch};
 
-/// Table 3 with fewer writes than it takes to be cleaned for: of no row with cleaning the printed figures.
+/// Table 3 with too few writes for cleaning, so that rows with cleaning differ from the paper.
 const FEW: [&str; 4] = ["reproduce", "agrawal-table3", "--set", "writes=80000"];
 
 #[test]

@@ -1,4 +1,4 @@
-//! `flashscope bench --resume`: whether a result that was cut off becomes what it would have been.
+//! Tests `flashscope bench --resume`: an interrupted result becomes equal to an uninterrupted one.
 
 use std::fs;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::{Scratch, files_of_records};
 const DRIVE: &str = "sim:demo?flash.blocks_per_plane=48";
 const ONLY: &str = "granularity,order,bursts";
 
-/// Everything is found while measuring, repeated, and the state enforced again, all of it short.
+/// Options for a short plan with a preparation, repeats and a second enforcement of the state.
 const FOUND: [&str; 12] = [
     "--preparation-io-count",
     "1024",
@@ -28,7 +28,7 @@ const FOUND: [&str; 12] = [
     "1ms",
 ];
 
-/// All of a result that does not say when and how fast it was made.
+/// Returns the contents of a result, without times of day and wall times.
 pub fn content(place: &Scratch, name: &str) -> (Vec<(String, Vec<u8>)>, Vec<Value>) {
     let folder = place.at(name);
     let inside = fs::read_dir(folder.join("activities")).into_iter().flatten();
@@ -50,8 +50,8 @@ pub fn content(place: &Scratch, name: &str) -> (Vec<(String, Vec<u8>)>, Vec<Valu
     (records, vec![manifest, json("facts.json")])
 }
 
-/// Kills a plan on a simulated drive at so many moments, goes on with it each time, and asserts that in the end it is the
-/// same, byte for byte but for its history. How many kills came in the midst of it.
+/// Kills a plan on a simulated drive at this many moments, resumes it each time, and asserts that the final bytes are those of
+/// an uninterrupted run, except for the history. Returns how many kills came during the plan.
 pub fn killed(times: usize) -> usize {
     let place = Scratch::in_memory();
     place.run(&[&["bench", DRIVE, "--output", "whole", "--only", ONLY][..], &FOUND].concat()).ok();
@@ -66,7 +66,7 @@ pub fn killed(times: usize) -> usize {
         let name = format!("cut-{results}");
         let begin = [&["bench", DRIVE, "--output", &name, "--only", ONLY][..], &FOUND].concat();
         let go_on = ["bench", "--resume", &name];
-        // Three kills each, then to the end.
+        // Three kills each, then the rest of the plan.
         for attempt in 0..3 {
             let begun = place.at(&name).join("manifest.json").exists();
             let running = place.start(if begun { &go_on } else { &begin });
@@ -92,7 +92,7 @@ pub fn killed(times: usize) -> usize {
 #[test]
 fn killed_benchmark_resumes_to_the_same_result() {
     let in_the_midst = killed(100);
-    assert!(in_the_midst > 20, "only {in_the_midst} kills came in the midst of a plan");
+    assert!(in_the_midst > 20, "only {in_the_midst} kills came during a plan");
 }
 
 #[test]

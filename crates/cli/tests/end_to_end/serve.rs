@@ -1,4 +1,4 @@
-//! `flashscope serve`, as a user starts it.
+//! Tests `flashscope serve`.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::Scratch;
 
-/// Starts the server with `more`, and reads what it tells of itself.
+/// Starts the server with `more` options, and returns it with the JSON that it announces.
 pub fn start(place: &Scratch, more: &[&str]) -> (Child, Value) {
     let arguments = [&["serve", "--listen", "127.0.0.1:0", "--json"], more].concat();
     let mut command = place.command(&arguments);
@@ -19,7 +19,7 @@ pub fn start(place: &Scratch, more: &[&str]) -> (Child, Value) {
     (server, serde_json::from_str(&line).unwrap())
 }
 
-/// The whole answer of the server at `address`.
+/// Returns the complete response of the server at `address`.
 pub fn get(address: &str, path: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");

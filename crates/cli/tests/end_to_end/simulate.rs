@@ -7,14 +7,13 @@ use serde_json::Value;
 
 use crate::{Running, Scratch};
 
-/// A published schema.
+/// Returns a published schema.
 pub fn published(name: &str) -> Value {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schemas");
     serde_json::from_slice(&fs::read(format!("{folder}/{name}.schema.json")).unwrap()).unwrap()
 }
 
-/// A drive of one pool of 2048 blocks in use beside two free ones, where 90 % of the used pages are
-/// valid.
+/// A drive with one pool of 2048 used and two free blocks, in which 90 % of the used pages are valid.
 const ONE_POOL: &str = "agrawal-2008?flash.packages=1&flash.dies_per_package=1\
                         &flash.planes_per_die=1&flash.blocks_per_plane=2050\
                         &cleaning.free_threshold=0.0009756&over_provisioning=0.100878";
@@ -36,8 +35,7 @@ fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
 }
 
-/// Asserts that a value is as the schema says, in the keywords that our schemas use; another
-/// keyword is a panic, so that none is passed over.
+/// Asserts that a value conforms to a schema. Panics at a keyword that our schemas do not use, because it would not be checked.
 pub fn assert_conforms(value: &Value, schema: &Value, root: &Value, path: &str) {
     if let Err(reason) = conforms(value, schema, root) {
         panic!("{path}: {reason}");
@@ -156,7 +154,7 @@ fn json_conforms_to_its_schema() {
         assert_conforms(&found, &schema, &schema, workload);
         assert_eq!(found["workload"], workload);
         assert_eq!(found["status"], "complete");
-        // A field that is missing or of another type would be found.
+        // Shows that a missing field or a wrong type is detected.
         found["write_amplification"] = "lots".into();
         assert!(conforms(&found, &schema, &schema).is_err());
         found.as_object_mut().unwrap().remove("write_amplification");
@@ -183,7 +181,7 @@ fn counts_of_a_measurement_are_consistent() {
     assert!((count("/write_amplification") - programs / writes).abs() < 1e-9);
     let erases = found["erases"].as_object().unwrap().values().map(number).sum::<f64>();
     assert!(erases >= count("/cleaning/count") && count("/cleaning/count") > 0.0);
-    // A block of 64 pages holds a summary in one.
+    // A block of 64 pages uses one page for a summary.
     assert!((count("/equivalent_throughput") - writes / 63.0 / erases).abs() < 1e-9);
     let efficiency = count("/cleaning/efficiency");
     assert!(0.0 < efficiency && efficiency < 1.0, "{efficiency}");
@@ -195,7 +193,7 @@ fn counts_of_a_measurement_are_consistent() {
     assert!(order.is_sorted() && order[0] > 0.0, "{order:?}");
     let mean = |end| count(&format!("/latency_ns/mean/{end}"));
     assert!(mean("low") < mean("value") && mean("value") < mean("high"));
-    // One IO after the other takes all of the time.
+    // With one IO in flight, the latencies add up to the whole time.
     let busy = mean("value") * 50_000.0;
     assert!((count("/simulated_ns") / busy - 1.0).abs() < 1e-9);
 }
@@ -207,7 +205,7 @@ fn write_amplification_agrees_with_theory() {
     assert_eq!(found["warm_up"]["steady"], true);
     let windows = found["warm_up"]["window_write_amplification"].as_array().unwrap().len();
     assert!(windows >= 5, "{windows}");
-    // Pages that the drive programs for its own sake are not in the formula.
+    // The formula has no pages that the drive programs for its map.
     let [host, cleaning] =
         ["host", "cleaning"].map(|cause| number(&found["flash_programs"][cause]));
     let amplification = (host + cleaning) / host;
@@ -226,7 +224,7 @@ fn open_loop_keeps_its_rate_and_shows_overload_in_latency() {
     assert_eq!((&easy["open_loop"], &easy["queue_depth"]), (&true.into(), &32.into()));
     assert!((number(&easy["ios_per_second"]) / 1000.0 - 1.0).abs() < 1e-3);
     assert!(number(&easy["latency_ns"]["max"]) < 1e7);
-    // 20,000 IOs are due within 0.2 s, and the last waits for all the others.
+    // 20,000 IOs are due within 0.2 s, and the last one waits for all others.
     let hard = at("100000");
     let waited = number(&hard["simulated_ns"]) - 0.2e9;
     assert!((number(&hard["latency_ns"]["max"]) / waited - 1.0).abs() < 0.01, "{hard}");
@@ -235,10 +233,10 @@ fn open_loop_keeps_its_rate_and_shows_overload_in_latency() {
 
 #[test]
 fn each_option_changes_the_measurement() {
-    // Long enough that there is something to clean.
+    // Long enough for garbage collection.
     let quick = ["--warmup", "80000", "--ios", "3000"];
     let with = |more: &[&str]| {
-        // Of an option that is given twice, clap takes none: what is in `more` replaces.
+        // clap refuses an option that is given twice, so `more` replaces the default.
         let kept = quick.chunks(2).filter(|pair| !more.contains(&pair[0])).flatten().copied();
         let mut found = json(&[&kept.collect::<Vec<_>>()[..], more].concat());
         found.as_object_mut().unwrap().remove("wall_ns");
@@ -268,7 +266,7 @@ fn each_option_changes_the_measurement() {
     assert!((0.0..4096.0).contains(&excess.ceil()), "{excess}");
     let second = json(&["--warmup", "none", "--duration", "1s"]);
     assert_eq!(second["simulated_ns"], 1_000_000_000);
-    // What the workload says goes before what the options say.
+    // The fields of the workload override the options.
     let own = with(&["--workload", "uniform?queue_depth=2&seed=3", "--queue-depth", "4"]);
     assert_eq!((&own["queue_depth"], &own["seed"]), (&2.into(), &3.into()));
 }
@@ -333,7 +331,7 @@ fn event_trace_contains_its_window() {
         };
         (of("X"), of("b"), of("e"))
     };
-    // A write takes 305.6 us on an idle drive, one after the other.
+    // With one IO in flight, a write takes 305.6 us.
     let (commands, begun, ended) = trace(&["--trace-for", "1h"]);
     assert_eq!((begun.len(), ended.len()), (1000, 1000));
     assert!(commands.len() >= 1000);
@@ -474,7 +472,7 @@ fn invalid_requests_have_status_2_and_advice() {
     assert!(message.contains("nothing is left to measure"), "{message}");
 }
 
-/// Starts a simulation and sends Ctrl-C once it is heeded; what it did, said and its status.
+/// Starts a simulation and sends Ctrl-C once its handler is installed. Returns the exit status and the output.
 fn interrupt(place: &Scratch, options: &[&str]) -> (Option<i32>, String, String) {
     let mut running: Running = place.start(&arguments(options));
     let status = format!("/proc/{}/status", running.0.as_ref().unwrap().id());
@@ -509,7 +507,7 @@ fn ctrl_c_prints_the_measurements_so_far() {
     assert!(ios >= 1.0 && ios == number(&found["latency_ns"]["count"]));
     assert_eq!(number(&found["host_pages_written"]), ios);
 
-    // While the drive is filled, there is nothing to show.
+    // During the fill, nothing has been measured.
     let (status, stdout, stderr) = interrupt(&place, &["--drive", "agrawal-2008"]);
     assert_eq!((status, stdout.as_str()), (Some(130), ""));
     assert!(stderr.ends_with("flashscope: interrupted before anything was measured\n"), "{stderr}");

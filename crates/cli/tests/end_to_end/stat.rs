@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::Scratch;
 
-/// A hundred requests in ten seconds to two volumes, three writes for each read.
+/// Returns a trace of a hundred requests in ten seconds to two volumes, with three writes per read.
 fn line(i: u64) -> String {
     let time = 128_166_372_003_061_629 + i * 1_000_000 + i % 7 * 100_000;
     let op = if i.is_multiple_of(4) { "Read" } else { "Write" };
@@ -154,13 +154,13 @@ fn ctrl_c_summarises_the_requests_so_far() {
         .unwrap();
     let mut input = running.stdin.take().unwrap();
     let lines: Vec<String> = (0..).map(line).take(200_000).collect();
-    // More than pipe and buffers hold: the trace is being read.
+    // More than the pipe and the buffers hold, so the program is reading.
     for line in &lines[..100_000] {
         input.write_all(line.as_bytes()).unwrap();
     }
     let id = running.id().to_string();
     assert!(std::process::Command::new("kill").args(["-INT", &id]).status().unwrap().success());
-    // The rest, until nobody reads any more.
+    // Writes the rest until the program closes the pipe.
     let _ =
         lines.iter().cycle().skip(100_000).try_for_each(|line| input.write_all(line.as_bytes()));
     let output = running.wait_with_output().unwrap();

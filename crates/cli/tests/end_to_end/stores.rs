@@ -1,18 +1,18 @@
-//! Stores, and what other programs have open: is nobody's data overwritten?
+//! Tests that stores and outputs never overwrite the data of other programs.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::symlink;
 
 use super::*;
 
-/// The size of the drives here.
+/// The size of the drives.
 const SIZE: usize = 64 << 20;
 
 /// A drive that is attached until it is dropped.
 struct Attached(Child);
 
 impl Attached {
-    /// Attaches `sim:demo` with the store `store` by NBD, or returns what the program says instead.
+    /// Attaches `sim:demo` with the store `store` over NBD, or returns the error of the program.
     fn new(place: &Scratch, store: &str, more: &[&str]) -> Result<Attached, String> {
         let way = ["attach", "sim:demo", "--size", "64MiB", "--speed", "max", "--nbd", "s"];
         Attached::start(place, &[&way[..], &["--store", store], more].concat())
@@ -32,7 +32,7 @@ impl Attached {
         Err(String::from_utf8(output.stderr).unwrap())
     }
 
-    /// Ends it as `kill` names it, and returns what it said.
+    /// Ends the process with a signal, and returns its output.
     fn end(mut self, signal: &str) -> String {
         let id = self.0.id().to_string();
         assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
@@ -62,7 +62,7 @@ fn refused(place: &Scratch, store: &str) -> String {
 struct Holder(Child);
 
 impl Holder {
-    /// Runs a script of the shell that says so once it has the file open.
+    /// Runs a shell script that prints a line once it has opened the file.
     fn new(place: &Scratch, script: &str) -> Holder {
         let mut command = Command::new("sh");
         command.args(["-c", script]).current_dir(place.path());

@@ -10,7 +10,7 @@ use crate::Scratch;
 use crate::bench::Loop;
 use crate::simulate::{assert_conforms, published};
 
-/// The outcome of reading `device`, and what its runs were like, as the published schema says.
+/// Measures reads of `device`. Returns the outcome and the surroundings of its runs, checked against the schema.
 fn read(place: &Scratch, device: &str, name: &str) -> (Value, Manifest, Vec<Conditions>) {
     let arguments = ["--read-only", "--only", "order", "--io-count", "512", "--json"];
     let outcome = place.bench(device, name, &arguments).ok();
@@ -47,13 +47,13 @@ fn runs_disturbed_by_other_programs_are_flagged() {
     let (printed, _, disturbed) = read(&place, &block.device, "disturbed.flashscope");
     others.kill().unwrap();
     others.wait().unwrap();
-    // On a busy machine the others may not get to it during each.
+    // On a busy machine the other readers may not run during each run.
     let times = disturbed.iter().filter(|conditions| used(conditions)).count();
     assert!(times > disturbed.len() / 2, "{disturbed:?}");
     let facts = printed["facts"]["runs"].as_array().unwrap();
     let told = |run: &&Value| run["disturbed_by"].as_array().is_some_and(|by| by[0] == "ios");
     assert_eq!(facts.iter().filter(told).count(), times, "{facts:?}");
-    // Each was done once more before.
+    // Each disturbed run was repeated once.
     let again = disturbed.iter().filter(|c| !c.repeated_as_disturbed_by.is_empty());
     assert!(again.count() >= times);
     let text = place.run(&["report", "disturbed.flashscope", "--terminal"]).ok().stdout;

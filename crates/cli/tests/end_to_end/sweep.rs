@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::simulate::{assert_conforms, published};
 use crate::{Outcome, Running, Scratch};
 
-/// 36 simulations of a few milliseconds, a third of them of points that cannot be.
+/// A space of 36 simulations of a few milliseconds, a third of them impossible.
 const SPACE: &str = "
 drive = 'sim:demo?flash.packages=1&flash.dies_per_package=1&flash.planes_per_die=1'
 ios = 20000
@@ -91,8 +91,8 @@ fn number_of_jobs_changes_no_byte() {
     assert!(content(&place, "three") == content(&place, "space.flashscope"));
 }
 
-/// Kills a sweep, or stops it, at so many moments, goes on with it each time, and asserts that in the end it has the bytes
-/// that it would have had. How many interruptions came in the midst of it.
+/// Kills or stops a sweep at this many moments, resumes it each time, and asserts that the final bytes are those of an
+/// uninterrupted sweep. Returns how many interruptions came during the sweep.
 pub fn killed(times: u64) -> usize {
     let place = with_space(SPACE);
     place.run(&["sweep", "space.toml"]).ok();
@@ -121,7 +121,7 @@ pub fn killed(times: u64) -> usize {
 
 #[test]
 fn killed_sweep_resumes_to_the_same_result() {
-    println!("{} of 12 interruptions came in the midst of a sweep", killed(12));
+    println!("{} of 12 interruptions came during a sweep", killed(12));
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn invalid_spaces_and_folders_are_refused() {
     assert!(says(&["space.toml"]).contains("exists already"));
 }
 
-/// A sweep on Ray where `python3` is this script, in place of the Python package.
+/// Starts a sweep on Ray with this script as `python3`, in place of the Python package.
 fn on_ray(place: &Scratch, script: &str) -> Command {
     let python = place.at("bin/python3");
     fs::create_dir_all(place.at("bin")).unwrap();

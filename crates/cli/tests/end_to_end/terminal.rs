@@ -1,4 +1,4 @@
-//! The command line itself: defaults, completions, manual pages, colour, and what is printed beside results.
+//! Tests the command line itself: defaults, completions, manual pages, colour, notes and progress.
 
 use std::fs;
 use std::path::Path;

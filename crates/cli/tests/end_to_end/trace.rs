@@ -1,4 +1,4 @@
-//! `flashscope trace`, and traces that are played.
+//! Tests `flashscope trace`, and the playback of traces.
 
 use std::fs;
 use std::io::{ErrorKind, Write};
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::Scratch;
 
-/// Two thousand requests in two seconds, three writes for each read, over the first 64 MiB.
+/// Returns a trace of two thousand requests in two seconds over the first 64 MiB, with three writes per read.
 fn trace(name: &str) -> Scratch {
     let place = Scratch::on_disk();
     fs::write(place.at(name), lines(2000)).unwrap();
@@ -63,7 +63,7 @@ fn broken_line_is_an_error_or_counted() {
     let place = trace("t.csv");
     let mut text = lines(10);
     text.insert_str(text.len() / 2, "rubbish\n");
-    // The line that was cut in two is broken as well.
+    // The truncated line is invalid, too.
     fs::write(place.at("b.csv"), text).unwrap();
     let convert = |more: &[&str]| {
         let command = ["trace", "convert", "b.csv", "-o", "b.parquet"];
@@ -137,7 +137,7 @@ fn fio_replays_the_written_trace() {
         (&stat["formats"][0], &stat["facts"]["requests"]["total"]),
         (&"fio-log".into(), &500.into())
     );
-    // As timed, or later: fio cannot be faster.
+    // fio issues IOs at their time or later.
     assert!(stat["facts"]["time"]["span_ns"].as_u64().unwrap() >= 498_000_000);
 }
 
@@ -149,7 +149,7 @@ fn iozone_trace_of_agrawal_runs_to_its_end() {
     let found = place.run(&[&command[..], &[iozone.to_str().unwrap()]].concat()).ok().stdout;
     let found: Value = serde_json::from_str(&found).unwrap();
     assert_eq!((&found["ios"], &found["status"]), (&100_000.into(), &"complete".into()));
-    // The sum of the sizes in the trace, all of them of whole pages.
+    // The sum of the sizes in the trace, which are multiples of the page.
     assert_eq!(
         found["bytes_written"].as_u64(),
         found["host_pages_written"].as_u64().map(|n| n * 4096)
@@ -158,8 +158,8 @@ fn iozone_trace_of_agrawal_runs_to_its_end() {
     assert!(found["erases"]["cleaning"].as_u64().unwrap() > 10_000);
 }
 
-/// A trace among the reference data, which lie in `$FLASHSCOPE_DATA`, or in `shared/data` beside the
-/// checkout; none, and a message, where it is not there and nobody has said that it is.
+/// Returns a trace of the reference data in `$FLASHSCOPE_DATA`, or in `shared/data` beside the checkout. Without it, prints a
+/// note and returns `None`; fails if the variable names a folder without it.
 fn reference(name: &str) -> Option<PathBuf> {
     #[allow(clippy::disallowed_methods)] // a test may be told where its data are
     let told = std::env::var_os("FLASHSCOPE_DATA").map(PathBuf::from);

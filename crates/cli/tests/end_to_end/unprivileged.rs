@@ -6,7 +6,7 @@ use std::process::Command;
 use super::*;
 use crate::bench::Loop;
 
-/// The kernel's overflow user, nobody.
+/// The user id of `nobody`.
 const NOBODY: u32 = 65534;
 
 #[test]

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::Scratch;
 use crate::simulate::{assert_conforms, published};
 
-/// A drive that is attached at a socket of a scratch folder; what runs there finds no other.
+/// A drive that is attached at a socket of a scratch folder, the only one that programs in the folder find.
 struct Drive {
     process: Child,
     told: Value,
@@ -27,14 +27,14 @@ impl Drive {
         Drive { process, told: serde_json::from_str(&line).unwrap() }
     }
 
-    /// Ends it with a signal.
+    /// Ends the process with a signal.
     fn end(mut self, signal: &str) -> Option<i32> {
         let pid = self.process.id().to_string();
         assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
         self.process.wait().unwrap().code()
     }
 
-    /// The body of an answer of its server.
+    /// Returns the body of a response of its server.
     fn get(&self, path: &str) -> String {
         let page = self.told["page"].as_str().unwrap();
         let host = page.strip_prefix("http://").unwrap().trim_end_matches('/');
@@ -63,7 +63,7 @@ fn write(place: &Scratch) {
     let mut stream = UnixStream::connect(place.at("s")).unwrap();
     let mut greeting = [0; 18];
     stream.read_exact(&mut greeting).unwrap();
-    // Fixed newstyle without zeroes; then NBD_OPT_EXPORT_NAME of the nameless export.
+    // Fixed newstyle negotiation without zeroes, then NBD_OPT_EXPORT_NAME for the unnamed export.
     stream.write_all(&3u32.to_be_bytes()).unwrap();
     let option = [&b"IHAVEOPT"[..], &1u32.to_be_bytes(), &0u32.to_be_bytes()].concat();
     stream.write_all(&option).unwrap();

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::simulate::{assert_conforms, published};
 use crate::{Running, Scratch};
 
-/// A small drive, of which a simulation takes milliseconds.
+/// A small drive that simulates in milliseconds.
 const DRIVE: [&str; 2] = [
     "--drive",
     "sim:demo?flash.packages=1&flash.dies_per_package=1&flash.planes_per_die=1&flash.blocks_per_plane=128",
@@ -23,7 +23,7 @@ fn json(place: &Scratch, options: &[&str]) -> Value {
     serde_json::from_str(&printed).unwrap()
 }
 
-/// A quantity of a variant.
+/// Returns a quantity of a variant.
 fn simulated<'v>(variant: &'v Value, quantity: &str) -> &'v Value {
     let all = variant["simulated"].as_array().unwrap();
     all.iter().find(|found| found["quantity"] == quantity).unwrap()
@@ -39,7 +39,7 @@ fn rows_equal_those_of_simulate_and_predict() {
     assert_eq!(json(&place, &[&asked[..], &["--jobs", "3"]].concat()), found);
     let kept = fs::read(place.at("kept/what-if.json")).unwrap();
     assert_eq!(serde_json::from_slice::<Value>(&kept).unwrap(), found);
-    // And is it read again, as tables too, of which there is no page?
+    // `report` reads the folder again and prints its tables; there is no page.
     let again = place.run(&["report", "kept", "--json"]).ok().stdout;
     assert_eq!(serde_json::from_str::<Value>(&again).unwrap(), found);
     let tables = place.run(&["report", "kept", "--terminal"]).ok().stdout;

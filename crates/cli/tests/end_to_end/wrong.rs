@@ -1,5 +1,4 @@
-//! What is wrong is refused with status 2, nothing is done, and the message says what is wrong and
-//! what to do.
+//! Tests invalid requests: the exit status is 2, nothing is written, and the message says what is wrong and what to do.
 
 use std::fs;
 
@@ -15,7 +14,7 @@ fn refused(arguments: &[&str]) -> String {
     message
 }
 
-/// The same for `flashscope bench` with a drive and a line of options.
+/// Returns the message of `flashscope bench` about a drive and a line of options.
 fn bench(drive: &str, options: &str) -> String {
     refused(&[&["bench", drive][..], &options.split_whitespace().collect::<Vec<_>>()].concat())
 }
@@ -230,7 +229,7 @@ fn existing_results_are_not_overwritten() {
     let bench = ["bench", "file:x.img?size=1MiB", "--output", "r.flashscope"];
     assert_snapshot!(place.run(&bench).says(2, &place), @"flashscope: r.flashscope exists already: choose another name with --output, or remove it");
     assert_snapshot!(place.run(&["demo", "--output", "r.flashscope"]).says(2, &place), @"flashscope: r.flashscope exists already: choose another name with --output, or remove it");
-    // A place that cannot be written is no matter of usage, but nothing stays behind either.
+    // A folder that cannot be written is a failure, not a usage error; it leaves nothing, too.
     let bench = ["bench", "file:x.img?size=1MiB", "--output", "r.flashscope/r"];
     assert_snapshot!(place.run(&bench).says(1, &place), @"flashscope: cannot create r.flashscope: not a directory");
     assert_eq!(place.names(), ["r.flashscope"]);
@@ -248,12 +247,12 @@ fn report(status: i32, spoil: impl FnOnce(&Scratch)) -> String {
     message
 }
 
-/// A message without the place in a file, which moves with what the file holds.
+/// Removes the line and column of a file from a message, because they vary.
 fn reason(message: String) -> String {
     message.split(" at line ").next().unwrap().to_string()
 }
 
-/// Replaces a part of the manifest.
+/// Replaces a text in the manifest.
 fn replace(place: &Scratch, old: &str, new: &str) {
     let path = place.at("r/manifest.json");
     let text = fs::read_to_string(&path).unwrap();

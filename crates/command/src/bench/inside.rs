@@ -30,19 +30,19 @@ impl Inside {
 
     /// Returns the operations since the start of the run.
     fn activities(&self, until: Nanos) -> Activities {
-        let found = self.observed.lock().report(until);
-        let item = |found: observe::Activity| Activity {
-            kind: found.kind.name().into(),
-            start_ns: found.start_ns,
-            end_ns: found.end_ns,
-            unit: found.unit,
-            block: found.block,
-            pages_read: found.pages_read,
-            pages_programmed: found.pages_programmed,
-            blocks_erased: found.blocks_erased,
+        let report = self.observed.lock().report(until);
+        let item = |activity: observe::Activity| Activity {
+            kind: activity.kind.name().into(),
+            start_ns: activity.start_ns,
+            end_ns: activity.end_ns,
+            unit: activity.unit,
+            block: activity.block,
+            pages_read: activity.pages_read,
+            pages_programmed: activity.pages_programmed,
+            blocks_erased: activity.blocks_erased,
         };
-        let items = found.longest.into_iter().map(item).collect();
-        Activities { items, left_out: found.left_out }
+        let items = report.longest.into_iter().map(item).collect();
+        Activities { items, left_out: report.left_out }
     }
 }
 

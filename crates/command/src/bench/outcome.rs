@@ -10,7 +10,7 @@ use flashscope_result::ResultFolder;
 use crate::{Failure, interrupted};
 
 /// Advice about failed IOs.
-pub(crate) const LOOK: &str = "Look into the kernel's log (dmesg) and at the drive's health \
+pub(crate) const LOOK: &str = "Check the kernel's log (dmesg) and the drive's health \
                                (flashscope devices); cables and power fail more often than drives";
 
 /// Checks that all of a plan ran.
@@ -25,12 +25,12 @@ pub fn outcome(folder: &ResultFolder, manifest: &Manifest) -> Result<(), Failure
         )));
     }
     let runs = order(&manifest.micro_benchmarks);
-    let found = runs.into_iter().filter_map(|id| find_run(&manifest.micro_benchmarks, id));
+    let runs = runs.into_iter().filter_map(|id| find_run(&manifest.micro_benchmarks, id));
     let failed: Vec<_> =
-        found.filter(|(.., run)| matches!(run.progress, Progress::Failed { .. })).collect();
+        runs.filter(|(.., run)| matches!(run.progress, Progress::Failed { .. })).collect();
     let Some(first) = failed.first() else { return Ok(()) };
     let count = if failed.len() == 1 { "1 run".into() } else { format!("{} runs", failed.len()) };
-    let what = told(folder, *first)?;
+    let what = describe(folder, *first)?;
     let left = manifest.runs().filter(|run| run.progress == Progress::Pending).count();
     let go_on = match manifest.status {
         Status::Failed if left > 0 => format!(
@@ -42,8 +42,8 @@ pub fn outcome(folder: &ResultFolder, manifest: &Manifest) -> Result<(), Failure
     Err(Failure::Failed(anyhow!("IO errors ended {count}, first {what}. {LOOK}{go_on}")))
 }
 
-/// Describes the failed run: its name, the failed IO, and the number of good IOs before it.
-fn told(
+/// Describes the failed run: its name, the failed IO, and the number of successful IOs before it.
+fn describe(
     folder: &ResultFolder,
     (benchmark, experiment, run): (&MicroBenchmark, &Experiment, &Run),
 ) -> Result<String, Failure> {
@@ -58,7 +58,7 @@ fn told(
     })?;
     let what = failed.unwrap_or_else(|| "an IO".into());
     Ok(format!(
-        "run {} ({} {}, {} = {}, repeat {}): {error} at {what} at offset {}, after {} good IOs",
+        "run {} ({} {}, {} = {}, repeat {}): {error} at {what} at offset {}, after {} successful IOs",
         run.id,
         benchmark.name,
         experiment.name,

@@ -38,20 +38,20 @@ pub fn plan(args: &PlanArgs, stop: &AtomicBool, sink: &mut dyn Progress) -> Resu
     let new_file = drives::file_to_create(&args.drive);
     request.purpose.write = new_file.is_some();
     let mut device = drives::open(&args.drive, &request.purpose)?;
-    let planned = planned(&request, device.as_mut(), like, args, (stop, sink));
+    let result = plan_drive(&request, device.as_mut(), like, args, (stop, sink));
     drop(device);
     // Removes only a file that was opened: a refused one was created by somebody else at this moment.
     if let Some(path) = new_file {
         fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
     }
-    let plan = planned?;
+    let plan = result?;
     if let Some(output) = &args.output {
         save(&plan, output)?;
     }
     Ok(plan)
 }
 
-fn planned(
+fn plan_drive(
     request: &BenchRequest,
     device: &mut dyn Device,
     like: Option<Costs>,
@@ -97,11 +97,11 @@ pub fn read(path: &Path) -> Result<Plan, Failure> {
     let plan: Plan = serde_json::from_slice(&text)
         .with_context(|| format!("{} is not a plan saved by `flashscope plan`", path.display()))
         .map_err(Failure::Usage)?;
-    let (found, known) = (plan.schema_version, PLAN_SCHEMA_VERSION);
-    if found > known {
+    let (version, known) = (plan.schema_version, PLAN_SCHEMA_VERSION);
+    if version > known {
         let path = path.display();
         return Err(usage(anyhow!(
-            "{path} has format version {found}; this flashscope reads up to {known}: plan anew"
+            "{path} has format version {version}; this flashscope reads up to {known}: plan anew"
         )));
     }
     Ok(plan)

@@ -45,7 +45,7 @@ pub fn predict(
     let fewest = pages / f64::from(space.pages_per_block);
     let cases = cases("grid", like);
     let factors = Factors::of(&cases, args.confidence.level);
-    let told = |of: &dyn Fn(f64, f64) -> f64| {
+    let counted_value = |of: &dyn Fn(f64, f64) -> f64| {
         interpolated.counts().then(|| PredictedValue::of((erases, programs / pages), factors, of))
     };
     Ok(PredictionReport {
@@ -59,9 +59,9 @@ pub fn predict(
         passes: Passes { warm_up: 0, counted, converged: true },
         host_pages_written: cost.pages,
         bytes_written: Bytes(cost.pages * grid.page.0),
-        erases: told(&|erases, _| erases),
-        write_amplification: told(&|_, amplification| amplification),
-        equivalent_throughput: told(&|erases, _| fewest / erases),
+        erases: counted_value(&|erases, _| erases),
+        write_amplification: counted_value(&|_, amplification| amplification),
+        equivalent_throughput: counted_value(&|erases, _| fewest / erases),
         ns_per_page: PredictedValue::alone(nanos),
         bytes_per_second: PredictedValue::alone(1e9 * grid.page.0 as f64 / nanos),
         validation: Validation { level: args.confidence.level, cases: cases.len() as u64 },

@@ -59,7 +59,7 @@ pub fn probe(
         (None, Some(file)) => format!("file:{file}"),
         (None, None) => return Err(usage(anyhow!("name a drive"))),
     };
-    let wanted = parameters(&args.only)?;
+    let parameters = parameters(&args.only)?;
     if args.budget.budget_bytes == Some(Bytes(0)) {
         return Err(usage(anyhow!("--budget-bytes: to write nothing, use --read-only")));
     }
@@ -84,7 +84,7 @@ pub fn probe(
             .with_context(|| format!("cannot remove {} again", path.display()))?;
     }
     let mut folder = folder?;
-    let report = probed(args, device.as_mut(), wanted, &folder, (stop, sink))?;
+    let report = run(args, device.as_mut(), parameters, &folder, (stop, sink))?;
     folder.write(&report)?;
     save_profile(args, &report, sink)?;
     Ok(ProbeResult { folder, report })
@@ -96,7 +96,7 @@ pub fn probe(
 /// If it was interrupted, or IOs failed.
 pub fn outcome(report: &ProbeReport) -> Result<(), Failure> {
     let errors = report.errors.as_ref().map(ToString::to_string);
-    let said = match (report.status, errors) {
+    let message = match (report.status, errors) {
         (ProbeStatus::Complete, None) => return Ok(()),
         (ProbeStatus::Complete, Some(errors)) => {
             format!("{errors}: the results of those runs are unknown. {LOOK}")
@@ -109,7 +109,7 @@ pub fn outcome(report: &ProbeReport) -> Result<(), Failure> {
             errors.unwrap_or_default()
         ),
     };
-    Err(Failure::Failed(anyhow!(said)))
+    Err(Failure::Failed(anyhow!(message)))
 }
 
 /// Returns the parameters of these names.
@@ -117,10 +117,10 @@ fn parameters(names: &[String]) -> Result<Vec<Parameter>, Failure> {
     let known = || PARAMETERS.iter().map(|spec| spec.name);
     let named = |name: &String| {
         Parameter::named(name).ok_or_else(|| {
-            let meant = nearest(name, known());
-            let meant = meant.map(|name| format!(", did you mean `{name}`?")).unwrap_or_default();
+            let near = nearest(name, known());
+            let near = near.map(|name| format!(", did you mean `{name}`?")).unwrap_or_default();
             let list: Vec<&str> = known().collect();
-            usage(anyhow!("`{name}` is not a parameter{meant}\nthere are: {}", list.join(", ")))
+            usage(anyhow!("`{name}` is not a parameter{near}\nthere are: {}", list.join(", ")))
         })
     };
     names.iter().map(named).collect()
@@ -141,10 +141,10 @@ fn refuse_existing(output: &Path, profile: Option<&Path>) -> Result<(), Failure>
 }
 
 /// Investigates a drive.
-fn probed(
+fn run(
     args: &ProbeArgs,
     device: &mut dyn Device,
-    wanted: Vec<Parameter>,
+    parameters: Vec<Parameter>,
     folder: &ProbeFolder,
     (stop, sink): (&AtomicBool, &mut dyn Progress),
 ) -> Result<ProbeReport, Failure> {
@@ -160,7 +160,7 @@ fn probed(
     let mut keeper = &journal;
     let mut lab = Lab::new(device, budget, args.seed.value, stop, &mut keeper);
     let mut tell = |event: &Event<'_>| journal.0.borrow_mut().tell(event);
-    let mut how = Investigation { parameters: &wanted, observer: &mut tell };
+    let mut how = Investigation { parameters: &parameters, observer: &mut tell };
     let (knowledge, halt) = investigate(&mut lab, &mut how);
     let (used, errors) = (lab.used(), lab.errors().cloned());
     let Journal { diary, recorder, failed, .. } = journal.0.into_inner();
@@ -174,7 +174,7 @@ fn probed(
         flashscope: env!("CARGO_PKG_VERSION").into(),
         began,
         seed: args.seed.value,
-        wanted,
+        wanted: parameters,
         status: ProbeStatus::of(halt),
         errors,
         budget: budget.into(),

@@ -21,7 +21,7 @@ pub const LONGEST_IO: Bytes = Bytes::MIB;
 pub struct BenchTrace {
     spec: String,
     /// The IOs in flight that the user requested, if any.
-    asked: Option<u32>,
+    chosen_depth: Option<u32>,
     /// The most IOs in flight, on a drive that accepts as many.
     pub queue_depth: u32,
 }
@@ -34,9 +34,9 @@ impl BenchTrace {
     pub fn parse(trace: &str) -> Result<BenchTrace, Failure> {
         let spec = format!("trace:{trace}");
         let anywhere = Bytes(u64::MAX);
-        let (playback, asked) = open(&spec, anywhere, Bytes(512))?;
+        let (playback, chosen_depth) = open(&spec, anywhere, Bytes(512))?;
         let usual = if playback.pace == Pace::Timed { TIMED_DEPTH } else { 1 };
-        Ok(BenchTrace { spec, asked, queue_depth: asked.unwrap_or(usual) })
+        Ok(BenchTrace { spec, chosen_depth, queue_depth: chosen_depth.unwrap_or(usual) })
     }
 
     /// Checks that the trace fits the drive, and returns the reference to play it.
@@ -52,13 +52,13 @@ impl BenchTrace {
     ) -> Result<Reference, Failure> {
         let (mut playback, _) = open(&self.spec, device.capacity, device.logical_block)?;
         playback.longest = LONGEST_IO;
-        let found = survey(&playback, stop, sink)?;
-        if read_only && found.modifies() {
+        let survey = survey(&playback, stop, sink)?;
+        if read_only && survey.modifies() {
             return Err(usage(anyhow!(
                 "the trace writes, and --read-only forbids it: `ops=read` plays only its reads"
             )));
         }
-        let queue_depth = self.asked.unwrap_or(self.queue_depth.min(device.queue_depth));
+        let queue_depth = self.chosen_depth.unwrap_or(self.queue_depth.min(device.queue_depth));
         if queue_depth > device.queue_depth {
             return Err(usage(anyhow!(
                 "{} IOs in flight are more than `{}` takes ({}): set `queue_depth` of the trace",
@@ -67,7 +67,7 @@ impl BenchTrace {
                 device.queue_depth
             )));
         }
-        Ok(Reference::Trace { playback, queue_depth, ios: found.ios, modifies: found.modifies() })
+        Ok(Reference::Trace { playback, queue_depth, ios: survey.ios, modifies: survey.modifies() })
     }
 }
 

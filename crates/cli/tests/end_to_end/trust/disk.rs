@@ -1,4 +1,4 @@
-//! A disk in memory that keeps a list of all that is changed on it, and that may be full.
+//! A test disk in memory that logs all changes, and that can be full.
 
 #![allow(clippy::cast_possible_truncation, reason = "it is far smaller than 4 GiB")]
 
@@ -17,7 +17,7 @@ use rustix::mount::{UnmountFlags, unmount};
 
 use super::tree::{Change, Node, Tree};
 
-/// How long the kernel may believe what it was told: nobody changes anything but through it.
+/// The cache time of attributes. It can be long, because all changes go through the kernel.
 const BELIEVED: Duration = Duration::from_secs(3600);
 
 /// The contents of the disk, and the changes that led to it.
@@ -25,9 +25,9 @@ pub struct Kept {
     pub tree: Tree,
     pub changes: Vec<Change>,
     next: u64,
-    /// Blocks of 4 KiB that there are.
+    /// The capacity in blocks of 4 KiB.
     capacity: usize,
-    /// How often something found no room.
+    /// The number of operations that failed because the disk was full.
     pub refused: usize,
 }
 
@@ -90,7 +90,7 @@ impl Kept {
         Ok(())
     }
 
-    /// Writes as much as there is room for.
+    /// Writes as much as fits.
     fn write(&mut self, file: u64, offset: usize, data: &[u8]) -> Result<usize, Errno> {
         let held = self.tree.data(file).ok_or(Errno::EISDIR)?.len();
         let has = held.div_ceil(4096);
@@ -329,7 +329,7 @@ impl Filesystem for Files {
     }
 }
 
-/// A disk of memory that is mounted, until it is dropped.
+/// A mounted test disk, which is unmounted when it is dropped.
 pub struct Disk {
     pub place: PathBuf,
     kept: Arc<Mutex<Kept>>,
@@ -338,7 +338,7 @@ pub struct Disk {
 }
 
 impl Disk {
-    /// One of so many blocks of 4 KiB; `None` where none can be mounted, which is said.
+    /// Mounts a disk of this many blocks of 4 KiB. Prints a note and returns `None` if that is impossible here.
     pub fn mount(capacity: usize) -> Option<Disk> {
         let folder = tempfile::tempdir().unwrap();
         let kept = Kept {
@@ -376,8 +376,8 @@ impl Disk {
 
 impl Drop for Disk {
     fn drop(&mut self) {
-        // Whatever looks at every mount of the machine may have this one open for a moment: it is taken out of the tree at
-        // once, and ends with its session when that is done.
+        // A program that inspects all mounts may have this one open for a moment. A lazy unmount detaches it at once, and the
+        // session ends when the program is done.
         let ended = unmount(&self.place, UnmountFlags::DETACH);
         assert!(ended.is_ok() || std::thread::panicking(), "{ended:?}");
     }

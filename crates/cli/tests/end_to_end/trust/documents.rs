@@ -8,10 +8,10 @@ use super::disk::Disk;
 use super::{ROOM, each_crash, run};
 use crate::{Outcome, Scratch};
 
-/// A command that writes something, and one that reads it, as they are typed.
+/// A command that writes a document, and one that reads it.
 struct Written {
     name: &'static str,
-    /// The file or folder that it makes.
+    /// The file or folder that the command creates.
     made: &'static str,
     write: &'static str,
     read: &'static str,
@@ -19,7 +19,7 @@ struct Written {
 
 const TRACE: &str = "trace.csv";
 
-/// One of each kind.
+/// The documents, one of each kind.
 const WRITTEN: &[Written] = &[
     Written {
         name: "a simulation",
@@ -66,7 +66,7 @@ const WRITTEN: &[Written] = &[
     },
 ];
 
-/// A disk with a trace on it.
+/// Creates a disk with a trace.
 fn disk(capacity: usize) -> Option<Disk> {
     let disk = Disk::mount(capacity)?;
     let line =
@@ -92,7 +92,7 @@ impl Written {
         (status == 0).then_some(stdout)
     }
 
-    /// How many crashes were survived.
+    /// Returns the number of crashes checked.
     fn crashes(&self) -> Option<usize> {
         let disk = disk(ROOM)?;
         run(&disk, &words(self.write)).ok();
@@ -115,7 +115,7 @@ impl Written {
         Some(points)
     }
 
-    /// How many disks were too small.
+    /// Returns the number of disks that were too small.
     fn full_disks(&self) -> Option<usize> {
         let (enough, place) = (disk(ROOM)?, Scratch::in_memory());
         let given = enough.kept().tree.blocks();

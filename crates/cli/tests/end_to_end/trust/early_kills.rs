@@ -1,5 +1,4 @@
-//! Commands that are killed in their first milliseconds: a folder with their name is not there, or it can be resumed
-//! or read.
+//! Tests commands that are killed in their first milliseconds: their folder does not exist, or it can be resumed or read.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +6,7 @@ use std::time::Duration;
 
 use crate::Scratch;
 
-/// A command that makes the folder `r`, and how to go on with what a kill leaves of it.
+/// A command that creates the folder `r`, and the command that resumes it after a kill.
 struct Begun {
     make: &'static str,
     go_on: &'static str,
@@ -52,8 +51,8 @@ fn has_begun(place: &Path) -> bool {
     fs::read_dir(place).unwrap().count() > 1
 }
 
-/// Kills each command so often: from the first change of its folder on, up to 3 ms later. How many kills came before
-/// there was a folder with its name.
+/// Kills each command this many times, up to 3 ms after the first change of its folder. Returns how many kills came before the
+/// folder had its name.
 fn killed(times: u64) -> [usize; 2] {
     let (mut random, mut kills, mut early) = (fastrand::Rng::with_seed(times), 0, 0);
     for Begun { make, go_on } in COMMANDS {
@@ -76,7 +75,7 @@ fn killed(times: u64) -> [usize; 2] {
                 early += 1;
             }
             if attempt == 0 {
-                // Nothing is in the way of the same again, and what was left goes.
+                // The same command succeeds again, and removes the remains.
                 let _ = fs::remove_dir_all(place.at("r"));
                 place.run(&words(make)).ok();
                 assert_eq!(place.names(), ["r", "space.toml"], "{what}");

@@ -1,5 +1,5 @@
 //! Tests what `kill -9`, power losses and full disks leave of results: the program runs on a test disk that
-//! keeps a list of all that is changed on it, and each beginning of that list is what a crash would have left.
+//! logs all changes, and each prefix of that log is a state that a crash could have left.
 
 mod disk;
 mod documents;
@@ -18,7 +18,7 @@ use tree::{Change, Left, Tree};
 
 use crate::{Outcome, Scratch};
 
-/// More blocks than any test takes: 256 MiB.
+/// More blocks than any test needs: 256 MiB.
 const ROOM: usize = 1 << 16;
 
 /// Runs the program on a disk.
@@ -29,15 +29,15 @@ fn run(disk: &Disk, arguments: &[&str]) -> Outcome {
 
 /// The state that a crash leaves.
 struct Point {
-    /// How many changes were made, the last of them perhaps in part.
+    /// The number of changes made, the last of them perhaps in part.
     changes: usize,
     left: Left,
-    /// How it came about, in words.
+    /// A description of the crash.
     what: String,
 }
 
-/// Looks at what crashes leave: at each change and in the midst of each write, as `kill -9` leaves it, and at
-/// one of `every` changes as losses of power do. How many that were.
+/// Checks the states that crashes leave: after each change and within each write as by `kill -9`, and after one of `every`
+/// changes as by power losses. Returns their number.
 fn each_crash(
     changes: &[Change],
     every: usize,
@@ -58,7 +58,7 @@ fn each_crash(
         {
             let cut = random.usize(1..data.len());
             tree.apply(&Change::Write { file: *file, offset: *offset, data: data[..cut].to_vec() });
-            leave(&tree, index + 1, Left::All, format!("in the midst of change {index}"));
+            leave(&tree, index + 1, Left::All, format!("within change {index}"));
         }
         tree.apply(change);
         leave(
@@ -78,9 +78,9 @@ fn each_crash(
     points
 }
 
-/// Looks by `check` at what crashes leave of a folder that a command wrote on `disk`, beside the whole of it: how much
-/// of it is there, if any. Each `every` of them is gone on with by the command, which must make the whole of it. `losses`
-/// as in [`each_crash`]. How many there were, and how many were gone on with.
+/// Checks the states that crashes leave of a folder that a command wrote on `disk`. `check` compares each state with the complete
+/// folder and returns how much of it exists. One of `every` states is resumed by the command, which must complete it. `losses` is
+/// as in [`each_crash`]. Returns the numbers of states and of resumed ones.
 fn each_crash_gone_on_with<C: PartialEq>(
     disk: &Disk,
     [command, folder]: [&str; 2],
@@ -105,7 +105,7 @@ fn each_crash_gone_on_with<C: PartialEq>(
             made(tree, point.left, &place, folder, "cut");
             let outcome = place.run(&[command, "--resume", "cut"]);
             assert_eq!(outcome.status, 0, "{}: {}", point.what, outcome.stderr);
-            assert!(content(&place, "cut") == sound, "{}: gone on with, it differs", point.what);
+            assert!(content(&place, "cut") == sound, "{}: resumed, it differs", point.what);
             std::fs::remove_dir_all(place.at("cut")).unwrap();
             resumed += 1;
         }
@@ -113,7 +113,7 @@ fn each_crash_gone_on_with<C: PartialEq>(
     [points, resumed]
 }
 
-/// A change without its data.
+/// Describes a change without its data.
 fn brief(change: &Change) -> String {
     match change {
         Change::Write { file, data, .. } => format!("{} bytes to {file}", data.len()),
@@ -121,7 +121,7 @@ fn brief(change: &Change) -> String {
     }
 }
 
-/// A folder that a tree has, made for a program to go on with.
+/// Writes a folder of a tree to a disk, for a program to resume.
 fn made(tree: &Tree, left: Left, place: &Scratch, folder: &str, name: &str) -> PathBuf {
     let all = place.at("all");
     tree.write(&all, left);

@@ -1,4 +1,4 @@
-//! The embedded database and store of a registry.
+//! Tests crashes of a registry with its embedded database and store.
 
 use std::fs;
 use std::path::Path;
@@ -16,7 +16,7 @@ const SAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/resul
 /// The results to submit, one of each kind.
 const SUBMITTED: [&str; 3] = ["v1", "simulated", "probed"];
 
-/// A server of the registry in a folder, until it is dropped, which kills it.
+/// A server of the registry in a folder, which is killed when it is dropped.
 struct Server {
     process: std::process::Child,
     address: String,
@@ -36,7 +36,7 @@ impl Server {
         serde_json::from_str(body).unwrap_or_else(|error| panic!("{what}: {path}: {error}"))
     }
 
-    /// The ids of all that is published, each of which can be looked at, down to its records.
+    /// Returns the ids of all published results, after reading each of them down to its records.
     fn published(&self, what: &str) -> Vec<String> {
         let shelf = self.json("/api/shelf", what);
         let items = shelf["items"].as_array().unwrap();
@@ -63,8 +63,7 @@ impl Drop for Server {
     }
 }
 
-/// A registry on a disk to which each of [`SUBMITTED`] is submitted; after how many changes of the disk each was
-/// acknowledged.
+/// Runs a registry on a disk and submits each of [`SUBMITTED`]. Returns after how many changes of the disk each was acknowledged.
 fn registry(disk: &Disk, place: &Scratch) -> Vec<usize> {
     let folder = disk.path().join("registry");
     let token = run(disk, &["registry", "registry", "add", "alice"]).ok().stdout;
@@ -78,7 +77,7 @@ fn registry(disk: &Disk, place: &Scratch) -> Vec<usize> {
     SUBMITTED.iter().map(submit).collect()
 }
 
-/// Looks at one of `every` points. How many that were.
+/// Checks one of `every` states. Returns their number.
 fn crashes(every: usize) -> Option<usize> {
     let disk = Disk::mount(ROOM)?;
     let place = Scratch::in_memory();
@@ -87,7 +86,7 @@ fn crashes(every: usize) -> Option<usize> {
     let (mut nth, mut looked) = (0, 0);
     each_crash(&changes, 7, |left, _, point| {
         nth += 1;
-        // The folders of the registry come first; a server makes what is missing.
+        // The first changes create the folders of the registry; a server creates missing ones.
         if nth % every != 0 {
             return;
         }
@@ -135,7 +134,7 @@ fn registry_on_a_full_disk_refuses_and_recovers() {
             taken += usize::from(outcome.status == 0);
             refused += usize::from(outcome.status == 1);
         }
-        // Looking at one takes room for its records.
+        // Reading a result needs space for its records.
         let shelf = server.json("/api/shelf", &what);
         assert!(shelf["total"].as_u64().unwrap() >= taken as u64, "{what}");
         server.process.kill().unwrap();

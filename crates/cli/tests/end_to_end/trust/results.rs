@@ -1,4 +1,4 @@
-//! Results of `bench`, and twins.
+//! Tests crashes of `bench` and `twin fit`.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ use super::{ROOM, each_crash, each_crash_gone_on_with, made, run};
 use crate::Scratch;
 use crate::resume::content;
 
-/// A plan of two dozen short runs on a drive that forgets, with the state enforced again and a second pass.
+/// Options for two dozen short runs on a simulated drive, with a second enforcement of the state and a second pass.
 const BENCH: [&str; 17] = [
     "bench",
     "sim:demo?flash.blocks_per_plane=48",
@@ -35,8 +35,8 @@ const BENCH: [&str; 17] = [
     "--json",
 ];
 
-/// Asserts that a result opens, that each run that it says is done is the one of `whole`, byte for byte, and
-/// that it can be analysed. How many are done; `None` where there is no result yet.
+/// Asserts that a result opens and can be analysed, and that each finished run equals that of `whole`, byte for byte. Returns the
+/// number of finished runs; `None` if there is no result yet.
 fn check(path: &Path, whole: &Path, what: &str) -> Option<usize> {
     let (folder, manifest) = match ResultFolder::open(path) {
         Ok(opened) => opened,
@@ -70,7 +70,7 @@ fn crashes(every: usize) -> Option<[usize; 2]> {
 #[test]
 fn crashed_benchmark_keeps_finished_runs_and_resumes() {
     let Some([points, resumed]) = crashes(150) else { return };
-    println!("{points} crashes of a benchmark were survived, {resumed} of them gone on with");
+    println!("{points} crashes of a benchmark were survived, {resumed} of them resumed");
     assert!(points > 1000 && resumed > 5);
 }
 
@@ -79,7 +79,7 @@ fn crashed_benchmark_keeps_finished_runs_and_resumes() {
 #[ignore = "takes minutes: scripts/test-trust runs it"]
 fn many_crashes_of_a_benchmark() {
     let Some([points, resumed]) = crashes(4) else { return };
-    println!("{points} crashes of a benchmark were survived, {resumed} of them gone on with");
+    println!("{points} crashes of a benchmark were survived, {resumed} of them resumed");
 }
 
 // Killed at many moments and resumed, a benchmark gives the result of an uninterrupted run.
@@ -90,7 +90,7 @@ fn many_kills_of_a_benchmark() {
     println!("500 kills of a benchmark were survived, {in_the_midst} of them in its midst");
 }
 
-/// Measures on disks of ever more room, up to enough. How many were too small.
+/// Measures on disks of increasing size until one suffices. Returns how many were too small.
 fn full_disks(step: usize) -> Option<usize> {
     let enough = Disk::mount(ROOM)?;
     run(&enough, &BENCH).ok();
@@ -154,7 +154,7 @@ fn crash_leaves_a_twin_whole_or_absent() {
         if let Ok(profile) = fs::read_to_string(&path) {
             assert!(profile == twin.profile, "{}: half a profile", point.what);
         }
-        // A profile alone could not be asked, and would be in the way of the next fit.
+        // A profile without its document could not be used, and would block the next fit.
         if path.exists() || Twin::path_beside(&path).exists() {
             assert!(Twin::read(&path).is_ok_and(|read| read == twin), "{}", point.what);
         }

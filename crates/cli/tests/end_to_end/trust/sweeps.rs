@@ -1,4 +1,4 @@
-//! Sweeps.
+//! Tests crashes of sweeps.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ use super::{ROOM, each_crash_gone_on_with, made, run};
 use crate::Scratch;
 use crate::sweep::content;
 
-/// 16 simulations of a few milliseconds.
+/// A space of 16 simulations of a few milliseconds.
 const SPACE: &str = "
 drive = 'sim:demo?flash.packages=1&flash.dies_per_package=1&flash.planes_per_die=1'
 ios = 2000
@@ -25,7 +25,7 @@ over_provisioning = [0.15, 0.3]
 workload.reads = [0.0, 0.5]
 ";
 
-/// On one thread, so that rows are kept one after the other.
+/// Runs on one thread, which saves rows one after the other.
 const SWEEP: [&str; 6] = ["sweep", "space.toml", "--output", "s", "--jobs", "1"];
 
 fn disk(capacity: usize) -> Option<Disk> {
@@ -34,8 +34,8 @@ fn disk(capacity: usize) -> Option<Disk> {
     Some(disk)
 }
 
-/// Asserts that a sweep opens, with rows of `whole` alone, and all of them where it says that it is complete. How
-/// many there are; `None` where there is no sweep yet.
+/// Asserts that a sweep opens and has only rows of `whole`, and all of them if it is complete. Returns their number; `None` if
+/// there is no sweep yet.
 fn check(path: &Path, whole: &[Row], what: &str) -> Option<usize> {
     let (sweep, rows) = match read_rows(path) {
         Ok(read) => read,
@@ -59,7 +59,7 @@ fn crashes(losses: usize, every: usize) -> Option<[usize; 2]> {
 #[test]
 fn crashed_sweep_keeps_its_rows_and_resumes() {
     let Some([points, resumed]) = crashes(40, 150) else { return };
-    println!("{points} crashes of a sweep were survived, {resumed} of them gone on with");
+    println!("{points} crashes of a sweep were survived, {resumed} of them resumed");
     assert!(points > 300 && resumed > 5);
 }
 
@@ -68,7 +68,7 @@ fn crashed_sweep_keeps_its_rows_and_resumes() {
 #[ignore = "takes minutes: scripts/test-trust runs it"]
 fn many_crashes_of_a_sweep() {
     let Some([points, resumed]) = crashes(1, 1) else { return };
-    println!("{points} crashes of a sweep were survived, {resumed} of them gone on with");
+    println!("{points} crashes of a sweep were survived, {resumed} of them resumed");
 }
 
 // Killed or stopped at many moments, on two threads, and resumed, a sweep gives the result of an uninterrupted run.

@@ -1,13 +1,13 @@
-//! A tree of files as a list of changes makes it, and what a crash leaves of it.
+//! A tree of files that follows from a log of changes, and the states that a crash leaves.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// The number of the folder at the root, which is FUSE's.
+/// The inode number of the root folder in FUSE.
 pub const ROOT: u64 = 1;
 
-/// One change of a tree. Files and folders have the numbers that they were made with.
+/// A change of a tree. Files and folders keep the inode numbers of their creation.
 #[derive(Debug, Clone)]
 pub enum Change {
     MakeFolder {
@@ -55,11 +55,11 @@ pub enum Node {
 /// The part of a tree that is left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Left {
-    /// All of it, as `kill -9` leaves it.
+    /// All changes, as `kill -9` leaves them.
     All,
-    /// After a loss of power, on a file system that writes names at once and data when it is told to.
+    /// A power loss on a file system that writes names at once, and data only when it is synced.
     SyncedData,
-    /// After a loss of power, on one that writes names, too, only when it is told to.
+    /// A power loss on a file system that writes names, too, only when they are synced.
     SyncedNames,
 }
 
@@ -103,7 +103,7 @@ impl Tree {
         }
     }
 
-    /// Carries out a change that is possible. What was removed may still be written to by who has it open.
+    /// Applies a possible change. A removed file can still be written by a process that has it open.
     pub fn apply(&mut self, change: &Change) {
         match change {
             Change::MakeFolder { parent, name, made } => {
@@ -135,7 +135,7 @@ impl Tree {
         }
     }
 
-    /// Makes at `place`, where nothing is, what is left of the tree.
+    /// Creates the tree at `place`, which must not exist.
     pub fn write(&self, place: &Path, left: Left) {
         self.write_node(ROOT, place, left);
     }

@@ -20,23 +20,23 @@ use crate::{Failure, runtime, usage};
 const SAMPLE_EVERY: Duration = Duration::from_secs(1);
 
 /// Shows the activity of a drive until it is dropped.
-pub struct Watched {
+pub struct Activity {
     monitor: Arc<Monitor>,
     address: Option<SocketAddr>,
-    _status_socket: Option<StatusSocket>,
+    _status: Option<StatusSocket>,
     sampling: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
-impl Watched {
+impl Activity {
     /// Starts to show the activity. If `flashscope devices` cannot show it, prints a notice only.
     pub fn start<A: Answer>(
         args: &AttachArgs,
         drive: &Arc<AttachedDrive<A>>,
-    ) -> Result<Watched, Failure> {
+    ) -> Result<Activity, Failure> {
         let monitor = Arc::new(Monitor::new(drive));
         let address = args.listen.address.map(|address| listen(address, &monitor)).transpose()?;
         let folder = runtime::folder();
-        let told = StatusSocket::start(&folder, Arc::clone(&monitor)).inspect_err(|error| {
+        let status = StatusSocket::start(&folder, Arc::clone(&monitor)).inspect_err(|error| {
             notice!(
                 "flashscope: `flashscope devices` will not show this drive: {error} ({})",
                 folder.display()
@@ -51,7 +51,7 @@ impl Watched {
             }
         };
         let thread = thread::Builder::new().name("samples".into()).spawn(sample)?;
-        Ok(Watched { monitor, address, _status_socket: told.ok(), sampling: Some((stop, thread)) })
+        Ok(Activity { monitor, address, _status: status.ok(), sampling: Some((stop, thread)) })
     }
 
     /// Adds an address at which clients reach the drive.
@@ -65,7 +65,7 @@ impl Watched {
     }
 }
 
-impl Drop for Watched {
+impl Drop for Activity {
     fn drop(&mut self) {
         if let Some((stop, thread)) = self.sampling.take() {
             drop(stop);
