@@ -162,7 +162,7 @@ fn details(device: &BlockDevice) -> String {
     }
     match &device.measurable {
         Measurable::Everything { command } => {
-            text += &format!("{INDENT}measure it (destroys its data): {command}\n");
+            text += &format!("{INDENT}destroys its data: {command}\n");
         }
         Measurable::Reads { command, reason, .. } => {
             text += &format!("{INDENT}measure reads: {command}\n");
@@ -336,17 +336,17 @@ mod tests {
         DEVICE       SIZE    SECTORS  BUS           ROTATES SCHEDULER   QUEUE CACHE   TRIM TEMP
         nvme10n1     932 GiB 512/4096 nvme 8GT/s x4 no      mq-deadline 1023  through yes  36 °C
             Flash 9000 PRO with a \u{1b}[31mname of the whole forty, serial S4EWNX0R123456789012, firmware
-            2B2QEXM7, on a slower link than its best of 16GT/s x4
-            NVMe 1.4.0, up to 512 KiB a command, can trim, format itself; blocks of 512 (as it is), 4096+8 B
+            2B2QEXM7, on a slower link than the 16GT/s x4 that it supports
+            NVMe 1.4.0, up to 512 KiB per command, supports trim, format; blocks of 512 (in use), 4096+8 B
             103 % of its rated life used, 4 % of its spare blocks left
-            the drive warns that few spare blocks are left
-            the drive warns that it cannot be written any more
-            measure it (destroys its data): flashscope bench /dev/nvme10n1 --destroy-data-on S4EWNX0R123456789012
+            warning of the drive: few spare blocks are left
+            warning of the drive: it cannot be written any more
+            destroys its data: flashscope bench /dev/nvme10n1 --destroy-data-on S4EWNX0R123456789012
          nvme10n1p12 932 GiB
-            only reads: flashscope bench /dev/nvme10n1p12 --read-only
-            no writes: `/dev/nvme10n1p12` is in use: /dev/nvme10n1p12 is mounted at `/srv/data`; unmount it
-            first
-        holding nothing: /dev/loop0, /dev/loop1
+            measure reads: flashscope bench /dev/nvme10n1p12 --read-only
+            cannot be written: `/dev/nvme10n1p12` is in use: /dev/nvme10n1p12 is mounted at `/srv/data`;
+            unmount it first
+        without a medium: /dev/loop0, /dev/loop1
         ");
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
     }
@@ -391,13 +391,13 @@ mod tests {
         let inventory = inventory::Inventory { devices: Vec::new() };
         let text = table(&DeviceList { inventory, attached: vec![live()] });
         insta::assert_snapshot!(text, @r"
-        this machine has no block device
+        this machine has no block devices
         attached: sim:demo, 1 GiB
             a drive\u{1b}, by process 4711, nbd://127.0.0.1:10809
             103 % of its rated life used, 4 % of its spare blocks left
-            the drive warns that few spare blocks are left
-            the drive warns that it cannot be written any more
-            512 MiB written to it
+            warning of the drive: few spare blocks are left
+            warning of the drive: it cannot be written any more
+            512 MiB written by the host
         ");
     }
 }
