@@ -93,7 +93,7 @@ def submit(server, name, body, token):
     status, answer = server.insist("POST", address, json.dumps(body).encode(), token)
     if status is None:
         return None
-    if status == 409 and b"published already" in answer:  # The answer was lost.
+    if status == 409 and b"already published" in answer:  # The answer was lost.
         return json.loads(answer)["error"].split("`")[1]
     assert status == 200, (status, answer)
     staged = json.loads(answer)

@@ -1,4 +1,5 @@
-//! How fast does a registry of 10,000 results answer 50 readers at once, while others submit?
+//! Measures the response times of a registry of 10,000 results for 50 concurrent readers and one
+//! sender.
 
 #![allow(
     clippy::print_stdout,
@@ -15,26 +16,27 @@ use fastrand::Rng;
 use flashscope_benches::{scripted, verdict};
 use flashscope_block::{Bytes, DeviceKind};
 use flashscope_registry::{
-    Configuration, MeasurementSubmission, Published, Registry, Staged, Submission, prepare,
+    Configuration, MeasurementSubmission, Publication, Registry, StagedSubmission, Submission,
+    prepare,
 };
 use flashscope_result::ResultFolder;
 use reqwest::header::{ACCEPT_ENCODING, CONTENT_TYPE};
 use reqwest::{Client, RequestBuilder};
 
-/// Published results.
+/// The number of published results.
 const RESULTS: usize = 10_000;
-/// Those who look at them, each on a connection of its own, and never pausing.
+/// The number of readers, each with its own connection and without pauses.
 const READERS: usize = 50;
-/// How long they look.
+/// The duration of the measurement.
 const TIME: Duration = Duration::from_secs(15);
-/// From the end of a submission to the next one.
+/// The pause of the sender between two submissions.
 const PAUSE: Duration = Duration::from_millis(100);
-/// Any page is to be there within that at the 99th percentile, ms.
+/// The largest 99th percentile of the response time of any page, in ms.
 const LIMIT: f64 = 200.0;
-/// What a result has.
+/// The size of a result.
 const RUNS: u32 = 2;
 const IOS: u64 = 500;
-/// Those who fill the registry; a token may not send all of it.
+/// The number of senders that fill the registry; the rate limit of one token would be too low.
 const SENDERS: usize = 16;
 
 fn main() {
@@ -57,7 +59,8 @@ fn main() {
     });
 }
 
-/// Answers at a free port of the loopback address as long as the process lives; where, and tokens.
+/// Starts a registry on a free port of the loopback address, which runs until the process ends.
+/// Returns its address and tokens.
 fn start(folder: &Path) -> (String, Vec<String>) {
     let configuration =
         Configuration { folder: folder.into(), database: None, store: None, store_options: vec![] };
@@ -69,27 +72,27 @@ fn start(folder: &Path) -> (String, Vec<String>) {
         }
         Ok(tokens)
     });
-    let (tell, told) = std::sync::mpsc::channel();
+    let (sender, receiver) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         let make = async |access| Registry::open(&configuration).await?.app(access);
-        let ready = |address| tell.send(address).expect("it is waited for");
+        let ready = |address| sender.send(address).expect("the main thread is waiting");
         let outcome = flashscope_serve::serve(make, ([127, 0, 0, 1], 0).into(), ready);
         panic!("the registry ended: {outcome:?}");
     });
-    let address = told.recv().expect("the registry answers");
+    let address = receiver.recv().expect("the registry is running");
     (format!("http://{address}"), tokens.expect("a registry"))
 }
 
-/// The registry, and what is needed to speak to it.
+/// The registry, and the data for requests to it.
 struct Site {
     base: String,
     client: Client,
     sample: Sample,
-    /// The last is that of who submits while others read.
+    /// The tokens; the last one is for the sender during the measurement.
     tokens: Vec<String>,
 }
 
-/// What all results have in common: their records.
+/// The submission that all results share, with its record files.
 struct Sample {
     submission: MeasurementSubmission,
     files: Vec<Vec<u8>>,
@@ -118,7 +121,8 @@ impl Sample {
         Sample { files: files.collect(), submission: *submission }
     }
 
-    /// The `number`th result: of one of 8 makers, 50 of one kind of drive, no two of the same firmware.
+    /// Returns the submission of a result with its own firmware, from one of 8 makers and with 50
+    /// results per model.
     fn numbered(&self, number: usize) -> MeasurementSubmission {
         let mut submission = self.submission.clone();
         submission.name = format!("result {number:05}");
@@ -140,7 +144,7 @@ fn model(number: usize) -> String {
     format!("X{}", number / 8 % (RESULTS / 50))
 }
 
-/// Fills the registry as those would who submit; the ids of what is in it.
+/// Fills the registry with concurrent senders, and returns the ids of the results.
 async fn fill(site: &Arc<Site>) -> Vec<String> {
     let next = Arc::new(AtomicUsize::new(0));
     let senders: Vec<_> = (0..SENDERS)
@@ -160,18 +164,19 @@ async fn fill(site: &Arc<Site>) -> Vec<String> {
         .collect();
     let mut ids = Vec::new();
     for sender in senders {
-        ids.extend(sender.await.expect("all is accepted"));
+        ids.extend(sender.await.expect("the registry accepts every result"));
     }
     ids
 }
 
 impl Site {
-    /// Submits the `number`th result; its id.
+    /// Submits result `number`, and returns its id.
     async fn submit(&self, token: &str, number: usize) -> String {
         let submission = self.sample.numbered(number);
         let base = format!("{}/api/submissions", self.base);
         let begun = self.client.post(&base).json(&submission);
-        let staged: Staged = sent(begun, token).await.json().await.expect("what was staged");
+        let staged: StagedSubmission =
+            sent(begun, token).await.json().await.expect("the staged submission");
         for (part, file) in submission.parts.iter().zip(&self.sample.files) {
             let url = format!("{base}/{}/records/{}/{}", staged.id, part.run, part.part);
             let put = self.client.put(url).header(CONTENT_TYPE, "application/octet-stream");
@@ -179,11 +184,11 @@ impl Site {
         }
         let finish = self.client.post(format!("{base}/{}/finish", staged.id));
         let finish = finish.header(CONTENT_TYPE, "application/json").body("{}");
-        sent(finish, token).await.json::<Published>().await.expect("what was published").id
+        sent(finish, token).await.json::<Publication>().await.expect("the published result").id
     }
 
-    /// Looks at a page as a browser does that has not seen it yet; what that takes, in ms.
-    async fn look(&self, page: &str) -> f64 {
+    /// Requests a page as a browser without a cache does, and returns the time in ms.
+    async fn time_page(&self, page: &str) -> f64 {
         let begin = Instant::now();
         let request = self.client.get(format!("{}{page}", self.base));
         let request = request.header(ACCEPT_ENCODING, "gzip");
@@ -204,10 +209,10 @@ async fn sent(request: RequestBuilder, token: &str) -> reqwest::Response {
     panic!("{}: {}", answer.status(), answer.text().await.unwrap_or_default());
 }
 
-/// A kind of page, and one of its kind.
+/// A kind of page, and a function that returns the address of a random page of that kind.
 type Page = (&'static str, fn(&mut Rng, &[String]) -> String);
 
-/// Any result is looked at as often as any other: most of them for the first time.
+/// All results are requested equally often, most of them for the first time.
 const PAGES: [Page; 12] = [
     ("application", |_, _| "/".into()),
     ("shelf", |_, _| "/api/shelf".into()),
@@ -252,7 +257,7 @@ fn any_run(random: &mut Rng, ids: &[String]) -> String {
     format!("/api/results/{}/runs/{}", any(random, ids), random.u32(1..=RUNS))
 }
 
-/// Lets readers read and one submit, and prints what each kind of page took.
+/// Runs the readers and one sender, and prints the response times by kind of page.
 async fn load(site: &Arc<Site>, ids: &Arc<Vec<String>>) {
     let end = Instant::now() + TIME;
     let readers: Vec<_> = (0..READERS)
@@ -264,7 +269,7 @@ async fn load(site: &Arc<Site>, ids: &Arc<Vec<String>>) {
                 while Instant::now() < end {
                     let kind = random.usize(..PAGES.len());
                     let page = PAGES[kind].1(&mut random, &ids);
-                    times.push((kind, site.look(&page).await));
+                    times.push((kind, site.time_page(&page).await));
                 }
                 times
             })
@@ -280,7 +285,7 @@ async fn load(site: &Arc<Site>, ids: &Arc<Vec<String>>) {
     }
     let mut times = vec![Vec::new(); PAGES.len()];
     for reader in readers {
-        for (kind, time) in reader.await.expect("all is answered") {
+        for (kind, time) in reader.await.expect("every request succeeds") {
             times[kind].push(time);
         }
     }
@@ -289,7 +294,9 @@ async fn load(site: &Arc<Site>, ids: &Arc<Vec<String>>) {
 
 fn print(times: Vec<Vec<f64>>, submissions: Vec<f64>) {
     let seconds = TIME.as_secs();
-    println!("{READERS} readers, {seconds} s, ms; limit {LIMIT} for 99 of 100 of any page");
+    println!(
+        "{READERS} readers, {seconds} s, ms; limit {LIMIT} for the 99th percentile of each page"
+    );
     println!("  {:<30} {:>8} {:>8} {:>8} {:>8}", "page", "requests", "p50", "p99", "max");
     for ((name, _), times) in PAGES.iter().zip(times) {
         let p99 = row(name, times);
@@ -299,7 +306,7 @@ fn print(times: Vec<Vec<f64>>, submissions: Vec<f64>) {
     println!();
 }
 
-/// Prints a row, but for its end; the 99th percentile.
+/// Prints a row without the verdict, and returns the 99th percentile.
 fn row(name: &str, mut times: Vec<f64>) -> f64 {
     times.sort_by(f64::total_cmp);
     let [middle, p99, most] = [50, 99, 100].map(|percent| {

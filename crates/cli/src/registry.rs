@@ -149,7 +149,7 @@ pub struct SubmitArgs {
 
 pub fn submit(args: &SubmitArgs) -> Result<(), Failure> {
     let submit_failure = |error: SubmitError| match error {
-        SubmitError::Result(_) | SubmitError::Wrong(_) => usage(error),
+        SubmitError::Result(_) | SubmitError::Invalid(_) => usage(error),
         other => Failure::from(other),
     };
     let prepared = prepare(&args.result, args.with_serial).map_err(submit_failure)?;

@@ -1,4 +1,4 @@
-//! `flashscope submit`: what is sent, and the sending.
+//! The client of `flashscope submit`: prepares a result and sends it to a registry.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -19,52 +19,51 @@ use sha2::{Digest, Sha256};
 use url::Url;
 
 use crate::submission::{
-    MeasurementSubmission, Part, PartName, ProbeSubmission, Published, SimulationSubmission,
-    Staged, Submission, Submitted,
+    MeasurementSubmission, Part, PartName, ProbeSubmission, Publication, SimulationSubmission,
+    StagedSubmission, Submission, SubmissionContent,
 };
 use crate::{limits, provide_tls};
 
-/// What is to be sent.
-pub struct Prepared {
-    /// What is said of the result.
+/// A result that is ready to be sent.
+pub struct PreparedSubmission {
+    /// The description of the result.
     pub submission: Submission,
     files: Vec<PathBuf>,
 }
 
-/// Why a result cannot be submitted.
+/// The reason why a result cannot be submitted.
 #[derive(Debug, thiserror::Error)]
 pub enum SubmitError {
-    /// It cannot be read.
+    /// The result cannot be read.
     #[error(transparent)]
     Result(#[from] flashscope_result::Error),
-    /// A file of it cannot be read.
+    /// A file of the result cannot be read.
     #[error("cannot read {}: {source}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// It is not what a registry takes, or the registry is not where it was said to be.
+    /// The result or the address of the registry is not acceptable.
     #[error("{0}")]
-    Wrong(String),
-    /// The registry is not reached.
+    Invalid(String),
+    /// The registry does not answer.
     #[error(
-        "the registry does not answer: {0}; what has arrived is kept for a day: submit again to go on"
+        "the registry does not answer: {0}; it keeps the files that have arrived for a day: submit again to go on"
     )]
     Network(#[from] reqwest::Error),
-    /// The registry refuses.
-    #[error("the registry says: {0}")]
+    /// The registry refuses the result.
+    #[error("the registry refused: {0}")]
     Refused(String),
 }
 
-/// Reads the result at `path`: a measurement, a simulation or a probe. What follows from its records is found
-/// anew, and what tells one drive or machine from others of its kind is left out; with `with_serial`, all but
-/// the serial number.
+/// Reads the measurement, simulation or probe at `path`, recomputes its facts from the records, and
+/// removes whatever identifies this drive or machine. `with_serial` keeps the serial number.
 ///
 /// # Errors
-/// It is damaged, or more than a registry takes.
-pub fn prepare(path: &Path, with_serial: bool) -> Result<Prepared, SubmitError> {
+/// Fails if the result is damaged, or exceeds the limits of a registry.
+pub fn prepare(path: &Path, with_serial: bool) -> Result<PreparedSubmission, SubmitError> {
     let name = path
         .canonicalize()
         .ok()
@@ -73,14 +72,14 @@ pub fn prepare(path: &Path, with_serial: bool) -> Result<Prepared, SubmitError> 
         name.unwrap_or_default().chars().filter(|c| !c.is_control()).take(limits::NAME).collect();
     let (submission, files) = if is_simulation(path) {
         let simulation = typed(path, "simulation", read_simulation(path)?)?;
-        let simulation = sound(SimulationSubmission { name, simulation })?;
+        let simulation = checked(SimulationSubmission { name, simulation })?;
         (Submission::Simulation(Box::new(simulation)), Files::default())
     } else if is_probe(path) {
         probe(path, name, with_serial)?
     } else {
         measurement(path, name, with_serial)?
     };
-    Ok(Prepared { submission, files: files.paths })
+    Ok(PreparedSubmission { submission, files: files.paths })
 }
 
 fn measurement(
@@ -98,7 +97,7 @@ fn measurement(
         }
     }
     let parts = files.parts.clone();
-    let measurement = sound(MeasurementSubmission { name, manifest, facts, parts, with_serial })?;
+    let measurement = checked(MeasurementSubmission { name, manifest, facts, parts, with_serial })?;
     Ok((Submission::Measurement(Box::new(measurement)), files))
 }
 
@@ -109,28 +108,28 @@ fn probe(path: &Path, name: String, with_serial: bool) -> Result<(Submission, Fi
         files.add_records(path, run.run)?;
     }
     let parts = files.parts.clone();
-    let probe = sound(ProbeSubmission { name, probe, parts, with_serial })?;
+    let probe = checked(ProbeSubmission { name, probe, parts, with_serial })?;
     Ok((Submission::Probe(Box::new(probe)), files))
 }
 
-/// What a registry takes, without what nobody is to see.
-fn sound<S: Submitted>(mut submission: S) -> Result<S, SubmitError> {
-    submission.check().map_err(SubmitError::Wrong)?;
+/// Returns the submission without identifying data, or fails if a registry would refuse it.
+fn checked<S: SubmissionContent>(mut submission: S) -> Result<S, SubmitError> {
+    submission.check().map_err(SubmitError::Invalid)?;
     submission.strip();
     Ok(submission)
 }
 
-/// What the JSON of a result says, as this version knows it.
+/// Parses the JSON of a result in the current format.
 fn typed<T: DeserializeOwned>(path: &Path, what: &str, json: Value) -> Result<T, SubmitError> {
     serde_json::from_value(json).map_err(|error| {
         let path = path.display();
-        SubmitError::Wrong(format!(
-            "the {what} in {path} is damaged, or of an earlier flashscope: {error}; make it anew"
+        SubmitError::Invalid(format!(
+            "the {what} in {path} is damaged, or from an earlier flashscope: {error}; create it again"
         ))
     })
 }
 
-/// Files that are to be sent.
+/// The files to send: their descriptions and their paths, in the same order.
 #[derive(Default)]
 struct Files {
     parts: Vec<Part>,
@@ -138,7 +137,7 @@ struct Files {
 }
 
 impl Files {
-    /// The files of records of run `run` of the result in `folder`.
+    /// Adds the record files of `run` from the result in `folder`.
     fn add_records(&mut self, folder: &Path, run: u32) -> Result<(), SubmitError> {
         let there = (0..).take_while(|part| records_path(folder, run, *part).exists());
         there.map(|part| PartName::records(run, part)).try_for_each(|name| self.add(folder, name))
@@ -168,21 +167,21 @@ fn digest(path: &Path) -> io::Result<(u64, String)> {
     }
 }
 
-/// Sends what was prepared to the registry at `to`; `tell` is told how many bytes of how many have
-/// arrived. What arrived before is not sent again.
+/// Sends a prepared result to the registry at `to`, except for files that arrived before. Calls
+/// `progress` with the bytes that have arrived and the total.
 ///
 /// # Errors
-/// The registry does not answer, or refuses.
+/// Fails if the registry does not answer, or refuses the result.
 pub fn send(
-    prepared: &Prepared,
+    prepared: &PreparedSubmission,
     to: &Url,
     token: &str,
-    mut tell: impl FnMut(u64, u64),
-) -> Result<Published, SubmitError> {
+    mut progress: impl FnMut(u64, u64),
+) -> Result<Publication, SubmitError> {
     let loopback = matches!(to.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"));
     if to.scheme() != "https" && !(to.scheme() == "http" && loopback) {
-        let message = "the token would be sent for all to read: name the registry with https://";
-        return Err(SubmitError::Wrong(message.into()));
+        let message = "an unencrypted connection would expose the token: use an https:// address";
+        return Err(SubmitError::Invalid(message.into()));
     }
     provide_tls();
     let client = Client::builder()
@@ -191,18 +190,18 @@ pub fn send(
         .redirect(reqwest::redirect::Policy::none())
         .build()?;
     let base = to.as_str().trim_end_matches('/');
-    let Prepared { submission, files } = prepared;
+    let PreparedSubmission { submission, files } = prepared;
     let begin = client.post(format!("{base}{}", submission.address())).json(submission);
     if matches!(submission, Submission::Simulation(_)) {
-        // It is all there is of it.
+        // A simulation has no files: this request publishes it.
         return answer(begin, token);
     }
-    let staged: Staged = answer(begin, token)?;
+    let staged: StagedSubmission = answer(begin, token)?;
     let missing = |part: &Part| staged.missing.contains(&part.name());
     let parts = submission.parts();
     let total = parts.iter().map(|part| part.bytes).sum();
     let mut arrived = parts.iter().filter(|part| !missing(part)).map(|part| part.bytes).sum();
-    tell(arrived, total);
+    progress(arrived, total);
     for (part, path) in parts.iter().zip(files).filter(|(part, _)| missing(part)) {
         let file =
             File::open(path).map_err(|source| SubmitError::Io { path: path.clone(), source })?;
@@ -211,7 +210,7 @@ pub fn send(
         let request = client.put(url).header(CONTENT_TYPE, "application/octet-stream").body(body);
         sent(request, token)?;
         arrived += part.bytes;
-        tell(arrived, total);
+        progress(arrived, total);
     }
     let url = format!("{base}/api/submissions/{}/finish", staged.id);
     answer(client.post(url).header(CONTENT_TYPE, "application/json").body("{}"), token)
@@ -228,9 +227,9 @@ fn sent(request: RequestBuilder, token: &str) -> Result<Response, SubmitError> {
     }
     let status = response.status();
     let refusal = response.json::<Refusal>().map(|refusal| refusal.error);
-    Err(SubmitError::Refused(
-        refusal.unwrap_or_else(|_| format!("{status}, which no registry says")),
-    ))
+    Err(SubmitError::Refused(refusal.unwrap_or_else(|_| {
+        format!("the server answered {status}, which is not a registry's answer")
+    })))
 }
 
 fn answer<T: DeserializeOwned>(request: RequestBuilder, token: &str) -> Result<T, SubmitError> {

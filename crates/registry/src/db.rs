@@ -1,10 +1,10 @@
-//! What is known of results, submissions and tokens: SQLite or PostgreSQL, by the same statements.
+//! The database of results, submissions and tokens: SQLite or PostgreSQL, with the same statements.
 
 #![cfg_attr(
     lint_writes,
     expect(
         clippy::disallowed_methods,
-        reason = "the database of a registry: the one that the operator named; SQLite refuses what is no database"
+        reason = "the database of a registry, in the file that the operator names; SQLite refuses a file that is not a database"
     )
 )]
 
@@ -19,10 +19,10 @@ use sqlx::{AnyConnection, AnyPool, AssertSqlSafe, Row};
 use crate::submission::{Content, Part, PartName, Submission};
 use crate::{Error, limits};
 
-/// Each is run whenever the database is opened, and then what [`ADDED`] names is added where it is missing.
+/// Creates the tables; runs whenever the database is opened, followed by the columns of [`ADDED`].
 ///
-/// A submission has the name of the place of its files in the store as its `id`: each token that submits the same result
-/// has a place of its own, and sees nothing of the others.
+/// The `id` of a submission is the prefix of its files in the store. Each token that submits the
+/// same result has its own prefix, and sees nothing of the others.
 const TABLES: [&str; 4] = [
     "CREATE TABLE IF NOT EXISTS tokens (
         name TEXT PRIMARY KEY, hash TEXT NOT NULL UNIQUE, created BIGINT NOT NULL)",
@@ -37,17 +37,17 @@ const TABLES: [&str; 4] = [
         capacity BIGINT NOT NULL, started TEXT, random_write DOUBLE PRECISION)",
 ];
 
-/// The columns that came later, by their tables, with what stands in them for what was there before: the kind of a
-/// result, which was a measurement before there were others here, and where its files lie in the store.
+/// Columns that later versions added: table, column, and the value for rows from before. Earlier
+/// results were all measurements, and had no `place`, the prefix of their files in the store.
 const ADDED: [(&str, &str, &str); 3] = [
     ("submissions", "kind", name_of(ResultKind::Measurement)),
     ("results", "kind", name_of(ResultKind::Measurement)),
     ("results", "place", ""),
 ];
 
-/// Brings what earlier versions left into the present form. Results had their id as their place. Submissions of results
-/// that are published are forgotten: a version that was killed between the two left them, and would have removed
-/// their files as those of a submission that nobody finished.
+/// Statements that migrate a database of an earlier version. Results used to have their id as
+/// prefix. A version killed between publishing and unstaging left submissions of published results;
+/// cleaning up would delete their files.
 const PRESENT: [&str; 4] = [
     "CREATE INDEX IF NOT EXISTS results_by_place ON results (place)",
     "UPDATE results SET place = id WHERE place = ''",
@@ -55,15 +55,16 @@ const PRESENT: [&str; 4] = [
     "DELETE FROM submissions WHERE id IN (SELECT place FROM results)",
 ];
 
-/// Whose a submission is that was given up while its files are removed: no token has this name, so that nobody
-/// sends files to it, or submits it anew, until they are gone.
+/// The token name of an abandoned submission while its files are being deleted. No token has this
+/// name, which keeps senders from adding files or submitting again meanwhile.
 const GIVEN_UP: &str = "";
 
-/// As which part of a run its file of activities arrives.
+/// The part number that stands for the activity file of a run.
 const ACTIVITIES: i64 = -1;
 
-/// An index for each order in which a shelf is shown, as [`order`] says it: any page is then found without
-/// sorting all. Of SQLite alone: PostgreSQL bounds what an index holds, and a model may be long.
+/// One index for each order of the shelf (see [`order`]), which lets a page be read without sorting
+/// all results. SQLite only: PostgreSQL limits the size of an indexed value, and a model name may
+/// be long.
 const ORDERS: [&str; 10] = [
     "CREATE INDEX IF NOT EXISTS results_by_name ON results (name, id)",
     "CREATE INDEX IF NOT EXISTS results_by_name_down ON results (name DESC, id)",
@@ -81,49 +82,51 @@ const ORDERS: [&str; 10] = [
         ON results ((random_write IS NULL), random_write DESC, id)",
 ];
 
-/// What a shelf is searched and sorted by, so that SQLite passes by what it shows of each, which is far
-/// more. PostgreSQL keeps that elsewhere by itself, and bounds what an index holds.
+/// A covering index for searches, which keeps SQLite from reading the much larger `item` column.
+/// PostgreSQL stores large values out of line anyway, and limits the size of an indexed value.
 const SEARCHED: &str = "CREATE INDEX IF NOT EXISTS results_searched_of_kind ON results
     (kind, capacity, id, name, model, firmware, words, started, random_write)";
 
-/// The same from before there were kinds.
+/// Removes the search index of versions that had no result kinds.
 const SEARCHED_BEFORE: &str = "DROP INDEX IF EXISTS results_searched";
 
 /// A published result.
-pub(crate) struct Stored {
-    /// What the shelf shows of it.
+pub(crate) struct StoredResult {
+    /// Its entry on the shelf.
     pub item: ShelfItem,
     /// Its files.
     pub parts: Vec<Part>,
-    /// Where they lie in the store.
+    /// The prefix of the files in the store.
     pub place: String,
 }
 
 /// The database.
 pub(crate) struct Db {
     pool: AnyPool,
-    /// The present in seconds since 1970, by the clock that all servers share.
+    /// The SQL expression for the present in seconds since 1970, by the database's clock, which all
+    /// servers share.
     now: &'static str,
-    /// What a search goes through. Left to itself, SQLite would go through them in the order in which they
-    /// are shown, and look up what it searches of each in the table: ten times as long.
+    /// The table that a search reads. SQLite needs a hint to use the covering index: without it, a
+    /// search reads the table in display order and takes ten times as long.
     searched: &'static str,
 }
 
 impl Db {
-    /// The one at `url`, `postgres://…` or `sqlite://…`.
+    /// Opens the database at `url`, `postgres://…` or `sqlite://…`, and migrates it.
     pub async fn open(url: &str) -> Result<Db, Error> {
         sqlx::any::install_default_drivers();
         let sqlite = url.starts_with("sqlite:");
         let options = AnyPoolOptions::new()
             .max_connections(16)
-            // One to a file is not lost, and a question more for each would be.
+            // A connection to a file is never lost, and a test query would slow down every
+            // statement.
             .test_before_acquire(!sqlite)
             .acquire_timeout(Duration::from_secs(10))
             .after_connect(move |connection, _| {
                 Box::pin(async move {
                     if sqlite {
-                        // A registry of 10,000 results is looked up in memory. What was acknowledged
-                        // survives a loss of power, as the files in the store do.
+                        // These settings keep a registry of 10,000 results in memory. Acknowledged
+                        // writes survive a loss of power, as the files in the store do.
                         let pragmas = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; \
                                        PRAGMA busy_timeout = 10000; \
                                        PRAGMA cache_size = -65536; PRAGMA mmap_size = 1073741824";
@@ -135,7 +138,7 @@ impl Db {
         let pool = options.connect(url).await?;
         let mut transaction = pool.begin().await?;
         if !sqlite {
-            // Of several that make the same table at once, all but one would fail.
+            // Servers that start at the same time take turns: creating a table concurrently fails.
             sqlx::query("SELECT CAST(pg_advisory_xact_lock(7470) AS TEXT)")
                 .execute(&mut *transaction)
                 .await?;
@@ -165,7 +168,7 @@ impl Db {
         Ok(Db { pool, now, searched })
     }
 
-    /// The address of the embedded one in the file at `path`.
+    /// Returns the URL of the embedded database in the file at `path`.
     pub fn embedded(path: &Path) -> String {
         let path = path.display().to_string();
         let path = path.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
@@ -192,15 +195,15 @@ impl Db {
         rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
     }
 
-    /// Whose token has this hash.
+    /// Returns the name of the token with this hash.
     pub async fn token(&self, hash: &str) -> Result<Option<String>, Error> {
         let query = sqlx::query("SELECT name FROM tokens WHERE hash = $1").bind(hash);
         let row = query.fetch_optional(&self.pool).await?;
         row.map(|row| Ok(row.try_get(0)?)).transpose()
     }
 
-    /// Keeps the submission at `place` of what will be the result `id`, unless it is there, the result is published or
-    /// the token has too many; whether it is there now.
+    /// Stores a submission under the prefix `place`, unless result `id` is already published or the
+    /// token has too many submissions. Returns true if the submission is staged afterwards.
     pub async fn stage(
         &self,
         [place, id]: [&str; 2],
@@ -221,8 +224,7 @@ impl Db {
         Ok(self.staged(place, token).await?.is_some())
     }
 
-    /// Lets the submission at `place` of `token` count as one that has just begun, so that it is not given up while it
-    /// is being checked.
+    /// Restarts the expiry of a submission, which keeps it from being abandoned during its check.
     pub async fn renew(&self, place: &str, token: &str) -> Result<(), Error> {
         let now = self.now;
         let sql = format!("UPDATE submissions SET created = {now} WHERE id = $1 AND token = $2");
@@ -231,14 +233,14 @@ impl Db {
         Ok(())
     }
 
-    /// The submission at `place` of `token`.
+    /// Returns the submission of `token` at `place`.
     pub async fn staged(&self, place: &str, token: &str) -> Result<Option<Submission>, Error> {
         let query = sqlx::query("SELECT body, kind FROM submissions WHERE id = $1 AND token = $2");
         let row = query.bind(place).bind(token).fetch_optional(&self.pool).await?;
         row.map(|row| submission(row.try_get(0)?, row.try_get(1)?)).transpose()
     }
 
-    /// The files of the submission at `place` that have arrived.
+    /// Returns the files of the submission at `place` that have arrived.
     pub async fn arrived(&self, place: &str) -> Result<Vec<PartName>, Error> {
         let query = sqlx::query("SELECT run, part FROM arrived WHERE submission = $1").bind(place);
         let rows = query.fetch_all(&self.pool).await?;
@@ -266,8 +268,8 @@ impl Db {
         Ok(())
     }
 
-    /// The places of submissions that nobody finished, with their files. Of one that cannot be read any more, as an earlier
-    /// version kept it, they are those that have arrived: it is to be in the way of no other.
+    /// Returns the prefixes and files of submissions that were never finished. If a submission from
+    /// an earlier version cannot be parsed, the list holds the files that arrived.
     pub async fn abandoned(&self) -> Result<Vec<(String, Vec<PartName>)>, Error> {
         let now = self.now;
         let sql = format!(
@@ -276,10 +278,10 @@ impl Db {
         );
         let query = sqlx::query(AssertSqlSafe(sql)).bind(limits::ABANDONED_S);
         let rows = query.fetch_all(&self.pool).await?;
-        let found = rows.iter().map(|row| Ok((row.try_get(0)?, announced(row).ok())));
-        let found = found.collect::<Result<Vec<(String, Option<Vec<PartName>>)>, Error>>()?;
+        let rows = rows.iter().map(|row| Ok((row.try_get(0)?, announced(row).ok())));
+        let rows = rows.collect::<Result<Vec<(String, Option<Vec<PartName>>)>, Error>>()?;
         let mut abandoned = Vec::new();
-        for (id, parts) in found {
+        for (id, parts) in rows {
             let parts = match parts {
                 Some(parts) => parts,
                 None => self.arrived(&id).await?,
@@ -289,8 +291,9 @@ impl Db {
         Ok(abandoned)
     }
 
-    /// Takes a submission that nobody finished from its sender, so that its files can be removed; whether it
-    /// is still one. If they are not removed, it is found again a day later.
+    /// Takes an unfinished submission away from its token before its files are deleted. Returns
+    /// false if it is not abandoned any more. If the deletion fails, the submission expires again a
+    /// day later.
     pub async fn give_up(&self, place: &str) -> Result<bool, Error> {
         let now = self.now;
         let sql = format!(
@@ -302,7 +305,8 @@ impl Db {
         Ok(query.execute(&self.pool).await?.rows_affected() == 1)
     }
 
-    /// The same of a submission of `token` that is needed no longer, as its result is published from another place.
+    /// The same as [`Db::give_up`] for a submission of `token` whose result is already published
+    /// from another prefix.
     pub async fn withdraw(&self, place: &str, token: &str) -> Result<bool, Error> {
         let now = self.now;
         let sql = format!(
@@ -313,19 +317,20 @@ impl Db {
         Ok(query.execute(&self.pool).await?.rows_affected() == 1)
     }
 
-    /// Forgets a submission that was given up.
+    /// Deletes a submission that was given up.
     pub async fn forget(&self, place: &str) -> Result<(), Error> {
         let mut transaction = self.pool.begin().await?;
         unstage(&mut transaction, place, GIVEN_UP).await?;
         Ok(transaction.commit().await?)
     }
 
-    /// Publishes what `token` staged at `place`, in one step: who finds it published finds it staged no longer, so that
-    /// its files are never taken for those of a submission that nobody finished. What is staged no longer is
-    /// not published: its files may be gone. A simulation has none, and is not staged.
+    /// Publishes the submission of `token` at `place` and unstages it in one transaction, which
+    /// keeps [`Db::abandoned`] from ever naming files of a published result. An unstaged submission
+    /// is not published, because its files may be gone. Simulations have no files and need no
+    /// staging.
     ///
-    /// Returns where the files of the published result lie: at `place`, or elsewhere where it was published before; then
-    /// what is staged stays so. `None` where it is not published.
+    /// Returns the prefix of the published files. It differs from `place` if the result was
+    /// published before; the submission then stays staged. Returns `None` if nothing is published.
     pub async fn publish(
         &self,
         place: &str,
@@ -371,8 +376,8 @@ impl Db {
         Ok(self.result(&item.id).await?.map(|stored| stored.place))
     }
 
-    /// The result `id`.
-    pub async fn result(&self, id: &str) -> Result<Option<Stored>, Error> {
+    /// Returns the published result `id`.
+    pub async fn result(&self, id: &str) -> Result<Option<StoredResult>, Error> {
         if id.contains('\0') {
             return Ok(None);
         }
@@ -381,23 +386,23 @@ impl Db {
         let read = |row: AnyRow| {
             let item = serde_json::from_str(row.try_get(0)?)?;
             let parts = serde_json::from_str(row.try_get(1)?)?;
-            Ok(Stored { item, parts, place: row.try_get(2)? })
+            Ok(StoredResult { item, parts, place: row.try_get(2)? })
         };
         row.map(read).transpose()
     }
 
-    /// The results that are asked for.
+    /// Returns one page of the results that match `query`, and the number of matches.
     pub async fn shelf(&self, query: &ShelfQuery) -> Result<Shelf, Problem> {
         let (offset, limit) = query.page().map_err(Problem::bad_request)?;
-        let Taken { texts, numbers, sql: taken } = Taken::of(query);
+        let Condition { texts, numbers, sql: condition } = Condition::of(query);
         let all = texts.is_empty() && numbers.is_empty() && query.kind.is_none();
         let from = if all { "results" } else { self.searched };
-        let count = format!("SELECT COUNT(*) FROM {from} WHERE {taken}");
+        let count = format!("SELECT COUNT(*) FROM {from} WHERE {condition}");
         let order = order(query.sort.unwrap_or_default());
         let bound = texts.len() + numbers.len();
         let page = format!(
             "SELECT item FROM results WHERE id IN
-                 (SELECT id FROM {from} WHERE {taken} ORDER BY {order} LIMIT ${} OFFSET ${})
+                 (SELECT id FROM {from} WHERE {condition} ORDER BY {order} LIMIT ${} OFFSET ${})
              ORDER BY {order}",
             bound + 1,
             bound + 2
@@ -408,12 +413,12 @@ impl Db {
             numbers.iter().fold(bound, |bound, number| bound.bind(*number))
         };
         let [offset, limit] = [offset, limit].map(|number| number.min(LARGEST).cast_signed());
-        let found = async {
+        let results = async {
             let rows = bind(page).bind(limit).bind(offset).fetch_all(&self.pool).await?;
             let item = |row: &AnyRow| Ok(serde_json::from_str(row.try_get(0)?)?);
             let items = rows.iter().map(item).collect::<Result<Vec<_>, Error>>()?;
             let shown = items.len() as i64;
-            // The last page tells how many there are; to count them would be to search again.
+            // The last page implies the total; counting would repeat the search.
             let is_last = shown < limit && (shown > 0 || offset == 0);
             let total = match is_last {
                 true => offset + shown,
@@ -421,11 +426,11 @@ impl Db {
             };
             Ok::<_, Error>(Shelf { total: total.cast_unsigned(), items })
         };
-        found.await.map_err(Problem::from)
+        results.await.map_err(Problem::from)
     }
 }
 
-/// Forgets the submission at `place` of `token`; whether there was one.
+/// Deletes the submission of `token` at `place`. Returns true if it existed.
 async fn unstage(connection: &mut AnyConnection, place: &str, token: &str) -> Result<bool, Error> {
     let sql = "DELETE FROM submissions WHERE id = $1 AND token = $2";
     let query = sqlx::query(sql).bind(place).bind(token);
@@ -437,7 +442,7 @@ async fn unstage(connection: &mut AnyConnection, place: &str, token: &str) -> Re
     Ok(staged)
 }
 
-/// Adds a column that says of what kind something is, where the table has none.
+/// Adds a text column to a table that lacks it, with the value `before` in existing rows.
 async fn add_column(
     connection: &mut AnyConnection,
     sqlite: bool,
@@ -461,7 +466,7 @@ async fn add_column(
     Ok(())
 }
 
-/// As what a kind stands in the database.
+/// Returns the name of a kind in the database.
 const fn name_of(kind: ResultKind) -> &'static str {
     match kind {
         ResultKind::Measurement => "measurement",
@@ -472,7 +477,7 @@ const fn name_of(kind: ResultKind) -> &'static str {
     }
 }
 
-/// A submission of this kind as it was kept. Simulations are published as soon as they are there.
+/// Parses a stored submission. Simulations are never stored: they are published at once.
 fn submission(body: &str, kind: &str) -> Result<Submission, Error> {
     Ok(match kind == name_of(ResultKind::Probe) {
         true => Submission::Probe(serde_json::from_str(body)?),
@@ -480,21 +485,21 @@ fn submission(body: &str, kind: &str) -> Result<Submission, Error> {
     })
 }
 
-/// The files of the submission in a row with its body and its kind behind its id.
+/// Returns the files of the submission in a row of id, body and kind.
 fn announced(row: &AnyRow) -> Result<Vec<PartName>, Error> {
     let submission = submission(row.try_get(1)?, row.try_get(2)?)?;
     Ok(submission.parts().iter().map(Part::name).collect())
 }
 
-/// Which results a [`ShelfQuery`] takes: a condition, and what is bound to it, texts first.
-struct Taken {
+/// The SQL condition of a [`ShelfQuery`], and the values bound to it, texts first.
+struct Condition {
     sql: String,
     texts: Vec<String>,
     numbers: Vec<i64>,
 }
 
-impl Taken {
-    fn of(query: &ShelfQuery) -> Taken {
+impl Condition {
+    fn of(query: &ShelfQuery) -> Condition {
         let part = |part: &Option<String>| part.as_deref().unwrap_or_default().to_lowercase();
         let search = part(&query.search);
         let fields = [("model", part(&query.model)), ("firmware", part(&query.firmware))];
@@ -512,7 +517,7 @@ impl Taken {
         let kind = query.kind.map(|kind| format!("kind = '{}'", name_of(kind)));
         let bounded = likes.chain(least.map(|((bound, _), n)| format!("{bound} ${n}")));
         let conditions: Vec<String> = kind.into_iter().chain(bounded).collect();
-        Taken {
+        Condition {
             sql: if conditions.is_empty() { "TRUE".into() } else { conditions.join(" AND ") },
             texts: texts.iter().map(|(_, text)| containing(text)).collect(),
             numbers: numbers.iter().map(|(_, n)| n.min(&LARGEST).cast_signed()).collect(),
@@ -520,7 +525,7 @@ impl Taken {
     }
 }
 
-/// The pattern of what holds `text`.
+/// Returns the `LIKE` pattern for texts that contain `text`.
 fn containing(text: impl AsRef<str>) -> String {
     let mut pattern = String::from("%");
     for c in text.as_ref().chars().filter(|c| *c != '\0') {
@@ -532,7 +537,7 @@ fn containing(text: impl AsRef<str>) -> String {
     pattern + "%"
 }
 
-/// What lacks the value comes last, in either direction.
+/// Returns the `ORDER BY` clause. Rows without the value come last in both directions.
 fn order(sort: Sort) -> &'static str {
     match sort {
         Sort::Name => "name, id",
@@ -548,12 +553,12 @@ fn order(sort: Sort) -> &'static str {
     }
 }
 
-/// A text as it is searched and sorted. PostgreSQL keeps no zeros.
+/// Returns a text in its form for searching and sorting. PostgreSQL stores no NUL characters.
 fn searched(text: &str) -> String {
     text.to_lowercase().replace('\0', "")
 }
 
-/// What a search looks at.
+/// Returns the texts that a search looks through.
 fn words_of(item: &ShelfItem) -> String {
     let device = item.device.as_ref();
     let texts = [

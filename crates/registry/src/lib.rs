@@ -1,19 +1,16 @@
-//! A registry of results, which people submit with tokens: measurements, simulations and probes, validated
-//! against the schema and against themselves (do the facts follow from the records?), searched, and looked
-//! at as on a shelf of one's own.
+//! A registry of results that people submit with tokens: measurements, simulations and probes. It
+//! validates each against its schema and its own records, and serves them for searching and viewing
+//! as the local web application does.
 
 #![cfg_attr(
     lint_writes,
-    expect(
-        clippy::disallowed_methods,
-        reason = "the folder of a registry: made where it is not there"
-    )
+    expect(clippy::disallowed_methods, reason = "creates the folder of the registry")
 )]
 
 mod check;
 mod client;
 mod db;
-mod desk;
+mod intake;
 mod limits;
 mod readers;
 mod results;
@@ -24,25 +21,25 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use axum::Router;
-pub use client::{Prepared, SubmitError, prepare, send};
+pub use client::{PreparedSubmission, SubmitError, prepare, send};
 use db::Db;
-use desk::Desk;
 use flashscope_serve::{Access, Problem, api, guarded, with_page};
 use governor::Quota;
+use intake::Intake;
 use results::Results;
 use sha2::{Digest, Sha256};
 use store::Store;
 pub use submission::{
-    Content, MeasurementSubmission, Part, PartName, ProbeSubmission, Published,
-    SimulationSubmission, Staged, Submission,
+    Content, MeasurementSubmission, Part, PartName, ProbeSubmission, Publication,
+    SimulationSubmission, StagedSubmission, Submission,
 };
 use url::Url;
 
-/// Where a registry keeps what it has.
+/// The storage of a registry.
 #[derive(Debug, Clone)]
 pub struct Configuration {
-    /// The folder of the registry: the embedded database and store, unless others are named, and
-    /// what is kept at hand.
+    /// The registry's folder: the embedded database and store, unless others are configured, and
+    /// the cache.
     pub folder: PathBuf,
     /// A database instead of the embedded one: `postgres://…`.
     pub database: Option<String>,
@@ -52,65 +49,65 @@ pub struct Configuration {
     pub store_options: Vec<(String, String)>,
 }
 
-/// A registry.
+/// A registry: its database, its store and its folder.
 pub struct Registry {
     db: Arc<Db>,
     store: Store,
     folder: PathBuf,
 }
 
-/// Why a registry does not work.
+/// An error of a registry.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The database.
+    /// The database failed.
     #[error("the database: {0}")]
     Database(#[from] sqlx::Error),
-    /// The store of records.
+    /// The object store failed.
     #[error("the store: {0}")]
     Store(#[from] object_store::Error),
-    /// A file.
+    /// A file operation failed.
     #[error(transparent)]
     Io(#[from] std::io::Error),
-    /// Something that was kept is not what it was.
-    #[error("what was kept is damaged: {0}")]
+    /// A stored document cannot be parsed.
+    #[error("a stored document is damaged: {0}")]
     Json(#[from] serde_json::Error),
-    /// No randomness is to be had.
-    #[error("the system gives no random numbers: {0}")]
+    /// The system provides no random numbers.
+    #[error("the system provides no random numbers: {0}")]
     Random(#[from] getrandom::Error),
-    /// The name of a token.
+    /// The name of a token is invalid, taken or unknown.
     #[error("{0}")]
     Token(String),
 }
 
-/// What a client is told of it: nothing of the inside.
+/// Converts an error into the answer for a client, without internal details.
 impl From<Error> for Problem {
     fn from(error: Error) -> Problem {
         match error {
             Error::Database(sqlx::Error::PoolTimedOut) => {
-                Problem::busy("the registry is busy: ask again")
+                Problem::busy("the registry is busy: try again")
             }
             Error::Store(object_store::Error::NotFound { .. }) => {
-                Problem::damaged("a file of this result is lost")
+                Problem::damaged("the store has lost a file of this result")
             }
             Error::Io(error) if error.kind() == std::io::ErrorKind::StorageFull => {
-                Problem::failed("the registry's disk is full: whoever keeps it has to make room")
+                Problem::failed("the disk of the registry is full: its operator must free space")
             }
             _ => Problem::failed(
-                "the registry cannot reach its database or its store: ask again later",
+                "the registry cannot reach its database or its store: try again later",
             ),
         }
     }
 }
 
 impl Registry {
-    /// Opens the registry, or makes one.
+    /// Opens the registry, or creates it.
     ///
     /// # Errors
-    /// Its database or its store cannot be reached.
+    /// Fails if the database or the store cannot be reached.
     pub async fn open(configuration: &Configuration) -> Result<Registry, Error> {
         let folder = &configuration.folder;
         std::fs::create_dir_all(folder)?;
-        // Its name is to survive a loss of power as what is put there does.
+        // Syncing the parent makes the folder's name survive a loss of power, as its files do.
         if let Some(above) = std::path::absolute(folder)?.parent() {
             std::fs::File::open(above)?.sync_all()?;
         }
@@ -123,26 +120,27 @@ impl Registry {
         Ok(Registry { db: Arc::new(db), store, folder: folder.clone() })
     }
 
-    /// The application over this registry, and its API.
+    /// Returns the router of the web application and its API over this registry.
     ///
     /// # Errors
-    /// The folder for what is kept at hand cannot be made.
+    /// Fails if the cache folder cannot be created.
     pub fn app(self, access: Access) -> Result<Router, Error> {
         let results = Results::new(self.db.clone(), self.store.clone(), self.folder.join("cache"))?;
-        let desk = Desk::new(self.db, self.store, self.folder.join("checking"))?;
-        let router = with_page(api(results, access).merge(desk.api()));
-        let router = readers::limited(router, Quota::per_minute(limits::ASKED_A_MINUTE));
+        let intake = Intake::new(self.db, self.store, self.folder.join("checking"))?;
+        let router = with_page(api(results, access).merge(intake.api()));
+        let router = readers::limit(router, Quota::per_minute(limits::REQUESTS_PER_ADDRESS_MINUTE));
         Ok(guarded(router, access))
     }
 
-    /// A new token of this name; it is told once and kept as a hash alone.
+    /// Creates a token with this name. The registry keeps only a hash; the returned token cannot be
+    /// shown again.
     ///
     /// # Errors
-    /// There is one of this name.
+    /// Fails if the name is invalid or taken.
     pub async fn add_token(&self, name: &str) -> Result<String, Error> {
         let length = name.chars().count();
         if length == 0 || length > limits::NAME || name.chars().any(char::is_control) {
-            let message = format!("the name of a token has 1 to {} characters", limits::NAME);
+            let message = format!("the name of a token must have 1 to {} characters", limits::NAME);
             return Err(Error::Token(message));
         }
         let mut random = [0; 24];
@@ -150,45 +148,47 @@ impl Registry {
         let token = format!("flashscope_{}", hex::encode(random));
         match self.db.add_token(name, &hash(&token)).await? {
             true => Ok(token),
-            false => Err(Error::Token(format!("there is a token `{name}`: remove it first"))),
+            false => Err(Error::Token(format!("the token `{name}` exists: remove it first"))),
         }
     }
 
-    /// Removes a token: nothing can be submitted with it any more.
+    /// Removes a token, which ends its right to submit.
     ///
     /// # Errors
-    /// There is none of this name.
+    /// Fails if no token has this name.
     pub async fn remove_token(&self, name: &str) -> Result<(), Error> {
         match self.db.remove_token(name).await? {
             true => Ok(()),
-            false => Err(Error::Token(format!("there is no token `{name}`"))),
+            false => Err(Error::Token(format!(
+                "there is no token `{name}`: `flashscope registry FOLDER list` lists them"
+            ))),
         }
     }
 
-    /// The names of the tokens.
+    /// Returns the names of the tokens.
     ///
     /// # Errors
-    /// The database cannot be reached.
+    /// Fails if the database cannot be reached.
     pub async fn tokens(&self) -> Result<Vec<String>, Error> {
         self.db.tokens().await
     }
 }
 
-/// As what a token is kept: it is random and long enough that no salt is needed.
+/// Returns the stored form of a token, which is random and long enough to need no salt.
 fn hash(token: &str) -> String {
     hex::encode(Sha256::digest(token))
 }
 
-/// Lets clients of this process speak TLS: none of them brings the cryptography along.
+/// Installs the cryptography for TLS, which the HTTP and S3 clients of this process share.
 fn provide_tls() {
-    // Another one was installed before, perhaps: either will do.
+    // The error means that a provider is installed already, and any provider will do.
     let _ = rustls::crypto::ring::default_provider().install_default();
 }
 
-/// Waits for `work` with a registry where there is no server.
+/// Runs `work` to its end on the current thread, for commands without a server.
 ///
 /// # Errors
-/// Those of `work`, and where no thread can be had.
+/// Returns the error of `work`, or of the runtime if it cannot start.
 pub fn block_on<T>(work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
     tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(work)
 }

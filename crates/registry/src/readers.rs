@@ -1,5 +1,5 @@
-//! How much an address may ask of a registry. What changes something takes a token, which has a limit of its
-//! own; looking takes none.
+//! Limits the requests without a token, by address. Requests that change something need a token,
+//! and each token has its own limit.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
@@ -13,21 +13,25 @@ use axum::response::{IntoResponse, Response};
 use flashscope_serve::Problem;
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 
-/// After so many questions, addresses that ask no more are forgotten.
+/// The number of requests after which idle addresses are dropped from the table.
 const FORGET: usize = 4096;
 
 struct Readers {
-    asked: DefaultKeyedRateLimiter<IpAddr>,
-    questions: AtomicUsize,
+    recent: DefaultKeyedRateLimiter<IpAddr>,
+    requests: AtomicUsize,
 }
 
-/// Lets each address ask `router` as often as `quota` says, and refuses the rest with 429.
-pub(crate) fn limited(router: Router, quota: Quota) -> Router {
-    let readers = Readers { asked: RateLimiter::keyed(quota), questions: AtomicUsize::default() };
-    router.layer(from_fn_with_state(Arc::new(readers), admitted))
+/// Limits the safe requests of each address to `quota`, and answers the rest with 429.
+pub(crate) fn limit(router: Router, quota: Quota) -> Router {
+    let readers = Readers { recent: RateLimiter::keyed(quota), requests: AtomicUsize::default() };
+    router.layer(from_fn_with_state(Arc::new(readers), forward_or_refuse))
 }
 
-async fn admitted(State(readers): State<Arc<Readers>>, request: Request, next: Next) -> Response {
+async fn forward_or_refuse(
+    State(readers): State<Arc<Readers>>,
+    request: Request,
+    next: Next,
+) -> Response {
     let from = if request.method().is_safe() {
         address(request.headers(), request.extensions())
     } else {
@@ -36,20 +40,21 @@ async fn admitted(State(readers): State<Arc<Readers>>, request: Request, next: N
     if from.is_none_or(|from| readers.admit(from)) {
         return next.run(request).await;
     }
-    Problem::too_many("this address asks too much at once: ask again in a while").into_response()
+    Problem::too_many("too many requests from this address: try again in a minute").into_response()
 }
 
 impl Readers {
     fn admit(&self, from: IpAddr) -> bool {
-        if self.questions.fetch_add(1, Ordering::Relaxed) % FORGET == FORGET - 1 {
-            self.asked.retain_recent();
+        if self.requests.fetch_add(1, Ordering::Relaxed) % FORGET == FORGET - 1 {
+            self.recent.retain_recent();
         }
-        self.asked.check_key(&subscriber(from)).is_ok()
+        self.recent.check_key(&subscriber(from)).is_ok()
     }
 }
 
-/// Where a request is from; none where it is from this machine itself. What a proxy on this machine says of
-/// where it has it from is believed: the last one that it names, as the others are what the client says.
+/// Returns the address of the client, or `None` for a client on this machine. A proxy on this
+/// machine is trusted for the last address in `X-Forwarded-For`; the client could have forged the
+/// earlier ones.
 fn address(headers: &HeaderMap, extensions: &Extensions) -> Option<IpAddr> {
     let ConnectInfo(peer) = extensions.get::<ConnectInfo<SocketAddr>>()?;
     let peer = peer.ip().to_canonical();
@@ -60,7 +65,7 @@ fn address(headers: &HeaderMap, extensions: &Extensions) -> Option<IpAddr> {
     forwarded.to_str().ok()?.rsplit(',').next()?.trim().parse().ok()
 }
 
-/// All addresses that one subscriber has: of IPv6, 2⁶⁴.
+/// Returns the key that all addresses of a subscriber share: for IPv6, the upper 64 bits.
 fn subscriber(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => address.into(),
@@ -80,8 +85,9 @@ mod tests {
 
     use super::*;
 
-    /// What is answered to `method` from `peer`, which has it from `forwarded`.
-    fn ask(router: &Router, method: Method, peer: &str, forwarded: Option<&str>) -> StatusCode {
+    /// Returns the status of a request with `method` from `peer`, with `forwarded` in
+    /// `X-Forwarded-For`.
+    fn status(router: &Router, method: Method, peer: &str, forwarded: Option<&str>) -> StatusCode {
         let mut request = Request::builder().method(method).uri("/");
         if let Some(forwarded) = forwarded {
             request = request.header("x-forwarded-for", forwarded);
@@ -93,25 +99,25 @@ mod tests {
         runtime.block_on(router.clone().oneshot(request)).unwrap().status()
     }
 
-    /// Two questions at once, and one more after a day.
+    /// Returns a router that allows two requests at once, and one more a day.
     fn router() -> Router {
         let quota = Quota::with_period(Duration::from_hours(24)).unwrap();
         let quota = quota.allow_burst(NonZeroU32::new(2).unwrap());
-        limited(Router::new().route("/", get(|| async {}).post(|| async {})), quota)
+        limit(Router::new().route("/", get(|| async {}).post(|| async {})), quota)
     }
 
-    // Is an address refused that asks too often, and no other, and nothing that takes a token?
+    // Requests that need a token are exempt.
     #[test]
-    fn each_address_has_its_limit() {
+    fn each_address_has_its_own_limit() {
         let router = router();
-        let ask = |method, peer| ask(&router, method, peer, None);
+        let ask = |method, peer| status(&router, method, peer, None);
         for peer in ["192.0.2.1", "192.0.2.2", "2001:db8::1"] {
             assert_eq!(ask(Method::GET, peer), StatusCode::OK);
             assert_eq!(ask(Method::HEAD, peer), StatusCode::OK);
             assert_eq!(ask(Method::GET, peer), StatusCode::TOO_MANY_REQUESTS);
             assert_eq!(ask(Method::POST, peer), StatusCode::OK);
         }
-        // The same subscriber, and the same address written otherwise.
+        // The same subscriber, and the same address in another notation.
         assert_eq!(ask(Method::GET, "2001:db8::2"), StatusCode::TOO_MANY_REQUESTS);
         assert_eq!(ask(Method::GET, "::ffff:192.0.2.1"), StatusCode::TOO_MANY_REQUESTS);
         assert_eq!(ask(Method::GET, "2001:db8:0:1::1"), StatusCode::OK);
@@ -120,11 +126,11 @@ mod tests {
         }
     }
 
-    // Is a proxy on this machine believed, and nobody else, who could name any address?
+    // A remote client could name any address.
     #[test]
-    fn a_proxy_is_believed_on_this_machine_alone() {
+    fn only_a_proxy_on_this_machine_is_trusted() {
         let router = router();
-        let ask = |peer: &str, forwarded: &str| ask(&router, Method::GET, peer, Some(forwarded));
+        let ask = |peer: &str, forwarded: &str| status(&router, Method::GET, peer, Some(forwarded));
         for n in 0..3 {
             let status = if n < 2 { StatusCode::OK } else { StatusCode::TOO_MANY_REQUESTS };
             let invented = format!("198.51.100.{n}");
@@ -134,15 +140,14 @@ mod tests {
         assert_eq!(ask("::1", "192.0.2.2"), StatusCode::OK);
     }
 
-    // Are those forgotten who ask no more?
     #[test]
-    fn addresses_are_forgotten() {
+    fn idle_addresses_are_dropped() {
         let quota = Quota::with_period(Duration::from_nanos(1)).unwrap();
         let readers =
-            Readers { asked: RateLimiter::keyed(quota), questions: AtomicUsize::default() };
+            Readers { recent: RateLimiter::keyed(quota), requests: AtomicUsize::default() };
         for n in 0..2 * FORGET {
             readers.admit(IpAddr::from(u32::try_from(n).unwrap().to_be_bytes()));
         }
-        assert!(readers.asked.len() <= FORGET, "{}", readers.asked.len());
+        assert!(readers.recent.len() <= FORGET, "{}", readers.recent.len());
     }
 }

@@ -1,10 +1,10 @@
-//! Published results as a library: what is looked at is kept at hand in a folder, within a bound.
+//! The library of published results, with a bounded cache of their files in a folder.
 
 #![cfg_attr(
     lint_writes,
     expect(
         clippy::disallowed_methods,
-        reason = "the cache of a registry: a folder that is no cache of a registry is not emptied"
+        reason = "the cache of a registry; a folder that is not such a cache is never emptied"
     )
 )]
 
@@ -24,17 +24,17 @@ use quick_cache::sync::Cache;
 use serde_json::Value;
 use tokio::runtime::Handle;
 
-use crate::db::{Db, Stored};
+use crate::db::{Db, StoredResult};
 use crate::store::{PROBE, SIMULATION, Store, file_name};
 use crate::submission::Part;
 use crate::{Error, limits};
 
-/// A result that is open, with its files of records.
+/// An open result with its record files.
 #[derive(Clone)]
-struct Kept {
+struct OpenResult {
     opened: Arc<OpenMeasurement>,
     parts: Arc<[Part]>,
-    /// Where they lie in the store.
+    /// The prefix of the files in the store.
     place: Arc<str>,
 }
 
@@ -42,60 +42,60 @@ pub(crate) struct Results {
     db: Arc<Db>,
     store: Store,
     folder: PathBuf,
-    open: Cache<String, Kept>,
-    /// The results at hand with the bytes of their records, the one that was looked at longest ago
-    /// first.
-    at_hand: Mutex<Vec<(String, u64)>>,
+    open: Cache<String, OpenResult>,
+    /// The cached results and the bytes of their records, least recently used first.
+    cached: Mutex<Vec<(String, u64)>>,
     runtime: Handle,
 }
 
 impl Results {
-    /// What is kept at hand is kept in `folder`, which is emptied if it is a cache of a registry.
+    /// Creates the library with its cache in `folder`, which is emptied if it is a registry's
+    /// cache.
     pub fn new(db: Arc<Db>, store: Store, folder: PathBuf) -> Result<Results, Error> {
         empty_cache(&folder)?;
-        let (open, at_hand) = (Cache::new(limits::OPEN), Mutex::default());
-        Ok(Results { db, store, folder, open, at_hand, runtime: Handle::current() })
+        let (open, cached) = (Cache::new(limits::OPEN), Mutex::default());
+        Ok(Results { db, store, folder, open, cached, runtime: Handle::current() })
     }
 
     fn get(&self, place: &str, name: &str) -> Result<Bytes, Error> {
         self.runtime.block_on(self.store.get(place, name))
     }
 
-    /// The result `id`, if it is of this kind.
-    fn published(&self, kind: ResultKind, id: &str) -> Result<Stored, Problem> {
-        let found = self.runtime.block_on(self.db.result(id))?;
+    /// Returns the published result `id`, or fails if its kind is not `kind`.
+    fn published(&self, kind: ResultKind, id: &str) -> Result<StoredResult, Problem> {
+        let stored = self.runtime.block_on(self.db.result(id))?;
         let none = || Problem::not_found(format!("there is no result `{id}`: see /api/shelf"));
-        let stored = found.ok_or_else(none)?;
+        let stored = stored.ok_or_else(none)?;
         match stored.item.kind == kind {
             true => Ok(stored),
             false => Err(Problem::of_kind(stored.item.kind, id)),
         }
     }
 
-    /// The JSON that is the result `id` of this kind.
+    /// Returns the JSON document `file` of the result `id`.
     fn json(&self, kind: ResultKind, id: &str, file: &str) -> Result<Value, Problem> {
-        let Stored { place, .. } = self.published(kind, id)?;
+        let StoredResult { place, .. } = self.published(kind, id)?;
         let json = serde_json::from_slice(&self.get(&place, file)?);
         json.map_err(|error| Problem::from(Error::from(error)))
     }
 
-    fn kept(&self, id: &str) -> Result<Kept, Problem> {
-        self.open.get_or_insert_with(id, || self.opened(id))
+    fn get_or_open(&self, id: &str) -> Result<OpenResult, Problem> {
+        self.open.get_or_insert_with(id, || self.open_result(id))
     }
 
-    fn opened(&self, id: &str) -> Result<Kept, Problem> {
-        let Stored { item, parts, place } = self.published(ResultKind::Measurement, id)?;
+    fn open_result(&self, id: &str) -> Result<OpenResult, Problem> {
+        let StoredResult { item, parts, place } = self.published(ResultKind::Measurement, id)?;
         let damaged = |error: serde_json::Error| Problem::from(Error::from(error));
         let facts = serde_json::from_slice(&self.get(&place, "facts.json")?).map_err(damaged)?;
         let (folder, manifest) = self.folder_of(id, &place)?;
         let version = item.id.clone();
         let opened =
             OpenMeasurement::new(item.id, item.name, version, folder, manifest, Arc::new(facts));
-        Ok(Kept { opened: Arc::new(opened), parts: parts.into(), place: place.into() })
+        Ok(OpenResult { opened: Arc::new(opened), parts: parts.into(), place: place.into() })
     }
 
-    /// Where the result `id` is kept at hand. It need not survive the machine, unlike a
-    /// [`ResultFolder::create`]d one, which is waited for until the disk has it.
+    /// Opens the cached folder of result `id`. The cache need not survive a crash, unlike a result
+    /// from [`ResultFolder::create`], which waits for the disk.
     fn folder_of(&self, id: &str, place: &str) -> Result<(ResultFolder, Manifest), Problem> {
         let path = self.folder.join(id);
         let manifest = path.join("manifest.json");
@@ -105,18 +105,17 @@ impl Results {
         Ok(ResultFolder::open(&path)?)
     }
 
-    /// Lets go of what was looked at longest ago, so that `bytes` more of `id` have room.
+    /// Evicts the least recently used results until `bytes` more of result `id` fit.
     fn make_room(&self, id: &str, bytes: u64) {
-        let mut at_hand = self.at_hand.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = at_hand.iter().position(|(other, _)| other == id);
-        let before = before.map_or(0, |at| at_hand.remove(at).1);
-        at_hand.push((id.to_string(), before + bytes));
-        while at_hand.len() > 1
-            && at_hand.iter().map(|(_, bytes)| bytes).sum::<u64>() > limits::CACHE
+        let mut cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = cached.iter().position(|(other, _)| other == id);
+        let before = before.map_or(0, |at| cached.remove(at).1);
+        cached.push((id.to_string(), before + bytes));
+        while cached.len() > 1 && cached.iter().map(|(_, bytes)| bytes).sum::<u64>() > limits::CACHE
         {
-            let (oldest, _) = at_hand.remove(0);
+            let (oldest, _) = cached.remove(0);
             self.open.remove(&oldest);
-            // What is being read stays readable; what cannot be removed is in the way of nobody.
+            // Open files stay readable, and a folder that cannot be deleted does no harm.
             let _ = fs::remove_dir_all(self.folder.join(oldest));
         }
     }
@@ -128,18 +127,18 @@ impl Library for Results {
     }
 
     fn open(&self, id: &str) -> Result<Arc<OpenMeasurement>, Problem> {
-        self.kept(id).map(|kept| kept.opened)
+        self.get_or_open(id).map(|result| result.opened)
     }
 
     fn fetch(&self, opened: &OpenMeasurement, runs: &[u32]) -> Result<(), Problem> {
-        let Kept { parts, place, .. } = self.kept(&opened.id)?;
-        let wanted = parts.iter().filter(|part| runs.contains(&part.run));
-        let wanted = wanted.map(|part| (part, part.name().path(opened.folder.path())));
-        let missing: Vec<_> = wanted.filter(|(_, path)| !path.exists()).collect();
+        let OpenResult { parts, place, .. } = self.get_or_open(&opened.id)?;
+        let files = parts.iter().filter(|part| runs.contains(&part.run));
+        let files = files.map(|part| (part, part.name().path(opened.folder.path())));
+        let missing: Vec<_> = files.filter(|(_, path)| !path.exists()).collect();
         self.make_room(&opened.id, missing.iter().map(|(part, _)| part.bytes).sum());
         for (part, path) in missing {
             let bytes = self.get(&place, &file_name(part.name()))?;
-            if !part.is(&bytes) {
+            if !part.matches(&bytes) {
                 return Err(Problem::damaged("a file of this result is not what was submitted"));
             }
             write_whole(&path, &bytes).map_err(Error::from)?;
@@ -147,14 +146,14 @@ impl Library for Results {
         Ok(())
     }
 
-    /// A registry says what the rule says.
+    /// Returns no corrections: a registry shows the classification of the rule.
     fn marks(&self, _: &OpenMeasurement) -> Result<Marks, Problem> {
         Ok(Marks::default())
     }
 
     fn set_marks(&self, _: &str, _: &Marks) -> Result<(), Problem> {
         Err(Problem::forbidden(
-            "a registry keeps no corrections: keep them beside a result of your own",
+            "a registry stores no corrections: copy the result, and correct the copy",
         ))
     }
 
@@ -167,25 +166,26 @@ impl Library for Results {
     }
 
     fn sweep(&self, id: &str) -> Result<Explored, Problem> {
-        Err(Problem::not_found(format!("a registry has no sweeps, and none with the id `{id}`")))
+        Err(Problem::not_found(format!("a registry has no sweeps: there is no `{id}`")))
     }
 
     fn what_if(&self, id: &str) -> Result<WhatIf, Problem> {
-        Err(Problem::not_found(format!("a registry has no what-ifs, and none with the id `{id}`")))
+        Err(Problem::not_found(format!("a registry has no what-ifs: there is no `{id}`")))
     }
 }
 
-/// Marks a folder as a cache, for programs that make backups too (<https://bford.info/cachedir/>).
+/// The name of the file that marks a folder as a cache, also for backup programs
+/// (<https://bford.info/cachedir/>).
 const CACHE_TAG: &str = "CACHEDIR.TAG";
 
-/// What stands in the tag.
+/// The content of the mark.
 const CACHE_SIGNATURE: &str =
     "Signature: 8a477f597d28d172789f06886806bc55\n# The cache of a flashscope registry.\n";
 
-/// Makes an empty cache. A folder that is there and holds anything else than a cache is left as it is.
+/// Creates or empties the cache folder. Fails on a folder with other content, and leaves it alone.
 ///
-/// The tag is durable before anything else is in the folder, and stays while the rest goes: a crash at any moment leaves
-/// a folder that is known as a cache.
+/// The tag is durable before any other file exists, and is kept while the rest is deleted: a crash
+/// at any moment leaves a recognisable cache.
 fn empty_cache(folder: &Path) -> std::io::Result<()> {
     fs::create_dir_all(folder)?;
     let tag = folder.join(CACHE_TAG);
@@ -196,7 +196,7 @@ fn empty_cache(folder: &Path) -> std::io::Result<()> {
     if tagged != CACHE_SIGNATURE.as_bytes() && !is_begun {
         let folder = folder.display();
         return Err(std::io::Error::other(format!(
-            "`{folder}` is no cache of a registry: move it away, or keep the registry in another folder"
+            "`{folder}` is not the cache of a registry: move it away, or keep the registry in another folder"
         )));
     }
     for entry in others() {
@@ -213,8 +213,7 @@ fn empty_cache(folder: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Writes a file that is there as a whole or not at all, whoever else writes it, and its folder if
-/// there is none.
+/// Writes a file atomically, even if others write it too, and creates its folder if needed.
 pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
@@ -229,13 +228,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_of_somebody_else_is_no_cache() {
+    fn a_folder_with_other_content_is_not_emptied() {
         let place = tempfile::tempdir().unwrap();
         let folder = place.path().join("cache");
         fs::create_dir(&folder).unwrap();
         fs::write(folder.join("precious"), "data").unwrap();
         let refused = empty_cache(&folder).unwrap_err().to_string();
-        assert!(refused.contains("is no cache of a registry"), "{refused}");
+        assert!(refused.contains("is not the cache of a registry"), "{refused}");
         assert_eq!(fs::read(folder.join("precious")).unwrap(), b"data");
         fs::remove_file(folder.join("precious")).unwrap();
         for _ in 0..2 {

@@ -1,10 +1,10 @@
-//! Where manifests, facts and records lie: a folder, or what speaks S3.
+//! The object store for manifests, facts and records: a folder, or a service with the S3 protocol.
 
 #![cfg_attr(
     lint_writes,
     expect(
         clippy::disallowed_methods,
-        reason = "objects of a registry: below `store` in its folder, or where the operator says; names are ids and numbers"
+        reason = "objects of a registry: below `store` in its folder, or where the operator chose; names consist of ids and numbers"
     )
 )]
 
@@ -20,14 +20,14 @@ use url::Url;
 use crate::submission::{Content, PartName};
 use crate::{Error, provide_tls};
 
-/// What there may be of a result beside the files of its runs.
+/// The files that a result may have besides those of its runs.
 const FILES: [&str; 4] = ["manifest.json", "facts.json", SIMULATION, PROBE];
-/// What a simulation is.
+/// The name of the document of a simulation.
 pub(crate) const SIMULATION: &str = "simulation.json";
-/// What a probe is, beside the files of its runs.
+/// The name of the document of a probe.
 pub(crate) const PROBE: &str = "probe.json";
 
-/// Objects by their names, which are made of ids and numbers alone.
+/// A store of objects, whose names consist of ids and numbers.
 #[derive(Clone)]
 pub(crate) struct Store {
     objects: Arc<dyn ObjectStore>,
@@ -35,14 +35,14 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    /// A folder, which is made if there is none.
+    /// Opens the store in a folder, and creates the folder if needed.
     pub fn folder(path: &Path) -> Result<Store, Error> {
         std::fs::create_dir_all(path)?;
         let objects = LocalFileSystem::new_with_prefix(path)?.with_fsync(true);
         Ok(Store { objects: Arc::new(objects), prefix: Key::default() })
     }
 
-    /// What stands at `url`, such as `s3://bucket/prefix`, with options such as
+    /// Opens the store at `url`, such as `s3://bucket/prefix`, with options such as
     /// `aws_access_key_id`.
     pub fn at(url: &Url, options: &[(String, String)]) -> Result<Store, Error> {
         provide_tls();
@@ -64,7 +64,7 @@ impl Store {
         Ok(self.objects.get(&self.key(id, name)).await?.bytes().await?)
     }
 
-    /// Removes what there is of `id`: its files `parts`, and the rest.
+    /// Deletes the run files `parts` of result `id` and its documents.
     pub async fn remove(
         &self,
         id: &str,
@@ -81,7 +81,7 @@ impl Store {
     }
 }
 
-/// The name of a file of a run.
+/// Returns the name of a run's file in the store.
 pub(crate) fn file_name(PartName { content, run, part }: PartName) -> String {
     match content {
         Content::Records => format!("records/{run}-{part}.parquet"),

@@ -10,40 +10,41 @@ use serde_json::Value;
 
 use crate::{Error, limits};
 
-/// Whether the files of activities of `runs` are such.
-pub(crate) fn can_be_read(folder: &ResultFolder, runs: &[u32]) -> Result<(), Problem> {
+/// Checks that the activity files of `runs` can be read.
+pub(crate) fn check_activities(folder: &ResultFolder, runs: &[u32]) -> Result<(), Problem> {
     for run in runs {
-        // Of an empty window every row is read, and none is kept.
+        // An empty window reads every row and keeps none.
         let read = folder.activities(*run, Nanos(0)..Nanos(0));
         read.map_err(|error| without_path(folder.path(), &error))?;
     }
     Ok(())
 }
 
-/// What is wrong with a result, without where it is checked.
+/// Converts an error of the result into a problem that hides the path of the temporary folder.
 pub(crate) fn without_path(folder: &Path, error: &flashscope_result::Error) -> Problem {
     let path = folder.display().to_string();
     Problem::damaged(error.to_string().replace(&path, "the result"))
 }
 
-/// The facts as they follow from the records, if those that were sent do, too.
-pub(crate) fn facts(
+/// Recomputes the facts from the records, and fails if the submitted facts differ.
+pub(crate) fn recompute_facts(
     folder: &ResultFolder,
     manifest: Manifest,
     sent: &Facts,
 ) -> Result<(Manifest, Facts), Problem> {
-    let found = analyse(folder, &manifest).map_err(|error| without_path(folder.path(), &error))?;
+    let derived =
+        analyse(folder, &manifest).map_err(|error| without_path(folder.path(), &error))?;
     let json = |facts: &Facts| serde_json::to_value(facts).map_err(Error::from);
-    match difference(&json(sent)?, &json(&found)?, "facts") {
-        None => Ok((manifest, found)),
+    match difference(&json(sent)?, &json(&derived)?, "facts") {
+        None => Ok((manifest, derived)),
         Some(place) => Err(Problem::damaged(format!(
-            "the facts do not follow from the records: {place} differs; let `flashscope report` find \
-             them anew, and submit again"
+            "the facts do not follow from the records: {place} differs; recompute them with `flashscope \
+             report`, and submit again"
         ))),
     }
 }
 
-/// Where two values differ by more than rounding.
+/// Returns the path of the first place where two values differ by more than rounding.
 fn difference(a: &Value, b: &Value, place: &str) -> Option<String> {
     match (a, b) {
         (Value::Object(a), Value::Object(b)) => {
@@ -67,7 +68,7 @@ fn difference(a: &Value, b: &Value, place: &str) -> Option<String> {
             let same = (a - b).abs() <= limits::ROUNDING * a.abs().max(b.abs());
             (!same).then(|| place.into())
         }
-        // Sentences hold numbers, which may be rounded otherwise.
+        // Sentences contain numbers, and another machine may round those differently.
         (Value::String(_), Value::String(_))
             if SENTENCES.iter().any(|end| place.ends_with(end)) =>
         {
@@ -77,5 +78,5 @@ fn difference(a: &Value, b: &Value, place: &str) -> Option<String> {
     }
 }
 
-/// What of the facts is a sentence with numbers in it.
+/// The ends of the paths of facts that are sentences with numbers in them.
 const SENTENCES: [&str; 2] = [".reason", ".finding"];

@@ -1,53 +1,53 @@
-//! Does what was submitted follow from itself? What is said twice has to be said alike, sums have to come
-//! to their sums, and what happened in time has to be in its order.
+//! Checks that a submission is consistent with itself: values stated twice agree, totals equal the
+//! sums of their parts, and times are in order.
 
-mod inside;
 mod latency;
 mod measurement;
+mod observations;
 mod probe;
 mod ranges;
 mod records;
 mod relations;
 mod simulation;
 
-pub(crate) use measurement::{can_be_read, facts, without_path};
-pub(crate) use probe::probe;
+pub(crate) use measurement::{check_activities, recompute_facts, without_path};
+pub(crate) use probe::check_probe;
 pub(crate) use ranges::Ranges;
-pub(crate) use records::of_probe;
-pub(crate) use relations::check as relations;
-pub(crate) use simulation::simulation;
+pub(crate) use records::check_records;
+pub(crate) use relations::check_relations;
+pub(crate) use simulation::check_simulation;
 
 use crate::limits;
 
-/// What of a simulation follows from nothing else in it.
-pub(crate) const OF_SIMULATIONS: [&str; 3] = [
-    "that this workload on this drive comes to these counts and times: who simulates it anew with its seed \
-     sees",
-    "the warm-up before the measurement, and how long all of it took to compute",
-    "the curve of free blocks, waits of commands, and single activities, of which no count tells",
+/// Statements of a simulation that the registry cannot check against anything else in it.
+pub(crate) const UNCHECKED_IN_SIMULATIONS: [&str; 3] = [
+    "that this drive and workload give these counts and times: to check, simulate again with the same \
+     seed",
+    "the warm-up before the measurement, and the time the simulation took to compute",
+    "the curve of free blocks, the waiting times of commands, and single activities",
 ];
 
-/// What of a probe the registry does not find anew from its records.
-pub(crate) const OF_PROBES: [&str; 2] = [
-    "what the probe concluded: each answer, its probability and the words for it; the runs that it names can \
+/// Statements of a probe that the registry does not derive from the records.
+pub(crate) const UNCHECKED_IN_PROBES: [&str; 2] = [
+    "what the probe concluded: each answer, its probability and its wording; the runs that it names can \
      be read",
-    "the pictures of each finding, and the time that passed between runs",
+    "the charts of each finding, and the time between runs",
 ];
 
-/// Nothing, or what does not follow.
-pub(crate) type Checked = Result<(), String>;
+/// `Ok`, or a sentence that names the contradiction.
+pub(crate) type CheckResult = Result<(), String>;
 
-/// That `what` is said to be a number that follows from others.
-fn same(what: &str, said: u64, follows: u128, from: &str) -> Checked {
-    if u128::from(said) == follows {
+/// Checks that the `stated` value of `what` equals the one derived `from` other fields.
+fn check_equal(what: &str, stated: u64, derived: u128, from: &str) -> CheckResult {
+    if u128::from(stated) == derived {
         return Ok(());
     }
-    Err(format!("{what} is {said}, and {follows} by {from}"))
+    Err(format!("{what} is {stated}; it should be {derived}, according to {from}"))
 }
 
-/// The same for a number that is rounded, and may be absent.
-fn close(what: &str, said: Option<f64>, follows: Option<f64>, from: &str) -> Checked {
-    let equal = match (said, follows) {
+/// The same as [`check_equal`] up to rounding, for a number that may be absent.
+fn check_close(what: &str, stated: Option<f64>, derived: Option<f64>, from: &str) -> CheckResult {
+    let equal = match (stated, derived) {
         (Some(a), Some(b)) => (a - b).abs() <= limits::ROUNDING * a.abs().max(b.abs()),
         (None, None) => true,
         _ => false,
@@ -56,32 +56,36 @@ fn close(what: &str, said: Option<f64>, follows: Option<f64>, from: &str) -> Che
         return Ok(());
     }
     let text = |value: Option<f64>| value.map_or("absent".into(), |value| value.to_string());
-    Err(format!("{what} is {}, and {} by {from}", text(said), text(follows)))
+    let (stated, derived) = (text(stated), text(derived));
+    Err(format!("{what} is {stated}; it should be {derived}, according to {from}"))
 }
 
-/// That something holds.
-fn holds(fact: bool, otherwise: impl FnOnce() -> String) -> Checked {
-    if fact { Ok(()) } else { Err(otherwise()) }
+/// Fails with the sentence from `complaint` unless `fact` is true.
+fn ensure(fact: bool, complaint: impl FnOnce() -> String) -> CheckResult {
+    if fact { Ok(()) } else { Err(complaint()) }
 }
 
-/// That values are in order, none below the one before.
-fn ascending<T: PartialOrd + Copy>(what: &str, values: impl IntoIterator<Item = T>) -> Checked {
+/// Checks that no value is below the one before.
+fn check_ascending<T: PartialOrd + Copy>(
+    what: &str,
+    values: impl IntoIterator<Item = T>,
+) -> CheckResult {
     let mut values = values.into_iter();
     let Some(mut last) = values.next() else { return Ok(()) };
     for value in values {
-        holds(last <= value, || format!("{what} are not in order"))?;
+        ensure(last <= value, || format!("{what} are not in ascending order"))?;
         last = value;
     }
     Ok(())
 }
 
-/// A sum that overflows nothing.
+/// Adds up values in 128 bits, which cannot overflow.
 fn sum<'a>(values: impl IntoIterator<Item = &'a u64>) -> u128 {
     values.into_iter().map(|value| u128::from(*value)).sum()
 }
 
-/// `part` of `whole`; absent where there is no whole.
-#[allow(clippy::cast_precision_loss, reason = "it is compared up to rounding")]
+/// Returns `part / whole`, or `None` if `whole` is 0.
+#[allow(clippy::cast_precision_loss, reason = "the comparison allows for rounding")]
 fn share(part: u128, whole: u128) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }

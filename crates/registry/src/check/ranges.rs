@@ -1,4 +1,4 @@
-//! Is every number and text of a submission within the limits that its schema states?
+//! Checks every number and text of a submission against the limits in its schema.
 
 use flashscope_document::ranges::schema_of_written;
 use jsonschema::error::ValidationErrorKind as Kind;
@@ -6,41 +6,42 @@ use jsonschema::{ValidationError, Validator};
 use schemars::JsonSchema;
 use serde_json::Value;
 
-use super::Checked;
+use super::CheckResult;
 
-/// The limits of a kind of submission.
+/// A validator for one kind of submission.
 pub(crate) struct Ranges(Validator);
 
 impl Ranges {
-    /// Those that the schema of `T` states.
+    /// Builds the validator from the schema of `T`.
     pub fn of<T: JsonSchema>() -> Ranges {
         let schema = schema_of_written::<T>();
         let validator = jsonschema::draft202012::new(schema.as_value());
-        Ranges(validator.expect("the schema of a type is a schema"))
+        Ranges(validator.expect("the schema generator returns a valid schema"))
     }
 
-    /// Fails at the first field that is beyond them, with its path, its value and what it may be.
-    pub fn check(&self, submission: &Value) -> Checked {
-        self.0.validate(submission).map_err(|error| words(&error))
+    /// Fails at the first field outside its limits, and names its path, its value and the limit.
+    pub fn check(&self, submission: &Value) -> CheckResult {
+        self.0.validate(submission).map_err(|error| message(&error))
     }
 }
 
-fn words(error: &ValidationError<'_>) -> String {
+fn message(error: &ValidationError<'_>) -> String {
     let error = innermost(error).unwrap_or(error);
     let (place, value) = (path(&error.instance_path().to_string()), error.instance());
     match error.kind() {
         Kind::Minimum { limit } => beyond(&place, value, "at least", limit),
         Kind::Maximum { limit } => beyond(&place, value, "at most", limit),
-        Kind::MaxLength { limit } => format!("`{place}` has at most {limit} characters"),
+        Kind::MaxLength { limit } => format!("`{place}` may have at most {limit} characters"),
         _ => format!("`{place}`: {error}"),
     }
 }
 
 fn beyond(place: &str, value: &Value, least_or_most: &str, limit: &Value) -> String {
-    format!("`{place}` is {value}, and may be {least_or_most} {limit}")
+    format!("`{place}` is {value}; it must be {least_or_most} {limit}")
 }
 
-/// The error about a limit behind one that says no more than that none of several forms fits.
+/// Returns the error about a limit inside an error that only says that no alternative of a choice
+/// matches.
 fn innermost<'a, 'e>(error: &'e ValidationError<'a>) -> Option<&'e ValidationError<'a>>
 where
     'a: 'e,
@@ -54,7 +55,7 @@ where
     }
 }
 
-/// A path as in messages: `manifest.runs[4].value` of `/manifest/runs/4/value`.
+/// Converts a JSON pointer such as `/manifest/runs/4/value` into `manifest.runs[4].value`.
 fn path(pointer: &str) -> String {
     let mut path = String::new();
     for part in pointer.split('/').skip(1) {

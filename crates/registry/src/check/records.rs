@@ -5,34 +5,34 @@ use flashscope_probe::{ProbeReport, RunSummary};
 use flashscope_result::rows;
 use flashscope_serve::Problem;
 
-use super::{Checked, holds, same, without_path};
+use super::{CheckResult, check_equal, ensure, without_path};
 
-/// Whether the records of a probe in `folder` are those of its runs.
-pub(crate) fn of_probe(folder: &Path, report: &ProbeReport) -> Result<(), Problem> {
+/// Checks that the records of a probe in `folder` agree with the runs in its report.
+pub(crate) fn check_records(folder: &Path, report: &ProbeReport) -> Result<(), Problem> {
     for run in report.steps.iter().flat_map(|step| &step.runs) {
         let records = rows(folder, run.run).map_err(|error| without_path(folder, &error))?;
-        let mut seen = Seen::default();
+        let mut totals = RunTotals::default();
         records
-            .for_each(|record| seen.add(record, report))
+            .for_each(|record| totals.add(record, report))
             .map_err(|error| without_path(folder, &error))?;
-        seen.check(run).map_err(Problem::damaged)?;
+        totals.check(run).map_err(Problem::damaged)?;
     }
     Ok(())
 }
 
-/// What the records of a run come to.
+/// Totals over the records of a run.
 #[derive(Default)]
-struct Seen {
+struct RunTotals {
     ios: u64,
     written: u128,
     ended_ns: u128,
-    /// Whether something else was done than can be: a change of a drive that must only be read, or an IO
-    /// beyond its end.
+    /// True if an IO changed a drive that the budget only lets the probe read.
     changes: bool,
+    /// True if an IO reached past the end of the drive.
     beyond: bool,
 }
 
-impl Seen {
+impl RunTotals {
     fn add(&mut self, record: &Record, report: &ProbeReport) {
         self.ios += 1;
         if record.op == Op::Write {
@@ -45,18 +45,23 @@ impl Seen {
         self.beyond |= end.is_none_or(|end| end > report.drive.capacity.0);
     }
 
-    fn check(&self, run: &RunSummary) -> Checked {
+    fn check(&self, run: &RunSummary) -> CheckResult {
         let number = run.run;
-        same(&format!("`ios` of run {number}"), run.ios, self.ios.into(), "its records")?;
+        check_equal(&format!("`ios` of run {number}"), run.ios, self.ios.into(), "its records")?;
         let written = run.bytes_written.0;
-        same(&format!("`bytes_written` of run {number}"), written, self.written, "its records")?;
-        holds(self.ended_ns <= run.took_ns.0.into(), || {
+        check_equal(
+            &format!("`bytes_written` of run {number}"),
+            written,
+            self.written,
+            "its records",
+        )?;
+        ensure(self.ended_ns <= run.took_ns.0.into(), || {
             let (ended, took) = (self.ended_ns, run.took_ns.0);
-            format!("run {number} took {took} ns, and {ended} by its records")
+            format!("run {number} took {took} ns, but its records last {ended} ns")
         })?;
-        holds(!self.beyond, || format!("run {number} has an IO beyond the end of the drive"))?;
-        holds(!self.changes, || {
-            format!("run {number} changes a drive that must only be read, by the budget")
+        ensure(!self.beyond, || format!("run {number} has an IO beyond the end of the drive"))?;
+        ensure(!self.changes, || {
+            format!("run {number} changes the drive, but the budget allows only reads")
         })
     }
 }

@@ -1,13 +1,13 @@
-//! Numbers that stand beside each other in a submission and bound each other, known by their names: quantiles rise,
-//! means lie within the least and the most, ends come after beginnings. It holds for every type of the documents, also
-//! for those to come.
+//! Checks numbers of one object that bound each other, which it recognises by their names:
+//! quantiles rise, a mean lies between minimum and maximum, an end comes after its start. The rules
+//! apply to every type of the documents, including future ones.
 
 use serde_json::{Map, Value};
 
-use super::Checked;
+use super::CheckResult;
 use crate::limits;
 
-/// Names of numbers that do not fall in this order.
+/// Names of numbers in ascending order; equal values are allowed.
 const RISING: [&[&str]; 5] = [
     &["min", "p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99", "p999", "p9999", "max"],
     &["low", "value", "high"],
@@ -16,36 +16,36 @@ const RISING: [&[&str]; 5] = [
     &["fewest_erases", "most_erases"],
 ];
 
-/// Names of numbers that lie within `min` and `max`.
+/// Names of numbers that lie between `min` and `max`.
 const WITHIN: [&str; 2] = ["mean", "median"];
 
-/// Names of how far values are from their mean: no further than the least is from the most.
+/// Names of deviations from a mean, which are at most `max` − `min`.
 const SPREADS: [&str; 2] = ["standard_deviation", "deviation"];
 
 /// Fails at the first object whose numbers contradict each other, with its path.
-pub(crate) fn check(submission: &Value) -> Checked {
-    of("", submission)
+pub(crate) fn check_relations(submission: &Value) -> CheckResult {
+    check_value("", submission)
 }
 
-fn of(place: &str, value: &Value) -> Checked {
+fn check_value(place: &str, value: &Value) -> CheckResult {
     match value {
         Value::Object(fields) => {
-            of_object(place, fields)?;
+            check_object(place, fields)?;
             fields.iter().try_for_each(|(name, field)| match place {
-                "" => of(name, field),
-                place => of(&format!("{place}.{name}"), field),
+                "" => check_value(name, field),
+                place => check_value(&format!("{place}.{name}"), field),
             })
         }
         Value::Array(items) if items.iter().any(|item| item.is_object() || item.is_array()) => {
             let mut items = items.iter().enumerate();
-            items.try_for_each(|(nth, item)| of(&format!("{place}[{nth}]"), item))
+            items.try_for_each(|(nth, item)| check_value(&format!("{place}[{nth}]"), item))
         }
         _ => Ok(()),
     }
 }
 
-fn of_object(place: &str, fields: &Map<String, Value>) -> Checked {
-    // The value of an estimate is what its object stands for.
+fn check_object(place: &str, fields: &Map<String, Value>) -> CheckResult {
+    // An estimate is an object; its `value` field is the number to compare.
     let number = |name: &str| {
         let field = fields.get(name)?;
         field.as_f64().or_else(|| field.get("value")?.as_f64())
@@ -60,7 +60,7 @@ fn of_object(place: &str, fields: &Map<String, Value>) -> Checked {
             if let Some((before, least)) = last.filter(|(_, least)| above(*least, value)) {
                 let (name, before) = (named(name), named(before));
                 return Err(format!(
-                    "`{name}` is {value}, and may be at least {least}, as `{before}` is"
+                    "`{name}` is {value}; it must be at least {least}, the value of `{before}`"
                 ));
             }
             last = Some((name, value));
@@ -71,7 +71,7 @@ fn of_object(place: &str, fields: &Map<String, Value>) -> Checked {
         if above(min, mean) || above(mean, max) {
             let name = named(name);
             return Err(format!(
-                "`{name}` is {mean}, and may be {min} to {max}, by `min` and `max` beside it"
+                "`{name}` is {mean}; it must be {min} to {max}, the range from `min` to `max`"
             ));
         }
     }
@@ -79,14 +79,14 @@ fn of_object(place: &str, fields: &Map<String, Value>) -> Checked {
         if above(spread, max - min) {
             let (name, most) = (named(name), max - min);
             return Err(format!(
-                "`{name}` is {spread}, and may be at most {most}, by `min` and `max` beside it"
+                "`{name}` is {spread}; it must be at most {most}, the distance from `min` to `max`"
             ));
         }
     }
     Ok(())
 }
 
-/// Whether one number is above another by more than rounding, which for quantiles is that of their histogram.
+/// Returns true if `one` exceeds `other` by more than the resolution of the quantiles' histogram.
 fn above(one: f64, other: f64) -> bool {
     one - other > limits::QUANTILE * one.abs().max(other.abs())
 }
@@ -98,36 +98,36 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_that_bound_each_other_are_compared() {
+    fn contradictory_numbers_are_named_with_their_bounds() {
         let sound = json!({
             "a": { "min": 1, "p50": 3, "max": 9, "mean": 4.5, "standard_deviation": 2.0 },
             "b": [{ "low": null, "value": 3.0, "high": 4.0 }, { "start_ns": 7, "end_ns": 7 }],
             "c": { "min": 5, "max": 5.001, "mean": { "value": 5.002, "low": 4.0, "high": 6.0 } },
         });
-        assert_eq!(check(&sound), Ok(()));
+        assert_eq!(check_relations(&sound), Ok(()));
         for (pointer, value, words) in [
-            ("/a/min", json!(4), "`a.p50` is 3, and may be at least 4, as `a.min` is"),
-            ("/a/max", json!(0), "`a.max` is 0, and may be at least 3, as `a.p50` is"),
-            ("/a/mean", json!(0.5), "`a.mean` is 0.5, and may be 1 to 9"),
-            ("/a/mean", json!(9.5), "`a.mean` is 9.5, and may be 1 to 9"),
+            ("/a/min", json!(4), "`a.p50` is 3; it must be at least 4, the value of `a.min`"),
+            ("/a/max", json!(0), "`a.max` is 0; it must be at least 3, the value of `a.p50`"),
+            ("/a/mean", json!(0.5), "`a.mean` is 0.5; it must be 1 to 9"),
+            ("/a/mean", json!(9.5), "`a.mean` is 9.5; it must be 1 to 9"),
             (
                 "/a/standard_deviation",
                 json!(8.5),
-                "`a.standard_deviation` is 8.5, and may be at most 8",
+                "`a.standard_deviation` is 8.5; it must be at most 8",
             ),
             (
                 "/b/0/high",
                 json!(2.0),
-                "`b[0].high` is 2, and may be at least 3, as `b[0].value` is",
+                "`b[0].high` is 2; it must be at least 3, the value of `b[0].value`",
             ),
-            ("/b/0/low", json!(3.5), "`b[0].value` is 3, and may be at least 3.5"),
-            ("/b/1/end_ns", json!(6), "`b[1].end_ns` is 6, and may be at least 7"),
-            ("/c/mean/value", json!(5.5), "`c.mean` is 5.5, and may be 5 to 5.001"),
+            ("/b/0/low", json!(3.5), "`b[0].value` is 3; it must be at least 3.5"),
+            ("/b/1/end_ns", json!(6), "`b[1].end_ns` is 6; it must be at least 7"),
+            ("/c/mean/value", json!(5.5), "`c.mean` is 5.5; it must be 5 to 5.001"),
         ] {
             let mut broken = sound.clone();
             *broken.pointer_mut(pointer).unwrap() = value;
-            let found = check(&broken).expect_err(pointer);
-            assert!(found.starts_with(words), "{pointer}: {found}");
+            let complaint = check_relations(&broken).expect_err(pointer);
+            assert!(complaint.starts_with(words), "{pointer}: {complaint}");
         }
     }
 }

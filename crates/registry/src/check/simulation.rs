@@ -5,88 +5,102 @@ use flashscope_document::{Cleaning, Simulation, SimulationStatus};
 use flashscope_sim::nand::{ByCause, Events};
 use flashscope_sim::observe::Findings;
 
-use super::latency::{heat_map, latencies};
-use super::{Checked, close, holds, inside, same, share, sum};
+use super::latency::{check_heat_map, check_latencies};
+use super::{CheckResult, check_close, check_equal, ensure, share, sum};
 
-/// Whether all of a simulation that follows from something in it does.
-pub(crate) fn simulation(simulation: &Simulation<Findings>) -> Checked {
-    head(simulation)?;
-    flash(simulation)?;
+/// Checks that a simulation is consistent with itself.
+pub(crate) fn check_simulation(simulation: &Simulation<Findings>) -> CheckResult {
+    check_head(simulation)?;
+    check_flash(simulation)?;
     let seconds = simulation.simulated_ns.as_secs_f64();
-    #[allow(clippy::cast_precision_loss, reason = "it is compared up to rounding")]
+    #[allow(clippy::cast_precision_loss, reason = "the comparison allows for rounding")]
     let rate = Some(simulation.ios as f64 / seconds).filter(|rate| rate.is_finite());
-    close("`ios_per_second`", simulation.ios_per_second, rate, "`ios` and `simulated_ns`")?;
-    latencies(simulation)?;
+    check_close("`ios_per_second`", simulation.ios_per_second, rate, "`ios` and `simulated_ns`")?;
+    check_latencies(simulation)?;
     if let Some(map) = &simulation.latency_heat_map {
-        heat_map(simulation, map)?;
+        check_heat_map(simulation, map)?;
     }
-    inside::observations(simulation)
+    super::observations::check_observations(simulation)
 }
 
-fn head(simulation: &Simulation<Findings>) -> Checked {
+fn check_head(simulation: &Simulation<Findings>) -> CheckResult {
     let Simulation { drive, status, error, queue_depth, warm_up, .. } = simulation;
-    holds(drive.kind == DeviceKind::Sim, || "`drive` is not a simulated one".into())?;
+    ensure(drive.kind == DeviceKind::Sim, || "`drive` must be a simulated drive".into())?;
     let most = drive.queue_depth;
-    holds((1..=most).contains(queue_depth), || {
-        format!("`queue_depth` is {queue_depth}, and the drive takes 1 to {most} IOs at once")
+    ensure((1..=most).contains(queue_depth), || {
+        format!("`queue_depth` is {queue_depth}; the drive takes 1 to {most} IOs at once")
     })?;
-    holds((*status == SimulationStatus::Failed) == error.is_some(), || {
-        "`error` is there if, and only if, `status` is `failed`".into()
+    ensure((*status == SimulationStatus::Failed) == error.is_some(), || {
+        "`error` must be present if `status` is `failed`, and absent otherwise".into()
     })?;
-    holds(warm_up.steady.is_some() == warm_up.criterion.is_some(), || {
-        "`warm_up` says whether it was steady, or by which criterion, but not both".into()
+    ensure(warm_up.steady.is_some() == warm_up.criterion.is_some(), || {
+        "`warm_up` must have both `steady` and `criterion`, or neither".into()
     })?;
-    holds(warm_up.ios > 0 || warm_up.bytes == Bytes(0), || "`warm_up.bytes` are of no IO".into())?;
+    ensure(warm_up.ios > 0 || warm_up.bytes == Bytes(0), || {
+        "`warm_up` has bytes but no IOs".into()
+    })?;
     let least = warm_up.window_write_amplification.iter().copied().fold(f64::INFINITY, f64::min);
-    holds(least >= 1.0, || "`warm_up.window_write_amplification` is at least 1".into())
+    ensure(least >= 1.0, || "`warm_up.window_write_amplification` must be at least 1".into())
 }
 
-/// What the flash did, by cause, and what follows from it.
-fn flash(simulation: &Simulation<Findings>) -> Checked {
+/// Checks the flash operations by cause, and the ratios that follow from them.
+fn check_flash(simulation: &Simulation<Findings>) -> CheckResult {
     let Simulation { flash_reads, flash_programs, erases, events, .. } = simulation;
     let causes = ByCause::default().entries().map(|(name, _)| name);
     let known = Events::default().entries().map(|(name, _)| name);
-    named("flash_reads", flash_reads, &causes)?;
-    named("flash_programs", flash_programs, &causes)?;
-    named("erases", erases, &causes)?;
-    named("events", events, &known)?;
+    check_names("flash_reads", flash_reads, &causes)?;
+    check_names("flash_programs", flash_programs, &causes)?;
+    check_names("erases", erases, &causes)?;
+    check_names("events", events, &known)?;
     let programs = sum(flash_programs.values());
     let for_host = u128::from(flash_programs["host"]);
     let amplification = share(programs, for_host);
-    let said = simulation.write_amplification;
-    close("`write_amplification`", said, amplification, "`flash_programs`")?;
+    let stated = simulation.write_amplification;
+    check_close("`write_amplification`", stated, amplification, "`flash_programs`")?;
     let Cleaning { count, pages_moved, efficiency } = &simulation.cleaning;
-    same("`cleaning.count`", *count, erases["cleaning"].into(), "`erases`")?;
+    check_equal("`cleaning.count`", *count, erases["cleaning"].into(), "`erases`")?;
     let moved = u128::from(flash_programs["cleaning"]);
-    same("`cleaning.pages_moved`", *pages_moved, moved, "`flash_programs`")?;
+    check_equal("`cleaning.pages_moved`", *pages_moved, moved, "`flash_programs`")?;
     let erased = sum(erases.values());
     match pages_of_a_block(simulation) {
         Some(pages) => {
             let fewest = share(for_host, erased * pages);
-            let said = simulation.equivalent_throughput;
-            close("`equivalent_throughput`", said, fewest, "`flash_programs` and `erases`")?;
+            let stated = simulation.equivalent_throughput;
+            check_close(
+                "`equivalent_throughput`",
+                stated,
+                fewest,
+                "`flash_programs` and `erases`",
+            )?;
             let superseded = share(moved, u128::from(*count) * pages).map(|moved| 1.0 - moved);
-            close("`cleaning.efficiency`", *efficiency, superseded, "what cleaning moved")
+            check_close(
+                "`cleaning.efficiency`",
+                *efficiency,
+                superseded,
+                "the pages that cleaning moved",
+            )
         }
         None => {
-            let there = |what: &str, there: bool, of: u128| {
-                holds(there == (of > 0), || format!("{what} is there where blocks were erased"))
+            let present = |what: &str, present: bool, of: u128| {
+                ensure(present == (of > 0), || {
+                    format!("{what} must be present if blocks were erased, and absent otherwise")
+                })
             };
-            there("`equivalent_throughput`", simulation.equivalent_throughput.is_some(), erased)?;
-            there("`cleaning.efficiency`", efficiency.is_some(), u128::from(*count))
+            present("`equivalent_throughput`", simulation.equivalent_throughput.is_some(), erased)?;
+            present("`cleaning.efficiency`", efficiency.is_some(), u128::from(*count))
         }
     }
 }
 
-/// The pages of a block that hold data, as the victims of cleaning are counted by them.
+/// Returns the number of data pages in a block, which the histogram of cleaning victims implies.
 fn pages_of_a_block(simulation: &Simulation<Findings>) -> Option<u128> {
     let cleaning = simulation.observations.observed.cleaning.as_ref()?;
     let pages = cleaning.victims_by_valid_pages.len().checked_sub(1)?;
     u128::try_from(pages).ok().filter(|pages| *pages > 0)
 }
 
-/// That counts are those of `names`.
-fn named(what: &str, counts: &BTreeMap<String, u64>, names: &[&str]) -> Checked {
+/// Checks that `counts` has exactly the keys `names`.
+fn check_names(what: &str, counts: &BTreeMap<String, u64>, names: &[&str]) -> CheckResult {
     let all = counts.len() == names.len() && names.iter().all(|name| counts.contains_key(*name));
-    holds(all, || format!("`{what}` has a number each for {}, and no other", names.join(", ")))
+    ensure(all, || format!("`{what}` must have exactly these fields: {}", names.join(", ")))
 }

@@ -6,11 +6,11 @@ use super::*;
 use crate::{block_on, prepare};
 
 const ID: &str = "0123";
-/// Where the files of Alice and Bob lie.
+/// The store prefixes of Alice's and Bob's files.
 const ALICES: &str = "a-0123";
 const BOBS: &str = "b-0123";
 
-/// A database with a submission that nobody has finished for a day.
+/// Creates a database with a submission that has been unfinished for more than a day.
 async fn staged(url: &str) -> Result<(Db, ShelfItem), Error> {
     let db = Db::open(url).await?;
     let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/results");
@@ -23,17 +23,15 @@ async fn staged(url: &str) -> Result<(Db, ShelfItem), Error> {
     Ok((db, item))
 }
 
-// Is a result published and its submission forgotten in one step? Where only the first was done, as when the registry
-// was killed in between, the files of the result were removed a day later, as those of a submission that nobody
-// finished.
+// Publishing without unstaging would let the cleanup delete the published files a day later.
 #[test]
-fn a_published_result_was_cleaned_away() {
+fn publishing_and_unstaging_are_one_transaction() {
     let place = tempfile::tempdir().unwrap();
     let url = Db::embedded(&place.path().join("registry.sqlite"));
     let done = block_on(async {
         let (db, item) = staged(&url).await?;
         let cut = "CREATE TRIGGER cut BEFORE DELETE ON submissions
-                   BEGIN SELECT RAISE(ABORT, 'here it is killed'); END";
+                   BEGIN SELECT RAISE(ABORT, 'killed here'); END";
         sqlx::query(cut).execute(&db.pool).await?;
         assert!(db.publish(ALICES, "alice", &item, &[]).await.is_err());
         assert!(db.result(ID).await?.is_none() && db.staged(ALICES, "alice").await?.is_some());
@@ -47,9 +45,9 @@ fn a_published_result_was_cleaned_away() {
     done.unwrap();
 }
 
-// Is a submission forgotten that an earlier version left beside its result?
+// Earlier versions could leave a submission of a published result behind.
 #[test]
-fn what_is_published_and_staged_is_published() {
+fn opening_removes_submissions_of_published_results() {
     let place = tempfile::tempdir().unwrap();
     let url = Db::embedded(&place.path().join("registry.sqlite"));
     let done = block_on(async {
@@ -59,7 +57,7 @@ fn what_is_published_and_staged_is_published() {
         assert!(db.publish(ALICES, "alice", &item, &[]).await?.is_some());
         let left = "INSERT INTO submissions SELECT * FROM kept";
         sqlx::query(left).execute(&db.pool).await?;
-        assert!(db.staged(ALICES, "alice").await?.is_some(), "as it was left");
+        assert!(db.staged(ALICES, "alice").await?.is_some(), "the submission is back");
         assert!(db.abandoned().await?.is_empty() && !db.give_up(ALICES).await?);
         let db = Db::open(&url).await?;
         assert!(db.staged(ALICES, "alice").await?.is_none() && db.result(ID).await?.is_some());
@@ -68,16 +66,15 @@ fn what_is_published_and_staged_is_published() {
     done.unwrap();
 }
 
-// Is a submission that is nearly a day old not given up while it is checked? It was: its files were removed, and then
-// its result was published without them.
+// Otherwise the cleanup could delete the files of a submission during its check.
 #[test]
-fn a_submission_was_given_up_while_it_was_checked() {
+fn a_submission_does_not_expire_during_its_check() {
     let place = tempfile::tempdir().unwrap();
     let url = Db::embedded(&place.path().join("registry.sqlite"));
     let done = block_on(async {
         let (db, _) = staged(&url).await?;
         db.renew(ALICES, "bob").await?;
-        assert_eq!(db.abandoned().await?.len(), 1, "it is not Bob's");
+        assert_eq!(db.abandoned().await?.len(), 1, "Bob cannot renew Alice's submission");
         db.renew(ALICES, "alice").await?;
         assert!(db.abandoned().await?.is_empty() && !db.give_up(ALICES).await?);
         assert!(db.staged(ALICES, "alice").await?.is_some());
@@ -86,9 +83,9 @@ fn a_submission_was_given_up_while_it_was_checked() {
     done.unwrap();
 }
 
-// Is a submission that was given up not published, as its files are gone, nor begun again before they are?
+// An abandoned submission's files are being deleted.
 #[test]
-fn what_was_given_up_was_published() {
+fn an_abandoned_submission_cannot_be_published_or_staged_again() {
     let place = tempfile::tempdir().unwrap();
     let url = Db::embedded(&place.path().join("registry.sqlite"));
     let done = block_on(async {
@@ -99,7 +96,7 @@ fn what_was_given_up_was_published() {
         assert!(db.result(ID).await?.is_none());
         assert!(
             !db.stage([ALICES, ID], "alice", &submission).await?,
-            "its files are being removed"
+            "its files are being deleted"
         );
         db.forget(ALICES).await?;
         assert!(db.publish(ALICES, "alice", &item, &[]).await?.is_none());
@@ -107,17 +104,16 @@ fn what_was_given_up_was_published() {
         assert!(db.publish(ALICES, "alice", &item, &[]).await?.is_some());
         assert!(
             db.publish(ALICES, "alice", &item, &[]).await?.is_some(),
-            "it is published already"
+            "publishing again succeeds"
         );
         Ok(())
     });
     done.unwrap();
 }
 
-// Is nothing staged of which the result was published in the meantime? It was, and a day later the files of the result
-// were removed as those of a submission that nobody finished.
+// Such a submission would expire, and its cleanup would delete the published files.
 #[test]
-fn a_published_result_was_staged() {
+fn a_published_result_is_not_staged_again() {
     let place = tempfile::tempdir().unwrap();
     let url = Db::embedded(&place.path().join("registry.sqlite"));
     let done = block_on(async {
@@ -131,10 +127,9 @@ fn a_published_result_was_staged() {
     done.unwrap();
 }
 
-// Is a submission that cannot be read any more given up as others are, with the files that have arrived? No submission
-// of anybody was taken where there was one.
+// It must not keep the cleanup from running for other submissions.
 #[test]
-fn a_submission_that_cannot_be_read_stopped_all() {
+fn an_unreadable_submission_is_abandoned_with_its_arrived_files() {
     let place = tempfile::tempdir().unwrap();
     let url = Db::embedded(&place.path().join("registry.sqlite"));
     let done = block_on(async {
@@ -151,9 +146,9 @@ fn a_submission_that_cannot_be_read_stopped_all() {
     done.unwrap();
 }
 
-// Is a registry from before there were kinds opened, with its results as measurements, and again?
+// A database from before there were result kinds opens twice.
 #[test]
-fn results_from_before_are_measurements() {
+fn results_without_a_kind_are_measurements() {
     let place = tempfile::tempdir().unwrap();
     let url = Db::embedded(&place.path().join("registry.sqlite"));
     let of = |kind| ShelfQuery { kind: Some(kind), ..ShelfQuery::default() };
@@ -167,7 +162,7 @@ fn results_from_before_are_measurements() {
         let sql = "INSERT INTO results (id, token, published, item, parts, name, words, capacity)
                    VALUES ('i', 't', 1, $1, '[]', 'n', 'n', 0)";
         sqlx::query(sql).bind(serde_json::to_string(&item)?).execute(&pool).await?;
-        // What an earlier version left of it, and one that is staged.
+        // A leftover submission of the published result, and a genuine one.
         for id in ["i", "staged"] {
             let sql = "INSERT INTO submissions (id, token, created, body) VALUES ($1, 't', 0, '{')";
             sqlx::query(sql).bind(id).execute(&pool).await?;
@@ -187,7 +182,7 @@ fn results_from_before_are_measurements() {
 }
 
 #[test]
-fn two_tokens_stage_the_same_and_the_first_to_finish_publishes() {
+fn the_first_of_two_tokens_to_finish_the_same_result_publishes_it() {
     let place = tempfile::tempdir().unwrap();
     let url = Db::embedded(&place.path().join("registry.sqlite"));
     let done = block_on(async {
@@ -195,17 +190,17 @@ fn two_tokens_stage_the_same_and_the_first_to_finish_publishes() {
         let Some(submission) = db.staged(ALICES, "alice").await? else { panic!("it is staged") };
         assert!(db.stage([BOBS, ID], "bob", &submission).await?);
         db.add_arrived(ALICES, PartName::records(1, 0)).await?;
-        assert!(db.arrived(BOBS).await?.is_empty(), "Bob sees nothing of Alice's files");
-        // Alice's is a day old: what is done about it is nothing to Bob.
+        assert!(db.arrived(BOBS).await?.is_empty(), "Bob cannot see Alice's files");
+        // Alice's submission is a day old; its expiry does not affect Bob's.
         assert_eq!(db.abandoned().await?.len(), 1);
         assert!(!db.give_up(BOBS).await? && db.staged(BOBS, "alice").await?.is_none());
 
         assert_eq!(db.publish(BOBS, "bob", &item, &[]).await?.as_deref(), Some(BOBS));
-        assert!(db.staged(ALICES, "alice").await?.is_some(), "until her files are removed");
+        assert!(db.staged(ALICES, "alice").await?.is_some(), "until her files are deleted");
         assert_eq!(db.publish(ALICES, "alice", &item, &[]).await?.as_deref(), Some(BOBS));
-        assert!(db.staged(ALICES, "alice").await?.is_some(), "until her files are removed");
-        assert!(!db.withdraw(BOBS, "bob").await?, "it is what is published");
-        assert!(!db.withdraw(ALICES, "bob").await?, "it is not Bob's");
+        assert!(db.staged(ALICES, "alice").await?.is_some(), "until her files are deleted");
+        assert!(!db.withdraw(BOBS, "bob").await?, "this submission is the published one");
+        assert!(!db.withdraw(ALICES, "bob").await?, "Bob cannot withdraw Alice's submission");
         assert!(db.withdraw(ALICES, "alice").await? && !db.withdraw(ALICES, "alice").await?);
         db.forget(ALICES).await?;
         assert!(db.abandoned().await?.is_empty() && db.arrived(ALICES).await?.is_empty());
@@ -216,7 +211,7 @@ fn two_tokens_stage_the_same_and_the_first_to_finish_publishes() {
 }
 
 #[test]
-fn a_submission_that_is_being_removed_keeps_no_other_token_from_the_same() {
+fn deleting_a_submission_does_not_block_other_tokens() {
     let place = tempfile::tempdir().unwrap();
     let url = Db::embedded(&place.path().join("registry.sqlite"));
     let done = block_on(async {

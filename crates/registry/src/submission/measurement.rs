@@ -10,38 +10,38 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Content, Part, Submitted, check_device, check_fields, check_files, check_ios, check_name,
-    check_texts, check_version, id_of, identified, last_part, strip_device,
+    Content, Part, SubmissionContent, check_device, check_fields, check_files, check_ios,
+    check_name, check_texts, check_version, id_of, identified, last_part, strip_device,
 };
 use crate::check::Ranges;
 use crate::limits;
 
-/// A measurement that is to be published, without its records.
+/// A measurement to publish, without its record files.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MeasurementSubmission {
-    /// Its name for people.
+    /// The display name.
     #[schemars(length(min = 1, max = limits::NAME))]
     pub name: String,
-    /// What was measured, and how.
+    /// The manifest: drive, plan and options.
     pub manifest: Manifest,
-    /// What was found, as the sender sees it.
+    /// The facts that the sender computed.
     pub facts: Facts,
-    /// The files of its records, and of what a simulated drive did inside.
+    /// The record files, and the activity files of a simulated drive.
     pub parts: Vec<Part>,
-    /// Whether the serial number of the drive is to be published, too.
+    /// True to publish the serial number of the drive.
     #[serde(default)]
     pub with_serial: bool,
 }
 
-/// What its fields may be.
+/// The limits of the fields.
 static RANGES: LazyLock<Ranges> = LazyLock::new(Ranges::of::<MeasurementSubmission>);
 
-impl Submitted for MeasurementSubmission {
+impl SubmissionContent for MeasurementSubmission {
     fn id(&self) -> String {
         let records = identified(&self.parts, Content::Records);
         let activities = identified(&self.parts, Content::Activities);
-        // What has no activities keeps the id that it had before there were any here.
+        // Without activities, the id stays the one that earlier versions computed.
         match activities.is_empty() {
             true => id_of(&(&self.manifest, records)),
             false => id_of(&(&self.manifest, records, activities)),
@@ -52,19 +52,19 @@ impl Submitted for MeasurementSubmission {
         check_name(&self.name)?;
         let manifest = self.manifest.schema_version;
         if manifest > SCHEMA_VERSION {
-            check_version("the manifest", manifest, SCHEMA_VERSION, "")?;
+            check_version("manifests", manifest, SCHEMA_VERSION, "")?;
         }
         let known = flashscope_document::facts::SCHEMA_VERSION;
-        let older = "submit with the version of flashscope that the registry has";
-        check_version("the facts", self.facts.schema_version, known, older)?;
+        let older = "submit with the registry's version of flashscope";
+        check_version("facts", self.facts.schema_version, known, older)?;
         check_device(&self.manifest.device)?;
-        check_texts([("time of the start", self.manifest.started.as_str())])?;
+        check_texts([("start time", self.manifest.started.as_str())])?;
         check_files(&self.parts)?;
         check_fields(self, &RANGES, || self.check_runs())
     }
 
-    /// Leaves out what tells one drive or machine from others of its kind: serial number, paths of
-    /// devices and files, names of drives of the system.
+    /// Removes whatever identifies this drive or machine: the serial number, paths of devices and
+    /// files, and the system's drive names.
     fn strip(&mut self) {
         strip_device(&mut self.manifest.device, self.with_serial);
         let queue = self.manifest.environment.as_mut().and_then(|one| one.queue.as_mut());
@@ -78,16 +78,16 @@ impl Submitted for MeasurementSubmission {
 }
 
 impl MeasurementSubmission {
-    /// Whether each run is there once, and they have no more IOs than are read.
+    /// Checks that run numbers are unique, and that the number of IOs is within its limit.
     fn check_plan(&self) -> Result<(), String> {
         let mut known = BTreeSet::new();
         if let Some(run) = self.manifest.runs().find(|run| !known.insert(run.id)) {
-            return Err(format!("there are two runs {}", run.id));
+            return Err(format!("run {} appears twice", run.id));
         }
         check_ios(self.manifest.runs().map(|run| run.progress.ios()))
     }
 
-    /// Whether the files are those that the runs have.
+    /// Checks that each run with IOs has files, and that no other run has any.
     fn check_runs(&self) -> Result<(), String> {
         self.check_plan()?;
         let mut parts: BTreeMap<(Content, u32), u32> = BTreeMap::new();
@@ -96,20 +96,20 @@ impl MeasurementSubmission {
         }
         let recorded = || self.manifest.runs().filter(|run| run.progress.ios() > 0);
         if let Some(run) = recorded().find(|run| !parts.contains_key(&(Content::Records, run.id))) {
-            return Err(format!("the records of run {} are not among the files", run.id));
+            return Err(format!("the record files of run {} are missing", run.id));
         }
         let known: BTreeSet<u32> = recorded().map(|run| run.id).collect();
         if let Some((_, run)) = parts.keys().find(|(_, run)| !known.contains(run)) {
-            return Err(format!("run {run} has files, and the manifest tells of no IO of it"));
+            return Err(format!("run {run} has files, but no IOs in the manifest"));
         }
         let mut inside = parts.iter().filter(|((content, _), _)| *content == Content::Activities);
         match inside.find(|(_, count)| **count > 1 || self.manifest.device.kind != DeviceKind::Sim)
         {
             Some(((_, run), _)) if self.manifest.device.kind != DeviceKind::Sim => Err(format!(
-                "run {run} has a file of activities, and only a simulated drive tells what it does inside"
+                "run {run} has an activity file, but only simulated drives report activities"
             )),
             Some(((_, run), count)) => {
-                Err(format!("run {run} has {count} files of activities instead of one"))
+                Err(format!("run {run} has {count} activity files instead of one"))
             }
             None => Ok(()),
         }

@@ -1,4 +1,4 @@
-//! What is submitted: shared by who sends and who receives.
+//! The documents of a submission, shared by client and registry.
 
 mod measurement;
 mod probe;
@@ -20,7 +20,7 @@ pub use self::simulation::SimulationSubmission;
 use crate::check::{self, Ranges};
 use crate::limits;
 
-/// A result that is to be published, without its records.
+/// A result to publish, without its record files.
 #[derive(Debug, Clone, Serialize)]
 #[serde(untagged)]
 pub enum Submission {
@@ -28,47 +28,47 @@ pub enum Submission {
     Measurement(Box<MeasurementSubmission>),
     /// A simulated workload.
     Simulation(Box<SimulationSubmission>),
-    /// What was found of a drive's internals.
+    /// The internals of a drive, as a probe inferred them.
     Probe(Box<ProbeSubmission>),
 }
 
-/// What is to be done with a result of any kind before it is kept.
-pub(crate) trait Submitted {
-    /// What tells it from any other: the same result has the same id, whoever sends it.
+/// The operations on a submission of any kind before it is stored.
+pub(crate) trait SubmissionContent {
+    /// Returns the id of the result, a hash of its content: equal results have equal ids.
     fn id(&self) -> String;
 
-    /// What is wrong with it, as far as that can be told without the files.
+    /// Checks the submission as far as possible without its files. The error names the first fault.
     fn check(&self) -> Result<(), String>;
 
-    /// Leaves out what tells one drive or machine from others of its kind.
+    /// Removes whatever identifies this drive or machine.
     fn strip(&mut self);
 }
 
-/// What a file holds.
+/// The content of a file.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Content {
-    /// Records of a run: a row an IO.
+    /// Records of a run: one row per IO.
     #[default]
     Records,
-    /// What a simulated drive did inside during a run; a run has one such file at most.
+    /// The background operations of a simulated drive in a run; at most one file per run.
     Activities,
 }
 
-/// A file of a run.
+/// The description of a run's file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Part {
-    /// What it holds.
+    /// The content of the file.
     #[serde(default)]
     pub content: Content,
     /// The number of the run.
     pub run: u32,
-    /// Which file of the run with this content it is, from 0.
+    /// The number of the file among those of the run with this content, from 0.
     pub part: u32,
-    /// Its bytes.
+    /// The size in bytes.
     #[schemars(range(min = 1, max = limits::PART))]
     pub bytes: u64,
     /// The SHA-256 of its bytes, in lower-case hexadecimal.
@@ -76,51 +76,51 @@ pub struct Part {
     pub sha256: String,
 }
 
-/// How far a submission is.
+/// The state of an unfinished submission.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Staged {
-    /// Stands for the submission, and for the result once it is published.
+pub struct StagedSubmission {
+    /// The id of the submission, and later of the result.
     pub id: String,
-    /// The files that have not arrived yet.
+    /// The files that have not arrived.
     pub missing: Vec<PartName>,
 }
 
-/// Which file.
+/// The identity of a run's file.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 pub struct PartName {
-    /// What it holds.
+    /// The content of the file.
     #[serde(default)]
     pub content: Content,
     /// The number of the run.
     pub run: u32,
-    /// Which file of the run with this content it is, from 0.
+    /// The number of the file among those of the run with this content, from 0.
     pub part: u32,
 }
 
-/// A result that was published.
+/// A published result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Published {
-    /// Stands for the result in addresses.
+pub struct Publication {
+    /// The id of the result in addresses.
     pub id: String,
-    /// What of it the registry cannot find anew from the rest, so that it is what the sender says.
+    /// Statements of the sender that the registry cannot recompute.
     #[serde(default)]
     pub unchecked: Vec<String>,
 }
 
 impl PartName {
-    /// A file of records.
+    /// Names a record file.
     pub fn records(run: u32, part: u32) -> PartName {
         PartName { content: Content::Records, run, part }
     }
 
-    /// The file of what a simulated drive did inside during a run.
+    /// Names the activity file of a run.
     pub fn activities(run: u32) -> PartName {
         PartName { content: Content::Activities, run, part: 0 }
     }
 
-    /// Where it lies in the folder of a result, or would.
+    /// Returns the path of the file in the result folder `folder`.
     pub fn path(self, folder: &Path) -> PathBuf {
         match self.content {
             Content::Records => records_path(folder, self.run, self.part),
@@ -128,7 +128,7 @@ impl PartName {
         }
     }
 
-    /// Where it is sent to, below the address of its submission.
+    /// Returns the path of the file's endpoint below that of its submission.
     pub fn address(self) -> String {
         let PartName { content, run, part } = self;
         match content {
@@ -143,25 +143,25 @@ impl Display for PartName {
         let PartName { content, run, part } = self;
         match content {
             Content::Records => write!(f, "file {part} of run {run}"),
-            Content::Activities => write!(f, "the file of activities of run {run}"),
+            Content::Activities => write!(f, "the activity file of run {run}"),
         }
     }
 }
 
 impl Part {
-    /// Which it is.
+    /// Returns the identity of this file.
     pub fn name(&self) -> PartName {
         PartName { content: self.content, run: self.run, part: self.part }
     }
 
-    /// Whether `bytes` are those of this file.
-    pub(crate) fn is(&self, bytes: &[u8]) -> bool {
+    /// Returns true if `bytes` have the size and hash of this file.
+    pub(crate) fn matches(&self, bytes: &[u8]) -> bool {
         bytes.len() as u64 == self.bytes && hex::encode(Sha256::digest(bytes)) == self.sha256
     }
 }
 
 impl Submission {
-    fn submitted(&self) -> &dyn Submitted {
+    fn content(&self) -> &dyn SubmissionContent {
         match self {
             Submission::Measurement(one) => &**one,
             Submission::Simulation(one) => &**one,
@@ -169,20 +169,20 @@ impl Submission {
         }
     }
 
-    /// What tells it from any other: the same result has the same id, whoever sends it.
+    /// Returns the id of the result, a hash of its content: equal results have equal ids.
     pub fn id(&self) -> String {
-        self.submitted().id()
+        self.content().id()
     }
 
-    /// What is wrong with it, as far as that can be told without its files.
+    /// Checks the submission as far as possible without its files.
     ///
     /// # Errors
-    /// That, in words.
+    /// Returns a sentence about the first fault.
     pub fn check(&self) -> Result<(), String> {
-        self.submitted().check()
+        self.content().check()
     }
 
-    /// What kind of result it is.
+    /// Returns the kind of the result.
     pub fn kind(&self) -> ResultKind {
         match self {
             Submission::Measurement(_) => ResultKind::Measurement,
@@ -191,7 +191,7 @@ impl Submission {
         }
     }
 
-    /// Where it is sent to at a registry.
+    /// Returns the path of the endpoint that takes this kind of submission.
     pub fn address(&self) -> &'static str {
         match self {
             Submission::Measurement(_) => "/api/submissions",
@@ -200,7 +200,7 @@ impl Submission {
         }
     }
 
-    /// The files that belong to it.
+    /// Returns the descriptions of the files that belong to the submission.
     pub fn parts(&self) -> &[Part] {
         match self {
             Submission::Measurement(one) => &one.parts,
@@ -210,20 +210,20 @@ impl Submission {
     }
 }
 
-/// What stands for what is made of this alone.
+/// Returns the id of a document: the first 10 bytes of its SHA-256, in hexadecimal.
 fn id_of(whole: &impl Serialize) -> String {
     let whole = serde_json::to_vec(whole).unwrap_or_default();
     hex::encode(&Sha256::digest(whole)[..10])
 }
 
-/// The files with `content`, as an id is made of them.
+/// Returns the identity and hash of each file with `content`, which enter the id of the result.
 fn identified(parts: &[Part], content: Content) -> Vec<(u32, u32, &str)> {
     let parts = parts.iter().filter(|part| part.content == content);
     parts.map(|part| (part.run, part.part, part.sha256.as_str())).collect()
 }
 
-/// Whether every field is within the limits of its schema, and those that bound each other do, once `follows` has said
-/// what of it does not follow from the rest: its words say more.
+/// Checks every field against its limits, then runs `follows`, then compares the fields that bound
+/// each other. `follows` comes first because its messages are more specific.
 fn check_fields<T: Serialize>(
     submission: &T,
     ranges: &Ranges,
@@ -232,65 +232,63 @@ fn check_fields<T: Serialize>(
     let json = serde_json::to_value(submission).map_err(|error| error.to_string())?;
     ranges.check(&json)?;
     follows()?;
-    check::relations(&json)
+    check::check_relations(&json)
 }
 
-/// Whether a result may have this name.
+/// Checks the display name of a result.
 fn check_name(name: &str) -> Result<(), String> {
     let length = name.chars().count();
     if length == 0 || length > limits::NAME || name.chars().any(char::is_control) {
-        return Err(format!("`name` has 1 to {} characters that can be seen", limits::NAME));
+        return Err(format!("`name` must have 1 to {} printable characters", limits::NAME));
     }
     Ok(())
 }
 
-/// Whether texts that the shelf shows are short enough, each with its name.
+/// Checks the lengths of texts on the shelf; each item is a name and a text.
 fn check_texts<'a>(texts: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<(), String> {
     let too_long = |text: &str| text.chars().nth(limits::TEXT).is_some();
     match texts.into_iter().find(|(_, text)| too_long(text)) {
-        Some((name, _)) => Err(format!("the {name} has at most {} characters", limits::TEXT)),
+        Some((name, _)) => Err(format!("the {name} may have at most {} characters", limits::TEXT)),
         None => Ok(()),
     }
 }
 
-/// The same of what is known about a drive.
+/// Checks the lengths of the texts about a drive.
 fn check_device(device: &DeviceInfo) -> Result<(), String> {
     let texts = [
-        ("name of the drive", Some(&device.name)),
-        ("model of the drive", device.model.as_ref()),
-        ("serial number of the drive", device.serial.as_ref()),
-        ("firmware of the drive", device.firmware.as_ref()),
-        ("engine of the drive", device.engine.as_ref()),
+        ("drive name", Some(&device.name)),
+        ("drive model", device.model.as_ref()),
+        ("drive serial number", device.serial.as_ref()),
+        ("drive firmware", device.firmware.as_ref()),
+        ("drive engine", device.engine.as_ref()),
     ];
     check_texts(texts.into_iter().filter_map(|(name, text)| Some((name, text?.as_str()))))
 }
 
-/// Whether runs have no more IOs together than are read.
+/// Checks that the IOs of all runs together are within the limit.
 fn check_ios(ios: impl Iterator<Item = u64>) -> Result<(), String> {
     match ios.fold(0, u64::saturating_add) > limits::IOS {
-        true => Err(format!("the runs have more than {} IOs together", limits::IOS)),
+        true => Err(format!("the runs have more than {} IOs in total", limits::IOS)),
         false => Ok(()),
     }
 }
 
-/// Whether `what` has the format that is known here, and what to do if not.
-fn check_version(what: &str, found: u32, known: u32, older: &str) -> Result<(), String> {
-    if found == known {
+/// Checks a format version against the supported one. `older` is the advice for an older format.
+fn check_version(what: &str, version: u32, supported: u32, older: &str) -> Result<(), String> {
+    if version == supported {
         return Ok(());
     }
-    let how = match found > known {
-        true => "submit with the version of flashscope that the registry has",
+    let advice = match version > supported {
+        true => "submit with the registry's version of flashscope",
         false => older,
     };
-    Err(format!(
-        "{what} of format version {found} are not taken here, but of version {known}: {how}"
-    ))
+    Err(format!("the registry takes {what} of format version {supported}, not {version}: {advice}"))
 }
 
-/// Whether files may be such: their sizes, their hashes, and how they are counted.
+/// Checks the number, sizes, hashes and numbering of the files.
 fn check_files(parts: &[Part]) -> Result<(), String> {
     if parts.len() > limits::PARTS {
-        return Err(format!("there are more than {} files", limits::PARTS));
+        return Err(format!("the submission has more than {} files", limits::PARTS));
     }
     let bytes = parts.iter().map(|part| part.bytes).fold(0, u64::saturating_add);
     if bytes > limits::RECORDS {
@@ -298,28 +296,28 @@ fn check_files(parts: &[Part]) -> Result<(), String> {
     }
     let mut next = std::collections::BTreeMap::new();
     for part in parts {
-        // A canary of the fuzz targets: a hash that is too short is not expected.
+        // A deliberate fault that the fuzz targets must find.
         if cfg!(feature = "canary") && part.sha256.len() < 64 {
             panic!("a hash is too short");
         }
         let hexadecimal = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
         if part.sha256.len() != 64 || !part.sha256.chars().all(hexadecimal) {
-            return Err("`sha256` is 64 hexadecimal digits".into());
+            return Err("`sha256` must be 64 lower-case hexadecimal digits".into());
         }
         if part.bytes == 0 || part.bytes > limits::PART {
-            return Err(format!("a file has 1 to {} bytes", limits::PART));
+            return Err(format!("a file must have 1 to {} bytes", limits::PART));
         }
         let next: &mut u32 = next.entry((part.content, part.run)).or_default();
         if part.part != *next {
-            return Err(format!("the files of run {} are not counted from 0", part.run));
+            return Err(format!("the files of run {} must be numbered from 0", part.run));
         }
         *next += 1;
     }
     Ok(())
 }
 
-/// Leaves out what tells one drive from others of its kind, and where it is on its machine; with
-/// `with_serial`, all but the serial number.
+/// Removes whatever identifies a drive or its location on the machine, except for the serial number
+/// if `with_serial` is true.
 fn strip_device(device: &mut DeviceInfo, with_serial: bool) {
     if !with_serial {
         device.serial = None;
@@ -327,12 +325,12 @@ fn strip_device(device: &mut DeviceInfo, with_serial: bool) {
     match device.kind {
         DeviceKind::Block => device.name = "block device".into(),
         DeviceKind::File => device.name = "file".into(),
-        // A profile may be a file of the user's.
+        // A profile may be a file of the user, whose folders are private.
         DeviceKind::Sim | DeviceKind::Null => device.name = last_part(&device.name),
     }
 }
 
-/// A path without its folders; what goes before its scheme, as in `sim:`, stays.
+/// Returns a path without its folders; a scheme such as `sim:` and the query stay.
 fn last_part(name: &str) -> String {
     let (scheme, path) = name.split_once(':').map_or(("", name), |(scheme, path)| (scheme, path));
     let (path, query) =
@@ -351,9 +349,8 @@ fn last_part(name: &str) -> String {
 mod tests {
     use super::*;
 
-    // Do names lose their folders and nothing else?
     #[test]
-    fn names_without_folders() {
+    fn only_folders_are_removed_from_names() {
         for (name, left) in [
             ("sim:demo", "sim:demo"),
             ("sim:/home/me/my-drive.toml?ftl=fast", "sim:my-drive.toml?ftl=fast"),

@@ -1,14 +1,14 @@
-//! Simulations and probes beside measurements.
+//! Publishing simulations and probes.
 
 use flashscope_registry::{prepare, send};
 use serde_json::{Value, json};
 
 use super::{Place, edit, error};
 
-// Is a simulation that was submitted found by its kind, its drive and its workload, looked at as one's own is,
-// without folders of the sender, and not taken twice, even where computing it took another time?
+// It is found by kind, drive and workload, and a second submission is refused even if only its
+// computing time differs.
 #[test]
-fn a_simulation_is_published() {
+fn a_published_simulation_is_found_and_lacks_private_paths() {
     let place = Place::new("simulation");
     let path = place.simulation("my simulation");
     let model = format!("Simulated {}", place.token);
@@ -22,7 +22,7 @@ fn a_simulation_is_published() {
     let sent = serde_json::to_string(&prepared.submission).unwrap();
     assert!(!sent.contains("secret") && !sent.contains("S3CR3T"));
     let published = send(&prepared, &place.url(), &place.token, |_, _| {}).unwrap();
-    assert!(published.unchecked[0].contains("simulates it anew"), "{published:?}");
+    assert!(published.unchecked[0].contains("simulate again"), "{published:?}");
 
     let (id, unique) = (published.id, place.token.to_uppercase());
     for query in ["", "&kind=simulation", "&kind=simulation&search=HM_0"] {
@@ -54,13 +54,13 @@ fn a_simulation_is_published() {
     edit(&path.join("simulation.json"), |simulation| simulation["wall_ns"] = 1.into());
     let again = prepare(&path, false).unwrap();
     let again = send(&again, &place.url(), &place.token, |_, _| {}).unwrap_err().to_string();
-    assert!(again.contains(&format!("published already, as `{id}`")), "{again}");
+    assert!(again.contains(&format!("already published, as `{id}`")), "{again}");
 }
 
-// Is a probe that was submitted found by its kind and its drive and looked at as one's own is, with what its
-// parameters are and the profile as they follow from the findings, and not taken twice?
+// The registry derives the titles of its parameters and its profile from the findings again, and
+// refuses a second submission.
 #[test]
-fn a_probe_is_published() {
+fn a_published_probe_is_found_and_its_forged_texts_are_replaced() {
     let place = Place::new("probe");
     let path = place.probe("my probe");
     let model = format!("Probed {}", place.token);
@@ -97,12 +97,11 @@ fn a_probe_is_published() {
     assert_eq!(probe["profile"], fitted);
     error(place.get(&format!("/api/simulations/{id}")), 404);
     let again = send(&prepared, &place.url(), &place.token, |_, _| {}).unwrap_err().to_string();
-    assert!(again.contains(&format!("published already, as `{id}`")), "{again}");
+    assert!(again.contains(&format!("already published, as `{id}`")), "{again}");
 }
 
-// Does the serial number of a probed drive go along where it is asked for?
 #[test]
-fn serial_numbers_of_probes_on_request() {
+fn the_serial_number_of_a_probed_drive_is_published_on_request() {
     let place = Place::new("probe-serial");
     let path = place.probe("p");
     edit(&path.join("probe.json"), |probe| probe["drive"]["serial"] = "S3CR3T".into());

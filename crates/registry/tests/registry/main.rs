@@ -1,12 +1,12 @@
-//! A registry over a socket, as those who submit and those who look meet it. The database and the store
-//! are the embedded ones, unless the environment names others (`scripts/test-registry`).
+//! A registry over a socket, as senders and readers use it. The database and the store are the
+//! embedded ones, unless environment variables name others (`scripts/test-registry`).
 
 mod kinds;
 mod ranges;
+mod refusals;
 mod same;
 mod submitting;
 mod tampered;
-mod wrong;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,25 +14,27 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use flashscope_registry::{Configuration, MeasurementSubmission, Prepared, Registry, Submission};
+use flashscope_registry::{
+    Configuration, MeasurementSubmission, PreparedSubmission, Registry, Submission,
+};
 use flashscope_serve::Access;
 use reqwest::blocking::{Client, RequestBuilder, Response};
 use serde_json::Value;
 use tempfile::TempDir;
 use url::Url;
 
-/// A registry that answers as long as the process lives, with two tokens.
+/// A registry with two tokens that runs until the process ends.
 struct Place {
     address: SocketAddr,
     token: String,
-    /// That of somebody else.
+    /// The token of a second sender.
     second: String,
     folder: TempDir,
     client: Client,
 }
 
-/// The database and the store that the environment names, once for all tests: what one finds of the
-/// others is more to search in.
+/// Returns the storage that the environment names, or embedded storage in `folder`. A named
+/// database is shared by all tests, which only adds results to search.
 #[allow(clippy::disallowed_methods, reason = "this is how scripts/test-registry names its servers")]
 fn configuration(folder: &Path) -> Configuration {
     let named = |name: &str| std::env::var(name).ok();
@@ -48,14 +50,14 @@ fn configuration(folder: &Path) -> Configuration {
 }
 
 impl Place {
-    /// A registry; its token has a name of its own, which no other test has.
+    /// Starts a registry. The name of its token is unique to the test.
     fn new(test: &str) -> Place {
         static PROVIDER: OnceLock<()> = OnceLock::new();
         PROVIDER
             .get_or_init(|| rustls::crypto::ring::default_provider().install_default().unwrap());
         let folder = tempfile::tempdir().unwrap();
         let configuration = configuration(folder.path());
-        let (tell, told) = std::sync::mpsc::channel();
+        let (sender, receiver) = std::sync::mpsc::channel();
         let names = [test.to_string(), format!("{test}-second")];
         std::thread::spawn(move || {
             let make = async |access: Access| {
@@ -72,16 +74,16 @@ impl Place {
                 async |access| {
                     let (tokens, app) = make(access).await?;
                     made = Some(tokens.clone());
-                    tell.send(Err(tokens)).unwrap();
+                    sender.send(Err(tokens)).unwrap();
                     Ok::<_, flashscope_registry::Error>(app)
                 },
                 ([127, 0, 0, 1], 0).into(),
-                |address| tell.send(Ok(address)).unwrap(),
+                |address| sender.send(Ok(address)).unwrap(),
             );
             panic!("the registry ended: {outcome:?}, {made:?}");
         });
-        let tokens: [String; 2] = told.recv().unwrap().unwrap_err().try_into().unwrap();
-        let address = told.recv().unwrap().unwrap();
+        let tokens: [String; 2] = receiver.recv().unwrap().unwrap_err().try_into().unwrap();
+        let address = receiver.recv().unwrap().unwrap();
         let [token, second] = tokens;
         Place { address, token, second, folder, client: Client::new() }
     }
@@ -90,25 +92,26 @@ impl Place {
         format!("http://{}/", self.address).parse().unwrap()
     }
 
-    /// A result of 36 runs of 8 IOs, which nobody submitted before.
+    /// Copies a result of 36 runs of 8 IOs, with a version that makes it unique.
     fn result(&self, name: &str) -> PathBuf {
         let unique = self.token.clone();
         self.sample("v1", name, "manifest.json", |json| json["tool"]["version"] = unique.into())
     }
 
-    /// A simulation of 12,000 IOs with reads, writes, trims and cleaning, which nobody submitted before.
+    /// Copies a simulation of 12,000 IOs with reads, writes, trims and cleaning, with a unique
+    /// seed.
     fn simulation(&self, name: &str) -> PathBuf {
         let unique = self.seed();
         self.sample("simulated", name, "simulation.json", |json| json["seed"] = unique.into())
     }
 
-    /// A probe of 9 runs that found the size of a page, which nobody submitted before.
+    /// Copies a probe of 9 runs that determined the page size, with a unique seed.
     fn probe(&self, name: &str) -> PathBuf {
         let unique = self.seed();
         self.sample("probed", name, "probe.json", |json| json["seed"] = unique.into())
     }
 
-    /// A number that no other test has.
+    /// Returns a number that no other test has.
     fn seed(&self) -> u64 {
         let digits = self.token.trim_start_matches("flashscope_");
         u64::from_str_radix(&digits[..12], 16).unwrap()
@@ -128,8 +131,8 @@ impl Place {
         path
     }
 
-    /// How many files of records the embedded store has: where it is another, those that there should be of one
-    /// submission cannot be told from those of other tests, and are taken as they are.
+    /// Returns the number of record files in the embedded store. A named store is shared with other
+    /// tests; for it, returns `otherwise`.
     fn files_of_submissions(&self, otherwise: usize) -> usize {
         let results = self.folder.path().join("registry/store/results");
         let Ok(results) = fs::read_dir(results) else { return otherwise };
@@ -157,7 +160,7 @@ impl Place {
     }
 }
 
-/// What is wrong, after `status`.
+/// Returns the message of an error response, which must have `status`.
 #[track_caller]
 fn error(response: Response, status: u16) -> String {
     assert_eq!(response.status(), status);
@@ -165,11 +168,11 @@ fn error(response: Response, status: u16) -> String {
     body["error"].clone()
 }
 
-/// What is said of a measurement.
-fn measurement(prepared: &mut Prepared) -> &mut MeasurementSubmission {
+/// Returns the measurement inside a prepared submission.
+fn measurement(prepared: &mut PreparedSubmission) -> &mut MeasurementSubmission {
     match &mut prepared.submission {
         Submission::Measurement(measurement) => measurement,
-        _ => panic!("it is no measurement"),
+        _ => panic!("the submission is not a measurement"),
     }
 }
 

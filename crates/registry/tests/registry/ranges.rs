@@ -1,4 +1,4 @@
-//! Every number of a submission, replaced by what it cannot be.
+//! Replaces every number of a submission by impossible values.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,25 +8,25 @@ use flashscope_registry::{
 };
 use serde_json::{Value, json};
 
-/// Numbers that may be as wrong as that, by the end of their path, and why.
+/// Path ends of numbers that may have such values, with the reason.
 const LEGAL: [(&str, &str); 7] = [
     (".seed", "any 64 bits are a seed"),
     (
         ".value",
-        "the value of a parameter, such as a step of -1 IOs; facts are found anew from the records",
+        "a parameter may be negative, such as a step of -1 IOs; facts are recomputed from the records",
     ),
-    (".incr", "a step backwards"),
+    (".incr", "a step may be negative"),
     (".low", "the interval of a mean of few values may reach below 0"),
-    (".points[][]", "a point of a picture is anywhere"),
-    (".x", "a mark of a picture is anywhere"),
+    (".points[][]", "a point of a chart may have any value"),
+    (".x", "a mark of a chart may be anywhere"),
     (
         ".mean_remaining_lifetime",
-        "blocks may live longer than they are rated for; it follows from the mean",
+        "blocks may outlive their rating; the value is checked against the mean",
     ),
 ];
 
-/// The submission that is this JSON, if it is one that is sound by itself.
-fn taken(kind: &str, body: Value) -> Result<(), String> {
+/// Parses and checks the submission in `body`, as a registry does.
+fn check(kind: &str, body: Value) -> Result<(), String> {
     let words = |error: serde_json::Error| error.to_string();
     let submission = match kind {
         "v1" | "inside" => {
@@ -45,18 +45,18 @@ fn taken(kind: &str, body: Value) -> Result<(), String> {
     submission.check()
 }
 
-/// The places of numbers, one for each path without its indices: the first and the last of a list are looked at.
-fn numbers(value: &Value, pointer: &str, path: &str, found: &mut BTreeMap<String, Vec<String>>) {
+/// Collects the JSON pointers of all numbers, grouped by their path without indices.
+fn numbers(value: &Value, pointer: &str, path: &str, groups: &mut BTreeMap<String, Vec<String>>) {
     match value {
-        Value::Number(_) => found.entry(path.into()).or_default().push(pointer.into()),
+        Value::Number(_) => groups.entry(path.into()).or_default().push(pointer.into()),
         Value::Object(fields) => {
             for (name, field) in fields {
-                numbers(field, &format!("{pointer}/{name}"), &format!("{path}.{name}"), found);
+                numbers(field, &format!("{pointer}/{name}"), &format!("{path}.{name}"), groups);
             }
         }
         Value::Array(items) => {
             for (nth, item) in items.iter().enumerate() {
-                numbers(item, &format!("{pointer}/{nth}"), &format!("{path}[]"), found);
+                numbers(item, &format!("{pointer}/{nth}"), &format!("{path}[]"), groups);
             }
         }
         _ => {}
@@ -64,58 +64,59 @@ fn numbers(value: &Value, pointer: &str, path: &str, found: &mut BTreeMap<String
 }
 
 #[test]
-fn no_number_beyond_its_range_is_taken() {
-    let mut wrongly_taken = Vec::new();
+fn no_number_outside_its_range_is_accepted() {
+    let mut accepted = Vec::new();
     let mut tried = 0;
     for kind in ["v1", "inside", "simulated", "probed"] {
         let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/results");
         let prepared = prepare(&samples.join(format!("{kind}.flashscope")), false).unwrap();
         let whole = serde_json::to_value(&prepared.submission).unwrap();
-        assert_eq!(taken(kind, whole.clone()), Ok(()), "{kind}");
-        let mut found = BTreeMap::new();
-        numbers(&whole, "", "", &mut found);
-        for (path, pointers) in found {
+        assert_eq!(check(kind, whole.clone()), Ok(()), "{kind}");
+        let mut groups = BTreeMap::new();
+        numbers(&whole, "", "", &mut groups);
+        for (path, pointers) in groups {
+            // The first and the last item of a list stand for the others.
             for pointer in [&pointers[0], &pointers[pointers.len() - 1]] {
                 for wrong in [json!(-1), json!(u64::MAX), json!(1e308), json!("NaN"), json!("-inf")]
                 {
                     let mut body = whole.clone();
                     *body.pointer_mut(pointer).unwrap() = wrong.clone();
                     tried += 1;
-                    if taken(kind, body).is_ok()
+                    if check(kind, body).is_ok()
                         && !LEGAL.iter().any(|(end, _)| path.ends_with(end))
                     {
-                        wrongly_taken.push(format!("{kind}: {path} = {wrong}"));
+                        accepted.push(format!("{kind}: {path} = {wrong}"));
                     }
                 }
             }
         }
     }
-    wrongly_taken.sort();
-    wrongly_taken.dedup();
+    accepted.sort();
+    accepted.dedup();
     assert!(tried > 1000, "{tried}");
     assert!(
-        wrongly_taken.is_empty(),
-        "{} taken:\n{}",
-        wrongly_taken.len(),
-        wrongly_taken.join("\n")
+        accepted.is_empty(),
+        "{} values were accepted:\n{}",
+        accepted.len(),
+        accepted.join("\n")
     );
 }
 
-/// The places of objects with a least and a most that differ.
-fn spans(value: &Value, pointer: &str, found: &mut Vec<String>) {
+/// Collects the pointers of objects whose `min` and `max` differ.
+fn spans(value: &Value, pointer: &str, pointers: &mut Vec<String>) {
     match value {
         Value::Object(fields) => {
             let number = |name: &str| fields.get(name).and_then(Value::as_f64);
             if number("min").zip(number("max")).is_some_and(|(min, max)| max > 1.01 * min) {
-                found.push(pointer.into());
+                pointers.push(pointer.into());
             }
             for (name, field) in fields {
-                spans(field, &format!("{pointer}/{name}"), found);
+                spans(field, &format!("{pointer}/{name}"), pointers);
             }
         }
         Value::Array(items) => {
             for (nth, item) in items.iter().enumerate() {
-                spans(item, &format!("{pointer}/{nth}"), found);
+                spans(item, &format!("{pointer}/{nth}"), pointers);
             }
         }
         _ => {}
@@ -123,20 +124,20 @@ fn spans(value: &Value, pointer: &str, found: &mut Vec<String>) {
 }
 
 #[test]
-fn no_least_above_its_most_is_taken() {
+fn no_minimum_above_its_maximum_is_accepted() {
     for kind in ["v1", "inside", "simulated"] {
         let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/results");
         let prepared = prepare(&samples.join(format!("{kind}.flashscope")), false).unwrap();
         let whole = serde_json::to_value(&prepared.submission).unwrap();
-        let mut found = Vec::new();
-        spans(&whole, "", &mut found);
-        assert!(!found.is_empty(), "{kind}");
-        for pointer in found {
+        let mut pointers = Vec::new();
+        spans(&whole, "", &mut pointers);
+        assert!(!pointers.is_empty(), "{kind}");
+        for pointer in pointers {
             let mut body = whole.clone();
             let object = body.pointer_mut(&pointer).unwrap();
             let [min, max] = ["min", "max"].map(|name| object[name].clone());
             (object["min"], object["max"]) = (max, min);
-            assert!(taken(kind, body).is_err(), "{kind}: {pointer}");
+            assert!(check(kind, body).is_err(), "{kind}: {pointer}");
         }
     }
 }
@@ -153,48 +154,48 @@ fn a_refusal_names_the_field_its_value_and_its_range() {
             "v1",
             "/facts/runs/0/latency_ns/standard_deviation",
             json!(-1.0),
-            "`facts.runs[0].latency_ns.standard_deviation` is -1.0, and may be at least 0",
+            "`facts.runs[0].latency_ns.standard_deviation` is -1.0; it must be at least 0",
         ),
         (
             "v1",
             "/facts/runs/0/latency_ns/max",
             json!(u64::MAX),
-            "`facts.runs[0].latency_ns.max` is 18446744073709551615, and may be at most 9007199254740991",
+            "`facts.runs[0].latency_ns.max` is 18446744073709551615; it must be at most 9007199254740991",
         ),
         (
             "v1",
             "/facts/runs/0/latency_ns/min",
             json!(1_u64 << 50),
-            "and may be at least 1125899906842624, as `facts.runs[0].latency_ns.min` is",
+            "it must be at least 1125899906842624, the value of `facts.runs[0].latency_ns.min`",
         ),
         (
             "v1",
             "/manifest/machine/memory_bytes",
             json!(u64::MAX),
-            "`manifest.machine.memory_bytes` is 18446744073709551615, and may be at most 9223372036854775807",
+            "`manifest.machine.memory_bytes` is 18446744073709551615; it must be at most 9223372036854775807",
         ),
         (
             "v1",
             "/manifest/machine/kernel",
             json!("k".repeat(5000)),
-            "`manifest.machine.kernel` has at most 4096 characters",
+            "`manifest.machine.kernel` may have at most 4096 characters",
         ),
         (
             "probed",
             "/probe/findings/4/finding/probability",
             json!(1.5),
-            "`probe.findings[4].finding.probability` is 1.5, and may be at most 1",
+            "`probe.findings[4].finding.probability` is 1.5; it must be at most 1",
         ),
         (
             "simulated",
             "/simulation/events/map hits",
             json!(u64::MAX),
-            "may be at most 9007199254740991",
+            "it must be at most 9007199254740991",
         ),
     ] {
         let mut body = of(kind);
         *body.pointer_mut(pointer).unwrap() = wrong;
-        let error = taken(kind, body).unwrap_err();
+        let error = check(kind, body).unwrap_err();
         assert!(error.contains(words), "{words}: {error}");
     }
 }

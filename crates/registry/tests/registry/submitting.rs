@@ -1,17 +1,16 @@
-//! From a result in a folder to one that all can look at.
+//! Submitting a result from a folder until it is published.
 
 use flashscope_block::Nanos;
-use flashscope_registry::{Content, Published, prepare, send};
+use flashscope_registry::{Content, Publication, prepare, send};
 use flashscope_result::ResultFolder;
 use flashscope_result::activity::{Activities, Activity};
 use serde_json::json;
 
 use super::{Place, edit, error};
 
-// Is a result that was submitted found by each field of the search, and looked at as one's own is; and
-// not taken a second time?
+// Each search field finds it, its data can be viewed, and a second submission is refused.
 #[test]
-fn a_result_is_published() {
+fn a_published_result_is_found_and_can_be_viewed() {
     let place = Place::new("published");
     let path = place.result("my drive");
     edit(&path.join("manifest.json"), |manifest| {
@@ -71,12 +70,11 @@ fn a_result_is_published() {
     place.json(&format!("/api/comparison?ids={id},{id}"));
 
     let again = send(&prepared, &place.url(), &place.token, |_, _| {}).unwrap_err();
-    assert!(again.to_string().contains(&format!("published already, as `{id}`")), "{again}");
+    assert!(again.to_string().contains(&format!("already published, as `{id}`")), "{again}");
 }
 
-// Does the serial number go along where it is asked for?
 #[test]
-fn serial_numbers_on_request() {
+fn the_serial_number_is_published_on_request() {
     let place = Place::new("serial");
     let path = place.result("r");
     edit(&path.join("manifest.json"), |manifest| manifest["device"]["serial"] = "S3CR3T".into());
@@ -86,9 +84,8 @@ fn serial_numbers_on_request() {
     assert_eq!(measurement["manifest"]["device"]["serial"], "S3CR3T");
 }
 
-// Is a submission that was cut off gone on with, without sending again what has arrived?
 #[test]
-fn submissions_go_on() {
+fn a_resumed_submission_sends_only_missing_files() {
     let place = Place::new("going-on");
     let prepared = prepare(&place.result("r"), false).unwrap();
     let body = serde_json::to_value(&prepared.submission).unwrap();
@@ -115,9 +112,9 @@ fn submissions_go_on() {
     assert_eq!(first, Some(prepared.submission.parts()[0].bytes));
 }
 
-// Is who finishes a submission again, as the answer to the first time did not arrive, told that it is published?
+// The sender may have lost the first answer.
 #[test]
-fn a_finish_that_was_sent_again_found_nothing() {
+fn finishing_twice_returns_the_published_result() {
     let place = Place::new("finished-twice");
     let prepared = prepare(&place.result("r"), false).unwrap();
     let published = send(&prepared, &place.url(), &place.token, |_, _| {}).unwrap();
@@ -125,13 +122,13 @@ fn a_finish_that_was_sent_again_found_nothing() {
         let request = place.post(&format!("/api/submissions/{id}/finish"), &json!({}));
         request.bearer_auth(&place.token).send().unwrap()
     };
-    assert_eq!(finish(&published.id).json::<Published>().unwrap(), published);
+    assert_eq!(finish(&published.id).json::<Publication>().unwrap(), published);
     error(finish("nobody"), 404);
 }
 
-// Does what a simulated drive did inside go along, is it said that it follows from no record, and is it shown?
+// The answer lists them as unchecked.
 #[test]
-fn activities_go_along() {
+fn activities_are_published() {
     let place = Place::new("inside");
     let path = place.result("r");
     let (folder, _) = ResultFolder::open(&path).unwrap();
@@ -155,7 +152,7 @@ fn activities_go_along() {
     assert_ne!(prepared.submission.id(), without);
     let published = send(&prepared, &place.url(), &place.token, |_, _| {}).unwrap();
     let [unchecked] = published.unchecked.as_slice() else { panic!("{published:?}") };
-    assert!(unchecked.contains("what the drive did inside"), "{unchecked}");
+    assert!(unchecked.contains("background operations of the drive"), "{unchecked}");
     let shown = place.json(&format!("/api/results/{}/runs/30/activities", published.id));
     assert_eq!(shown, serde_json::to_value(&written.items).unwrap());
     let none = place.json(&format!("/api/results/{}/runs/29/activities", published.id));

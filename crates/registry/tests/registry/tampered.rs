@@ -1,4 +1,4 @@
-//! Simulations and probes of which one part was changed: none is taken, and it is said what does not follow.
+//! Simulations and probes with one altered part, which the registry refuses with the contradiction.
 
 use flashscope_block::Op;
 use flashscope_registry::{prepare, send};
@@ -9,7 +9,7 @@ use super::{Place, edit, error};
 
 type Break = fn(&mut Value);
 
-/// Tries each of `cases` in `body`, under `part`, at `address`.
+/// Posts the body with each fault of `cases` in `part`, and expects its refusal.
 #[track_caller]
 fn all_refused(place: &Place, address: &str, whole: &Value, part: &str, cases: &[(&str, Break)]) {
     for (words, damage) in cases {
@@ -22,77 +22,84 @@ fn all_refused(place: &Place, address: &str, whole: &Value, part: &str, cases: &
     }
 }
 
-// Is a simulation refused in which a number does not follow from the others?
 #[test]
-fn simulations_follow_from_themselves() {
+fn a_simulation_that_contradicts_itself_is_refused() {
     let place = Place::new("simulations-checked");
     let whole = prepare(&place.simulation("s"), false).unwrap().submission;
     let whole = serde_json::to_value(&whole).unwrap();
     let cases: [(&str, Break); 37] = [
-        ("the workload has at most 1000 characters", |s| s["workload"] = "w".repeat(1001).into()),
-        ("the name of the drive has at most 1000 characters", |s| {
+        ("the workload may have at most 1000 characters", |s| {
+            s["workload"] = "w".repeat(1001).into()
+        }),
+        ("the drive name may have at most 1000 characters", |s| {
             s["drive"]["name"] = "d".repeat(1001).into();
         }),
-        ("simulations of format version 999", |s| s["schema_version"] = 999.into()),
-        ("of version 1: simulate it anew", |s| s["schema_version"] = 0.into()),
-        ("not a simulated one", |s| s["drive"]["kind"] = "block".into()),
+        ("of format version 1, not 999", |s| s["schema_version"] = 999.into()),
+        ("not 0: simulate again", |s| s["schema_version"] = 0.into()),
+        ("must be a simulated drive", |s| s["drive"]["kind"] = "block".into()),
         ("`queue_depth` is 77", |s| s["queue_depth"] = 77.into()),
-        ("`error` is there if", |s| s["status"] = "failed".into()),
-        ("by which criterion", |s| s["warm_up"]["steady"] = true.into()),
-        ("`warm_up.bytes` are of no IO", |s| s["warm_up"]["bytes"] = 512.into()),
-        ("is at least 1", |s| s["warm_up"]["window_write_amplification"] = json!([0.5])),
-        ("`flash_programs` has a number each for host, cleaning", |s| {
+        ("`error` must be present if", |s| s["status"] = "failed".into()),
+        ("must have both `steady` and `criterion`", |s| s["warm_up"]["steady"] = true.into()),
+        ("`warm_up` has bytes but no IOs", |s| s["warm_up"]["bytes"] = 512.into()),
+        ("must be at least 1", |s| s["warm_up"]["window_write_amplification"] = json!([0.5])),
+        ("`flash_programs` must have exactly these fields: host, cleaning", |s| {
             s["flash_programs"]["magic"] = 1.into();
         }),
-        ("`events` has a number each", |s| {
+        ("`events` must have exactly", |s| {
             s["events"].as_object_mut().unwrap().remove("map hits");
         }),
-        ("`write_amplification` is 1, and 5.9167", |s| s["write_amplification"] = 1.0.into()),
-        ("`cleaning.count` is 683, and 684 by `erases`", |s| s["cleaning"]["count"] = 683.into()),
-        ("`cleaning.pages_moved` is 1,", |s| s["cleaning"]["pages_moved"] = 1.into()),
+        ("`write_amplification` is 1; it should be 5.9167", |s| {
+            s["write_amplification"] = 1.0.into()
+        }),
+        ("`cleaning.count` is 683; it should be 684, according to `erases`", |s| {
+            s["cleaning"]["count"] = 683.into();
+        }),
+        ("`cleaning.pages_moved` is 1;", |s| s["cleaning"]["pages_moved"] = 1.into()),
         ("`equivalent_throughput` is absent", |s| s["equivalent_throughput"] = Value::Null),
         ("`cleaning.efficiency` is 0.5", |s| s["cleaning"]["efficiency"] = 0.5.into()),
         ("`ios_per_second` is 1000000", |s| s["ios_per_second"] = 1e6.into()),
-        ("`latency_ns.count` is 12000, and 11999 by `ios`", |s| {
+        ("`latency_ns.count` is 12000; it should be 11999, according to `ios`", |s| {
             s["ios"] = 11_999.into();
             let rate = s["ios_per_second"].as_f64().unwrap();
             s["ios_per_second"] = (rate * 11_999.0 / 12_000.0).into();
         }),
-        ("IOs of the kind `trim` are of 0 bytes", |s| s["bytes_trimmed"] = 0.into()),
-        ("the quantiles of `latency_ns` are not in order", |s| {
+        ("IOs of the kind `trim` cannot transfer 0 bytes", |s| s["bytes_trimmed"] = 0.into()),
+        ("the quantiles of `latency_ns` are not in ascending order", |s| {
             s["latency_ns"]["p99"] = 1.into();
         }),
-        ("the ends of the interval of `write_latency_ns`", |s| {
+        ("the value and the interval of `write_latency_ns`", |s| {
             s["write_latency_ns"]["mean"]["low"] = 1e9.into();
         }),
         ("`latency_ns.mean` is ", |s| {
             let mean = &mut s["latency_ns"]["mean"];
             mean["value"] = (mean["value"].as_f64().unwrap() - 1000.0).into();
         }),
-        ("`read_latency_ns` reaches beyond", |s| s["read_latency_ns"]["max"] = 900_000_000.into()),
-        ("`latency_ns.max` is 900000000, and ", |s| s["latency_ns"]["max"] = 900_000_000.into()),
+        ("the range of `read_latency_ns` exceeds", |s| {
+            s["read_latency_ns"]["max"] = 900_000_000.into()
+        }),
+        ("`latency_ns.max` is 900000000; ", |s| s["latency_ns"]["max"] = 900_000_000.into()),
         ("`latency_ns.p50` is ", |s| s["latency_ns"]["p50"] = s["latency_ns"]["min"].clone()),
         ("the number of IOs of `latency_heat_map.writes`", |s| {
             s["latency_heat_map"]["writes"][3][0] = 5000.into();
         }),
-        ("`latency_heat_map.limits_ns` do not rise", |s| {
+        ("`latency_heat_map.limits_ns` must rise", |s| {
             s["latency_heat_map"]["limits_ns"][1] = 0.into();
         }),
-        ("goes on after the end of the measurement", |s| {
+        ("extends past the end of the measurement", |s| {
             let rows = s["latency_heat_map"]["reads"].as_array_mut().unwrap();
             let empty = vec![0; rows[0].as_array().unwrap().len()];
             rows.resize(3000, json!(empty));
         }),
-        ("what the flash did for `host` is 7759, and ", |s| {
+        ("the number of programs for `host` is 7759; ", |s| {
             s["observations"]["amplification"]["programs"]["host"][0] = 9999.into();
         }),
-        ("knows no cause `magic`", |s| {
+        ("has an unknown cause `magic`", |s| {
             s["observations"]["amplification"]["erases"]["magic"] = json!([1]);
         }),
         ("`observations.erases`.blocks is ", |s| {
             s["observations"]["erases"]["histogram"]["counts"][0] = 7777.into();
         }),
-        ("the length of `observations.utilization` is", |s| {
+        ("`observations.utilization` covers", |s| {
             let used = &mut s["observations"]["utilization"];
             used["from_ns"] = used["until_ns"].clone();
         }),
@@ -102,7 +109,7 @@ fn simulations_follow_from_themselves() {
         ("`observations.free_blocks`.min is 0", |s| {
             s["observations"]["free_blocks"]["min"] = 0.into();
         }),
-        ("`observations.wear_map` has ", |s| {
+        ("`observations.wear_map` counts ", |s| {
             let unit = &mut s["observations"]["wear_map"]["units"][0];
             (unit["erases"][0], unit["erases_since_new"][0]) = (5000.into(), 5000.into());
         }),
@@ -114,7 +121,7 @@ fn simulations_follow_from_themselves() {
     ];
     all_refused(&place, "/api/simulations", &whole, "simulation", &cases);
     let of_body: [(&str, Break); 2] = [
-        ("`name` has 1 to 80 characters", |name| *name = "".into()),
+        ("`name` must have 1 to 80 printable characters", |name| *name = "".into()),
         ("expected a string", |name| *name = 7.into()),
     ];
     all_refused(&place, "/api/simulations", &whole, "name", &of_body);
@@ -123,100 +130,103 @@ fn simulations_follow_from_themselves() {
     let none = place.post("/api/simulations", &whole).send().unwrap();
     assert!(error(none, 401).contains("Authorization: Bearer"));
 
-    // The sender is told before anything is sent.
+    // The client finds the contradiction before it sends anything.
     let path = place.simulation("local");
     edit(&path.join("simulation.json"), |s| s["write_amplification"] = 1.0.into());
     let refused = prepare(&path, false).err().expect("it contradicts itself").to_string();
-    assert!(refused.contains("`write_amplification` is 1, and 5.9167"), "{refused}");
+    assert!(refused.contains("`write_amplification` is 1; it should be 5.9167"), "{refused}");
 }
 
-// Is a probe refused whose findings or budget do not follow from its runs, or that states what cannot be?
 #[test]
-fn probes_follow_from_themselves() {
+fn a_probe_that_contradicts_itself_is_refused() {
     let place = Place::new("probes-checked");
     let whole = prepare(&place.probe("p"), false).unwrap().submission;
     let whole = serde_json::to_value(&whole).unwrap();
     let cases: [(&str, Break); 24] = [
-        ("the time of the start has at most 1000 characters", |p| {
+        ("the start time may have at most 1000 characters", |p| {
             p["began"] = "b".repeat(1001).into();
         }),
         ("the runs have more than", |p| p["steps"][0]["runs"][0]["ios"] = json!(1_u64 << 31)),
-        ("probes of format version 999", |p| p["schema_version"] = 999.into()),
-        ("the runs of `steps` are not counted from 1", |p| {
+        ("takes probes of format version", |p| p["schema_version"] = 999.into()),
+        ("the runs of `steps` must be numbered from 1", |p| {
             let runs = p["steps"][0]["runs"].as_array_mut().unwrap();
             runs.swap(0, 1);
         }),
-        ("there are two runs 1", |p| p["steps"][0]["runs"][1]["run"] = 1.into()),
-        ("run 9 has files, and no step made it", |p| {
+        ("run 1 appears twice", |p| p["steps"][0]["runs"][1]["run"] = 1.into()),
+        ("run 9 has files, but belongs to no step", |p| {
             p["steps"][1]["runs"].as_array_mut().unwrap().pop();
         }),
-        ("`used.bytes_written` is 7, and ", |p| p["used"]["bytes_written"] = 7.into()),
-        ("and the budget allowed 8", |p| p["budget"]["bytes_written"] = 8.into()),
+        ("`used.bytes_written` is 7; ", |p| p["used"]["bytes_written"] = 7.into()),
+        ("but its budget allowed 8", |p| p["budget"]["bytes_written"] = 8.into()),
         ("`used.time_ns` is 9", |p| p["used"]["time_ns"] = 9.into()),
         ("`used.time_ns` is absent", |p| p["used"]["time_ns"] = Value::Null),
         ("there is no probe `magic`", |p| p["steps"][0]["probe"] = "magic".into()),
-        ("`attempt` of `page` is 3, and 0", |p| p["steps"][1]["attempt"] = 3.into()),
-        ("the probe `page` finds no `volumes`", |p| p["steps"][1]["found"][0] = "volumes".into()),
+        ("`attempt` of `page` is 3; it should be 0", |p| p["steps"][1]["attempt"] = 3.into()),
+        ("the probe `page` cannot determine `volumes`", |p| {
+            p["steps"][1]["found"][0] = "volumes".into()
+        }),
         ("each of the 31 parameters", |p| {
             p["findings"].as_array_mut().unwrap().pop();
         }),
-        ("`page-size` is shown by run 77", |p| {
+        ("`page-size` names run 77", |p| {
             p["findings"][4]["finding"]["runs"][0] = 77.into();
         }),
-        ("`page-size` is shown by a signal that is not among", |p| {
+        ("`page-size` names a signal that does not exist", |p| {
             p["findings"][4]["signals"][0] = 77.into();
         }),
-        ("`page-size` is known, and no run shows it", |p| {
+        ("`page-size` is known, but no run shows it", |p| {
             p["findings"][4]["finding"]["runs"] = json!([]);
         }),
-        ("`page-size` is known, and no step found it", |p| p["steps"][1]["found"] = json!([])),
-        ("`probe.findings[4].finding.probability` is 1.5, and may be at most 1", |p| {
+        ("`page-size` is known, but no step determined it", |p| p["steps"][1]["found"] = json!([])),
+        ("`probe.findings[4].finding.probability` is 1.5; it must be at most 1", |p| {
             p["findings"][4]["finding"]["probability"] = 1.5.into();
         }),
-        ("`largest-request` is not known, with a probability of 0.5", |p| {
+        ("`largest-request` is unknown, but its probability is 0.5", |p| {
             p["findings"][1]["finding"]["probability"] = 0.5.into();
         }),
         ("`page-size` is -4096, from", |p| {
             p["findings"][4]["finding"]["answer"] =
                 json!({ "kind": "value", "value": -4096.0, "low": -4096.0, "high": -4096.0 });
         }),
-        ("`page-size` is `big`, which it cannot be", |p| {
+        ("`page-size` is `big`; ", |p| {
             p["findings"][4]["finding"]["answer"] = json!({ "kind": "class", "class": "big" });
         }),
-        ("`medium` is `paper`, which it cannot be: it is one of flash, memory", |p| {
+        ("`medium` is `paper`; it must be one of flash, memory", |p| {
             p["findings"][0]["finding"]["answer"]["class"] = "paper".into();
         }),
-        ("the medium is memory, which is no flash, and yet `page-size` is known", |p| {
+        ("the medium is memory, not flash, but `page-size` is known", |p| {
             p["findings"][0]["finding"]["answer"]["class"] = "memory".into();
         }),
     ];
     all_refused(&place, "/api/probes", &whole, "probe", &cases);
     let of_parts: [(&str, Break); 3] = [
-        ("the records of run 9 are not among", |parts| {
+        ("the record files of run 9 are missing", |parts| {
             parts.as_array_mut().unwrap().pop();
         }),
-        ("the files of a probe are records", |parts| parts[0]["content"] = "activities".into()),
-        ("`sha256` is 64 hexadecimal digits", |parts| parts[0]["sha256"] = "../x".into()),
+        ("a probe can only have record files", |parts| parts[0]["content"] = "activities".into()),
+        ("`sha256` must be 64 lower-case hexadecimal digits", |parts| {
+            parts[0]["sha256"] = "../x".into()
+        }),
     ];
     all_refused(&place, "/api/probes", &whole, "parts", &of_parts);
     let none = place.post("/api/probes", &whole).send().unwrap();
     assert!(error(none, 401).contains("Authorization: Bearer"));
 }
 
-// Is a probe refused whose runs are not those of its records, or whose records are none?
+// A record file may also be no Parquet file, or belong to another run.
 #[test]
-fn runs_follow_from_records() {
+fn a_probe_that_contradicts_its_records_is_refused() {
     let place = Place::new("probe-records");
     let cases: [(&str, Break); 4] = [
-        ("`ios` of run 1 is 401, and 400 by its records", |p| {
+        ("`ios` of run 1 is 401; it should be 400, according to its records", |p| {
             p["steps"][0]["runs"][0]["ios"] = 401.into();
         }),
-        ("`bytes_written` of run 1 is 4096, and 0 by its records", |p| {
+        ("`bytes_written` of run 1 is 4096; it should be 0, according to its records", |p| {
             p["steps"][0]["runs"][0]["bytes_written"] = 4096.into();
             let used = &mut p["used"]["bytes_written"];
             *used = (used.as_u64().unwrap() + 4096).into();
         }),
-        ("run 1 took 1 ns, and ", |p| p["steps"][0]["runs"][0]["took_ns"] = 1.into()),
+        ("run 1 took 1 ns, but ", |p| p["steps"][0]["runs"][0]["took_ns"] = 1.into()),
         ("beyond the end of the drive", |p| p["drive"]["capacity_bytes"] = 1_048_576.into()),
     ];
     for (number, (words, damage)) in cases.into_iter().enumerate() {
@@ -234,7 +244,7 @@ fn runs_follow_from_records() {
     let refused = send(&prepared, &place.url(), &place.token, |_, _| {}).unwrap_err().to_string();
     assert!(refused.contains("run-00003-000.parquet") && !refused.contains("/tmp"), "{refused}");
 
-    // Records of another run under the name of this one.
+    // The records of run 2 in the file of run 1.
     let path = place.probe("other-records");
     let records = path.join("records");
     std::fs::copy(records.join("run-00002-000.parquet"), records.join("run-00001-000.parquet"))
@@ -244,9 +254,9 @@ fn runs_follow_from_records() {
     assert!(refused.contains("run"), "{refused}");
 }
 
-// Is a probe refused that says that it only read, and trimmed?
+// Its budget allows no writes, but its records contain a trim.
 #[test]
-fn a_drive_that_was_only_read_is_not_changed() {
+fn a_read_only_probe_with_a_trim_is_refused() {
     let place = Place::new("probe-read-only");
     let path = place.probe("p");
     edit(&path.join("probe.json"), |p| {
@@ -267,5 +277,8 @@ fn a_drive_that_was_only_read_is_not_changed() {
     drop(recorder);
     let prepared = prepare(&path, false).unwrap();
     let refused = send(&prepared, &place.url(), &place.token, |_, _| {}).unwrap_err().to_string();
-    assert!(refused.contains("run 1 changes a drive that must only be read"), "{refused}");
+    assert!(
+        refused.contains("run 1 changes the drive, but the budget allows only reads"),
+        "{refused}"
+    );
 }

@@ -1,4 +1,4 @@
-//! What a registry does not take.
+//! Submissions that a registry refuses.
 
 use flashscope_registry::{prepare, send};
 use serde_json::{Value, json};
@@ -9,9 +9,9 @@ fn body(place: &Place) -> Value {
     serde_json::to_value(&prepare(&place.result("r"), false).unwrap().submission).unwrap()
 }
 
-// Is nothing written without a token of this registry, or by the token of another sender?
+// Another sender's token does not help either.
 #[test]
-fn no_write_without_a_token() {
+fn writing_needs_a_token() {
     let place = Place::new("authorized");
     let body = body(&place);
     let begin = || place.post("/api/submissions", &body);
@@ -32,18 +32,20 @@ fn no_write_without_a_token() {
     error(marks.json(&json!({ "experiments": [] })).send().unwrap(), 403);
 }
 
-// Is what is said of a result checked before anything is stored?
+// Nothing is stored before these checks.
 #[test]
-fn submissions_are_checked() {
+fn invalid_submissions_are_refused() {
     let place = Place::new("checked");
     let whole = body(&place);
     type Break = fn(&mut Value);
     let cases: [(&str, Break); 16] = [
-        ("manifest of format version 999", |body| body["manifest"]["schema_version"] = 999.into()),
-        ("facts of format version 1", |body| body["facts"]["schema_version"] = 1.into()),
-        ("`name` has 1 to 80 characters", |body| body["name"] = "".into()),
-        ("`name` has 1 to 80 characters", |body| body["name"] = "a\u{7}".into()),
-        ("the records of run 36 are not among", |body| {
+        ("takes manifests of format version", |body| {
+            body["manifest"]["schema_version"] = 999.into()
+        }),
+        ("takes facts of format version", |body| body["facts"]["schema_version"] = 1.into()),
+        ("`name` must have 1 to 80 printable characters", |body| body["name"] = "".into()),
+        ("`name` must have 1 to 80 printable characters", |body| body["name"] = "a\u{7}".into()),
+        ("the record files of run 36 are missing", |body| {
             body["parts"].as_array_mut().unwrap().pop();
         }),
         ("run 77 has files", |body| {
@@ -51,15 +53,17 @@ fn submissions_are_checked() {
                 "run": 77, "part": 0, "bytes": 1, "sha256": "0".repeat(64),
             }))
         }),
-        ("not counted from 0", |body| body["parts"][0]["part"] = 1.into()),
-        ("`sha256` is 64 hexadecimal digits", |body| body["parts"][0]["sha256"] = "../../x".into()),
-        ("a file has 1 to", |body| body["parts"][0]["bytes"] = 0.into()),
+        ("must be numbered from 0", |body| body["parts"][0]["part"] = 1.into()),
+        ("`sha256` must be 64 lower-case hexadecimal digits", |body| {
+            body["parts"][0]["sha256"] = "../../x".into();
+        }),
+        ("a file must have 1 to", |body| body["parts"][0]["bytes"] = 0.into()),
         ("take more than", |body| body["parts"][0]["bytes"] = json!(1_u64 << 50)),
         ("`/manifest/options/methodology/budget` is an array instead", |body| {
             body["manifest"]["options"]["methodology"]["budget"] = json!([null, null]);
         }),
-        // Each of the two was read with the files of both.
-        ("there are two runs 1", |body| {
+        // Each of two such runs would be read with the files of both.
+        ("run 1 appears twice", |body| {
             let runs = &mut body["manifest"]["micro_benchmarks"][0]["experiments"][0]["runs"];
             runs[1]["id"] = runs[0]["id"].clone();
         }),
@@ -67,11 +71,11 @@ fn submissions_are_checked() {
             let runs = &mut body["manifest"]["micro_benchmarks"][0]["experiments"][0]["runs"];
             runs[0]["progress"]["ios"] = json!(1_u64 << 31);
         }),
-        // The shelf showed them to everyone.
-        ("the model of the drive has at most 1000 characters", |body| {
+        // The shelf shows these texts to everyone.
+        ("the drive model may have at most 1000 characters", |body| {
             body["manifest"]["device"]["model"] = "m".repeat(1001).into();
         }),
-        ("the time of the start has at most 1000 characters", |body| {
+        ("the start time may have at most 1000 characters", |body| {
             body["manifest"]["started"] = "s".repeat(1001).into();
         }),
         ("unknown field `path`", |body| body["path"] = "/etc/passwd".into()),
@@ -89,9 +93,8 @@ fn submissions_are_checked() {
     error(no_json.send().unwrap(), 400);
 }
 
-// Are files refused that were not announced, or are not what was announced?
 #[test]
-fn files_are_checked() {
+fn unannounced_and_altered_files_are_refused() {
     let place = Place::new("files");
     let staged = place.post("/api/submissions", &body(&place)).bearer_auth(&place.token);
     let staged: Value = staged.send().unwrap().json().unwrap();
@@ -105,9 +108,8 @@ fn files_are_checked() {
     error(put("/api/submissions/nobody/records/1/0".into(), vec![0]), 404);
 }
 
-// Is a result refused whose facts do not follow from its records, or whose records are no records?
 #[test]
-fn facts_follow_from_records() {
+fn facts_that_contradict_the_records_are_refused() {
     let place = Place::new("follows");
     let mut prepared = prepare(&place.result("facts"), false).unwrap();
     measurement(&mut prepared).facts.runs[4].latency_ns.max += 1_000_000;
@@ -123,18 +125,16 @@ fn facts_follow_from_records() {
     assert!(!refused.contains("/tmp"), "{refused}");
 }
 
-// Is a token never sent over the network for all to read?
 #[test]
-fn tokens_are_not_sent_in_the_clear() {
+fn the_token_is_never_sent_unencrypted() {
     let place = Place::new("clear");
     let prepared = prepare(&place.result("r"), false).unwrap();
     let refused = send(&prepared, &"http://registry.example/".parse().unwrap(), "t", |_, _| {});
     assert!(refused.unwrap_err().to_string().contains("https://"));
 }
 
-// Are activities refused that cannot be read, that are of a drive that cannot tell them, or twice of a run?
 #[test]
-fn activities_are_checked() {
+fn invalid_activity_files_are_refused() {
     let place = Place::new("inside-checked");
     let path = place.result("r");
     let folder = path.join("activities");
@@ -153,8 +153,7 @@ fn activities_are_checked() {
     let mut second = whole["parts"][at.unwrap()].clone();
     second["part"] = 1.into();
     twice["parts"].as_array_mut().unwrap().push(second);
-    for (body, words) in [(real, "only a simulated drive tells"), (twice, "2 files of activities")]
-    {
+    for (body, words) in [(real, "only simulated drives report"), (twice, "2 activity files")] {
         let refused = place.post("/api/submissions", &body).bearer_auth(&place.token).send();
         assert!(error(refused.unwrap(), 422).contains(words), "{words}");
     }
