@@ -23,5 +23,5 @@ pub use thresholds::FIGURE_8;
 pub use tradeoffs::TABLE_6;
 pub use wear::TABLE_7;
 
-/// A page of 4 KB.
+/// The size of a flash page, in bytes.
 const PAGE: u64 = 4096;

@@ -16,8 +16,8 @@ pub use integration::EQUATION_16;
 pub use predictions::FIGURE_3;
 pub use uniform::FIGURE_2;
 
-/// Pages written in the paper's tests (section III).
+/// The number of pages written in the paper's tests (section III).
 const WRITTEN: f64 = 1e7;
 
-/// Seed of random writes.
+/// The seed of random writes.
 const SEED: u64 = 2011;

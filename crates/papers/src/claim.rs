@@ -3,15 +3,15 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// How a claim, or an item, stands.
+/// The state of a claim or an item, from best to worst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
-    /// What is found is what is printed.
+    /// The measured result agrees with the printed one.
     Pass,
-    /// It is not, for a reason that is given.
+    /// They differ for a stated reason.
     Explained,
-    /// It is not.
+    /// They differ without a known reason.
     Fail,
 }
 
@@ -25,13 +25,13 @@ impl fmt::Display for State {
     }
 }
 
-/// How far what is found may be from what is printed.
+/// The largest allowed difference between the measured and the printed value.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Tolerance {
-    /// By this share of what is printed, either way.
+    /// A share of the printed value, in either direction.
     Share(f64),
-    /// By so much, either way.
+    /// An absolute difference, in either direction.
     Absolute(f64),
 }
 
@@ -45,41 +45,42 @@ impl Tolerance {
     }
 }
 
-/// A number that is printed, and ours.
+/// A printed number and its measured counterpart.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Number {
-    /// What it is.
+    /// The name of the quantity.
     pub what: String,
-    /// Its unit; empty for a count or a ratio.
+    /// The unit; empty for a count or a ratio.
     pub unit: &'static str,
-    /// What is printed.
+    /// The printed value.
     pub published: f64,
-    /// What is found.
+    /// The measured value.
     pub found: f64,
-    /// How far these may be apart.
+    /// The largest allowed difference.
     pub tolerance: Tolerance,
 }
 
 impl Number {
-    /// What is found less what is printed, as a share of that; none where that is 0.
+    /// Returns the relative difference of the measured from the printed value, or `None` if the
+    /// latter is 0.
     #[must_use]
     pub fn difference(&self) -> Option<f64> {
         (self.published != 0.0).then(|| self.found / self.published - 1.0)
     }
 }
 
-/// Something that is said in words, of a figure for instance, and what was found.
+/// A printed statement in words, for example about a figure, and the measured counterpart.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Statement {
-    /// What is said.
+    /// The printed statement.
     pub published: String,
-    /// What is found.
+    /// The measured result, in words.
     pub found: String,
-    /// Whether that is so.
+    /// True if the statement holds.
     pub holds: bool,
 }
 
-/// What a claim is of.
+/// The subject of a claim.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Finding {
@@ -89,19 +90,19 @@ pub enum Finding {
     Statement(Statement),
 }
 
-/// Something that a paper says, and what is found.
+/// A claim of a paper, compared with a measured result.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Claim {
-    /// Both.
+    /// The printed and the measured result.
     pub finding: Finding,
-    /// Why they differ, or the claim is wrong in print, where that is known.
+    /// The reason for a difference, or for the claim being wrong in print, if known.
     pub explanation: Option<String>,
-    /// How it stands.
+    /// The state of the claim.
     pub state: State,
 }
 
 impl Claim {
-    /// Of a number.
+    /// Creates a claim about a number.
     #[must_use]
     pub fn number(
         (what, unit): (impl Into<String>, &'static str),
@@ -114,16 +115,16 @@ impl Claim {
         Claim::of(Finding::Number(number), holds)
     }
 
-    /// Of a statement.
+    /// Creates a claim in words.
     #[must_use]
     pub fn statement(published: impl Into<String>, found: impl Into<String>, holds: bool) -> Claim {
         let statement = Statement { published: published.into(), found: found.into(), holds };
         Claim::of(Finding::Statement(statement), holds)
     }
 
-    /// That a number is as printed within a share.
+    /// Creates a claim that a number is as printed within a relative tolerance.
     #[must_use]
-    pub(crate) fn close(
+    pub(crate) fn within(
         what: (impl Into<String>, &'static str),
         published: f64,
         found: f64,
@@ -132,9 +133,9 @@ impl Claim {
         Claim::number(what, published, found, Tolerance::Share(share))
     }
 
-    /// That a count is as printed.
+    /// Creates a claim that a count is exactly as printed.
     #[must_use]
-    pub(crate) fn same(what: impl Into<String>, published: f64, found: f64) -> Claim {
+    pub(crate) fn exact(what: impl Into<String>, published: f64, found: f64) -> Claim {
         Claim::number((what, ""), published, found, Tolerance::Absolute(0.0))
     }
 
@@ -143,20 +144,21 @@ impl Claim {
         Claim { finding, explanation: None, state }
     }
 
-    /// What stands in the way of a statement, where it does not hold: it counts as explained if `so` is what is found.
+    /// Explains a claim: if it does not hold and `applies` is true, its state becomes `Explained`.
     #[must_use]
-    pub fn since(mut self, so: bool, why: &str) -> Claim {
-        if self.state == State::Fail && so {
+    pub fn explained_if(mut self, applies: bool, why: &str) -> Claim {
+        if self.state == State::Fail && applies {
             self.state = State::Explained;
         }
         self.explanation = Some(why.into());
         self
     }
 
-    /// Why what is printed is not what is found, where it is not; `expected` is what must be found then,
-    /// by derivation: a claim that is neither fails all the same.
+    /// Explains a number that differs from the printed one: its state becomes `Explained` if the
+    /// measured value is `expected` within `tolerance`, where `expected` is derived by the
+    /// explanation.
     #[must_use]
-    pub fn unless(mut self, expected: f64, tolerance: Tolerance, why: &str) -> Claim {
+    pub fn explained_by(mut self, expected: f64, tolerance: Tolerance, why: &str) -> Claim {
         let Finding::Number(number) = &self.finding else { return self };
         if self.state == State::Fail && tolerance.holds(expected, number.found) {
             self.state = State::Explained;
@@ -170,13 +172,11 @@ impl Claim {
 mod tests {
     use super::*;
 
-    // Does a number pass within its tolerance and no further, and is one that is off explained only
-    // where it is what the explanation says?
     #[test]
-    fn states() {
+    fn a_number_outside_its_tolerance_passes_only_as_the_explained_value() {
         let claim = |found| Claim::number(("x", "us"), 100.0, found, Tolerance::Share(0.01));
         let explained =
-            |found| claim(found).unless(110.0, Tolerance::Absolute(1.0), "a summary").state;
+            |found| claim(found).explained_by(110.0, Tolerance::Absolute(1.0), "a summary").state;
         assert_eq!(
             [claim(101.0), claim(101.1)].map(|claim| claim.state),
             [State::Pass, State::Fail]

@@ -1,69 +1,69 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// A figure of a paper, drawn anew from what is found.
+/// A figure of a paper, redrawn from measured results.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Figure {
-    /// What it shows.
+    /// The title.
     pub title: String,
-    /// Across.
+    /// The horizontal axis.
     pub x: Axis,
-    /// Upwards.
+    /// The vertical axis.
     pub y: Axis,
-    /// What is drawn.
+    /// The plotted series.
     pub series: Vec<Series>,
 }
 
 /// An axis of a figure.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Axis {
-    /// What it shows, with its unit in brackets.
+    /// The label, with the unit in brackets.
     pub label: &'static str,
-    /// Whether equal ratios are as far apart.
+    /// True for a logarithmic scale.
     pub log: bool,
-    /// What stands at 0, 1, 2 and so on, where these are no numbers.
+    /// The labels at 0, 1, 2 and so on of a categorical axis; otherwise empty.
     pub names: Vec<&'static str>,
 }
 
-/// Points that belong together.
+/// A named series of points.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Series {
-    /// What they are; what is printed has the name of what is found, where it is of the same.
+    /// The name; a printed series and its measured counterpart have the same one.
     pub name: String,
-    /// How they are drawn.
+    /// The drawing style.
     pub mark: Mark,
-    /// Whether they are printed in the paper; else they are found.
+    /// True for values printed in the paper, false for measured ones.
     pub printed: bool,
-    /// Where they are, by x.
+    /// The points as x and y, by x.
     pub points: Vec<[f64; 2]>,
 }
 
-/// How points are drawn.
+/// The drawing style of a series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Mark {
-    /// Each for itself.
+    /// Separate points.
     Dots,
-    /// Joined.
+    /// Points joined by a line.
     Line,
-    /// Bars, beside those of other series at the same place.
+    /// Bars, next to those of other series at the same x.
     Bars,
 }
 
 impl Axis {
-    /// An axis on which equal differences are as far apart.
+    /// Creates an axis with a linear scale.
     #[must_use]
     pub const fn linear(label: &'static str) -> Axis {
         Axis { label, log: false, names: Vec::new() }
     }
 
-    /// An axis on which equal ratios are.
+    /// Creates an axis with a logarithmic scale.
     #[must_use]
     pub const fn log(label: &'static str) -> Axis {
         Axis { label, log: true, names: Vec::new() }
     }
 
-    /// An axis of things that are no numbers, at 0, 1, 2 and so on.
+    /// Creates a categorical axis with labels at 0, 1, 2 and so on.
     #[must_use]
     pub fn named(label: &'static str, names: &[&'static str]) -> Axis {
         Axis { names: names.into(), ..Axis::linear(label) }
@@ -71,47 +71,47 @@ impl Axis {
 }
 
 impl Series {
-    /// What is found, each point for itself.
+    /// Creates a measured series of separate points.
     #[must_use]
     pub fn dots(name: impl Into<String>, points: Vec<[f64; 2]>) -> Series {
         Series { name: name.into(), mark: Mark::Dots, printed: false, points }
     }
 
-    /// What is found, as a line.
+    /// Creates a measured series as a line.
     #[must_use]
     pub fn line(name: impl Into<String>, points: Vec<[f64; 2]>) -> Series {
         Series { name: name.into(), mark: Mark::Line, printed: false, points }
     }
 
-    /// What is found, as bars at 0, 1, 2 and so on.
+    /// Creates a measured series of bars at 0, 1, 2 and so on.
     #[must_use]
     pub fn bars(name: impl Into<String>, heights: &[f64]) -> Series {
         let points = heights.iter().zip(0u32..).map(|(height, nth)| [f64::from(nth), *height]);
         Series { name: name.into(), mark: Mark::Bars, printed: false, points: points.collect() }
     }
 
-    /// A bar for each of some kinds beside those of the others, at 0, 1, 2 and so on.
+    /// Creates a series of bars for each kind, side by side; `rows` has the heights of each group.
     #[must_use]
-    pub fn bars_by_kind<const N: usize>(kinds: [&str; N], found: &[[f64; N]]) -> Vec<Series> {
+    pub fn bars_by_kind<const N: usize>(kinds: [&str; N], rows: &[[f64; N]]) -> Vec<Series> {
         let bars = |(nth, kind): (usize, &str)| {
-            Series::bars(kind, &found.iter().map(|kinds| kinds[nth]).collect::<Vec<_>>())
+            Series::bars(kind, &rows.iter().map(|kinds| kinds[nth]).collect::<Vec<_>>())
         };
         kinds.into_iter().enumerate().map(bars).collect()
     }
 
-    /// What is printed, as a line.
+    /// Creates a printed series as a line.
     #[must_use]
     pub fn printed_line(name: impl Into<String>, points: Vec<[f64; 2]>) -> Series {
         Series { printed: true, ..Series::line(name, points) }
     }
 
-    /// What is printed as one height, such as an average, from one place to another.
+    /// Creates a printed horizontal line, such as an average, between two values of x.
     #[must_use]
     pub fn printed_level(name: impl Into<String>, height: f64, [from, to]: [f64; 2]) -> Series {
         Series::printed_line(name, vec![[from, height], [to, height]])
     }
 
-    /// What is printed, each point for itself.
+    /// Creates a printed series of separate points.
     #[must_use]
     pub fn printed(name: impl Into<String>, points: Vec<[f64; 2]>) -> Series {
         Series { printed: true, ..Series::dots(name, points) }

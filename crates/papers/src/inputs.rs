@@ -3,56 +3,55 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Something that an item rests on and that can be changed.
+/// An input of an item that users can change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Input {
-    /// Its name.
+    /// The name.
     pub name: &'static str,
-    /// What it is.
+    /// A short description.
     pub summary: &'static str,
-    /// What the paper has.
+    /// The value in the paper.
     pub value: &'static str,
-    /// Something else, with which the item finds something else: it shows that the outcome is not
-    /// written down anywhere.
+    /// A different value that changes the outcome, which proves that the outcome is not hard-coded.
     pub other: &'static str,
 }
 
-/// An input, and what an item was run with.
+/// An input with the value that an item ran with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Given {
-    /// Its name.
+pub struct InputValue {
+    /// The name.
     pub name: &'static str,
-    /// What it is.
+    /// A short description.
     pub summary: &'static str,
-    /// What the paper has.
+    /// The value in the paper.
     pub published: &'static str,
-    /// What it was.
+    /// The value in this run.
     pub value: String,
 }
 
-/// What an item is run with.
+/// The values of all inputs of an item, by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inputs(BTreeMap<&'static str, String>);
 
-/// An item has no such input.
+/// The error for an input that the item does not have.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("there is no input `{name}` of this item; there are: {}", .known.join(", "))]
+#[error("this item has no input `{name}`; its inputs are: {}", .known.join(", "))]
 pub struct UnknownInput {
     name: String,
     known: Vec<&'static str>,
 }
 
 impl Inputs {
-    /// As the paper has them.
+    /// Returns the inputs with the values of the paper.
     #[must_use]
     pub fn of(inputs: &[Input]) -> Inputs {
         Inputs(inputs.iter().map(|input| (input.name, input.value.into())).collect())
     }
 
-    /// Changes one.
+    /// Changes the value of an input.
     ///
     /// # Errors
-    /// Where there is none of that name.
+    /// Fails if the item has no input of that name.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), UnknownInput> {
         let known = self.0.keys().copied().collect();
         let input = self.0.get_mut(name);
@@ -60,19 +59,19 @@ impl Inputs {
         Ok(())
     }
 
-    /// The value of an input that the item has.
+    /// Returns the value of an input, which the item must have.
     pub(crate) fn get(&self, name: &str) -> &str {
-        self.0.get(name).expect("an item asks for its own inputs")
+        self.0.get(name).expect("an item uses only its own inputs")
     }
 
-    /// All of them, with what they are, in the order of the item's.
-    pub(crate) fn given(&self, inputs: &[Input]) -> Vec<Given> {
-        let given = |&Input { name, summary, value, .. }: &Input| Given {
+    /// Returns all inputs with their descriptions, in the order of `inputs`.
+    pub(crate) fn values(&self, inputs: &[Input]) -> Vec<InputValue> {
+        let value = |&Input { name, summary, value, .. }: &Input| InputValue {
             name,
             summary,
             published: value,
             value: self.get(name).into(),
         };
-        inputs.iter().map(given).collect()
+        inputs.iter().map(value).collect()
     }
 }

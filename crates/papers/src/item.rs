@@ -6,15 +6,15 @@ use flashscope_sim::{Profile, setup};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{Claim, ERRATA, Erratum, Figure, Given, Input, Inputs, State};
+use crate::{Claim, ERRATA, Erratum, Figure, Input, InputValue, Inputs, State};
 
-/// Where an item is from.
+/// A paper that this crate reproduces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Paper {
     /// Bouganim, Jónsson and Bonnet, "uFLIP: Understanding Flash IO Patterns", CIDR 2009.
     Uflip,
-    /// The slides of uFLIP.
+    /// The slides of the uFLIP talk.
     UflipSlides,
     /// Agrawal et al., "Design Tradeoffs for SSD Performance", USENIX ATC 2008.
     Agrawal,
@@ -37,62 +37,62 @@ impl fmt::Display for Paper {
     }
 }
 
-/// A table, a figure or a passage of a paper.
+/// A table, a figure or a passage of a paper, which can be reproduced.
 pub struct Item {
-    /// Its name, such as `agrawal-table3`.
+    /// The identifier, such as `agrawal-table3`.
     pub id: &'static str,
-    /// Where it is from.
+    /// The paper.
     pub paper: Paper,
-    /// Where in there, such as `Table 3`.
+    /// The location within the paper, such as `Table 3`.
     pub place: &'static str,
-    /// What it is about.
+    /// The subject.
     pub title: &'static str,
-    /// How it stands, which a test holds it to: as printed, or otherwise for reasons that are known.
-    pub stands: State,
-    /// What it rests on.
+    /// The expected state, which a test verifies.
+    pub expected: State,
+    /// The inputs that users can change.
     pub inputs: &'static [Input],
-    /// Finds out what its claims come to.
-    pub run: fn(&Run<'_>) -> Result<Found, Error>,
+    /// Runs the experiment and compares its results with the claims.
+    pub run: fn(&Run<'_>) -> Result<Outcome, Error>,
 }
 
-/// What an item comes to.
+/// The claims and figures of an item that ran.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Found {
-    /// What is said, and what is found.
+pub struct Outcome {
+    /// The claims, each with its measured counterpart.
     pub claims: Vec<Claim>,
-    /// Its pictures, drawn anew.
+    /// The redrawn figures.
     pub figures: Vec<Figure>,
 }
 
-impl From<Vec<Claim>> for Found {
-    fn from(claims: Vec<Claim>) -> Found {
-        Found { claims, figures: vec![] }
+impl From<Vec<Claim>> for Outcome {
+    fn from(claims: Vec<Claim>) -> Outcome {
+        Outcome { claims, figures: vec![] }
     }
 }
 
-/// How an item is run.
+/// The options of a reproduction.
 pub struct Run<'a> {
-    /// What it rests on.
+    /// The values of the item's inputs.
     pub inputs: Inputs,
-    /// Whether it may take as long as it needs; else it takes less than a minute.
+    /// True to run at the paper's own length; otherwise an item takes less than a minute.
     pub full: bool,
-    /// Set to end early.
+    /// Set to true to interrupt the run.
     pub stop: &'a AtomicBool,
 }
 
 impl Run<'_> {
-    /// The profile that input `drive` names.
+    /// Parses the profile in the input `name`.
     ///
     /// # Errors
-    /// Where it names none.
+    /// Fails if the value is not a valid profile.
     pub(crate) fn profile(&self, name: &'static str) -> Result<Profile, Error> {
         setup::parse(self.inputs.get(name)).map_err(|error| Error::input(name, &error))
     }
 
-    /// The number that an input is.
+    /// Parses the number in the input `name`.
     ///
     /// # Errors
-    /// Where it is none.
+    /// Fails if the value is not a number.
     pub(crate) fn number<N: FromStr<Err: fmt::Display>>(
         &self,
         name: &'static str,
@@ -100,30 +100,30 @@ impl Run<'_> {
         self.inputs.get(name).parse().map_err(|error| Error::input(name, &error))
     }
 
-    /// Whether it is to go on.
+    /// Checks whether the run was interrupted.
     ///
     /// # Errors
-    /// Where it is not.
-    pub(crate) fn go_on(&self) -> Result<(), Error> {
+    /// Returns [`Error::Interrupted`] if `stop` is set.
+    pub(crate) fn check_interrupt(&self) -> Result<(), Error> {
         if self.stop.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(()) }
     }
 }
 
-/// Why nothing came of an item.
+/// The reason why an item has no outcome.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// An input makes no sense.
+    /// The value of an input is invalid.
     #[error("input `{name}`: {why}")]
     Input {
-        /// Which.
+        /// The name of the input.
         name: &'static str,
-        /// What is wrong with it.
+        /// The fault of its value.
         why: String,
     },
-    /// The drive under test fails.
+    /// The simulated drive fails requests.
     #[error("the simulated drive fails requests: try another --set drive=")]
     Failed,
-    /// It was ended early.
+    /// The run was interrupted.
     #[error("interrupted")]
     Interrupted,
 }
@@ -134,110 +134,112 @@ impl Error {
     }
 }
 
-/// Version of the format of [`Reproductions`].
+/// The format version of [`Reproductions`].
 pub const REPRODUCTION_VERSION: u32 = 1;
 
-/// What `flashscope reproduce --json` prints.
+/// The document that `flashscope reproduce --json` prints.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Reproductions {
-    /// Version of the format, [`REPRODUCTION_VERSION`].
+    /// The format version, [`REPRODUCTION_VERSION`].
     pub schema_version: u32,
-    /// What was run, in the order in which it was asked for.
+    /// The reproduced items, in the order of the request.
     pub items: Vec<Reproduction>,
-    /// What was asked for as well, but not run before the end.
-    pub missing: Vec<Missing>,
-    /// What is wrong in print in the papers that any of these are from.
+    /// The requested items that did not run because of an interruption.
+    pub missing: Vec<MissingItem>,
+    /// The errata of the papers that the requested items belong to.
     pub errata: Vec<Erratum>,
-    /// The worst state of what was run.
+    /// The worst state of the reproduced items.
     pub state: State,
 }
 
-/// An item that was asked for, and not run.
+/// A requested item that did not run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Missing {
-    /// Its name.
+pub struct MissingItem {
+    /// The identifier.
     pub id: &'static str,
-    /// Where it is from.
+    /// The paper.
     pub paper: Paper,
-    /// Where in there.
+    /// The location within the paper.
     pub place: &'static str,
-    /// What it is about.
+    /// The subject.
     pub title: &'static str,
 }
 
 impl Reproductions {
-    /// What came of the first of these items, and which of them are left.
+    /// Combines the reproductions of the first of the `requested` items, and lists the rest as
+    /// missing.
     #[must_use]
-    pub fn new(items: Vec<Reproduction>, asked: &[&Item]) -> Reproductions {
+    pub fn new(items: Vec<Reproduction>, requested: &[&Item]) -> Reproductions {
         let state = items.iter().map(|item| item.state).max().unwrap_or(State::Pass);
-        let missing = asked.iter().skip(items.len()).map(|item| {
+        let missing = requested.iter().skip(items.len()).map(|item| {
             let Item { id, paper, place, title, .. } = **item;
-            Missing { id, paper, place, title }
+            MissingItem { id, paper, place, title }
         });
-        let told = |erratum: &&Erratum| asked.iter().any(|item| item.paper == erratum.paper);
+        let concerned =
+            |erratum: &&Erratum| requested.iter().any(|item| item.paper == erratum.paper);
         Reproductions {
             schema_version: REPRODUCTION_VERSION,
             missing: missing.collect(),
-            errata: ERRATA.iter().filter(told).copied().collect(),
+            errata: ERRATA.iter().filter(concerned).copied().collect(),
             items,
             state,
         }
     }
 }
 
-/// What an item comes to.
+/// The result of reproducing an item.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Reproduction {
-    /// Its name.
+    /// The identifier of the item.
     pub id: &'static str,
-    /// Where it is from.
+    /// The paper.
     pub paper: Paper,
-    /// Where in there.
+    /// The location within the paper.
     pub place: &'static str,
-    /// What it is about.
+    /// The subject.
     pub title: &'static str,
-    /// What it was run with.
-    pub inputs: Vec<Given>,
-    /// Whether it took as long as it needed.
+    /// The inputs, with their values in this run.
+    pub inputs: Vec<InputValue>,
+    /// True if it ran at the paper's own length.
     pub full: bool,
-    /// What runs it again, in a shell.
+    /// A shell command that repeats the run.
     pub command: String,
-    /// What it says, and what is found.
+    /// The claims, each with its measured counterpart.
     pub claims: Vec<Claim>,
-    /// Its pictures, drawn anew.
+    /// The redrawn figures.
     pub figures: Vec<Figure>,
     /// The worst state of its claims.
     pub state: State,
 }
 
 impl Item {
-    /// Runs it.
+    /// Runs the item.
     ///
     /// # Errors
-    /// See [`Error`].
+    /// Fails if an input is invalid, the drive fails, or the run is interrupted.
     pub fn reproduce(&self, run: &Run<'_>) -> Result<Reproduction, Error> {
-        run.go_on()?;
-        let Found { claims, figures } = (self.run)(run)?;
+        run.check_interrupt()?;
+        let Outcome { claims, figures } = (self.run)(run)?;
         let state = claims.iter().map(|claim| claim.state).max().unwrap_or(State::Fail);
-        let inputs = run.inputs.given(self.inputs);
+        let inputs = run.inputs.values(self.inputs);
         let Item { id, paper, place, title, .. } = *self;
         let (full, command) = (run.full, command(id, &inputs, run.full));
         Ok(Reproduction { id, paper, place, title, inputs, full, command, claims, figures, state })
     }
 }
 
-/// What runs an item with these inputs.
-fn command(id: &str, inputs: &[Given], full: bool) -> String {
+/// Returns the shell command that runs an item with these inputs.
+fn command(id: &str, inputs: &[InputValue], full: bool) -> String {
     let mut words = vec!["flashscope".into(), "reproduce".into(), id.into()];
     words.extend(full.then(|| "--full".into()));
-    for Given { name, value, .. } in inputs.iter().filter(|input| input.value != input.published) {
-        words.extend(["--set".into(), quoted(&format!("{name}={value}"))]);
+    for InputValue { name, value, .. } in inputs.iter().filter(|it| it.value != it.published) {
+        words.extend(["--set".into(), quote(&format!("{name}={value}"))]);
     }
     words.join(" ")
 }
 
-/// A word as a shell takes it.
-fn quoted(word: &str) -> String {
+/// Quotes a word for a POSIX shell, if necessary.
+fn quote(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "=-_.,:/%+".contains(c);
     if word.chars().all(plain) { word.into() } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }
@@ -246,12 +248,11 @@ fn quoted(word: &str) -> String {
 mod tests {
     use super::*;
 
-    // Does the command that runs an item again name the inputs that differ, so that a shell takes them as they are?
     #[test]
-    fn commands() {
+    fn the_command_names_the_changed_inputs_quoted_for_a_shell() {
         let item = crate::item("agrawal-table3").unwrap();
         let mut inputs = Inputs::of(item.inputs);
-        let of = |inputs: &Inputs, full| command(item.id, &inputs.given(item.inputs), full);
+        let of = |inputs: &Inputs, full| command(item.id, &inputs.values(item.inputs), full);
         assert_eq!(of(&inputs, false), "flashscope reproduce agrawal-table3");
         inputs.set("writes", "7").unwrap();
         inputs.set("drive", "it's?x=1").unwrap();
@@ -261,15 +262,14 @@ mod tests {
         );
     }
 
-    // Is what was not run named, and only what is wrong in the papers that were asked for?
     #[test]
-    fn what_is_missing() {
-        let asked = ["boboila-figure1", "boboila-equations"].map(|id| crate::item(id).unwrap());
-        let run = Run { inputs: Inputs::of(asked[0].inputs), full: false, stop: &false.into() };
-        let found = Reproductions::new(vec![asked[0].reproduce(&run).unwrap()], &asked);
-        assert_eq!(found.missing.iter().map(|item| item.id).collect::<Vec<_>>(), [asked[1].id]);
-        assert!(!found.errata.is_empty() && found.errata.len() < ERRATA.len());
-        assert!(found.errata.iter().all(|erratum| erratum.paper == Paper::Boboila));
-        assert_eq!(found.state, found.items[0].state);
+    fn items_that_did_not_run_and_errata_of_their_papers_are_listed() {
+        let requested = ["boboila-figure1", "boboila-equations"].map(|id| crate::item(id).unwrap());
+        let run = Run { inputs: Inputs::of(requested[0].inputs), full: false, stop: &false.into() };
+        let all = Reproductions::new(vec![requested[0].reproduce(&run).unwrap()], &requested);
+        assert_eq!(all.missing.iter().map(|item| item.id).collect::<Vec<_>>(), [requested[1].id]);
+        assert!(!all.errata.is_empty() && all.errata.len() < ERRATA.len());
+        assert!(all.errata.iter().all(|erratum| erratum.paper == Paper::Boboila));
+        assert_eq!(all.state, all.items[0].state);
     }
 }

@@ -1,13 +1,12 @@
-//! Every table and figure of the papers as something that can be run: what is printed, what this
-//! project finds, how far apart they are, and why.
+//! Runnable reproductions of every table and figure of the papers: the printed values, the measured
+//! ones, their difference and its reason.
 //!
-//! An [`Item`] is a table, a figure or a passage; what it says are [`Claim`]s, each of which passes,
-//! differs for a reason that is known, or fails. An item is one file and its line in [`ITEMS`]. It holds
-//! the published values and no algorithm: what is compared with them comes from the other crates, by
-//! [`Inputs`] that can be changed.
+//! An [`Item`] is a table, a figure or a passage. It makes [`Claim`]s, each of which passes,
+//! differs for a known reason, or fails. An item is one file and one line in [`ITEMS`]. It holds
+//! the published values and no algorithm: the values to compare come from the other crates, with
+//! [`Inputs`] that users can change.
 
 mod agrawal;
-mod bed;
 mod boboila;
 mod claim;
 mod errata;
@@ -15,18 +14,20 @@ mod figure;
 mod inputs;
 mod item;
 mod sun_zhang;
+mod test_bed;
 mod times;
 mod uflip;
 
 pub use claim::{Claim, Finding, Number, State, Statement, Tolerance};
 pub use errata::{ERRATA, Erratum};
 pub use figure::{Axis, Figure, Mark, Series};
-pub use inputs::{Given, Input, Inputs, UnknownInput};
+pub use inputs::{Input, InputValue, Inputs, UnknownInput};
 pub use item::{
-    Error, Found, Item, Missing, Paper, REPRODUCTION_VERSION, Reproduction, Reproductions, Run,
+    Error, Item, MissingItem, Outcome, Paper, REPRODUCTION_VERSION, Reproduction, Reproductions,
+    Run,
 };
 
-/// All of them, by paper and in its order.
+/// All items, by paper and location.
 pub const ITEMS: &[&Item] = &[
     &uflip::FIGURE_2,
     &uflip::TABLE_1,
@@ -80,7 +81,7 @@ pub const ITEMS: &[&Item] = &[
     &sun_zhang::TABLE_3,
 ];
 
-/// The item of that name.
+/// Returns the item with the identifier `id`.
 #[must_use]
 pub fn item(id: &str) -> Option<&'static Item> {
     ITEMS.iter().find(|item| item.id == id).copied()

@@ -17,45 +17,45 @@ pub use writes::{FIGURE_4, FIGURE_5};
 use crate::times::numbered;
 use crate::{Input, Series};
 
-/// The drive of unknown make, of 1 GB.
+/// The 1 GB drive of unknown make.
 const DRIVE: Input = Input {
     name: "drive",
-    summary: "the simulated drive: the one of unknown make, of 1 GB",
+    summary: "the simulated drive: the 1 GB drive of unknown make",
     value: "sun-zhang-unknown",
     other: "sun-zhang-unknown?flash.page_program=500us&interface.request_overhead=600us&groups.count=2",
 };
 
-/// What is read or written at once.
+/// The size of a request, in bytes.
 const PAGE: u64 = 4096;
 
-/// How often each is tried: "1000 or more" (section 3.2).
+/// The number of trials: "1000 or more" (section 3.2).
 const TRIALS: u32 = 1000;
 
-/// Seed of random places.
+/// The seed of random addresses.
 const SEED: u64 = 2008;
 
-/// What is printed of a time may be so far off: their clock adds "around 5% overhead" (section 3.1), and they are read off
-/// figures.
+/// The tolerance of printed times: the authors' clock adds "around 5% overhead" (section 3.1), and
+/// the values are read off figures.
 const READ_OFF: f64 = 0.05;
 
-/// The share of times between two.
+/// Returns the share of times in the range from `from` to below `to`.
 #[allow(clippy::cast_precision_loss, reason = "counts of requests")]
 fn share(times: &[f64], from: f64, to: f64) -> f64 {
     times.iter().filter(|time| (from..to).contains(*time)).count() as f64 / times.len() as f64
 }
 
-/// Times by their number, beside the heights that are printed for them, ms.
-fn beside(what: &str, times: &[f64], printed: &[f64]) -> Vec<Series> {
+/// Plots times by trial, with horizontal lines at the printed values, in ms.
+fn trials(what: &str, times: &[f64], printed: &[f64]) -> Vec<Series> {
     [vec![Series::dots(what, numbered(times))], levels(printed)].concat()
 }
 
-/// Heights that are printed for as many trials as there are, ms.
+/// Returns a horizontal line over all trials for each printed value, in ms.
 fn levels(printed: &[f64]) -> Vec<Series> {
     let all = [1.0, f64::from(TRIALS)];
     printed.iter().map(|ms| Series::printed_level(format!("{ms} ms"), *ms, all)).collect()
 }
 
-/// What all up to each took together, by how much that is: KiB and ms.
+/// Returns the cumulative time in ms by the cumulative size in KiB.
 fn cumulative(times: &[f64], kib: f64) -> Vec<[f64; 2]> {
     let mut sum = 0.0;
     let sums = times.iter().map(|time| {

@@ -4,73 +4,69 @@ use std::sync::atomic::AtomicBool;
 
 use super::*;
 
-static GO_ON: AtomicBool = AtomicBool::new(false);
+static NEVER_STOP: AtomicBool = AtomicBool::new(false);
 
 fn reproduce(item: &Item, inputs: Inputs) -> Reproduction {
     reproduce_in(item, inputs, false)
 }
 
 fn reproduce_in(item: &Item, inputs: Inputs, full: bool) -> Reproduction {
-    let found = item.reproduce(&Run { inputs, full, stop: &GO_ON });
-    found.unwrap_or_else(|error| panic!("{}: {error}", item.id))
+    let reproduction = item.reproduce(&Run { inputs, full, stop: &NEVER_STOP });
+    reproduction.unwrap_or_else(|error| panic!("{}: {error}", item.id))
 }
 
-/// What does not hold of an item.
-fn missed(item: &Item, found: &Reproduction) -> Vec<String> {
-    let claims = found.claims.iter().filter(|claim| claim.state == State::Fail);
-    let state = (found.state != item.stands).then(|| format!("{}: {:?}", item.id, found.state));
-    let told = claims.map(|claim| format!("{}: {:?}", item.id, claim.finding));
-    state.into_iter().chain(told).collect()
+/// Lists the failed claims of an item, and its state if it differs from the expected one.
+fn failures(item: &Item, actual: &Reproduction) -> Vec<String> {
+    let claims = actual.claims.iter().filter(|claim| claim.state == State::Fail);
+    let state = (actual.state != item.expected).then(|| format!("{}: {:?}", item.id, actual.state));
+    let claims = claims.map(|claim| format!("{}: {:?}", item.id, claim.finding));
+    state.into_iter().chain(claims).collect()
 }
 
-/// What each item finds by the paper's own inputs.
-static FOUND: LazyLock<Vec<Reproduction>> =
+/// The reproductions of all items with the paper's own inputs.
+static REPRODUCTIONS: LazyLock<Vec<Reproduction>> =
     LazyLock::new(|| ITEMS.iter().map(|item| reproduce(item, Inputs::of(item.inputs))).collect());
 
-// Is no claim of any item other than it is printed without a reason, is none without claims, and does each stand as
-// the list has it?
 #[test]
-fn every_item_holds() {
+fn every_item_has_claims_and_its_expected_state() {
     let mut failed = Vec::new();
-    for (item, found) in ITEMS.iter().zip(FOUND.iter()) {
-        assert!(!found.claims.is_empty(), "{}", item.id);
-        failed.extend(missed(item, found));
+    for (item, reproduction) in ITEMS.iter().zip(REPRODUCTIONS.iter()) {
+        assert!(!reproduction.claims.is_empty(), "{}", item.id);
+        failed.extend(failures(item, reproduction));
     }
     assert!(failed.is_empty(), "{failed:#?}");
 }
 
-/// Items that take minutes in full, where others take seconds.
+/// Items that take minutes in full; the others take seconds.
 const LONG: [&str; 2] = ["boboila-figure3", "uflip-hints"];
 
-// Does each item stand the same at the papers' own lengths of runs?
 #[test]
-fn items_hold_in_full() {
+fn every_item_has_its_expected_state_at_full_length() {
     assert!(LONG.iter().all(|id| crate::item(id).is_some()));
     let short = ITEMS.iter().filter(|item| !LONG.contains(&item.id));
-    let found = short.map(|item| (item, reproduce_in(item, Inputs::of(item.inputs), true)));
-    let failed: Vec<String> = found.flat_map(|(item, found)| missed(item, &found)).collect();
+    let all = short.map(|item| (item, reproduce_in(item, Inputs::of(item.inputs), true)));
+    let failed: Vec<String> = all.flat_map(|(item, one)| failures(item, &one)).collect();
     assert!(failed.is_empty(), "{failed:#?}");
 }
 
-// Is nothing written down but what is printed: does each input change what each item finds?
+// An input without effect would mean that the outcome is hard-coded.
 #[test]
-fn every_input_counts() {
-    let mut idle = Vec::new();
-    for (item, found) in ITEMS.iter().zip(FOUND.iter()) {
+fn every_input_changes_the_outcome() {
+    let mut without_effect = Vec::new();
+    for (item, reproduction) in ITEMS.iter().zip(REPRODUCTIONS.iter()) {
         for input in item.inputs {
             let mut inputs = Inputs::of(item.inputs);
             inputs.set(input.name, input.other).unwrap();
-            if found.claims == reproduce(item, inputs).claims {
-                idle.push(format!("{}: {}", item.id, input.name));
+            if reproduction.claims == reproduce(item, inputs).claims {
+                without_effect.push(format!("{}: {}", item.id, input.name));
             }
         }
     }
-    assert!(idle.is_empty(), "{idle:#?}");
+    assert!(without_effect.is_empty(), "{without_effect:#?}");
 }
 
-// Has each item a name of its own by its paper, and inputs to be changed?
 #[test]
-fn names() {
+fn identifiers_are_unique_and_every_item_has_inputs() {
     let ids: BTreeSet<&str> = ITEMS.iter().map(|item| item.id).collect();
     assert_eq!(ids.len(), ITEMS.len());
     assert!(ITEMS.iter().all(|item| crate::item(item.id).is_some() && !item.inputs.is_empty()));
@@ -78,9 +74,8 @@ fn names() {
     assert!(unknown.to_string().contains("`x`"), "{unknown}");
 }
 
-// Does every item that is to stop do so?
 #[test]
-fn stops() {
+fn every_item_can_be_interrupted() {
     for item in ITEMS {
         let run = Run { inputs: Inputs::of(item.inputs), full: false, stop: &true.into() };
         assert!(matches!(item.reproduce(&run), Err(Error::Interrupted)), "{}", item.id);

@@ -1,4 +1,4 @@
-//! Response times, in the order of their requests.
+//! Statistics of response times, which are in the order of their requests.
 
 #[allow(clippy::cast_precision_loss, reason = "counts of requests")]
 pub(crate) fn mean(times: &[f64]) -> f64 {
@@ -11,12 +11,12 @@ pub(crate) fn median(times: &[f64]) -> f64 {
     times.get(times.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// Times by their number, from 1.
+/// Pairs each time with its number, from 1.
 pub(crate) fn numbered(times: &[f64]) -> Vec<[f64; 2]> {
     (1_u32..).zip(times).map(|(nth, time)| [f64::from(nth), *time]).collect()
 }
 
-/// The least and the most.
+/// Returns the minimum and the maximum.
 pub(crate) fn range(values: impl IntoIterator<Item = f64>) -> [f64; 2] {
     let wider = |[least, most]: [f64; 2], value: f64| [least.min(value), most.max(value)];
     values.into_iter().fold([f64::INFINITY, f64::NEG_INFINITY], wider)

@@ -88,10 +88,10 @@ const DTI: Input = Input {
 
 const SEED: Input = Input {
     name: "seed",
-    summary: "from which random addresses and the random state follow",
+    summary: "the seed of random addresses and of the random state",
     value: "2009",
     other: "1",
 };
 
-/// A time or a ratio may be off so far: "ratios within 10 %" where the paper's own three runs differ by 5 %.
+/// The relative tolerance of times and ratios: 10 %, as the paper's own three runs differ by 5 %.
 const OFF: f64 = 0.1;

@@ -1,4 +1,4 @@
-//! `docs/papers.md`: every table and figure of the papers that can be reproduced, and every error in print.
+//! `docs/papers.md`: every table and figure of the papers that can be reproduced, and the errata.
 
 use std::fmt::Write;
 
@@ -42,8 +42,8 @@ pub fn page() -> Result<String> {
                 item.paper
             )?;
         }
-        let Item { id, place, title, stands, .. } = item;
-        writeln!(page, "| `{id}` | {place} | {title} | {stands} |")?;
+        let Item { id, place, title, expected, .. } = item;
+        writeln!(page, "| `{id}` | {place} | {title} | {expected} |")?;
     }
     write!(
         page,

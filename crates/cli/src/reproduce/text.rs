@@ -4,15 +4,15 @@ use std::fmt::Write;
 
 use flashscope_block::Nanos;
 use flashscope_papers::{
-    Claim, Finding, Given, ITEMS, Item, Number, Reproduction, Reproductions, State, Tolerance,
+    Claim, Finding, ITEMS, InputValue, Item, Number, Reproduction, Reproductions, State, Tolerance,
 };
 
 /// Lists the items.
 pub fn list() -> String {
     let mut text = String::new();
     for item in ITEMS {
-        let Item { id, stands, paper, place, title, .. } = item;
-        let _ = writeln!(text, "{id:<20} {stands:<10} {paper}, {place}: {title}");
+        let Item { id, expected, paper, place, title, .. } = item;
+        let _ = writeln!(text, "{id:<20} {expected:<10} {paper}, {place}: {title}");
     }
     text
 }
@@ -49,7 +49,7 @@ pub fn text(reproductions: &Reproductions) -> String {
 
 fn one(item: &Reproduction) -> String {
     let mut text = format!("{}, {}: {} ({})\n", item.paper, item.place, item.title, item.id);
-    for Given { name, value, .. } in &item.inputs {
+    for InputValue { name, value, .. } in &item.inputs {
         let _ = writeln!(text, "  {name} = {value}");
     }
     let _ = writeln!(

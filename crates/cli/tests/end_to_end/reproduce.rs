@@ -58,9 +58,9 @@ fn unknown_items_and_inputs_are_refused() {
         place.run(&[&["reproduce"], arguments].concat()).says(2, &place)
     };
     assert_snapshot!(refused(&["agrawal-table33"]), @"flashscope: `agrawal-table33` is not an item, did you mean `agrawal-table3`?; `flashscope reproduce` lists them all");
-    assert_snapshot!(refused(&["agrawal-table3", "--set", "drives=demo"]), @"flashscope: there is no input `drives` of this item; there are: drive, writes");
+    assert_snapshot!(refused(&["agrawal-table3", "--set", "drives=demo"]), @"flashscope: this item has no input `drives`; its inputs are: drive, writes");
     assert_snapshot!(refused(&["agrawal-table3", "--set", "writes=many"]), @"flashscope: input `writes`: invalid digit found in string");
-    assert_snapshot!(refused(&["agrawal-table3", "--set", "drive=demo"]), @"flashscope: input `drive`: it holds less than 3.35 GiB");
+    assert_snapshot!(refused(&["agrawal-table3", "--set", "drive=demo"]), @"flashscope: input `drive`: its capacity is below 3.35 GiB");
 }
 
 /// Returns the document in the page of the papers.
@@ -110,7 +110,7 @@ fn all_prints_a_line_for_each_item_and_ctrl_c_keeps_them() {
     let [id, state, seconds] = state.split_whitespace().collect::<Vec<_>>()[..] else {
         panic!("{line}");
     };
-    assert_eq!((id, state), (item.id, item.stands.to_string().as_str()));
+    assert_eq!((id, state), (item.id, item.expected.to_string().as_str()));
     assert!(seconds.parse::<f64>().is_ok_and(|seconds| seconds < 60.0), "{line}");
     assert_eq!(what.trim_start(), format!("{}, {}: {}", item.paper, item.place, item.title));
     let book = held(&place, "papers.html");

@@ -4,10 +4,11 @@ use flashscope_sim::nand::Interleaving;
 use flashscope_sim::setup::Scope;
 
 use super::PAGE;
-use crate::bed::Bed;
-use crate::{Claim, Error, Found, Input, Item, Paper, Run, State};
+use crate::test_bed::TestBed;
+use crate::{Claim, Error, Input, Item, Outcome, Paper, Run, State};
 
-/// One package of which a page takes 100 us over the pins, as section 2.2 reckons: without metadata.
+/// One package whose pages take 100 us over the serial pins. Section 2.2 ignores the page's
+/// metadata.
 const PACKAGE: Input = Input {
     name: "drive",
     summary: "the simulated drive: one package, whose pages take 100 us over the serial pins",
@@ -21,8 +22,8 @@ pub const SECTION_2_2: Item = Item {
     id: "agrawal-section2.2",
     paper: Paper::Agrawal,
     place: "Section 2.2",
-    title: "bandwidth of a package, and what interleaving adds",
-    stands: State::Pass,
+    title: "bandwidth of a package, and the gain from interleaving",
+    expected: State::Pass,
     inputs: &[PACKAGE],
     run: bandwidth,
 };
@@ -33,19 +34,20 @@ pub const FIGURE_2: Item = Item {
     paper: Paper::Agrawal,
     place: "Figure 2",
     title: "interleaved page copying",
-    stands: State::Pass,
+    expected: State::Pass,
     inputs: &[PACKAGE],
     run: copying,
 };
 
-/// Pages that are read or written for a figure: fewer than are free before anything is cleaned.
+/// The number of pages read or written: few enough to fit the free blocks, so that nothing is
+/// cleaned.
 const COUNT: u64 = 2000;
 
-/// What the first and last requests of that many may change.
+/// The tolerance for the first and last requests, which overlap with fewer others.
 const ENDS: f64 = 0.02;
 
-/// A package with so many parts that work at once: plane pairs of a die, or of two. As dies they are filled by turns, which
-/// is the choreography that the paper has in mind; planes would be filled in their order, two of a pair after each other.
+/// Returns a package with `parts` plane pairs that work in parallel, on one or two dies. They are
+/// modelled as dies, which take turns as the paper intends; planes would fill one after the other.
 fn package(run: &Run<'_>, parts: u32) -> Result<Profile, Error> {
     let mut profile = run.profile("drive")?;
     profile.flash.dies_per_package = parts;
@@ -55,44 +57,45 @@ fn package(run: &Run<'_>, parts: u32) -> Result<Profile, Error> {
     Ok(profile)
 }
 
-/// Pages that such a package reads and writes in a second.
+/// Returns the pages that the package reads and writes per second.
 fn rates(profile: &Profile, depth: u64) -> Result<[f64; 2], Error> {
-    let mut bed = Bed::filled(profile, Data::Random)?;
+    let mut bed = TestBed::filled(profile, Data::Random)?;
     let pages = bed.capacity() / PAGE;
     let reads = bed.rate(Op::Read, depth, COUNT, |nth| nth % pages * PAGE)?;
     let writes = bed.rate(Op::Write, depth, COUNT, |nth| nth % pages * PAGE)?;
     Ok([reads, writes])
 }
 
-fn bandwidth(run: &Run<'_>) -> Result<Found, Error> {
+fn bandwidth(run: &Run<'_>) -> Result<Outcome, Error> {
     let alone = rates(&package(run, 1)?, 1)?;
     let within = rates(&package(run, 2)?, 16)?;
     let between = rates(&package(run, 4)?, 16)?;
-    let rate = |what: &str, printed, found| Claim::close((what, "1/s"), printed, found, ENDS);
+    let rate =
+        |what: &str, printed, measured| Claim::within((what, "1/s"), printed, measured, ENDS);
     Ok(vec![
-        rate("reads, one after the other", 8000.0, alone[0]),
+        rate("reads, one at a time", 8000.0, alone[0]),
         rate("reads, interleaved within a die", 10_000.0, within[0]),
-        rate("writes, one after the other", 3330.0, alone[1]),
-        Claim::close(
-            ("writes, interleaved within a die, over that", ""),
+        rate("writes, one at a time", 3330.0, alone[1]),
+        Claim::within(
+            ("speedup of writes by interleaving within a die", ""),
             2.0,
             within[1] / alone[1],
             ENDS,
         ),
-        rate("reads, interleaved on two dies: the speed of the pins", 10_000.0, between[0]),
-        rate("writes, interleaved on two dies: the speed of the pins", 10_000.0, between[1]),
+        rate("reads, interleaved on two dies: limited by the pins", 10_000.0, between[0]),
+        rate("writes, interleaved on two dies: limited by the pins", 10_000.0, between[1]),
     ]
     .into())
 }
 
-/// Copying reads from one package and writes to another at once: a page takes what the slower of both takes.
-fn copying(run: &Run<'_>) -> Result<Found, Error> {
+/// Copying reads from one package while it writes to another: the slower of the two sets the pace.
+fn copying(run: &Run<'_>) -> Result<Outcome, Error> {
     let [reads, writes] = rates(&package(run, 4)?, 16)?;
     let us = 1e6 / reads.min(writes);
     let single = 1e6 / rates(&package(run, 1)?, 1)?[1] - 100.0;
     Ok(vec![
-        Claim::close(("a page, once the pipe is loaded", "us"), 100.0, us, ENDS),
-        Claim::close(("in spite of a single write operation of", "us"), 200.0, single, ENDS),
+        Claim::within(("time per page in a full pipeline", "us"), 100.0, us, ENDS),
+        Claim::within(("time of a single write operation", "us"), 200.0, single, ENDS),
     ]
     .into())
 }

@@ -3,8 +3,8 @@ use flashscope_sim::Profile;
 use flashscope_sim::setup::{Scope, Transfer};
 
 use super::PAGE;
-use crate::bed::Bed;
-use crate::{Claim, Error, Found, Input, Item, Paper, Run, State, Tolerance};
+use crate::test_bed::TestBed;
+use crate::{Claim, Error, Input, Item, Outcome, Paper, Run, State, Tolerance};
 
 /// Section 4.3.
 pub const TABLE_5: Item = Item {
@@ -12,7 +12,7 @@ pub const TABLE_5: Item = Item {
     paper: Paper::Agrawal,
     place: "Table 5",
     title: "cleaning frequency and efficiency: inter-plane and copy-back",
-    stands: State::Explained,
+    expected: State::Explained,
     inputs: &[Input {
         name: "drive",
         summary: "the simulated drive: a plane of the baseline",
@@ -23,24 +23,24 @@ pub const TABLE_5: Item = Item {
     run,
 };
 
-/// Pages of data in a block, beside its summary.
+/// Data pages in a block; the last page holds the summary.
 const BLOCK: u64 = 63;
 
-/// Valid pages of a block that is cleaned at an efficiency of 70 %.
+/// Valid pages in a block that is cleaned with an efficiency of 70 %.
 const VALID: u64 = 19;
 
-const WHOLE: &str = "the printed 9.65 and 5.85 ms are 19.18 pages of 425 us and 19.33 of 225 us beside the erase; blocks have whole pages, \
-                     and a page with its metadata is on the pins for 105.6 us twice: 436.2 us";
+const WHOLE: &str = "the printed 9.65 and 5.85 ms, less the erase, are 19.18 pages of 425 us and 19.33 of 225 us; a block has whole pages, \
+                    and a page with its metadata occupies the pins twice for 105.6 us: 436.2 us";
 
-/// What cleaning a block with so many valid pages takes, ms.
+/// Returns the time to clean a block with `valid` valid pages, in ms.
 fn cleaning(drive: &Profile, transfer: Transfer, valid: u64, run: &Run<'_>) -> Result<f64, Error> {
-    run.go_on()?;
+    run.check_interrupt()?;
     let mut profile = drive.clone();
     profile.active_blocks = Scope::Plane;
     profile.cleaning.transfer = transfer;
-    let mut bed = Bed::filled(&profile, Data::Random)?;
+    let mut bed = TestBed::filled(&profile, Data::Random)?;
     let pages = bed.capacity() / PAGE;
-    // All but `valid` pages of block after block are superseded, each write after a pause.
+    // Supersede all but `valid` pages of one block after another. A pause follows each write.
     let mut plain = f64::MAX;
     for page in (0..pages).filter(|page| page % BLOCK >= valid) {
         bed.drive.idle_until(Nanos(bed.drive.now().0 + 100_000_000));
@@ -52,11 +52,11 @@ fn cleaning(drive: &Profile, transfer: Transfer, valid: u64, run: &Run<'_>) -> R
         }
         plain = plain.min(took);
     }
-    Err(Error::input("drive", &"it has more free blocks than writes to a part of it come to"))
+    Err(Error::input("drive", &"too many free blocks: the writes never start cleaning"))
 }
 
 #[allow(clippy::cast_precision_loss, reason = "few pages")]
-fn run(run: &Run<'_>) -> Result<Found, Error> {
+fn run(run: &Run<'_>) -> Result<Outcome, Error> {
     let drive = run.profile("drive")?;
     let mut claims = Vec::new();
     let mut at_70 = Vec::new();
@@ -66,18 +66,26 @@ fn run(run: &Run<'_>) -> Result<Found, Error> {
     ] {
         let [none, one, some] = [0, 1, VALID].map(|valid| cleaning(&drive, transfer, valid, run));
         let (none, one, some) = (none?, one?, some?);
-        claims.push(Claim::close((format!("{name}: efficiency 100 %"), "ms"), 1.5, none, 1e-6));
-        let moved =
-            Claim::close((format!("{name}: a moved page"), "us"), page, 1e3 * (one - none), 0.001);
-        claims.push(moved.unless(436.2, Tolerance::Share(0.001), WHOLE));
-        let cleaned = Claim::close(
+        claims.push(Claim::within((format!("{name}: efficiency 100 %"), "ms"), 1.5, none, 1e-6));
+        let moved = Claim::within(
+            (format!("{name}: moving a page"), "us"),
+            page,
+            1e3 * (one - none),
+            0.001,
+        );
+        claims.push(moved.explained_by(436.2, Tolerance::Share(0.001), WHOLE));
+        let cleaned = Claim::within(
             (format!("{name}: efficiency 70 % (44 of 63 pages)"), "ms"),
             printed,
             some,
             0.01,
         );
-        let pages = if page > 400.0 { 0.4362 } else { 0.225 };
-        claims.push(cleaned.unless(1.5 + VALID as f64 * pages, Tolerance::Share(0.001), WHOLE));
+        let page_ms = if page > 400.0 { 0.4362 } else { 0.225 };
+        claims.push(cleaned.explained_by(
+            1.5 + VALID as f64 * page_ms,
+            Tolerance::Share(0.001),
+            WHOLE,
+        ));
         at_70.push(some);
     }
     let share = 1.0 - at_70[1] / at_70[0];

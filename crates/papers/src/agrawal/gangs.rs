@@ -5,9 +5,9 @@ use flashscope_sim::setup::Scope;
 
 use super::PAGE;
 use super::workloads::{NOT_PUBLIC, WORKLOADS, Workload, exchange};
-use crate::{Axis, Claim, Error, Figure, Found, Input, Item, Paper, Run, Series, State};
+use crate::{Axis, Claim, Error, Figure, Input, Item, Outcome, Paper, Run, Series, State};
 
-/// The baseline with sixteen packages of a thirty-second of the size: gangs are of 8 and 16.
+/// The baseline with sixteen packages, each a thirty-second of the size, for gangs of 8 and 16.
 const DRIVE: Input = Input {
     name: "drive",
     summary: "the simulated drive: the baseline with sixteen packages",
@@ -21,7 +21,7 @@ pub const FIGURE_6: Item = Item {
     paper: Paper::Agrawal,
     place: "Figure 6",
     title: "impact of interleaving",
-    stands: State::Pass,
+    expected: State::Pass,
     inputs: &[Input {
         other: "agrawal-2008?flash.packages=16&flash.blocks_per_plane=64&interface.queue_depth=1024&flash.page_program=400us",
         ..DRIVE
@@ -35,7 +35,7 @@ pub const TABLE_4: Item = Item {
     paper: Paper::Agrawal,
     place: "Table 4",
     title: "shared-bus gangs under Exchange",
-    stands: State::Explained,
+    expected: State::Explained,
     inputs: &[DRIVE],
     run: shared_bus,
 };
@@ -46,17 +46,17 @@ pub const FIGURE_7: Item = Item {
     paper: Paper::Agrawal,
     place: "Figure 7",
     title: "shared-control gangs, synchronous and asynchronous",
-    stands: State::Pass,
+    expected: State::Pass,
     inputs: &[DRIVE],
     run: shared_control,
 };
 
-/// A claim about a workload that stands for a trace.
-fn analogue(published: &str, found: String, holds: bool) -> Claim {
-    Claim::statement(published, found, holds).since(false, NOT_PUBLIC)
+/// A claim about a workload that replaces a trace.
+fn analogue(published: &str, measured: String, holds: bool) -> Claim {
+    Claim::statement(published, measured, holds).explained_if(false, NOT_PUBLIC)
 }
 
-fn interleaving(run: &Run<'_>) -> Result<Found, Error> {
+fn interleaving(run: &Run<'_>) -> Result<Outcome, Error> {
     let (mut claims, mut rates) = (Vec::new(), Vec::new());
     for (name, workload) in WORKLOADS {
         let kinds = [
@@ -70,39 +70,39 @@ fn interleaving(run: &Run<'_>) -> Result<Found, Error> {
             took.push(workload(run, &profile)?);
         }
         let gains = [took[0] / took[1], took[0] / took[2]];
-        let found = format!(
+        let measured = format!(
             "{name}: {:.2} times the rate between dies, {:.2} between plane pairs",
             gains[0], gains[1]
         );
         claims.push(match name {
             "IOzone" => analogue(
                 "I/Ozone and Postmark show an increase in throughput",
-                found,
+                measured,
                 gains[0] > 1.5 && gains[1] > gains[0],
             ),
             _ => analogue(
                 "TPC-C and Exchange do not benefit from interleaving",
-                found,
+                measured,
                 gains.iter().all(|gain| (0.99..1.03).contains(gain)),
             ),
         });
         rates.push([1.0, gains[0], gains[1]]);
     }
     let figure = Figure {
-        title: "I/O rate by what is interleaved, normalized".into(),
-        x: workloads(),
+        title: "I/O rate by interleaved part, normalized".into(),
+        x: workload_axis(),
         y: Axis::linear("I/O rate over the baseline"),
         series: Series::bars_by_kind(["nothing", "dies", "plane pairs"], &rates),
     };
-    Ok(Found { claims, figures: vec![figure] })
+    Ok(Outcome { claims, figures: vec![figure] })
 }
 
-/// The workloads as an axis.
-fn workloads() -> Axis {
+/// The axis of the workloads.
+fn workload_axis() -> Axis {
     Axis::named("workload", &WORKLOADS.map(|(name, _)| name))
 }
 
-/// The response times of a workload with gangs of 1, 8 and 16 packages, us.
+/// Returns the mean response times of a workload with gangs of 1, 8 and 16 packages, in us.
 fn by_gang(
     run: &Run<'_>,
     workload: Workload,
@@ -136,14 +136,14 @@ fn synchronous(profile: &mut Profile, packages: u32) {
     profile.stripe = profile.logical_page_size;
 }
 
-/// Printed response times, us: without a gang, of 8 and of 16; and IOs a second of a gang.
+/// Printed values without a gang, with 8 and with 16: response time in us, and IOPS of a gang.
 const TABLE: [[f64; 2]; 3] = [[237.0, 4425.0], [553.0, 1807.0], [746.0, 1340.0]];
 
-fn shared_bus(run: &Run<'_>) -> Result<Found, Error> {
+fn shared_bus(run: &Run<'_>) -> Result<Outcome, Error> {
     let took = by_gang(run, exchange, bus)?;
     let [alone, eight, sixteen] = took;
-    let ratio = |what: &str, printed: f64, found: f64| {
-        let claim = Claim::close((what, ""), printed, found, 0.25);
+    let ratio = |what: &str, printed: f64, measured: f64| {
+        let claim = Claim::within((what, ""), printed, measured, 0.25);
         Claim { explanation: Some(NOT_PUBLIC.into()), ..claim }
     };
     let mut claims = vec![
@@ -156,28 +156,28 @@ fn shared_bus(run: &Run<'_>) -> Result<Found, Error> {
         ratio("16-gang over 8-gang", 746.0 / 553.0, sixteen / eight),
         analogue(
             "this workload requires only about 900 IOPS, so the 16-gang is fast enough",
-            format!("one request at a time comes to {:.0} a second", 1e6 / sixteen),
+            format!("{:.0} requests per second, one at a time", 1e6 / sixteen),
             1e6 / sixteen > 900.0,
         ),
     ];
-    // The rates of the table are what one request after the other comes to.
+    // The table computes the rates from the latencies, with one request at a time.
     for ([latency, rate], gang) in TABLE.into_iter().zip(["none", "8-gang", "16-gang"]) {
-        let claim = Claim::close(
+        let claim = Claim::within(
             (format!("IOPS per gang, {gang}: 1 / latency"), "1/s"),
             rate,
             1e6 / latency,
             0.002,
         );
-        claims.push(claim.unless(
+        claims.push(claim.explained_by(
             1e6 / latency,
             crate::Tolerance::Share(1e-9),
-            "1 / 237 us is 4219; the printed 4425 is 1 / 226 us, while the other two columns are 1 / latency",
+            "1 / 237 us is 4219; the printed 4425 is 1 / 226 us, although the other two columns are 1 / latency",
         ));
     }
     Ok(claims.into())
 }
 
-fn shared_control(run: &Run<'_>) -> Result<Found, Error> {
+fn shared_control(run: &Run<'_>) -> Result<Outcome, Error> {
     let (mut claims, mut times) = (Vec::new(), Vec::new());
     for (name, workload) in WORKLOADS {
         let [alone, async_8, async_16] = by_gang(run, workload, asynchronous)?;
@@ -198,12 +198,12 @@ fn shared_control(run: &Run<'_>) -> Result<Found, Error> {
     }
     let figure = Figure {
         title: "Response time of shared-control gangs, normalized".into(),
-        x: workloads(),
+        x: workload_axis(),
         y: Axis::log("response time over the baseline"),
         series: Series::bars_by_kind(
             ["asynchronous, 8", "asynchronous, 16", "synchronous, 8", "synchronous, 16"],
             &times,
         ),
     };
-    Ok(Found { claims, figures: vec![figure] })
+    Ok(Outcome { claims, figures: vec![figure] })
 }

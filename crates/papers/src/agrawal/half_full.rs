@@ -3,8 +3,10 @@ use flashscope_model::greedy;
 use flashscope_sim::Profile;
 
 use super::PAGE;
-use crate::bed::Bed;
-use crate::{Axis, Claim, Error, Figure, Found, Input, Item, Paper, Run, Series, State, Tolerance};
+use crate::test_bed::TestBed;
+use crate::{
+    Axis, Claim, Error, Figure, Input, Item, Outcome, Paper, Run, Series, State, Tolerance,
+};
 
 /// Section 5.2.
 pub const SECTION_5_2: Item = Item {
@@ -12,27 +14,27 @@ pub const SECTION_5_2: Item = Item {
     paper: Paper::Agrawal,
     place: "Section 5.2",
     title: "\"a disk that is half full will have twice the cleaning efficiency of a full disk\"",
-    stands: State::Explained,
+    expected: State::Explained,
     inputs: &[Input {
         name: "spare",
-        summary: "the share of pages that is spare (section 4.3)",
+        summary: "the spare share of pages (section 4.3)",
         value: "0.15",
         other: "0.25",
     }],
     run,
 };
 
-/// Blocks in use, beside those that are always free.
+/// Blocks in use, and blocks that always stay free.
 const USED: u32 = 2048;
 const RESERVE: u32 = 2;
 
 const BLOCK: u32 = 64;
 
-/// How many times over the drive is written before and while efficiency is counted.
+/// The number of times that the drive is overwritten, before and during the count.
 const TIMES: u64 = 6;
 
 fn drive(spare: f64, run: &Run<'_>) -> Result<Profile, Error> {
-    run.go_on()?;
+    run.check_interrupt()?;
     let mut profile = flashscope_sim::setup::parse(
         "agrawal-2008?flash.packages=1&flash.dies_per_package=1&flash.planes_per_die=1&persistence.map=nv-ram&timed=false",
     )
@@ -43,14 +45,14 @@ fn drive(spare: f64, run: &Run<'_>) -> Result<Profile, Error> {
     Ok(profile)
 }
 
-/// Cleaning efficiency in the steady state of random writes to every `step`th page.
-fn efficiency(bed: &mut Bed, step: u64, run: &Run<'_>) -> Result<f64, Error> {
+/// Returns the cleaning efficiency in the steady state of random writes to every `step`th page.
+fn efficiency(bed: &mut TestBed, step: u64, run: &Run<'_>) -> Result<f64, Error> {
     let pages = bed.capacity() / PAGE / step;
     let mut random = fastrand::Rng::with_seed(52);
-    let mut overwrite = |bed: &mut Bed| -> Result<(), Error> {
+    let mut overwrite = |bed: &mut TestBed| -> Result<(), Error> {
         for write in 0..TIMES * pages {
             if write.is_multiple_of(1 << 16) {
-                run.go_on()?;
+                run.check_interrupt()?;
             }
             bed.write(Data::Random, random.u64(..pages) * step * PAGE)?;
         }
@@ -62,19 +64,19 @@ fn efficiency(bed: &mut Bed, step: u64, run: &Run<'_>) -> Result<f64, Error> {
     bed.drive.counters().since(&before).cleaning_efficiency(BLOCK).ok_or(Error::Failed)
 }
 
-/// What the closed form says: full, and half full.
+/// Returns the efficiency of a full and of a half-full drive by the closed form.
 fn closed_form(spare: f64) -> [f64; 2] {
     [1.0, 0.5].map(|full| {
         1.0 / greedy::write_amplification(1.0 / ((1.0 - spare) * full), f64::from(BLOCK))
     })
 }
 
-fn run(run: &Run<'_>) -> Result<Found, Error> {
+fn run(run: &Run<'_>) -> Result<Outcome, Error> {
     let spare: f64 = run.number("spare")?;
     if !(0.02..0.9).contains(&spare) {
-        return Err(Error::input("spare", &"a share from 0.02 to 0.9"));
+        return Err(Error::input("spare", &"must be a share from 0.02 to 0.9"));
     }
-    let mut bed = Bed::filled(&drive(spare, run)?, Data::Random)?;
+    let mut bed = TestBed::filled(&drive(spare, run)?, Data::Random)?;
     let full = efficiency(&mut bed, 1, run)?;
     let pages = bed.capacity() / PAGE;
     for page in (1..pages).step_by(2) {
@@ -82,15 +84,19 @@ fn run(run: &Run<'_>) -> Result<Found, Error> {
     }
     let half = efficiency(&mut bed, 2, run)?;
     let [expected_full, expected_half] = closed_form(spare);
-    let ratio =
-        Claim::close(("cleaning efficiency, half full over full", ""), 2.0, half / full, 0.05);
+    let ratio = Claim::within(
+        ("ratio of the cleaning efficiencies, half full to full", ""),
+        2.0,
+        half / full,
+        0.05,
+    );
     let curve = |nth: u32| {
         let spare = 0.02 * f64::from(nth);
         let [full, half] = closed_form(spare);
         [spare, half / full]
     };
     let figure = Figure {
-        title: "Cleaning efficiency of a half-full drive over that of a full one".into(),
+        title: "Cleaning efficiency of a half-full drive relative to a full one".into(),
         x: Axis::linear("spare share of pages"),
         y: Axis::linear("ratio"),
         series: vec![
@@ -100,14 +106,14 @@ fn run(run: &Run<'_>) -> Result<Found, Error> {
         ],
     };
     let claims = vec![
-        ratio.unless(
+        ratio.explained_by(
             expected_half / expected_full,
             Tolerance::Share(0.01),
-            "twice holds where a quarter of all pages is spare (25.1 %); at the paper's own 15 % it is three times as much, by \
-             the closed form and by simulation: .298 full and .881 half full",
+            "the ratio is 2 if 25.1 % of all pages are spare; with the paper's own 15 % it is 3, by \
+                        the closed form and by simulation: .298 full and .881 half full",
         ),
-        Claim::close(("full, against the closed form", ""), expected_full, full, 0.005),
-        Claim::close(("half full, against the closed form", ""), expected_half, half, 0.005),
+        Claim::within(("full, simulation against closed form", ""), expected_full, full, 0.005),
+        Claim::within(("half full, simulation against closed form", ""), expected_half, half, 0.005),
     ];
-    Ok(Found { claims, figures: vec![figure] })
+    Ok(Outcome { claims, figures: vec![figure] })
 }

@@ -1,6 +1,6 @@
 use flashscope_block::Nanos;
 
-use crate::{Claim, Error, Found, Input, Item, Paper, Run, State};
+use crate::{Claim, Error, Input, Item, Outcome, Paper, Run, State};
 
 /// Section 2.
 pub const TABLE_1: Item = Item {
@@ -8,7 +8,7 @@ pub const TABLE_1: Item = Item {
     paper: Paper::Agrawal,
     place: "Table 1",
     title: "operational flash parameters",
-    stands: State::Explained,
+    expected: State::Explained,
     inputs: &[Input {
         name: "drive",
         summary: "the simulated drive",
@@ -19,7 +19,7 @@ pub const TABLE_1: Item = Item {
 };
 
 #[allow(clippy::cast_precision_loss, reason = "small")]
-fn run(run: &Run<'_>) -> Result<Found, Error> {
+fn run(run: &Run<'_>) -> Result<Outcome, Error> {
     let profile = run.profile("drive")?;
     let flash = &profile.flash;
     let us = |time: Nanos| time.0 as f64 / 1e3;
@@ -27,12 +27,13 @@ fn run(run: &Run<'_>) -> Result<Found, Error> {
     let block = page * f64::from(flash.pages_per_block);
     let die = block * f64::from(flash.blocks_per_plane) * f64::from(flash.planes_per_die);
     let serial = us(flash.serial_access_per_kib) * page / 1024.0;
-    let exact = |what: &str, unit, printed, found| Claim::close((what, unit), printed, found, 0.0);
+    let exact =
+        |what: &str, unit, printed, measured| Claim::within((what, unit), printed, measured, 0.0);
     Ok(vec![
         exact("page read to register", "us", 25.0, us(flash.page_read)),
         exact("page program from register", "us", 200.0, us(flash.page_program)),
         exact("block erase", "us", 1500.0, us(flash.block_erase)),
-        exact("serial access to register", "us", 100.0, serial).unless(
+        exact("serial access to register", "us", 100.0, serial).explained_by(
             102.4,
             crate::Tolerance::Share(1e-9),
             "\"25ns per byte, or roughly 100us per page\" (section 2.1): 4096 bytes are 102.4 us",

@@ -1,15 +1,15 @@
 use flashscope_block::{Bytes, Data, Device, Io, Nanos, Op};
 use flashscope_sim::SimDevice;
 
-use crate::{Claim, Error, Found, Input, Item, Paper, Run, State, Tolerance};
+use crate::{Claim, Error, Input, Item, Outcome, Paper, Run, State, Tolerance};
 
-/// See the paper's section 4.4.
+/// Section 4.4.
 pub const TABLE_3: Item = Item {
     id: "agrawal-table3",
     paper: Paper::Agrawal,
     place: "Table 3",
     title: "SSD performance under micro-benchmarks",
-    stands: State::Pass,
+    expected: State::Pass,
     inputs: &[
         Input {
             name: "drive",
@@ -19,7 +19,7 @@ pub const TABLE_3: Item = Item {
         },
         Input {
             name: "writes",
-            summary: "how many writes there are with cleaning, which the paper does not give",
+            summary: "the number of writes in the runs with cleaning, which the paper does not give",
             value: "5000000",
             other: "2500000",
         },
@@ -30,42 +30,44 @@ pub const TABLE_3: Item = Item {
 const PACKAGES: u64 = 8;
 const PAGE: u64 = 4096;
 
-/// Pages of each package that are read and written: the workload gave as sectors what was meant
-/// as pages, 877,363 pages in all, an eighth of the drive.
+/// The number of pages of each package that the workload accesses. The authors entered a number of
+/// pages where their tool expects sectors: 877,363 pages in all, an eighth of the drive.
 const PAGES: u64 = 109_670;
 
-/// Writes to a package before anything is cleaned: 630 blocks, of the 1632 that are free until then.
+/// Writes to a package without cleaning: 630 blocks of the 1632 that are free at first.
 const BEFORE_CLEANING: u64 = 630 * 63;
 
-/// Reads of a package: they are alike.
+/// Reads of a package; all take the same time.
 const READS: u64 = 1000;
 
 const SEED: u64 = 2008;
 
-/// The page of its package that the `index`th request goes to.
+/// Returns the page within its package for the `index`th request.
 type Pattern = fn(&mut fastrand::Rng, u64) -> u64;
 
 const PATTERNS: [(&str, Pattern); 2] =
     [("sequential", |_, index| index % PAGES), ("random", |random, _| random.u64(..PAGES))];
 
-/// Printed response times in microseconds, and requests a second.
+/// Printed mean response time in us, and requests per second.
 const READ: [f64; 2] = [130.0, 61_255.0];
 const WRITE: [f64; 2] = [309.0, 25_898.0];
 const WRITE_AND_CLEAN: [[f64; 2]; 2] = [[327.0, 24_457.0], [433.0, 18_480.0]];
 
-/// What the times of Table 1 come to, us: 25 + 4224 x 0.025 for a read; 105.6 + 200 for a write, and of the 213.2 of a block's
-/// summary a part for each of 63; and what 5 million writes add, by their cleanings and moved pages.
+/// Response times in us that follow from Table 1: a read takes 25 + 4224 × 0.025. A write takes
+/// 105.6 + 200, plus 1/63 of the 213.2 for the block's summary. The times with cleaning add the
+/// erases and moved pages of 5 million writes.
 const READ_DERIVED: f64 = 130.6;
 const WRITE_DERIVED: f64 = 308.984;
 const CLEAN_DERIVED: [f64; 2] = [328.9, 434.8];
 
-/// How far that may be off: cleanings of random writes are counted by theory.
-const DERIVED_OFF: f64 = 0.001;
+/// The tolerance of the derived times, because theory gives the number of cleanings of random
+/// writes.
+const DERIVED_TOLERANCE: f64 = 0.001;
 
-const LENGTH: &str = "what cleaning adds depends on how much of a run comes before it begins, and the paper does \
-                      not say how long its runs are: 327 us would be one of 3.4 million writes, 433 us one of 4.5 million";
+const LENGTH: &str = "the cost of cleaning depends on the share of a run that precedes it, and the paper does \
+                     not give the length of its runs: 327 us implies 3.4 million writes, 433 us 4.5 million";
 
-fn run(run: &Run<'_>) -> Result<Found, Error> {
+fn run(run: &Run<'_>) -> Result<Outcome, Error> {
     let name = run.inputs.get("drive");
     let profile = run.profile("drive")?;
     let open = || -> Result<SimDevice, Error> {
@@ -73,7 +75,7 @@ fn run(run: &Run<'_>) -> Result<Found, Error> {
             SimDevice::new(name, &profile).map_err(|error| Error::input("drive", &error))?;
         let needed = Bytes(PACKAGES * PAGES * PAGE);
         if drive.info().capacity < needed {
-            return Err(Error::input("drive", &format_args!("it holds less than {needed}")));
+            return Err(Error::input("drive", &format_args!("its capacity is below {needed}")));
         }
         fill(&mut drive);
         Ok(drive)
@@ -90,8 +92,8 @@ fn run(run: &Run<'_>) -> Result<Found, Error> {
     let rows = WRITE_AND_CLEAN.into_iter().zip(CLEAN_DERIVED);
     for ((pattern_name, pattern), (printed, derived)) in PATTERNS.into_iter().zip(rows) {
         let what = format!("{pattern_name} write, with cleaning");
-        let found = saturate(&mut open()?, Op::Write, pattern, writes / PACKAGES, run)?;
-        claims.extend(row(&what, printed, derived, found).map(|mut claim| {
+        let measured = saturate(&mut open()?, Op::Write, pattern, writes / PACKAGES, run)?;
+        claims.extend(row(&what, printed, derived, measured).map(|mut claim| {
             claim.explanation = Some(LENGTH.into());
             claim
         }));
@@ -99,13 +101,13 @@ fn run(run: &Run<'_>) -> Result<Found, Error> {
     Ok(claims.into())
 }
 
-/// The claims of a row: of the response time, of the rate, and of what the times of Table 1 come to.
-fn row(what: &str, [us, per_second]: [f64; 2], derived: f64, found: [f64; 2]) -> [Claim; 3] {
+/// Returns the claims of a row: response time, rate, and the response time derived from Table 1.
+fn row(what: &str, [us, per_second]: [f64; 2], derived: f64, measured: [f64; 2]) -> [Claim; 3] {
     let tolerance = Tolerance::Share(0.01);
     [
-        Claim::number((what, "us"), us, found[0], tolerance),
-        Claim::number((what, "1/s"), per_second, found[1], tolerance),
-        Claim::close((format!("{what}, derived"), "us"), derived, found[0], DERIVED_OFF),
+        Claim::number((what, "us"), us, measured[0], tolerance),
+        Claim::number((what, "1/s"), per_second, measured[1], tolerance),
+        Claim::within((format!("{what}, derived"), "us"), derived, measured[0], DERIVED_TOLERANCE),
     ]
 }
 
@@ -120,8 +122,8 @@ fn fill(drive: &mut SimDevice) {
     }
 }
 
-/// Keeps every package busy with `count` requests of a page, one at a time each. The mean of their
-/// response times in microseconds, and how many were done in a second.
+/// Keeps one request of a page in flight on every package until each has served `count`. Returns
+/// the mean response time in us, and the requests per second.
 #[allow(clippy::cast_precision_loss, reason = "counts and times are far below 2^53")]
 fn saturate(
     drive: &mut SimDevice,
@@ -144,7 +146,7 @@ fn saturate(
         done += 1;
         took += completion.latency().0;
         if done.is_multiple_of(1 << 16) {
-            run.go_on()?;
+            run.check_interrupt()?;
         }
         let of_package = &mut sent[usize::from(completion.io.stream)];
         if *of_package < count {

@@ -2,8 +2,8 @@ use flashscope_block::{Bytes, Data, Io, Nanos, Op};
 
 use super::PAGE;
 use super::workloads::NOT_PUBLIC;
-use crate::bed::Bed;
-use crate::{Axis, Claim, Error, Figure, Found, Input, Item, Paper, Run, Series, State};
+use crate::test_bed::TestBed;
+use crate::{Axis, Claim, Error, Figure, Input, Item, Outcome, Paper, Run, Series, State};
 
 /// Section 4.3.
 pub const FIGURE_8: Item = Item {
@@ -11,7 +11,7 @@ pub const FIGURE_8: Item = Item {
     paper: Paper::Agrawal,
     place: "Figure 8",
     title: "impact of minimum free blocks",
-    stands: State::Pass,
+    expected: State::Pass,
     inputs: &[Input {
         name: "drive",
         summary: "the simulated drive: a plane of the baseline",
@@ -25,7 +25,7 @@ pub const FIGURE_8: Item = Item {
 
 const THRESHOLDS: [f64; 5] = [0.02, 0.04, 0.06, 0.08, 0.1];
 
-/// The page of so many that a write goes to.
+/// Returns the page, out of `pages`, for a write with a number.
 type Place = fn(&mut fastrand::Rng, u64, u64) -> u64;
 
 const PLACES: [(&str, Place); 2] = [
@@ -33,12 +33,12 @@ const PLACES: [(&str, Place); 2] = [
     ("sequential writes, as IOzone and Postmark", |_, pages, index| index % pages),
 ];
 
-/// Mean response time, us, and pages moved of writes, 100 a second.
+/// Returns the mean response time in us, and the pages moved, of 100 writes per second.
 fn at(threshold: f64, place: Place, run: &Run<'_>) -> Result<[f64; 2], Error> {
-    run.go_on()?;
+    run.check_interrupt()?;
     let mut profile = run.profile("drive")?;
     profile.cleaning.free_threshold = threshold;
-    let mut bed = Bed::filled(&profile, Data::Random)?;
+    let mut bed = TestBed::filled(&profile, Data::Random)?;
     let (pages, mut random) = (bed.capacity() / PAGE, fastrand::Rng::with_seed(8));
     let before = bed.drive.counters();
     let took = bed.open_loop((0..4 * pages).map(|index| Io {
@@ -54,14 +54,14 @@ fn at(threshold: f64, place: Place, run: &Run<'_>) -> Result<[f64; 2], Error> {
     Ok([took, moved])
 }
 
-fn run(run: &Run<'_>) -> Result<Found, Error> {
+fn run(run: &Run<'_>) -> Result<Outcome, Error> {
     let (mut claims, mut times, mut moves) = (Vec::new(), Vec::new(), Vec::new());
     for (name, place) in PLACES {
-        let found = THRESHOLDS.iter().map(|threshold| at(*threshold, place, run));
-        let found = found.collect::<Result<Vec<_>, Error>>()?;
-        let rises = |of: usize| found.windows(2).all(|pair| pair[0][of] < pair[1][of]);
-        let (first, last) = (found[0], found[THRESHOLDS.len() - 1]);
-        let told = format!(
+        let points = THRESHOLDS.iter().map(|threshold| at(*threshold, place, run));
+        let points = points.collect::<Result<Vec<_>, Error>>()?;
+        let rises = |of: usize| points.windows(2).all(|pair| pair[0][of] < pair[1][of]);
+        let (first, last) = (points[0], points[THRESHOLDS.len() - 1]);
+        let measured = format!(
             "{name}: {:.0} to {:.0} us, {:.0} to {:.0} pages moved",
             first[0], last[0], first[1], last[1]
         );
@@ -69,19 +69,19 @@ fn run(run: &Run<'_>) -> Result<Found, Error> {
             match name.starts_with("random") {
                 true => Claim::statement(
                     "the access latencies increase in TPC-C with the threshold",
-                    told,
+                    measured,
                     rises(0) && rises(1),
                 ),
                 false => Claim::statement(
                     "other workloads show little difference",
-                    told,
+                    measured,
                     (last[0] / first[0] - 1.0).abs() < 0.01 && last[1] == 0.0,
                 ),
             }
-            .since(false, NOT_PUBLIC),
+            .explained_if(false, NOT_PUBLIC),
         );
         let curve = |of: usize| {
-            THRESHOLDS.iter().zip(&found).map(|(at, found)| [100.0 * at, found[of]]).collect()
+            THRESHOLDS.iter().zip(&points).map(|(at, point)| [100.0 * at, point[of]]).collect()
         };
         times.push(Series::line(name, curve(0)));
         moves.push(Series::line(name, curve(1)));
@@ -96,5 +96,5 @@ fn run(run: &Run<'_>) -> Result<Found, Error> {
         figure("Response time by the threshold", "mean response time (us)", times),
         figure("Pages moved by the threshold", "pages moved", moves),
     ];
-    Ok(Found { claims, figures })
+    Ok(Outcome { claims, figures })
 }

@@ -4,16 +4,18 @@ use flashscope_sim::setup::{Scope, Transfer};
 
 use super::PAGE;
 use super::workloads::NOT_PUBLIC;
-use crate::bed::Bed;
-use crate::{Axis, Claim, Error, Figure, Found, Input, Item, Paper, Run, Series, State, Tolerance};
+use crate::test_bed::TestBed;
+use crate::{
+    Axis, Claim, Error, Figure, Input, Item, Outcome, Paper, Run, Series, State, Tolerance,
+};
 
 /// Section 5.1.
 pub const TABLE_7: Item = Item {
     id: "agrawal-table7",
     paper: Paper::Agrawal,
     place: "Tables 7 and 8, section 5.1",
-    title: "block wear under three ways of wear-leveling",
-    stands: State::Pass,
+    title: "block wear under three wear-leveling policies",
+    expected: State::Pass,
     inputs: &[
         Input {
             name: "drive",
@@ -23,7 +25,7 @@ pub const TABLE_7: Item = Item {
         },
         Input {
             name: "lifetime",
-            summary: "erases that a block stands (section 5.1)",
+            summary: "the erases that a block endures (section 5.1)",
             value: "50",
             other: "80",
         },
@@ -31,14 +33,14 @@ pub const TABLE_7: Item = Item {
     run,
 };
 
-/// Printed: mean of the remaining lifetime, its deviation, expired blocks of 16,384.
+/// Printed values: mean remaining lifetime, its standard deviation, expired blocks of 16,384.
 const PRINTED: [(&str, &str, [f64; 3]); 3] = [
     ("greedy", "none", [43.82, 13.47, 223.0]),
     ("with rate-limiting", "rate-limit", [43.82, 13.42, 153.0]),
     ("with migration", "migrate", [43.34, 5.71, 0.0]),
 ];
 
-/// Printed: blocks of each class of Table 8, of those of a package.
+/// Printed number of blocks of a package in each class of Table 8.
 const TABLE_8: [[f64; 4]; 3] = [
     [1442.0, 1323.0, 523.0, 13_096.0],
     [1449.0, 1341.0, 501.0, 13_092.0],
@@ -46,37 +48,39 @@ const TABLE_8: [[f64; 4]; 3] = [
 ];
 const BLOCKS: f64 = 16_384.0;
 
-/// Migrations and cleanings of a package, and what migration adds to the response time.
+/// Printed migrations per cleaned block, and the relative cost of migration in response time.
 const MIGRATIONS: f64 = 7902.0 / 101_170.0;
 const OVERHEAD: f64 = 0.047;
 
-/// Runs of each, with seeds one after the other; of the quick form.
+/// The number of runs per policy, each with its own seed; a full reproduction doubles it.
 const RUNS: u64 = 2;
 
-/// How worn drives are, added up over runs but for means.
+/// The wear of a drive: sums over the runs for counts, averages otherwise.
 #[derive(Default)]
 struct Wear {
     mean: f64,
     deviation: f64,
     expired: f64,
-    /// Blocks with less than 40 % of the mean remaining lifetime, from there to 80 %, to 100 %, and more.
+    /// Shares of blocks by remaining lifetime relative to the mean: below 40 %, 80 %, 100 %, and
+    /// above.
     classes: [f64; 4],
     migrations: f64,
     cleanings: f64,
-    /// Mean response time, ms.
+    /// The mean response time in ms.
     took: f64,
 }
 
-/// What is to the drive what IOzone is to the paper's: 5 % of it are written over and over in sequence, until it has been
-/// written seven times over, beside one write in 500 anywhere else. With the block that was superseded last cleaned first,
-/// few blocks do all the work. The mean response time, ms.
+/// Wears the drive out as IOzone wears the paper's: 5 % of the drive is overwritten in sequence,
+/// for seven times the capacity, and one write in 500 goes elsewhere. The profile cleans the most
+/// recently superseded block first, which concentrates the erases on few blocks. Returns the mean
+/// response time in ms.
 #[allow(clippy::cast_precision_loss, reason = "counts of writes")]
-fn wear_out(bed: &mut Bed, seed: u64, run: &Run<'_>) -> Result<f64, Error> {
+fn wear_out(bed: &mut TestBed, seed: u64, run: &Run<'_>) -> Result<f64, Error> {
     let pages = bed.capacity() / PAGE;
     let (hot, mut random, mut sum) = (pages / 20, fastrand::Rng::with_seed(seed), 0.0);
     for write in 0..7 * pages {
         if write.is_multiple_of(1 << 16) {
-            run.go_on()?;
+            run.check_interrupt()?;
         }
         let page = if random.u32(..500) > 0 { write % hot } else { random.u64(hot..pages) };
         sum += bed.write(Data::Random, page * PAGE)?;
@@ -85,7 +89,7 @@ fn wear_out(bed: &mut Bed, seed: u64, run: &Run<'_>) -> Result<f64, Error> {
 }
 
 #[allow(clippy::cast_precision_loss, reason = "counts of blocks")]
-fn worn(policy: &str, lifetime: u32, runs: u64, run: &Run<'_>) -> Result<Wear, Error> {
+fn measure_wear(policy: &str, lifetime: u32, runs: u64, run: &Run<'_>) -> Result<Wear, Error> {
     let mut profile = run.profile("drive")?;
     profile.active_blocks = Scope::Plane;
     profile.cleaning.transfer = Transfer::CopyBack;
@@ -94,7 +98,7 @@ fn worn(policy: &str, lifetime: u32, runs: u64, run: &Run<'_>) -> Result<Wear, E
     profile.wear.policy = policy.into();
     let (mut wear, share) = (Wear::default(), 1.0 / runs as f64);
     for seed in 1..=runs {
-        let mut bed = Bed::filled(&profile, Data::Random)?;
+        let mut bed = TestBed::filled(&profile, Data::Random)?;
         wear.took += wear_out(&mut bed, seed, run)? * share;
         let left = |erases: u32| f64::from(lifetime) - f64::from(erases);
         let left: Vec<f64> = bed.drive.nand().erase_counts().map(left).collect();
@@ -115,19 +119,19 @@ fn worn(policy: &str, lifetime: u32, runs: u64, run: &Run<'_>) -> Result<Wear, E
     Ok(wear)
 }
 
-fn run(run: &Run<'_>) -> Result<Found, Error> {
+fn run(run: &Run<'_>) -> Result<Outcome, Error> {
     let lifetime = run.number("lifetime")?;
     let runs = if run.full { 2 * RUNS } else { RUNS };
     let (mut claims, mut all) = (Vec::new(), Vec::new());
     for (name, policy, [mean, ..]) in PRINTED {
-        let wear = worn(policy, lifetime, runs, run)?;
-        claims.push(Claim::close((format!("mean lifetime, {name}"), ""), mean, wear.mean, 0.01));
+        let wear = measure_wear(policy, lifetime, runs, run)?;
+        claims.push(Claim::within((format!("mean lifetime, {name}"), ""), mean, wear.mean, 0.01));
         all.push(wear);
     }
     let [greedy, limited, migrated] = [&all[0], &all[1], &all[2]];
     let deviations =
         format!("{:.2}, {:.2}, {:.2}", greedy.deviation, limited.deviation, migrated.deviation);
-    let expired = format!("{}, {}, {} of them", greedy.expired, limited.expired, migrated.expired);
+    let expired = format!("{}, {}, {}", greedy.expired, limited.expired, migrated.expired);
     claims.extend([
         Claim::statement(
             "invoking migration gives a much smaller standard deviation of remaining block lifetimes (13.47, 13.42, 5.71)",
@@ -145,15 +149,15 @@ fn run(run: &Run<'_>) -> Result<Found, Error> {
             format!("below 40 %: {}; below 80 %: {}", share(greedy, limited, migrated, 0), share(greedy, limited, migrated, 1)),
             migrated.classes[0] + migrated.classes[1] == 0.0 && greedy.classes[0] > 0.0,
         ),
-        Claim::close(("migrations for each block cleaned", ""), MIGRATIONS, migrated.migrations / migrated.cleanings, 0.2),
+        Claim::within(("migrations per cleaned block", ""), MIGRATIONS, migrated.migrations / migrated.cleanings, 0.2),
         Claim::number(
-            ("what migration adds to the response time", ""),
+            ("relative cost of migration in response time", ""),
             OVERHEAD,
             migrated.took / greedy.took - 1.0,
             Tolerance::Share(0.2),
         ),
     ]);
-    let claims = claims.into_iter().map(|claim| claim.since(false, NOT_PUBLIC)).collect();
+    let claims = claims.into_iter().map(|claim| claim.explained_if(false, NOT_PUBLIC)).collect();
     let series = PRINTED.iter().zip(&all).zip(TABLE_8).flat_map(|(((name, ..), wear), printed)| {
         let printed = (0u32..).zip(printed).map(|(at, of)| [f64::from(at), 100.0 * of / BLOCKS]);
         [
@@ -164,16 +168,16 @@ fn run(run: &Run<'_>) -> Result<Found, Error> {
     let figure = Figure {
         title: "Blocks by their remaining lifetime".into(),
         x: Axis::named(
-            "remaining lifetime, of its mean",
+            "remaining lifetime relative to the mean",
             &["below 40 %", "40 to 80 %", "80 to 100 %", "100 % and more"],
         ),
         y: Axis::linear("blocks (%)"),
         series: series.collect(),
     };
-    Ok(Found { claims, figures: vec![figure] })
+    Ok(Outcome { claims, figures: vec![figure] })
 }
 
-/// Shares of blocks of a class under the three.
+/// Returns the shares of blocks of a class under the three policies, as text.
 fn share(greedy: &Wear, limited: &Wear, migrated: &Wear, class: usize) -> String {
     let shares =
         [greedy, limited, migrated].map(|wear| format!("{:.1} %", 100.0 * wear.classes[class]));

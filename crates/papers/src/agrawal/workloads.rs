@@ -1,27 +1,28 @@
-//! What stands for the traces of the paper, which are not public: workloads with the traits that it tells of.
+//! Replacements for the paper's traces, which are not public: workloads with the properties that
+//! the paper describes.
 
 use flashscope_block::{Bytes, Data, Io, Nanos, Op};
 use flashscope_sim::Profile;
 
 use super::PAGE;
-use crate::bed::Bed;
+use crate::test_bed::TestBed;
 use crate::{Error, Run};
 
-/// A workload that stands for a trace: its mean response time on a full drive, us.
+/// A workload that replaces a trace. Returns its mean response time on a full drive, in us.
 pub type Workload = fn(&Run<'_>, &Profile) -> Result<f64, Error>;
 
 pub const WORKLOADS: [(&str, Workload); 3] =
     [("TPC-C", tpc_c), ("Exchange", exchange), ("IOzone", iozone)];
 
-/// Why values are not compared.
-pub const NOT_PUBLIC: &str = "the trace is not public: in its place stands a workload with the traits that the paper tells of, and shape and \
-                              order are compared, not values";
+/// The explanation for comparing shape and order only.
+pub const NOT_PUBLIC: &str = "the trace is not public: a workload with the properties that the paper describes replaces it, and \
+                             only shape and order are compared, not values";
 
-/// Seed of places and times.
+/// The seed of addresses and arrival times.
 const SEED: u64 = 4;
 
-/// Requests at random times, so many a second in the mean, of the operations, places and lengths in pages that `next`
-/// gives.
+/// Returns `count` requests with random arrivals at a mean rate. `next` gives the operation, the
+/// first page and the number of pages of each.
 fn poisson(
     count: usize,
     per_second: f64,
@@ -43,10 +44,10 @@ fn poisson(
     (0..count).map(|_| io()).collect()
 }
 
-/// Three reads to two writes at random places, of variable size (here 1 to 4 pages), 900 a second (section 4.4).
+/// Three reads per two writes at random addresses, 1 to 4 pages long, 900 per second (section 4.4).
 pub fn exchange(run: &Run<'_>, profile: &Profile) -> Result<f64, Error> {
-    run.go_on()?;
-    let mut bed = Bed::filled(profile, Data::Random)?;
+    run.check_interrupt()?;
+    let mut bed = TestBed::filled(profile, Data::Random)?;
     let pages = bed.capacity() / PAGE;
     bed.open_loop(poisson(20_000, 900.0, |random| {
         let op = if random.f64() < 0.6 { Op::Read } else { Op::Write };
@@ -54,10 +55,10 @@ pub fn exchange(run: &Run<'_>, profile: &Profile) -> Result<f64, Error> {
     }))
 }
 
-/// Two reads to one write, of 8 KiB aligned, at random places, 300 a second (section 4.2).
+/// Two reads per write, 8 KiB aligned, at random addresses, 300 per second (section 4.2).
 pub fn tpc_c(run: &Run<'_>, profile: &Profile) -> Result<f64, Error> {
-    run.go_on()?;
-    let mut bed = Bed::filled(profile, Data::Random)?;
+    run.check_interrupt()?;
+    let mut bed = TestBed::filled(profile, Data::Random)?;
     let pages = bed.capacity() / PAGE;
     bed.open_loop(poisson(10_000, 300.0, |random| {
         let op = if random.f64() < 2.0 / 3.0 { Op::Read } else { Op::Write };
@@ -65,11 +66,12 @@ pub fn tpc_c(run: &Run<'_>, profile: &Profile) -> Result<f64, Error> {
     }))
 }
 
-/// 256 KiB at a time, in sequence, beginning half-way between multiples of 32 KiB, one after the other (section 4.2).
+/// Sequential writes of 256 KiB, one at a time, offset by 16 KiB from a multiple of 32 KiB (section
+/// 4.2).
 #[allow(clippy::cast_precision_loss, reason = "few requests")]
 pub fn iozone(run: &Run<'_>, profile: &Profile) -> Result<f64, Error> {
-    run.go_on()?;
-    let mut bed = Bed::filled(profile, Data::Random)?;
+    run.check_interrupt()?;
+    let mut bed = TestBed::filled(profile, Data::Random)?;
     let pages = bed.capacity() / PAGE;
     let (count, mut sum) = (2 * pages / 64, 0.0);
     for request in 0..count {

@@ -1,7 +1,9 @@
 use flashscope_model::{Uniform, bast, fast, head_len, head_len_as_printed};
 
 use super::WRITTEN;
-use crate::{Axis, Claim, Error, Figure, Found, Input, Item, Paper, Run, Series, State, Tolerance};
+use crate::{
+    Axis, Claim, Error, Figure, Input, Item, Outcome, Paper, Run, Series, State, Tolerance,
+};
 
 /// Section III.
 pub const EQUATIONS: Item = Item {
@@ -9,7 +11,7 @@ pub const EQUATIONS: Item = Item {
     paper: Paper::Boboila,
     place: "Table I, equations 4 to 15",
     title: "merges and erasures of Hybrid Log Block and FAST under uniform writes",
-    stands: State::Explained,
+    expected: State::Explained,
     inputs: &[
         Input { name: "block", summary: "pages of an erase block, B", value: "64", other: "128" },
         Input { name: "free", summary: "the free space ratio, f", value: "0.07", other: "0.2" },
@@ -17,19 +19,19 @@ pub const EQUATIONS: Item = Item {
     run,
 };
 
-/// What is left of rounding.
+/// The tolerance for rounding.
 const EXACT: f64 = 1e-9;
 
-/// Mean lengths of writes at which the equations are taken, pages.
+/// The mean lengths of writes at which the equations are evaluated, in pages.
 const LENGTHS: [f64; 6] = [1.0, 4.0, 16.0, 64.0, 256.0, 1024.0];
 
-const LIMIT: &str = "the upper limit of the integral is h = B - 1, so that the second exponent is (1 - B) / w; printed is (1 - w) / w, \
-                     with which heads have a negative length for w = 1 and for w far above B";
+const LIMIT: &str = "the upper limit of the integral is h = B - 1, which makes the second exponent (1 - B) / w; the printed (1 - w) / w \
+                    gives heads a negative length for w = 1 and for w far above B";
 
-fn run(run: &Run<'_>) -> Result<Found, Error> {
+fn run(run: &Run<'_>) -> Result<Outcome, Error> {
     let (block, free): (f64, f64) = (run.number("block")?, run.number("free")?);
     let mut claims =
-        vec![Claim::same("N_min = T / B, of 64 pages", 156_250.0, WRITTEN / block).unless(
+        vec![Claim::exact("N_min = T / B, of 64 pages", 156_250.0, WRITTEN / block).explained_by(
             WRITTEN / block,
             Tolerance::Absolute(0.0),
             "the paper's blocks have 64 pages",
@@ -38,15 +40,15 @@ fn run(run: &Run<'_>) -> Result<Found, Error> {
         let uniform =
             Uniform::new(block, 8192.0, free, w).map_err(|error| Error::input("free", &error))?;
         let by_model = [bast::predict(&uniform), fast::predict(&uniform)]
-            .map(|found| found.erasures * WRITTEN);
+            .map(|prediction| prediction.erasures * WRITTEN);
         let what = |equation: &str| format!("{equation}, w = {w}");
-        claims.push(Claim::close(
+        claims.push(Claim::within(
             (what("equation 7: E"), ""),
             equation_7(block, free, w),
             by_model[0],
             EXACT,
         ));
-        claims.push(Claim::close(
+        claims.push(Claim::within(
             (what("equation 15: E"), ""),
             equation_15(block, free, w),
             by_model[1],
@@ -54,22 +56,21 @@ fn run(run: &Run<'_>) -> Result<Found, Error> {
         ));
         let integral = equation_11(block, w);
         claims.push(
-            Claim::close(
+            Claim::within(
                 (what("equation 12: H_l"), "pages"),
                 head_len_as_printed(block, w),
                 integral,
                 1e-6,
             )
-            .unless(head_len(block, w), Tolerance::Share(1e-6), LIMIT),
+            .explained_by(head_len(block, w), Tolerance::Share(1e-6), LIMIT),
         );
     }
     let curve = |of: fn(f64, f64) -> f64| {
         (0..=48).map(|nth| 2f64.powf(f64::from(nth) / 4.0)).map(|w| [w, of(block, w)]).collect()
     };
     let figure = Figure {
-        title:
-            "Mean length of heads, equation 12: corrected, and as printed where that is positive"
-                .into(),
+        title: "Mean length of heads, equation 12: corrected, and the positive part as printed"
+            .into(),
         x: Axis::log("mean write length (pages)"),
         y: Axis::linear("H_l (pages)"),
         series: vec![
@@ -77,14 +78,14 @@ fn run(run: &Run<'_>) -> Result<Found, Error> {
             Series::printed_line("H_l", positive(curve(head_len_as_printed))),
         ],
     };
-    Ok(Found { claims, figures: vec![figure] })
+    Ok(Outcome { claims, figures: vec![figure] })
 }
 
 fn positive(points: Vec<[f64; 2]>) -> Vec<[f64; 2]> {
     points.into_iter().filter(|point| point[1] >= 0.0).collect()
 }
 
-/// Equations 1 to 3: heads, middles and tails of T pages.
+/// Equations 1 to 3: the numbers of heads, middles and tails in T pages.
 fn fragments(block: f64, w: f64) -> [f64; 3] {
     let whole = (1.0 + 1.0 / w) * (-block / w).exp();
     [WRITTEN / w, WRITTEN / block * whole, WRITTEN / block * (1.0 - whole)]

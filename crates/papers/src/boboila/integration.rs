@@ -6,7 +6,7 @@ use flashscope_predict::Request;
 use flashscope_predict::drawn::{RSRCH0, Traits};
 
 use super::SEED;
-use crate::{Claim, Error, Found, Input, Item, Paper, Run, State};
+use crate::{Claim, Error, Input, Item, Outcome, Paper, Run, State};
 
 /// Section III.C.
 pub const EQUATION_16: Item = Item {
@@ -14,7 +14,7 @@ pub const EQUATION_16: Item = Item {
     paper: Paper::Boboila,
     place: "Equations 16 to 18",
     title: "performance of a workload as a sum over time and space",
-    stands: State::Pass,
+    expected: State::Pass,
     inputs: &[
         Input { name: "logs", summary: "log blocks, Logs", value: "142", other: "284" },
         Input { name: "block", summary: "pages of an erase block, B", value: "64", other: "128" },
@@ -22,25 +22,25 @@ pub const EQUATION_16: Item = Item {
     run,
 };
 
-/// What is left of rounding.
+/// The tolerance for rounding.
 const EXACT: f64 = 1e-9;
 
-/// Writes, and the pages that they are to.
+/// The number of writes, and of the pages that they address.
 const WRITES: u32 = 50_000;
 const PAGES: u64 = 100_000;
 
-/// What is written to a range of one logical block in a stretch of time.
+/// The writes to the range of one logical block in one interval of time.
 #[derive(Default)]
 struct Interval {
-    /// n(i, j).
+    /// Pages written, n(i, j) in the paper.
     pages: f64,
     writes: f64,
-    /// Of these writes, all of them.
+    /// The sum of the lengths of these writes, in pages.
     lengths: f64,
 }
 
-fn run(run: &Run<'_>) -> Result<Found, Error> {
-    run.go_on()?;
+fn run(run: &Run<'_>) -> Result<Outcome, Error> {
+    run.check_interrupt()?;
     let (logs, block): (u32, u32) = (run.number("logs")?, run.number("block")?);
     let blocks = u32::try_from(PAGES).unwrap_or(u32::MAX) / block.max(1) + 1;
     let space = Space { pages_per_block: block, logical_blocks: blocks, free_blocks: logs };
@@ -56,12 +56,13 @@ fn run(run: &Run<'_>) -> Result<Found, Error> {
         });
         let printed = equation_16(traits.requests(space, SEED), space, model, fills)?;
         let what = format!("{name}: erasures by equations 16 to 18");
-        claims.push(Claim::close((what, ""), printed, decomposed.total().erasures, EXACT));
+        claims.push(Claim::within((what, ""), printed, decomposed.total().erasures, EXACT));
     }
     Ok(claims.into())
 }
 
-/// Time is in stretches of as many pages as the log list has, space in logical blocks.
+/// Sums the erasures by equation 16. Time is divided into intervals as long as the log list in
+/// pages, and space into logical blocks.
 fn equation_16(
     writes: impl Iterator<Item = Request>,
     space: Space,
@@ -83,16 +84,16 @@ fn equation_16(
         }
         pages += to - from;
         if pages >= log_list {
-            sum += summed(&stretch, space, model, fills)?;
+            sum += sum_interval(&stretch, space, model, fills)?;
             (stretch, pages) = (BTreeMap::new(), 0);
         }
     }
-    Ok(sum + summed(&stretch, space, model, fills)?)
+    Ok(sum + sum_interval(&stretch, space, model, fills)?)
 }
 
-/// The sum over j, with f(i, j) by equation 17 and Z(i) by equation 18, which is 1 where log blocks are filled one after the
-/// other.
-fn summed(
+/// Sums over the blocks j of an interval, with f(i, j) by equation 17 and Z(i) by equation 18. Z is
+/// 1 for FTLs that fill log blocks one after the other.
+fn sum_interval(
     stretch: &BTreeMap<u64, Interval>,
     space: Space,
     model: &Model,

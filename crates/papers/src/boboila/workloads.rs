@@ -14,34 +14,34 @@ use super::SEED;
 use super::writes::Writes;
 use crate::{Axis, Error, Run};
 
-/// Why values are not compared.
-pub const NOT_PUBLIC: &str = "the traces are not public: in their place stand requests that are drawn with what is known of them \
-                              (docs/models.md), and the figure prints no numbers: shape and order are compared";
+/// The explanation for comparing shape and order only.
+pub const NOT_PUBLIC: &str = "the traces are not public: requests generated from their published properties replace them \
+                             (docs/models.md). The figure prints no numbers: only shape and order are compared";
 
-/// Pages of the paper's drive of 30 GB, as which a workload's space is given.
+/// The pages of the paper's 30 GB drive, to which the space of a workload refers.
 const PAPERS_PAGES: f64 = 15_728_640.0;
 
-/// Stretches as long as the log list, blocks as ranges: section III.C.
+/// The division of section III.C: intervals as long as the log list, and single blocks.
 const STRETCHES: Pieces = Pieces { ranges: Ranges::Whole, stretches: Stretches::LogList };
 
-/// The name of the trace that requests are drawn like.
+/// Returns the name of the trace that the requests imitate.
 pub fn name_of(traits: &Traits) -> &'static str {
     traits.name.trim_start_matches("like-")
 }
 
-/// The workloads as an axis.
+/// The axis of the workloads.
 pub fn by_workload() -> Axis {
-    Axis::named("workload, drawn with what is known of it", &EIGHT.map(|traits| name_of(&traits)))
+    Axis::named("workload, generated from its properties", &EIGHT.map(|traits| name_of(&traits)))
 }
 
-/// A drive, and its layout.
+/// A drive and its layout.
 pub struct Drive {
-    /// The drive.
+    /// The profile of the drive.
     pub profile: Profile,
     layout: Layout,
 }
 
-/// What a workload comes to on a drive.
+/// The result of a simulated workload.
 pub struct Simulation {
     requests: Requests,
     passes: Passes,
@@ -51,17 +51,17 @@ pub struct Simulation {
 }
 
 impl Drive {
-    /// A drive with another FTL.
+    /// Combines a profile with another FTL.
     ///
     /// # Errors
-    /// Where it cannot be.
+    /// Fails if the profile does not allow this FTL.
     pub fn of(profile: &Profile, ftl: &str) -> Result<Drive, Error> {
         let profile = Profile { ftl: ftl.into(), ..profile.clone() };
         let layout = profile.layout().map_err(|error| Error::input("drive", &error))?;
         Ok(Drive { profile, layout })
     }
 
-    /// The FTL's family.
+    /// Returns the family of the FTL, which decides how costs are predicted.
     pub fn family(&self) -> Family {
         match self.layout.ftl.name {
             "bast" => Family::Bast,
@@ -70,7 +70,7 @@ impl Drive {
         }
     }
 
-    /// A workload as large for this drive as it is for the paper's.
+    /// Generates the writes of a workload, scaled from the paper's drive to this one.
     fn requests(&self, traits: &Traits) -> Requests {
         let here = space(&self.layout);
         #[allow(clippy::cast_precision_loss, reason = "pages of a drive")]
@@ -79,11 +79,11 @@ impl Drive {
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
             clippy::cast_precision_loss,
-            reason = "parts of what is so"
+            reason = "fractions of integers"
         )]
         let traits = Traits {
             requests: (f64::from(traits.requests) * (1.0 - traits.reads) * part) as u32,
-            // Reads change nothing of what is written.
+            // Reads do not change the writes.
             reads: 0.0,
             space: ((traits.space as f64 * part) as u64).max(2 * traits.extent),
             ..*traits
@@ -91,14 +91,15 @@ impl Drive {
         Requests::Repeated(traits.requests(here, SEED).collect())
     }
 
-    /// Repeats a workload until what it comes to has converged, as the paper does, and counts then.
+    /// Repeats a workload until its cost has converged, as the paper does, then measures it.
     ///
     /// # Errors
-    /// Where nothing predicts the drive, by which it is known how often, or it is to stop.
+    /// Fails if no model fits the drive, because a model finds the number of repeats; or on an
+    /// interruption.
     pub fn simulate(&self, traits: &Traits, run: &Run<'_>) -> Result<Simulation, Error> {
         let mut requests = self.requests(traits);
-        let chosen = SelectedModel::for_drive(&self.layout).map_err(failed)?;
-        let mut pools = self.pools(chosen)?;
+        let model = SelectedModel::for_drive(&self.layout).map_err(failed)?;
+        let mut pools = self.pools(model)?;
         let CountedPasses { passes, .. } =
             Passes::find(&mut pools, self.free_pages(), &mut requests, (run.stop, &mut ()))
                 .map_err(failed)?;
@@ -112,8 +113,8 @@ impl Drive {
         Ok(Simulation { requests, passes, total, nanos, block })
     }
 
-    fn pools(&self, chosen: SelectedModel) -> Result<Pools, Error> {
-        Pools::new(&self.layout, chosen, STRETCHES).map_err(|error| Error::input("drive", &error))
+    fn pools(&self, model: SelectedModel) -> Result<Pools, Error> {
+        Pools::new(&self.layout, model, STRETCHES).map_err(|error| Error::input("drive", &error))
     }
 
     fn free_pages(&self) -> u64 {
@@ -121,33 +122,34 @@ impl Drive {
         u64::from(space.free_blocks) * u64::from(space.pages_per_block)
     }
 
-    /// The equivalent throughput that a model predicts.
+    /// Returns the equivalent throughput that a model predicts.
     ///
     /// # Errors
-    /// There is no such model of the drive.
+    /// Fails if no model of that name fits the drive.
     pub fn predict(&self, model: &str, of: &mut Simulation) -> Result<f64, Error> {
-        let chosen = SelectedModel::named(model, &self.layout).map_err(failed)?;
-        let total = of.passes.repeat(&mut self.pools(chosen)?, &mut of.requests).map_err(failed)?;
+        let model = SelectedModel::named(model, &self.layout).map_err(failed)?;
+        let total = of.passes.repeat(&mut self.pools(model)?, &mut of.requests).map_err(failed)?;
         Ok(throughput(&total, of.block))
     }
 
-    /// What points that were measured predict.
+    /// Predicts the cost by interpolation between measured points.
     ///
     /// # Errors
-    /// Nothing is written.
+    /// Fails if the workload writes nothing.
     pub fn interpolate(
         &self,
         points: &InterpolatedModel,
         of: &mut Simulation,
     ) -> Result<Cost, Error> {
-        let found = points.predict(space(&self.layout), STRETCHES, &mut of.requests);
-        found.map(|(_, cost)| cost).map_err(failed)
+        let prediction = points.predict(space(&self.layout), STRETCHES, &mut of.requests);
+        prediction.map(|(_, cost)| cost).map_err(failed)
     }
 
-    /// Measures uniform writes of these mean lengths, over as much of the drive as has these shares of free space: section IV.
+    /// Measures uniform writes with the mean lengths `lens`, over parts of the drive with the
+    /// free-space ratios `frees` (section IV).
     ///
     /// # Errors
-    /// The drive cannot be, or it is to stop.
+    /// Fails if the profile is invalid, or on an interruption.
     pub fn measure(
         &self,
         lens: &[f64],
@@ -158,9 +160,9 @@ impl Drive {
         for mean_len in lens {
             let mut drive = SimulatedDrive::new(&self.profile)
                 .map_err(|error| Error::input("drive", &error))?;
-            // Each part after a smaller one, so that one drive does for all.
+            // From the smallest part to the largest, which lets one drive serve all points.
             for free_space in frees.iter().rev() {
-                run.go_on()?;
+                run.check_interrupt()?;
                 points.push(self.point(&mut drive, *mean_len, *free_space));
             }
         }
@@ -168,7 +170,7 @@ impl Drive {
             .map_err(|error| Error::input("drive", &error))
     }
 
-    /// What is written comes round three times before anything is counted, and once while it is.
+    /// Measures a point: the part is overwritten three times before counting, and once during it.
     #[allow(
         clippy::cast_precision_loss,
         clippy::cast_possible_truncation,
@@ -199,18 +201,18 @@ impl Drive {
 }
 
 impl Simulation {
-    /// The equivalent throughput, which the paper calls write throughput.
+    /// Returns the equivalent throughput, which the paper calls write throughput.
     pub fn throughput(&self) -> f64 {
         throughput(&self.total, self.block)
     }
 
-    /// That which costs come to.
+    /// Returns the equivalent throughput that a predicted cost implies.
     #[allow(clippy::cast_precision_loss, reason = "below 2^53")]
     pub fn throughput_of(&self, cost: &Cost) -> f64 {
         cost.pages as f64 / self.block / cost.counts.0
     }
 
-    /// Pages written in a second of the drive's time.
+    /// Returns the pages written per second of simulated time.
     #[allow(clippy::cast_precision_loss, reason = "below 2^53")]
     pub fn pages_per_second(&self) -> f64 {
         self.total.pages as f64 / self.nanos * 1e9

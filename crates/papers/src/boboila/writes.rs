@@ -1,18 +1,18 @@
-//! The writes of section III: at random places, of exponential lengths.
+//! The writes of section III: random addresses and exponential lengths.
 
 use super::SEED;
 
-/// Writes over so many pages whose lengths are whole pages, geometric with a mean: where each begins, and how many pages
-/// it has.
+/// An iterator over writes to `pages` pages, as first page and number of pages. Lengths are whole
+/// pages, geometrically distributed.
 pub struct Writes {
     random: fastrand::Rng,
     pages: u64,
-    /// The chance that a write ends with a page, as the rate of an exponential length that is rounded up.
+    /// The rate of an exponential distribution whose values, rounded up, are the lengths.
     rate: f64,
 }
 
 impl Writes {
-    /// Of a mean length of 1 or more.
+    /// Creates the writes with a mean length of `mean_len` pages, at least 1.
     pub fn new(pages: u64, mean_len: f64) -> Writes {
         let rate = if mean_len > 1.0 { -(-1.0 / mean_len).ln_1p() } else { f64::INFINITY };
         Writes { random: fastrand::Rng::with_seed(SEED), pages, rate }

@@ -3,9 +3,9 @@ use flashscope_sim::Profile;
 
 use super::writes::SEGMENT;
 use super::{DRIVE, PAGE, READ_OFF, TRIALS, levels};
-use crate::bed::Bed;
+use crate::test_bed::TestBed;
 use crate::times::{mean, numbered};
-use crate::{Axis, Claim, Error, Figure, Found, Item, Paper, Run, Series, State, Tolerance};
+use crate::{Axis, Claim, Error, Figure, Item, Outcome, Paper, Run, Series, State, Tolerance};
 
 /// Section 4.2.
 pub const FIGURE_9: Item = Item {
@@ -13,7 +13,7 @@ pub const FIGURE_9: Item = Item {
     paper: Paper::SunZhang,
     place: "Figures 9 to 12",
     title: "\"1\" != \"0\": sequential writes of ones and zeros, onto ones and zeros",
-    stands: State::Pass,
+    expected: State::Pass,
     inputs: &[DRIVE],
     run: matrix,
 };
@@ -23,42 +23,43 @@ pub const FIGURE_13: Item = Item {
     id: "sun-zhang-figure13",
     paper: Paper::SunZhang,
     place: "Figures 13 to 15",
-    title: "sequential writes of which half is zeros",
-    stands: State::Explained,
+    title: "sequential writes of data that is half zeros",
+    expected: State::Explained,
     inputs: &[DRIVE],
     run: halves,
 };
 
-/// What a merge takes, ms, where what was written is zeros, and where it is not.
+/// Printed times of a merge in ms, with zeros and with other data.
 const ZEROS: f64 = 25.0;
 const ONES: f64 = 120.0;
 
-/// The same where one half of each 4 KB is zeros.
+/// The printed time in ms if half of each 4 KB is zeros.
 const HALF: f64 = 60.0;
 
-/// Sequential writes onto a drive that was filled, ms: a segment's last one merges it.
+/// Writes in sequence onto a filled drive, and returns the times in ms. The last write to a segment
+/// merges it.
 fn writes(profile: &Profile, onto: Data, of: Data, run: &Run<'_>) -> Result<Vec<f64>, Error> {
-    run.go_on()?;
-    let mut bed = Bed::filled(profile, onto)?;
+    run.check_interrupt()?;
+    let mut bed = TestBed::filled(profile, onto)?;
     (0..u64::from(TRIALS)).map(|nth| bed.time(Op::Write, of, nth * PAGE, PAGE)).collect()
 }
 
-/// What those take that merge.
+/// Returns the mean time of the writes that merge.
 fn merges(times: &[f64]) -> f64 {
     let nth = usize::try_from(SEGMENT).expect("few");
     mean(&times.iter().copied().skip(nth - 1).step_by(nth).collect::<Vec<_>>())
 }
 
-/// Each by its trials, and what is printed for a merge.
-fn figure(title: &str, found: Vec<Series>, printed: &[f64]) -> Figure {
-    let series = [found, levels(printed)].concat();
+/// Plots times by trial, with the printed times of a merge.
+fn figure(title: &str, measured: Vec<Series>, printed: &[f64]) -> Figure {
+    let series = [measured, levels(printed)].concat();
     let y = Axis::log("response time (ms)");
     Figure { title: title.into(), x: Axis::linear("trial"), y, series }
 }
 
-const TITLE: &str = "What is written, onto what was there";
+const TITLE: &str = "Written data by previous content";
 
-fn matrix(run: &Run<'_>) -> Result<Found, Error> {
+fn matrix(run: &Run<'_>) -> Result<Outcome, Error> {
     let profile = run.profile("drive")?;
     let (mut claims, mut series) = (Vec::new(), Vec::new());
     let name = |data| if data == Data::Zeros { "0" } else { "1" };
@@ -70,37 +71,37 @@ fn matrix(run: &Run<'_>) -> Result<Found, Error> {
     ] {
         let times = writes(&profile, onto, of, run)?;
         let what = format!("a merge, \"{}\" written onto \"{}\"", name(of), name(onto));
-        claims.push(Claim::close((what.clone(), "ms"), printed, merges(&times), READ_OFF));
+        claims.push(Claim::within((what.clone(), "ms"), printed, merges(&times), READ_OFF));
         series.push(Series::dots(what, numbered(&times)));
     }
-    Ok(Found { claims, figures: vec![figure(TITLE, series, &[ONES, ZEROS])] })
+    Ok(Outcome { claims, figures: vec![figure(TITLE, series, &[ONES, ZEROS])] })
 }
 
-fn halves(run: &Run<'_>) -> Result<Found, Error> {
+fn halves(run: &Run<'_>) -> Result<Outcome, Error> {
     let profile = run.profile("drive")?;
-    let mut found = Vec::new();
+    let mut times = Vec::new();
     for of in [Data::Random, Data::HalfZeros, Data::Zeros] {
-        found.push(writes(&profile, Data::Zeros, of, run)?);
+        times.push(writes(&profile, Data::Zeros, of, run)?);
     }
-    let [whole, half, none] = [0, 1, 2].map(|nth| merges(&found[nth]));
+    let [whole, half, none] = [0, 1, 2].map(|nth| merges(&times[nth]));
     let claims = vec![
-        Claim::close(("a merge, both halves with ones", "ms"), ONES, whole, READ_OFF),
-        Claim::close(("a merge, one half of each 4 KB zeros", "ms"), HALF, half, READ_OFF).unless(
+        Claim::within(("a merge, both halves with ones", "ms"), ONES, whole, READ_OFF),
+        Claim::within(("a merge, one half of each 4 KB zeros", "ms"), HALF, half, READ_OFF).explained_by(
             f64::midpoint(whole, none),
             Tolerance::Share(0.02),
-            "pages of 2 KB that each cost what is written on them come to the mean of a merge of ones and one of zeros, \
-             which is more than 60 ms: (120 + 25) / 2 = 72.5 ms by the paper's own figures",
+            "if the content of each 2 KB page sets its cost, the time is the mean of a merge of ones and a merge of zeros: \
+                        (120 + 25) / 2 = 72.5 ms by the paper's own figures",
         ),
         Claim::statement(
             "This cost is nearly half of the that for writing blocks with all \"1\"s",
-            format!("{:.2} of it", half / whole),
+            format!("{:.2} of that cost", half / whole),
             half / whole < 0.7,
         ),
     ];
     let series = ["both halves with ones", "one half zeros", "both zeros"];
-    let series = series.into_iter().zip(&found);
+    let series = series.into_iter().zip(&times);
     let series = series.map(|(name, times)| Series::dots(name, numbered(times))).collect();
-    Ok(Found {
+    Ok(Outcome {
         claims,
         figures: vec![figure("Sequential writes onto zeros", series, &[ONES, HALF, ZEROS])],
     })

@@ -2,17 +2,17 @@ use flashscope_block::{Data, Op};
 
 use super::writes::SEGMENT;
 use super::{DRIVE, PAGE, READ_OFF, SEED};
-use crate::bed::Bed;
+use crate::test_bed::TestBed;
 use crate::times::mean;
-use crate::{Axis, Claim, Error, Figure, Found, Item, Paper, Run, Series, State};
+use crate::{Axis, Claim, Error, Figure, Item, Outcome, Paper, Run, Series, State};
 
 /// Section 4.4.
 pub const FIGURE_16: Item = Item {
     id: "sun-zhang-figure16",
     paper: Paper::SunZhang,
     place: "Figures 16 and 17",
-    title: "large reads against small ones, and per block",
-    stands: State::Explained,
+    title: "large reads compared with small ones, and per block",
+    expected: State::Explained,
     inputs: &[DRIVE],
     run: reads,
 };
@@ -22,58 +22,58 @@ pub const FIGURE_18: Item = Item {
     id: "sun-zhang-figure18",
     paper: Paper::SunZhang,
     place: "Figures 18 and 19",
-    title: "large writes against small ones, and per block",
-    stands: State::Pass,
+    title: "large writes compared with small ones, and per block",
+    expected: State::Pass,
     inputs: &[DRIVE],
     run: writes,
 };
 
-/// 4 KB in the largest request.
+/// The size of the largest request, in blocks of 4 KB.
 const LARGEST: u64 = 30;
 
-/// What a block of 4 KB of a large read takes, ms.
+/// The printed time per 4 KB block of a large read, in ms.
 const PER_BLOCK: f64 = 0.25;
 
-/// Each size is tried so often.
+/// The number of requests per size.
 const TIMES: u32 = 20;
 
-/// What a request of so many blocks takes, by its size, ms.
+/// Returns the mean time in ms of requests of 1 to [`LARGEST`] blocks.
 fn by_size(
     mut time: impl FnMut(u64) -> Result<f64, Error>,
     run: &Run<'_>,
 ) -> Result<Vec<f64>, Error> {
     let mut means = Vec::new();
     for blocks in 1..=LARGEST {
-        run.go_on()?;
+        run.check_interrupt()?;
         let times = (0..TIMES).map(|_| time(blocks)).collect::<Result<Vec<f64>, Error>>()?;
         means.push(mean(&times));
     }
     Ok(means)
 }
 
-fn found(what: &str, times: &[f64], printed: Vec<Series>, claims: Vec<Claim>) -> Found {
+fn outcome(what: &str, times: &[f64], printed: Vec<Series>, claims: Vec<Claim>) -> Outcome {
     let size = |nth: u32| f64::from(nth);
     let large = (1..).zip(times).map(|(nth, time)| [size(nth), *time]).collect();
     let small = (1..).zip(times).map(|(nth, _)| [size(nth), size(nth) * times[0]]).collect();
     let per_block = (1..).zip(times).map(|(nth, time)| [size(nth), time / size(nth)]).collect();
     let x = Axis::linear("size (4 KB)");
     let together = Figure {
-        title: format!("The same data in one {what} and in several of 4 KB"),
+        title: format!("The same data in one {what}, and in several of 4 KB"),
         x: x.clone(),
         y: Axis::linear("time (ms)"),
         series: vec![Series::line("one", large), Series::line("several", small)],
     };
     let each = Figure {
-        title: format!("Time of a {what} for each 4 KB"),
+        title: format!("Time of a {what} per 4 KB"),
         x,
         y: Axis::linear("time (ms)"),
         series: [vec![Series::line(what, per_block)], printed].concat(),
     };
-    Found { claims, figures: vec![together, each] }
+    Outcome { claims, figures: vec![together, each] }
 }
 
-fn reads(run: &Run<'_>) -> Result<Found, Error> {
-    let mut bed = Bed::filled(&run.profile("drive")?, Data::Random)?;
+fn reads(run: &Run<'_>) -> Result<Outcome, Error> {
+    let mut bed = TestBed::filled(&run.profile("drive")?, Data::Random)?;
     let group = bed.capacity() / 4;
     let mut random = fastrand::Rng::with_seed(SEED);
     bed.read(0)?;
@@ -89,30 +89,31 @@ fn reads(run: &Run<'_>) -> Result<Found, Error> {
         Claim::statement(
             "can cost only less than a quarter of the time for reading data in multiple chunks of 4KB when the total \
              data size is 30*4KB",
-            format!("{share:.3} of it"),
+            format!("{share:.3} of that time"),
             share < 0.25,
         )
-        .since(
+        .explained_if(
             (0.25..1.1 / 3.0).contains(&share),
-            "by the paper's own 0.75 ms for 4 KB (section 3.3) and 0.25 ms for each 4 KB of a large read (Figure 17) it is a \
-             third; random reads of 4 KB from any group (1 ms) come to a quarter",
+            "by the paper's own 0.75 ms for 4 KB (section 3.3) and 0.25 ms per 4 KB of a large read (Figure 17) it is a \
+                        third; it is a quarter of random 4 KB reads from any group (1 ms)",
         ),
-        Claim::close(("each 4 KB of 30", "ms"), PER_BLOCK, per_block, READ_OFF),
+        Claim::within(("time per 4 KB in a read of 30 blocks", "ms"), PER_BLOCK, per_block, READ_OFF),
         level(&times),
     ];
     #[allow(clippy::cast_precision_loss, reason = "30")]
     let printed = Series::printed(format!("{PER_BLOCK} ms"), vec![[LARGEST as f64, PER_BLOCK]]);
-    Ok(found("read", &times, vec![printed], claims))
+    Ok(outcome("read", &times, vec![printed], claims))
 }
 
-/// The share of 30 requests of 4 KB that one of 30 times the size takes, and what each 4 KB of that takes, ms.
+/// Returns the time of one request of 30 blocks relative to 30 requests of one block, and its time
+/// per block in ms.
 #[allow(clippy::cast_precision_loss, reason = "30")]
 fn comparison(times: &[f64]) -> (f64, f64) {
     let last = times.last().copied().unwrap_or_default();
     (last / (LARGEST as f64 * times[0]), last / LARGEST as f64)
 }
 
-/// That time per block levels off: what the last five sizes still change, against the first.
+/// Checks that the time per block levels off: it must change by less than 5 % from 25 to 30 blocks.
 fn level(times: &[f64]) -> Claim {
     let per_block: Vec<f64> =
         (1_u32..).zip(times).map(|(nth, time)| time / f64::from(nth)).collect();
@@ -125,11 +126,11 @@ fn level(times: &[f64]) -> Claim {
     )
 }
 
-fn writes(run: &Run<'_>) -> Result<Found, Error> {
-    let mut bed = Bed::filled(&run.profile("drive")?, Data::Random)?;
+fn writes(run: &Run<'_>) -> Result<Outcome, Error> {
+    let mut bed = TestBed::filled(&run.profile("drive")?, Data::Random)?;
     let segments = bed.capacity() / PAGE / SEGMENT;
     let mut random = fastrand::Rng::with_seed(SEED);
-    // The first of a pair gets the log block, so that the second merges nothing.
+    // The first write of a pair obtains the log block, and the second, timed one merges nothing.
     let times = by_size(
         |blocks| {
             let offset = random.u64(..segments) * SEGMENT * PAGE;
@@ -142,10 +143,10 @@ fn writes(run: &Run<'_>) -> Result<Found, Error> {
     let claims = vec![
         Claim::statement(
             "get very similar performance shown in Figure 18 and 19 to the performance of large read",
-            format!("one write of 30 blocks takes {share:.2} of 30 writes"),
+            format!("one write of 30 blocks takes {share:.2} of the time of 30 writes"),
             share < 1.0,
         ),
         level(&times),
     ];
-    Ok(found("write", &times, vec![], claims))
+    Ok(outcome("write", &times, vec![], claims))
 }

@@ -1,9 +1,9 @@
 use flashscope_block::Data;
 
-use super::{DRIVE, PAGE, READ_OFF, SEED, TRIALS, beside, cumulative, share};
-use crate::bed::Bed;
+use super::{DRIVE, PAGE, READ_OFF, SEED, TRIALS, cumulative, share, trials};
+use crate::test_bed::TestBed;
 use crate::times::{mean, median};
-use crate::{Axis, Claim, Error, Figure, Found, Item, Paper, Run, Series, State};
+use crate::{Axis, Claim, Error, Figure, Item, Outcome, Paper, Run, Series, State};
 
 /// Section 3.3.
 pub const FIGURE_2: Item = Item {
@@ -11,7 +11,7 @@ pub const FIGURE_2: Item = Item {
     paper: Paper::SunZhang,
     place: "Figure 2",
     title: "random reads over the whole drive",
-    stands: State::Pass,
+    expected: State::Pass,
     inputs: &[DRIVE],
     run: full_range,
 };
@@ -22,7 +22,7 @@ pub const FIGURE_3: Item = Item {
     paper: Paper::SunZhang,
     place: "Figure 3",
     title: "sequential reads, cumulative",
-    stands: State::Pass,
+    expected: State::Pass,
     inputs: &[DRIVE],
     run: in_order,
 };
@@ -33,7 +33,7 @@ pub const FIGURE_7: Item = Item {
     paper: Paper::SunZhang,
     place: "Figure 7",
     title: "random reads by the distance from the one before",
-    stands: State::Pass,
+    expected: State::Pass,
     inputs: &[DRIVE],
     run: by_distance,
 };
@@ -44,26 +44,28 @@ pub const FIGURE_8: Item = Item {
     paper: Paper::SunZhang,
     place: "Figure 8",
     title: "random reads within a group",
-    stands: State::Pass,
+    expected: State::Pass,
     inputs: &[DRIVE],
     run: in_group,
 };
 
-/// Response times that are printed, ms: of a read within the group of the one before, and in another.
+/// Printed response times in ms of a read within the group of the previous one, and in another
+/// group.
 const WITHIN: f64 = 0.75;
 const ACROSS: f64 = 1.0;
 
-/// Groups of the drive (section 4.1).
+/// The number of groups of the drive (section 4.1).
 const GROUPS: u64 = 4;
 
 const MIB: f64 = 1_048_576.0;
 
-/// Random reads of the first `space` bytes: each place with what it took, ms.
-fn random(bed: &mut Bed, space: u64, run: &Run<'_>) -> Result<Vec<(u64, f64)>, Error> {
+/// Reads at random within the first `space` bytes. Returns each address with its response time in
+/// ms.
+fn random(bed: &mut TestBed, space: u64, run: &Run<'_>) -> Result<Vec<(u64, f64)>, Error> {
     let mut random = fastrand::Rng::with_seed(SEED);
     let mut reads = Vec::new();
     for _ in 0..TRIALS {
-        run.go_on()?;
+        run.check_interrupt()?;
         let offset = random.u64(..space / PAGE) * PAGE;
         reads.push((offset, bed.read(offset)?));
     }
@@ -74,8 +76,8 @@ fn times(reads: &[(u64, f64)]) -> Vec<f64> {
     reads.iter().map(|(_, time)| *time).collect()
 }
 
-fn full_range(run: &Run<'_>) -> Result<Found, Error> {
-    let mut bed = Bed::filled(&run.profile("drive")?, Data::Random)?;
+fn full_range(run: &Run<'_>) -> Result<Outcome, Error> {
+    let mut bed = TestBed::filled(&run.profile("drive")?, Data::Random)?;
     let space = bed.capacity();
     let times = times(&random(&mut bed, space, run)?);
     let near = |at: f64| share(&times, at * (1.0 - READ_OFF), at * (1.0 + READ_OFF));
@@ -83,28 +85,28 @@ fn full_range(run: &Run<'_>) -> Result<Found, Error> {
     let claims = vec![
         Claim::statement(
             "most of which are either around 1ms or around 0.75ms",
-            format!("{:.1} % of reads within 5 % of one of these", 100.0 * both),
+            format!("{:.1} % of reads are within 5 % of one of these", 100.0 * both),
             both > 0.9 && near(WITHIN) > 0.1 && near(ACROSS) > 0.1,
         ),
-        Claim::close(("a read that takes longer", "ms"), ACROSS, slower(&times), READ_OFF),
+        Claim::within(("a slow read", "ms"), ACROSS, slower(&times), READ_OFF),
     ];
     let figure = Figure {
         title: "Random reads of 4 KiB over the whole drive".into(),
         x: Axis::linear("trial"),
         y: Axis::linear("response time (ms)"),
-        series: beside("reads", &times, &[WITHIN, ACROSS]),
+        series: trials("reads", &times, &[WITHIN, ACROSS]),
     };
-    Ok(Found { claims, figures: vec![figure] })
+    Ok(Outcome { claims, figures: vec![figure] })
 }
 
-/// The median of those that take longer than the mean.
+/// Returns the median of the times above the mean.
 fn slower(times: &[f64]) -> f64 {
     let mean = mean(times);
     median(&times.iter().copied().filter(|time| *time > mean).collect::<Vec<_>>())
 }
 
-fn in_order(run: &Run<'_>) -> Result<Found, Error> {
-    let mut bed = Bed::filled(&run.profile("drive")?, Data::Random)?;
+fn in_order(run: &Run<'_>) -> Result<Outcome, Error> {
+    let mut bed = TestBed::filled(&run.profile("drive")?, Data::Random)?;
     let mut in_order = Vec::new();
     for nth in 0..u64::from(TRIALS) {
         in_order.push(bed.read(nth * PAGE)?);
@@ -128,17 +130,17 @@ fn in_order(run: &Run<'_>) -> Result<Found, Error> {
     ];
     let figure = Figure {
         title: "Sequential reads of 4 KiB".into(),
-        x: Axis::linear("read so far (KiB)"),
-        y: Axis::linear("time so far (ms)"),
+        x: Axis::linear("data read (KiB)"),
+        y: Axis::linear("elapsed time (ms)"),
         series: vec![
             Series::line("sequential", points),
             Series::line("random", cumulative(&at_random, 4.0)),
         ],
     };
-    Ok(Found { claims, figures: vec![figure] })
+    Ok(Outcome { claims, figures: vec![figure] })
 }
 
-/// How straight a line is: the correlation coefficient.
+/// Returns the correlation coefficient, which is 1 for a straight line.
 pub(super) fn linearity(points: &[[f64; 2]]) -> f64 {
     let of = |axis: usize| mean(&points.iter().map(|point| point[axis]).collect::<Vec<_>>());
     let (x, y) = (of(0), of(1));
@@ -147,30 +149,30 @@ pub(super) fn linearity(points: &[[f64; 2]]) -> f64 {
     both / (sum(&|point| (point[0] - x).powi(2)) * sum(&|point| (point[1] - y).powi(2))).sqrt()
 }
 
-fn by_distance(run: &Run<'_>) -> Result<Found, Error> {
-    let mut bed = Bed::filled(&run.profile("drive")?, Data::Random)?;
+fn by_distance(run: &Run<'_>) -> Result<Outcome, Error> {
+    let mut bed = TestBed::filled(&run.profile("drive")?, Data::Random)?;
     let space = bed.capacity();
     let reads = random(&mut bed, space, run)?;
     #[allow(clippy::cast_precision_loss, reason = "below 2^53")]
     let distance = |pair: &[(u64, f64)]| [pair[1].0.abs_diff(pair[0].0) as f64 / MIB, pair[1].1];
     let points: Vec<[f64; 2]> = reads.windows(2).map(distance).collect();
-    // Of four groups the farthest within one are 240 MB apart, which is the paper's 240 MB.
+    // A quarter of the drive is the largest distance within a group: the paper's 240 MB.
     #[allow(clippy::cast_precision_loss, reason = "below 2^53")]
     let group = space as f64 / MIB / 4.0;
-    let where_ = |near: bool| -> Vec<f64> {
+    let times_by = |near: bool| -> Vec<f64> {
         let points = points.iter().filter(|point| (point[0] < group) == near);
         points.map(|point| point[1]).collect()
     };
-    let far = where_(false);
-    // Reads that are near each other lie in one group the more often the nearer they are.
+    let far = times_by(false);
+    // Close reads are usually in the same group, but not always.
     let nearest: Vec<f64> =
         points.iter().filter(|point| point[0] < group / 4.0).map(|point| point[1]).collect();
     let knee = points.iter().filter(|point| point[1] < middle()).map(|point| point[0]);
     let claims = vec![
-        Claim::close(("reads near the one before", "ms"), WITHIN, median(&nearest), READ_OFF),
-        Claim::close(("reads farther away", "ms"), ACROSS, median(&far), READ_OFF),
-        Claim::close(
-            ("distance up to which reads are cheap", "MB"),
+        Claim::within(("reads near the one before", "ms"), WITHIN, median(&nearest), READ_OFF),
+        Claim::within(("reads farther away", "ms"), ACROSS, median(&far), READ_OFF),
+        Claim::within(
+            ("largest distance of a fast read", "MB"),
             240.0,
             knee.fold(0.0, f64::max),
             READ_OFF,
@@ -178,10 +180,7 @@ fn by_distance(run: &Run<'_>) -> Result<Found, Error> {
         Claim::statement(
             "If any read needs to access a segment in a different group from the current one, there is an extra switch \
              time",
-            format!(
-                "{:.1} % of reads farther away take it",
-                100.0 * share(&far, middle(), f64::MAX)
-            ),
+            format!("{:.1} % of distant reads take it", 100.0 * share(&far, middle(), f64::MAX)),
             share(&far, middle(), f64::MAX) > 0.99,
         ),
     ];
@@ -199,34 +198,34 @@ fn by_distance(run: &Run<'_>) -> Result<Found, Error> {
             ),
         ],
     };
-    Ok(Found { claims, figures: vec![figure] })
+    Ok(Outcome { claims, figures: vec![figure] })
 }
 
-/// Between both, ms.
+/// The middle between the times within and across groups, in ms.
 fn middle() -> f64 {
     f64::midpoint(WITHIN, ACROSS)
 }
 
-fn in_group(run: &Run<'_>) -> Result<Found, Error> {
-    let mut bed = Bed::filled(&run.profile("drive")?, Data::Random)?;
+fn in_group(run: &Run<'_>) -> Result<Outcome, Error> {
+    let mut bed = TestBed::filled(&run.profile("drive")?, Data::Random)?;
     let group = bed.capacity() / GROUPS;
-    // The first read may come from another group.
+    // This read may switch the group, and is not timed.
     bed.read(0)?;
     let times = times(&random(&mut bed, group, run)?);
     let cheap = share(&times, 0.0, WITHIN * (1.0 + READ_OFF));
     let claims = vec![
         Claim::statement(
             "Nearly all the random reads cost around 0.75ms or less",
-            format!("{:.1} % take at most 5 % more", 100.0 * cheap),
+            format!("{:.1} % take at most 0.79 ms", 100.0 * cheap),
             cheap > 0.95,
         ),
-        Claim::close(("a read within the group", "ms"), WITHIN, median(&times), READ_OFF),
+        Claim::within(("a read within the group", "ms"), WITHIN, median(&times), READ_OFF),
     ];
     let figure = Figure {
         title: "Random reads of 4 KiB within a group".into(),
         x: Axis::linear("trial"),
         y: Axis::linear("response time (ms)"),
-        series: beside("reads", &times, &[WITHIN]),
+        series: trials("reads", &times, &[WITHIN]),
     };
-    Ok(Found { claims, figures: vec![figure] })
+    Ok(Outcome { claims, figures: vec![figure] })
 }

@@ -2,8 +2,8 @@ use flashscope_block::Data;
 
 use super::segments::list;
 use super::{DRIVE, PAGE, READ_OFF};
-use crate::bed::Bed;
-use crate::{Claim, Error, Found, Input, Item, Paper, Run, State};
+use crate::test_bed::TestBed;
+use crate::{Claim, Error, Input, Item, Outcome, Paper, Run, State};
 
 /// Section 2.1.
 pub const TABLE_1: Item = Item {
@@ -11,7 +11,7 @@ pub const TABLE_1: Item = Item {
     paper: Paper::SunZhang,
     place: "Table 1",
     title: "NAND flash operation parameters",
-    stands: State::Explained,
+    expected: State::Explained,
     inputs: &[Input { other: "agrawal-2008?flash.page_read=30us&flash.block_erase=3ms", ..DRIVE }],
     run: parameters,
 };
@@ -21,19 +21,19 @@ pub const TABLE_3: Item = Item {
     id: "sun-zhang-table3",
     paper: Paper::SunZhang,
     place: "Table 3",
-    title: "summary: what the experiments find of three drives",
-    stands: State::Pass,
+    title: "summary: the results of the experiments on three drives",
+    expected: State::Pass,
     inputs: &[
         DRIVE,
         Input {
             name: "kingston",
-            summary: "the simulated drive: Kingston Data Traveler, of 1 GB",
+            summary: "the simulated drive: Kingston Data Traveler, 1 GB",
             value: "sun-zhang-kingston",
             other: "sun-zhang-kingston?log.blocks=6",
         },
         Input {
             name: "pny",
-            summary: "the simulated drive: PNY attache, of 2 GB",
+            summary: "the simulated drive: PNY attache, 2 GB",
             value: "sun-zhang-pny",
             other: "sun-zhang-pny?groups.count=8",
         },
@@ -42,21 +42,21 @@ pub const TABLE_3: Item = Item {
 };
 
 #[allow(clippy::cast_precision_loss, reason = "times are below 2^53 ns")]
-fn parameters(run: &Run<'_>) -> Result<Found, Error> {
+fn parameters(run: &Run<'_>) -> Result<Outcome, Error> {
     let flash = run.profile("drive")?.flash;
     let us = |nanos: flashscope_block::Nanos| nanos.0 as f64 / 1e3;
     let (program, erase) = (us(flash.page_program), us(flash.block_erase));
     Ok(vec![
-        Claim::close(("read of a page", "us"), 25.0, us(flash.page_read), 0.0),
+        Claim::within(("page read", "us"), 25.0, us(flash.page_read), 0.0),
         Claim::statement(
             "Write 4KB Page 200us - 700us",
             format!("{program} us"),
             (200.0..=700.0).contains(&program),
         )
-        .since(
+        .explained_if(
             (700.0..=800.0).contains(&program),
-            "merges of 120 ms (section 3.3) over 128 pages of 2 KB leave 760 us for each program: the drive was cheaper than \
-             the flash of the data sheet",
+            "merges of 120 ms (section 3.3) over 128 pages of 2 KB leave 760 us per program: the drive has slower flash than \
+                        the data sheet",
         ),
         Claim::statement(
             "Erase 256KB Block 1.2ms-2ms",
@@ -67,40 +67,42 @@ fn parameters(run: &Run<'_>) -> Result<Found, Error> {
     .into())
 }
 
-/// What is printed of a drive: the input with its profile, GB, groups, 4 KB in a segment, log list, whether "0" is "1".
+/// The printed row of each drive: input, capacity in GB, groups, 4 KB blocks per segment, log list,
+/// and "0==1".
 const PRINTED: [(&str, [f64; 4], bool); 3] = [
     ("drive", [1.0, 4.0, 64.0, 3.0], false),
     ("kingston", [1.0, 2.0, 128.0, 4.0], true),
     ("pny", [2.0, 2.0, 256.0, 4.0], true),
 ];
 
-fn summary(run: &Run<'_>) -> Result<Found, Error> {
+fn summary(run: &Run<'_>) -> Result<Outcome, Error> {
     let mut claims = Vec::new();
     for (name, [size, groups, segment, log_list], same) in PRINTED {
-        run.go_on()?;
+        run.check_interrupt()?;
         let profile = run.profile(name)?;
-        let mut bed = Bed::filled(&profile, Data::Random)?;
-        let found = segment_of(&mut bed)?;
+        let mut bed = TestBed::filled(&profile, Data::Random)?;
+        let segment_found = segment_of(&mut bed)?;
         #[allow(clippy::cast_precision_loss, reason = "below 2^53")]
         let gigabytes = bed.capacity() as f64 / 1e9;
-        claims.push(Claim::close((format!("{name}: capacity"), "GB"), size, gigabytes, READ_OFF));
-        claims.push(Claim::same(format!("{name}: groups"), groups, groups_of(&mut bed)?));
-        claims.push(Claim::same(format!("{name}: 4 KB in a log block"), segment, f64::from(found)));
-        let list = f64::from(list(&mut bed, u64::from(found))?);
-        claims.push(Claim::same(format!("{name}: log list"), log_list, list));
+        claims.push(Claim::within((format!("{name}: capacity"), "GB"), size, gigabytes, READ_OFF));
+        claims.push(Claim::exact(format!("{name}: groups"), groups, groups_of(&mut bed)?));
+        let what = format!("{name}: 4 KB blocks in a log block");
+        claims.push(Claim::exact(what, segment, f64::from(segment_found)));
+        let list = f64::from(list(&mut bed, u64::from(segment_found))?);
+        claims.push(Claim::exact(format!("{name}: log list"), log_list, list));
         let [zeros, ones] =
-            [Data::Zeros, Data::Random].map(|of| dearest(&mut bed, of, u64::from(found)));
+            [Data::Zeros, Data::Random].map(|of| slowest(&mut bed, of, u64::from(segment_found)));
         let ratio = zeros? / ones?;
         let published = format!("{name}: 0==1? {}", if same { "Yes" } else { "No" });
         let is_same = (ratio - 1.0).abs() < READ_OFF;
-        let told = format!("a merge of zeros takes {ratio:.2} of one of ones");
-        claims.push(Claim::statement(published, told, is_same == same));
+        let measured = format!("a merge of zeros takes {ratio:.2} of the time of a merge of ones");
+        claims.push(Claim::statement(published, measured, is_same == same));
     }
     Ok(claims.into())
 }
 
-/// Groups, by the places at which reads in steps of a MiB become dearer once (section 4.1).
-fn groups_of(bed: &mut Bed) -> Result<f64, Error> {
+/// Counts the groups: reads in steps of 1 MiB are slower once at each boundary (section 4.1).
+fn groups_of(bed: &mut TestBed) -> Result<f64, Error> {
     const MIB: u64 = 1 << 20;
     bed.read(0)?;
     let usual = bed.read(MIB)?;
@@ -113,8 +115,9 @@ fn groups_of(bed: &mut Bed) -> Result<f64, Error> {
     Ok(groups)
 }
 
-/// 4 KB in a segment: what lies between two dear writes in order (section 3.3).
-fn segment_of(bed: &mut Bed) -> Result<u32, Error> {
+/// Returns the segment size in blocks of 4 KB: the distance between two slow sequential writes
+/// (section 3.3).
+fn segment_of(bed: &mut TestBed) -> Result<u32, Error> {
     let start = bed.capacity() / 2;
     let times = (0..2048).map(|nth| bed.write(Data::Random, start + nth * PAGE));
     let times = times.collect::<Result<Vec<f64>, Error>>()?;
@@ -124,8 +127,9 @@ fn segment_of(bed: &mut Bed) -> Result<u32, Error> {
     Ok(at.windows(2).map(|pair| pair[1] - pair[0]).min().unwrap_or_default())
 }
 
-/// The dearest write of a segment in order, ms: the one that merges it. The first may merge another one.
-fn dearest(bed: &mut Bed, of: Data, segment: u64) -> Result<f64, Error> {
+/// Returns the time in ms of the slowest sequential write to a segment, which merges it. The first
+/// write may merge another segment, and does not count.
+fn slowest(bed: &mut TestBed, of: Data, segment: u64) -> Result<f64, Error> {
     let start = bed.capacity() / 4 / (segment * PAGE) * segment * PAGE;
     let times = (0..segment).map(|nth| bed.write(of, start + nth * PAGE));
     Ok(times.collect::<Result<Vec<f64>, Error>>()?.into_iter().skip(1).fold(0.0, f64::max))

@@ -1,10 +1,12 @@
 use flashscope_block::Data;
 
 use super::reads::linearity;
-use super::{DRIVE, PAGE, READ_OFF, SEED, TRIALS, beside, cumulative, share};
-use crate::bed::Bed;
+use super::{DRIVE, PAGE, READ_OFF, SEED, TRIALS, cumulative, share, trials};
+use crate::test_bed::TestBed;
 use crate::times::{mean, median, range};
-use crate::{Axis, Claim, Error, Figure, Found, Input, Item, Paper, Run, Series, State, Tolerance};
+use crate::{
+    Axis, Claim, Error, Figure, Input, Item, Outcome, Paper, Run, Series, State, Tolerance,
+};
 
 /// Section 3.3.
 pub const FIGURE_4: Item = Item {
@@ -12,12 +14,12 @@ pub const FIGURE_4: Item = Item {
     paper: Paper::SunZhang,
     place: "Figure 4",
     title: "random writes over the whole drive",
-    stands: State::Pass,
+    expected: State::Pass,
     inputs: &[
         DRIVE,
         Input {
             name: "zeros",
-            summary: "the share of the drive on which there were zeros before, which the paper does not give",
+            summary: "the share of the drive that held zeros before, which the paper does not give",
             value: "0.05",
             other: "0.9",
         },
@@ -30,31 +32,31 @@ pub const FIGURE_5: Item = Item {
     id: "sun-zhang-figure5",
     paper: Paper::SunZhang,
     place: "Figures 5 and 6",
-    title: "sequential writes, each and cumulative",
-    stands: State::Explained,
+    title: "sequential writes, individual and cumulative",
+    expected: State::Explained,
     inputs: &[DRIVE],
     run: in_order,
 };
 
-/// What is printed of a write, ms: one that merges a segment, one that merges a segment of zeros, one that is only
-/// written.
+/// Printed times in ms: a write that merges a segment, one that merges a segment of zeros, and one
+/// without a merge.
 const MERGE: f64 = 120.0;
 const ZEROS: f64 = 30.0;
 const WRITE: f64 = 2.0;
 
-const ONE_TIME: &str = "of the same thing the paper gives 2 ms (random writes), 1.5 ms (sequential ones) and 2.6 ms (Table 2); \
-                        a drive whose writes take one time can have one of these: 2 ms";
+const ONE_TIME: &str = "the paper gives three values for the same quantity: 2 ms (random writes), 1.5 ms (sequential ones) and 2.6 ms (Table 2); \
+                       the simulated drive has one of them, 2 ms";
 
-/// Writes in order between two that merge.
+/// Sequential writes between two that merge.
 const BETWEEN: u32 = 63;
 
-/// 4 KB in a segment.
+/// Blocks of 4 KB in a segment.
 pub(super) const SEGMENT: u64 = 64;
 
-fn at_random(run: &Run<'_>) -> Result<Found, Error> {
+fn at_random(run: &Run<'_>) -> Result<Outcome, Error> {
     let profile = run.profile("drive")?;
     let zeros: f64 = run.number("zeros")?;
-    let mut bed = Bed::filled(&profile, Data::Random)?;
+    let mut bed = TestBed::filled(&profile, Data::Random)?;
     let pages = bed.capacity() / PAGE;
     #[allow(clippy::cast_precision_loss, reason = "below 2^53")]
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of pages")]
@@ -69,7 +71,7 @@ fn at_random(run: &Run<'_>) -> Result<Found, Error> {
     }
     let (mut random, mut times) = (fastrand::Rng::with_seed(SEED), Vec::new());
     for _ in 0..TRIALS {
-        run.go_on()?;
+        run.check_interrupt()?;
         times.push(bed.write(Data::Random, random.u64(..pages) * PAGE)?);
     }
     let near = |at: f64| share(&times, 0.8 * at, 1.2 * at);
@@ -84,8 +86,8 @@ fn at_random(run: &Run<'_>) -> Result<Found, Error> {
     };
     let few = times.iter().filter(|time| **time < 2.0 * WRITE).count();
     let claims = vec![
-        Claim::close(("most random writes", "ms"), MERGE, median(&times), READ_OFF),
-        Claim::close(("some", "ms"), ZEROS, around(ZEROS), READ_OFF),
+        Claim::within(("the median random write", "ms"), MERGE, median(&times), READ_OFF),
+        Claim::within(("a random write that merges zeros", "ms"), ZEROS, around(ZEROS), READ_OFF),
         Claim::statement(
             "Much of the random writes take around 120ms which is very large compared with that only a few writes \
              costing only 30ms",
@@ -97,27 +99,27 @@ fn at_random(run: &Run<'_>) -> Result<Found, Error> {
             format!("{few} of {TRIALS} take less than 4 ms"),
             few > 0,
         )
-        .since(
+        .explained_if(
             profile.log.blocks.saturating_mul(TRIALS) < 2 * profile.flash.blocks_per_plane,
-            "with a log list of 3 among 3840 segments a random write finds one open once in 1280 writes",
+            "with a log list of 3 and 3840 segments, one random write in 1280 addresses a segment with a log block",
         ),
     ];
     let figure = Figure {
         title: "Random writes of 4 KiB over the whole drive".into(),
         x: Axis::linear("trial"),
         y: Axis::linear("response time (ms)"),
-        series: beside("writes", &times, &[MERGE, ZEROS, WRITE]),
+        series: trials("writes", &times, &[MERGE, ZEROS, WRITE]),
     };
-    Ok(Found { claims, figures: vec![figure] })
+    Ok(Outcome { claims, figures: vec![figure] })
 }
 
-fn in_order(run: &Run<'_>) -> Result<Found, Error> {
-    let mut bed = Bed::filled(&run.profile("drive")?, Data::Random)?;
+fn in_order(run: &Run<'_>) -> Result<Outcome, Error> {
+    let mut bed = TestBed::filled(&run.profile("drive")?, Data::Random)?;
     let mut times = Vec::new();
     for nth in 0..u64::from(TRIALS) {
         times.push(bed.write(Data::Random, (10 * SEGMENT + nth) * PAGE)?);
     }
-    let (dear, cheap): (Vec<f64>, Vec<f64>) = times.iter().partition(|time| **time > 10.0 * WRITE);
+    let (slow, fast): (Vec<f64>, Vec<f64>) = times.iter().partition(|time| **time > 10.0 * WRITE);
     let at: Vec<u32> = (1_u32..)
         .zip(&times)
         .filter(|(_, time)| **time > 10.0 * WRITE)
@@ -127,14 +129,14 @@ fn in_order(run: &Run<'_>) -> Result<Found, Error> {
     let [least, most] = range(gaps);
     let sums = cumulative(&times, 4.0);
     let claims = vec![
-        Claim::close(("the dear ones", "ms"), MERGE, mean(&dear), READ_OFF),
-        Claim::close(("all others", "ms"), 1.5, mean(&cheap), READ_OFF).unless(
+        Claim::within(("the slow writes", "ms"), MERGE, mean(&slow), READ_OFF),
+        Claim::within(("all others", "ms"), 1.5, mean(&fast), READ_OFF).explained_by(
             WRITE,
             Tolerance::Share(0.1),
             ONE_TIME,
         ),
-        Claim::same("cheap ones between two dear ones, least", f64::from(BETWEEN), least),
-        Claim::same("and most", f64::from(BETWEEN), most),
+        Claim::exact("fast writes between two slow ones, minimum", f64::from(BETWEEN), least),
+        Claim::exact("fast writes between two slow ones, maximum", f64::from(BETWEEN), most),
         Claim::statement(
             "the total cost increases linearly and there are also intervals with size of 64*4KB",
             format!("the correlation of time and size is {:.4}", linearity(&sums)),
@@ -146,13 +148,13 @@ fn in_order(run: &Run<'_>) -> Result<Found, Error> {
         title: "Sequential writes of 4 KiB".into(),
         x: axis("trial"),
         y: axis("response time (ms)"),
-        series: beside("writes", &times, &[MERGE, 1.5]),
+        series: trials("writes", &times, &[MERGE, 1.5]),
     };
     let all = Figure {
         title: "Sequential writes of 4 KiB, cumulative".into(),
-        x: axis("written so far (KiB)"),
-        y: axis("time so far (ms)"),
+        x: axis("data written (KiB)"),
+        y: axis("elapsed time (ms)"),
         series: vec![Series::line("writes", sums)],
     };
-    Ok(Found { claims, figures: vec![each, all] })
+    Ok(Outcome { claims, figures: vec![each, all] })
 }

@@ -1,4 +1,4 @@
-//! A simulated drive under this project's benchmark, in virtual time.
+//! Benchmarks simulated drives as `flashscope bench` does, in virtual time.
 
 use std::collections::BTreeMap;
 use std::mem;
@@ -20,24 +20,25 @@ use flashscope_workload::uflip::{self, Baseline, PREPARATION, PerBaseline, Setup
 use crate::times::{mean, range};
 use crate::{Error, Run};
 
-/// How long runs are (section 5.1).
+/// The lengths and the number of runs (section 5.1).
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Method {
     pub io_count: PerBaseline,
-    /// IOs of a run of the preparation.
+    /// The IOs of a preparation run.
     pub preparation: u64,
-    /// How often each run is done, one after the other; the last counts, as there is more here than in the paper's large drives
-    /// that other runs before have left to do.
+    /// Repeats of each run, in a row. The last one counts, because these small drives are still
+    /// busy with earlier runs at first, unlike the paper's large ones.
     pub repeats: u32,
     pub state: State,
-    /// IOs that the drive takes at once: more than one for parallel patterns alone, as IOs are synchronous (section 4.3).
+    /// The queue depth, above 1 only for parallel patterns: other IOs are synchronous (section
+    /// 4.3).
     pub queue_depth: u32,
 }
 
 impl Method {
-    /// "For the SSDs, we set IOCount to 1,024 for SR, RR and SW and to 5,120 for RW"; "each experiment was run three
-    /// times". With fewer random writes where it is not to take long, but as often: what the random state has left in the log blocks
-    /// is not gone before the second time.
+    /// The paper's method for SSDs: "we set IOCount to 1,024 for SR, RR and SW and to 5,120 for
+    /// RW"; "each experiment was run three times". A quick run has fewer random writes but as many
+    /// repeats: only the second repeat is free of the log blocks that the random state filled.
     pub fn ssd(run: &Run<'_>) -> Method {
         let random_write = if run.full { 5120 } else { 1024 };
         Method {
@@ -49,12 +50,13 @@ impl Method {
         }
     }
 
-    /// "We set the IOCount to 512 in all cases for slow and/or small devices (USB drives, IDE module, and SD card)".
+    /// The paper's method for other drives: "We set the IOCount to 512 in all cases for slow and/or
+    /// small devices (USB drives, IDE module, and SD card)".
     pub fn small(run: &Run<'_>) -> Method {
         Method { io_count: PerBaseline::same(512), ..Method::ssd(run) }
     }
 
-    /// The same with fewer IOs, where many runs are not to take long.
+    /// The method for SSDs with fewer IOs in a quick run, for experiments with many runs.
     pub fn few(run: &Run<'_>) -> Method {
         let few = PerBaseline { random_write: 1024, ..PerBaseline::same(512) };
         let method = Method::ssd(run);
@@ -76,29 +78,29 @@ impl Method {
     }
 }
 
-/// A drive that was measured.
-pub(super) struct Measured {
-    /// What the preparation found.
+/// The results of a measured drive.
+pub(super) struct Measurement {
+    /// The findings of the preparation.
     pub findings: Findings,
-    /// What the records say.
+    /// The facts derived from the records.
     pub facts: Facts,
     manifest: Manifest,
     records: BTreeMap<u32, Vec<Record>>,
-    /// The means of the repeats of each run, ms.
+    /// The mean response times of the repeats of each run, in ms.
     repeats: Vec<Vec<f64>>,
 }
 
-/// Runs the preparation on the drive that an input names: what is found of it, and its IOs.
+/// Runs the preparation on the drive in the input `drive`, and returns its findings and IOs.
 ///
 /// # Errors
-/// There is no such drive, or it fails.
+/// Fails if the profile is invalid, or the drive fails.
 pub(super) fn prepare(
     drive: &'static str,
     method: Method,
     run: &Run<'_>,
-) -> Result<Measured, Error> {
-    let wanted = |benchmark: &str, _: &str, _| benchmark == PREPARATION.name;
-    let mut prepared = execute(drive, method, Findings::default(), wanted, run)?;
+) -> Result<Measurement, Error> {
+    let selected = |benchmark: &str, _: &str, _| benchmark == PREPARATION.name;
+    let mut prepared = execute(drive, method, Findings::default(), selected, run)?;
     let mut findings = Findings::default();
     for experiment in prepared.manifest.micro_benchmarks.iter().flat_map(|b| &b.experiments) {
         for run in &experiment.runs {
@@ -111,62 +113,63 @@ pub(super) fn prepare(
     Ok(prepared)
 }
 
-/// Measures the drive that an input names by the runs that are `wanted`, by micro-benchmark, experiment and value, as
-/// `flashscope bench` does: the preparation finds what runs leave out at their start, and the pause between them.
+/// Measures the drive in the input `drive` as `flashscope bench` does: the preparation determines
+/// the ignored IOs and the pause between runs. `select` chooses runs by micro-benchmark, experiment
+/// and value.
 ///
 /// # Errors
-/// There is no such drive, or it fails.
+/// Fails if the profile is invalid, or the drive fails.
 pub(super) fn measure(
     drive: &'static str,
     method: Method,
-    wanted: impl Fn(&str, &str, i64) -> bool,
+    select: impl Fn(&str, &str, i64) -> bool,
     run: &Run<'_>,
-) -> Result<Measured, Error> {
+) -> Result<Measurement, Error> {
     let findings = prepare(drive, method, run)?.findings;
-    execute(drive, method, findings, wanted, run)
+    execute(drive, method, findings, select, run)
 }
 
-/// Runs those of the plan that are `wanted`, with what a preparation has found.
+/// Executes the selected runs of the plan, with the findings of a preparation.
 ///
 /// # Errors
-/// There is no such drive, or it fails.
+/// Fails if the profile is invalid, or the drive fails.
 pub(super) fn execute(
     drive: &'static str,
     method: Method,
     findings: Findings,
-    wanted: impl Fn(&str, &str, i64) -> bool,
+    select: impl Fn(&str, &str, i64) -> bool,
     run: &Run<'_>,
-) -> Result<Measured, Error> {
-    execute_on((drive, run.profile(drive)?), method, findings, wanted, run)
+) -> Result<Measurement, Error> {
+    execute_on((drive, run.profile(drive)?), method, findings, select, run)
 }
 
-/// The same on the drive of an input that was changed.
+/// The same as [`execute`] with a modified profile of the input.
 ///
 /// # Errors
-/// There can be no such drive, or it fails.
+/// Fails if the profile is invalid, or the drive fails.
 pub(super) fn execute_on(
     (drive, mut profile): (&'static str, Profile),
     method: Method,
     findings: Findings,
-    wanted: impl Fn(&str, &str, i64) -> bool,
+    select: impl Fn(&str, &str, i64) -> bool,
     run: &Run<'_>,
-) -> Result<Measured, Error> {
-    run.go_on()?;
+) -> Result<Measurement, Error> {
+    run.check_interrupt()?;
     profile.interface.queue_depth = method.queue_depth;
     let device = SimDevice::new("sim:paper", &profile);
     let mut device = device.map_err(|error| Error::input(drive, &error))?;
-    let found = findings.interference.iter().map(|found| found.run_pause_ns).max();
-    let pause = found.unwrap_or(LEAST_RUN_PAUSE);
+    let longest = findings.interference.iter().map(|one| one.run_pause_ns).max();
+    let pause = longest.unwrap_or(LEAST_RUN_PAUSE);
     let mut options = method.options(device.info().capacity, run.number("seed")?, pause);
     options.setup.io_ignore = ignored(method.io_count, findings.clone());
-    let mut manifest = planned(&device, options, findings, wanted);
+    let mut manifest = plan(&device, options, findings, select);
     let benchmarks = manifest.micro_benchmarks.iter_mut();
     let experiments = benchmarks.flat_map(|benchmark| &mut benchmark.experiments);
-    experiments.flat_map(|experiment| &mut experiment.runs).for_each(in_a_row);
+    experiments.flat_map(|experiment| &mut experiment.runs).for_each(execute_in_order);
     place(&mut manifest.micro_benchmarks, &manifest.options);
     let benchmarks = manifest.micro_benchmarks.iter_mut();
     let experiments = benchmarks.flat_map(|benchmark| &mut benchmark.experiments);
-    experiments.flat_map(repeated).for_each(reset_before);
+    experiments.flat_map(repeats_of).for_each(reset_before);
     let mut records = BTreeMap::<u32, Vec<Record>>::new();
     let ended = again(&mut device, &manifest, None, run.stop, |run, began, completion| {
         records.entry(run.id).or_default().push(Record::new(completion, began));
@@ -180,78 +183,80 @@ pub(super) fn execute_on(
     let mut repeats = Vec::new();
     for experiment in manifest.micro_benchmarks.iter_mut().flat_map(|b| &mut b.experiments) {
         let of = |run: &manifest::Run| Some(mean(&times(records.get(&run.id)?)));
-        repeats.extend(repeated(experiment).map(|runs| runs.iter().filter_map(of).collect()));
-        experiment.runs = repeated(experiment).filter_map(|runs| runs.last().cloned()).collect();
+        repeats.extend(repeats_of(experiment).map(|runs| runs.iter().filter_map(of).collect()));
+        experiment.runs = repeats_of(experiment).filter_map(|runs| runs.last().cloned()).collect();
     }
     let facts = analyse_records(&manifest, |run| records.get(&run.id).map_or(&[], |of| of));
-    Ok(Measured { findings: manifest.findings.clone(), facts, manifest, records, repeats })
+    Ok(Measurement { findings: manifest.findings.clone(), facts, manifest, records, repeats })
 }
 
-/// Response times, ms.
+/// Returns the response times in ms.
 #[allow(clippy::cast_precision_loss, reason = "far below 2^53 ns")]
 fn times(records: &[Record]) -> Vec<f64> {
     records.iter().map(|record| record.latency.0 as f64 / 1e6).collect()
 }
 
-/// IOIgnore: what covers the start-up phase of random writes that was found, as in the paper, and half of a run at most.
+/// Returns IOIgnore: it covers the start-up phase of random writes, as in the paper, but at most
+/// half a run.
 fn ignored(io_count: PerBaseline, mut findings: Findings) -> PerBaseline {
     findings.phases.retain(|phases| phases.baseline == Baseline::RandomWrite);
     let random_write = start_up(&findings, &[Op::Write]).min(io_count.random_write / 2);
     PerBaseline { random_write, ..PerBaseline::same(0) }
 }
 
-/// Has runs done in the order of the plan, each with its repeats.
-fn in_a_row(run: &mut manifest::Run) {
+/// Makes all repeats of a run execute in a row, in the order of the plan.
+fn execute_in_order(run: &mut manifest::Run) {
     run.repeat = 1;
     if run.progress == Progress::Pending {
         run.progress = Progress::Done { ios: run.reference.io_count() };
     }
 }
 
-/// The runs of an experiment, each with its repeats.
-fn repeated(experiment: &mut Experiment) -> impl Iterator<Item = &mut [manifest::Run]> {
+/// Groups the runs of an experiment by value, each group with its repeats.
+fn repeats_of(experiment: &mut Experiment) -> impl Iterator<Item = &mut [manifest::Run]> {
     experiment.runs.chunk_by_mut(|a, b| a.value == b.value)
 }
 
-/// Has the state enforced before the first of the repeats of a run, where it was to be between them: the last, which counts, is
-/// not to begin with what the state has left in the buffer and the log blocks. In the paper's drives of 32 GB "the state is in
-/// fact never reset" (section 4.2).
+/// Moves a reset of the state from between the repeats of a run to before the first. The last
+/// repeat, which counts, must not begin with the buffer and the log blocks that a reset fills. On
+/// the paper's 32 GB drives "the state is in fact never reset" (section 4.2).
 fn reset_before(repeats: &mut [manifest::Run]) {
     let reset = repeats.iter_mut().fold(false, |reset, run| reset | mem::take(&mut run.reset));
     repeats.iter_mut().take(1).for_each(|first| first.reset = reset);
 }
 
-/// The manifest of such a measurement, of which a simulated drive needs the plan alone.
-fn planned(
+/// Creates a manifest with the selected runs. A simulated drive needs only the plan; other fields
+/// stay empty.
+fn plan(
     device: &SimDevice,
     options: Options,
     findings: Findings,
-    wanted: impl Fn(&str, &str, i64) -> bool,
+    select: impl Fn(&str, &str, i64) -> bool,
 ) -> Manifest {
-    let wanted = |benchmark: &uflip::MicroBenchmark, experiment: &uflip::Experiment, value| {
-        wanted(benchmark.name, &experiment.name, value)
+    let select = |benchmark: &uflip::MicroBenchmark, experiment: &uflip::Experiment, value| {
+        select(benchmark.name, &experiment.name, value)
     };
     let benchmarks: Vec<_> = uflip::all().collect();
-    let plan = plan_where(wanted, &benchmarks, &options, device.info(), false);
-    let nowhere = String::new;
-    let tool = Tool { version: nowhere(), commit: None };
-    let (processor, kernel) = (nowhere(), nowhere());
+    let plan = plan_where(select, &benchmarks, &options, device.info(), false);
+    let empty = String::new;
+    let tool = Tool { version: empty(), commit: None };
+    let (processor, kernel) = (empty(), empty());
     let machine = Machine { processor, processors: 1, memory_bytes: Bytes(0), kernel };
     let clock_resolution_ns = Nanos(1);
     let calibration =
         Calibration { clock_resolution_ns, clock_cost_ns: Nanos(0), harness_cost_ns: None };
     let info = device.info().clone();
-    let manifest = Manifest::new(tool, machine, calibration, info, options, plan, nowhere());
+    let manifest = Manifest::new(tool, machine, calibration, info, options, plan, empty());
     Manifest { findings, ..manifest }
 }
 
-impl Measured {
-    /// Mean response times of an experiment, ms, by rising value of its parameter.
+impl Measurement {
+    /// Returns the mean response times of an experiment in ms, by ascending value of its parameter.
     pub fn means(&self, benchmark: &str, experiment: &str) -> Vec<(i64, f64)> {
         let mut means = BTreeMap::new();
         for facts in &self.facts.runs {
-            let found = find_run(&self.manifest.micro_benchmarks, facts.run);
-            let Some((of, within, run)) = found else { continue };
+            let place = find_run(&self.manifest.micro_benchmarks, facts.run);
+            let Some((of, within, run)) = place else { continue };
             if of.name == benchmark && within.name == experiment {
                 means.insert(run.value, facts.latency_ns.mean.value / 1e6);
             }
@@ -259,18 +264,18 @@ impl Measured {
         means.into_iter().collect()
     }
 
-    /// The mean for one value, ms; not a number where it was not measured.
+    /// Returns the mean response time for one value in ms, or NaN if it was not measured.
     pub fn mean(&self, benchmark: &str, experiment: &str, value: i64) -> f64 {
         let means = self.means(benchmark, experiment);
         means.iter().find(|(at, _)| *at == value).map_or(f64::NAN, |(_, mean)| *mean)
     }
 
-    /// A baseline, as the micro-benchmark of alignment has it among its runs.
+    /// Returns the mean of a baseline, which is among the runs of the micro-benchmark alignment.
     pub fn baseline(&self, baseline: Baseline) -> f64 {
         self.mean("alignment", baseline.name(), 0)
     }
 
-    /// The response times of the first run of an experiment for a value, or of that of the preparation, ms.
+    /// Returns the response times in ms of the experiment's run with `value`, or of its first run.
     pub fn times(&self, benchmark: &str, experiment: &str, value: Option<i64>) -> Vec<f64> {
         let benchmarks = self.manifest.micro_benchmarks.iter().filter(|b| b.name == benchmark);
         let mut runs = benchmarks
@@ -282,7 +287,8 @@ impl Measured {
         records.map_or(vec![], |records| times(records))
     }
 
-    /// How far the means of the repeats of each run are apart, from the `first`, counted from 0: as a share.
+    /// Returns the relative spread of the repeats' means for each run, without the repeats before
+    /// `first`, counted from 0.
     pub fn spreads(&self, first: usize) -> Vec<f64> {
         let spread = |repeats: &Vec<f64>| {
             let [least, most] = range(repeats.iter().skip(first).copied());
@@ -291,7 +297,7 @@ impl Measured {
         self.repeats.iter().map(spread).collect()
     }
 
-    /// The phases of a baseline, as the preparation shows them.
+    /// Returns the phases of a baseline that the preparation found.
     pub fn phases(&self, baseline: Baseline) -> Option<&BaselinePhases> {
         self.findings.phases.iter().find(|phases| phases.baseline == baseline)
     }

@@ -8,53 +8,53 @@ use super::bench::{Method, execute_on};
 use super::phases::by_number;
 use super::{MEMORIGHT, MTRON, SAMSUNG, SEED};
 use crate::times::{mean, numbered};
-use crate::{Claim, Error, Found, Item, Paper, Run, Series, Tolerance};
+use crate::{Claim, Error, Item, Outcome, Paper, Run, Series, Tolerance};
 
-/// Section 4.1, and what the slides show of it.
+/// Section 4.1, and its figure in the slides.
 pub const SECTION_4_1: Item = Item {
     id: "uflip-section4.1",
     paper: Paper::Uflip,
     place: "Section 4.1, and Methodology (1) of the slides",
     title: "device state: random writes on the Samsung SSD out of the box, and after filling it",
-    stands: crate::State::Explained,
+    expected: crate::State::Explained,
     inputs: &[SAMSUNG, MEMORIGHT, MTRON, SEED],
     run,
 };
 
-/// IOs of a run.
+/// The number of IOs in a run.
 const COUNT: u64 = 2048;
 
 /// "A 16KB random write".
 const IO_SIZE: Bytes = Bytes::kib(16);
 
-/// How far what is "around" a number of one digit may be off.
+/// The tolerance for "around" with a one-digit number.
 const AROUND: f64 = 0.5;
 
-/// How far apart drives are that are "comparable": in Table 3 these are at 18 ms, and at 5 and 9 ms.
+/// The ratio of "comparable" drives: in Table 3 they take 18 ms, 5 ms and 9 ms.
 const COMPARABLE: f64 = 18.0 / 7.0;
 
-const PUT_OFF: &str = "the simulated drive erases what a merge leaves behind before it goes on, also while nearly all of its blocks have \
-                       never been used; without the time of erases a write takes what is printed or less";
+const ERASES: &str = "the simulated drive erases the old block of a merge at once, even while nearly all of its blocks are \
+                      unused; without the time of erases a write takes at most the printed time";
 
-/// The response times of random writes on a drive in a state, ms.
+/// Returns the response times in ms of random writes to a drive in the given state.
 fn writes(drive: (&'static str, Profile), state: State, run: &Run<'_>) -> Result<Vec<f64>, Error> {
     let method =
         Method { io_count: PerBaseline::same(COUNT), repeats: 1, state, ..Method::ssd(run) };
     let size = i64::try_from(IO_SIZE.0).expect("a few KiB");
-    let wanted = |benchmark: &str, experiment: &str, value| {
+    let selected = |benchmark: &str, experiment: &str, value| {
         (benchmark, experiment, value) == ("granularity", "RW", size)
     };
-    let found = execute_on(drive, method, Findings::default(), wanted, run)?;
-    Ok(found.times("granularity", "RW", Some(size)))
+    let measurement = execute_on(drive, method, Findings::default(), selected, run)?;
+    Ok(measurement.times("granularity", "RW", Some(size)))
 }
 
-fn run(run: &Run<'_>) -> Result<Found, Error> {
+fn run(run: &Run<'_>) -> Result<Outcome, Error> {
     let drive = |name| Ok::<_, Error>((name, run.profile(name)?));
     let fresh = writes(drive(SAMSUNG.name)?, State::Keep, run)?;
     let filled = writes(drive(SAMSUNG.name)?, State::Random, run)?;
-    let mut put_off = drive(SAMSUNG.name)?;
-    put_off.1.flash.block_erase = Nanos(1);
-    let unerased = mean(&writes(put_off, State::Keep, run)?);
+    let mut without_erases = drive(SAMSUNG.name)?;
+    without_erases.1.flash.block_erase = Nanos(1);
+    let unerased = mean(&writes(without_erases, State::Keep, run)?);
     let memoright = mean(&writes(drive(MEMORIGHT.name)?, State::Random, run)?);
     let mtron = mean(&writes(drive(MTRON.name)?, State::Random, run)?);
     let others = mean(&[memoright, mtron]);
@@ -65,22 +65,22 @@ fn run(run: &Run<'_>) -> Result<Found, Error> {
             format!("{before:.1} ms, and {unerased:.1} ms without the time of erases"),
             Tolerance::Share(AROUND).holds(1.0, before),
         )
-        .since(unerased <= 1.0, PUT_OFF),
-        Claim::close(("other SSDs (memoright and mtron), around", "ms"), 8.0, others, AROUND),
+        .explained_if(unerased <= 1.0, ERASES),
+        Claim::within(("other SSDs (memoright and mtron), around", "ms"), 8.0, others, AROUND),
         Claim::statement(
             "samsung: after writing all of it the performance decreased by almost an order of magnitude",
             format!("{after:.1} ms, {:.1} times as much", after / before),
             after / before > 10.0 * (1.0 - AROUND),
         )
-        .since(unerased <= 1.0 && after / unerased > 10.0, PUT_OFF),
+        .explained_if(unerased <= 1.0 && after / unerased > 10.0, ERASES),
         Claim::statement(
             "samsung: and became comparable to the other SSDs",
-            format!("{:.1} times as much as they take", after / others),
+            format!("{:.1} times the time of the others", after / others),
             (1.0 / COMPARABLE..COMPARABLE).contains(&(after / others)),
         ),
     ];
     let shown = [("out of the box", fresh), ("after filling the device", filled)];
     let series = shown.map(|(name, times)| Series::dots(name, numbered(&times)));
     let figure = by_number("Random Writes - Samsung SSD", series.into());
-    Ok(Found { claims, figures: vec![figure] })
+    Ok(Outcome { claims, figures: vec![figure] })
 }

@@ -3,11 +3,11 @@ use flashscope_measure::PAUSE_MARGIN;
 use flashscope_sim::Profile;
 use flashscope_workload::uflip::{Baseline, INTERFERENCE, PREPARATION};
 
-use super::bench::{Measured, Method, prepare};
+use super::bench::{Measurement, Method, prepare};
 use super::phases::{by_number, ios};
 use super::{DTHX, DTI, MEMORIGHT, MLC, MODULE, MTRON, OFF, SAMSUNG, SEED};
 use crate::times::{mean, numbered};
-use crate::{Claim, Error, Found, Input, Item, Paper, Run, Series, State, Tolerance};
+use crate::{Claim, Error, Input, Item, Outcome, Paper, Run, Series, State, Tolerance};
 
 /// Sections 4.3 and 5.1.
 pub const FIGURE_5: Item = Item {
@@ -15,7 +15,7 @@ pub const FIGURE_5: Item = Item {
     paper: Paper::Uflip,
     place: "Figure 5, section 4.3",
     title: "pause determination: sequential reads, random writes, and sequential reads again",
-    stands: State::Explained,
+    expected: State::Explained,
     inputs: &[
         MTRON,
         Input { other: LINGERS, ..MEMORIGHT },
@@ -29,55 +29,55 @@ pub const FIGURE_5: Item = Item {
     run,
 };
 
-/// A drive that does.
+/// A drive whose random writes have a lingering effect.
 const LINGERS: &str = "mtron";
 
 /// "For all the other devices, including the other SSDs, there was no lingering impact".
 const OTHERS: [&str; 6] =
     [MEMORIGHT.name, SAMSUNG.name, MODULE.name, MLC.name, DTHX.name, DTI.name];
 
-/// IOs of the preparation: a quarter are reads before, a quarter writes, and half reads after.
+/// IOs of the preparation: a quarter are reads before, a quarter writes, and half reads afterwards.
 const COUNT: u64 = 8192;
 
-fn run(run: &Run<'_>) -> Result<Found, Error> {
+fn run(run: &Run<'_>) -> Result<Outcome, Error> {
     let method = Method { preparation: COUNT, ..Method::ssd(run) };
     let found = prepare(MTRON.name, method, run)?;
     let mut claims = mtron(&found, &run.profile(MTRON.name)?);
     for drive in OTHERS {
         let other = prepare(drive, method, run)?;
-        let look = other.findings.interference.first();
+        let effect = other.findings.interference.first();
         claims.push(Claim::statement(
             format!("{drive}: no lingering impact from the random writes, and a pause of 1 s"),
-            look.map_or("not measured".into(), told),
-            look.is_some_and(|look| look.run_pause_ns.as_secs_f64() == 1.0),
+            effect.map_or("not measured".into(), describe),
+            effect.is_some_and(|effect| effect.run_pause_ns.as_secs_f64() == 1.0),
         ));
     }
     let times = found.times(PREPARATION.name, INTERFERENCE, None);
     let series = vec![Series::dots("response time", numbered(&times))];
-    Ok(Found { claims, figures: vec![by_number("Mtron SSD: SR, RW and SR", series)] })
+    Ok(Outcome { claims, figures: vec![by_number("Mtron SSD: SR, RW and SR", series)] })
 }
 
-fn told(look: &Interference) -> String {
+fn describe(effect: &Interference) -> String {
     format!(
         "{} reads over {:.2} s: a pause of {:.1} s",
-        ios(look.reads),
-        look.lasted_ns.as_secs_f64(),
-        look.run_pause_ns.as_secs_f64()
+        ios(effect.reads),
+        effect.lasted_ns.as_secs_f64(),
+        effect.run_pause_ns.as_secs_f64()
     )
 }
 
-const PUT_OFF: &str = "the start-up phase is work put off, and what lingers is that it is done: 125 writes of 9 ms are 1.1 s, beside 3000 \
-                       reads of .4 ms, 1.2 s. The drive does it in small steps between reads; in the simulated one the reads wait \
-                       while a batch of merges is done, so that few are affected, over the time of the merges alone";
+const DEFERRED: &str = "the start-up phase defers work, and the lingering effect is its execution: 125 writes of 9 ms are 1.1 s, and 3000 \
+                      reads of .4 ms are 1.2 s. The paper's drive works in small steps between reads. The simulated drive blocks the reads \
+                      during each batch of merges, which affects few reads, and only for the time of the merges";
 
-const TWICE: &str = "the pause is twice what was seen, as 5 s are of 2.5 s";
+const TWICE: &str = "the pause is twice the observed time, as 5 s is twice 2.5 s";
 
-/// How far that arithmetic may be off.
+/// The tolerance of that calculation.
 const ROUGHLY: f64 = 0.25;
 
-fn mtron(found: &Measured, profile: &Profile) -> Vec<Claim> {
-    let Some(look) = found.findings.interference.first() else { return vec![] };
-    let (affected, lasted) = (ios(look.reads), look.lasted_ns.as_secs_f64());
+fn mtron(found: &Measurement, profile: &Profile) -> Vec<Claim> {
+    let Some(effect) = found.findings.interference.first() else { return vec![] };
+    let (affected, lasted) = (ios(effect.reads), effect.lasted_ns.as_secs_f64());
     let start_up = found.phases(Baseline::RandomWrite).and_then(|phases| phases.start_up);
     let times = found.times(PREPARATION.name, Baseline::RandomWrite.name(), None);
     let running = &times[times.len() / 3..];
@@ -85,17 +85,17 @@ fn mtron(found: &Measured, profile: &Profile) -> Vec<Claim> {
     let pages = profile.cache.size.0 as f64 / profile.flash.page_size.0 as f64;
     let batches = pages * profile.cache.write_back / f64::from(profile.cache.batch);
     vec![
-        Claim::close(("reads affected", ""), 3000.0, affected, OFF).unless(
+        Claim::within(("reads affected", ""), 3000.0, affected, OFF).explained_by(
             batches,
             Tolerance::Absolute(2.0),
-            PUT_OFF,
+            DEFERRED,
         ),
-        Claim::close(("for how long", "s"), 2.5, lasted, OFF).unless(
+        Claim::within(("duration of the effect", "s"), 2.5, lasted, OFF).explained_by(
             ios(start_up) * each,
             Tolerance::Share(ROUGHLY),
-            PUT_OFF,
+            DEFERRED,
         ),
-        Claim::close(("pause, overestimated", "s"), 5.0, look.run_pause_ns.as_secs_f64(), OFF)
-            .unless(PAUSE_MARGIN as f64 * lasted, Tolerance::Share(0.01), TWICE),
+        Claim::within(("pause, overestimated", "s"), 5.0, effect.run_pause_ns.as_secs_f64(), OFF)
+            .explained_by(PAUSE_MARGIN as f64 * lasted, Tolerance::Share(0.01), TWICE),
     ]
 }

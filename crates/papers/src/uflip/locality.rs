@@ -2,37 +2,37 @@ use flashscope_document::facts::Bounded;
 use flashscope_workload::uflip::Baseline;
 
 use super::bench::{Method, measure};
-use super::table_3::{COVERED, covered, dearest};
+use super::table_3::{COVERED, covered, slowest};
 use super::{DTI, MEMORIGHT, MTRON, SAMSUNG, SEED};
 use crate::times::range;
-use crate::{Axis, Claim, Error, Figure, Found, Input, Item, Paper, Run, Series, State};
+use crate::{Axis, Claim, Error, Figure, Input, Item, Outcome, Paper, Run, Series, State};
 
-/// Section 5.2, effect of locality.
+/// Section 5.2, "Effect of locality".
 pub const FIGURE_8: Item = Item {
     id: "uflip-figure8",
     paper: Paper::Uflip,
     place: "Figure 8",
     title: "locality for Samsung, Memoright and Mtron",
-    stands: State::Explained,
+    expected: State::Explained,
     inputs: &[SAMSUNG, MEMORIGHT, MTRON, Input { other: "mtron", ..DTI }, SEED],
     run,
 };
 
-/// The drives of the figure, with the area that Table 3 reads off it, MB.
+/// The drives of the figure, with their area in MB from Table 3.
 const DRIVES: [(&str, i64); 3] = [(SAMSUNG.name, 16), (MEMORIGHT.name, 8), (MTRON.name, 8)];
 
 const MIB: i64 = 1 << 20;
 
-/// "Nearly the same": Table 3 has areas with up to twice the cost.
+/// The largest ratio that counts as "nearly the same": Table 3 has areas with up to twice the cost.
 const NEARLY: f64 = 2.0;
 
-const LAPS: &str = "these areas have a block of the simulated drive or two: each time round begins in the middle of one, which is merged as \
-                    after writes in reverse, and costs as much";
+const LAPS: &str = "these areas span one or two blocks of the simulated drive: each lap begins in the middle of a block, which is merged like \
+                   a block after reverse writes, at the same cost";
 
-/// How much "as much" is.
+/// The tolerance of "the same cost".
 const ALIKE: f64 = 0.15;
 
-fn wanted(benchmark: &str, experiment: &str, value: i64) -> bool {
+fn select(benchmark: &str, experiment: &str, value: i64) -> bool {
     match (benchmark, experiment) {
         ("alignment", "SW") => value == 0,
         ("order", "SW") => value == -1,
@@ -41,18 +41,18 @@ fn wanted(benchmark: &str, experiment: &str, value: i64) -> bool {
     }
 }
 
-fn run(run: &Run<'_>) -> Result<Found, Error> {
+fn run(run: &Run<'_>) -> Result<Outcome, Error> {
     let (mut claims, mut series) = (Vec::new(), Vec::new());
     for (drive, area) in DRIVES {
-        let found = measure(drive, Method::ssd(run), wanted, run)?;
+        let found = measure(drive, Method::ssd(run), select, run)?;
         let sw = found.baseline(Baseline::SequentialWrite);
         let random = found.means("locality", "RW");
-        let cheap = dearest(&random, area / 2 * MIB) / sw;
+        let focused = slowest(&random, area / 2 * MIB) / sw;
         let all = random.last().map_or(f64::NAN, |(_, mean)| mean / sw);
         claims.push(Claim::statement(
             format!("{drive}: random writes within a small area have nearly the same response time as sequential writes"),
-            format!("{cheap:.2} times it up to {} MB, {all:.1} times over all", area / 2),
-            cheap <= NEARLY && all > 2.0 * NEARLY,
+            format!("{focused:.2} times it up to {} MB, {all:.1} times over all", area / 2),
+            focused <= NEARLY && all > 2.0 * NEARLY,
         ));
         let knee = match found.facts.characteristics.locality {
             Some(Bounded::UpTo { value, .. }) => u32::try_from(value >> 20).unwrap_or(u32::MAX),
@@ -64,7 +64,7 @@ fn run(run: &Run<'_>) -> Result<Found, Error> {
                 format!("{knee} MB"),
                 (area / 2..=area * 2).contains(&i64::from(knee)),
             )
-            .since(f64::from(knee) == covered(&run.profile(drive)?), COVERED),
+            .explained_if(f64::from(knee) == covered(&run.profile(drive)?), COVERED),
         );
         let sequential = found.means("locality", "SW");
         let large = sequential.iter().filter(|(size, _)| *size >= MIB).map(|(_, mean)| mean / sw);
@@ -73,27 +73,27 @@ fn run(run: &Run<'_>) -> Result<Found, Error> {
         claims.push(
             Claim::statement(
                 format!("{drive}: locality does not affect the performance of sequential writes"),
-                format!("{least:.2} to {most:.2} times as much in areas from 1 MB on"),
+                format!("{least:.2} to {most:.2} times the cost in areas from 1 MB on"),
                 least > 0.5 && most < 1.5,
             )
-            .since((most / reverse - 1.0).abs() < ALIKE, LAPS),
+            .explained_if((most / reverse - 1.0).abs() < ALIKE, LAPS),
         );
         #[allow(clippy::cast_precision_loss, reason = "sizes of areas are far below 2^53")]
         let point = |(size, mean): &(i64, f64)| [*size as f64 / MIB as f64, mean / sw];
         series.push(Series::line(drive, random.iter().map(point).collect()));
     }
-    let found = measure(DTI.name, Method::small(run), wanted, run)?;
+    let found = measure(DTI.name, Method::small(run), select, run)?;
     let locality = found.facts.characteristics.locality;
     claims.push(Claim::statement(
         "some low end USB devices (e.g., Kingston DTI) do not show any benefit by focusing random IOs in a reduced area",
-        format!("dti: {}", if locality == Some(Bounded::No) { "none" } else { "there is an area" }),
+        format!("dti: {}", if locality == Some(Bounded::No) { "no such area" } else { "has an area" }),
         locality == Some(Bounded::No),
     ));
     let figure = Figure {
         title: "Random writes, relative to sequential ones".into(),
         x: Axis::log("target size (MB)"),
-        y: Axis::linear("response time of RW over SW"),
+        y: Axis::linear("response time of RW relative to SW"),
         series,
     };
-    Ok(Found { claims, figures: vec![figure] })
+    Ok(Outcome { claims, figures: vec![figure] })
 }

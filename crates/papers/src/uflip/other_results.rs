@@ -1,10 +1,10 @@
 use flashscope_sim::Profile;
 use flashscope_workload::uflip::Baseline;
 
-use super::bench::{Measured, Method, measure};
+use super::bench::{Measurement, Method, measure};
 use super::{OFF, SAMSUNG, SEED};
 use crate::times::mean;
-use crate::{Claim, Error, Found, Item, Paper, Run, State, Tolerance};
+use crate::{Claim, Error, Item, Outcome, Paper, Run, State, Tolerance};
 
 /// The end of section 5.2.
 pub const OTHER_RESULTS: Item = Item {
@@ -12,21 +12,21 @@ pub const OTHER_RESULTS: Item = Item {
     paper: Paper::Uflip,
     place: "Section 5.2, other results",
     title: "unaligned and parallel IOs of the Samsung SSD",
-    stands: State::Explained,
+    expected: State::Explained,
     inputs: &[SAMSUNG, SEED],
     run,
 };
 
 const KIB: i64 = 1 << 10;
 
-/// The most processes of Table 1.
+/// The largest number of processes in Table 1.
 const DEGREE: u32 = 16;
 
-const CROSSING: &str = "a write that is not aligned costs a second merge where it goes on in another log block: those of the simulated \
-                        drive have stripes of 128 KB, which large increments ask for, and one write of 32 KB in four crosses to the next; \
-                        what is printed asks for three in four";
+const CROSSING: &str = "an unaligned write costs a second merge if it crosses into another log block. The log blocks of the simulated \
+                       drive have stripes of 128 KB, which its large increments imply, and one write of 32 KB in four crosses; \
+                       the printed value implies three in four";
 
-fn wanted(benchmark: &str, experiment: &str, value: i64) -> bool {
+fn select(benchmark: &str, experiment: &str, value: i64) -> bool {
     match (benchmark, experiment) {
         ("alignment", "RW") => true,
         ("alignment", "SW") => value == 0,
@@ -35,15 +35,15 @@ fn wanted(benchmark: &str, experiment: &str, value: i64) -> bool {
     }
 }
 
-fn run(run: &Run<'_>) -> Result<Found, Error> {
+fn run(run: &Run<'_>) -> Result<Outcome, Error> {
     let method = Method { queue_depth: DEGREE, ..Method::ssd(run) };
-    let found = measure(SAMSUNG.name, method, wanted, run)?;
+    let found = measure(SAMSUNG.name, method, select, run)?;
     let mut claims = alignment(&found, &run.profile(SAMSUNG.name)?);
     claims.push(parallel(&found));
     Ok(claims.into())
 }
 
-fn alignment(found: &Measured, profile: &Profile) -> Vec<Claim> {
+fn alignment(found: &Measurement, profile: &Profile) -> Vec<Claim> {
     let shifts = found.means("alignment", "RW");
     let of = |is: fn(i64) -> bool| {
         let means = shifts.iter().filter(|(shift, _)| is(*shift)).map(|(_, mean)| *mean);
@@ -54,8 +54,8 @@ fn alignment(found: &Measured, profile: &Profile) -> Vec<Claim> {
     #[allow(clippy::cast_precision_loss, reason = "sizes of requests")]
     let crossing = (32 << 10) as f64 / profile.stripe.0 as f64;
     vec![
-        Claim::close(("random writes aligned to 16 KB", "ms"), 18.0, aligned, OFF),
-        Claim::close(("random writes that are not", "ms"), 32.0, unaligned, OFF).unless(
+        Claim::within(("random writes aligned to 16 KB", "ms"), 18.0, aligned, OFF),
+        Claim::within(("unaligned random writes", "ms"), 32.0, unaligned, OFF).explained_by(
             aligned * (1.0 + crossing),
             Tolerance::Share(OFF),
             CROSSING,
@@ -63,8 +63,8 @@ fn alignment(found: &Measured, profile: &Profile) -> Vec<Claim> {
     ]
 }
 
-/// What parallel sequential writes cost beside partitioned ones.
-fn parallel(found: &Measured) -> Claim {
+/// Compares the cost of parallel sequential writes with that of partitioned ones.
+fn parallel(found: &Measurement) -> Claim {
     let sw = found.baseline(Baseline::SequentialWrite);
     let degree = i64::from(DEGREE);
     let each = found.mean("parallelism", "SW", degree) / f64::from(DEGREE) / sw;

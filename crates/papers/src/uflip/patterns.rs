@@ -2,7 +2,7 @@ use flashscope_block::{Bytes, Nanos, Op};
 use flashscope_workload::Stream;
 use flashscope_workload::pattern::{Address, Pattern, Timing};
 
-use crate::{Axis, Claim, Error, Figure, Found, Input, Item, Paper, Run, Series, State};
+use crate::{Axis, Claim, Error, Figure, Input, Item, Outcome, Paper, Run, Series, State};
 
 /// Section 3.1.
 pub const FIGURE_2: Item = Item {
@@ -10,7 +10,7 @@ pub const FIGURE_2: Item = Item {
     paper: Paper::Uflip,
     place: "Figure 2, section 3.1",
     title: "parameters and functions of IO patterns",
-    stands: State::Pass,
+    expected: State::Pass,
     inputs: &[
         Input { name: "io_size", summary: "IOSize", value: "32KiB", other: "16KiB" },
         Input { name: "io_shift", summary: "IOShift", value: "4KiB", other: "8KiB" },
@@ -21,12 +21,12 @@ pub const FIGURE_2: Item = Item {
     run,
 };
 
-/// What an IO takes here: rt(IO_i).
+/// The response time of an IO, rt(IO_i).
 const TAKES: Nanos = Nanos::millis(1);
 
 const COUNT: u64 = 32;
 
-/// When and where each IO is: ms, and KiB.
+/// Returns the time in ms and the address in KiB of each IO.
 #[allow(clippy::cast_precision_loss, reason = "a few IOs")]
 fn points(pattern: &Pattern) -> Vec<[f64; 2]> {
     let (mut stream, mut t, mut points) = (pattern.stream(0), Nanos(0), Vec::new());
@@ -37,7 +37,7 @@ fn points(pattern: &Pattern) -> Vec<[f64; 2]> {
     points
 }
 
-fn run(run: &Run<'_>) -> Result<Found, Error> {
+fn run(run: &Run<'_>) -> Result<Outcome, Error> {
     let (io_size, io_shift): (Bytes, Bytes) = (run.number("io_size")?, run.number("io_shift")?);
     let (pause, burst, partitions): (u64, u64, u64) =
         (run.number("pause")?, run.number("burst")?, run.number("partitions")?);
@@ -95,7 +95,7 @@ fn run(run: &Run<'_>) -> Result<Found, Error> {
         ),
         Claim::statement(
             "the address is first computed assuming an alignment to IOSize boundaries",
-            format!("with IOShift each IO is {io_shift} further"),
+            format!("with IOShift each IO is shifted by {io_shift}"),
             points(&base)
                 .iter()
                 .zip(points(&shifted))
@@ -104,25 +104,25 @@ fn run(run: &Run<'_>) -> Result<Found, Error> {
     ];
     let series = named.iter().map(|(name, pattern)| Series::dots(*name, points(pattern))).collect();
     let figure = Figure {
-        title: "Patterns: where an IO goes, and when".into(),
+        title: "Patterns: address and time of each IO".into(),
         x: Axis::linear("time (ms)"),
-        y: Axis::linear("place (KiB)"),
+        y: Axis::linear("address (KiB)"),
         series,
     };
-    Ok(Found { claims, figures: vec![figure] })
+    Ok(Outcome { claims, figures: vec![figure] })
 }
 
-/// That "IOSize(IO_i) is simply defined as the identity function over the parameter IOSize".
+/// Checks that "IOSize(IO_i) is simply defined as the identity function over the parameter IOSize".
 fn sizes(pattern: &Pattern) -> Claim {
     let mut stream = pattern.stream(0);
     let sizes: Vec<Bytes> = std::iter::from_fn(|| Some(stream.next(Nanos(0))?.len)).collect();
     let same = sizes.iter().all(|size| *size == pattern.io_size);
-    let told =
+    let measured =
         sizes.first().map_or("none".into(), |size| format!("{} IOs, of {size}", sizes.len()));
-    Claim::statement("IOSize is the identity function", told, same)
+    Claim::statement("IOSize is the identity function", measured, same)
 }
 
-/// IOs of a pattern in the first of so many parts of its target space.
+/// Counts the IOs of a pattern in the first of `parts` equal parts of its target space.
 fn first_of(pattern: &Pattern, parts: u64) -> u64 {
     let (mut stream, end) =
         (pattern.stream(0), pattern.target_offset.0 + pattern.target_size.0 / parts);
@@ -134,7 +134,7 @@ fn last(pattern: &Pattern) -> f64 {
     points(pattern).last().map_or(f64::NAN, |[at, _]| *at)
 }
 
-/// "There are 3 x 1 x 4 x 2 = 24 basic IO patterns": each with IOs of its own.
+/// Checks that "there are 3 x 1 x 4 x 2 = 24 basic IO patterns", all with different IOs.
 fn basic_patterns(base: &Pattern, pause: Nanos, burst: u64, partitions: u64) -> Claim {
     let addresses = [
         Address::Sequential,
@@ -143,18 +143,18 @@ fn basic_patterns(base: &Pattern, pause: Nanos, burst: u64, partitions: u64) -> 
         Address::Partitioned { partitions },
     ];
     let timings = [Timing::Consecutive, Timing::Pause { pause }, Timing::Burst { pause, burst }];
-    let mut found: Vec<String> = Vec::new();
+    let mut patterns: Vec<String> = Vec::new();
     for op in [Op::Read, Op::Write] {
         for address in addresses {
             let of = |timing: Timing| Pattern { op, address, timing, ..*base };
-            found.extend(timings.map(|timing| format!("{op:?} {:?}", points(&of(timing)))));
+            patterns.extend(timings.map(|timing| format!("{op:?} {:?}", points(&of(timing)))));
         }
     }
-    found.sort();
-    found.dedup();
-    Claim::same(
+    patterns.sort();
+    patterns.dedup();
+    Claim::exact(
         "basic IO patterns: 3 x 1 x 4 x 2",
         24.0,
-        f64::from(u32::try_from(found.len()).unwrap_or(0)),
+        f64::from(u32::try_from(patterns.len()).unwrap_or(0)),
     )
 }

@@ -3,7 +3,7 @@ use flashscope_workload::uflip::{Baseline, PREPARATION};
 use super::bench::{Method, prepare};
 use super::{DTI, MTRON, SEED};
 use crate::times::{mean, numbered};
-use crate::{Axis, Claim, Error, Figure, Found, Item, Paper, Run, Series, State, Tolerance};
+use crate::{Axis, Claim, Error, Figure, Item, Outcome, Paper, Run, Series, State, Tolerance};
 
 /// Section 5.1.
 pub const FIGURE_3: Item = Item {
@@ -11,7 +11,7 @@ pub const FIGURE_3: Item = Item {
     paper: Paper::Uflip,
     place: "Figure 3",
     title: "starting and running phase for the Mtron SSD (RW)",
-    stands: State::Explained,
+    expected: State::Explained,
     inputs: &[MTRON, SEED],
     run: mtron,
 };
@@ -22,21 +22,21 @@ pub const FIGURE_4: Item = Item {
     paper: Paper::Uflip,
     place: "Figure 4",
     title: "running phase for the Kingston DTI (SW)",
-    stands: State::Pass,
+    expected: State::Pass,
     inputs: &[DTI, SEED],
     run: dti,
 };
 
-/// IOs of the figures.
+/// The number of IOs in the figures.
 const SHOWN: usize = 1024;
 
-const SINGLE: &str = "the simulated drive keeps a part of its buffer free in the background: every write waits for one that \
-                      leaves, and cheap ones come between dear ones after a pause alone";
+const SINGLE: &str = "the simulated drive keeps part of its buffer free in the background: every write waits for another to leave the buffer, \
+                     and fast writes between slow ones occur only after a pause";
 
-const LEFT: &str = "what comes first merges what the random state has left in the log blocks, a merge for each of them: a drive \
-                    of which a smaller part is written at random before has fewer";
+const LEFT: &str = "the first writes merge the log blocks that the random state filled, one merge each; a drive with a smaller share \
+                   written at random has fewer";
 
-fn mtron(run: &Run<'_>) -> Result<Found, Error> {
+fn mtron(run: &Run<'_>) -> Result<Outcome, Error> {
     let found = prepare(MTRON.name, Method { preparation: 4096, ..Method::ssd(run) }, run)?;
     let phases = found.phases(Baseline::RandomWrite);
     let times = found.times(PREPARATION.name, Baseline::RandomWrite.name(), None);
@@ -45,19 +45,20 @@ fn mtron(run: &Run<'_>) -> Result<Found, Error> {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of IOs")]
     let (with, without) = (running(&times, 0), running(&times, start_up as usize));
     let truth = without.last().map_or(f64::NAN, |last| last[1]);
-    let [off_with, off_without] = [&with, &without].map(|average| off_after(average, 512.0, truth));
+    let [off_with, off_without] =
+        [&with, &without].map(|average| error_after(average, 512.0, truth));
     let claims = vec![
-        Claim::close(("start-up phase", "IOs"), 125.0, start_up, 0.05),
+        Claim::within(("start-up phase", "IOs"), 125.0, start_up, 0.05),
         Claim::statement(
             "the period is quite short (tens of IOs)",
             format!("{period} IOs"),
             (10.0..100.0).contains(&period),
         )
-        .since((2.0..10.0).contains(&period), SINGLE),
+        .explained_if((2.0..10.0).contains(&period), SINGLE),
         Claim::statement(
             "excluding the start-up phase measurements resulted in a faster and more accurate representation of response time",
             format!(
-                "after 512 IOs the running average is {:.1} % off without them, {:.1} % with them",
+                "after 512 IOs the error of the running average is {:.1} % without them, {:.1} % with them",
                 100.0 * off_without,
                 100.0 * off_with
             ),
@@ -72,10 +73,10 @@ fn mtron(run: &Run<'_>) -> Result<Found, Error> {
             Series::line("running average without start-up", without),
         ],
     );
-    Ok(Found { claims, figures: vec![figure] })
+    Ok(Outcome { claims, figures: vec![figure] })
 }
 
-fn dti(run: &Run<'_>) -> Result<Found, Error> {
+fn dti(run: &Run<'_>) -> Result<Outcome, Error> {
     let found = prepare(DTI.name, Method { preparation: 4096, ..Method::small(run) }, run)?;
     let phases = found.phases(Baseline::SequentialWrite);
     let times = found.times(PREPARATION.name, Baseline::SequentialWrite.name(), None);
@@ -84,10 +85,10 @@ fn dti(run: &Run<'_>) -> Result<Found, Error> {
     let reads = found.times(PREPARATION.name, Baseline::RandomRead.name(), None);
     let [of_reads, of_writes] = [&reads, &times].map(|times| variation(times));
     let logs = f64::from(run.profile(DTI.name)?.log.blocks);
-    let told = start_up.map_or("none".into(), |found| format!("{} IOs", found.ios));
+    let measured = start_up.map_or("none".into(), |phase| format!("{} IOs", phase.ios));
     let claims = vec![
-        Claim::statement("there is no startup phase", told, start_up.is_none())
-            .since(ios(start_up) <= logs * period, LEFT),
+        Claim::statement("there is no startup phase", measured, start_up.is_none())
+            .explained_if(ios(start_up) <= logs * period, LEFT),
         Claim::number(("period", "IOs"), 128.0, period, Tolerance::Absolute(1.0)),
         Claim::statement(
             "the other devices show small oscillations for RR, larger ones for SW",
@@ -103,15 +104,15 @@ fn dti(run: &Run<'_>) -> Result<Found, Error> {
         Series::line("running average", running(&times, 0)),
         Series::dots("response time", numbered(&times)),
     ];
-    Ok(Found { claims, figures: vec![figure("Kingston DTI, SW", series)] })
+    Ok(Outcome { claims, figures: vec![figure("Kingston DTI, SW", series)] })
 }
 
 #[allow(clippy::cast_precision_loss, reason = "counts of IOs")]
-pub(super) fn ios(found: Option<flashscope_document::methodology::Found>) -> f64 {
-    found.map_or(0.0, |found| found.ios as f64)
+pub(super) fn ios(phase: Option<flashscope_document::methodology::Found>) -> f64 {
+    phase.map_or(0.0, |phase| phase.ios as f64)
 }
 
-/// The mean of all times up to each, the first `ignored` left out.
+/// Returns the running average of the times, without the first `ignored`.
 fn running(times: &[f64], ignored: usize) -> Vec<[f64; 2]> {
     let mut sum = 0.0;
     let counted = numbered(times).into_iter().skip(ignored).zip(1_u32..);
@@ -122,20 +123,20 @@ fn running(times: &[f64], ignored: usize) -> Vec<[f64; 2]> {
     averages.collect()
 }
 
-/// The standard deviation of times over their mean.
+/// Returns the coefficient of variation: standard deviation over mean.
 fn variation(times: &[f64]) -> f64 {
     let of_all = mean(times);
     let squares: Vec<f64> = times.iter().map(|time| (time - of_all).powi(2)).collect();
     mean(&squares).sqrt() / of_all
 }
 
-/// How far a running average is off after so many IOs, as a share of what it comes to.
-fn off_after(average: &[[f64; 2]], ios: f64, truth: f64) -> f64 {
+/// Returns the relative error of a running average after `ios` IOs.
+fn error_after(average: &[[f64; 2]], ios: f64, truth: f64) -> f64 {
     let at = average.iter().find(|[nth, _]| *nth >= ios);
     at.map_or(f64::NAN, |[_, mean]| (mean / truth - 1.0).abs())
 }
 
-/// Response times by the number of the IO, the first of them.
+/// Plots response times by the number of the IO, up to [`SHOWN`].
 fn figure(title: &str, series: Vec<Series>) -> Figure {
     let shown = |series: Series| Series {
         points: series.points.into_iter().take_while(|[nth, _]| *nth <= SHOWN as f64).collect(),
@@ -144,7 +145,7 @@ fn figure(title: &str, series: Vec<Series>) -> Figure {
     by_number(title, series.into_iter().map(shown).collect())
 }
 
-/// Response times by the number of the IO.
+/// Plots response times by the number of the IO.
 pub(super) fn by_number(title: &str, series: Vec<Series>) -> Figure {
     Figure {
         title: title.into(),

@@ -3,24 +3,25 @@ use flashscope_document::facts::{Bounded, Interest};
 use flashscope_stats::Estimate;
 use flashscope_workload::uflip::Baseline;
 
-use super::bench::{Measured, Method, measure};
+use super::bench::{Measurement, Method, measure};
 use super::phases::by_number;
 use super::{MEMORIGHT, SEED, granularity};
 use crate::times::numbered;
-use crate::{Claim, Error, Figure, Found, Item, Paper, Run, Series, State};
+use crate::{Claim, Error, Figure, Item, Outcome, Paper, Run, Series, State};
 
-/// "Results: summary", and the screens of the visual tool.
+/// The slide "Results: summary", and the screenshots of the visual tool.
 pub const SCREENS: Item = Item {
     id: "uflip-slides-screens",
     paper: Paper::UflipSlides,
     place: "Results: summary, and the screens of the visual tool",
-    title: "a device at a glance: its summary grid, an experiment, a run",
-    stands: State::Pass,
+    title: "the views of a device: summary grid, experiment, run",
+    expected: State::Pass,
     inputs: &[MEMORIGHT, SEED],
     run,
 };
 
-/// "Device result summary": the experiments of each micro-benchmark. Partitioning and order have R and W there.
+/// "Device result summary": the experiments of each micro-benchmark. Partitioning and order list R
+/// and W, which are sequential.
 const GRID: [(&str, &[&str]); 9] = [
     ("granularity", &["SR", "RR", "SW", "RW"]),
     ("alignment", &["SR", "RR", "SW", "RW"]),
@@ -33,33 +34,34 @@ const GRID: [(&str, &[&str]); 9] = [
     ("bursts", &["SR", "RR", "SW", "RW"]),
 ];
 
-/// "Very efficient", beside "large": how many times.
+/// The least ratio of "large" latency to "very efficient".
 const LARGE: f64 = 5.0;
 
-/// "Good support": at most so many times what sequential writes cost.
+/// The largest cost, relative to sequential writes, of "good support".
 const GOOD: f64 = 2.0;
 
-/// The most processes of Table 1, and how many times as many IOs they must get done for parallel IOs to count as supported.
+/// The largest number of processes in Table 1, and the least gain in throughput that counts as
+/// support for parallel IOs.
 const DEGREE: u32 = 16;
 const SUPPORTED: f64 = 2.0;
 
-/// The run that is shown in detail: of 32 KB.
+/// The IO size of the run in the detail view, in bytes.
 const SHOWN: i64 = 32 << 10;
 
-fn run(run: &Run<'_>) -> Result<Found, Error> {
+fn run(run: &Run<'_>) -> Result<Outcome, Error> {
     let method = Method { queue_depth: DEGREE, ..Method::few(run) };
     let found = measure(MEMORIGHT.name, method, |_, _, _| true, run)?;
     let mut claims = results(&found);
     claims.push(grid(&found));
-    Ok(Found { claims, figures: figures(&found) })
+    Ok(Outcome { claims, figures: figures(&found) })
 }
 
-/// What the slides sum up.
-fn results(found: &Measured) -> Vec<Claim> {
+/// Checks the conclusions of the slides.
+fn results(found: &Measurement) -> Vec<Claim> {
     let of = &found.facts.characteristics;
-    let cheap = [Baseline::SequentialRead, Baseline::RandomRead, Baseline::SequentialWrite]
+    let fast = [Baseline::SequentialRead, Baseline::RandomRead, Baseline::SequentialWrite]
         .map(|baseline| found.baseline(baseline));
-    let times = found.baseline(Baseline::RandomWrite) / cheap.into_iter().fold(0.0, f64::max);
+    let times = found.baseline(Baseline::RandomWrite) / fast.into_iter().fold(0.0, f64::max);
     let degree = i64::from(DEGREE);
     let gains = Baseline::ALL.map(|of| {
         let [one, all] = [1, degree].map(|degree| found.mean("parallelism", of.name(), degree));
@@ -73,7 +75,7 @@ fn results(found: &Measured) -> Vec<Claim> {
     vec![
         Claim::statement(
             "SR, RR and SW are very efficient, flash devices incur large latency for RW",
-            format!("random writes take {times:.1} times as long as the dearest of the others"),
+            format!("random writes take {times:.1} times as long as the slowest of the others"),
             times >= LARGE,
         ),
         Claim::statement("random writes should be limited to a focused area", area, areas),
@@ -84,32 +86,34 @@ fn results(found: &Measured) -> Vec<Claim> {
         ),
         Claim::statement(
             "good support for reverse and in place patterns",
-            format!("x{reverse:.2} and x{in_place:.2} of sequential writes"),
+            format!("{reverse:.2} and {in_place:.2} times the cost of sequential writes"),
             reverse <= GOOD && in_place <= GOOD,
         ),
         Claim::statement(
             "no device supports parallel IO submission",
-            format!("{DEGREE} processes get {gain:.2} times as many IOs done as one, at best"),
+            format!("{DEGREE} processes complete {gain:.2} times as many IOs as one, at best"),
             gain < SUPPORTED,
         ),
     ]
 }
 
-/// Up to where something is cheap, and whether there is such a limit.
-fn limit(found: Option<Bounded>, shown: impl Fn(u64) -> String) -> (String, bool) {
-    match found {
+/// Describes the limit up to which something is fast, and returns true if there is one.
+fn limit(bound: Option<Bounded>, show: impl Fn(u64) -> String) -> (String, bool) {
+    match bound {
         Some(Bounded::UpTo { value, ratio }) => {
-            (format!("up to {} at x{:.1} of sequential writes", shown(value), ratio.value), true)
+            let text =
+                format!("up to {}, at {:.1} times sequential writes", show(value), ratio.value);
+            (text, true)
         }
         Some(Bounded::Unlimited { measured, .. }) => {
-            (format!("none up to {}", shown(measured)), false)
+            (format!("no limit up to {}", show(measured)), false)
         }
-        Some(Bounded::No) | None => ("not anywhere".into(), false),
+        Some(Bounded::No) | None => ("nowhere".into(), false),
     }
 }
 
-/// "Device result summary".
-fn grid(found: &Measured) -> Claim {
+/// Checks the grid of the "Device result summary".
+fn grid(found: &Measurement) -> Claim {
     let cells = &found.facts.grid;
     let shown = cells.iter().map(|cell| (cell.micro_benchmark.as_str(), cell.experiment.as_str()));
     let printed = GRID.iter().flat_map(|(of, all)| all.iter().map(|experiment| (*of, *experiment)));
@@ -118,15 +122,15 @@ fn grid(found: &Measured) -> Claim {
     Claim::statement(
         "the device result summary marks each experiment as interesting, as not interesting, or as not performed",
         format!(
-            "of {} experiments {interesting} are interesting, and {missing} were not performed",
+            "{interesting} of {} experiments are interesting, and {missing} were not performed",
             cells.len()
         ),
         shown.eq(printed) && interesting > 0 && interesting + missing < cells.len(),
     )
 }
 
-/// "Experiment analysis" and "Details".
-fn figures(found: &Measured) -> Vec<Figure> {
+/// Redraws "Experiment analysis" and "Details".
+fn figures(found: &Measurement) -> Vec<Figure> {
     let times = found.times("granularity", "RW", Some(SHOWN));
     vec![
         granularity::figure("Experiment analysis: granularity", found, &Baseline::ALL),

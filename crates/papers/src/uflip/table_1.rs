@@ -3,36 +3,46 @@ use flashscope_workload::Stream;
 use flashscope_workload::pattern::{Address, Pattern, Reference, Timing};
 use flashscope_workload::uflip::{Experiment, MICRO_BENCHMARKS, Setup};
 
-use crate::{Claim, Error, Found, Input, Item, Paper, Run, State};
+use crate::{Claim, Error, Input, Item, Outcome, Paper, Run, State};
 
 /// Section 3.2.
 pub const TABLE_1: Item = Item {
     id: "uflip-table1",
     paper: Paper::Uflip,
     place: "Table 1, section 3.1",
-    title: "micro-benchmark definitions: the IOs that are issued, against the formulas",
-    stands: State::Explained,
+    title: "micro-benchmark definitions: the issued IOs, compared with the formulas",
+    expected: State::Explained,
     inputs: &[
         Input { name: "io_size", summary: "IOSize", value: "32KiB", other: "16KiB" },
-        Input { name: "target_size", summary: "of the drive", value: "32GiB", other: "1GiB" },
-        Input { name: "ios", summary: "of each run that are compared", value: "512", other: "256" },
+        Input {
+            name: "target_size",
+            summary: "the size of the drive",
+            value: "32GiB",
+            other: "1GiB",
+        },
+        Input {
+            name: "ios",
+            summary: "the number of compared IOs per run",
+            value: "512",
+            other: "256",
+        },
     ],
     run,
 };
 
-/// What an IO takes here.
+/// The response time of an IO in this experiment.
 const TAKES: Nanos = Nanos::micros(100);
 
-const AFTER: &str =
-    "an IO cannot wait for the one after it: the rows of pause and bursts have i - 1";
+const AFTER: &str = "an IO cannot wait for its successor: the rows of pause and bursts have i - 1";
 
-const FLOOR: &str = "the floor is of the number of IOs that the partition had before, and TargetOffset is left out: as printed, offsets are \
-                     no multiples of the IO size";
+const FLOOR: &str = "the floor must apply to the number of earlier IOs of the partition, and TargetOffset is missing: the printed offsets are \
+                    not multiples of the IO size";
 
-const GROUPS: &str = "as printed, pauses grow within a burst and there is none between bursts: the text has a pause between groups of \
-                      Burst IOs";
+const GROUPS: &str = "as printed, pauses grow within a burst, and bursts have no pause between them; the text describes a pause between groups of \
+                     Burst IOs";
 
-/// Where and when the formulas have the IO `i` of a pattern, but for random places; `t` is when the one before was answered.
+/// Returns the address and the time of IO `i` by the formulas; random addresses are `None`. The
+/// previous IO completed at `t`.
 fn formula(pattern: &Pattern, i: u64, t: Nanos) -> (Option<u64>, Nanos) {
     let (size, target) = (pattern.io_size.0, pattern.target_size.0 - pattern.io_shift.0);
     let slots = target / size;
@@ -66,14 +76,15 @@ fn formula(pattern: &Pattern, i: u64, t: Nanos) -> (Option<u64>, Nanos) {
     (lba.map(|lba| offset + lba), t + pause)
 }
 
-/// `Incr x i`, from the last place on where it falls; none beyond the target space, of which Table 1 says nothing.
+/// Returns the slot `Incr × i`, counted from the end for a negative `Incr`. Table 1 does not define
+/// slots beyond the target space, which are `None`.
 fn ordered(incr: i64, i: u64, slots: u64) -> Option<u64> {
     let step = incr.unsigned_abs() * i;
     let within = step < slots;
     within.then(|| if incr < 0 { slots - 1 - step } else { step })
 }
 
-/// IOs of a pattern that are not as the formulas have them, of how many.
+/// Returns the number of IOs that differ from the formulas, and the number of all IOs.
 fn differ(pattern: &Pattern, count: u64) -> (u64, u64) {
     let (mut stream, mut t, mut differ, mut all) = (pattern.stream(0), Nanos(0), 0, 0);
     for i in 0..count.min(pattern.io_count) {
@@ -87,7 +98,8 @@ fn differ(pattern: &Pattern, count: u64) -> (u64, u64) {
     (differ, all)
 }
 
-/// Whether an IO is in one of the places of `TargetOffset + IOShift + k x IOSize` within the target space.
+/// Returns true if an IO has an address `TargetOffset + IOShift + k × IOSize` within the target
+/// space.
 fn in_place(pattern: &Pattern, io: &Io) -> bool {
     let start = pattern.target_offset.0 + pattern.io_shift.0;
     let within = io.end().0 <= pattern.target_offset.0 + pattern.target_size.0;
@@ -95,11 +107,14 @@ fn in_place(pattern: &Pattern, io: &Io) -> bool {
     within && place.is_some_and(|place| place.is_multiple_of(pattern.io_size.0))
 }
 
-fn run(run: &Run<'_>) -> Result<Found, Error> {
+fn run(run: &Run<'_>) -> Result<Outcome, Error> {
     let (io_size, target_size, ios): (Bytes, Bytes, u64) =
         (run.number("io_size")?, run.number("target_size")?, run.number("ios")?);
     if io_size.0 < 512 || target_size < Bytes(4 * io_size.0) {
-        return Err(Error::input("io_size", &"an IO has 512 bytes or more, and fits four times"));
+        return Err(Error::input(
+            "io_size",
+            &"must be at least 512 bytes, and at most a quarter of target_size",
+        ));
     }
     let setup = Setup { io_size, ..Setup::paper(target_size, 0) };
     let mut claims = Vec::new();
@@ -111,21 +126,22 @@ fn run(run: &Run<'_>) -> Result<Found, Error> {
                 (off, all) = (off + differ, all + of);
             }
         }
-        let what = format!("{}: IOs that are not as defined, of {all}", benchmark.title);
+        let what = format!("{}: IOs that differ from the definition, of {all}", benchmark.title);
         #[allow(clippy::cast_precision_loss, reason = "counts of IOs")]
-        claims.push(Claim::same(what, 0.0, off as f64));
+        claims.push(Claim::exact(what, 0.0, off as f64));
     }
     claims.extend(as_printed(&setup));
     Ok(claims.into())
 }
 
-/// What of the runs fits on the drive.
+/// Returns the references of all runs that fit on the drive.
 fn references(experiments: &[Experiment], size: Bytes) -> Vec<Reference> {
     let all = experiments.iter().flat_map(|e| &e.runs).map(|run| run.reference.clone());
     all.filter(|reference| reference.validate(size, Bytes(512)).is_ok()).collect()
 }
 
-/// The patterns of the processes of a reference: of a parallel one the p-th has its share of the target space.
+/// Returns the patterns of a reference; each process of a parallel one has its own part of the
+/// target space.
 fn patterns(reference: &Reference) -> Vec<Pattern> {
     let Reference::Parallel { pattern, degree } = reference else {
         return reference.patterns().into_iter().copied().collect();
@@ -139,7 +155,7 @@ fn patterns(reference: &Reference) -> Vec<Pattern> {
     (0..u64::from(*degree)).map(process).collect()
 }
 
-/// The three formulas that cannot be meant as they are printed.
+/// Compares the three formulas that cannot be right as printed.
 fn as_printed(setup: &Setup) -> Vec<Claim> {
     let (size, burst) = (setup.io_size.0 as f64, 10_u64);
     let (partitions, space) = (3.0_f64, 3.0 * 64.0 * size);
@@ -152,21 +168,21 @@ fn as_printed(setup: &Setup) -> Vec<Claim> {
             "t(IO_{i-1}) + rt(IO_{i-1})",
             false,
         )
-        .since(true, AFTER),
+        .explained_if(true, AFTER),
         Claim::statement(
             "partitioning: O_i = floor((i / Partitions) x IOSize) mod PS",
             format!(
-                "{odd} of 64 offsets in three partitions are then no multiples of {}",
+                "{odd} of 64 offsets in three partitions would not be multiples of {}",
                 setup.io_size
             ),
             odd == 0,
         )
-        .since(odd > 0, FLOOR),
+        .explained_if(odd > 0, FLOOR),
         Claim::statement(
             "bursts: t(IO_i) = t(IO_{i-1}) + rt(IO_{i-1}) + (i mod Burst) x Pause",
             format!("a burst of {burst} IOs would then have {pauses} pauses"),
             pauses == 1,
         )
-        .since(pauses == burst * (burst - 1) / 2, GROUPS),
+        .explained_if(pauses == burst * (burst - 1) / 2, GROUPS),
     ]
 }

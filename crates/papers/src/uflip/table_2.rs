@@ -2,15 +2,15 @@ use flashscope_block::Device;
 use flashscope_sim::SimDevice;
 
 use super::{DTHX, DTI, MEMORIGHT, MLC, MODULE, MTRON, SAMSUNG};
-use crate::{Claim, Error, Found, Input, Item, Paper, Run, State, Tolerance};
+use crate::{Claim, Error, Input, Item, Outcome, Paper, Run, State, Tolerance};
 
 /// Section 5.1.
 pub const TABLE_2: Item = Item {
     id: "uflip-table2",
     paper: Paper::Uflip,
     place: "Table 2",
-    title: "selected flash devices, and the simulated drives that stand for them",
-    stands: State::Explained,
+    title: "selected flash devices, and the simulated drives in their place",
+    expected: State::Explained,
     inputs: &[
         Input { other: "mtron", ..MEMORIGHT },
         Input { other: "samsung", ..MTRON },
@@ -23,7 +23,7 @@ pub const TABLE_2: Item = Item {
     run,
 };
 
-/// The devices with an arrow: the input that stands for each, its model, and GB.
+/// The devices with an arrow: the input in place of each, the model, and the size in GB.
 const DEVICES: [(&str, &str, f64); 7] = [
     (MEMORIGHT.name, "Memoright MR25.2-032S", 32.0),
     (SAMSUNG.name, "Samsung MCBQE32G5MPP", 32.0),
@@ -34,20 +34,20 @@ const DEVICES: [(&str, &str, f64); 7] = [
     (DTI.name, "Kingston DTI 4GB", 4.0),
 ];
 
-const SCALED: &str = "the simulated drives are a GiB each, so that they can be filled at once: what is found of them is of patterns that a \
-                      larger drive sees as well";
+const SCALED: &str = "the simulated drives have about 1 GiB, which can be filled quickly; their results concern patterns whose cost does not \
+                     depend on the size of the drive";
 
-fn run(run: &Run<'_>) -> Result<Found, Error> {
+fn run(run: &Run<'_>) -> Result<Outcome, Error> {
     let mut claims = Vec::new();
     for (input, model, size) in DEVICES {
         let profile = run.profile(input)?;
-        let stands_for = profile.model.split(',').next().unwrap_or_default().to_string();
-        claims.push(Claim::statement(model, stands_for.clone(), stands_for == model));
+        let simulated = profile.model.split(',').next().unwrap_or_default().to_string();
+        claims.push(Claim::statement(model, simulated.clone(), simulated == model));
         let drive = SimDevice::new("sim:paper", &profile);
         let drive = drive.map_err(|error| Error::input(input, &error))?;
         #[allow(clippy::cast_precision_loss, reason = "bytes of a small drive")]
         let gib = drive.info().capacity.0 as f64 / f64::from(1 << 30);
-        claims.push(Claim::close((format!("{model}: size"), "GB"), size, gib, 0.1).unless(
+        claims.push(Claim::within((format!("{model}: size"), "GB"), size, gib, 0.1).explained_by(
             1.0,
             Tolerance::Share(0.03),
             SCALED,

@@ -3,9 +3,9 @@ use flashscope_sim::Profile;
 use flashscope_stats::Estimate;
 use flashscope_workload::uflip::Baseline;
 
-use super::bench::{Measured, Method, measure};
+use super::bench::{Measurement, Method, measure};
 use super::{DTHX, DTI, MEMORIGHT, MLC, MODULE, MTRON, OFF, SAMSUNG, SEED};
-use crate::{Claim, Error, Found, Item, Paper, Run, State, Tolerance};
+use crate::{Claim, Error, Item, Outcome, Paper, Run, State, Tolerance};
 
 /// Section 5.2.
 pub const TABLE_3: Item = Item {
@@ -13,21 +13,21 @@ pub const TABLE_3: Item = Item {
     paper: Paper::Uflip,
     place: "Table 3",
     title: "result summary: the key characteristics of seven drives",
-    stands: State::Explained,
+    expected: State::Explained,
     inputs: &[MEMORIGHT, MTRON, SAMSUNG, MODULE, MLC, DTHX, DTI, SEED],
     run,
 };
 
-/// A row as it is printed: times in ms; ratios to SW, of large increments to RW, with `=` as 1.
+/// A printed row: times in ms, ratios to SW, and large increments as a ratio to RW; `=` is 1.
 pub(super) struct Row {
     pub drive: &'static str,
-    /// Whether its runs are of 512 IOs.
+    /// True if its runs have 512 IOs.
     pub small: bool,
     baselines: [f64; 4],
     pause: Option<f64>,
-    /// MB, and the ratio up to there.
+    /// The area in MB, and the ratio within it.
     locality: Option<[f64; 2]>,
-    /// How many, and the ratio up to there.
+    /// The number of partitions, and the ratio with them.
     partitions: [f64; 2],
     reverse: f64,
     in_place: f64,
@@ -114,41 +114,40 @@ pub(super) const ROWS: [Row; 7] = [
     },
 ];
 
-const DIGITS: &str = "it is printed to so few digits: what is found rounds to it";
+const DIGITS: &str = "the printed value has few digits: the measured one rounds to it";
 
-const STEPS: &str = "ratios are printed as =, x1.5 and whole numbers, of which the largest have one digit: what is found rounds to it";
+const STEPS: &str = "ratios are printed as =, x1.5 and whole numbers, large ones with one digit: the measured value rounds to it";
 
-const POWERS: &str =
-    "pauses are 0.1 ms times powers of two (Table 1): it is the next one after what is printed";
+const POWERS: &str = "pauses are 0.1 ms times powers of two (Table 1): the result is the next one above the printed value";
 
-pub(super) const COVERED: &str = "the log blocks of the simulated drive cover a larger area: it has as many as partitions need, of the size that \
-                       random writes ask for, and it takes no fewer of them for random writes";
+pub(super) const COVERED: &str = "the log blocks of the simulated drive cover a larger area: their number follows from the partitions, their size from \
+                      random writes, and random writes use all of them";
 
-const ALIKE: &str = "a log block is filled and merged by writes in reverse as by those in place: the simulated drive has no reason for a \
-                     difference";
+const ALIKE: &str = "reverse writes fill and merge a log block just as in-place writes do: the simulated drive has no reason for a \
+                    difference";
 
-const FILLED: &str = "writes in place fill a log block before it is merged, so that a merge, which costs what a random write does \
-                      less an erase, is shared by as many as there are pages in it";
+const FILLED: &str = "writes in place fill a log block before its merge, which costs as much as a random write \
+                     less an erase: each page of the log block bears its share";
 
-const QUARTER: &str = "as many are counted as good as cost a quarter of the dearest; in twice as many as printed \"the write performance \
-                       degrades significantly\", to more than twice the cost, but not by as much";
+const QUARTER: &str = "a number of partitions is good if it costs at most a quarter of the slowest; with twice the printed number \"the write performance \
+                      degrades significantly\", to more than twice the cost, but stays below that quarter";
 
-const CHANCE: &str = "a log block that is given up too early is a merge that a random write costs, and which one is given up is drawn: a \
-                      run has a few dozen of them, two standard deviations of which are allowed for";
+const CHANCE: &str = "a log block that is evicted early costs a merge like a random write, and the victim is random: a \
+                     run has a few dozen such merges, and the tolerance is two standard deviations";
 
-/// What counts as a significant loss.
+/// The least ratio that counts as a significant degradation.
 const DEGRADES: f64 = 2.0;
 
-/// How far what follows from other figures of the same drive may be off.
+/// The tolerance of values derived from other values of the same drive.
 const DERIVED: Tolerance = Tolerance::Share(0.2);
 
 const MIB: i64 = 1 << 20;
 
-fn run(run: &Run<'_>) -> Result<Found, Error> {
+fn run(run: &Run<'_>) -> Result<Outcome, Error> {
     let mut claims = Vec::new();
     for row in &ROWS {
         let method = if row.small { Method::small(run) } else { Method::ssd(run) };
-        let found = measure(row.drive, method, wanted, run)?;
+        let found = measure(row.drive, method, select, run)?;
         #[allow(clippy::cast_precision_loss, reason = "thousands")]
         let count = method.io_count.sequential_write as f64;
         claims.extend(row.claims(&found, &run.profile(row.drive)?, count));
@@ -156,8 +155,9 @@ fn run(run: &Run<'_>) -> Result<Found, Error> {
     Ok(claims.into())
 }
 
-/// What the columns are of: the baselines, RW by pause and area, SW by partitions and increments.
-pub(super) fn wanted(benchmark: &str, experiment: &str, value: i64) -> bool {
+/// Selects the runs for the columns: the baselines, RW by pause and area, SW by partitions and
+/// increments.
+pub(super) fn select(benchmark: &str, experiment: &str, value: i64) -> bool {
     match (benchmark, experiment) {
         ("alignment", _) => value == 0,
         ("pause" | "locality", "RW") | ("partitioning", "SW") => true,
@@ -167,7 +167,7 @@ pub(super) fn wanted(benchmark: &str, experiment: &str, value: i64) -> bool {
 }
 
 impl Row {
-    pub fn claims(&self, found: &Measured, profile: &Profile, count: f64) -> Vec<Claim> {
+    pub fn claims(&self, found: &Measurement, profile: &Profile, count: f64) -> Vec<Claim> {
         let of = &found.facts.characteristics;
         let sw = found.baseline(Baseline::SequentialWrite);
         let ratio = |of: Option<Estimate>| of.map_or(f64::NAN, |estimate| estimate.value);
@@ -184,7 +184,7 @@ impl Row {
         let area = up_to(of.locality).map(|bytes| bytes / mb);
         #[allow(clippy::cast_possible_truncation, reason = "printed")]
         let cost = |limit: f64, benchmark: &str, experiment: &str| {
-            dearest(&found.means(benchmark, experiment), limit as i64) / sw
+            slowest(&found.means(benchmark, experiment), limit as i64) / sw
         };
         match &self.locality {
             Some([limit, printed]) => {
@@ -213,7 +213,7 @@ impl Row {
         claims.push(self.bound("partitions", "", limit, bound, &[why]));
         let rw = found.baseline(Baseline::RandomWrite);
         let why = [of_ratio(printed), (printed, by_chance(printed, sw, rw, count), CHANCE)];
-        claims.push(self.number("SW in so many", "SW", printed, partitioned, &why));
+        claims.push(self.number("SW with that many partitions", "SW", printed, partitioned, &why));
         let (reverse, in_place) = (ratio(of.reverse), ratio(of.in_place));
         let alike = (in_place, DERIVED, ALIKE);
         let why = [of_ratio(self.reverse), alike];
@@ -233,11 +233,11 @@ impl Row {
         column: &str,
         unit: &'static str,
         printed: f64,
-        found: f64,
+        measured: f64,
         why: &[Why],
     ) -> Claim {
         explained(
-            Claim::close((format!("{}: {column}", self.drive), unit), printed, found, OFF),
+            Claim::within((format!("{}: {column}", self.drive), unit), printed, measured, OFF),
             why,
         )
     }
@@ -247,20 +247,24 @@ impl Row {
         column: &str,
         unit: &'static str,
         printed: f64,
-        found: Option<f64>,
+        measured: Option<f64>,
         why: &[Why],
     ) -> Claim {
         let what = (format!("{}: {column}", self.drive), unit);
-        let found = found.unwrap_or(0.0);
-        explained(Claim::number(what, printed, found, Tolerance::Absolute(0.0)), why)
+        let measured = measured.unwrap_or(0.0);
+        explained(Claim::number(what, printed, measured, Tolerance::Absolute(0.0)), why)
     }
 
-    fn pause(&self, found: Option<PauseEffect>) -> Claim {
+    fn pause(&self, effect: Option<PauseEffect>) -> Claim {
         let Some(printed) = self.pause else {
             let what = format!("{}: a pause has no effect on random writes", self.drive);
-            return Claim::statement(what, format!("{found:?}"), found == Some(PauseEffect::None));
+            return Claim::statement(
+                what,
+                format!("{effect:?}"),
+                effect == Some(PauseEffect::None),
+            );
         };
-        let found = match found {
+        let measured = match effect {
             Some(PauseEffect::AsSequential { pause_ns }) => pause_ns.as_secs_f64() * 1e3,
             _ => f64::NAN,
         };
@@ -268,25 +272,25 @@ impl Row {
         while next < printed {
             next *= 2.0;
         }
-        let what = format!("{}: pause with which RW is SW", self.drive);
+        let what = format!("{}: pause that makes RW as fast as SW", self.drive);
         let next = (next, Tolerance::Absolute(0.01), POWERS);
-        explained(Claim::close((what, "ms"), printed, found, OFF), &[next])
+        explained(Claim::within((what, "ms"), printed, measured, OFF), &[next])
     }
 }
 
-/// What is expected instead of what is printed, and why.
+/// An explanation of a difference: the expected value, its tolerance, and the reason.
 type Why = (f64, Tolerance, &'static str);
 
-/// A claim with the first of the reasons that predicts what is found, where that is not what is printed.
+/// Attaches the first explanation that predicts the measured value, if the claim failed.
 fn explained(claim: Claim, why: &[Why]) -> Claim {
     let of = |claim: Claim, (expected, tolerance, why): &Why| match claim.state {
-        State::Fail => claim.unless(*expected, *tolerance, why),
+        State::Fail => claim.explained_by(*expected, *tolerance, why),
         State::Pass | State::Explained => claim,
     };
     why.iter().fold(claim, of)
 }
 
-/// MB that all log blocks cover together, as a power of two.
+/// Returns the area in MB that all log blocks cover together, rounded down to a power of two.
 pub(super) fn covered(profile: &Profile) -> f64 {
     let (flash, log) = (&profile.flash, &profile.log);
     let per_log_block = if profile.ftl == "n-k" { log.group.max(1) } else { 1 };
@@ -297,19 +301,20 @@ pub(super) fn covered(profile: &Profile) -> f64 {
     mb.log2().floor().exp2()
 }
 
-/// How far the cost of partitions may be off by chance, where it comes of merges of `rw` ms in a run of so many IOs.
+/// Returns the tolerance for chance in the cost of partitions, if it consists of merges of `rw` ms
+/// in a run of `count` IOs.
 fn by_chance(printed: f64, sw: f64, rw: f64, count: f64) -> Tolerance {
     let merges = (printed - 1.0) * sw * count / rw;
     Tolerance::Absolute(2.0 * merges.sqrt() * rw / (sw * count))
 }
 
-/// How far a time is from what is printed at most, that is printed so.
+/// Explains the rounding of a printed time.
 fn of_time(printed: f64) -> Why {
     let half = if printed < 5.0 { 0.05 } else { 0.5 };
     (printed, Tolerance::Absolute(half), DIGITS)
 }
 
-/// The same for a ratio.
+/// Explains the rounding of a printed ratio.
 fn of_ratio(printed: f64) -> Why {
     let half = match printed {
         0.0..1.0 => 0.05,
@@ -329,8 +334,9 @@ fn up_to(bounded: Option<Bounded>) -> Option<f64> {
     }
 }
 
-/// The dearest mean of a value up to `limit`; of areas, from 1 MiB on: smaller ones are written in place.
-pub(super) fn dearest(means: &[(i64, f64)], limit: i64) -> f64 {
+/// Returns the largest mean of the values up to `limit`. Areas count from 1 MiB on, because smaller
+/// ones are written in place.
+pub(super) fn slowest(means: &[(i64, f64)], limit: i64) -> f64 {
     let least = if limit >= MIB { MIB } else { 1 };
     let within = means.iter().filter(|(value, _)| (least..=limit).contains(value));
     within.map(|(_, mean)| *mean).fold(f64::NAN, f64::max)

@@ -1,27 +1,27 @@
-//! A simulated drive under experiments.
+//! A simulated drive for experiments, with timed requests.
 
 use flashscope_block::{Bytes, Data, Device, Io, Nanos, Op};
 use flashscope_sim::{Profile, SimDevice};
 
 use crate::Error;
 
-/// A drive, and what is done with it.
-pub(crate) struct Bed {
+/// A simulated drive under test.
+pub(crate) struct TestBed {
     /// The drive.
     pub drive: SimDevice,
 }
 
-/// Requests that fill a drive are as long as any drive here takes.
+/// The size of the requests that fill a drive, which every drive here accepts.
 const FILL: u64 = 120 << 10;
 
-impl Bed {
-    /// A drive on which everything was written, in order.
+impl TestBed {
+    /// Creates a drive and writes all of it in order.
     ///
     /// # Errors
-    /// There is no such drive, or it fails.
-    pub fn filled(profile: &Profile, data: Data) -> Result<Bed, Error> {
+    /// Fails if the profile is invalid, or a write fails.
+    pub fn filled(profile: &Profile, data: Data) -> Result<TestBed, Error> {
         let drive = SimDevice::new("sim:paper", profile);
-        let mut bed = Bed { drive: drive.map_err(|error| Error::input("drive", &error))? };
+        let mut bed = TestBed { drive: drive.map_err(|error| Error::input("drive", &error))? };
         let capacity = bed.capacity();
         let mut offset = 0;
         while offset < capacity {
@@ -32,15 +32,15 @@ impl Bed {
         Ok(bed)
     }
 
-    /// Its bytes.
+    /// Returns the capacity in bytes.
     pub fn capacity(&self) -> u64 {
         self.drive.info().capacity.0
     }
 
-    /// What a request takes, ms.
+    /// Executes a request, and returns its response time in ms.
     ///
     /// # Errors
-    /// The drive fails.
+    /// Fails if the drive fails the request.
     pub fn time(&mut self, op: Op, data: Data, offset: u64, len: u64) -> Result<f64, Error> {
         let (at, offset, len) = (self.drive.now(), Bytes(offset), Bytes(len));
         self.drive.submit(&Io { op, stream: 0, offset, len, data, at });
@@ -49,42 +49,42 @@ impl Bed {
         Ok(done.latency().as_secs_f64() * 1e3)
     }
 
-    /// What reading 4 KiB takes, ms.
+    /// Reads 4 KiB, and returns the response time in ms.
     pub fn read(&mut self, offset: u64) -> Result<f64, Error> {
         self.time(Op::Read, Data::Random, offset, 4096)
     }
 
-    /// What writing 4 KiB takes, ms.
+    /// Writes 4 KiB, and returns the response time in ms.
     pub fn write(&mut self, data: Data, offset: u64) -> Result<f64, Error> {
         self.time(Op::Write, data, offset, 4096)
     }
 
-    /// What trimming 4 KiB takes, ms.
+    /// Trims 4 KiB, and returns the response time in ms.
     pub fn trim(&mut self, offset: u64) -> Result<f64, Error> {
         self.time(Op::Trim, Data::Random, offset, 4096)
     }
 
-    /// Sends requests when they are due, whatever is in flight: their times count from now. The mean of what they
-    /// take, us.
+    /// Submits each request at its time, counted from now, whatever is in flight. Returns the mean
+    /// response time in us.
     ///
     /// # Errors
-    /// The drive fails.
+    /// Fails if the drive fails a request.
     pub fn open_loop(&mut self, requests: impl IntoIterator<Item = Io>) -> Result<f64, Error> {
-        let (start, mut taken) = (self.drive.now(), Taken::default());
+        let (start, mut times) = (self.drive.now(), ResponseTimes::default());
         for io in requests {
             let io = Io { at: Nanos(start.0 + io.at.0), ..io };
-            taken.all(&mut self.drive, io.at)?;
+            times.collect(&mut self.drive, io.at)?;
             self.drive.submit(&io);
         }
-        taken.all(&mut self.drive, Nanos::MAX)?;
-        Ok(taken.mean_us())
+        times.collect(&mut self.drive, Nanos::MAX)?;
+        Ok(times.mean_us())
     }
 
-    /// Keeps so many requests of 4 KiB in flight until `count` are done, of the places that `offset` gives: how many are
-    /// done in a second.
+    /// Keeps `depth` requests of 4 KiB in flight until `count` are done. `offset` gives the address
+    /// of each. Returns the requests per second.
     ///
     /// # Errors
-    /// The drive fails.
+    /// Fails if the drive fails a request.
     #[allow(clippy::cast_precision_loss, reason = "counts are below 2^53")]
     pub fn rate(
         &mut self,
@@ -110,16 +110,16 @@ impl Bed {
     }
 }
 
-/// Response times.
+/// The number and the sum of response times.
 #[derive(Default)]
-struct Taken {
+struct ResponseTimes {
     count: u64,
     nanos: u64,
 }
 
-impl Taken {
-    /// Those of all that is answered until then.
-    fn all(&mut self, drive: &mut SimDevice, until: Nanos) -> Result<(), Error> {
+impl ResponseTimes {
+    /// Adds the requests that complete up to `until`.
+    fn collect(&mut self, drive: &mut SimDevice, until: Nanos) -> Result<(), Error> {
         while let Some(done) = drive.complete(until) {
             done.result.map_err(|_| Error::Failed)?;
             self.count += 1;
