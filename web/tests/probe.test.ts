@@ -38,7 +38,7 @@ async function isShown(page: Page) {
   const row = page.getByRole('row', { name: /^Segment/ });
   expect(await row.innerText()).toMatch(/256 KiB\s+97\.0 %\s+every 64th write is dear\s+2, 3/);
   expect(await page.getByRole('row', { name: /^Write buffer/ }).innerText()).toContain('none');
-  const why = page.getByText('nothing that was seen tells');
+  const why = page.getByText('no measurement shows it');
   expect(await why.count()).toBe(1);
   await page.getByText('Over-provisioning, Reach of the map').waitFor();
   expect(await page.getByText('contradicts Write buffer: no write is cheaper').count()).toBe(1);
@@ -128,7 +128,7 @@ describe('the words of a probe', () => {
       'not known',
     ]);
     expect(byReason(findings)).toEqual([
-      ['nothing that was seen tells', ['Over-provisioning', 'Reach of the map']],
+      ['no measurement shows it', ['Over-provisioning', 'Reach of the map']],
     ]);
     expect([0.5, 0.97, 0.9995].map(sureness)).toEqual(['50.0 %', '97.0 %', '> 99.8 %']);
     expect([[], [4, 3], [7, 1, 2, 3, 9, 8, 5]].map(runsText)).toEqual([

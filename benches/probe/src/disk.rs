@@ -1,31 +1,33 @@
-//! A simulated hard disk: what probes of flash must not take for flash.
+//! A simulated hard disk, which probes must not mistake for flash.
 
 use std::collections::VecDeque;
 
 use flashscope_block::{Bytes, Completion, Device, DeviceInfo, DeviceKind, Errno, Io, Nanos, Op};
 
-/// What a disk is made of (Ruemmler and Wilkes, "An introduction to disk drive modeling", IEEE
-/// Computer 1994).
+/// The mechanical parameters of a disk (Ruemmler and Wilkes, "An introduction to disk drive
+/// modeling", IEEE Computer 1994).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Mechanics {
     /// Addressable bytes.
     pub capacity: Bytes,
-    /// A turn of the platter: 8.33 ms at 7200 rpm.
+    /// The time of a rotation: 8.33 ms at 7200 rpm.
     pub turn: Nanos,
-    /// Bytes on a track: what passes under the head in a turn.
+    /// Bytes on a track, which pass under the head in one rotation.
     pub track: Bytes,
-    /// A seek to the next track, with the settling of the head.
+    /// The time of a seek to the next track, including settling of the head.
     pub shortest_seek: Nanos,
-    /// What a seek over all tracks takes longer; in between it grows with the square root.
+    /// The additional time of a seek over all tracks; it grows with the square root of the
+    /// distance.
     pub longest_seek: Nanos,
-    /// What a request takes in the electronics.
+    /// The time of a request in the electronics.
     pub overhead: Nanos,
-    /// Whether the track last read is kept, and writes are answered before they are on the platter.
+    /// True if the disk caches the last track read, and acknowledges writes before they are on the
+    /// platter.
     pub cache: bool,
 }
 
 impl Mechanics {
-    /// A disk of 7200 rpm with 150 MB/s.
+    /// Returns a disk with 7200 rpm and 150 MB/s.
     pub fn desktop(capacity: Bytes) -> Mechanics {
         Mechanics {
             capacity,
@@ -39,26 +41,26 @@ impl Mechanics {
     }
 }
 
-/// Bytes of writes that wait in a cache.
+/// The capacity of the write cache in bytes.
 const WRITE_CACHE: u64 = 4 << 20;
 
-/// A disk on virtual time. Requests are served in the order in which they come.
+/// A disk in virtual time. It serves requests in order of arrival.
 pub struct Disk {
     info: DeviceInfo,
     mechanics: Mechanics,
     now: Nanos,
-    /// When the arm has done all that it was given.
+    /// The time at which the arm becomes free.
     free: Nanos,
     track: u64,
-    /// The track that the cache holds.
+    /// The track in the read cache.
     cached: Option<u64>,
-    /// Writes that wait for the platter: when each will be there, and its bytes.
+    /// Cached writes: the time at which each reaches the platter, and its bytes.
     waiting: VecDeque<(Nanos, u64)>,
     in_flight: VecDeque<Completion>,
 }
 
 impl Disk {
-    /// A disk whose arm is at its first track.
+    /// Creates a disk whose arm is at the first track.
     pub fn new(mechanics: Mechanics) -> Disk {
         let info = DeviceInfo {
             name: "disk".into(),
@@ -76,7 +78,8 @@ impl Disk {
         Disk { info, mechanics, now, free, track: 0, cached: None, waiting, in_flight }
     }
 
-    /// When the platter has what is asked for, of a request that the arm may begin with at `start`.
+    /// Returns the time at which the platter has transferred a request that the arm begins at
+    /// `start`.
     #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     fn on_platter(&mut self, io: &Io, start: Nanos) -> Nanos {
         let Mechanics { capacity, turn, track, shortest_seek, longest_seek, .. } = self.mechanics;
@@ -93,8 +96,8 @@ impl Disk {
         Nanos(there + wait + transfer)
     }
 
-    /// When a request is answered that was handed over now.
-    fn answered(&mut self, io: &Io) -> Nanos {
+    /// Returns the completion time of a request that arrives now.
+    fn completion(&mut self, io: &Io) -> Nanos {
         let begun = self.now + self.mechanics.overhead;
         let start = begun.max(self.free);
         match io.op {
@@ -116,7 +119,8 @@ impl Disk {
         }
     }
 
-    /// When the cache has room for a write that will be on the platter once the arm is free.
+    /// Returns the time at which the cache has room for a write. The write reaches the platter when
+    /// the arm is free.
     fn room_for(&mut self, len: u64, begun: Nanos) -> Nanos {
         let mut at = begun;
         self.waiting.push_back((self.free, len));
@@ -148,7 +152,7 @@ impl Device for Disk {
         let submitted = self.now;
         let in_range = io.end() <= self.mechanics.capacity;
         let (completed, result) = match in_range {
-            true => (self.answered(io), Ok(())),
+            true => (self.completion(io), Ok(())),
             false => (submitted, Err(Errno::EINVAL)),
         };
         self.in_flight.push_back(Completion { io: *io, submitted, completed, result });
@@ -177,18 +181,17 @@ mod tests {
 
     use super::*;
 
-    // Does the disk keep the duties of a device, with a cache and without?
     #[test]
-    fn keeps_the_contract() {
+    fn the_disk_keeps_the_device_contract_with_and_without_a_cache() {
         for cache in [false, true] {
             let mechanics = Mechanics { cache, ..Mechanics::desktop(Bytes::gib(1)) };
             contract::check(&mut Disk::new(mechanics), true);
         }
     }
 
-    // Does a random read take half a turn and a seek, on average?
+    // On average it takes half a rotation and a seek.
     #[test]
-    fn random_reads_wait_for_the_platter() {
+    fn a_random_read_waits_for_the_platter() {
         let mechanics = Mechanics::desktop(Bytes::gib(64));
         let mut disk = Disk::new(mechanics);
         let mut rng = fastrand::Rng::with_seed(1);
@@ -200,7 +203,8 @@ mod tests {
             disk.submit(&io);
             total += disk.complete(Nanos::MAX).unwrap().latency().0;
         }
-        // 4.2 ms for half a turn, and the mean root of the distance of two random places, 0.53.
+        // Half a rotation is 4.2 ms; the mean square root of the relative distance of two random
+        // addresses is 0.53.
         let expected = 4.2e6 + 0.8e6 + 0.53 * 16e6;
         assert!((f64::from(u32::try_from(total / 1000).unwrap()) / expected - 1.0).abs() < 0.05);
     }

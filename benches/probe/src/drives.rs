@@ -1,4 +1,4 @@
-//! Random simulated drives, with what is true of each.
+//! Random simulated drives with known internals.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -6,30 +6,31 @@ use std::fmt::Write;
 use fastrand::Rng;
 use flashscope_probe::Parameter;
 
-/// What is true of a parameter of a drive.
+/// The true value of a drive's parameter.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Truth {
-    /// It has this value.
+    /// The parameter has this value.
     Value(f64),
-    /// It is of this class.
+    /// The parameter is of this class.
     Class(&'static str),
-    /// The drive has no such thing.
+    /// The drive lacks the feature.
     Absent,
 }
 
-/// A drive that was drawn.
+/// A generated drive.
 #[derive(Debug, Clone)]
-pub struct Drawn {
-    /// What follows `sim:`.
+pub struct RandomDrive {
+    /// The spec after `sim:`.
     pub spec: String,
-    /// What is true of it. What is not here is not judged: the drive answers it with neither yes nor
-    /// no, such as the eviction from a log list of a drive whose log blocks belong to groups.
+    /// The true values of its parameters. A parameter is missing if it has no definite value, such
+    /// as the log eviction of a drive whose log blocks belong to groups; such a parameter is not
+    /// scored.
     pub truth: BTreeMap<Parameter, Truth>,
 }
 
 const KIB: u64 = 1024;
 
-/// A drive under construction.
+/// A drive that is being generated.
 struct Draft {
     rng: Rng,
     spec: String,
@@ -37,43 +38,42 @@ struct Draft {
     page: u64,
     pages_per_block: u64,
     packages: u64,
-    /// Blocks in a package at least.
+    /// The least number of blocks in a package.
     least_blocks: u64,
     page_read: u64,
     page_program: u64,
     block_erase: u64,
     serial_per_kib: u64,
-    /// The share of the blocks that are used as SLC.
+    /// The share of blocks in the SLC region.
     slc: Option<f64>,
-    cleaned: Option<Cleaned>,
+    gc: Option<GcInputs>,
 }
 
-/// How often a page is written for each that the host writes, from the spare share of the places and
-/// the pages of a block.
+/// A formula for the write amplification, from the spare share and the pages per block.
 type Amplification = fn(f64, u64) -> f64;
 
-/// What is needed to tell where cleaning begins, of a drive that is mapped by pages.
+/// The inputs for computing the onset of cleaning of a page-mapped drive.
 #[derive(Debug, Clone, Copy)]
-struct Cleaned {
+struct GcInputs {
     over_provisioning: f64,
-    /// The share of blocks that are free at least when the host has left the drive time.
+    /// The share of blocks that the drive keeps free when idle.
     kept_free: f64,
     map_on_flash: bool,
-    /// Under uniform random writes; none where no formula tells.
+    /// The formula for uniform random writes; `None` if there is none for the policy.
     amplification: Option<Amplification>,
 }
 
-/// Draws a drive that can work.
+/// Generates a valid drive.
 ///
 /// # Panics
-/// If there are none: which a test would show.
-pub fn draw(seed: u64) -> Drawn {
-    let draws = (0..).map(|nth| draw_any(seed, Rng::with_seed(seed + (nth << 32))));
-    let mut working = draws.filter(|drawn| flashscope_sim::open(&drawn.spec).is_ok());
-    working.next().expect("some drives can work")
+/// Panics if no drive is valid, which a test would reveal.
+pub fn generate(seed: u64) -> RandomDrive {
+    let drives = (0..).map(|nth| generate_any(seed, Rng::with_seed(seed + (nth << 32))));
+    let mut valid = drives.filter(|drive| flashscope_sim::open(&drive.spec).is_ok());
+    valid.next().expect("some drives are valid")
 }
 
-fn draw_any(seed: u64, mut rng: Rng) -> Drawn {
+fn generate_any(seed: u64, mut rng: Rng) -> RandomDrive {
     let mut draft = Draft {
         spec: String::from("agrawal-2008?flash.dies_per_package=1&flash.planes_per_die=1"),
         truth: BTreeMap::new(),
@@ -86,7 +86,7 @@ fn draw_any(seed: u64, mut rng: Rng) -> Drawn {
         block_erase: rng.u64(1500..4000),
         serial_per_kib: rng.u64(5..26),
         slc: None,
-        cleaned: None,
+        gc: None,
         rng,
     };
     draft.set("seed", seed);
@@ -97,7 +97,7 @@ fn draw_any(seed: u64, mut rng: Rng) -> Drawn {
         _ => unreachable!("the range ends at 100"),
     }
     draft.flash();
-    Drawn { spec: draft.spec, truth: draft.truth }
+    RandomDrive { spec: draft.spec, truth: draft.truth }
 }
 
 #[allow(clippy::cast_precision_loss, reason = "sizes of drives are far below 2^53")]
@@ -126,7 +126,7 @@ impl Draft {
         self.rng.u32(0..100) < percent
     }
 
-    /// The flash, once it is known how many packages there are.
+    /// Generates the flash, after the number of packages is known.
     fn flash(&mut self) {
         let raw = self.one_of(&[64, 96, 128, 192]) * KIB * KIB;
         let blocks = raw / (self.packages * self.page * self.pages_per_block);
@@ -146,20 +146,21 @@ impl Draft {
             self.slc(share, blocks);
         }
         self.is(Parameter::Alignment, Truth::Value(0.0));
-        if let Some(cleaned) = self.cleaned {
-            self.room(cleaned, blocks);
+        if let Some(inputs) = self.gc {
+            self.cleaning_onset(inputs, blocks);
         }
     }
 
-    /// The places for data, without the blocks that are always kept free: no host ever sees those.
-    /// They are all written when the first block of each package is cleaned.
-    fn room(&mut self, cleaned: Cleaned, blocks: u64) {
-        let Cleaned { over_provisioning, kept_free, map_on_flash, amplification } = cleaned;
+    /// Derives the true over-provisioning, cleaning onset and cleaning period. Blocks that the
+    /// drive always keeps free do not count as places for data. All places are written when the
+    /// first block of each package is cleaned.
+    fn cleaning_onset(&mut self, inputs: GcInputs, blocks: u64) {
+        let GcInputs { over_provisioning, kept_free, map_on_flash, amplification } = inputs;
         let kept = (kept_free * blocks as f64 - 1e-6).ceil();
         let all = (blocks * self.pages_per_block) as f64;
         let logical = (1.0 - over_provisioning) * all;
         let map = match map_on_flash {
-            // Its pages, and the block that is open for them.
+            // The pages of the map, and its open block.
             true => logical / (self.page / 8) as f64 + self.pages_per_block as f64,
             false => 0.0,
         };
@@ -168,7 +169,7 @@ impl Draft {
         let bytes = places * (self.packages * self.page) as f64;
         self.is(Parameter::CleaningOnset, Truth::Value(bytes));
         if let Some(amplification) = amplification {
-            // Each clean yields what is left of a block when what is valid in it was moved.
+            // Each cleaning frees a block, less the valid pages that it moves.
             let block = (self.page * self.pages_per_block) as f64;
             let spare = 1.0 - logical / places;
             let period = block / amplification(spare, self.pages_per_block);
@@ -187,9 +188,9 @@ impl Draft {
         }
     }
 
-    /// An SSD: pages are mapped one by one.
+    /// Generates an SSD with a page map.
     fn page_mapped(&mut self, dftl: bool) {
-        // Mostly powers of two, as controllers have.
+        // Mostly powers of two, as in real controllers.
         self.packages = self.one_of(&[1, 2, 4, 8, 1, 2, 4, 8, 1, 2, 4, 8, 3, 6]);
         let (overhead, transfer) = (self.rng.u64(5..50), self.rng.u64(2..11));
         let largest = self.one_of(&[0, 0, 128, 256, 512]) * KIB;
@@ -207,8 +208,8 @@ impl Draft {
         self.striping();
         let (kept_free, amplification) = self.cleaning();
         let amplification = amplification.filter(|_| !dftl);
-        self.cleaned =
-            Some(Cleaned { over_provisioning, kept_free, map_on_flash: dftl, amplification });
+        self.gc =
+            Some(GcInputs { over_provisioning, kept_free, map_on_flash: dftl, amplification });
         self.memory();
         if dftl {
             let entries = self.one_of(&[512, 1024, 2048]);
@@ -217,8 +218,8 @@ impl Draft {
         } else {
             self.is(Parameter::MapCache, Truth::Absent);
         }
-        // Where pages go to any package, the simulator leaves blocks that are used as SLC alone until
-        // all others are full: such a drive has no cache to show.
+        // With dynamic mapping, the simulator uses SLC blocks only after all others are full; such
+        // a drive shows no SLC cache.
         let in_place = self.truth.get(&Parameter::Mapping) != Some(&Truth::Class("dynamic"));
         if !dftl && in_place && self.chance(40) {
             self.slc = Some(f64::from(self.rng.u32(50..150)) / 1000.0);
@@ -228,7 +229,7 @@ impl Draft {
         }
     }
 
-    /// How addresses are spread over the packages.
+    /// Generates the distribution of addresses over packages.
     fn striping(&mut self) {
         self.has(Parameter::Parallelism, self.packages);
         if self.packages == 1 {
@@ -241,7 +242,7 @@ impl Draft {
             let packages = self.packages;
             self.set("packages_per_pool", packages);
             self.set("active_blocks", "package");
-            // Data written in order goes to the packages in turn, a page each.
+            // Sequential data goes to the packages in turn, one page each.
             self.has(Parameter::Chunk, self.page);
             self.is(Parameter::Mapping, Truth::Class("dynamic"));
             self.has(Parameter::Volumes, 1);
@@ -255,7 +256,8 @@ impl Draft {
         self.has(Parameter::Volumes, self.packages);
     }
 
-    /// Returns the share of blocks that it keeps free, and the amplification where a formula tells.
+    /// Generates the cleaning policy. Returns the share of blocks kept free, and a formula for the
+    /// amplification if there is one.
     fn cleaning(&mut self) -> (f64, Option<Amplification>) {
         let (policy, class) = self.one_of(&[
             ("greedy", "greedy-like"),
@@ -280,9 +282,9 @@ impl Draft {
         self.set("background_cleaning", idle);
         self.set("cleaning.background_threshold", 0.06);
         self.is(Parameter::IdleCleaning, Truth::Class(if idle { "yes" } else { "no" }));
-        // What one block of each package holds is written before the same package cleans again.
+        // A package cleans again after each package has received one block of writes.
         self.has(Parameter::Segment, self.page * self.pages_per_block * self.packages);
-        // Where the drive cleans between requests, waits are for parts of a clean.
+        // A drive that cleans between requests shows waits for parts of a cleaning.
         let amplification: Option<Amplification> = match policy {
             _ if idle || apart => None,
             "fifo" => Some(|spare, _| by_age(1.0 / (1.0 - spare))),
@@ -292,7 +294,7 @@ impl Draft {
         (if idle { 0.06 } else { threshold }, amplification)
     }
 
-    /// Write buffer and read-ahead.
+    /// Generates the write buffer and the read-ahead.
     fn memory(&mut self) {
         let kind = self.one_of(&["none", "none", "lru", "fifo", "bplru"]);
         self.set("cache.kind", kind);
@@ -304,8 +306,7 @@ impl Draft {
             self.set("cache.size", size);
             let write_back = self.one_of(&[0.0, 0.0, 0.5, 1.0]);
             self.set("cache.write_back", write_back);
-            // One that survives a power cut is not emptied by a flush: only what is written out
-            // while the drive rests makes room.
+            // A flush does not empty a protected buffer: only writing out while idle makes room.
             let protected = write_back == 1.0 && self.chance(50);
             self.set("cache.protected", protected);
             let batch = self.one_of(&[1, 1, 4]);
@@ -318,9 +319,9 @@ impl Draft {
             };
             self.is(Parameter::WriteBufferKind, Truth::Class(class));
             if class == "blocks" && self.packages > 1 {
-                // All writes reach the flash as whole blocks from their first page to their last, a
-                // share of each for every package: their address decides where pages are even where
-                // the order would, and no package is ever written to for itself.
+                // All writes reach the flash as whole blocks with a share for every package: the
+                // address determines the package even under dynamic mapping, and no package is
+                // written alone.
                 self.is(Parameter::Mapping, Truth::Class("static"));
                 self.truth.remove(&Parameter::Volumes);
             }
@@ -333,8 +334,8 @@ impl Draft {
         }
     }
 
-    /// The SLC cache of flash with so many blocks in a package: it takes a whole number of blocks of
-    /// each, which hold a third of their pages.
+    /// Generates the SLC cache, given the blocks per package. It takes whole blocks of each
+    /// package, which hold a third of their pages.
     fn slc(&mut self, share: f64, blocks: u64) {
         self.set("slc.share", share);
         self.set_us("slc.page_program", self.page_program / 3);
@@ -343,18 +344,19 @@ impl Draft {
         let of_each = (share * blocks as f64 - 1e-6).ceil() as u64;
         let pages = of_each * (self.pages_per_block / 3);
         self.has(Parameter::SlcCache, self.packages * pages * self.page);
-        // The simulator lends no blocks to it.
+        // The simulator never lends other blocks to the cache.
         self.is(Parameter::SlcCacheKind, Truth::Class("static"));
-        // A block of one bit a cell holds less than the others: there are two sizes of segments.
+        // An SLC block holds fewer pages than the others, which gives two segment sizes.
         self.truth.remove(&Parameter::Segment);
-        self.folded();
-        // Blocks of the region are neither over-provisioning nor places for all data.
-        self.cleaned = None;
+        self.separation_with_slc();
+        // SLC blocks count neither as over-provisioning nor as places for all data.
+        self.gc = None;
     }
 
-    /// What leaves the SLC cache goes where cleaned data goes. Without idle time all that the host writes
-    /// takes that way, and shares blocks with what cleaning moves; with it, a part does.
-    fn folded(&mut self) {
+    /// Corrects the separation of cleaned data for drives with an SLC cache, whose data leaves it
+    /// as cleaned data does. Without idle time, all host data takes that path and mixes with
+    /// cleaned data; with idle time, a part does.
+    fn separation_with_slc(&mut self) {
         let apart = Some(&Truth::Class("apart"));
         if self.truth.get(&Parameter::CleaningSeparation) != apart {
             return;
@@ -374,7 +376,7 @@ impl Draft {
         self.is(Parameter::GroupSwitch, Truth::Absent);
     }
 
-    /// A USB drive or an early SSD: data by whole blocks, with log blocks.
+    /// Generates a USB drive or an early SSD, with a block map and log blocks.
     fn log_blocks(&mut self) {
         self.pages_per_block = self.one_of(&[32, 64, 128, 128, 256]);
         self.packages = self.one_of(&[1, 1, 2]);
@@ -438,7 +440,7 @@ impl Draft {
         }
     }
 
-    /// Addresses belong to the packages in turn, a page each.
+    /// Sets the truth for drives whose addresses go to the packages in turn, one page each.
     fn turns(&mut self) {
         self.has(Parameter::Parallelism, self.packages);
         if self.packages == 1 {
@@ -469,8 +471,9 @@ impl Draft {
     }
 }
 
-/// The write amplification of cleaning by age under uniform random writes, with `places` for each page
-/// of the host (Desnoyers, SYSTOR 2012, equation 4): `1 / (1 - x)` with `x = exp(-places (1 - x))`.
+/// Returns the write amplification of FIFO cleaning under uniform random writes, with `places`
+/// physical pages per logical page (Desnoyers, SYSTOR 2012, equation 4): `1 / (1 - x)` with `x =
+/// exp(-places (1 - x))`.
 fn by_age(places: f64) -> f64 {
     let mut valid = 0.5;
     for _ in 0..500 {
@@ -479,7 +482,8 @@ fn by_age(places: f64) -> f64 {
     1.0 / (1.0 - valid)
 }
 
-/// That of greedy cleaning, from the spare share and the pages of a block (equation 12).
+/// Returns the write amplification of greedy cleaning (equation 12), from the spare share and the
+/// pages per block.
 #[allow(clippy::cast_precision_loss, reason = "pages of a block are few")]
 fn greedy(spare: f64, pages_per_block: u64) -> f64 {
     let correction = 1.0 + 0.5 / pages_per_block as f64;

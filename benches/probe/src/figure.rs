@@ -1,4 +1,5 @@
-//! `docs/probe-accuracy.svg`: what was stated against what was right, and accuracy by parameter.
+//! Draws `docs/probe-accuracy.svg`: calibration of the stated probabilities, and accuracy by
+//! parameter.
 
 use std::fmt::Write;
 
@@ -8,14 +9,14 @@ use crate::score::{Tally, calibration, tallies};
 use crate::sweep::Sweep;
 use crate::targets;
 
-/// Its name.
+/// The file name.
 pub const NAME: &str = "probe-accuracy.svg";
 
 const WIDTH: f64 = 1000.0;
 const HEIGHT: f64 = 640.0;
 
-/// Colours that are told apart by light and by dark, and by eyes that see no red or no green (Okabe and
-/// Ito), and how dots of each series are moved aside where they would cover each other.
+/// The colour of each series, distinguishable in light and dark mode and with colour blindness
+/// (Okabe and Ito), and the offset of its dots against overlap.
 const SERIES: [(&str, f64); 3] = [("#0072b2", -4.0), ("#d55e00", 0.0), ("#009e73", 4.0)];
 
 const STYLE: &str = "<style>
@@ -33,15 +34,15 @@ text { font: 12px system-ui, sans-serif; fill: #333 }
 </style>
 ";
 
-/// A pair of axes: where on the page, and which values.
+/// A pair of axes: their position on the page, and their values.
 struct Axes {
-    /// Left and right end.
+    /// The left and the right end.
     x: [f64; 2],
-    /// Bottom and top.
+    /// The bottom and the top.
     y: [f64; 2],
-    /// The values at the ends of the horizontal axis.
+    /// The values at the left and the right end.
     across: [f64; 2],
-    /// The values at the ends of the vertical axis.
+    /// The values at the bottom and the top.
     up: [f64; 2],
 }
 
@@ -60,7 +61,7 @@ fn along(place: [f64; 2], values: [f64; 2], value: f64) -> f64 {
     place[0] + (place[1] - place[0]) * share.clamp(0.0, 1.0)
 }
 
-/// A drawing under way.
+/// The text of an SVG drawing.
 struct Drawing(String);
 
 impl Drawing {
@@ -75,12 +76,12 @@ impl Drawing {
         self.put(format_args!("<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\">{text}</text>"));
     }
 
-    /// A dot that says what it is when it is pointed at.
-    fn dot(&mut self, series: usize, (x, y): (f64, f64), radius: f64, says: &str) {
+    /// Adds a dot with a tooltip.
+    fn dot(&mut self, series: usize, (x, y): (f64, f64), radius: f64, tooltip: &str) {
         let (colour, _) = SERIES[series % SERIES.len()];
         self.put(format_args!(
             "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius:.1}\" fill=\"{colour}\" fill-opacity=\"0.75\">\
-             <title>{says}</title></circle>"
+             <title>{tooltip}</title></circle>"
         ));
     }
 
@@ -89,7 +90,7 @@ impl Drawing {
     }
 }
 
-/// The figure of these sweeps.
+/// Returns the figure for the sweeps as SVG.
 pub fn figure(sweeps: &[Sweep]) -> String {
     let mut drawing = Drawing(format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" \
@@ -106,14 +107,14 @@ pub fn figure(sweeps: &[Sweep]) -> String {
     drawing.0
 }
 
-/// The share that was right against the probability that was stated.
+/// Draws the share of right answers by stated probability.
 fn calibration_curve(drawing: &mut Drawing, sweeps: &[Sweep]) {
     let axes = Axes { x: [60.0, 460.0], y: [560.0, 60.0], across: [0.0, 1.0], up: [0.0, 1.0] };
-    drawing.text("title", (60.0, 24.0), "Right against stated");
+    drawing.text("title", (60.0, 24.0), "Calibration: right answers by stated probability");
     drawing.text(
         "",
         (60.0, 42.0),
-        "beside each dot, how many answers it stands for; dashed: as stated",
+        "next to each dot: the number of answers; dashed: perfect calibration",
     );
     for tenths in 0..=10 {
         let value = f64::from(tenths) / 10.0;
@@ -130,23 +131,25 @@ fn calibration_curve(drawing: &mut Drawing, sweeps: &[Sweep]) {
         for bin in calibration(&sweep.judged()).iter().filter(|bin| bin.count > 0) {
             let (x, y) = (axes.x(bin.stated), axes.y(bin.right));
             let radius = 2.0 + f64::from(bin.count).log10() * 1.5;
-            let says = format!("stated {:.3}, right {:.3} of {}", bin.stated, bin.right, bin.count);
-            drawing.dot(series, (x, y), radius, &says);
-            // To the left of the last bin, where the axis ends; below each other where dots meet.
+            let tooltip =
+                format!("stated {:.3}, right {:.3} of {}", bin.stated, bin.right, bin.count);
+            drawing.dot(series, (x, y), radius, &tooltip);
+            // Labels stand to the left because the axis ends at the last bin; those of different
+            // series are stacked.
             let aside = 10.0 + f64::from(u8::try_from(series).unwrap_or(0)) * 11.0;
             drawing.text("end", (x - 10.0, y - 14.0 + aside), bin.count);
         }
     }
 }
 
-/// The accuracy of each parameter, from half on.
+/// Draws the accuracy of each parameter, on an axis that begins at 50 %.
 fn by_parameter(drawing: &mut Drawing, sweeps: &[Sweep]) {
     const LEAST: f64 = 0.5;
     let rows: Vec<(Parameter, Vec<Option<Tally>>)> = rows(sweeps);
     let height = 500.0 / f64::from(u32::try_from(rows.len().max(1)).unwrap_or(u32::MAX));
     let axes = Axes { x: [650.0, 980.0], y: [560.0, 60.0], across: [LEAST, 1.0], up: [0.0, 1.0] };
     drawing.text("title", (520.0, 24.0), "Accuracy by parameter");
-    drawing.text("", (520.0, 42.0), "the share of answers that are right; dashed: targets");
+    drawing.text("", (520.0, 42.0), "the share of right answers; dashed: targets");
     for value in [0.5, 0.6, 0.7, 0.8, 0.9, 1.0] {
         let x = axes.x(value);
         drawing.line("grid", (x, axes.y[0]), (x, axes.y[1]));
@@ -163,15 +166,15 @@ fn by_parameter(drawing: &mut Drawing, sweeps: &[Sweep]) {
         for (series, tally) in tallies.iter().enumerate() {
             let Some(tally) = tally.filter(|tally| tally.right + tally.wrong > 0) else { continue };
             let (_, aside) = SERIES[series % SERIES.len()];
-            let says =
+            let tooltip =
                 format!("{}: {} right, {} wrong", parameter.name(), tally.right, tally.wrong);
-            drawing.dot(series, (axes.x(tally.accuracy()), y + aside), 3.5, &says);
+            drawing.dot(series, (axes.x(tally.accuracy()), y + aside), 3.5, &tooltip);
         }
         y += height;
     }
 }
 
-/// Of each parameter its tally in each sweep.
+/// Returns the tally of each parameter in each sweep.
 fn rows(sweeps: &[Sweep]) -> Vec<(Parameter, Vec<Option<Tally>>)> {
     let all: Vec<_> = sweeps.iter().map(|sweep| tallies(&sweep.judged())).collect();
     let mut parameters: Vec<Parameter> = all.iter().flat_map(|of| of.keys().copied()).collect();

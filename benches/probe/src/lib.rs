@@ -1,4 +1,5 @@
-//! How often the probes are right: random simulated drives whose truth they cannot see.
+//! Measures the accuracy of the probes on random simulated drives whose internals the probes cannot
+//! see.
 
 pub mod disk;
 pub mod drives;

@@ -1,6 +1,6 @@
-//! Probes random simulated drives and says how often it was right.
+//! Probes random simulated drives, and reports the accuracy.
 
-#![allow(clippy::disallowed_methods, reason = "prints figures of its own, no untrusted text")]
+#![allow(clippy::disallowed_methods, reason = "prints its own figures, not untrusted text")]
 
 use std::io::{Write, stderr, stdout};
 use std::path::PathBuf;
@@ -10,56 +10,56 @@ use flashscope_probe::{Event, Parameter};
 use flashscope_probe_bench::sweep::{Plan, Sweep, sweep};
 use flashscope_probe_bench::{figure, page, speed};
 
-/// Probes random simulated drives and says how often it was right.
+/// Probes random simulated drives, and reports the accuracy
 #[derive(Parser)]
 struct Args {
-    /// How many drives
+    /// Number of drives
     #[arg(long, default_value_t = 300)]
     drives: u64,
-    /// The first of their seeds
+    /// Seed of the first drive
     #[arg(long, default_value_t = 0)]
     first: u64,
-    /// The deviation of response times, as a share of them; several are probed one after the other
+    /// Relative standard deviation of response times; each value of a list is a sweep of its own
     #[arg(long, value_delimiter = ',', default_value = "0.02")]
     noise: Vec<f64>,
-    /// Parameters to look for, separated by commas; all if none is given
+    /// Parameters to determine, separated by commas; by default all
     #[arg(long, value_delimiter = ',', value_parser = parameter)]
     only: Vec<Parameter>,
-    /// How many drives at once
+    /// Number of drives to probe in parallel
     #[arg(long, default_value_t = 2)]
     jobs: usize,
-    /// Print every drive with an answer that is not right, and those answers
+    /// Print the wrong and missing answers, with their drives
     #[arg(long)]
     verbose: bool,
-    /// Print what was found of each drive
+    /// Print the findings about each drive
     #[arg(long)]
     findings: bool,
-    /// Print how long the probe of drives of 1 GB takes
+    /// Print the duration of probing drives of 1 GB
     #[arg(long)]
     speed: bool,
     /// Write probe-accuracy.md and probe-accuracy.svg to this folder
     #[arg(long, value_name = "FOLDER")]
     write: Option<PathBuf>,
-    /// Takes what `cargo bench` adds
+    /// Accept the option that `cargo bench` adds
     #[arg(long, hide = true)]
     bench: bool,
 }
 
 fn parameter(name: &str) -> Result<Parameter, String> {
-    let unknown = || String::from("no such parameter; `flashscope probe --list` names all");
+    let unknown = || String::from("no such parameter: see `flashscope probe --list`");
     Parameter::named(name).ok_or_else(unknown)
 }
 
 fn main() -> std::io::Result<()> {
     let args = Args::parse();
     let Args { first, drives, jobs, .. } = args;
-    let plan = Plan { first, drives, wanted: args.only.clone(), jobs };
+    let plan = Plan { first, drives, parameters: args.only.clone(), jobs };
     let mut out = stdout();
     let mut sweeps: Vec<Sweep> = Vec::new();
     for noise in &args.noise {
-        let swept = sweep(&plan, *noise, &|seed, event| tell(&args, seed, event));
+        let swept = sweep(&plan, *noise, &|seed, event| print_event(&args, seed, event));
         if args.verbose {
-            write!(out, "{}", swept.not_right())?;
+            write!(out, "{}", swept.faults())?;
         }
         writeln!(out, "{drives} drives, noise of {} %\n{}", 100.0 * noise, swept.table())?;
         sweeps.push(swept);
@@ -74,12 +74,12 @@ fn main() -> std::io::Result<()> {
     Ok(())
 }
 
-fn tell(args: &Args, seed: u64, event: &Event<'_>) {
+fn print_event(args: &Args, seed: u64, event: &Event<'_>) {
     if !args.findings {
         return;
     }
     let mut out = stderr().lock();
-    // Who closed standard error does not want to know.
+    // Standard error may be closed; the figures on standard output still matter.
     let _ = match event {
         Event::Begins { probe, attempt } => writeln!(out, "{seed}: {} ({attempt})", probe.name),
         Event::Found(finding) => writeln!(

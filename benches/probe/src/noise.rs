@@ -1,36 +1,35 @@
-//! A drive whose times vary, as those of a real machine do.
+//! A drive with varying response times, like one of a real machine.
 
 use flashscope_block::{Completion, Device, DeviceInfo, Io, Nanos};
 
-/// How times vary.
+/// The variation of response times.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Noise {
-    /// The standard deviation of a response time, as a share of it.
+    /// The relative standard deviation of a response time.
     pub deviation: f64,
-    /// The mean time between two hiccups of the host, in which it does something else; 0 for none.
+    /// The mean time between two pauses of the host for other work; 0 disables them.
     pub hiccup_every: Nanos,
-    /// The longest of them; they last anything up to that.
+    /// The longest pause; the lengths are uniform up to it.
     pub hiccup: Nanos,
 }
 
 /// A drive behind a host that adds noise.
 ///
-/// The clock that is seen runs ahead of the drive's, or behind, by what the noise has added so far: a
-/// response that took longer than the drive did makes the next request later for the host, but not
-/// for the drive.
+/// The visible clock differs from the drive's by the noise added so far. A delayed completion makes
+/// the next request later for the host, but not for the drive.
 pub struct Noisy<D> {
     inner: D,
     noise: Noise,
     rng: fastrand::Rng,
-    /// The time that is seen, less that of the drive.
+    /// The visible time minus the drive's time, in nanoseconds.
     ahead: i64,
     next_hiccup: Nanos,
-    /// What the drive was asked for, in its time and in that which is seen.
+    /// Each request in flight, with its drive time and with its visible time.
     in_flight: Vec<(Io, Io)>,
 }
 
 impl<D: Device> Noisy<D> {
-    /// A drive with noise that begins at `seed`.
+    /// Wraps a drive with noise from `seed`.
     pub fn new(inner: D, noise: Noise, seed: u64) -> Noisy<D> {
         let mut noisy = Noisy {
             inner,
@@ -46,36 +45,39 @@ impl<D: Device> Noisy<D> {
         noisy
     }
 
-    /// The drive itself.
+    /// Returns the wrapped drive.
     pub fn inner(&self) -> &D {
         &self.inner
     }
 
-    /// When the next hiccup is, by an exponential distribution.
+    /// Returns the time of the next pause, exponentially distributed after `now`.
     #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     fn after(&mut self, now: Nanos) -> Nanos {
         let gap = -(1.0 - self.rng.f64()).ln() * self.noise.hiccup_every.0 as f64;
         now + Nanos(gap as u64)
     }
 
-    fn seen(&self, inner: Nanos) -> Nanos {
+    fn to_visible(&self, inner: Nanos) -> Nanos {
         Nanos(inner.0.saturating_add_signed(self.ahead))
     }
 
-    fn hidden(&self, seen: Nanos) -> Nanos {
-        if seen == Nanos::MAX { seen } else { Nanos(seen.0.saturating_add_signed(-self.ahead)) }
+    fn to_drive(&self, visible: Nanos) -> Nanos {
+        if visible == Nanos::MAX {
+            return visible;
+        }
+        Nanos(visible.0.saturating_add_signed(-self.ahead))
     }
 
-    /// What the noise adds to a response time: never so much less that time would go back.
+    /// Returns the noise for a response time in nanoseconds; it never makes time go backwards.
     #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)]
-    fn drawn(&mut self, latency: Nanos, completed: Nanos) -> i64 {
-        // The sum of twelve uniform numbers is nearly normal, with variance 1.
+    fn noise(&mut self, latency: Nanos, completed: Nanos) -> i64 {
+        // The sum of twelve uniform numbers is approximately normal, with variance 1.
         let normal: f64 = (0..12).map(|_| self.rng.f64()).sum::<f64>() - 6.0;
         let factor = (normal * self.noise.deviation).max(-0.9);
         let mut added = (factor * latency.0 as f64) as i64;
-        if self.seen(completed) >= self.next_hiccup {
+        if self.to_visible(completed) >= self.next_hiccup {
             added += self.rng.i64(0..self.noise.hiccup.0.cast_signed());
-            let now = self.seen(completed);
+            let now = self.to_visible(completed);
             self.next_hiccup = self.after(now);
         }
         added
@@ -88,26 +90,26 @@ impl<D: Device> Device for Noisy<D> {
     }
 
     fn now(&self) -> Nanos {
-        self.seen(self.inner.now())
+        self.to_visible(self.inner.now())
     }
 
     fn submit(&mut self, io: &Io) {
-        let hidden = Io { at: self.hidden(io.at), ..*io };
-        self.in_flight.push((hidden, *io));
-        self.inner.submit(&hidden);
+        let inner = Io { at: self.to_drive(io.at), ..*io };
+        self.in_flight.push((inner, *io));
+        self.inner.submit(&inner);
     }
 
     fn complete(&mut self, until: Nanos) -> Option<Completion> {
         let before = self.inner.now();
-        let completion = self.inner.complete(self.hidden(until))?;
-        let submitted = self.seen(completion.submitted);
-        let added = self.drawn(completion.latency(), completion.completed);
-        // With several in flight, what is seen must not be before what was seen last.
+        let completion = self.inner.complete(self.to_drive(until))?;
+        let submitted = self.to_visible(completion.submitted);
+        let added = self.noise(completion.latency(), completion.completed);
+        // Visible time must not go backwards, even with several requests in flight.
         let least = before.0.cast_signed() - completion.completed.0.cast_signed();
         self.ahead += added.max(least);
-        let completed = self.seen(completion.completed);
-        let asked = self.in_flight.iter().position(|(hidden, _)| *hidden == completion.io);
-        let (_, io) = self.in_flight.swap_remove(asked.expect("answers what was asked"));
+        let completed = self.to_visible(completion.completed);
+        let place = self.in_flight.iter().position(|(inner, _)| *inner == completion.io);
+        let (_, io) = self.in_flight.swap_remove(place.expect("the drive answers its requests"));
         let submitted = submitted.max(io.at).min(completed);
         Some(Completion { io, submitted, completed, ..completion })
     }

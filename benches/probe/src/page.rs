@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::score::{Judged, Tally, calibration, calibration_error, tallies, total};
+use crate::score::{Judgement, Tally, calibration, calibration_error, tallies, total};
 use crate::sweep::{Plan, Sweep};
 use crate::trial::{DRIVE_WRITES, Trial};
 use crate::{figure, targets};
@@ -94,7 +94,7 @@ fn abstention(tally: &Tally) -> String {
     beside(percent(tally.abstention()), tally.abstention() > targets::ABSTENTION)
 }
 
-fn error(judged: &[Judged]) -> String {
+fn error(judged: &[Judgement]) -> String {
     let error = calibration_error(&calibration(judged));
     beside(format!("{error:.3}"), error > targets::CALIBRATION_ERROR)
 }
@@ -157,7 +157,7 @@ fn by_parameter(sweep: &Sweep) -> String {
         "|---".repeat(8)
     )];
     lines.extend(tallies(&judged).iter().map(|(parameter, tally)| {
-        let of_it: Vec<Judged> =
+        let of_it: Vec<Judgement> =
             judged.iter().filter(|judged| judged.parameter == *parameter).cloned().collect();
         format!(
             "| `{}` | {} | {} | {} | {} | {} | {} | {} |",
@@ -196,7 +196,7 @@ fn worst(sweep: &Sweep) -> String {
         "|---".repeat(6)
     )];
     lines.extend(worst.iter().take(WORST).map(|(trial, judged)| {
-        let Judged { truth, said, probability, because, .. } = judged;
+        let Judgement { truth, said, probability, because, .. } = judged;
         let (name, because) = (judged.parameter.name(), because.replace('|', "\\|"));
         format!("| {} | `{name}` | {truth} | {said} | {probability:.2} | {because} |", trial.seed)
     }));
@@ -210,7 +210,7 @@ fn drives(sweeps: &[Sweep]) -> String {
     let mut lines =
         vec![String::from("### The drives\n\nPass these names to `flashscope probe`.\n")];
     lines.extend(
-        drives.values().map(|trial| format!("- {}: `sim:{}`", trial.seed, trial.drawn.spec)),
+        drives.values().map(|trial| format!("- {}: `sim:{}`", trial.seed, trial.drive.spec)),
     );
     lines.join("\n")
 }

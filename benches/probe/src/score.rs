@@ -1,62 +1,62 @@
-//! What the probes said beside what is true.
+//! Scores the answers of the probes against the true values.
 
 use std::collections::BTreeMap;
 
 use flashscope_probe::{Answer, Finding, Knowledge, Parameter};
 
-use crate::drives::{Drawn, Truth};
+use crate::drives::{RandomDrive, Truth};
 
-/// How an answer turned out.
+/// The outcome of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is right.
+    /// The answer is right.
     Right,
-    /// It is not.
+    /// The answer is wrong.
     Wrong,
-    /// There was none.
+    /// The probe gave no answer.
     Abstained,
 }
 
-/// One answer, judged.
+/// An answer with its outcome.
 #[derive(Debug, Clone)]
-pub struct Judged {
-    /// What was asked.
+pub struct Judgement {
+    /// The parameter.
     pub parameter: Parameter,
-    /// How the answer turned out.
+    /// The outcome.
     pub verdict: Verdict,
-    /// With what probability it was said to be right.
+    /// The stated probability of being right.
     pub probability: f64,
-    /// Whether the drive has what was asked for.
+    /// True if the drive has the feature.
     pub has: bool,
-    /// What is true, for people.
+    /// The true value, as text.
     pub truth: String,
-    /// What was said.
-    pub said: String,
-    /// Why: what was seen, or why it is not known.
+    /// The answer, as text.
+    pub answer: String,
+    /// The observation behind the answer, or the reason for abstaining.
     pub because: String,
 }
 
-/// Judges what was found out about a drive.
-pub fn judge(drawn: &Drawn, knowledge: &Knowledge) -> Vec<Judged> {
+/// Judges the findings about a drive.
+pub fn judge(drive: &RandomDrive, knowledge: &Knowledge) -> Vec<Judgement> {
     let judged = |(parameter, truth): (&Parameter, &Truth)| {
         let finding = knowledge.finding(*parameter)?;
-        Some(Judged {
+        Some(Judgement {
             parameter: *parameter,
             verdict: verdict(finding, *truth),
             probability: finding.probability,
             has: *truth != Truth::Absent,
             truth: text(*parameter, *truth),
-            said: finding.text(),
+            answer: finding.text(),
             because: match &finding.answer {
                 Answer::Unknown { why } => why.clone(),
                 _ => finding.because.clone(),
             },
         })
     };
-    drawn.truth.iter().filter_map(judged).collect()
+    drive.truth.iter().filter_map(judged).collect()
 }
 
-/// What is true, in the words in which answers are given.
+/// Returns a true value in the wording of answers.
 fn text(parameter: Parameter, truth: Truth) -> String {
     match truth {
         Truth::Value(value) => Finding::exact(parameter, value, 1.0),
@@ -80,24 +80,24 @@ fn verdict(finding: &Finding, truth: Truth) -> Verdict {
     if right { Verdict::Right } else { Verdict::Wrong }
 }
 
-/// How the answers about one parameter, or about all, turned out.
+/// Counts of outcomes, for one parameter or for all.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Right answers.
     pub right: u32,
-    /// Wrong ones.
+    /// Wrong answers.
     pub wrong: u32,
-    /// None, of drives that have what was asked for.
+    /// Missing answers about drives that have the feature.
     pub abstained: u32,
-    /// None, of drives that have no such thing.
+    /// Missing answers about drives that lack the feature.
     pub abstained_absent: u32,
-    /// Drives that have it.
+    /// Drives that have the feature.
     pub have: u32,
 }
 
 impl Tally {
     /// Counts an answer.
-    pub fn count(&mut self, judged: &Judged) {
+    pub fn count(&mut self, judged: &Judgement) {
         self.have += u32::from(judged.has);
         match judged.verdict {
             Verdict::Right => self.right += 1,
@@ -107,26 +107,26 @@ impl Tally {
         }
     }
 
-    /// The share of answers that are right.
+    /// Returns the share of right answers.
     pub fn accuracy(&self) -> f64 {
         f64::from(self.right) / f64::from((self.right + self.wrong).max(1))
     }
 
-    /// The share of what drives have that was not answered.
+    /// Returns the share of present features without an answer.
     pub fn abstention(&self) -> f64 {
         f64::from(self.abstained) / f64::from(self.have.max(1))
     }
 }
 
-/// The tally of all answers.
-pub fn total(judged: &[Judged]) -> Tally {
+/// Returns the tally of all answers.
+pub fn total(judged: &[Judgement]) -> Tally {
     let mut total = Tally::default();
     judged.iter().for_each(|judged| total.count(judged));
     total
 }
 
-/// The tallies of all parameters.
-pub fn tallies(judged: &[Judged]) -> BTreeMap<Parameter, Tally> {
+/// Returns the tally of each parameter.
+pub fn tallies(judged: &[Judgement]) -> BTreeMap<Parameter, Tally> {
     let mut tallies: BTreeMap<Parameter, Tally> = BTreeMap::new();
     for judged in judged {
         tallies.entry(judged.parameter).or_default().count(judged);
@@ -134,19 +134,19 @@ pub fn tallies(judged: &[Judged]) -> BTreeMap<Parameter, Tally> {
     tallies
 }
 
-/// Answers of about the same stated probability.
+/// Answers with a similar stated probability.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Bin {
-    /// How many.
+    /// The number of answers.
     pub count: u32,
-    /// The mean of the stated probabilities.
+    /// The mean stated probability.
     pub stated: f64,
-    /// The share that is right.
+    /// The share of right answers.
     pub right: f64,
 }
 
-/// Answers by their stated probability, in ten bins of the same width.
-pub fn calibration(judged: &[Judged]) -> [Bin; 10] {
+/// Groups answers by stated probability, in ten bins of equal width.
+pub fn calibration(judged: &[Judgement]) -> [Bin; 10] {
     let mut bins = [Bin::default(); 10];
     for judged in judged.iter().filter(|judged| judged.verdict != Verdict::Abstained) {
         // A probability is within 0 and 1.
@@ -163,7 +163,8 @@ pub fn calibration(judged: &[Judged]) -> [Bin; 10] {
     bins
 }
 
-/// The expected calibration error: how far the shares are from what was stated, by count.
+/// Returns the expected calibration error: the mean difference of accuracy and stated probability,
+/// weighted by count.
 pub fn calibration_error(bins: &[Bin]) -> f64 {
     let total: u32 = bins.iter().map(|bin| bin.count).sum();
     let off = bins.iter().map(|bin| f64::from(bin.count) * (bin.stated - bin.right).abs());

@@ -1,4 +1,4 @@
-//! How long a probe takes, and what of it is not the drive.
+//! Measures the duration of a probe, and the part of it outside the drive.
 
 use std::fmt::Write;
 use std::time::{Duration, Instant};
@@ -7,13 +7,13 @@ use flashscope_block::{Completion, Device, DeviceInfo, Io, Nanos};
 
 use crate::trial::{DRIVE_WRITES, probe};
 
-/// Simulated drives of 1 GB, mapped by pages and with log blocks.
+/// Simulated drives of 1 GB, with a page map and with log blocks.
 const DRIVES: [&str; 2] = ["demo", "sun-zhang-unknown"];
 
-/// The whole probe, the analysis of its records.
+/// The longest durations of the whole probe, and of its analysis.
 const LIMITS: [Duration; 2] = [Duration::from_secs(60), Duration::from_secs(10)];
 
-/// A drive and the time that was spent in it, on the clock of the wall.
+/// A drive that sums up the wall-clock time spent in it.
 struct Timed<D> {
     inner: D,
     spent: Duration,
@@ -55,21 +55,21 @@ impl<D: Device> Device for Timed<D> {
     }
 }
 
-/// A table of what all probes of drives of 1 GB take, beside the limits. The harness that hands IOs
-/// over counts as analysis.
+/// Returns a table with the durations for all drives of 1 GB and their limits. The time to submit
+/// IOs counts as analysis.
 ///
 /// # Panics
-/// If the drives do not work: they are among the profiles.
+/// Panics if a drive is invalid; they are built-in profiles.
 pub fn table() -> String {
     let mut table = format!(
         "{:<26} {:>10} {:>6} {:>12} {:>6} {:>13} {:>6}\n",
         "drive", "probe, s", "limit", "analysis, s", "limit", "drive-writes", "limit"
     );
     for name in DRIVES {
-        let inner = flashscope_sim::open(name).expect("it is among the profiles");
+        let inner = flashscope_sim::open(name).expect("a built-in profile");
         let mut drive = Timed { inner, spent: Duration::ZERO };
         let begin = now();
-        let found = probe(&mut drive, 0, &[], &mut |_| {}).expect("nothing ends it early");
+        let outcome = probe(&mut drive, 0, &[], &mut |_| {}).expect("the probe is not interrupted");
         let whole = begin.elapsed();
         let [whole_limit, analysis_limit] = LIMITS.map(|limit| limit.as_secs());
         writeln!(
@@ -79,7 +79,7 @@ pub fn table() -> String {
             format!("sim:{name}"),
             whole.as_secs_f64(),
             whole.saturating_sub(drive.spent).as_secs_f64(),
-            found.drive_writes,
+            outcome.drive_writes,
         )
         .expect("a String can always be written to");
     }

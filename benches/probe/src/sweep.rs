@@ -1,39 +1,39 @@
-//! Many drives probed with the same noise.
+//! Probes many drives with the same noise.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use flashscope_probe::{Event, Parameter};
 
-use crate::score::{Judged, Tally, Verdict, calibration, calibration_error, tallies, total};
+use crate::score::{Judgement, Tally, Verdict, calibration, calibration_error, tallies, total};
 use crate::trial::{Trial, trial};
 
-/// What to probe.
+/// The drives and parameters to probe.
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// The first seed.
     pub first: u64,
-    /// How many drives.
+    /// The number of drives.
     pub drives: u64,
-    /// Parameters to look for; all if empty.
-    pub wanted: Vec<Parameter>,
-    /// How many drives at once.
+    /// The parameters to determine; all if empty.
+    pub parameters: Vec<Parameter>,
+    /// The number of drives in parallel.
     pub jobs: usize,
 }
 
-/// What came of it.
+/// The results for one noise.
 pub struct Sweep {
-    /// By which share response times deviated.
+    /// The relative standard deviation of response times.
     pub noise: f64,
-    /// The drives, by seed.
+    /// The results of the drives, by seed.
     pub trials: Vec<Trial>,
 }
 
-/// Probes all drives of a plan; `tell` is told what happens to each.
+/// Probes all drives of a plan, and calls `observe` with each event and the seed of its drive.
 ///
 /// # Panics
-/// As [`trial`].
-pub fn sweep(plan: &Plan, noise: f64, tell: &(dyn Fn(u64, &Event<'_>) + Sync)) -> Sweep {
+/// Panics like [`trial`].
+pub fn sweep(plan: &Plan, noise: f64, observe: &(dyn Fn(u64, &Event<'_>) + Sync)) -> Sweep {
     let (next, done) = (AtomicU64::new(plan.first), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
         for _ in 0..plan.jobs {
@@ -43,8 +43,8 @@ pub fn sweep(plan: &Plan, noise: f64, tell: &(dyn Fn(u64, &Event<'_>) + Sync)) -
                     if seed >= plan.first + plan.drives {
                         break;
                     }
-                    let tell = &mut |event: &Event<'_>| tell(seed, event);
-                    let trial = trial(seed, noise, &plan.wanted, tell);
+                    let observe = &mut |event: &Event<'_>| observe(seed, event);
+                    let trial = trial(seed, noise, &plan.parameters, observe);
                     done.lock().expect("no other thread panicked").push(trial);
                 }
             });
@@ -56,27 +56,27 @@ pub fn sweep(plan: &Plan, noise: f64, tell: &(dyn Fn(u64, &Event<'_>) + Sync)) -
 }
 
 impl Sweep {
-    /// Every answer about every drive.
-    pub fn judged(&self) -> Vec<Judged> {
+    /// Returns every answer about every drive.
+    pub fn judged(&self) -> Vec<Judgement> {
         self.trials.iter().flat_map(|trial| trial.judged.iter().cloned()).collect()
     }
 
-    /// The most that was written to a drive, as a multiple of it.
+    /// Returns the largest amount written to a drive, as a multiple of its capacity.
     pub fn drive_writes(&self) -> f64 {
         self.trials.iter().map(|trial| trial.drive_writes).fold(0.0, f64::max)
     }
 
-    /// The wrong answers, the surest first.
-    pub fn worst(&self) -> Vec<(&Trial, &Judged)> {
+    /// Returns the wrong answers, the most confident first.
+    pub fn worst(&self) -> Vec<(&Trial, &Judgement)> {
         let of = |trial| move |judged| (trial, judged);
         let all = self.trials.iter().flat_map(|trial| trial.judged.iter().map(of(trial)));
-        let mut wrong: Vec<(&Trial, &Judged)> =
+        let mut wrong: Vec<(&Trial, &Judgement)> =
             all.filter(|(_, judged)| judged.verdict == Verdict::Wrong).collect();
         wrong.sort_by(|(_, a), (_, b)| b.probability.total_cmp(&a.probability));
         wrong
     }
 
-    /// The table that is printed.
+    /// Returns the table of results as text.
     pub fn table(&self) -> String {
         let judged = self.judged();
         let mut lines = vec![format!(
@@ -106,20 +106,20 @@ impl Sweep {
         lines.join("\n")
     }
 
-    /// Each drive with an answer that is not right, and those answers.
-    pub fn not_right(&self) -> String {
+    /// Lists the wrong and missing answers, grouped by drive.
+    pub fn faults(&self) -> String {
         let mut lines = Vec::new();
         for trial in &self.trials {
             let mut answers =
                 trial.judged.iter().filter(|judged| judged.verdict != Verdict::Right).peekable();
             if answers.peek().is_some() {
-                lines.push(format!("{}: sim:{}\n", trial.seed, trial.drawn.spec));
+                lines.push(format!("{}: sim:{}\n", trial.seed, trial.drive.spec));
             }
             lines.extend(answers.map(|judged| {
-                let Judged { verdict, truth, said, probability, because, .. } = judged;
+                let Judgement { verdict, truth, answer, probability, because, .. } = judged;
                 let name = judged.parameter.name();
                 format!(
-                    "    {verdict:?} {name}: {truth}, said {said} ({probability:.2}): {because}\n"
+                    "    {verdict:?} {name}: {truth}, answered {answer} ({probability:.2}): {because}\n"
                 )
             }));
         }

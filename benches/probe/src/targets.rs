@@ -1,12 +1,11 @@
-//! What the probe should reach, beside which everything is shown.
+//! The targets for the accuracy of the probe.
 
-/// The share of answers that should be right where times deviate by this share: of the probe's promise,
-/// that of the least noise that is not less.
+/// Returns the least share of right answers, given the relative deviation of response times.
 pub fn accuracy(noise: f64) -> f64 {
     if noise <= 0.02 { 0.97 } else { 0.93 }
 }
 
-/// The share of what drives have that may be left unanswered.
+/// The largest share of present features without an answer.
 pub const ABSTENTION: f64 = 0.1;
 
 /// The largest expected calibration error.

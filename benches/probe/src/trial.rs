@@ -1,4 +1,4 @@
-//! One drive probed: drawn, disturbed by noise, looked at from the outside, and judged.
+//! Generates a drive, adds noise, probes it and judges the answers.
 
 use std::sync::atomic::AtomicBool;
 
@@ -7,83 +7,86 @@ use flashscope_probe::{
     Budget, Event, Halt, Investigation, Knowledge, Lab, Parameter, investigate,
 };
 
-use crate::drives::{Drawn, draw};
+use crate::drives::{RandomDrive, generate};
 use crate::measured::add_costs;
 use crate::noise::{Noise, Noisy};
-use crate::score::{Judged, judge};
+use crate::score::{Judgement, judge};
 
-/// Drive-writes that a probe may use.
+/// The drive-writes that a probe may use.
 pub const DRIVE_WRITES: u64 = 10;
 
-/// What came of one drive.
+/// The results for one drive.
 pub struct Trial {
-    /// What the drive was drawn from.
+    /// The seed of the drive.
     pub seed: u64,
     /// The drive.
-    pub drawn: Drawn,
-    /// Every answer.
-    pub judged: Vec<Judged>,
-    /// How much was written, as a multiple of the drive.
+    pub drive: RandomDrive,
+    /// All answers.
+    pub judged: Vec<Judgement>,
+    /// The amount written, as a multiple of the capacity.
     pub drive_writes: f64,
 }
 
-/// What was found of any drive, and how much was written for it, as a multiple of the drive.
-pub struct Found {
-    /// What is known.
+/// The outcome of a probe.
+pub struct ProbeOutcome {
+    /// The findings.
     pub knowledge: Knowledge,
-    /// What was written.
+    /// The amount written, as a multiple of the capacity.
     pub drive_writes: f64,
 }
 
-/// Looks for the wanted parameters of a drive (all where none is named) with what a probe may use up.
+/// Determines `parameters` of a drive (all if empty) within the budget of a probe.
 ///
 /// # Errors
-/// What ended it before its end.
+/// Returns the reason why the probe stopped early.
 pub fn probe(
     device: &mut dyn Device,
     seed: u64,
-    wanted: &[Parameter],
-    tell: &mut dyn FnMut(&Event<'_>),
-) -> Result<Found, Halt> {
+    parameters: &[Parameter],
+    observe: &mut dyn FnMut(&Event<'_>),
+) -> Result<ProbeOutcome, Halt> {
     let capacity = device.info().capacity;
     let budget = Budget { bytes: Bytes(DRIVE_WRITES * capacity.0), time: Nanos::secs(48 * 3600) };
     let (stop, mut keep) = (AtomicBool::new(false), ());
     let mut lab = Lab::new(device, budget, seed, &stop, &mut keep);
-    let (knowledge, halt) = investigate(&mut lab, &mut Investigation { wanted, tell });
+    let (knowledge, halt) =
+        investigate(&mut lab, &mut Investigation { parameters, observer: observe });
     #[allow(clippy::cast_precision_loss, reason = "bytes of small drives")]
     let drive_writes = lab.used().bytes.0 as f64 / capacity.0 as f64;
     match halt {
-        None => Ok(Found { knowledge, drive_writes }),
+        None => Ok(ProbeOutcome { knowledge, drive_writes }),
         Some(halt) => Err(halt),
     }
 }
 
-/// Draws a drive, probes it with response times that deviate by this share of them and a host that
-/// hiccups (not without noise), and judges what was said.
+/// Generates a drive and probes it behind a host with noise. `deviation` is the relative standard
+/// deviation of response times; unless it is 0, the host also pauses now and then.
 ///
 /// # Panics
-/// If the drive does not work, or refuses an IO: which would be a bug of the simulator.
+/// Panics if the drive is invalid or refuses an IO, which would be a bug of the simulator.
 pub fn trial(
     seed: u64,
     deviation: f64,
-    wanted: &[Parameter],
-    tell: &mut dyn FnMut(&Event<'_>),
+    parameters: &[Parameter],
+    observe: &mut dyn FnMut(&Event<'_>),
 ) -> Trial {
-    let mut drawn = draw(seed);
-    add_costs(&mut drawn);
-    let drive = flashscope_sim::open(&drawn.spec).unwrap_or_else(|e| panic!("{}: {e}", drawn.spec));
+    let mut random = generate(seed);
+    add_costs(&mut random);
+    let drive =
+        flashscope_sim::open(&random.spec).unwrap_or_else(|e| panic!("{}: {e}", random.spec));
     let hiccup_every = if deviation > 0.0 { Nanos::secs(1) } else { Nanos(0) };
     let noise = Noise { deviation, hiccup_every, hiccup: Nanos::millis(20) };
-    let found = probe(&mut Noisy::new(drive, noise, seed), seed, wanted, tell)
-        .unwrap_or_else(|halt| panic!("{}: {halt:?}", drawn.spec));
-    let judged = judge(&drawn, &asked(&found.knowledge, wanted));
-    Trial { seed, drawn, judged, drive_writes: found.drive_writes }
+    let outcome = probe(&mut Noisy::new(drive, noise, seed), seed, parameters, observe)
+        .unwrap_or_else(|halt| panic!("{}: {halt:?}", random.spec));
+    let judged = judge(&random, &only(&outcome.knowledge, parameters));
+    Trial { seed, drive: random, judged, drive_writes: outcome.drive_writes }
 }
 
-/// What was asked for, of what is known.
-fn asked(knowledge: &Knowledge, wanted: &[Parameter]) -> Knowledge {
-    let mut asked = Knowledge::default();
-    let all = knowledge.findings().filter(|f| wanted.is_empty() || wanted.contains(&f.parameter));
-    all.for_each(|finding| asked.take(finding.clone()));
-    asked
+/// Returns the findings about `parameters`, or all if it is empty.
+fn only(knowledge: &Knowledge, parameters: &[Parameter]) -> Knowledge {
+    let mut result = Knowledge::default();
+    let all =
+        knowledge.findings().filter(|f| parameters.is_empty() || parameters.contains(&f.parameter));
+    all.for_each(|finding| result.take(finding.clone()));
+    result
 }

@@ -1,19 +1,19 @@
-//! A drive that takes trims and makes nothing of them.
+//! A drive that accepts trims without executing them.
 
 use std::collections::VecDeque;
 
 use flashscope_block::{Completion, Device, DeviceInfo, Io, Nanos, Op};
 
-/// A drive that answers trims, as bridges to USB do for flash behind them that knows none: what is trimmed is
-/// still there. A trim takes the time of a read of a logical block.
+/// A drive that acknowledges trims and keeps the data, as USB bridges do for flash without trim
+/// support. A trim takes the time of a read of a logical block.
 pub struct Trimming<D> {
     inner: D,
-    /// The trims in flight, each behind the read that stands for it.
+    /// Each trim in flight, preceded by the read in its place.
     trims: VecDeque<(Io, Io)>,
 }
 
 impl<D: Device> Trimming<D> {
-    /// The drive with trims.
+    /// Wraps a drive without trims.
     pub fn new(inner: D) -> Trimming<D> {
         Trimming { inner, trims: VecDeque::new() }
     }

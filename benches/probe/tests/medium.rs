@@ -1,4 +1,4 @@
-//! What is no flash comes out as what it is, and of its flash nothing is stated.
+//! Devices without flash: the probe names their medium, and states nothing about flash.
 
 use std::cell::Cell;
 use std::sync::atomic::AtomicBool;
@@ -16,14 +16,14 @@ fn probed(device: &mut dyn Device, bytes: u64) -> Knowledge {
     let budget = Budget { bytes: Bytes(bytes), time: Nanos::secs(3600) };
     let mut lab = Lab::new(device, budget, 1, &stop, &mut keep);
     let mut tell = |_: &Event<'_>| {};
-    investigate(&mut lab, &mut Investigation { wanted: &[], tell: &mut tell }).0
+    investigate(&mut lab, &mut Investigation { parameters: &[], observer: &mut tell }).0
 }
 
-/// That the medium is `medium`, and that nothing else is stated.
+/// Checks that the medium is `medium`, and that no other parameter has an answer.
 fn assert_is(knowledge: &Knowledge, medium: &str) {
-    let found = knowledge.finding(Parameter::Medium);
-    let found = found.map(|found| (&found.answer, &found.because));
-    assert_eq!(knowledge.class(Parameter::Medium), Some(medium), "{found:?}");
+    let stated = knowledge.finding(Parameter::Medium);
+    let stated = stated.map(|finding| (&finding.answer, &finding.because));
+    assert_eq!(knowledge.class(Parameter::Medium), Some(medium), "{stated:?}");
     let others = knowledge.findings().filter(|finding| finding.parameter != Parameter::Medium);
     let mut count = 0;
     for finding in others {
@@ -34,10 +34,9 @@ fn assert_is(knowledge: &Knowledge, medium: &str) {
     assert_eq!(count, flashscope_probe::PARAMETERS.len() - 1);
 }
 
-// Does a hard disk come out as rotating, whether it may be written or only read, with a cache and
-// without, large or small, on a quiet machine and on one that is not?
+// The disks vary in cache, capacity, rotation and write budget, and the host is noisy.
 #[test]
-fn hard_disks() {
+fn hard_disks_are_rotating() {
     let turns = [Nanos::micros(11_111), Nanos::micros(8333), Nanos::micros(4000)];
     for (case, turn) in turns.into_iter().enumerate() {
         for (cache, capacity, bytes) in
@@ -52,9 +51,9 @@ fn hard_disks() {
     }
 }
 
-// Does what answers at once come out as nothing, without being filled?
+// The probe must notice it without filling 64 GiB.
 #[test]
-fn nothing_at_all() {
+fn a_device_that_answers_at_once_is_nothing() {
     let ticks = Cell::new(0);
     let clock = || {
         ticks.set(ticks.get() + 25);
@@ -62,13 +61,12 @@ fn nothing_at_all() {
     };
     let mut null = NullDevice::new(Bytes::gib(64), 32, clock);
     assert_is(&probed(&mut null, Bytes::gib(640).0), "nothing");
-    assert!(ticks.get() < 1_000_000, "64 GiB were written: it took {} ns", ticks.get());
+    assert!(ticks.get() < 1_000_000, "filling the device took {} ns", ticks.get());
 }
 
-// Is a simulated drive taken for flash, by timing alone, when it is read and written, and nothing
-// stated that reads alone cannot tell?
+// Reads alone may leave the medium unknown.
 #[test]
-fn flash() {
+fn simulated_drives_are_flash() {
     for name in ["demo", "sun-zhang-pny?flash.blocks_per_plane=512"] {
         let mut drive = flashscope_sim::open(name).unwrap();
         let knowledge = probed(&mut drive, 20 << 30);

@@ -1,4 +1,4 @@
-//! What is found of a drive makes a simulated drive that shows the same.
+//! Profiles of probed drives: a simulated drive with the profile shows the same parameters.
 
 use std::sync::atomic::AtomicBool;
 
@@ -6,9 +6,9 @@ use flashscope_block::{Bytes, Device, Nanos};
 use flashscope_probe::{
     Budget, Event, Finding, Investigation, Knowledge, Lab, Parameter, investigate, profile,
 };
-use flashscope_probe_bench::drives::{Truth, draw};
+use flashscope_probe_bench::drives::{Truth, generate};
 
-/// What a probe would know that finds everything.
+/// Returns the findings of a perfect probe.
 fn all_of(truth: impl IntoIterator<Item = (Parameter, Truth)>) -> Knowledge {
     let mut knowledge = Knowledge::default();
     for (parameter, truth) in truth {
@@ -21,27 +21,26 @@ fn all_of(truth: impl IntoIterator<Item = (Parameter, Truth)>) -> Knowledge {
     knowledge
 }
 
-/// A drive of a profile in TOML.
-fn opened(toml: &str) -> Result<flashscope_sim::Drive, String> {
+/// Opens a drive from a profile in TOML.
+fn open(toml: &str) -> Result<flashscope_sim::Drive, String> {
     let file = tempfile::Builder::new().suffix(".toml").tempfile().unwrap();
     std::fs::write(file.path(), toml).unwrap();
     flashscope_sim::open(file.path().to_str().unwrap()).map_err(|error| error.to_string())
 }
 
-// Does `sim:` take the profile of any drive of which everything was found, or only some, and has that
-// drive its capacity?
+// Also with only every other parameter known.
 #[test]
-fn profiles_of_what_is_true() {
+fn profiles_of_true_parameters_are_valid_and_keep_the_capacity() {
     for seed in 0..120 {
-        let drawn = draw(seed);
-        let drive = flashscope_sim::open(&drawn.spec).unwrap();
-        let every_other = drawn.truth.clone().into_iter().enumerate();
+        let random = generate(seed);
+        let drive = flashscope_sim::open(&random.spec).unwrap();
+        let every_other = random.truth.clone().into_iter().enumerate();
         let every_other = every_other
             .filter(|(i, (parameter, _))| i % 2 == 0 || *parameter == Parameter::Medium)
             .map(|(_, truth)| truth);
-        for knowledge in [all_of(drawn.truth.clone()), all_of(every_other)] {
-            let toml = profile(&knowledge, drive.info()).expect("it is flash");
-            let twin = opened(&toml).unwrap_or_else(|error| panic!("{seed}: {error}\n{toml}"));
+        for knowledge in [all_of(random.truth.clone()), all_of(every_other)] {
+            let toml = profile(&knowledge, drive.info()).expect("the medium is flash");
+            let twin = open(&toml).unwrap_or_else(|error| panic!("{seed}: {error}\n{toml}"));
             #[allow(clippy::cast_precision_loss)]
             let ratio = twin.info().capacity.0 as f64 / drive.info().capacity.0 as f64;
             assert!((0.9..1.1).contains(&ratio), "{seed}: {ratio} of the capacity\n{toml}");
@@ -55,28 +54,28 @@ fn probed(device: &mut dyn Device) -> Knowledge {
     let budget = Budget { bytes: Bytes(10 * device.info().capacity.0), time: Nanos::MAX };
     let mut lab = Lab::new(device, budget, 1, &stop, &mut keep);
     let mut tell = |_: &Event<'_>| {};
-    let wanted =
+    let parameters =
         [Parameter::RequestCost, Parameter::LargestRequest, Parameter::Groups, Parameter::PageSize];
-    investigate(&mut lab, &mut Investigation { wanted: &wanted, tell: &mut tell }).0
+    let mut investigation = Investigation { parameters: &parameters, observer: &mut tell };
+    investigate(&mut lab, &mut investigation).0
 }
 
-// Is what was found of a drive found of its twin again?
 #[test]
-fn twins_show_the_same() {
+fn a_drive_with_the_probed_profile_shows_the_same_parameters() {
     for seed in 0..4 {
-        let mut drive = flashscope_sim::open(&draw(seed).spec).unwrap();
+        let mut drive = flashscope_sim::open(&generate(seed).spec).unwrap();
         let known = probed(&mut drive);
-        let toml = profile(&known, drive.info()).expect("it is flash");
-        let again = probed(&mut opened(&toml).unwrap());
+        let toml = profile(&known, drive.info()).expect("the medium is flash");
+        let again = probed(&mut open(&toml).unwrap());
         let both = known.findings().filter(|finding| finding.is_known());
         let mut count = 0;
         for finding in both {
-            let twin = again.finding(finding.parameter).expect("something is stated of each");
+            let twin = again.finding(finding.parameter).expect("each parameter has a finding");
             if twin.is_known() {
                 count += 1;
                 assert!(finding.agrees_with(twin), "{seed}: {finding:?}\n{twin:?}\n{toml}");
             }
         }
-        assert!(count >= 1, "{seed}: nothing was found of both");
+        assert!(count >= 1, "{seed}: no parameter is known of both");
     }
 }

@@ -11,7 +11,7 @@ use crate::{Finding, Halt, Knowledge, Lab, Parameter};
 const MOST_ATTEMPTS: u32 = 3;
 
 /// The share of the uncertainty that a probe is expected to resolve in its first, second and third attempt.
-const TELLS: [f64; MOST_ATTEMPTS as usize] = [0.9, 0.5, 0.25];
+const EXPECTED_SHARE: [f64; MOST_ATTEMPTS as usize] = [0.9, 0.5, 0.25];
 
 /// The least expected information, in bits, that is worth an experiment.
 const LEAST_GAIN: f64 = 0.3;
@@ -65,27 +65,30 @@ pub enum Event<'e> {
 
 /// The settings of an investigation.
 pub struct Investigation<'a> {
-    /// The parameters to look for; empty for all.
-    pub wanted: &'a [Parameter],
+    /// The parameters to determine; empty for all.
+    pub parameters: &'a [Parameter],
     /// Receives the events.
-    pub tell: &'a mut dyn FnMut(&Event<'_>),
+    pub observer: &'a mut dyn FnMut(&Event<'_>),
 }
 
 /// Looks for the parameters of a drive until all are known well enough or the budget is used up. Returns the knowledge, with a
 /// finding for each parameter, and what ended the investigation early, if anything did.
-pub fn investigate(lab: &mut Lab<'_>, how: &mut Investigation<'_>) -> (Knowledge, Option<Halt>) {
+pub fn investigate(
+    lab: &mut Lab<'_>,
+    options: &mut Investigation<'_>,
+) -> (Knowledge, Option<Halt>) {
     let mut knowledge = Knowledge::default();
     let mut attempts = vec![0; PROBES.len()];
     let mut halt = None;
     while no_flash(&knowledge).is_none()
-        && let Some(next) = choose(lab, &knowledge, &attempts, how.wanted)
+        && let Some(next) = choose(lab, &knowledge, &attempts, options.parameters)
     {
         let probe = &PROBES[next];
         lab.attempt = attempts[next];
-        (how.tell)(&Event::Begins { probe, attempt: attempts[next] });
+        (options.observer)(&Event::Begins { probe, attempt: attempts[next] });
         attempts[next] += 1;
         match (probe.run)(lab, &knowledge) {
-            Ok(outcome) => take(probe, outcome, &mut knowledge, &mut attempts, how),
+            Ok(outcome) => take(probe, outcome, &mut knowledge, &mut attempts, options),
             // Another probe may still fit into the rest of the budget.
             Err(Halt::Budget) => {
                 leave(probe, "it would take more than the budget allows", &mut knowledge)
@@ -104,7 +107,7 @@ pub fn investigate(lab: &mut Lab<'_>, how: &mut Investigation<'_>) -> (Knowledge
             }
         }
     }
-    conclude(lab, &mut knowledge, how.wanted, halt);
+    conclude(lab, &mut knowledge, options.parameters, halt);
     (knowledge, halt)
 }
 
@@ -113,36 +116,36 @@ fn no_flash(knowledge: &Knowledge) -> Option<&str> {
     knowledge.class(Parameter::Medium).filter(|medium| *medium != "flash")
 }
 
-const NEEDS_WRITES: &str = "finding it takes writes";
+const NEEDS_WRITES: &str = "determining it requires writes";
 
 fn take(
     probe: &'static Probe,
     outcome: Outcome,
     knowledge: &mut Knowledge,
     attempts: &mut [u32],
-    how: &mut Investigation<'_>,
+    options: &mut Investigation<'_>,
 ) {
     for finding in outcome.findings {
         debug_assert!(probe.finds.contains(&finding.parameter), "{} finds more", probe.name);
-        (how.tell)(&Event::Found(&finding));
+        (options.observer)(&Event::Found(&finding));
         knowledge.take(finding);
     }
     for contradiction in &outcome.contradicts {
-        (how.tell)(&Event::Contradicted { probe, contradiction });
+        (options.observer)(&Event::Contradicted { probe, contradiction });
         reopen(contradiction.parameter, knowledge, attempts);
     }
     for parameter in probe.finds {
         if knowledge.finding(*parameter).is_none() {
-            knowledge.take(Finding::unknown(*parameter, "nothing that was seen tells"));
+            knowledge.take(Finding::unknown(*parameter, "no measurement shows it"));
         }
     }
 }
 
 /// Withdraws a finding and everything concluded from it, so that the probes concerned run again.
 fn reopen(parameter: Parameter, knowledge: &mut Knowledge, attempts: &[u32]) {
-    let asked = PROBES.iter().zip(attempts.iter());
+    let probes = PROBES.iter().zip(attempts.iter());
     let again =
-        asked.clone().any(|(probe, n)| probe.finds.contains(&parameter) && *n < MOST_ATTEMPTS);
+        probes.clone().any(|(probe, n)| probe.finds.contains(&parameter) && *n < MOST_ATTEMPTS);
     if !again {
         return;
     }
@@ -164,19 +167,19 @@ fn choose(
     lab: &Lab<'_>,
     knowledge: &Knowledge,
     attempts: &[u32],
-    wanted: &[Parameter],
+    requested: &[Parameter],
 ) -> Option<usize> {
-    let needed = needed(wanted);
+    let needed = needed(requested);
     let left = lab.left();
     let scene = lab.scene();
     let worth = |index: usize| {
         let (probe, attempt) = (&PROBES[index], attempts[index]);
         let ready = probe.assumes.iter().all(|assumed| knowledge.finding(*assumed).is_some());
         let allowed = attempt < MOST_ATTEMPTS && !(probe.writes && lab.is_read_only());
-        let wanted = probe.finds.iter().any(|found| needed.contains(found));
+        let useful = probe.finds.iter().any(|found| needed.contains(found));
         let cost = (probe.cost)(&scene, knowledge);
         let affordable = cost.written <= left.bytes && cost.time <= left.time;
-        if !(ready && allowed && wanted && affordable) {
+        if !(ready && allowed && useful && affordable) {
             return None;
         }
         let gain = expected_gain(probe, attempt, knowledge);
@@ -205,7 +208,7 @@ fn choose(
 
 fn expected_gain(probe: &Probe, attempt: u32, knowledge: &Knowledge) -> f64 {
     let unknown: f64 = probe.finds.iter().map(|found| knowledge.uncertainty(*found)).sum();
-    unknown * TELLS[attempt as usize]
+    unknown * EXPECTED_SHARE[attempt as usize]
 }
 
 /// Returns the cost of a probe in seconds: its time, plus its writes at their exchange rate.
@@ -215,12 +218,13 @@ fn price(cost: &crate::Cost, scene: &crate::Scene) -> f64 {
     1e-3 + 1e-9 * (cost.time.0 as f64 + drive_writes * TIME_OF_A_DRIVE_WRITE.0 as f64)
 }
 
-/// Returns the wanted parameters, the assumptions of their probes, the assumptions of those, and so on.
-fn needed(wanted: &[Parameter]) -> Vec<Parameter> {
-    if wanted.is_empty() {
+/// Returns the requested parameters, the assumptions of their probes, the assumptions of those, and
+/// so on.
+fn needed(requested: &[Parameter]) -> Vec<Parameter> {
+    if requested.is_empty() {
         return crate::PARAMETERS.iter().map(|spec| spec.parameter).collect();
     }
-    let mut needed = wanted.to_vec();
+    let mut needed = requested.to_vec();
     if !needed.contains(&Parameter::Medium) {
         needed.push(Parameter::Medium);
     }
@@ -239,9 +243,9 @@ fn needed(wanted: &[Parameter]) -> Vec<Parameter> {
 }
 
 /// Adds an unknown finding, with the reason, for each parameter without one.
-fn conclude(lab: &Lab<'_>, knowledge: &mut Knowledge, wanted: &[Parameter], halt: Option<Halt>) {
+fn conclude(lab: &Lab<'_>, knowledge: &mut Knowledge, requested: &[Parameter], halt: Option<Halt>) {
     let no_flash = no_flash(knowledge).map(|medium| match medium {
-        "nothing" => String::from("there is no flash: nothing is behind this drive"),
+        "nothing" => String::from("there is no flash: the drive stores nothing"),
         medium => format!("there is no flash: the medium is {medium}"),
     });
     if no_flash.is_some() {
@@ -252,16 +256,16 @@ fn conclude(lab: &Lab<'_>, knowledge: &mut Knowledge, wanted: &[Parameter], halt
     for parameter in missing {
         let probes = || PROBES.iter().filter(|probe| probe.finds.contains(&parameter));
         let writes = probes().all(|probe| probe.writes);
-        let why = if !wanted.is_empty() && !wanted.contains(&parameter) {
-            "it was not asked for"
+        let why = if !requested.is_empty() && !requested.contains(&parameter) {
+            "it was not requested"
         } else if let Some(no_flash) = &no_flash {
             no_flash
         } else if probes().next().is_none() {
             "no probe looks for it"
         } else if halt == Some(Halt::Interrupted) {
-            "the investigation was interrupted before"
+            "the probe was interrupted before it was determined"
         } else if halt == Some(Halt::Gone) {
-            "the drive was gone before"
+            "the drive disappeared before it was determined"
         } else if lab.is_read_only() && writes {
             NEEDS_WRITES
         } else {
@@ -343,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn assumptions_of_wanted_parameters_are_looked_for() {
+    fn assumptions_of_requested_parameters_are_determined_too() {
         for probe in PROBES {
             for found in probe.finds {
                 let needed = needed(&[*found]);

@@ -83,7 +83,7 @@ impl Knowledge {
             };
             let (p, q) = (likelier.probability, other.probability);
             let (right, wrong) = (p * (1.0 - q), q * (1.0 - p));
-            // Both are certain and contradict each other, so either may be right.
+            // Both are certain and contradict each other: either may be right.
             let probability = if right + wrong > 0.0 { right / (right + wrong) } else { 0.5 };
             Finding { probability, ..likelier }
         };

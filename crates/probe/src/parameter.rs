@@ -124,10 +124,10 @@ pub const PARAMETERS: &[Spec] = &[
         name: "medium",
         title: "Medium",
         classes: &["flash", "memory", "rotating", "nothing"],
-        summary: "What the data is on, as far as timing tells: flash; memory, which takes the same \
-                  short time for everything; a rotating disk, whose random reads wait for its arm and \
-                  its platter; or nothing, which answers at once",
-        source: "Sun and Zhang, section 3.2, whose basic assumptions these are",
+        summary: "The storage medium, as far as timing shows: flash; memory, which takes the same \
+                         short time for everything; a rotating disk, whose random reads wait for its arm and \
+                         its platter; or nothing, which answers at once",
+        source: "Sun and Zhang, section 3.2, which states these basic assumptions",
         alternatives: 4,
         ..CLASS
     },
@@ -135,8 +135,8 @@ pub const PARAMETERS: &[Spec] = &[
         parameter: Parameter::LargestRequest,
         name: "largest-request",
         title: "Largest request",
-        summary: "The longest request that is carried out as one; longer ones are cut up, each part \
-                  with the fixed cost of a request",
+        summary: "The longest request that the drive executes as one; it splits longer ones, and each part \
+                         has the fixed cost of a request",
         source: "Sun and Zhang, section 4.4: 30 x 4 KiB",
         ..BYTES
     },
@@ -144,8 +144,8 @@ pub const PARAMETERS: &[Spec] = &[
         parameter: Parameter::RequestCost,
         name: "request-cost",
         title: "Cost of a read request",
-        summary: "What a read of 4 KiB at a random place takes, alone and without a switch of groups: the \
-                  median",
+        summary: "The median time of a read of 4 KiB at a random place, alone and without a switch of \
+                         groups",
         source: "Sun and Zhang, section 3.3",
         ..TIME
     },
@@ -153,7 +153,7 @@ pub const PARAMETERS: &[Spec] = &[
         parameter: Parameter::BlockCost,
         name: "block-cost",
         title: "Cost per 4 KiB of long reads",
-        summary: "What each further 4 KiB adds to a long read that is carried out as one",
+        summary: "The additional time per 4 KiB of a long read that the drive executes as one",
         source: "Sun and Zhang, section 4.4: 0.25 ms",
         ..TIME
     },
@@ -161,7 +161,7 @@ pub const PARAMETERS: &[Spec] = &[
         parameter: Parameter::PageSize,
         name: "page-size",
         title: "Flash page",
-        summary: "What the flash reads and programs at once",
+        summary: "The unit in which the flash is read and programmed",
         source: "Sun and Zhang, section 4.2",
         alternatives: 6,
         ..BYTES
@@ -170,8 +170,7 @@ pub const PARAMETERS: &[Spec] = &[
         parameter: Parameter::Alignment,
         name: "alignment",
         title: "Alignment",
-        summary: "Where the first page begins that does: how far requests should begin from address 0, \
-                  modulo the page",
+        summary: "The first page boundary: its offset from address 0, modulo the page size",
         source: "Agrawal et al., section 3.5; uFLIP, micro-benchmark 2",
         alternatives: 2,
         ..BYTES
@@ -181,7 +180,7 @@ pub const PARAMETERS: &[Spec] = &[
         name: "content-effect",
         title: "Effect of content",
         classes: &["none", "zeros-cost-less"],
-        summary: "Whether it matters what is written: 0 == 1 of the paper",
+        summary: "The effect of the written data on the cost of writes; the paper calls it 0 == 1",
         source: "Sun and Zhang, section 4.2 and Table 3",
         alternatives: 2,
         ..CLASS
@@ -190,7 +189,7 @@ pub const PARAMETERS: &[Spec] = &[
         parameter: Parameter::Groups,
         name: "groups",
         title: "Address groups",
-        summary: "Into how many equal parts the address space is divided, of which one is at hand",
+        summary: "The number of equal parts of the address space, of which one at a time is quickly accessible",
         source: "Sun and Zhang, section 4.1 and Table 3",
         alternatives: 4,
         ..COUNT
@@ -199,7 +198,7 @@ pub const PARAMETERS: &[Spec] = &[
         parameter: Parameter::GroupSwitch,
         name: "group-switch",
         title: "Switch of groups",
-        summary: "What a request takes longer that begins in another group than the one before ended in",
+        summary: "The additional time of a request that begins in another group than the one before ended in",
         source: "Sun and Zhang, section 4.1: 0.25 ms",
         ..TIME
     },
@@ -207,7 +206,7 @@ pub const PARAMETERS: &[Spec] = &[
         parameter: Parameter::ReadAhead,
         name: "read-ahead",
         title: "Read-ahead",
-        summary: "How much is fetched behind sequential reads before it is asked for",
+        summary: "The number of bytes that the drive fetches ahead of sequential reads",
         source: "uFLIP, section 5.1; Kim et al., IEEE TC 2012",
         ..BYTES
     },
@@ -215,7 +214,7 @@ pub const PARAMETERS: &[Spec] = &[
         parameter: Parameter::Parallelism,
         name: "parallelism",
         title: "Parallel units",
-        summary: "How many parts of the flash serve reads at once: channels, or chips that interleave",
+        summary: "The number of flash parts that serve reads at once: channels, or chips that interleave",
         source: "Chen et al., HPCA 2011; Agrawal et al., section 3.3",
         alternatives: 6,
         ..COUNT
@@ -224,7 +223,7 @@ pub const PARAMETERS: &[Spec] = &[
         parameter: Parameter::Chunk,
         name: "chunk",
         title: "Chunk",
-        summary: "How many consecutive bytes are on one parallel unit before the next has its turn",
+        summary: "The number of consecutive bytes on one parallel unit before the next unit follows",
         source: "Chen et al., HPCA 2011; Agrawal et al., section 3.1",
         alternatives: 6,
         ..BYTES
@@ -234,8 +233,8 @@ pub const PARAMETERS: &[Spec] = &[
         name: "mapping",
         title: "Mapping to parallel units",
         classes: &["static", "dynamic"],
-        summary: "Whether the address decides on which parallel unit data is, or the order in which it \
-                  was written",
+        summary: "The rule that assigns data to parallel units: by its address (static), or by the order \
+                         of writing (dynamic)",
         source: "Chen et al., HPCA 2011; Agrawal et al., section 3.1",
         alternatives: 2,
         ..CLASS
@@ -244,7 +243,7 @@ pub const PARAMETERS: &[Spec] = &[
         parameter: Parameter::Volumes,
         name: "volumes",
         title: "Internal volumes",
-        summary: "How many parts of the address space write and clean for themselves",
+        summary: "The number of parts of the address space that write and clean independently",
         source: "Kim et al., SSDcheck, MICRO 2018",
         alternatives: 5,
         ..COUNT
@@ -253,7 +252,7 @@ pub const PARAMETERS: &[Spec] = &[
         parameter: Parameter::WriteBuffer,
         name: "write-buffer",
         title: "Write buffer",
-        summary: "How much the drive takes at the speed of its memory before writes wait for the flash",
+        summary: "The number of bytes that the drive accepts at the speed of memory before writes wait for the flash",
         source: "Kim et al., SSDcheck, MICRO 2018; uFLIP, section 5.2",
         tolerance: 0.1,
         ..BYTES
@@ -263,8 +262,8 @@ pub const PARAMETERS: &[Spec] = &[
         name: "write-buffer-kind",
         title: "Kind of write buffer",
         classes: &["queue", "rewrites", "blocks"],
-        summary: "What it does for what is written again while it is there: nothing (a queue), it takes \
-                  no place (rewrites), or it leaves by whole blocks (blocks)",
+        summary: "The treatment of data that is written again while buffered: it takes up space again \
+                         (queue), it replaces the old data (rewrites), or it leaves in whole blocks (blocks)",
         source: "Kim and Ahn, BPLRU, FAST 2008",
         alternatives: 3,
         ..CLASS
@@ -273,8 +272,8 @@ pub const PARAMETERS: &[Spec] = &[
         parameter: Parameter::MapCache,
         name: "map-cache",
         title: "Reach of the map's memory",
-        summary: "How much of the address space can be read at random before entries of the map have to \
-                  be fetched from the flash",
+        summary: "The part of the address space that can be read at random before map entries must be \
+                         fetched from the flash",
         source: "Gupta et al., DFTL, ASPLOS 2009",
         tolerance: 0.15,
         ..BYTES
@@ -283,8 +282,8 @@ pub const PARAMETERS: &[Spec] = &[
         parameter: Parameter::SlcCache,
         name: "slc-cache",
         title: "SLC cache",
-        summary: "How much can be written at the speed of cells with one bit before that of the others \
-                  shows",
+        summary: "The number of bytes that can be written at the speed of one-bit cells before writes \
+                         slow down",
         source: "whole-drive fills, as reviewers of drives run them",
         tolerance: 0.1,
         ..BYTES
@@ -294,8 +293,8 @@ pub const PARAMETERS: &[Spec] = &[
         name: "slc-cache-kind",
         title: "Kind of SLC cache",
         classes: &["static", "dynamic"],
-        summary: "Whether it has blocks of its own and is always as large, or borrows the cells that no \
-                  data is in and shrinks as the drive fills up",
+        summary: "The allocation of the cache: blocks of its own and a fixed size (static), or cells \
+                         without data, which become fewer as the drive fills up (dynamic)",
         source: "whole-drive fills, as reviewers of drives run them at several fill levels",
         alternatives: 3,
         ..CLASS
@@ -305,9 +304,9 @@ pub const PARAMETERS: &[Spec] = &[
         name: "ftl-class",
         title: "Class of FTL",
         classes: &["page-mapped", "bast", "fast", "groups-of-blocks"],
-        summary: "How addresses are mapped: by pages; by blocks with log blocks of one data block each \
-                  (bast) or of any (fast); or with log blocks shared by a group of data blocks \
-                  (superblock, N/K)",
+        summary: "The address mapping: by pages; by blocks with log blocks for one data block each \
+                         (bast) or for any (fast); or with log blocks shared by a group of data blocks \
+                         (superblock, N/K)",
         source: "Sun and Zhang, section 2.2; Boboila and Desnoyers, section II",
         alternatives: 4,
         ..CLASS
@@ -326,7 +325,7 @@ pub const PARAMETERS: &[Spec] = &[
         parameter: Parameter::LogList,
         name: "log-list",
         title: "Log list",
-        summary: "How many segments can be written to in turns before one has to be merged for another",
+        summary: "The number of segments that can be written in turns before one must be merged for another",
         source: "Sun and Zhang, section 4.3 and Table 3",
         alternatives: 16,
         ..COUNT
@@ -336,8 +335,8 @@ pub const PARAMETERS: &[Spec] = &[
         name: "log-eviction",
         title: "Eviction from the log list",
         classes: &["fifo", "lru", "random"],
-        summary: "Which log segment is merged when another is needed: the one in use for longest (fifo), \
-                  the one whose last write is longest ago (lru), or any (random)",
+        summary: "The log segment that is merged when another is needed: the one in use for longest (fifo), \
+                         the least recently written one (lru), or any (random)",
         source: "Sun and Zhang, section 4.3, which leaves it open",
         alternatives: 3,
         ..CLASS
@@ -346,8 +345,8 @@ pub const PARAMETERS: &[Spec] = &[
         parameter: Parameter::MergeCost,
         name: "merge-cost",
         title: "Cost of a merge",
-        summary: "What a write takes longer that needs a full merge: the valid pages of a segment copied \
-                  and the segment erased",
+        summary: "The additional time of a write that causes a full merge: copying the valid pages of a \
+                         segment and erasing it",
         source: "Sun and Zhang, section 3.4: 120 ms",
         tolerance: 0.15,
         ..TIME
@@ -356,7 +355,7 @@ pub const PARAMETERS: &[Spec] = &[
         parameter: Parameter::OpenPartitions,
         name: "open-partitions",
         title: "Open partitions",
-        summary: "How many places can be written sequentially in turns at the cost of one",
+        summary: "The number of places that can be written sequentially in turns at the cost of one",
         source: "uFLIP, micro-benchmark 4 (Partitions)",
         alternatives: 16,
         ..COUNT
@@ -366,7 +365,7 @@ pub const PARAMETERS: &[Spec] = &[
         name: "over-provisioning",
         title: "Over-provisioning",
         summary: "The share of the flash's places for data that the host cannot address, S_f, without \
-                  the blocks that are always kept free: no host ever sees those",
+                         the blocks that are always kept free, which no host can observe",
         source: "Desnoyers, SYSTOR 2012; Boboila and Desnoyers, section III",
         ..SHARE
     },
@@ -375,8 +374,8 @@ pub const PARAMETERS: &[Spec] = &[
         name: "cleaning-policy",
         title: "Cleaning policy",
         classes: &["greedy-like", "fifo-like", "random-like"],
-        summary: "How the block to clean is chosen: by its valid pages (greedy, cost-benefit, the best of \
-                  several), by its age, or at random",
+        summary: "The choice of the block to clean: by its valid pages (greedy, cost-benefit, the best of \
+                         several), by its age, or at random",
         source: "Agrawal et al., section 3.2; Desnoyers, SYSTOR 2012",
         alternatives: 3,
         ..CLASS
@@ -386,7 +385,7 @@ pub const PARAMETERS: &[Spec] = &[
         name: "cleaning-separation",
         title: "Separation of cleaned data",
         classes: &["together", "apart"],
-        summary: "Whether what cleaning moves shares blocks with what the host writes",
+        summary: "The placement of moved data: in blocks of its own (apart), or with the host's writes (together)",
         source: "Desnoyers, SYSTOR 2012; Van Houdt, SIGMETRICS 2013",
         alternatives: 2,
         ..CLASS
@@ -395,7 +394,7 @@ pub const PARAMETERS: &[Spec] = &[
         parameter: Parameter::CleaningOnset,
         name: "cleaning-onset",
         title: "Onset of cleaning",
-        summary: "How much can be written to a drive that was trimmed before cleaning has to move data",
+        summary: "The number of bytes that can be written to a trimmed drive before cleaning has to move data",
         source: "uFLIP, section 4.2 (start-up phase)",
         tolerance: 0.15,
         ..BYTES
@@ -404,8 +403,8 @@ pub const PARAMETERS: &[Spec] = &[
         parameter: Parameter::CleaningPeriod,
         name: "cleaning-period",
         title: "Period of cleaning",
-        summary: "How many bytes are written between one wait for cleaning and the next, on average, \
-                  when pages are written at random for long",
+        summary: "The mean number of bytes written from one wait for cleaning to the next, under \
+                         sustained random writes of pages",
         source: "uFLIP, section 4.2 (running phase)",
         tolerance: 0.15,
         ..BYTES
@@ -415,7 +414,7 @@ pub const PARAMETERS: &[Spec] = &[
         name: "idle-cleaning",
         title: "Cleaning while idle",
         classes: &["no", "yes"],
-        summary: "Whether the drive cleans while nothing is asked of it",
+        summary: "Cleaning while the drive receives no requests",
         source: "uFLIP, section 5.1 (Pause); SSDcheck, MICRO 2018",
         alternatives: 2,
         ..CLASS

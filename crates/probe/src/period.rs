@@ -93,10 +93,10 @@ pub fn recurrence(slow: &[usize]) -> Option<Period> {
     };
     let lengths = (LEAST_BLOCK..=span / (2 * FEWEST)).step_by(LEAST_BLOCK / 4);
     let all: Vec<Period> =
-        lengths.map(recurs).filter(|found| found.kept >= LEAST_RECURRING).collect();
-    let best = all.iter().map(|found| found.score).fold(0.0, f64::max);
+        lengths.map(recurs).filter(|period| period.kept >= LEAST_RECURRING).collect();
+    let best = all.iter().map(|period| period.score).fold(0.0, f64::max);
     // A multiple is as good, except for the drift in the meantime.
-    all.into_iter().find(|found| found.score > 0.0 && found.score >= 0.65 * best)
+    all.into_iter().find(|period| period.score > 0.0 && period.score >= 0.65 * best)
 }
 
 /// Returns the tolerance for the place of a slow request.
@@ -111,7 +111,8 @@ fn sharpness(slow: &[usize], length: usize) -> usize {
         *phases.entry(nth % length).or_default() += 1;
     }
     let sharp: usize = phases.values().map(|count| count * count).sum();
-    // Blocks hold a multiple of eight pages or more, so prefer round lengths among those of similar sharpness.
+    // Blocks hold a multiple of eight pages or more: prefer round lengths among those of similar
+    // sharpness.
     sharp * (8 + length.trailing_zeros().min(5) as usize)
 }
 
@@ -222,13 +223,13 @@ mod tests {
         let drifting = |unit: usize| (0..60).map(move |n| unit * 97 + n * 256 + n * (unit + 1) / 5);
         let mut slow: Vec<usize> = (0..3).flat_map(drifting).collect();
         slow.sort_unstable();
-        let found = recurrence(&slow).unwrap();
-        assert_eq!(found.length, 256);
-        assert!(found.score > 100.0 && found.count > 50, "{found:?}");
+        let drift = recurrence(&slow).unwrap();
+        assert_eq!(drift.length, 256);
+        assert!(drift.score > 100.0 && drift.count > 50, "{drift:?}");
         let mut rng = fastrand::Rng::with_seed(3);
         let mut slow: Vec<usize> = (0..60).map(|_| rng.usize(0..4000)).collect();
         slow.sort_unstable();
-        assert!(recurrence(&slow).is_none_or(|found| found.score < 20.0));
+        assert!(recurrence(&slow).is_none_or(|period| period.score < 20.0));
         assert_eq!(recurrence(&[]), None);
     }
 
@@ -237,8 +238,8 @@ mod tests {
         let mut rng = fastrand::Rng::with_seed(1);
         let mut slow: Vec<usize> = (0..60).map(|_| rng.usize(0..4000)).collect();
         slow.sort_unstable();
-        let found = period(&slow, 4000);
-        assert!(found.as_ref().is_none_or(|period| period.score < 15.0), "{found:?}");
+        let chance = period(&slow, 4000);
+        assert!(chance.as_ref().is_none_or(|period| period.score < 15.0), "{chance:?}");
         assert_eq!(period(&[], 4000), None);
         assert_eq!(period(&[5], 4000), None);
     }

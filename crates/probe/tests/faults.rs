@@ -142,7 +142,7 @@ fn a_removed_drive_gets_no_further_requests() {
     let (stop, mut kept) = (AtomicBool::new(false), RecordKeeper::default());
     let budget = Budget { bytes: Bytes::mib(64), time: Nanos::secs(100) };
     let mut lab = Lab::new(&mut device, budget, SEED, &stop, &mut kept);
-    let mut how = Investigation { wanted: &[], tell: &mut |_| {} };
+    let mut how = Investigation { parameters: &[], observer: &mut |_| {} };
     let (knowledge, halt) = investigate(&mut lab, &mut how);
     assert_eq!(ProbeStatus::of(halt), ProbeStatus::Failed);
     assert_eq!(device.submitted(), 11);

@@ -195,7 +195,7 @@ fn budgets_and_only_limit_a_probe() {
     place.run(&outcome).ok();
     let report = json_of(&place, "b.flashscope");
     assert!(report["used"]["bytes_written"].as_u64().unwrap() <= 70 << 20);
-    assert_eq!(stated(&report, "log-list")["answer"]["why"], "it was not asked for");
+    assert_eq!(stated(&report, "log-list")["answer"]["why"], "it was not requested");
     assert_eq!(report["wanted"], serde_json::json!(["request-cost"]));
 }
 
@@ -215,7 +215,7 @@ fn ctrl_c_keeps_findings_and_records() {
     let report = json_of(&place, "i.flashscope");
     assert_eq!(report["status"], "interrupted");
     let why = &stated(&report, "request-cost")["answer"]["why"];
-    assert_eq!(why, "the investigation was interrupted before");
+    assert_eq!(why, "the probe was interrupted before it was determined");
 }
 
 #[test]

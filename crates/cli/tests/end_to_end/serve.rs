@@ -98,10 +98,10 @@ fn tokens_are_unique_listed_and_required() {
     assert!(token.starts_with("flashscope_") && token.trim().len() == 59, "{token}");
     assert_eq!(place.run(&["registry", "r", "list"]).ok().stdout, "alice\n");
     let again = place.run(&["registry", "r", "add", "alice"]).says(2, &place);
-    assert_snapshot!(again, @"flashscope: there is a token `alice`: remove it first");
+    assert_snapshot!(again, @"flashscope: the token `alice` exists: remove it first");
     place.run(&["registry", "r", "remove", "alice"]).ok();
     let none = place.run(&["registry", "r", "remove", "alice"]).says(2, &place);
-    assert_snapshot!(none, @"flashscope: there is no token `alice`");
+    assert_snapshot!(none, @"flashscope: there is no token `alice`: `flashscope registry FOLDER list` lists them");
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn registry_accepts_results_of_all_kinds() {
     };
     for (result, page, api, unchecked) in [
         ("m.flashscope", "d", "results", None),
-        ("s.flashscope", "s", "simulations", Some("simulates it anew")),
+        ("s.flashscope", "s", "simulations", Some("simulate again")),
         ("p.flashscope", "p", "probes", Some("what the probe concluded")),
     ] {
         let sent = submit(result).ok();

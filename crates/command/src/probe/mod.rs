@@ -160,7 +160,7 @@ fn probed(
     let mut keeper = &journal;
     let mut lab = Lab::new(device, budget, args.seed.value, stop, &mut keeper);
     let mut tell = |event: &Event<'_>| journal.0.borrow_mut().tell(event);
-    let mut how = Investigation { wanted: &wanted, tell: &mut tell };
+    let mut how = Investigation { parameters: &wanted, observer: &mut tell };
     let (knowledge, halt) = investigate(&mut lab, &mut how);
     let (used, errors) = (lab.used(), lab.errors().cloned());
     let Journal { diary, recorder, failed, .. } = journal.0.into_inner();

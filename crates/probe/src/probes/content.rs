@@ -22,8 +22,8 @@ const CHEAPER: f64 = 0.92;
 
 pub const PROBE: Probe = Probe {
     name: "content",
-    summary: "the same part of the drive overwritten with random data, with zeros, and with halves of \
-              both, in turns",
+    summary: "overwrites the same part of the drive with random data, with zeros, and with halves of \
+                 both, in turns",
     source: "Sun and Zhang, section 4.2, Figures 9 to 15",
     finds: &[Parameter::ContentEffect],
     assumes: &[],
@@ -73,11 +73,11 @@ fn estimate(passes: &[(Data, Run)]) -> Finding {
     let apart = (ratio - CHEAPER).abs() / noise;
     let parameter = Parameter::ContentEffect;
     let finding = if apart < 2.5 {
-        Finding::unknown(parameter, "passes vary too much to tell zeros from other data")
+        Finding::unknown(parameter, "passes vary too much to distinguish zeros from other data")
     } else {
         let class = if ratio < CHEAPER { "zeros-cost-less" } else { "none" };
         Finding::class(parameter, class, if apart > 4.0 { 0.99 } else { 0.95 }).because(format!(
-            "overwriting with zeros takes {:.2} of what random data takes, with half zeros {:.2}",
+            "overwriting with zeros takes {:.2} of the time of random data, with half zeros {:.2}",
             ratio,
             median(&half) / median(&random).max(1.0)
         ))

@@ -26,8 +26,8 @@ const LEAST_EFFECT: f64 = 0.03;
 
 pub const PROBE: Probe = Probe {
     name: "groups",
-    summary: "reads of 4 KiB at random places: cost against the distance from the read before, and \
-              which division of the address space explains it best; and reads of 4 KiB in order beside them",
+    summary: "reads 4 KiB at random places, and finds the division of the address space that explains \
+                 their costs best; reads 4 KiB in order for comparison",
     source: "Sun and Zhang, sections 3.3 and 4.1, Figures 2, 3, 7 and 8",
     finds: &[Parameter::RequestCost, Parameter::Groups, Parameter::GroupSwitch],
     assumes: &[],
@@ -175,7 +175,7 @@ fn no_groups(steps: &[Step], base: f64) -> Vec<Finding> {
             Finding::unknown(Parameter::GroupSwitch, why),
         ];
     }
-    let because = "what random reads take does not depend on where the one before was";
+    let because = "the time of a random read does not depend on the place of the previous one";
     vec![
         Finding::exact(Parameter::Groups, 1.0, 0.985).because(because),
         Finding::absent(Parameter::GroupSwitch, 0.985).because(because),
@@ -186,7 +186,7 @@ fn picture(steps: &[Step], best: Option<&Division>, capacity: u64) -> Signal {
     let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
     let points = steps.iter().map(|step| (mib(step.from.abs_diff(step.to)), step.cost / 1e6));
     let signal = Signal::new(
-        "Cost of random reads against the distance from the one before (Sun and Zhang, Figure 7)",
+        "Cost of random reads by distance from the previous one (Sun and Zhang, Figure 7)",
         "distance (MiB)",
         "response time (ms)",
         Shape::Points,
@@ -201,8 +201,8 @@ fn picture(steps: &[Step], best: Option<&Division>, capacity: u64) -> Signal {
 /// Returns the chart of each read's cost, separated by whether it left the group of the read before.
 fn trials(steps: &[Step], division: Option<&Division>, capacity: u64) -> Signal {
     let leaves = |step: &Step| division.is_some_and(|d| step.switches(d.groups, capacity));
-    let points = |wanted: bool| {
-        let all = steps.iter().enumerate().filter(move |(_, step)| leaves(step) == wanted);
+    let points = |leaving: bool| {
+        let all = steps.iter().enumerate().filter(move |(_, step)| leaves(step) == leaving);
         all.map(|(trial, step)| (trial as f64, step.cost / 1e6)).collect::<Vec<_>>()
     };
     let signal = Signal::new(
@@ -213,7 +213,7 @@ fn trials(steps: &[Step], division: Option<&Division>, capacity: u64) -> Signal 
     );
     match division {
         Some(_) => signal
-            .series("in the group of the one before", points(false))
+            .series("in the group of the previous read", points(false))
             .series("in another group", points(true)),
         None => signal.series("reads of 4 KiB", points(false)),
     }
@@ -249,12 +249,12 @@ mod tests {
     fn reads(groups: u64, switch: u64, noise: f64) -> Run {
         const CAPACITY: u64 = 1 << 28;
         let mut rng = fastrand::Rng::with_seed(7);
-        let mut at_hand = 0;
+        let mut current = 0;
         let reads = (0..READS).map(|_| {
             let offset = rng.u64(0..CAPACITY / LEN) * LEN;
             let group = offset / (CAPACITY / groups);
-            let cost = 750_000 + if group == at_hand { 0 } else { switch };
-            at_hand = group;
+            let cost = 750_000 + if group == current { 0 } else { switch };
+            current = group;
             let factor = 1.0 + noise * (rng.f64() - 0.5);
             #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
             let latency = (cost as f64 * factor) as u64;
@@ -267,13 +267,13 @@ mod tests {
     #[test]
     fn groups_and_their_switch_are_found() {
         for groups in [2, 3, 4, 8] {
-            let found = estimate(&reads(groups, 250_000, 0.2), 1 << 28);
+            let findings = estimate(&reads(groups, 250_000, 0.2), 1 << 28);
             assert!(
-                found[0].agrees_with(&Finding::exact(Parameter::Groups, groups as f64, 1.0)),
-                "{found:?}"
+                findings[0].agrees_with(&Finding::exact(Parameter::Groups, groups as f64, 1.0)),
+                "{findings:?}"
             );
-            assert!(found[1].agrees_with(&Finding::exact(Parameter::GroupSwitch, 250e3, 1.0)));
-            assert!(found[0].probability > 0.95);
+            assert!(findings[1].agrees_with(&Finding::exact(Parameter::GroupSwitch, 250e3, 1.0)));
+            assert!(findings[0].probability > 0.95);
         }
     }
 
@@ -287,12 +287,12 @@ mod tests {
         assert!(last(1).0 == 40.0 && (7.5..=10.0).contains(&last(1).1), "{:?}", last(1));
     }
 
-    // Strong noise could hide a switch, so the number of groups is unknown there.
+    // Strong noise could hide a switch, which leaves the number of groups unknown.
     #[test]
     fn a_drive_without_groups_has_one_unless_noise_hides_them() {
-        let found = estimate(&reads(1, 0, 0.2), 1 << 28);
-        assert!(found[0].agrees_with(&Finding::exact(Parameter::Groups, 1.0, 1.0)));
-        assert!(found[1].agrees_with(&Finding::absent(Parameter::GroupSwitch, 1.0)));
+        let findings = estimate(&reads(1, 0, 0.2), 1 << 28);
+        assert!(findings[0].agrees_with(&Finding::exact(Parameter::Groups, 1.0, 1.0)));
+        assert!(findings[1].agrees_with(&Finding::absent(Parameter::GroupSwitch, 1.0)));
         assert!(!estimate(&reads(1, 0, 6.0), 1 << 28)[0].is_known());
     }
 }

@@ -40,8 +40,8 @@ const CLEARLY: f64 = 8.0;
 
 pub const PROBE: Probe = Probe {
     name: "log-list",
-    summary: "rounds of writes to m segments, to segments side by side and to their first pages: which \
-              writes wait for a merge, and how long",
+    summary: "writes rounds to m segments, to neighbouring segments and to their first pages, and \
+                 observes which writes wait for a merge, and how long",
     source: "Sun and Zhang, section 4.3, Table 2; Lee et al., ACM TECS 6(3), 2007, for FAST",
     finds: &[
         Parameter::FtlClass,
@@ -191,7 +191,8 @@ impl<'l, 'd> Trial<'l, 'd> {
         segment * self.unit + self.unit / 2 / self.size * self.size
     }
 
-    /// Writes to these addresses, one by one, each with a flush, so that no buffer hides the cost.
+    /// Writes to these addresses, one by one, each with a flush, which keeps a buffer from hiding
+    /// the cost.
     fn write(&mut self, purpose: &str, offsets: impl Iterator<Item = u64>) -> Result<Run, Halt> {
         let size = self.size;
         let writes = offsets.flat_map(|offset| [Request::write(offset, size), Request::flush()]);
@@ -240,8 +241,7 @@ impl<'l, 'd> Trial<'l, 'd> {
         let segments: Vec<u64> = (0..PAIRS).map(|_| self.lab.rng.u64(..self.places)).collect();
         let firsts = segments.iter().map(|segment| self.inside(*segment));
         let offsets: Vec<u64> = firsts.flat_map(|at| [at, at + pages * self.size]).collect();
-        let run =
-            self.write("two pages of a segment, one behind the other", offsets.into_iter())?;
+        let run = self.write("two consecutive pages of a segment", offsets.into_iter())?;
         let costs = with_flushes(&run);
         let second = costs.iter().skip(1).step_by(2);
         Ok(second.filter(|cost| **cost > cut).count() <= PAIRS / 4)
@@ -266,7 +266,7 @@ impl<'l, 'd> Trial<'l, 'd> {
     /// of the flash.
     fn flushes_do_nothing(&mut self) -> Result<bool, Halt> {
         const ALONE: usize = 16;
-        let run = self.lab.run("flushes with nothing to do", [Request::flush(); ALONE])?;
+        let run = self.lab.run("flushes without preceding writes", [Request::flush(); ALONE])?;
         self.runs.push(run.number);
         let alone: Vec<f64> = flushes(&run).collect();
         let more = median(&self.flushes) - median(&alone);
@@ -354,17 +354,20 @@ fn with_list(trial: &Trial<'_, '_>, shown: &[Rounds]) -> Vec<Finding> {
         table = table.series(&format!("m = {}", rounds.places), rounds.points());
     }
     let together = if is_grouped {
-        format!("{} segments side by side share what {len} places in turns have", best.group)
+        format!(
+            "{} neighbouring segments share a log block that {len} places in turns have",
+            best.group
+        )
     } else {
-        format!("writes in turns to up to {len} segments do not merge, wherever they are")
+        format!("writes in turns to up to {len} segments do not merge, whatever their addresses")
     };
     let grows = shown.len() == 2 && shown[0].slow(cut) <= 1 && shown[1].slow(cut) >= 2;
     let len = f64::from(u32::try_from(len).unwrap_or(u32::MAX));
-    let told = |finding: Finding, because: String| {
+    let state = |finding: Finding, because: String| {
         finding.because(because).runs(trial.runs.iter().copied()).signal(table.clone())
     };
     let eviction = match best.len {
-        1 => Finding::unknown(Parameter::LogEviction, "the list has one log segment alone"),
+        1 => Finding::unknown(Parameter::LogEviction, "the list has only one log segment"),
         _ if p_eviction < 0.6 => {
             Finding::unknown(Parameter::LogEviction, "the order of merges fits several policies")
         }
@@ -372,17 +375,14 @@ fn with_list(trial: &Trial<'_, '_>, shown: &[Rounds]) -> Vec<Finding> {
     };
     let in_turns = if grows { p_len } else { p_len * 0.9 };
     vec![
-        told(Finding::class(Parameter::FtlClass, class, p_class), together.clone()),
-        told(Finding::exact(Parameter::LogList, len, p_len), together),
-        told(
-            eviction,
-            format!("the merges of {} writes are those of this order", trial.costs.len()),
-        ),
+        state(Finding::class(Parameter::FtlClass, class, p_class), together.clone()),
+        state(Finding::exact(Parameter::LogList, len, p_len), together),
+        state(eviction, format!("the merges of {} writes follow this order", trial.costs.len())),
         merge_cost(trial, cut, &table),
-        told(
+        state(
             Finding::exact(Parameter::OpenPartitions, len, in_turns),
             format!(
-                "of the last two rounds, {} writes merge with as many places as that and {} with one more",
+                "of the last two rounds, {} writes merge with that many places and {} with one more",
                 shown.first().map_or(0, |rounds| rounds.slow(cut)),
                 shown.last().map_or(0, |rounds| rounds.slow(cut)),
             ),
@@ -419,7 +419,7 @@ fn stated_cost(slow: &[f64], cheap: f64) -> Finding {
         probability,
     );
     finding
-        .because(format!("the median of {} writes with a merge, less that of others", slow.len()))
+        .because(format!("the median of {} writes with a merge, minus that of others", slow.len()))
 }
 
 /// Returns the findings for a drive that no list explains: either it maps pages freely, or its log segments take pages of any
@@ -433,16 +433,16 @@ fn without_list(
     let cut = LEAST_FACTOR * median(&starts.inside);
     let fast = starts.likelihood_of_fast(cut);
     let signal = starts.signal();
-    let told = |finding: Finding, because: &str, runs: &[u32]| {
+    let state = |finding: Finding, because: &str, runs: &[u32]| {
         finding.because(because).runs(runs.iter().copied()).signal(signal.clone())
     };
     if fast > 0.5 && has_segment {
         const SHARED: &str = "log segments are shared by all segments";
-        const WHY: &str = "writes to the first pages of segments merge, those to others do not, \
-                           however many segments there are";
+        const WHY: &str = "writes to the first pages of segments merge and writes to other pages do not, \
+                                  whatever the number of segments";
         let cost = shared_merge_cost(trial)?;
         let class = Finding::class(Parameter::FtlClass, "fast", fast);
-        let mut found = vec![told(class, WHY, &trial.runs), cost.signal(signal.clone())];
+        let mut found = vec![state(class, WHY, &trial.runs), cost.signal(signal.clone())];
         found.extend(unknown(
             &[Parameter::LogList, Parameter::LogEviction, Parameter::OpenPartitions],
             SHARED,
@@ -451,7 +451,9 @@ fn without_list(
     }
     let trims = takes_trims(trial)?;
     if !has_segment && (fast > 0.5 || !trims) {
-        return Ok(PROBE.unknown("without the size of a segment, what merges is not clear"));
+        return Ok(
+            PROBE.unknown("the size of a segment is not known, which leaves unclear what merges")
+        );
     }
     if !trims {
         let cost = shared_merge_cost(trial)?;
@@ -466,22 +468,22 @@ fn without_list(
     let probability = if hidden { TRIMS_ALONE * probability } else { probability };
     let why = match hidden {
         true => {
-            "the drive takes trims, and no write costs more for the segment that it is in as far as a buffer \
-             that flushes do not empty lets see"
+            "the drive accepts trims, and no write costs more because of its segment, as far as a buffer \
+                        that ignores flushes lets the costs show"
         }
         false => {
-            "no write costs more for the segment that it is in, however many are written in turns"
+            "no write costs more because of its segment, however many segments are written in turns"
         }
     };
     let class = Finding::class(Parameter::FtlClass, "page-mapped", probability);
-    let mut found = vec![told(class, why, &trial.runs)];
+    let mut found = vec![state(class, why, &trial.runs)];
     for absent in [
         Parameter::LogList,
         Parameter::LogEviction,
         Parameter::MergeCost,
         Parameter::OpenPartitions,
     ] {
-        found.push(told(Finding::absent(absent, probability), why, &trial.runs));
+        found.push(state(Finding::absent(absent, probability), why, &trial.runs));
     }
     Ok(found)
 }
@@ -507,7 +509,7 @@ fn few_groups(trial: &Trial<'_, '_>, cost: Finding, signal: &Signal) -> Vec<Find
     let mut found = vec![class, cost.signal(signal.clone())];
     found.extend(unknown(
         &[Parameter::LogList, Parameter::LogEviction, Parameter::OpenPartitions],
-        "there are more log segments than groups of segments to fill them from",
+        "there are more log segments than the groups of segments can fill",
     ));
     found
 }
@@ -537,7 +539,7 @@ fn first_pages(trial: &mut Trial<'_, '_>, buffered: bool) -> Result<Starts, Halt
         .enumerate()
         .flat_map(|(nth, s)| [s * unit, other(trial, segments[segments.len() - 1 - nth])])
         .collect();
-    let run = trial.write("first pages of segments, and others", offsets.into_iter())?;
+    let run = trial.write("first pages of segments, and other pages", offsets.into_iter())?;
     let costs = with_flushes(&run);
     let (first, inside) =
         (costs.iter().copied().step_by(2), costs.iter().copied().skip(1).step_by(2));
@@ -590,7 +592,7 @@ fn shared_merge_cost(trial: &mut Trial<'_, '_>) -> Result<Finding, Halt> {
             std::iter::repeat_n(trial.inside(*segment), usize::try_from(each).unwrap_or(0))
         })
         .collect();
-    let run = trial.write("one page of each segment over and over", offsets.into_iter())?;
+    let run = trial.write("one page of each segment repeatedly", offsets.into_iter())?;
     let costs = with_flushes(&run);
     // The last four segments have replaced the older contents of the log segments.
     const LAST: usize = 4;

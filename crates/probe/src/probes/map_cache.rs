@@ -34,8 +34,8 @@ const REST: Nanos = Nanos::secs(10);
 
 pub const PROBE: Probe = Probe {
     name: "map-cache",
-    summary: "reads of few places again and again, of many places once each, and at random within \
-              spans between: what it costs to look up where data is",
+    summary: "reads few places repeatedly, many places once each, and random places within spans of \
+                 different sizes, and compares the costs of looking up addresses",
     source: "Gupta et al., DFTL, ASPLOS 2009",
     finds: &[Parameter::MapCache],
     assumes: &[Parameter::PageSize],
@@ -65,7 +65,7 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     let finding = match levels.is_apart() {
         false => Finding::absent(Parameter::MapCache, levels.sure_of_none()).because(format!(
             "reads of few places take {:.3} ms, and those of places that were not read before \
-             {:.3} ms: looking up where data is costs nothing",
+                        {:.3} ms: looking up an address costs nothing",
             levels.hit / 1e6,
             levels.miss / 1e6,
         )),
@@ -106,7 +106,7 @@ impl Reads {
             (0..parts).map(|part| (part * all + lab.rng.u64(0..all)) / parts).collect();
         let mut places = few.clone();
         places.extend((0..self.samples).map(|_| few[lab.rng.usize(0..FEW)]));
-        let costs = self.read(lab, "reads of few places again and again", &places)?;
+        let costs = self.read(lab, "repeated reads of few places", &places)?;
         Ok(costs[FEW..].to_vec())
     }
 
@@ -249,10 +249,14 @@ fn conclude(levels: &HitAndMiss, spans: &[Span], capacity: u64) -> Finding {
     }
     let shorter = spans.iter().filter(|span| span.bytes < 0.7 * sum / weights.max(1e-9));
     let Some(all_hit) = shorter.map(|span| span.hits.0).min_by(f64::total_cmp) else {
-        return unknown("no span was found within which reads find their entries in memory");
+        return unknown(
+            "no span is small enough for its reads to find their map entries in memory",
+        );
     };
     if weights == 0.0 || all_hit < 0.7 {
-        return unknown("the cost of reads does not grow with the span as that of a map would");
+        return unknown(
+            "the cost of reads does not grow with the span as it would with a map cache",
+        );
     }
     let reach = sum / weights;
     #[allow(clippy::cast_precision_loss, reason = "sizes are far below 2^53")]
@@ -267,9 +271,8 @@ fn conclude(levels: &HitAndMiss, spans: &[Span], capacity: u64) -> Finding {
     let probability = (2.0 / (1.0 + (-1.702 * z).exp()) - 1.0).min(0.985);
     let (low, high) = (reach * (1.0 - 2.0 * error), reach * (1.0 + 2.0 * error));
     Finding::value(Parameter::MapCache, reach, low, high, probability).because(format!(
-        "reads of few places take {:.3} ms and those of places that were not read for long {:.3} ms; \
-         of reads at random within a span, as many are as fast as the former as if {:.0} KiB were \
-         within reach",
+        "reads of few places take {:.3} ms and those of places not read for long {:.3} ms; \
+                the share of fast reads within a span is that of a map cache which reaches {:.0} KiB",
         levels.hit / 1e6,
         levels.miss / 1e6,
         reach / 1024.0
@@ -282,7 +285,7 @@ fn picture(spans: &[Span], levels: &HitAndMiss) -> Signal {
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
     let ends = [points.first(), points.last()].map(|point| point.map_or(1.0, |point| point.0));
     let level = |cost: f64| ends.map(|x| (x, cost / 1e6));
-    Signal::new("Cost of random reads against their span", "MiB", "response time (ms)", Shape::Line)
+    Signal::new("Cost of random reads by span", "MiB", "response time (ms)", Shape::Line)
         .log_x()
         .series("random reads", points)
         .series("few places", level(levels.hit))

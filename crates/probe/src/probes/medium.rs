@@ -34,8 +34,8 @@ const SURE: f64 = 0.9;
 
 pub const PROBE: Probe = Probe {
     name: "medium",
-    summary: "random short reads at short and long distances, long reads, and, where these leave it \
-              open, random writes: what flash cannot do, and what nothing else does",
+    summary: "random short reads at short and long distances, long reads and, if these are \
+                 inconclusive, random writes; looks for costs that only one medium has",
     source: "Sun and Zhang, section 3.2; Ruemmler and Wilkes, IEEE Computer 1994, for disks",
     finds: &[Parameter::Medium],
     assumes: &[],
@@ -149,8 +149,8 @@ fn transfers_nothing(run: &Run) -> bool {
 /// Returns the finding that there is no medium, unless writes contradict it: reads of data never written may be answered at once.
 fn nothing(lab: &mut Lab<'_>, reads: &Run) -> Result<Finding, Halt> {
     if lab.left().bytes < Bytes(u64::from(LONG_SAMPLES) * LONG) {
-        let why = "it reads faster than data can move, which a drive does as well that was never \
-                   written; without writes they cannot be told apart";
+        let why = "it reads faster than data can move, as a drive without data also does; reads \
+                          alone cannot distinguish them";
         return Ok(Finding::unknown(Parameter::Medium, why).runs([reads.number]));
     }
     let (space, len) = (0..lab.capacity(), LONG.min(lab.capacity()));
@@ -208,14 +208,14 @@ fn platter(run: &Run, capacity: u64) -> Option<Finding> {
     }
     let probability = 1.0 - 0.5 * (-0.5 * farther * farther).exp();
     let because = format!(
-        "random reads wait anything over a window of {:.1} ms, as for a platter that turns, and \
-         {:.1} ms longer at long distances than at short ones, as for an arm",
+        "random reads wait for any part of {:.1} ms, as for a rotating platter, and \
+                {:.1} ms longer at long distances than at short ones, as for a moving arm",
         window / 1e6,
         more / 1e6
     );
     let points = by_distance.iter().map(|(distance, cost)| (distance / 1048576.0, cost / 1e6));
     let signal = Signal::new(
-        "Cost of reads against the distance from the one before",
+        "Cost of reads by distance from the previous one",
         "distance (MiB)",
         "response time (ms)",
         Shape::Points,
@@ -274,8 +274,8 @@ fn by_reads_alone(reads: &Run) -> Finding {
         Answer::Class { ref class } if class == "flash" => finding,
         _ => Finding::unknown(
             Parameter::Medium,
-            "its reads are as fast as those of memory, or of flash that was never written; without \
-             writes they cannot be told apart",
+            "its reads are as fast as those of memory, or of flash that was never written; reads \
+                        alone cannot distinguish them",
         )
         .runs([reads.number]),
     }

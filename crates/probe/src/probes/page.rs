@@ -37,8 +37,8 @@ const LEAST_EFFECT: f64 = 0.01;
 
 pub const PROBE: Probe = Probe {
     name: "page",
-    summary: "two logical blocks at every offset, in one read and in two at once: one costs more across the \
-              end of a page, the others less where it is the end of a chunk, too",
+    summary: "reads two logical blocks at every offset, in one read and as two at once: one read costs more \
+                 across the end of a page, and two cost less if a chunk ends there, too",
     source: "flashbench's alignment test; Kim et al., IEEE TC 2012",
     finds: &[Parameter::PageSize, Parameter::Alignment],
     assumes: &[],
@@ -73,8 +73,8 @@ fn run(lab: &mut Lab<'_>, _: &Knowledge) -> Result<Outcome, Halt> {
         let start = start_of(&page);
         return Ok(vec![page.runs(runs.clone()), start.runs(runs)].into());
     }
-    let found = findings(page.as_ref(), &seen);
-    Ok(found.into_iter().map(|finding| finding.runs(runs.clone())).collect::<Vec<_>>().into())
+    let findings = findings(page.as_ref(), &seen);
+    Ok(findings.into_iter().map(|finding| finding.runs(runs.clone())).collect::<Vec<_>>().into())
 }
 
 /// The measured costs at each offset modulo [`LARGEST`], in logical blocks.
@@ -208,9 +208,9 @@ fn contrast(
     at: impl Fn(usize) -> bool,
     within: impl Fn(usize) -> bool,
 ) -> (f64, f64) {
-    let mean = |wanted: &dyn Fn(usize) -> bool| {
+    let mean = |selected: &dyn Fn(usize) -> bool| {
         let chosen =
-            costs.iter().enumerate().filter(|(i, typical)| wanted(*i) && typical.is_known());
+            costs.iter().enumerate().filter(|(i, typical)| selected(*i) && typical.is_known());
         let (sum, variance, count) =
             chosen.fold((0.0, 0.0, 0.0), |(sum, variance, n), (_, typical)| {
                 (sum + typical.cost, variance + typical.variance, n + 1.0)
@@ -306,8 +306,10 @@ fn by_writes(lab: &mut Lab<'_>, block: u64) -> Result<(Finding, u32), Halt> {
 fn start_of(page: &Finding) -> Finding {
     match page.is_known() {
         true => Finding::exact(Parameter::Alignment, 0.0, page.probability)
-            .because("writes at multiples of a page need not read first"),
-        false => Finding::unknown(Parameter::Alignment, "short reads do not show where pages end"),
+            .because("writes at multiples of a page need no read first"),
+        false => {
+            Finding::unknown(Parameter::Alignment, "short reads do not show the ends of pages")
+        }
     }
 }
 
@@ -330,15 +332,15 @@ fn whole_page(lengths: &[u64], extra: &[Typical]) -> Finding {
     sorted.sort_by(|a, b| b.0.total_cmp(&a.0));
     // A buffered write does not program the flash.
     if extra.iter().any(|extra| extra.cost < 0.0) {
-        let why = "short reads do not show where pages end, and writes are buffered";
+        let why = "short reads do not show the ends of pages, and writes are buffered";
         return Finding::unknown(Parameter::PageSize, why);
     }
     match sorted[..] {
         [(fall, page), (next, _), ..] if fall > SURE && next < 0.5 * fall => {
             let probability = (0.99 - 0.1 * (SURE / fall) - 0.1 * (next / fall).max(0.0)).max(0.5);
             Finding::exact(Parameter::PageSize, page as f64, probability).because(format!(
-                "writes of that length take less beside reads of it than shorter ones, by {fall:.0} standard \
-                 errors: shorter ones read the rest of the page first"
+                "writes of that length cost less, relative to reads, than shorter ones, by {fall:.0} standard \
+                                errors: shorter writes read the rest of the page first",
             ))
         }
         _ => Finding::unknown(
@@ -352,19 +354,19 @@ fn extra_picture(lengths: &[u64], extra: &[Typical]) -> Signal {
     let points =
         lengths.iter().zip(extra).map(|(len, extra)| (*len as f64 / 1024.0, extra.cost / 1e3));
     Signal::new(
-        "What writes of each length take more than reads",
+        "Additional time of writes over reads, by length",
         "length (KiB)",
-        "writes less reads, median (µs)",
+        "writes minus reads, median (µs)",
         Shape::Line,
     )
-    .series("writes less reads", points.collect::<Vec<_>>())
+    .series("writes minus reads", points.collect::<Vec<_>>())
     .log_x()
 }
 
 fn findings(page: Option<&Page>, seen: &Measurements) -> Vec<Finding> {
     let picture = picture(page, seen);
     let Some(page) = page else {
-        let why = "reads cost the same at every offset, as far as the noise lets see";
+        let why = "reads cost the same at every offset, as far as the noise shows";
         let unknown = PROBE.unknown(why).into_iter();
         return unknown.map(|finding| finding.signal(picture.clone())).collect();
     };
@@ -402,13 +404,13 @@ fn picture(page: Option<&Page>, seen: &Measurements) -> Signal {
             .collect()
     };
     let signal = Signal::new(
-        "Cost of short reads against their offset",
+        "Cost of short reads by offset",
         "offset (KiB, modulo 64 KiB)",
         "median response time (µs)",
         Shape::Line,
     )
     .series("one read across the offset", points(&seen.straddling))
-    .series("two reads at once, before and behind it", points(&seen.pairs));
+    .series("two reads at once, before and after it", points(&seen.pairs));
     match page {
         Some(page) => (0..LARGEST / page.size).fold(signal, |signal, n| {
             signal.mark((page.start + n * page.size) as f64 / 1024.0, "page")
@@ -441,16 +443,16 @@ mod tests {
     #[test]
     fn pages_are_found_with_any_chunk_and_alignment() {
         assert_eq!(likeliest(&drive(8192, 4096, 1 << 30, 0.3)).map(|page| page.size), Some(4096));
-        for (page, start, chunk) in [
+        for (page_size, start, chunk) in [
             (2048, 0, 1 << 30),
             (4096, 0, 4096),
             (4096, 0, 16384),
             (8192, 3584, 1 << 30),
             (16384, 512, 16384),
         ] {
-            let found = likeliest(&drive(page, start, chunk, 0.3)).unwrap();
-            assert_eq!((found.size, found.start), (page, start), "chunk {chunk}");
-            assert!(found.is_sure());
+            let page = likeliest(&drive(page_size, start, chunk, 0.3)).unwrap();
+            assert_eq!((page.size, page.start), (page_size, start), "chunk {chunk}");
+            assert!(page.is_sure());
         }
     }
 
@@ -463,8 +465,8 @@ mod tests {
     fn the_page_is_the_shortest_write_without_a_read_unless_buffered() {
         let lengths = [512, 1024, 2048, 4096, 8192];
         let extra = |costs: [f64; 5]| costs.map(|cost| Typical { cost, variance: 1e6 });
-        let found = whole_page(&lengths, &extra([400e3, 401e3, 400e3, 330e3, 331e3]));
-        assert!(found.agrees_with(&Finding::exact(Parameter::PageSize, 4096.0, 1.0)));
+        let finding = whole_page(&lengths, &extra([400e3, 401e3, 400e3, 330e3, 331e3]));
+        assert!(finding.agrees_with(&Finding::exact(Parameter::PageSize, 4096.0, 1.0)));
         assert!(!whole_page(&lengths, &extra([400e3, 400e3, 401e3, 400e3, 399e3])).is_known());
         assert!(!whole_page(&lengths, &extra([-90e3, -60e3, -100e3, -140e3, -150e3])).is_known());
     }

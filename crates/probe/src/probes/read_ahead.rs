@@ -30,8 +30,8 @@ const FIRST_TRIALS: usize = 60;
 
 pub const PROBE: Probe = Probe {
     name: "read-ahead",
-    summary: "three reads in a row, a pause, and one short read further on: cheap as far as the drive \
-              has read ahead",
+    summary: "three consecutive reads, a pause, and one short read further on, which is fast if the \
+                 drive has read ahead",
     source: "uFLIP, section 5.1 (Pause); Kim et al., IEEE TC 2012",
     finds: &[Parameter::ReadAhead],
     assumes: &[],
@@ -97,7 +97,7 @@ fn run(lab: &mut Lab<'_>, _: &Knowledge) -> Result<Outcome, Halt> {
         let there = is_there(lab, at, divide, &mut behind)?;
         doubt += if there.is == is { there.doubt } else { 1.0 - there.doubt };
     }
-    Ok(vec![found(gone, doubt, &behind)].into())
+    Ok(vec![finding(gone, doubt, &behind)].into())
 }
 
 /// The order of the reads before the pause.
@@ -122,8 +122,8 @@ fn look(lab: &mut Lab<'_>, grains: &[u64], order: Order, behind: &mut Behind) ->
         requests.push(Request::read(at, len).after(PAUSE));
     }
     let purpose = match order {
-        Order::Rising => "a short read behind reads in a row",
-        Order::Falling => "a short read behind the same reads in falling order",
+        Order::Rising => "a short read after consecutive reads",
+        Order::Falling => "a short read after the same reads in falling order",
     };
     let run = lab.run(purpose, requests)?;
     let short = run.records.iter().filter(|record| record.len.0 != LEAD);
@@ -136,7 +136,7 @@ fn look(lab: &mut Lab<'_>, grains: &[u64], order: Order, behind: &mut Behind) ->
     Ok(())
 }
 
-/// Tells whether the data at a distance was read ahead.
+/// Determines whether the data at a distance was read ahead.
 struct There {
     is: bool,
     doubt: f64,
@@ -199,39 +199,39 @@ fn signal(behind: &Behind) -> Signal {
     // Sizes are far below 2^53.
     let point = |(grain, cost): &(u64, f64)| ((grain * GRAIN) as f64 / 1024.0, cost / 1e6);
     Signal::new(
-        "Short reads after a pause, behind reads in a row",
+        "Short reads after a pause that follows consecutive reads",
         "distance from the end of the reads (KiB)",
         "response time (ms)",
         Shape::Points,
     )
-    .series("behind reads in a row", behind.costs.iter().map(point))
-    .series("behind reads in falling order", behind.apart.iter().map(|cost| (0.0, cost / 1e6)))
+    .series("after consecutive reads", behind.costs.iter().map(point))
+    .series("after reads in falling order", behind.apart.iter().map(|cost| (0.0, cost / 1e6)))
 }
 
 fn none(saved: Saving, behind: &Behind) -> Finding {
     let because = format!(
-        "reads right behind a row of others take {:.1} us less than elsewhere, give or take {:.1}: a \
-         page of flash is not saved",
+        "reads directly after consecutive reads take {:.1} ± {:.1} us less than elsewhere, which is \
+                less than the time of a flash page",
         saved.time / 1e3,
         saved.error / 1e3
     );
     let probability = saved.none();
     let finding = if probability < 0.7 {
-        Finding::unknown(Parameter::ReadAhead, "times vary more than a read of the flash takes")
+        Finding::unknown(Parameter::ReadAhead, "times vary by more than a read of the flash takes")
     } else {
         Finding::absent(Parameter::ReadAhead, probability).because(because)
     };
     finding.runs(behind.runs.iter().copied()).signal(signal(behind))
 }
 
-fn found(grains: u64, doubt: f64, behind: &Behind) -> Finding {
+fn finding(grains: u64, doubt: f64, behind: &Behind) -> Finding {
     let bytes = (grains * GRAIN) as f64;
     let probability = (1.0 - doubt).clamp(0.0, 0.995);
     let finding = if probability < 0.5 {
-        Finding::unknown(Parameter::ReadAhead, "it is not the same each time how far it reaches")
+        Finding::unknown(Parameter::ReadAhead, "the distance varies from trial to trial")
     } else {
         Finding::exact(Parameter::ReadAhead, bytes, probability).because(
-            "after three reads in a row and a pause, short reads as far behind take less than others",
+            "after three consecutive reads and a pause, short reads up to that distance take less than others",
         )
     };
     let picture = signal(behind).mark(bytes / 1024.0, "read ahead");

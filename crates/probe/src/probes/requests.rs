@@ -69,8 +69,8 @@ const LEAST_CUT: f64 = 0.06;
 
 pub const PROBE: Probe = Probe {
     name: "requests",
-    summary: "reads of 4 to 640 KiB: cost against length, and a closer look at each step where the drive \
-              may cut requests up; and writes of 4 to 120 KiB beside them",
+    summary: "reads of 4 to 640 KiB: cost by length, with a closer look at each step that may be a \
+                 split; and writes of 4 to 120 KiB for comparison",
     source: "Sun and Zhang, section 4.4, Figures 16 to 19",
     finds: &[Parameter::BlockCost, Parameter::LargestRequest],
     assumes: &[Parameter::PageSize, Parameter::Parallelism, Parameter::Chunk],
@@ -148,7 +148,7 @@ fn write(lab: &mut Lab<'_>) -> Result<Option<(Costs, u32)>, Halt> {
             [Request::write(at, BLOCK), Request::write(at, n * BLOCK)]
         })
         .collect();
-    let run = match lab.run("writes of each length, each behind a short one", pairs) {
+    let run = match lab.run("writes of each length, each after a short one", pairs) {
         Ok(run) => run,
         // The result of the reads is valid without the writes.
         Err(Halt::Budget | Halt::Failed { .. }) => return Ok(None),
@@ -261,8 +261,8 @@ impl Cut {
             let multiples = |length: u64| (length - 1) / at;
             (multiples(d.length + stride) - multiples(d.length)) > stride / at
         };
-        let level = |wanted: bool| {
-            let chosen = differences.iter().filter(|d| over(d) == wanted);
+        let level = |beyond: bool| {
+            let chosen = differences.iter().filter(|d| over(d) == beyond);
             let (sum, weight) = chosen.fold((0.0, 0.0), |(sum, weight), d| {
                 (sum + d.cost / d.variance, weight + 1.0 / d.variance)
             });
@@ -329,7 +329,7 @@ fn likeliest(costs: &Costs, strides: &Strides) -> Likely {
     let weight = |cut: &Cut| cut.weight(&heights);
     let best = cuts.iter().reduce(|a, b| if weight(b) > weight(a) { b } else { a });
     let best = best.expect("there are lengths to try");
-    // A multiple of the true cut looks like a cut as well.
+    // A multiple of the true length of a split looks like a split, too.
     let divides = |cut: &&Cut| best.at.is_multiple_of(cut.at) && cut.height > 0.75 * best.height;
     let best = cuts.iter().find(divides).unwrap_or(best);
     // Relative to the best of all, including no cut, to avoid overflow.
@@ -358,7 +358,7 @@ fn block_cost(costs: &Costs, strides: &Strides, largest: &Finding) -> Finding {
     let fits = |stride: &u64| 2 * stride < cut.min(LONGEST);
     let choice = [Some(strides.long), strides.short, Some(strides.round.max(4))];
     let Some(stride) = choice.into_iter().flatten().find(fits) else {
-        let why = "no read that is carried out as one is long enough to keep all units busy";
+        let why = "no read that is executed as one is long enough to keep all units busy";
         return Finding::unknown(Parameter::BlockCost, why);
     };
     let parts = |length: u64| (length - 1) / cut;
@@ -381,7 +381,7 @@ fn block_cost(costs: &Costs, strides: &Strides, largest: &Finding) -> Finding {
         value + 1.96 * error,
         probability,
     )
-    .because(format!("the slope of cost against length, of reads {} KiB apart", stride * 4))
+    .because(format!("the slope of the cost of reads by length, over {} KiB", stride * 4))
 }
 
 /// Returns the mean of slopes, weighted by their precision, and its standard error.
@@ -414,7 +414,7 @@ fn largest(costs: &Costs, strides: &Strides) -> Finding {
     if strides.long > LONGEST / 2 {
         return Finding::unknown(
             parameter,
-            "reads would have to be longer to go round the units twice",
+            "reads would have to be longer to cover the units twice",
         );
     }
     let Likely { cut, probability, absent } = likeliest(costs, strides);
@@ -431,13 +431,13 @@ fn largest(costs: &Costs, strides: &Strides) -> Finding {
         if probability < LEAST || saving - error > most {
             return Finding::unknown(
                 parameter,
-                "reads vary too much to see where long ones are cut up",
+                "reads vary too much to show where long ones are split",
             );
         }
         let sure =
             MOST_SURE * probability.min(1.0 - 0.04 * (SURE * cut.error / cut.height).powi(2));
         return Finding::exact(parameter, (cut.at * BLOCK) as f64, sure).because(format!(
-            "each read that goes beyond a further multiple of it takes {:.0} us longer, {:.0} standard errors",
+            "each read beyond a further multiple of it takes {:.0} us longer, {:.0} standard errors",
             cut.height / 1e3,
             cut.height / cut.error
         ));
@@ -445,7 +445,7 @@ fn largest(costs: &Costs, strides: &Strides) -> Finding {
     if absent < LEAST {
         return Finding::unknown(
             parameter,
-            "reads vary too much to see whether long ones are cut up",
+            "reads vary too much to show whether long ones are split",
         );
     }
     // If a stride is a multiple of the cut length, no read of that stride shows a step.
@@ -454,7 +454,7 @@ fn largest(costs: &Costs, strides: &Strides) -> Finding {
     if strides.long > LEAST_STRIDE && saved < SURE * error {
         return Finding::unknown(
             parameter,
-            "the step of a cut may hide in those of the units of the flash",
+            "the step of a split may hide in the steps of the flash units",
         );
     }
     Finding::absent(parameter, 0.98 * absent).because(format!(
@@ -474,27 +474,27 @@ enum Large {
 impl Large {
     /// Returns two charts: long requests compared with short ones for the same bytes, and the cost per block of long requests.
     fn pictures(self, costs: &Costs, largest: &Finding) -> [Signal; 2] {
-        let [beside, per_block] = match self {
+        let [compared, per_block] = match self {
             Large::Reads => [
-                "One large read beside many small ones (Sun and Zhang, Figure 16)",
+                "One large read compared with many small ones (Sun and Zhang, Figure 16)",
                 "Large reads: cost per 4 KiB (Sun and Zhang, Figure 17)",
             ],
             Large::Writes => [
-                "One large write beside many small ones (Sun and Zhang, Figure 18)",
+                "One large write compared with many small ones (Sun and Zhang, Figure 18)",
                 "Large writes: cost per 4 KiB (Sun and Zhang, Figure 19)",
             ],
         };
         let points = |of: &dyn Fn(u64) -> f64| {
             costs.keys().map(|n| (*n as f64 * 4.0, of(*n) / 1e6)).collect::<Vec<_>>()
         };
-        let beside = Signal::new(beside, "length (KiB)", "response time (ms)", Shape::Line)
+        let compared = Signal::new(compared, "length (KiB)", "response time (ms)", Shape::Line)
             .series("one request", points(&|n| cost(costs, n)))
             .series("as many requests of 4 KiB", points(&|n| n as f64 * cost(costs, 1)));
         let per_block =
             Signal::new(per_block, "length (KiB)", "response time per 4 KiB (ms)", Shape::Line)
                 .series("one request", points(&|n| cost(costs, n) / n as f64));
         let longest = costs.keys().last().map_or(0, |n| n * BLOCK);
-        [beside, per_block].map(|signal| match largest.answer.whole() {
+        [compared, per_block].map(|signal| match largest.answer.whole() {
             Some(bytes) if bytes <= longest => {
                 signal.mark(bytes as f64 / 1024.0, "longest request")
             }
@@ -534,34 +534,37 @@ mod tests {
     #[test]
     fn the_largest_request_is_found_or_absent() {
         for cut in [16, 30, 60, 64, 128] {
-            let found = largest(&drive(cut, 1, 0.05), &PLAIN(1));
+            let finding = largest(&drive(cut, 1, 0.05), &PLAIN(1));
             let right = Finding::exact(Parameter::LargestRequest, (cut * BLOCK) as f64, 1.0);
-            assert!(found.agrees_with(&right), "{cut}: {found:?}");
+            assert!(finding.agrees_with(&right), "{cut}: {finding:?}");
         }
-        let found = largest(&drive(1 << 20, 1, 0.05), &PLAIN(1));
-        assert!(found.agrees_with(&Finding::absent(Parameter::LargestRequest, 1.0)), "{found:?}");
+        let finding = largest(&drive(1 << 20, 1, 0.05), &PLAIN(1));
+        assert!(
+            finding.agrees_with(&Finding::absent(Parameter::LargestRequest, 1.0)),
+            "{finding:?}"
+        );
     }
 
     #[test]
     fn steps_from_rounds_over_units_are_no_cuts() {
         for units in [2, 4, 8, 16] {
             let unknown = Strides::of(&Knowledge::default());
-            let found = largest(&drive(1 << 20, units, 0.02), &unknown);
-            assert!(!matches!(found.answer, Answer::Value { .. }), "{units}: {found:?}");
+            let finding = largest(&drive(1 << 20, units, 0.02), &unknown);
+            assert!(!matches!(finding.answer, Answer::Value { .. }), "{units}: {finding:?}");
         }
     }
 
     #[test]
     fn the_block_cost_is_the_slope_whatever_a_request_costs() {
         for cut in [16, 30, 64, 1 << 20] {
-            let found = block_cost(
+            let finding = block_cost(
                 &drive(cut, 1, 0.05),
                 &PLAIN(1),
                 &largest(&drive(cut, 1, 0.05), &PLAIN(1)),
             );
             assert!(
-                found.agrees_with(&Finding::exact(Parameter::BlockCost, 40e3, 1.0)),
-                "{cut}: {found:?}"
+                finding.agrees_with(&Finding::exact(Parameter::BlockCost, 40e3, 1.0)),
+                "{cut}: {finding:?}"
             );
         }
     }

@@ -21,8 +21,8 @@ const MOST: u64 = 1 << 30;
 
 pub const PROBE: Probe = Probe {
     name: "segment",
-    summary: "writes in order: the distance of those that wait for a merge or an erase; where there \
-              are none, again after the drive was trimmed",
+    summary: "writes in order, and measures the distance of writes that wait for a merge or an erase; \
+                 without such writes, it repeats this after trimming the drive",
     source: "Sun and Zhang, section 3.4, Figures 5 and 6",
     finds: &[Parameter::Segment],
     assumes: &[Parameter::PageSize, Parameter::WriteBufferKind, Parameter::Parallelism],
@@ -40,11 +40,11 @@ fn write_size(knowledge: &Knowledge) -> u64 {
 }
 
 fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
-    const WHY: &str = "no write of many in order took longer than the others at equal distances";
+    const WHY: &str = "no writes in order took longer than the others at equal distances";
     let blocks = knowledge.class(Parameter::WriteBufferKind) == Some("blocks");
     if blocks && knowledge.whole(Parameter::Parallelism) != Some(1) {
-        const WHY: &str = "the write buffer gives up blocks, which are not what all units write \
-                           before each has to erase";
+        const WHY: &str = "the write buffer evicts blocks, which hides how much all units write before \
+                                  each has to erase";
         return Ok(vec![Finding::unknown(Parameter::Segment, WHY)].into());
     }
     // If a buffer evicts blocks, a flush after each write would turn each into a write of a block.
@@ -56,12 +56,14 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     lab.ensure_filled()?;
     let size = write_size(knowledge);
     // A drive that supports TRIM probably maps pages. After a trim, its costs do not include copies of valid pages.
-    let found = match write_to_trimmed(lab, size, flushed)? {
-        Some(found) => found,
+    let segment = match write_to_trimmed(lab, size, flushed)? {
+        Some(segment) => segment,
         None => overwrite(lab, size)?,
     };
-    Ok(vec![found.map_or_else(|| Finding::unknown(Parameter::Segment, WHY), SegmentPeriod::state)]
-        .into())
+    Ok(vec![
+        segment.map_or_else(|| Finding::unknown(Parameter::Segment, WHY), SegmentPeriod::state),
+    ]
+    .into())
 }
 
 /// A period in the costs of writes in order.
@@ -89,8 +91,8 @@ impl SegmentPeriod {
         let length = if self.trimmed { *length } else { between_boundaries(*length, phases) };
         let bytes = length as u64 * self.size;
         let because = format!(
-            "of writes of {} bytes in order{}, {} in every {length} took longer than the others, {count} \
-             times in a row",
+            "of writes of {} bytes in order{}, {} in every {length} took longer than the others, for {count} \
+                        periods",
             self.size,
             if self.trimmed { " to the trimmed drive" } else { "" },
             phases.len(),
@@ -115,7 +117,7 @@ impl SegmentPeriod {
         let total = Signal::new(
             "Writes in order: cumulative cost (Sun and Zhang, Figure 6)",
             "KiB written",
-            "response time in all (ms)",
+            "cumulative response time (ms)",
             Shape::Line,
         )
         .series("writes", sums)
@@ -166,14 +168,14 @@ fn overwrite(lab: &mut Lab<'_>, size: u64) -> Result<Option<SegmentPeriod>, Halt
         }
         (next, until) = (until / size * size, (2 * until).min(most));
     }
-    let found = clear_period(&costs, 4);
-    Ok(found.map(|period| SegmentPeriod { size, period, costs, trimmed: false, runs }))
+    let clear = clear_period(&costs, 4);
+    Ok(clear.map(|period| SegmentPeriod { size, period, costs, trimmed: false, runs }))
 }
 
 /// Returns a period that explains most slow writes and was observed at least `count` times.
 fn clear_period(costs: &[f64], count: usize) -> Option<Period> {
-    let found = period(&slow(costs), costs.len())?;
-    (found.count >= count && found.score > 12.0 && found.explained > 0.3).then_some(found)
+    let period = period(&slow(costs), costs.len())?;
+    (period.count >= count && period.score > 12.0 && period.explained > 0.3).then_some(period)
 }
 
 /// Returns the period of erasures, for writes that copy nothing.
@@ -183,8 +185,8 @@ fn recurring(costs: &[f64]) -> Option<Period> {
         // There are several kinds of writes, and the slower ones do not wait for erasures.
         return None;
     }
-    let clear = |found: &Period| found.score > 20.0;
-    let folded = || clear_period(costs, 8).filter(|found| found.explained > 0.5);
+    let clear = |period: &Period| period.score > 20.0;
+    let folded = || clear_period(costs, 8).filter(|period| period.explained > 0.5);
     recurrence(&slow).filter(clear).or_else(folded)
 }
 
@@ -220,14 +222,14 @@ fn write_to_trimmed(
     // The first blocks come from the free spare blocks.
     let from = costs.len() * 2 / 5;
     let runs = vec![trimmed, run.number];
-    let found = recurring(&costs[from..]).map(|period| SegmentPeriod {
+    let segment = recurring(&costs[from..]).map(|period| SegmentPeriod {
         size,
         period,
         costs: costs[from..].to_vec(),
         trimmed: true,
         runs,
     });
-    Ok(Some(found))
+    Ok(Some(segment))
 }
 
 /// Returns the cost of each write, including the flushes after it.

@@ -1,9 +1,9 @@
 //! The SLC cache: the amount written at the speed of cells with one bit, up to the drop in bandwidth (the cliff) in the run that
 //! filled the drive in order.
 //!
-//! After the cliff, a drive either writes past the full cache, so that each write takes longer, or empties the cache first, so
-//! that some writes take much longer. Both raise the mean cost, so the cliff is where the mean steps up. A hiccup of the host
-//! raises it as well, but only once.
+//! After the cliff, a drive either writes past the full cache, and each write takes longer, or
+//! empties the cache first, and some writes take much longer. Both raise the mean cost: the cliff
+//! is where the mean steps up. A hiccup of the host raises it as well, but only once.
 //!
 //! A write buffer takes the first writes at the speed of memory, and is still full when the cache becomes full.
 
@@ -21,7 +21,7 @@ const LEAST: usize = 4;
 
 pub const PROBE: Probe = Probe {
     name: "slc-cache",
-    summary: "the run that fills the drive: the bandwidth falls where a cache of faster cells is full",
+    summary: "analyses the run that fills the drive: the bandwidth falls when a cache of faster cells is full",
     source: "whole-drive fills, as reviewers of drives run them",
     finds: &[Parameter::SlcCache],
     assumes: &[Parameter::WriteBuffer, Parameter::MapCache, Parameter::FtlClass],
@@ -39,12 +39,12 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
         return Ok(Outcome::default());
     }
     let class = knowledge.class(Parameter::FtlClass).filter(|class| *class != "page-mapped");
-    if let (Some(class), Some(found)) = (class, knowledge.finding(Parameter::FtlClass)) {
-        let finding = Finding::absent(Parameter::SlcCache, found.probability).because(format!(
-            "writes to a drive with log blocks ({class}) become slower when these are full, and drives \
-             with a cache of faster cells have none"
+    if let (Some(class), Some(ftl)) = (class, knowledge.finding(Parameter::FtlClass)) {
+        let finding = Finding::absent(Parameter::SlcCache, ftl.probability).because(format!(
+            "writes to a drive with log blocks ({class}) become slower when these are full, and such drives \
+                        have no SLC cache",
         ));
-        return Ok(vec![finding.shown_by(found)].into());
+        return Ok(vec![finding.shown_by(ftl)].into());
     }
     lab.ensure_filled()?;
     let Some(fill) = lab.fill() else { return Ok(Outcome::default()) };
@@ -104,13 +104,13 @@ impl<'f> FillCosts<'f> {
     /// Returns the cliff, if there is one.
     fn cliff(&self) -> Option<Cliff> {
         let mut skipped = self.in_buffer();
-        let mut found = cliff(self.costs, skipped);
+        let mut next = cliff(self.costs, skipped);
         // If the first step is that of a buffer that emptied meanwhile, another step may follow.
-        while let Some(cliff) = found.filter(|cliff| self.is_of_memory(cliff)) {
+        while let Some(cliff) = next.filter(|cliff| self.is_of_memory(cliff)) {
             skipped = cliff.at + 1;
-            found = self::cliff(self.costs, skipped);
+            next = self::cliff(self.costs, skipped);
         }
-        found
+        next
     }
 
     /// Returns the bytes written before the cliff.
@@ -128,21 +128,20 @@ impl<'f> FillCosts<'f> {
     fn finding(&self) -> Finding {
         let Some(cliff) = self.cliff() else { return self.none() };
         if !self.class_is_known {
-            let why = "the first writes of the fill are faster, but it is not known whether that is a \
-                       cache of faster cells or log blocks";
+            let why = "the first writes of the fill are faster, but this may be an SLC cache or log blocks";
             return Finding::unknown(Parameter::SlcCache, why).runs([self.run]);
         }
         if !self.buffer_is_known {
-            let why = "the first writes of the fill are faster, but it is not known how many of them \
-                       a write buffer took";
+            let why = "the first writes of the fill are faster, but the number of writes that a write \
+                                  buffer took is not known";
             return Finding::unknown(Parameter::SlcCache, why).runs([self.run]);
         }
         let written = self.before(&cliff);
         let (value, off) = (written - self.buffer, self.len);
         if self.map.is_some_and(|map| (value - map).abs() < 0.15 * map + 2.0 * self.len) {
             return Finding::absent(Parameter::SlcCache, 0.94).runs([self.run]).because(
-                "the drive is filled faster as long as memory has entries of the map to spare, and \
-                 at one speed from then on",
+                "the drive fills faster while its memory has free map entries, and at a constant speed \
+                                afterwards",
             );
         }
         if value < 2.0 * self.len {
@@ -153,7 +152,7 @@ impl<'f> FillCosts<'f> {
             written / 1_048_576.0,
             self.len / cliff.low * 1e3,
             self.len / cliff.high * 1e3,
-            if self.buffer > 0.0 { "; what is in the write buffer then is taken off" } else { "" }
+            if self.buffer > 0.0 { "; the content of the write buffer is subtracted" } else { "" }
         );
         Finding::value(Parameter::SlcCache, value, value - off, value + off, self.sure(&cliff))
             .because(because)
@@ -181,7 +180,7 @@ impl<'f> FillCosts<'f> {
     fn none(&self) -> Finding {
         let sure = if self.buffer_is_known { 0.98 } else { 0.9 };
         Finding::absent(Parameter::SlcCache, sure)
-            .because("the drive is filled at one speed from the beginning to the end")
+            .because("the drive fills at a constant speed from beginning to end")
             .runs([self.run])
     }
 

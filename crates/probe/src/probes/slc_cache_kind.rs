@@ -34,8 +34,8 @@ const KIND: Parameter = Parameter::SlcCacheKind;
 
 pub const PROBE: Probe = Probe {
     name: "slc-cache-kind",
-    summary: "a region of a full drive is written, trimmed and written again: the bandwidth falls where \
-              it did when the drive was empty, or sooner",
+    summary: "writes a region of a full drive, trims it and writes it again: the bandwidth falls after as \
+                 many bytes as on the empty drive, or sooner",
     source: "whole-drive fills, as reviewers of drives run them at several fill levels",
     finds: &[KIND],
     assumes: &[Parameter::SlcCache],
@@ -66,10 +66,10 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     let unknown = |why: &str| Ok(vec![Finding::unknown(KIND, why)].into());
     let Some(cache) = knowledge.finding(Parameter::SlcCache).filter(|cache| cache.is_known())
     else {
-        return unknown("it is not known whether there is such a cache");
+        return unknown("it is not known whether the drive has an SLC cache");
     };
     if cache.answer == Answer::Absent {
-        let absent = Finding::absent(KIND, cache.probability).because("there is no such cache");
+        let absent = Finding::absent(KIND, cache.probability).because("the drive has no SLC cache");
         return Ok(vec![absent.shown_by(cache)].into());
     }
     let Some(region) = region(knowledge, lab.capacity()).filter(|region| *region >= 8 * LEN) else {
@@ -84,7 +84,7 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     match lab.run("trim the region", trims.chain(end)) {
         Ok(run) => runs.push(run.number),
         Err(Halt::Failed { .. }) => {
-            return unknown("the drive cannot be trimmed, so that the cache cannot be emptied");
+            return unknown("the drive cannot be trimmed, which would empty the cache");
         }
         Err(halt) => return Err(halt),
     }
@@ -101,11 +101,11 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
 /// Returns the kind, from the sizes of the cache in a full and in an empty drive.
 fn kind(cache: &Finding, full: Option<f64>) -> Finding {
     let Answer::Value { value: empty, .. } = cache.answer else {
-        return Finding::unknown(KIND, "it is not known how large the cache is");
+        return Finding::unknown(KIND, "the size of the cache is not known");
     };
     let Some(full) = full else {
-        let why = "in a full drive no writes are faster than others: the cache was not emptied, or is \
-                   gone";
+        let why = "no writes to a full drive are faster than others: the cache was not emptied, or has \
+                          disappeared";
         return Finding::unknown(KIND, why);
     };
     let ratio = full / empty;
@@ -113,7 +113,7 @@ fn kind(cache: &Finding, full: Option<f64>) -> Finding {
     let errors = (ratio - SAME).abs() / SPREAD;
     let clear = f64::midpoint(1.0, within_errors(errors));
     Finding::class(KIND, class, clear * cache.probability.min(0.97)).because(format!(
-        "in a drive that is nearly full it takes {:.1} MiB, in the empty one {:.1} MiB",
+        "the cache takes {:.1} MiB on a nearly full drive, and {:.1} MiB on an empty one",
         full / 1_048_576.0,
         empty / 1_048_576.0
     ))

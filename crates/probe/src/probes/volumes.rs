@@ -33,8 +33,8 @@ const SURE: f64 = 4.0;
 
 pub const PROBE: Probe = Probe {
     name: "volumes",
-    summary: "writes with many in flight to pages of one parallel unit, and to pages of two in turns: \
-              half the time where each writes for itself",
+    summary: "writes with many in flight to pages of one parallel unit, and to pages of two units in turns; \
+                 the latter take half the time if each unit writes independently",
     source: "Kim et al., SSDcheck, MICRO 2018, whose test fixes one bit of the address",
     finds: &[Parameter::Volumes],
     assumes: &[Parameter::PageSize, Parameter::Parallelism, Parameter::Chunk, Parameter::Mapping],
@@ -63,15 +63,15 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     let units = knowledge.whole(Parameter::Parallelism);
     if let (Some(1), Some(finding)) = (units, knowledge.finding(Parameter::Parallelism)) {
         let one = Finding::exact(Parameter::Volumes, 1.0, finding.probability)
-            .because("there is one unit, which writes everything")
+            .because("the drive has only one unit, which writes everything")
             .shown_by(finding);
         return Ok(vec![one].into());
     }
     if lab.info().queue_depth == 1 {
-        return unknown("the drive takes one request at a time, so none can wait for another");
+        return unknown("the drive takes one request at a time: no write can wait for another");
     }
     let (Some(units), Some(chunk)) = (units, knowledge.whole(Parameter::Chunk)) else {
-        return unknown("parallel units and chunks, which volumes are made of, were not found");
+        return unknown("parallel units and chunks, which form volumes, are not known");
     };
     let page = knowledge.whole(Parameter::PageSize).unwrap_or(chunk).min(chunk);
     lab.ensure_filled()?;
@@ -83,7 +83,7 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     let place = Place { page, chunk, units: units.min(MOST_PARTS), start, periods };
     let evidence = Evidence::gather(lab, &place)?;
     let contradicts = contradiction(knowledge, &evidence).into_iter().collect();
-    Ok(Outcome { findings: vec![found(knowledge, &evidence)], contradicts })
+    Ok(Outcome { findings: vec![finding(knowledge, &evidence)], contradicts })
 }
 
 /// Returns the contradiction to a dynamic mapping, if there is one. If the order of writes decided the unit of data, all writes
@@ -96,9 +96,10 @@ fn contradiction(knowledge: &Knowledge, evidence: &Evidence) -> Option<Contradic
     (faster && !buffered && knowledge.class(Parameter::Mapping) == Some("dynamic")).then(|| {
         Contradiction {
             parameter: Parameter::Mapping,
-            because: "writes to some addresses wait for each other and writes to others do not, which they \
-                      would not if the order of writes decided where data is"
-                .into(),
+            because:
+                "writes to some addresses wait for each other and writes to others do not, which \
+                                contradicts a placement by the order of writes"
+                    .into(),
         }
     })
 }
@@ -189,7 +190,7 @@ fn write(lab: &mut Lab<'_>, place: &Place, nth: u64) -> Result<Run, Halt> {
     lab.run_at(purpose, DEPTH, requests.into_iter().chain([Request::flush()]))
 }
 
-fn found(knowledge: &Knowledge, evidence: &Evidence) -> Finding {
+fn finding(knowledge: &Knowledge, evidence: &Evidence) -> Finding {
     let parts = evidence.took.len();
     let ratios: Vec<f64> = (1..parts).map(|nth| evidence.ratio(nth)).collect();
     let picture = signal(&ratios);
@@ -199,22 +200,22 @@ fn found(knowledge: &Knowledge, evidence: &Evidence) -> Finding {
             .signal(picture.clone())
     };
     if knowledge.class(Parameter::WriteBufferKind) == Some("blocks") {
-        return unknown("the write buffer writes whole blocks, which are on all units");
+        return unknown("the write buffer writes whole blocks, which span all units");
     }
     // The number of units that share a volume with the first, including itself.
     let same = 1 + ratios.iter().filter(|ratio| **ratio > BETWEEN).count();
     if !parts.is_multiple_of(same) {
-        return unknown("which units write for themselves is not the same from one to the other");
+        return unknown("the units that write independently differ from unit to unit");
     }
     let mapping = knowledge.class(Parameter::Mapping);
     if same == parts && mapping != Some("dynamic") {
         return unknown(
-            "writes take the same wherever they go, though reads do not: what is acknowledged stays \
-             in a memory, or waits for more than the flash",
+            "writes take the same time wherever they go, though reads do not: acknowledged data stays \
+                        in a memory, or waits for something other than the flash",
         );
     }
     if same < parts && mapping != Some("static") {
-        return unknown("which writes wait for each other does not go with what reads tell");
+        return unknown("the writes that wait for each other contradict the results of reads");
     }
     let nearest = ratios.iter().map(|ratio| (ratio / BETWEEN).ln().abs()).fold(f64::MAX, f64::min);
     let z = nearest / evidence.error();
@@ -223,13 +224,13 @@ fn found(knowledge: &Knowledge, evidence: &Evidence) -> Finding {
     let mixed = 1 < same && same < parts;
     let between = ratios.iter().any(|ratio| (BETWEEN - ratio).abs() < 0.12);
     if probability < LEAST || mixed && (z < SURE || between) {
-        return unknown("writes vary too much to tell which wait for each other");
+        return unknown("writes vary too much to show which wait for each other");
     }
     let volumes = (parts / same) as f64;
     let because = match same {
         1 => "writes to any two units in turns take about half as long as writes to one",
-        same if same == parts => "writes take the same wherever they go",
-        _ => "writes to some units wait for each other, to others they do not",
+        same if same == parts => "writes take the same time wherever they go",
+        _ => "writes to some units wait for each other, and writes to others do not",
     };
     Finding::exact(Parameter::Volumes, volumes, probability)
         .because(because)
@@ -240,9 +241,9 @@ fn found(knowledge: &Knowledge, evidence: &Evidence) -> Finding {
 fn signal(ratios: &[f64]) -> Signal {
     let points = ratios.iter().zip(1u32..).map(|(ratio, nth)| (f64::from(nth), *ratio));
     Signal::new(
-        "Writes in turns to the first unit and another",
+        "Writes in turns to the first unit and another one",
         "the other unit",
-        "time over that of the first alone",
+        "time relative to the first unit alone",
         Shape::Points,
     )
     .series("writes", points)
@@ -257,7 +258,7 @@ mod tests {
         knowledge.take(Finding::class(Parameter::Mapping, mapping, 0.98));
         let series = |took: &f64| (0..7).map(|i| took + f64::from(i) * 0.1).collect();
         let evidence = Evidence { took: took.iter().map(series).collect(), runs: vec![1] };
-        let finding = found(&knowledge, &evidence);
+        let finding = finding(&knowledge, &evidence);
         match finding.answer {
             crate::Answer::Value { value, .. } => Some(value),
             _ => None,

@@ -40,8 +40,8 @@ const CLIFF: f64 = 1.25;
 
 pub const PROBE: Probe = Probe {
     name: "write-buffer",
-    summary: "bursts of writes after a flush and a rest: how many are cheap before they wait for the \
-              flash, and whether what was written is read from memory",
+    summary: "bursts of writes after a flush and a rest: the number of fast writes before writes wait for \
+                 the flash, and whether reads of new data come from memory",
     source: "Kim et al., SSDcheck, MICRO 2018; uFLIP, section 5.2",
     finds: &[Parameter::WriteBuffer],
     assumes: &[Parameter::PageSize],
@@ -60,8 +60,8 @@ pub(super) fn unit(knowledge: &Knowledge) -> u64 {
 }
 
 fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
-    let found = knowledge.finding(Parameter::WriteBuffer);
-    if lab.attempt > 0 && found.is_none_or(|found| !found.is_known()) {
+    let finding = knowledge.finding(Parameter::WriteBuffer);
+    if lab.attempt > 0 && finding.is_none_or(|finding| !finding.is_known()) {
         // More of the same bursts, with their many writes, would not show more.
         return Ok(Outcome::default());
     }
@@ -79,16 +79,16 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
             size(&bursts, &cliff, &pace, &memory)
         }
         Some(_) => Finding::absent(Parameter::WriteBuffer, memory.lacks_it()).because(
-            "writes are cheaper at the beginning of a burst, but what was just written is read as \
-             slowly as what is on the flash and a flush has nothing to do: no memory holds it",
+            "writes are faster at the beginning of a burst, but new data is read as slowly as data on the \
+                        flash, and a flush takes no time: no memory holds the data",
         ),
         None if memory.is_there() => Finding::unknown(
             Parameter::WriteBuffer,
-            "memory holds what was written, but no burst was long enough to fill it",
+            "memory holds new data, but no burst was long enough to fill it",
         ),
         None => Finding::absent(Parameter::WriteBuffer, memory.lacks_it()).because(
-            "the first writes of a burst cost as much as the others, what was just written is read \
-             as slowly as what is on the flash, and a flush has nothing to do",
+            "the first writes of a burst cost as much as the others, new data is read as slowly as data on \
+                        the flash, and a flush takes no time",
         ),
     };
     let finding = finding.signal(bursts.picture()).signal(memory.picture());
@@ -112,7 +112,8 @@ pub(super) struct Bursts {
 
 impl Bursts {
     pub fn new(lab: &mut Lab<'_>, unit: u64) -> Result<Bursts, Halt> {
-        let flushes = match lab.run("whether the drive takes a flush", [Request::flush()]) {
+        let flushes = match lab.run("a flush, which the drive may not support", [Request::flush()])
+        {
             Ok(_) => true,
             Err(Halt::Failed { .. }) => false,
             Err(halt) => return Err(halt),
@@ -238,12 +239,12 @@ fn first_step(series: &[f64], sure: f64) -> Option<Step> {
         let clear = (step.explains / (1.0 - step.explains).max(1e-9) * count as f64).sqrt();
         step.ratio() >= CLIFF && clear > sure
     };
-    let mut found = step(series, 2).filter(|step| is_clear(step, series.len()))?;
+    let mut first = step(series, 2).filter(|step| is_clear(step, series.len()))?;
     // There may be an earlier step: a buffer in front of an SLC cache.
-    while let Some(earlier) = step(&series[..found.at], 2).filter(|s| is_clear(s, found.at)) {
-        found = earlier;
+    while let Some(earlier) = step(&series[..first.at], 2).filter(|s| is_clear(s, first.at)) {
+        first = earlier;
     }
-    Some(found)
+    Some(first)
 }
 
 /// Returns the number of bursts of about `writes` writes to combine: enough to separate hiccups from regular steps, and more for
@@ -387,8 +388,8 @@ fn at_rest(cliff: &Cliff, pace: &Pace) -> Option<f64> {
 
 fn size(bursts: &Bursts, cliff: &Cliff, pace: &Pace, memory: &Memory) -> Finding {
     let Some(places) = at_rest(cliff, pace) else {
-        let why = "what leaves the buffer during a burst is about as much as what comes, so that it \
-                   cannot be told how much it holds";
+        let why = "the buffer writes out about as much during a burst as it receives, which hides its \
+                          size";
         return Finding::unknown(Parameter::WriteBuffer, why);
     };
     #[allow(clippy::cast_precision_loss, reason = "sizes are far below 2^53")]
@@ -397,7 +398,7 @@ fn size(bursts: &Bursts, cliff: &Cliff, pace: &Pace, memory: &Memory) -> Finding
     let value = (places * unit / 4096.0).round() * 4096.0;
     let probability = (0.985 - 0.4 * (1.0 - cliff.agreeing) - 0.3 * drained.max(0.0)).max(0.5);
     if probability < LEAST_SURE {
-        let why = "bursts become slow at places too different to tell how much the buffer holds";
+        let why = "bursts slow down at too different places to show the size of the buffer";
         return Finding::unknown(Parameter::WriteBuffer, why);
     }
     let off = unit.max(0.5 * drained * value);
@@ -408,7 +409,7 @@ fn size(bursts: &Bursts, cliff: &Cliff, pace: &Pace, memory: &Memory) -> Finding
         cliff.low / 1e6,
         cliff.high / 1e6,
         memory.tells(),
-        if drained > 0.0 { "; what leaves during a burst is taken off" } else { "" },
+        if drained > 0.0 { "; writes that left during a burst are subtracted" } else { "" },
     );
     Finding::value(Parameter::WriteBuffer, value, value - off, value + off, probability)
         .because(because)
@@ -450,8 +451,8 @@ impl Memory {
 
     fn tells(&self) -> String {
         format!(
-            "what was just written is read in {:.3} ms, later in {:.3} ms, and a flush after \
-             a burst takes {:.1} times as long as one that has nothing to do",
+            "new data is read in {:.3} ms, and later in {:.3} ms; a flush after \
+                        a burst takes {:.1} times as long as one without preceding writes",
             median(&self.new) / 1e6,
             median(&self.old) / 1e6,
             self.flush
@@ -462,8 +463,8 @@ impl Memory {
         let points = |reads: &[f64]| -> Vec<(f64, f64)> {
             reads.iter().zip(1u32..).map(|(read, nth)| (f64::from(nth), read / 1e6)).collect()
         };
-        Signal::new("Reads of what was just written", "read", "response time (ms)", Shape::Points)
-            .series("just written", points(&self.new))
+        Signal::new("Reads of new data", "read", "response time (ms)", Shape::Points)
+            .series("new data", points(&self.new))
             .series("later", points(&self.old))
     }
 }
@@ -482,7 +483,7 @@ fn memory(lab: &mut Lab<'_>, bursts: &mut Bursts, fits: usize) -> Result<Memory,
         let reads: Vec<Request> = apart.map(|offset| Request::read(*offset, bursts.unit)).collect();
         requests.extend(&reads);
         bursts.begin(&mut requests, reads.into_iter());
-        let run = lab.run("reads of what was just written, and again after a rest", requests)?;
+        let run = lab.run("reads of new data, and again after a rest", requests)?;
         let times = response_times(&run, Op::Read);
         let (first, again) = times.split_at(times.len() / 2);
         new.extend(first);

@@ -22,8 +22,8 @@ const MOST_REWRITES: usize = 8192;
 
 pub const PROBE: Probe = Probe {
     name: "write-buffer-kind",
-    summary: "one page written again and again, and reads of pages whose neighbour was written later: \
-              whether a buffer has one place for a page, and whether it gives up whole blocks",
+    summary: "writes one page repeatedly, and reads pages whose neighbour was written later, to see \
+                 whether a buffer keeps one copy of a page, and whether it evicts whole blocks",
     source: "Kim and Ahn, BPLRU, FAST 2008, section 3",
     finds: &[Parameter::WriteBufferKind],
     assumes: &[Parameter::WriteBuffer, Parameter::PageSize],
@@ -44,7 +44,7 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
         return Ok(vec![finding.because("there is no write buffer").shown_by(lacking)].into());
     }
     let Some(size) = knowledge.whole(Parameter::WriteBuffer) else {
-        let why = "it is not known how much the write buffer holds";
+        let why = "the size of the write buffer is not known";
         return Ok(vec![Finding::unknown(KIND, why)].into());
     };
     lab.ensure_filled()?;
@@ -79,7 +79,7 @@ fn again(lab: &mut Lab<'_>, bursts: &mut Bursts, holds: usize) -> Result<Again, 
     let mut requests = Vec::new();
     let offset = lab.random_offset(&(0..lab.capacity()), bursts.unit, bursts.unit);
     bursts.begin(&mut requests, (0..count).map(|_| Request::write(offset, bursts.unit)));
-    let run = lab.run("one page written again and again", requests)?;
+    let run = lab.run("one page written repeatedly", requests)?;
     bursts.note(&run);
     Ok(Again { costs: response_times(&run, Op::Write), holds })
 }
@@ -115,8 +115,8 @@ impl Again {
     fn queue(&self) -> Finding {
         let (first, last) = self.ends();
         Finding::class(Parameter::WriteBufferKind, "queue", self.sure()).because(format!(
-            "one page written again and again takes {:.3} ms at first, and {:.3} ms when the buffer \
-             would be full of it",
+            "writing one page repeatedly takes {:.3} ms at first, and {:.3} ms when a buffer would be full of \
+                        its copies",
             median(first) / 1e6,
             median(last) / 1e6
         ))
@@ -125,7 +125,7 @@ impl Again {
     fn picture(&self) -> Signal {
         let points = self.costs.iter().zip(1u32..).map(|(cost, nth)| (f64::from(nth), cost / 1e6));
         Signal::new(
-            "Cost of writing one page again and again",
+            "Cost of writing one page repeatedly",
             "write",
             "response time (ms)",
             Shape::Points,
@@ -159,7 +159,7 @@ fn others(lab: &mut Lab<'_>, bursts: &mut Bursts, again: &Again) -> Result<Pages
             requests[first] = requests[first].after(after);
         }
         bursts.begin(&mut requests, reads());
-        let run = lab.run("pages beside one that is written again and again", requests)?;
+        let run = lab.run("pages next to one that is written repeatedly", requests)?;
         let times = response_times(&run, Op::Read);
         let (here, rest) = times.split_at(at_once);
         let (first, flash) = rest.split_at(at_once);
@@ -189,8 +189,8 @@ fn pages(lab: &mut Lab<'_>, bursts: &mut Bursts, holds: usize) -> Result<Pages, 
     for _ in 0..READS.div_ceil(at_once) {
         let unit = bursts.unit;
         let space = 0..lab.capacity();
-        // Only few writes follow the neighbours, so that a buffer that keeps half free still has them. An even page and the next
-        // one belong to the same block of any size.
+        // Only few writes follow the neighbours: a buffer that keeps half of its space free still
+        // holds them. An even page and the next one belong to the same block of any size.
         let mut some = |count: usize| -> Vec<u64> {
             (0..count).map(|_| lab.random_offset(&space, 2 * unit, 2 * unit)).collect()
         };
@@ -247,31 +247,31 @@ impl Pages {
 
     fn queue(&self, left: f64, error: f64) -> Finding {
         let because = format!(
-            "pages in the buffer are read in {:.3} ms and from the flash in {:.3} ms, and after one \
-             other page was written again and again, as often as fills the buffer, in {:.3} ms: it \
-             pushed them out",
+            "pages in the buffer are read in {:.3} ms and from the flash in {:.3} ms. After another page was \
+                        written often enough to fill the buffer with its copies, they are read in {:.3} ms: the \
+                        copies evicted them",
             median(&self.neighbours) / 1e6,
             median(&self.flash) / 1e6,
             median(&self.first) / 1e6
         );
         let sure = sure(left, error);
-        let signal = self.picture("Reads of pages beside one that is written again and again");
+        let signal = self.picture("Reads of pages next to one that is written repeatedly");
         Finding::class(Parameter::WriteBufferKind, "queue", sure).because(because).signal(signal)
     }
 
     fn finding(&self, again: &Again) -> Finding {
         const KIND: Parameter = Parameter::WriteBufferKind;
         let Some((left, error)) = self.left() else {
-            let why = "reads do not tell what is in the buffer from what is on the flash";
+            let why = "reads do not distinguish data in the buffer from data on the flash";
             return Finding::unknown(KIND, why);
         };
         let sure = sure(left, error).min(again.sure());
         let (class, what) = match left < 0.5 {
-            true => ("blocks", "as those: it stayed with its neighbour"),
-            false => ("rewrites", "as from the flash: it left by itself"),
+            true => ("blocks", "like pages in the buffer: it stayed with its neighbour"),
+            false => ("rewrites", "like pages on the flash: it left by itself"),
         };
         let because = format!(
-            "one page written again and again stays cheap; pages in the buffer are read in {:.3} ms \
+            "one page written repeatedly stays fast; pages in the buffer are read in {:.3} ms \
              and from the flash in {:.3} ms, and a page whose neighbour was written later in {:.3} ms \
              {what}",
             median(&self.neighbours) / 1e6,

@@ -119,7 +119,7 @@ pub(super) fn findings(
     let choice = choose(story, regions, base);
     let idle = idle(rests);
     let cleans_idle = is_class(&idle, "yes");
-    let found = [
+    let findings = [
         room(story, regions, onset, &choice, cleans_idle),
         begins(story, onset, &choice, cleans_idle),
         policy(&choice, cleans_idle),
@@ -132,7 +132,10 @@ pub(super) fn findings(
         true => finding.signal(course.clone()),
         false => finding,
     };
-    found.into_iter().map(|finding| with_course(finding).runs(story.runs.iter().copied())).collect()
+    findings
+        .into_iter()
+        .map(|finding| with_course(finding).runs(story.runs.iter().copied()))
+        .collect()
 }
 
 /// Returns the chart of the cost of writes since the first overwriting, measured and expected of the best fit.
@@ -161,13 +164,15 @@ fn room(
 ) -> Finding {
     let unknown = |why: &str| Finding::unknown(Parameter::OverProvisioning, why);
     if cleans_idle {
-        return unknown("the drive cleans between requests, which hides when it has to");
+        return unknown(
+            "the drive cleans between requests, which hides the onset of necessary cleaning",
+        );
     }
     if story.cache > 0 {
-        return unknown("a cache of faster cells holds data as well");
+        return unknown("an SLC cache holds data as well");
     }
     let Some(onset) = onset else {
-        return unknown("writes come to wait for cleaning by and by");
+        return unknown("writes begin to wait for cleaning gradually");
     };
     if choice.policy() == Policy::Random {
         return unknown("cleaning at random moves data before all places were used");
@@ -177,16 +182,16 @@ fn room(
     // The relative difference between the waits and the best model.
     let off = (seen - fitted).abs() / seen.max(0.01);
     if seen < 0.02 {
-        return unknown("writes wait for cleaning from the first that could");
+        return unknown("the first possible writes already wait for cleaning");
     }
     if off > MOST_OFF {
-        return unknown("waits begin elsewhere than in any drive that was tried");
+        return unknown("waits begin earlier or later than in any modelled drive");
     }
     let probability = (0.99 - 0.25 * off) * (1.0 - 0.004 / seen);
     let blur = 0.01 + 0.5 * (seen - fitted).abs();
     Finding::value(Parameter::OverProvisioning, seen, seen - blur, seen + blur, probability)
         .because(format!(
-            "{:.0} MB could be written before cleaning had to move data, to a drive of {:.0} MB",
+            "{:.0} MB could be written before cleaning had to move data; the drive holds {:.0} MB",
             onset as f64 * story.unit as f64 / 1e6,
             f64::from(regions.units) * story.unit as f64 / 1e6
         ))
@@ -200,23 +205,23 @@ fn begins(story: &Story, onset: Option<usize>, choice: &Choice, cleans_idle: boo
     let random = choice.policy() == Policy::Random;
     let Some(onset) = onset.filter(|_| !random) else {
         if choice.misfit > MOST_MISFIT {
-            return unknown("writes come to wait for cleaning by and by");
+            return unknown("writes begin to wait for cleaning gradually");
         }
         let bytes = fitted as f64 * story.unit as f64;
         let probability = if cleans_idle { HIDDEN * FITTED } else { FITTED };
         return Finding::value(parameter, bytes, 0.85 * bytes, 1.15 * bytes, probability).because(format!(
-            "writes come to wait for cleaning by and by, as they would on a drive with room for as much \
-             under {} cleaning",
+            "writes begin to wait for cleaning gradually, as on a drive with that many places under \
+                        {} cleaning",
             choice.policy().class()
         ));
     };
     if (onset as f64 / fitted as f64 - 1.0).abs() > 0.12 {
-        return unknown("waits begin elsewhere than in any drive that was tried");
+        return unknown("waits begin earlier or later than in any modelled drive");
     }
     let bytes = onset as f64 * story.unit as f64;
     let probability = if cleans_idle { 0.95 } else { 0.985 };
     Finding::value(parameter, bytes, 0.97 * bytes, 1.03 * bytes, probability)
-        .because("from there on writes wait again and again, and never did before")
+        .because("from that point on writes wait repeatedly, and no write waited before")
 }
 
 /// Estimates the cleaning policy: that of the best model.
@@ -226,12 +231,12 @@ fn policy(choice: &Choice, cleans_idle: bool) -> Finding {
     let seen = if cleans_idle { HIDDEN } else { 1.0 };
     let probability = seen * (1.0 - 0.2 / (ratio * ratio) - 0.25 * (-8.0 * (ratio - 1.0)).exp());
     if probability < LEAST {
-        let why = "drives with different policies would show about the same";
+        let why = "drives with different policies would show nearly the same costs";
         return Finding::unknown(Parameter::CleaningPolicy, why);
     }
     Finding::class(Parameter::CleaningPolicy, class, probability).because(format!(
-        "first dense data is overwritten, then the rest thinly: what that costs is as of {class} \
-         cleaning; any other is off {ratio:.1} times as far"
+        "overwriting dense data first and the rest thinly costs as much as under {class} cleaning; \
+                the best other class of policy has {ratio:.1} times the misfit"
     ))
 }
 
@@ -245,8 +250,8 @@ fn separation(story: &Story, choice: &Choice, base: f64, cleans_idle: bool) -> F
     let before = eighth(story.filled, story.thinned, 7);
     let circles: Vec<f64> = (0..8).map(|nth| eighth(story.thinned, story.looped, nth)).collect();
     let signal = Signal::new(
-        "Excess cost while a small region is written in circles",
-        "part of the circles",
+        "Excess cost while a small region is written repeatedly",
+        "part of the repetitions",
         "share of the cost without cleaning",
         Shape::Line,
     )
@@ -259,13 +264,13 @@ fn separation(story: &Story, choice: &Choice, base: f64, cleans_idle: bool) -> F
     let doubt = if choice.policy().draws() || cleans_idle { 0.05 } else { 0.01 };
     let probability = 1.0 - doubt - 0.5 * (-8.0 * (ratio - 0.5).abs()).exp();
     if before < 0.15 || probability < 0.75 {
-        let why = "what cleaning costs is too little to see whether it falls";
+        let why = "cleaning costs too little to show whether its cost falls";
         return Finding::unknown(Parameter::CleaningSeparation, why).signal(signal);
     }
     Finding::class(Parameter::CleaningSeparation, class, probability)
         .because(format!(
-            "writing a small region in circles costs {last:.2} of a write more in the end, after \
-             {before:.2} when old data was overwritten"
+            "writing a small region repeatedly costs {last:.2} of a write more at the end, and \
+                        {before:.2} while old data was overwritten"
         ))
         .signal(signal)
 }
@@ -274,21 +279,21 @@ fn separation(story: &Story, choice: &Choice, base: f64, cleans_idle: bool) -> F
 fn period(story: &Story, cleans_idle: bool, by_chance: bool) -> Finding {
     let unknown = |why: &str| Finding::unknown(Parameter::CleaningPeriod, why);
     if cleans_idle {
-        return unknown("the drive cleans between requests: no write waits for a whole clean");
+        return unknown("the drive cleans between requests: no write waits for a whole cleaning");
     }
     if story.cache > 0 {
-        return unknown("writes wait as well for a cache of faster cells to be emptied");
+        return unknown("writes also wait for the SLC cache to be emptied");
     }
     if !story.by_pages {
-        return unknown("it is that of writes of one page, whose size is not known");
+        return unknown("it is defined for writes of one page, whose size is not known");
     }
     let steady = &story.costs[story.steady.0..story.steady.1];
     let Some(levels) = levels(steady).filter(|levels| levels.high > 1.8 * levels.low) else {
-        return unknown("writes that wait are not told from others");
+        return unknown("writes that wait cannot be distinguished from others");
     };
     let waits = levels.share * steady.len() as f64;
     if levels.share > 0.4 || waits < 20.0 || by_chance {
-        return unknown("waits are too many, too few or too uneven to be counted");
+        return unknown("the waits are too many, too few or too irregular to be counted");
     }
     let value = story.unit as f64 / levels.share;
     let blur = value * 2.0 / waits.sqrt();
@@ -305,7 +310,7 @@ fn period(story: &Story, cleans_idle: bool, by_chance: bool) -> Finding {
 fn idle(rests: &Rests) -> Finding {
     let unknown = |why: &str| Finding::unknown(Parameter::IdleCleaning, why);
     if rests.after.is_empty() {
-        return unknown("the write buffer takes what is written after a rest");
+        return unknown("the write buffer absorbs the writes after a rest");
     }
     let mut sorted = rests.after.clone();
     sorted.sort_unstable_by(f64::total_cmp);
@@ -320,7 +325,7 @@ fn idle(rests: &Rests) -> Finding {
     let clear = expected.sqrt() * (ratio - 0.45).abs() / 0.45;
     let probability = 0.99 - 0.4 * (-1.2 * clear).exp();
     if probability < 0.8 {
-        return unknown("a rest helps a little, which may be chance");
+        return unknown("a rest helps only a little, which may be chance");
     }
     let signal =
         Signal::new("Random writes after rests", "write", "response time (ms)", Shape::Points)
@@ -331,7 +336,7 @@ fn idle(rests: &Rests) -> Finding {
             .series("without", (0u32..).map(f64::from).zip(rests.usual.iter().map(|c| c / 1e6)));
     Finding::class(Parameter::IdleCleaning, class, probability)
         .because(format!(
-            "writes after a rest wait {after:.2} of a write for cleaning, others {usual:.2}"
+            "waits for cleaning cost {after:.2} of a write after a rest, and {usual:.2} otherwise"
         ))
         .signal(signal)
 }
@@ -375,8 +380,8 @@ mod tests {
             costs,
             ..Story::default()
         };
-        let found = period(&story, false, false);
-        let Answer::Value { value, .. } = found.answer else { panic!("{found:?}") };
+        let finding = period(&story, false, false);
+        let Answer::Value { value, .. } = finding.answer else { panic!("{finding:?}") };
         assert!((value / 65_536.0 - 1.0).abs() < 0.02);
         assert!(!period(&Story { by_pages: false, ..story }, false, false).is_known());
     }

@@ -148,10 +148,10 @@ mod tests {
     fn least_squares_finds_two_costs_and_none_below_zero() {
         let rows = [[1.0, 0.1], [5.0, 0.2], [0.0, 0.1], [9.0, 0.9]];
         let values: Vec<f64> = rows.iter().map(|row| 3.0 * row[0] + 20.0 * row[1]).collect();
-        let found = least_squares(&rows, &values, &[1.0; 4]);
-        assert!((found[0] - 3.0).abs() < 1e-9 && (found[1] - 20.0).abs() < 1e-9);
+        let costs = least_squares(&rows, &values, &[1.0; 4]);
+        assert!((costs[0] - 3.0).abs() < 1e-9 && (costs[1] - 20.0).abs() < 1e-9);
         let values: Vec<f64> = rows.iter().map(|row| 3.0 * row[0] - 1.0 * row[1]).collect();
-        let found = least_squares(&rows, &values, &[1.0; 4]);
-        assert!(found[0] > 0.0 && found[1] == 0.0);
+        let costs = least_squares(&rows, &values, &[1.0; 4]);
+        assert!(costs[0] > 0.0 && costs[1] == 0.0);
     }
 }

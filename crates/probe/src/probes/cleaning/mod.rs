@@ -62,9 +62,9 @@ const FINDS: &[Parameter] = &[
 /// The probe for cleaning; its summary describes the experiment.
 pub const PROBE: Probe = Probe {
     name: "cleaning",
-    summary: "a trimmed drive is filled and overwritten, densely in one region and thinly in the \
-              others, until it has to clean and on: what writes then cost, beside what they would cost \
-              under each policy",
+    summary: "fills a trimmed drive and overwrites it, densely in one region and thinly in the \
+                 others, until it has to clean and beyond; compares the cost of the writes with the cost \
+                 under each policy",
     source: "Desnoyers, SYSTOR 2012; Van Houdt, SIGMETRICS 2013; uFLIP, section 4.2",
     finds: FINDS,
     assumes: &[
@@ -132,7 +132,7 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     }
     if knowledge.class(Parameter::WriteBufferKind) == Some("blocks") {
         return Ok(unknown(
-            "the write buffer writes whole blocks, so that cleaning finds nothing to move",
+            "the write buffer writes whole blocks, which leaves cleaning nothing to move",
         ));
     }
     if lab.attempt > 0 {
@@ -193,7 +193,7 @@ impl Bench<'_, '_> {
             Ok(run) => self.story.runs.push(run.number),
             Err(Halt::Failed { .. }) => {
                 return Err(StopReason::Because(
-                    "the drive cannot be trimmed, so that it begins full",
+                    "the drive cannot be trimmed, and would begin full",
                 ));
             }
             Err(halt) => return Err(halt.into()),
@@ -275,8 +275,8 @@ impl Bench<'_, '_> {
                 && estimate::amplifies(&self.story, begun)
             {
                 return Err(StopReason::Because(
-                    "overwriting here and there costs far more than in order, before there is anything \
-                     to clean: the drive writes whole blocks for it",
+                    "scattered overwriting costs far more than overwriting in order before anything has to \
+                                        be cleaned: the drive writes whole blocks for it",
                 ));
             }
             onset = estimate::onset(&self.story, regions);
@@ -303,7 +303,7 @@ impl Bench<'_, '_> {
         let count = count.min(units * 7 / 10);
         let last = regions.filled + u32::try_from(size).unwrap_or(0);
         let units: Vec<u32> = (regions.filled..last).cycle().take(count).collect();
-        self.write("overwrite a small region in circles", &units)?;
+        self.write("overwrite a small region repeatedly", &units)?;
         self.story.looped = self.story.writes.len();
         Ok(())
     }
@@ -311,7 +311,7 @@ impl Bench<'_, '_> {
     /// Writes at random over the whole drive until the cost is constant.
     fn settle(&mut self, regions: &Regions) -> Result<(), StopReason> {
         let untouched: Vec<u32> = (regions.filled..regions.units).collect();
-        self.write("fill what was empty", &untouched)?;
+        self.write("fill the empty rest", &untouched)?;
         let random = |lab: &mut Lab<'_>, percent: usize| -> Vec<u32> {
             let count = regions.units as usize * percent / 100;
             (0..count).map(|_| lab.rng.u32(0..regions.units)).collect()
@@ -356,11 +356,12 @@ impl Bench<'_, '_> {
         regions: &Regions,
         most: usize,
     ) -> Result<(Vec<f64>, usize), StopReason> {
-        // The number varies, so that waits do not synchronise with rests.
+        // The number varies, to keep waits from synchronising with rests.
         let before = self.lab.rng.usize(AROUND_REST[0] / 2..AROUND_REST[0]);
         self.random("random writes before a rest", regions, before)?;
         self.lab.rest(REST);
-        // The read takes the delay of waking the drive or the host, which is no wait for cleaning.
+        // The read absorbs the delay of waking the drive or the host, which is not a wait for
+        // cleaning.
         self.lab.run("a read that ends a rest", [Request::read(0, self.story.unit)])?;
         let (on_flash, mut refilled) = (estimate::base(&self.story, regions), 0);
         let purpose = "random writes after a rest";

@@ -259,8 +259,8 @@ impl Evidence {
                     .into()
             }
             (true, _) => format!(
-                "reads with many in flight take longest at strides that lead back to one of {units} \
-                 units"
+                "reads with many in flight take longest at strides that return to one of {units} \
+                                units",
             ),
             (false, 1) => {
                 "short reads across the edge of any two pages take two reads of the flash, \
@@ -276,10 +276,8 @@ impl Evidence {
     /// Returns why the number of units is unknown.
     pub fn why_unknown(&self) -> &'static str {
         match self.is_deep() {
-            true => {
-                "at no stride do reads wait for each other for long enough to be told from noise"
-            }
-            false => "the drive takes one request at a time, and long ones do not tell",
+            true => "no stride makes reads wait for each other long enough to stand out from noise",
+            false => "the drive takes one request at a time, and long requests show no units",
         }
     }
 }

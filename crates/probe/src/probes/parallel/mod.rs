@@ -19,7 +19,7 @@ use crate::{Finding, Halt, Knowledge, Lab, Parameter, Probe};
 pub const PROBE: Probe = Probe {
     name: "parallel",
     summary: "reads with many in flight at each stride, short reads across the edges of pages, and \
-              strides again after pages were written in another order",
+                 reads at each stride after pages were written in another order",
     source: "Chen et al., HPCA 2011, section 4; Agrawal et al., section 3.3",
     finds: &[Parameter::Parallelism, Parameter::Chunk, Parameter::Mapping],
     assumes: &[Parameter::PageSize],
@@ -43,18 +43,18 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     let (Some(page), Some(size)) =
         (knowledge.whole(Parameter::PageSize), knowledge.finding(Parameter::PageSize))
     else {
-        const WHY: &str = "how large a page is, by which addresses are dealt out, was not found";
+        const WHY: &str = "the page size, by which addresses are distributed, is not known";
         return Ok(PROBE.unknown(WHY).into());
     };
     let Some(mut evidence) = Evidence::gather(lab, page)? else {
-        const WHY: &str = "the drive is too small to look for periods of its addresses";
+        const WHY: &str = "the drive is too small to detect periods of its addresses";
         return Ok(PROBE.unknown(WHY).into());
     };
     let weighed = evidence.weigh();
     let units = shares(&weighed, |stripes| stripes.units);
     // With one unit, the chunk counts as 0.
     let chunks = shares(&weighed, |stripes| if stripes.units > 1 { stripes.chunk } else { 0 });
-    // Of equal weights take the first, which has the fewest units.
+    // If weights are equal, take the first hypothesis, which has the fewest units.
     let best = weighed.iter().rev().max_by(|a, b| a.log.total_cmp(&b.log));
     let best = best.map(|best| best.stripes);
     let best = best.unwrap_or(Stripes { units: 1, chunk: 1 });
@@ -86,14 +86,14 @@ fn parallelism((units, share): (u32, f64), evidence: &Evidence) -> Finding {
 fn chunk((pages, share): (u32, f64), page: u64, evidence: &Evidence) -> Finding {
     if pages == 0 && share >= LEAST {
         return Finding::absent(Parameter::Chunk, share * (1.0 - SURPRISE))
-            .because("there is one unit, whose turn it always is");
+            .because("the drive has only one unit");
     }
     if share < LEAST {
         return Finding::unknown(Parameter::Chunk, evidence.why_unknown());
     }
     let bytes = (u64::from(pages) * page) as f64;
     Finding::exact(Parameter::Chunk, bytes, share * (1.0 - SURPRISE))
-        .because(format!("every {pages} pages the next is on another unit than the one before"))
+        .because(format!("the unit changes after every {pages} pages"))
 }
 
 fn mapping(follows: Option<&Follows>, (chunk, share): (u32, f64), evidence: &Evidence) -> Finding {
@@ -101,7 +101,7 @@ fn mapping(follows: Option<&Follows>, (chunk, share): (u32, f64), evidence: &Evi
     let Some(follows) = follows else {
         return match chunk == 0 && share >= LEAST {
             true => Finding::absent(parameter, share * (1.0 - SURPRISE))
-                .because("there is one unit, so there is nothing to map"),
+                .because("the drive has only one unit, which leaves nothing to map"),
             false => Finding::unknown(parameter, evidence.why_unknown()),
         };
     };

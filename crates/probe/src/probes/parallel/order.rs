@@ -188,8 +188,8 @@ impl Follows {
 
     /// Returns why the mapping is unknown.
     pub fn why_unknown(&self) -> &'static str {
-        "after pages were written in another order, neither addresses nor the order tell which wait \
-         for each other"
+        "after pages were written in another order, neither addresses nor the order show which reads \
+                wait for each other"
     }
 }
 

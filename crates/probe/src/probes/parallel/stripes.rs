@@ -342,8 +342,8 @@ mod tests {
         };
         for units in [1, 2, 4] {
             let seen = spans(Stripes { units, chunk: 1 }, 0.1);
-            let [found, _] = likeliest(|stripes| by_page(stripes, &seen));
-            assert!(found.0 == units && found.1 > 0.9, "{units}: {found:?}");
+            let [best, _] = likeliest(|stripes| by_page(stripes, &seen));
+            assert!(best.0 == units && best.1 > 0.9, "{units}: {best:?}");
         }
         let seen = spans(Stripes { units: 2, chunk: 1 }, 1.2);
         assert!(likeliest(|stripes| by_page(stripes, &seen))[0].1 < 0.6);
