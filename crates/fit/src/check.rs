@@ -107,7 +107,7 @@ fn runs(
     if sources.measured.is_empty() {
         return Ok(vec![]);
     }
-    let target = Target { measured: &sources.measured, resources, say: &|_| {} };
+    let target = Target { measured: &sources.measured, resources, report: &|_| {} };
     let (drive, draws) = twin.drives(DRAWS)?;
     let all: Vec<Profile> = std::iter::once(drive).chain(draws).collect();
     let simulated =

@@ -140,18 +140,18 @@ impl Sources {
         super::checks::one_drive(&self.measured)?;
         super::checks::enough(&self.measured)?;
         let state = Mutex::new((FitState::default(), progress));
-        let say = |event: SearchEvent| {
+        let report = |event: SearchEvent| {
             let (state, progress) = &mut *state.lock().expect("no callback panics");
             state.update(event);
             state.report(&mut **progress);
         };
-        let target = Target { measured: &self.measured, resources, say: &say };
-        let found = search(&target, options.sample, &self.start(twin.fill.as_ref()));
+        let target = Target { measured: &self.measured, resources, report: &report };
+        let result = search(&target, options.sample, &self.start(twin.fill.as_ref()));
         if target.is_stopped() {
             return Err(FitError::Interrupted);
         }
-        let found = found?;
-        self.describe(&mut twin, &target, &found);
+        let result = result?;
+        self.describe(&mut twin, &target, &result);
         Ok(twin)
     }
 
@@ -166,13 +166,13 @@ impl Sources {
         start
     }
 
-    fn describe(&self, twin: &mut Twin, target: &Target<'_>, found: &SearchResult) {
-        let best = &found.best;
+    fn describe(&self, twin: &mut Twin, target: &Target<'_>, result: &SearchResult) {
+        let best = &result.best;
         twin.drive = self.measured.first().map(name).unwrap_or_default();
         twin.misfit = Some(best.misfit);
-        twin.draws = draws(target, found, twin.seed);
-        twin.times = times(target, found, twin);
-        twin.choices = choices(found);
+        twin.draws = draws(target, result, twin.seed);
+        twin.times = times(target, result, twin);
+        twin.choices = choices(result);
         twin.runs = self.runs(best);
         twin.spread = spread(&twin.runs, twin.confidence);
         twin.measure_next = super::checks::next(twin);
@@ -229,29 +229,29 @@ fn levels(path: &Path) -> Result<Vec<Level>, FitError> {
 /// Draws drives that fit the measurements about as well as the best one. Each has its times fitted to a bootstrap sample
 /// of the runs (B. Efron, *The Annals of Statistics* 7(1), 1979). Every other one also has a structural choice that fits
 /// as well.
-fn draws(target: &Target<'_>, found: &SearchResult, seed: u64) -> Vec<BTreeMap<String, String>> {
+fn draws(target: &Target<'_>, result: &SearchResult, seed: u64) -> Vec<BTreeMap<String, String>> {
     let mut rng = fastrand::Rng::with_seed(seed);
-    let (runs, best) = (target.runs(), &found.best);
+    let (runs, best) = (target.runs(), &result.best);
     let base = best.profile.fields();
     let draw = |nth: usize| {
         let mut counts = vec![0.0; runs];
         (0..runs).for_each(|_| counts[rng.usize(0..runs)] += 1.0);
-        let values = found.slopes.best(target, best, &counts, 0.5);
-        let other = nth % 2 == 1 && !found.as_well.is_empty();
+        let values = result.slopes.best(target, best, &counts, 0.5);
+        let other = nth % 2 == 1 && !result.as_well.is_empty();
         let from = match other {
-            true => &found.as_well[nth / 2 % found.as_well.len()].1.profile,
+            true => &result.as_well[nth / 2 % result.as_well.len()].1.profile,
             false => &best.profile,
         };
-        let drawn = found.slopes.with(from, &values).fields();
+        let drawn = result.slopes.with(from, &values).fields();
         let changed = drawn.into_iter().zip(&base).filter(|(drawn, base)| drawn != *base);
         changed.map(|(drawn, _)| drawn).collect()
     };
     (0..DRAWS).map(draw).collect()
 }
 
-fn times(target: &Target<'_>, found: &SearchResult, twin: &Twin) -> Vec<Time> {
+fn times(target: &Target<'_>, result: &SearchResult, twin: &Twin) -> Vec<Time> {
     let time = |(nth, knob): (usize, &&'static Knob)| {
-        let value = knob.get(&found.best.profile);
+        let value = knob.get(&result.best.profile);
         #[allow(clippy::cast_precision_loss, reason = "times are below 2^53 ns")]
         let drawn = |draw: &BTreeMap<String, String>| {
             let text = draw.get(knob.field)?;
@@ -261,23 +261,23 @@ fn times(target: &Target<'_>, found: &SearchResult, twin: &Twin) -> Vec<Time> {
         Time {
             field: knob.field.into(),
             nanos: Range::around(value, values, twin.confidence),
-            told: tells(target, found, nth),
+            told: tells(target, result, nth),
         }
     };
-    found.slopes.knobs.iter().enumerate().map(time).collect()
+    result.slopes.knobs.iter().enumerate().map(time).collect()
 }
 
 /// True if the measurements depend on the time with index `nth`.
-fn tells(target: &Target<'_>, found: &SearchResult, nth: usize) -> bool {
+fn tells(target: &Target<'_>, result: &SearchResult, nth: usize) -> bool {
     let runs = target.measured.iter().flat_map(|one| &one.runs);
-    let half = found.slopes.knobs[nth].get(&found.best.profile) / 2.0;
-    runs.zip(&found.slopes.slopes[nth]).any(|(run, slopes)| {
+    let half = result.slopes.knobs[nth].get(&result.best.profile) / 2.0;
+    runs.zip(&result.slopes.slopes[nth]).any(|(run, slopes)| {
         let mut numbers = slopes.iter().zip(run.numbers).zip(run.errors);
         numbers.any(|((slope, number), error)| (slope * half).abs() > TELLS * error * number)
     })
 }
 
-fn choices(found: &SearchResult) -> Vec<StructureChoice> {
+fn choices(result: &SearchResult) -> Vec<StructureChoice> {
     let of = |profile: &Profile, field: &str| {
         let fields = profile.fields();
         fields
@@ -286,22 +286,22 @@ fn choices(found: &SearchResult) -> Vec<StructureChoice> {
             .map(|(_, value)| value)
             .unwrap_or_default()
     };
-    let value = |field: &str| of(&found.best.profile, field);
+    let value = |field: &str| of(&result.best.profile, field);
     let mut choices: BTreeMap<&str, Vec<String>> =
-        found.told.iter().map(|field| (*field, vec![])).collect();
-    for (field, other) in &found.as_well {
+        result.told.iter().map(|field| (*field, vec![])).collect();
+    for (field, other) in &result.as_well {
         let other = of(&other.profile, field);
         let as_well = choices.entry(field).or_default();
         if other != value(field) && !as_well.contains(&other) {
             as_well.push(other);
         }
     }
-    let told = |(field, as_well): (&str, Vec<String>)| StructureChoice {
+    let choice = |(field, as_well): (&str, Vec<String>)| StructureChoice {
         field: field.into(),
         value: value(field),
         as_well,
     };
-    choices.into_iter().map(told).collect()
+    choices.into_iter().map(choice).collect()
 }
 
 /// Returns the factors within which the share `confidence` of the twin's means and 99th percentiles lies.

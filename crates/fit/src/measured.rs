@@ -67,8 +67,8 @@ impl MeasuredResult {
         let (folder, manifest) = ResultFolder::open(path)?;
         let mut runs = Vec::new();
         for id in order(&manifest.micro_benchmarks) {
-            let found = flashscope_document::manifest::find_run(&manifest.micro_benchmarks, id);
-            let Some((benchmark, experiment, run)) = found else { continue };
+            let place = flashscope_document::manifest::find_run(&manifest.micro_benchmarks, id);
+            let Some((benchmark, experiment, run)) = place else { continue };
             if !matches!(run.progress, Progress::Done { .. }) {
                 continue;
             }
@@ -160,19 +160,19 @@ impl<F: FnMut(&MeasuredRun, &Numbers) -> ControlFlow<()>> RunCollector<'_, F> {
         }
         self.under_way.1 += 1;
         let counts = self.under_way.1 > run.reference.io_ignore() && completion.result.is_ok();
-        if counts && self.wanted().is_some() {
+        if counts && self.next_run().is_some() {
             self.times.push(to_f64(completion.latency()));
         }
         ControlFlow::Continue(())
     }
 
     /// Returns the current run if its numbers are collected.
-    fn wanted(&self) -> Option<&MeasuredRun> {
-        self.runs.get(self.done.len()).filter(|wanted| wanted.id == self.under_way.0)
+    fn next_run(&self) -> Option<&MeasuredRun> {
+        self.runs.get(self.done.len()).filter(|run| run.id == self.under_way.0)
     }
 
     fn end_run(&mut self) -> ControlFlow<()> {
-        if self.wanted().is_none() {
+        if self.next_run().is_none() {
             return ControlFlow::Continue(());
         }
         if self.times.len() < LEAST_IOS {
@@ -206,8 +206,8 @@ fn numbers(times: &mut [f64]) -> Numbers {
 
 fn errors(times: &[f64]) -> Numbers {
     let of = |interval: Option<flashscope_stats::Interval>| {
-        let error =
-            interval.map_or(UNKNOWN_ERROR, |found| found.standard_error / found.value.max(1.0));
+        let error = interval
+            .map_or(UNKNOWN_ERROR, |estimate| estimate.standard_error / estimate.value.max(1.0));
         if error.is_finite() { error.max(LEAST_ERROR) } else { UNKNOWN_ERROR }
     };
     let mut errors = [of(mean_interval(times, 1, 0.9)); NUMBERS];

@@ -34,10 +34,10 @@ const TOLERANCE: f64 = 1e-10;
 pub(super) fn least(start: &[f64], spread: f64, cost: impl Fn(&[f64]) -> f64) -> Vec<f64> {
     let mut best = (start.to_vec(), finite(cost(start)));
     for _ in 0..if start.is_empty() { 0 } else { RESTARTS } {
-        let found = simplex(&best.0, spread, &cost);
-        let better = found.as_ref().is_some_and(|found| found.1 < best.1 * (1.0 - TOLERANCE));
-        match found {
-            Some(found) if better => best = found,
+        let next = simplex(&best.0, spread, &cost);
+        let better = next.as_ref().is_some_and(|next| next.1 < best.1 * (1.0 - TOLERANCE));
+        match next {
+            Some(next) if better => best = next,
             _ => break,
         }
     }

@@ -50,8 +50,8 @@ impl MeasuredResult {
             let mut values: Vec<i64> = experiment.runs.iter().map(|run| run.value).collect();
             values.dedup();
             let nth = |run: &Run| values.iter().position(|value| *value == run.value).unwrap_or(0);
-            let wanted = experiment.runs.iter().filter(|run| measured.contains(&run.id));
-            wanted.filter(|run| keep(run, nth(run))).map(|run| run.id).collect::<Vec<_>>()
+            let selected = experiment.runs.iter().filter(|run| measured.contains(&run.id));
+            selected.filter(|run| keep(run, nth(run))).map(|run| run.id).collect::<Vec<_>>()
         };
         experiments.flat_map(of).collect()
     }

@@ -55,13 +55,13 @@ pub fn search(target: &Target<'_>, most: Bytes, start: &Profile) -> Result<Searc
         target.measured.iter().map(|one| one.sampled(share)).collect();
     let sample = Target { measured: &sampled, ..*target };
     let start = start.sized(target.capacity()).map_err(|_| FitError::NoStart)?;
-    let found = descend(&sample, &start)?;
+    let result = descend(&sample, &start)?;
     if sample.runs() == target.runs() {
-        return Ok(found);
+        return Ok(result);
     }
-    let best = target.one(&found.best.profile).ok_or(FitError::NoStart)?;
+    let best = target.one(&result.best.profile).ok_or(FitError::NoStart)?;
     let best = target.tune(&best, STEPS.0);
-    (target.say)(SearchEvent::Fitted("times", best.misfit));
+    (target.report)(SearchEvent::Fitted("times", best.misfit));
     let (slopes, tried) = (target.slopes(&best), tried(target, &best, None, 0));
     Ok(concluded(best, slopes, tried))
 }
@@ -75,7 +75,7 @@ fn descend(target: &Target<'_>, start: &Profile) -> Result<SearchResult, FitErro
         let every = promising.is_none();
         if every {
             best = target.tune(&best, STEPS.0);
-            (target.say)(SearchEvent::Fitted("times", best.misfit));
+            (target.report)(SearchEvent::Fitted("times", best.misfit));
         }
         let slopes = target.slopes(&best);
         if !every {
@@ -88,7 +88,7 @@ fn descend(target: &Target<'_>, start: &Profile) -> Result<SearchResult, FitErro
             Some((field, better)) => {
                 best = better;
                 promising = Some(tried.fields(PROMISING));
-                (target.say)(SearchEvent::Fitted(field, best.misfit));
+                (target.report)(SearchEvent::Fitted(field, best.misfit));
             }
             None if every => return Ok(concluded(best, slopes, tried)),
             None => promising = None,

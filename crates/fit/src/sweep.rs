@@ -290,7 +290,7 @@ fn error(model: &FillModel, curve: &Curve, levels: &[Level]) -> f64 {
 #[allow(clippy::cast_precision_loss, reason = "bytes of drives are below 2^53")]
 fn fitted(curve: &Curve, levels: &[Level], near: Option<&FillModel>) -> FillModel {
     let fullest = levels.last().map_or(1.0, |level| level.fill.0 as f64);
-    let told = levels.iter().all(|level| level.write_amplification.is_some());
+    let has_amplification = levels.iter().all(|level| level.write_amplification.is_some());
     let timed = levels.iter().all(|level| level.bytes_per_second.is_some());
     let model = |x: &[f64]| FillModel {
         policy: curve.policy.into(),
@@ -302,7 +302,7 @@ fn fitted(curve: &Curve, levels: &[Level], near: Option<&FillModel>) -> FillMode
     let start = near.map_or([-1.5, 0.0], |near| {
         [(near.flash_bytes / fullest - 1.0).max(1e-6).ln(), near.kappa.ln()]
     });
-    if !told {
+    if !has_amplification {
         let cost = |x: &[f64]| error(&with_rates(model(x), curve, levels), curve, levels);
         return with_rates(model(&least(&start[..1], 0.3, cost)), curve, levels);
     }

@@ -19,7 +19,7 @@ pub fn read_levels(text: &str) -> Result<Vec<Level>, FitError> {
     let wrong = |nth: usize, message: String| FitError::Table { line: nth + 1, message };
     let (first, names) = lines.next().ok_or_else(|| wrong(0, "the table is empty".into()))?;
     let names: Vec<&str> = names.split(',').map(str::trim).collect();
-    let place = |wanted: &str| names.iter().position(|name| *name == wanted);
+    let place = |column: &str| names.iter().position(|name| *name == column);
     let (amplified, rate) = (place(WRITE_AMPLIFICATION), place(MB_PER_S));
     let (Some(fill), true) = (place(FILL), amplified.is_some() || rate.is_some()) else {
         let message = format!(

@@ -67,7 +67,7 @@ pub struct Target<'m> {
     /// The resources of the simulations.
     pub resources: &'m Resources<'m>,
     /// Receives the progress of the search.
-    pub say: &'m (dyn Fn(SearchEvent) + Sync),
+    pub report: &'m (dyn Fn(SearchEvent) + Sync),
 }
 
 /// An event of a search.
@@ -173,14 +173,14 @@ impl Target<'_> {
     pub fn race(&self, profiles: &[Profile], best: usize, most: f64) -> Vec<Outcome> {
         let least = Mutex::new(Vec::new());
         let bar = || {
-            let least = least.lock().expect("nobody panics with it");
+            let least = least.lock().expect("no holder of the lock panics");
             let last = least.last().map_or(most, |last| most.max(*last));
             if least.len() < best { f64::INFINITY } else { last }
         };
         side_by_side(profiles, self.resources.jobs, |profile| {
             let outcome = self.within(profile, &bar);
             if let Outcome::Within(tuned) = &outcome {
-                let mut least = least.lock().expect("nobody panics with it");
+                let mut least = least.lock().expect("no holder of the lock panics");
                 least.push(tuned.misfit);
                 least.sort_unstable_by(f64::total_cmp);
                 least.truncate(best);
@@ -197,7 +197,7 @@ impl Target<'_> {
     /// Simulates a drive until its misfit must exceed `bar`, which is evaluated after every run.
     fn within(&self, profile: &Profile, bar: &dyn Fn() -> f64) -> Outcome {
         let outcome = self.simulated(profile, bar);
-        (self.say)(SearchEvent::Simulated);
+        (self.report)(SearchEvent::Simulated);
         outcome
     }
 
@@ -240,12 +240,12 @@ impl Target<'_> {
                 break;
             }
             let slopes = self.slopes(&best);
-            let found = self.step(&best, &slopes, reach);
-            let gain = 1.0 - found.misfit / best.misfit;
+            let next = self.step(&best, &slopes, reach);
+            let gain = 1.0 - next.misfit / best.misfit;
             if gain <= 0.0 {
                 reach /= 4.0;
             }
-            best = found;
+            best = next;
             if gain < BETTER && reach < REACH / 4.0 || best.misfit < 1e-3 {
                 break;
             }
@@ -257,13 +257,13 @@ impl Target<'_> {
     /// better.
     pub fn step(&self, from: &TunedDrive, slopes: &Slopes, reach: f64) -> TunedDrive {
         let even = vec![1.0; from.numbers.len()];
-        let wanted = [reach, reach / 4.0].map(|reach| {
+        let trials = [reach, reach / 4.0].map(|reach| {
             let values = slopes.best(self, from, &even, reach);
             slopes.with(&from.profile, &values)
         });
-        let found = self.race(&wanted, 1, 0.0).into_iter().filter_map(Outcome::within);
-        let found = found.min_by(|a, b| a.misfit.total_cmp(&b.misfit));
-        found.filter(|found| found.misfit < from.misfit).unwrap_or_else(|| from.clone())
+        let results = self.race(&trials, 1, 0.0).into_iter().filter_map(Outcome::within);
+        let least = results.min_by(|a, b| a.misfit.total_cmp(&b.misfit));
+        least.filter(|one| one.misfit < from.misfit).unwrap_or_else(|| from.clone())
     }
 
     /// Measures how response times change with each time, near a drive.

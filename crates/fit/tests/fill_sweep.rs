@@ -1,7 +1,7 @@
 //! Fits fill sweeps of real drives. The data are SSD-iq's public logs, in `$FLASHSCOPE_DATA` or in `shared/data` beside
 //! the repository.
 
-#![allow(clippy::print_stderr, reason = "says what is passed by, and how far predictions are off")]
+#![allow(clippy::print_stderr, reason = "prints skipped tests and prediction errors")]
 #![allow(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -18,13 +18,13 @@ use flashscope_fit::{FillFit, Level};
 /// The share of intervals that are meant to contain the true value.
 const CONFIDENCE: f64 = 0.9;
 
-#[allow(clippy::disallowed_methods, reason = "a test looks for its data")]
+#[allow(clippy::disallowed_methods, reason = "a test reads the location of its data")]
 fn read(name: &str) -> Option<String> {
-    let told = std::env::var_os("FLASHSCOPE_DATA").map(PathBuf::from);
+    let named = std::env::var_os("FLASHSCOPE_DATA").map(PathBuf::from);
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    let path = told.unwrap_or(beside).join("devices/ssdiq/finalop02b").join(name);
+    let path = named.unwrap_or(beside).join("devices/ssdiq/finalop02b").join(name);
     let Ok(packed) = std::fs::File::open(&path) else {
-        eprintln!("skipped: {} is not there", path.display());
+        eprintln!("skipped: {} does not exist", path.display());
         return None;
     };
     let mut text = String::new();

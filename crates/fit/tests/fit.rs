@@ -100,13 +100,13 @@ fn samples_keep_first_repeats_and_simulate_nothing_else() {
         let done: Vec<_> = some.manifest.runs().filter(|run| run.progress.ios() > 0).collect();
         assert!(done.iter().all(|run| run.repeat == 1) && done.len() == some.runs.len());
         let drive = some.drive(&profile, &Budget::default()).unwrap();
-        let mut told = Vec::new();
+        let mut calls = Vec::new();
         let simulated = some.simulate(drive, &AtomicBool::new(false), |run, _| {
-            told.push(run.id);
+            calls.push(run.id);
             ControlFlow::Continue(())
         });
         assert_eq!(simulated.unwrap().len(), some.runs.len());
-        assert!(told.iter().eq(some.runs.iter().map(|run| &run.id)));
+        assert!(calls.iter().eq(some.runs.iter().map(|run| &run.id)));
         last = some.runs.len();
     }
     assert!(3 * least < all.runs.len(), "{least}");
@@ -158,8 +158,8 @@ fn twin_predicts_other_micro_benchmarks() {
     let fitted = measured(&place, "fit.flashscope", HIDDEN, &["granularity", "locality"]);
     let held = measured(&place, "held.flashscope", HIDDEN, &["order", "alignment"]);
     let twin = fit(&[&fitted]).unwrap();
-    let told = twin.times.iter().find(|time| time.field == "interface.request_overhead").unwrap();
-    assert!(told.told && (told.nanos.low..=told.nanos.high).contains(&told.nanos.value));
+    let time = twin.times.iter().find(|time| time.field == "interface.request_overhead").unwrap();
+    assert!(time.told && (time.nanos.low..=time.nanos.high).contains(&time.nanos.value));
     let summary = check(&twin, &held).summary.unwrap();
     assert!(summary.mean_error < 0.03 && summary.p99_error < 0.1, "{summary:?}");
 

@@ -133,8 +133,8 @@ impl SelectedModel {
     /// If there is none, or it is not for the drive's FTL.
     pub fn named(name: &str, layout: &Layout) -> Result<SelectedModel, PredictError> {
         let method = METHODS.iter().find(|method| method.name == name).map(SelectedModel::Method);
-        let found = method.or_else(|| model::Model::named(name).map(SelectedModel::Equations));
-        let chosen = found.ok_or_else(|| PredictError::UnknownModel {
+        let selected = method.or_else(|| model::Model::named(name).map(SelectedModel::Equations));
+        let selected = selected.ok_or_else(|| PredictError::UnknownModel {
             name: name.into(),
             known: METHODS
                 .iter()
@@ -143,8 +143,8 @@ impl SelectedModel {
                 .collect(),
         })?;
         let ftl = layout.ftl.name;
-        if chosen.predicts(layout) {
-            Ok(chosen)
+        if selected.predicts(layout) {
+            Ok(selected)
         } else {
             Err(PredictError::OtherFtl { name: name.into(), ftl })
         }

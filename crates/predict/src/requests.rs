@@ -92,10 +92,10 @@ impl Requests {
         go_on: &mut dyn FnMut() -> bool,
         each: &mut dyn FnMut(Request),
     ) -> Result<u64, PredictError> {
-        let (mut written, mut told) = (0_u64, 0_u64);
+        let (mut written, mut requests) = (0_u64, 0_u64);
         let mut tell = |request: Option<Request>| {
-            told += 1;
-            if told.is_multiple_of(CHECK_INTERVAL) && !go_on() {
+            requests += 1;
+            if requests.is_multiple_of(CHECK_INTERVAL) && !go_on() {
                 return Err(PredictError::Interrupted);
             }
             if let Some(request) = request {
@@ -151,13 +151,13 @@ mod tests {
     fn interrupted_pass_ends_soon() {
         let write = Request::of(&io(Op::Write, 0, 4096), 2048).unwrap();
         let mut requests = Requests::Repeated((0..10 * CHECK_INTERVAL).map(|_| write).collect());
-        let (mut asked, mut told) = (0, 0);
+        let (mut calls, mut passed) = (0, 0);
         let mut go_on = || {
-            asked += 1;
-            asked < 3
+            calls += 1;
+            calls < 3
         };
-        let ended = requests.pass_while(&mut go_on, &mut |_| told += 1);
+        let ended = requests.pass_while(&mut go_on, &mut |_| passed += 1);
         assert!(matches!(ended, Err(PredictError::Interrupted)));
-        assert_eq!(told, 3 * CHECK_INTERVAL - 1);
+        assert_eq!(passed, 3 * CHECK_INTERVAL - 1);
     }
 }

@@ -91,13 +91,13 @@ pub fn trace_html(trace: &Trace) -> Result<String, serde_json::Error> {
     filled(trace)
 }
 
-/// Renders reproductions of papers as one HTML file. `found` is the output of `flashscope reproduce --json`
+/// Renders reproductions of papers as one HTML file. `reproductions` is the output of `flashscope reproduce --json`
 /// (`flashscope_papers::Reproductions`), a type that this crate does not know.
 ///
 /// # Errors
 /// If it cannot be written as JSON.
-pub fn papers_html(found: &impl Serialize) -> Result<String, serde_json::Error> {
-    filled(found)
+pub fn papers_html(reproductions: &impl Serialize) -> Result<String, serde_json::Error> {
+    filled(reproductions)
 }
 
 /// Returns the page of a server, which loads its data from the server. Its policy is sent as a header.

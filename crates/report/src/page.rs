@@ -230,9 +230,9 @@ fn fill(
     paged.histograms = compressed(&histograms(viewer, steps)?)?;
     let room = room.saturating_sub(paged.histograms.len());
     let share = |share: f64| (share * room as f64) as usize;
-    let told = neighbours(viewer, steps)?;
+    let all_ios = neighbours(viewer, steps)?;
     paged.ios = first_that_fits(share(IOS), NEIGHBOURHOODS.into_iter(), |(slowest, around)| {
-        let of_run = told.chunk_by(|a, b| a.run == b.run);
+        let of_run = all_ios.chunk_by(|a, b| a.run == b.run);
         of_run.flat_map(|ios| Ios::fewer(ios, slowest, around)).collect::<Vec<_>>()
     })?;
     let finest = outlines(viewer, steps)?;

@@ -31,8 +31,11 @@ pub fn sweep(sweep: &Sweep) -> String {
     for objective in &sweep.objectives {
         let effects = sweep.effects.iter().filter(|effect| effect.objective == objective.field);
         section(&mut out, &effects_title(sweep, &objective.field), effects, effect);
-        let all = sweep.interactions.iter().filter(|found| found.objective == objective.field);
-        let sure = all.filter(|found| found.sign != 0);
+        let all = sweep
+            .interactions
+            .iter()
+            .filter(|interaction| interaction.objective == objective.field);
+        let sure = all.filter(|interaction| interaction.sign != 0);
         section(
             &mut out,
             &format!("{}: significant interactions", objective.field),
@@ -143,9 +146,15 @@ fn effect(effect: &Effect) -> String {
     format!("{} {:<44} {}{share}", sign(effect.sign), step(&effect.step), value(&effect.difference))
 }
 
-fn interaction(found: &Interaction) -> String {
-    let [a, b] = &found.steps;
-    format!("{} {} with {}: {}", sign(found.sign), step(a), step(b), value(&found.difference))
+fn interaction(interaction: &Interaction) -> String {
+    let [a, b] = &interaction.steps;
+    format!(
+        "{} {} with {}: {}",
+        sign(interaction.sign),
+        step(a),
+        step(b),
+        value(&interaction.difference)
+    )
 }
 
 #[cfg(test)]

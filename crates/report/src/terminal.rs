@@ -22,8 +22,8 @@ pub fn terminal(manifest: &Manifest, facts: &Facts) -> String {
     head(&mut out, manifest);
     harness(&mut out, manifest, facts);
     characteristics(&mut out, &facts.characteristics);
-    if let Some(found) = &facts.rounds {
-        rounds::report(&mut out, manifest, found);
+    if let Some(rounds) = &facts.rounds {
+        rounds::report(&mut out, manifest, rounds);
         return out;
     }
     if let Some(grid) = flashscope_analysis::write_grid(manifest, facts) {
@@ -34,9 +34,9 @@ pub fn terminal(manifest: &Manifest, facts: &Facts) -> String {
     for benchmark in &manifest.micro_benchmarks {
         let runs = benchmark.experiments.iter().flat_map(|experiment| &experiment.runs);
         let traced = runs.clone().find(|run| matches!(run.reference, Reference::Trace { .. }));
-        let found = traced.and_then(|run| facts.runs.iter().find(|facts| facts.run == run.id));
-        match (traced, found) {
-            (Some(run), Some(found)) => trace(&mut out, run, found),
+        let run_facts = traced.and_then(|run| facts.runs.iter().find(|facts| facts.run == run.id));
+        match (traced, run_facts) {
+            (Some(run), Some(facts)) => trace(&mut out, run, facts),
             _ => micro_benchmark(&mut out, benchmark, facts),
         }
     }
@@ -50,8 +50,9 @@ fn head(out: &mut String, manifest: &Manifest) {
     if let Some(engine) = &device.engine {
         line!(out, "through {engine}");
     }
-    let count =
-        |wanted: fn(&Progress) -> bool| manifest.runs().filter(|run| wanted(&run.progress)).count();
+    let count = |selects: fn(&Progress) -> bool| {
+        manifest.runs().filter(|run| selects(&run.progress)).count()
+    };
     let done = count(|p| matches!(p, Progress::Done { .. }));
     let failed = count(|p| matches!(p, Progress::Failed { .. }));
     let skipped = count(|p| matches!(p, Progress::Skipped { .. }));
@@ -96,10 +97,10 @@ fn failures(out: &mut String, manifest: &Manifest) {
 /// Writes the findings of the preparation, and the runs that fell short of the precision.
 fn methodology(out: &mut String, manifest: &Manifest) {
     let Some(precision) = manifest.options.methodology.precision else { return };
-    let found = &manifest.findings;
-    let phases = found.phases.iter().filter_map(|phases| {
-        let start_up = phases.start_up.map(|found| format!("start-up {}", found.ios));
-        let period = phases.period.map(|found| format!("period {}", found.ios));
+    let findings = &manifest.findings;
+    let phases = findings.phases.iter().filter_map(|phases| {
+        let start_up = phases.start_up.map(|phase| format!("start-up {}", phase.ios));
+        let period = phases.period.map(|phase| format!("period {}", phase.ios));
         let parts: Vec<String> = start_up.into_iter().chain(period).collect();
         let name = phases.baseline.name();
         (!parts.is_empty()).then(|| format!("{name} {}", parts.join(" and ")))
@@ -109,11 +110,11 @@ fn methodology(out: &mut String, manifest: &Manifest) {
         true => "no start-up and no period".into(),
         false => format!("{} IOs", phases.join(", ")),
     };
-    if !found.phases.is_empty() {
+    if !findings.phases.is_empty() {
         line!(
             out,
             "preparation: {phases}{}",
-            found.interference.last().map(lingering).unwrap_or_default()
+            findings.interference.last().map(lingering).unwrap_or_default()
         );
     }
     let short = |run: &&Run| run.length.is_some_and(|length| length.ended_by != EndedBy::Precision);
@@ -150,15 +151,15 @@ fn harness(out: &mut String, manifest: &Manifest, facts: &Facts) {
     }
 }
 
-fn lingering(found: &Interference) -> String {
-    let pause = found.run_pause_ns;
-    match found.reads {
+fn lingering(effect: &Interference) -> String {
+    let pause = effect.run_pause_ns;
+    match effect.reads {
         None => format!("; writes do not linger; pauses of {pause}"),
         Some(reads) => format!(
             "; writes linger for {} reads ({}{}); pauses of {pause}",
             reads.ios,
-            found.lasted_ns,
-            if found.settled { "" } else { " or more" }
+            effect.lasted_ns,
+            if effect.settled { "" } else { " or more" }
         ),
     }
 }
@@ -181,35 +182,35 @@ fn disturbed(out: &mut String, manifest: &Manifest, what: Disturbance) {
     line!(out, "disturbed, as others {} meanwhile: runs {named}{more}", what.text());
 }
 
-fn characteristics(out: &mut String, found: &Characteristics) {
-    let Some(io_size) = found.io_size_bytes else { return };
+fn characteristics(out: &mut String, values: &Characteristics) {
+    let Some(io_size) = values.io_size_bytes else { return };
     line!(out, "\nKey characteristics, IOs of {io_size}");
     let basics = [
-        ("sequential reads", found.sequential_read_ns),
-        ("random reads", found.random_read_ns),
-        ("sequential writes", found.sequential_write_ns),
-        ("random writes", found.random_write_ns),
+        ("sequential reads", values.sequential_read_ns),
+        ("random reads", values.random_read_ns),
+        ("sequential writes", values.sequential_write_ns),
+        ("random writes", values.random_write_ns),
     ];
     for (what, estimate) in basics {
         if let Some(estimate) = estimate {
             line!(out, "  {what:<19} {}", duration(estimate));
         }
     }
-    if let Some(effect) = found.pause {
+    if let Some(effect) = values.pause {
         line!(out, "  {:<19} {}", "pauses", pause(effect));
     }
     let area = |value| format!("cheap in areas up to {}", Bytes(value));
     let partitions = |value| format!("cheap in up to {value} partitions");
-    if let Some(bounded) = found.locality {
+    if let Some(bounded) = values.locality {
         line!(out, "  {:<19} {}", "random writes", up_to(bounded, area));
     }
-    if let Some(bounded) = found.partitioning {
+    if let Some(bounded) = values.partitioning {
         line!(out, "  {:<19} {}", "sequential writes", up_to(bounded, partitions));
     }
     let ratios = [
-        ("reverse order", found.reverse, "writes in order"),
-        ("in place", found.in_place, "writes in order"),
-        ("large gaps", found.large_increments, "random writes"),
+        ("reverse order", values.reverse, "writes in order"),
+        ("in place", values.in_place, "writes in order"),
+        ("large gaps", values.large_increments, "random writes"),
     ];
     for (what, ratio, than) in ratios {
         if let Some(estimate) = ratio {

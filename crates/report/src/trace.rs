@@ -157,25 +157,25 @@ fn space(out: &mut String, facts: &TraceFacts) {
     if let Some(ratio) = &facts.overwrite_ratio {
         line!(out, "  overwritten    {} written for each distinct byte written", times(ratio));
     }
-    if let Some(found) = &facts.sequentiality {
+    if let Some(sequentiality) = &facts.sequentiality {
         line!(
             out,
             "  sequential     {} of accesses; runs of {:.2} requests, {} on average",
-            share(found.sequential_share),
-            found.mean_run_requests,
-            whole_bytes(found.mean_run_bytes)
+            share(sequentiality.sequential_share),
+            sequentiality.mean_run_requests,
+            whole_bytes(sequentiality.mean_run_bytes)
         );
     }
-    if let Some(found) = &facts.alignment {
-        let total: u64 = found.lba_mod_8.iter().sum();
-        let cells = found.lba_mod_8.iter().enumerate().filter(|(_, count)| **count > 0);
+    if let Some(alignment) = &facts.alignment {
+        let total: u64 = alignment.lba_mod_8.iter().sum();
+        let cells = alignment.lba_mod_8.iter().enumerate().filter(|(_, count)| **count > 0);
         let cells =
             cells.map(|(lba, count)| format!("{lba}: {}", share(*count as f64 / total as f64)));
         let cells = cells.collect::<Vec<_>>().join(", ");
         line!(
             out,
             "  unaligned      {} to 4 KiB; LBA mod 8 is {cells}",
-            share(found.unaligned_share)
+            share(alignment.unaligned_share)
         );
     }
 }
@@ -185,8 +185,8 @@ fn concentration(out: &mut String, facts: &TraceFacts) {
         ("accesses", "accessed", &facts.access_concentration),
         ("writes", "written", &facts.write_concentration),
     ];
-    for (i, (what, of, found)) in both.into_iter().enumerate() {
-        let Some(Concentration { hottest, .. }) = found else { continue };
+    for (i, (what, of, concentration)) in both.into_iter().enumerate() {
+        let Some(Concentration { hottest, .. }) = concentration else { continue };
         if i == 0 {
             let heads: Vec<_> =
                 hottest.iter().map(|hot| format!("{:.0} %", 100.0 * hot.pages)).collect();
@@ -225,8 +225,8 @@ fn fragments(out: &mut String, facts: &TraceFacts) {
         "writes",
         "mean pages"
     );
-    for (name, found) in [("each", &lengths.requests), ("joined in order", &lengths.joined)] {
-        let Fragments { writes, mean_pages, head, middle, tail, .. } = found;
+    for (name, fragments) in [("each", &lengths.requests), ("joined in order", &lengths.joined)] {
+        let Fragments { writes, mean_pages, head, middle, tail, .. } = fragments;
         let all = (head.pages + middle.pages + tail.pages) as f64;
         let cell = |fragment: &Fragment| {
             let of = share(fragment.pages as f64 / all);
@@ -266,9 +266,9 @@ fn time(out: &mut String, facts: &TraceFacts) {
 fn windows(out: &mut String, facts: &TraceFacts) {
     let bursts = &facts.burstiness;
     if !bursts.is_empty() {
-        let lengths: Vec<_> = bursts.iter().map(|found| duration(found.window_ns)).collect();
+        let lengths: Vec<_> = bursts.iter().map(|burst| duration(burst.window_ns)).collect();
         table_row(out, "\nin windows of", &lengths);
-        let peaks: Vec<_> = bursts.iter().map(|found| number(found.peak_to_mean)).collect();
+        let peaks: Vec<_> = bursts.iter().map(|burst| number(burst.peak_to_mean)).collect();
         table_row(out, "  most requests over their mean", &peaks);
         let indices: Vec<_> = bursts.iter().map(|b| number(b.index_of_dispersion)).collect();
         table_row(out, "  index of dispersion", &indices);

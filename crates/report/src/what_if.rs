@@ -105,10 +105,9 @@ pub fn what_if_simulated(variant: &Variant) -> String {
             return format!("{}\n{:4}{how}{reason}\n", variant.name, "");
         }
     }
-    let of = |quantity| variant.simulated.iter().find(|found| found.quantity == quantity);
-    let cells = Quantity::SIMULATED.map(|quantity| {
-        of(quantity).map_or("-".into(), |found| value(quantity, found.value.value))
-    });
+    let of = |quantity| variant.simulated.iter().find(|one| one.quantity == quantity);
+    let cells = Quantity::SIMULATED
+        .map(|quantity| of(quantity).map_or("-".into(), |one| value(quantity, one.value.value)));
     line!(out, "{}", row(&variant.name, cells));
     let beneath = Quantity::SIMULATED.map(|quantity| of(quantity).map(beneath).unwrap_or_default());
     if beneath.iter().any(|text| !text.is_empty()) {
@@ -185,15 +184,15 @@ fn within(Expected { value, low, high, .. }: &Expected) -> String {
 }
 
 /// Formats the difference from the baseline in percent; for the baseline itself, the precision of its mean.
-fn beneath(found: &Simulated) -> String {
+fn beneath(simulated: &Simulated) -> String {
     let share = |half: f64, of: f64| 100.0 * (half / of).abs();
-    let Some(difference) = &found.difference else {
-        let half = found.value.half_width().map(|half| share(half, found.value.value));
+    let Some(difference) = &simulated.difference else {
+        let half = simulated.value.half_width().map(|half| share(half, simulated.value.value));
         return half.map(|half| format!("± {half:.1} %")).unwrap_or_default();
     };
     let absolute = &difference.absolute;
     let Some(relative) = difference.relative else {
-        return value(found.quantity, absolute.value.abs());
+        return value(simulated.quantity, absolute.value.abs());
     };
     let sure = if difference.sign == 0 && absolute.value != 0.0 { "?" } else { "" };
     let before = absolute.value / relative;

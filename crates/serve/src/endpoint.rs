@@ -378,14 +378,14 @@ fn read<B: Body>(body: &[u8]) -> Result<B, Problem> {
     }
 }
 
-fn require_type(headers: &HeaderMap, wanted: &str) -> Result<(), Problem> {
+fn require_type(headers: &HeaderMap, required: &str) -> Result<(), Problem> {
     let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     let kind = kind.map(|kind| kind.split(';').next().unwrap_or_default().trim());
-    if kind.is_some_and(|kind| kind.eq_ignore_ascii_case(wanted)) {
+    if kind.is_some_and(|kind| kind.eq_ignore_ascii_case(required)) {
         return Ok(());
     }
     Err(Problem::wrong_type(format!(
-        "the request body has the wrong type: send it with `Content-Type: {wanted}`"
+        "the request body has the wrong type: send it with `Content-Type: {required}`"
     )))
 }
 

@@ -107,8 +107,8 @@ mod tests {
             [("br, GZIP", Some("gzip")), ("gzip;q=0", None), ("identity", None), ("", None)]
         {
             let answer = answer(accepted);
-            let found = answer.headers().get(header::CONTENT_ENCODING);
-            assert_eq!(found.map(|found| found.to_str().unwrap()), encoding, "{accepted}");
+            let sent = answer.headers().get(header::CONTENT_ENCODING);
+            assert_eq!(sent.map(|sent| sent.to_str().unwrap()), encoding, "{accepted}");
             assert_eq!(answer.headers()[header::ETAG], page.tag.as_str());
         }
         let mut decoder = flate2::write::GzDecoder::new(Vec::new());

@@ -138,12 +138,12 @@ fn window(from: Option<u64>, to: Option<u64>) -> Window {
 /// Returns a number within limits, or its default.
 fn within(
     name: &str,
-    asked: Option<u64>,
+    requested: Option<u64>,
     otherwise: u64,
     least: u64,
     most: u64,
 ) -> Result<u64, Problem> {
-    let number = asked.unwrap_or(otherwise);
+    let number = requested.unwrap_or(otherwise);
     if (least..=most).contains(&number) {
         return Ok(number);
     }

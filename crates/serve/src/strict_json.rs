@@ -38,33 +38,33 @@ impl<'de> Visitor<'de> for Expected<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut sent: A) -> Result<Option<String>, A::Error> {
-        let mut found = self.0.is_object().then(String::new);
+        let mut place = self.0.is_object().then(String::new);
         let meant = self.0.as_array().map(Vec::as_slice).unwrap_or_default();
         for (n, meant) in meant.iter().enumerate() {
-            if found.is_some() {
+            if place.is_some() {
                 break;
             }
             let Some(below) = sent.next_element_seed(Expected(meant))? else { return Ok(None) };
-            found = below.map(|below| format!("/{n}{below}"));
+            place = below.map(|below| format!("/{n}{below}"));
         }
         while sent.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(found)
+        Ok(place)
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut sent: A) -> Result<Option<String>, A::Error> {
-        let mut found = None;
+        let mut place = None;
         while let Some(name) = sent.next_key::<String>()? {
-            match self.0.get(&name).filter(|_| found.is_none()) {
+            match self.0.get(&name).filter(|_| place.is_none()) {
                 Some(meant) => {
                     let below = sent.next_value_seed(Expected(meant))?;
-                    found = below.map(|below| format!("/{name}{below}"));
+                    place = below.map(|below| format!("/{name}{below}"));
                 }
                 None => {
                     sent.next_value::<IgnoredAny>()?;
                 }
             }
         }
-        Ok(found)
+        Ok(place)
     }
 
     fn visit_bool<E: Error>(self, _: bool) -> Result<Option<String>, E> {

@@ -108,10 +108,10 @@ async fn colours(
     let (window, columns) = query.window()?;
     let ColoursQuery { micro_benchmark, experiment, .. } = query;
     let key = format!("colours {micro_benchmark:?} {experiment:?} {window:?} {columns}");
-    let wanted = (micro_benchmark.clone(), experiment.clone());
+    let name = (micro_benchmark.clone(), experiment.clone());
     let runs = move |manifest: &Manifest| {
-        let found = find_experiment(&manifest.micro_benchmarks, &wanted.0, &wanted.1);
-        found.iter().flat_map(|found| &found.runs).map(|run| run.id).collect()
+        let experiment = find_experiment(&manifest.micro_benchmarks, &name.0, &name.1);
+        experiment.iter().flat_map(|experiment| &experiment.runs).map(|run| run.id).collect()
     };
     let view = move |viewer: Viewer| viewer.colours(&micro_benchmark, &experiment, window, columns);
     app.view(id, key, runs, view).await

@@ -28,7 +28,7 @@ pub trait WhatIfs: Send + Sync + 'static {
     ///
     /// # Errors
     /// The problem with the request.
-    fn ask(&self, asked: &WhatIfQuestion) -> Result<Box<AnswerFn>, String>;
+    fn ask(&self, question: &WhatIfQuestion) -> Result<Box<AnswerFn>, String>;
 }
 
 /// A function that answers a request, see [`WhatIfs::ask`].
@@ -89,10 +89,13 @@ async fn choices<S: HasWhatIfs>(
     JsonOf::of(&app.what_if_service().answerer()?.choices())
 }
 
-async fn ask<S: HasWhatIfs>(app: Arc<S>, asked: WhatIfQuestion) -> Result<Lines<WhatIf>, Problem> {
+async fn ask<S: HasWhatIfs>(
+    app: Arc<S>,
+    question: WhatIfQuestion,
+) -> Result<Lines<WhatIf>, Problem> {
     let service = app.what_if_service().clone();
-    within_limits(&asked)?;
-    let answering = service.answerer()?.ask(&asked).map_err(Problem::damaged)?;
+    within_limits(&question)?;
+    let answering = service.answerer()?.ask(&question).map_err(Problem::damaged)?;
     let place = service.places.try_acquire_owned().map_err(|_| {
         Problem::too_many("too many what-ifs are running: try again when they are done")
     })?;
@@ -120,9 +123,9 @@ async fn late(stop: Arc<AtomicBool>) {
     stop.store(true, Ordering::Relaxed);
 }
 
-fn within_limits(asked: &WhatIfQuestion) -> Result<(), Problem> {
-    let (variants, repeats) = (asked.variants.len(), asked.repeats.unwrap_or(1));
-    let ios = asked.ios.unwrap_or(1);
+fn within_limits(question: &WhatIfQuestion) -> Result<(), Problem> {
+    let (variants, repeats) = (question.variants.len(), question.repeats.unwrap_or(1));
+    let ios = question.ios.unwrap_or(1);
     for (what, number, most) in [
         ("the number of `variants`", variants as u64, limits::VARIANTS),
         ("`repeats`", repeats.into(), limits::REPEATS),

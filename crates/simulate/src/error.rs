@@ -41,14 +41,14 @@ pub enum Error {
     OneEach,
     /// More IOs in flight than the drive accepts.
     #[error(
-        "{asked} IOs in flight are more than the drive takes, {taken}; a larger \
+        "{requested} IOs in flight are more than the drive takes, {accepted}; a larger \
          `interface.queue_depth` of the profile lets it take more"
     )]
     TooDeep {
         /// The number that was requested.
-        asked: u32,
+        requested: u32,
         /// The number that the drive accepts.
-        taken: u32,
+        accepted: u32,
     },
     /// The queue depth is 0.
     #[error("--queue-depth: at least 1 IO is in flight")]

@@ -38,8 +38,8 @@ fn queue_depth(work: &Work, workload: &Workload, device_depth: u32) -> Result<u3
     if work.queue_depth == Some(0) {
         return Err(Error::NoDepth);
     }
-    let asked = workload.queue_depth.or(work.queue_depth);
-    let queue_depth = asked.unwrap_or(if workload.open_loop { device_depth } else { 1 });
+    let requested = workload.queue_depth.or(work.queue_depth);
+    let queue_depth = requested.unwrap_or(if workload.open_loop { device_depth } else { 1 });
     if matches!(workload.ios, Ios::Runs(_)) && work.queue_depth.is_some_and(|depth| depth != 1) {
         return Err(Error::OneEach);
     }
@@ -49,7 +49,7 @@ fn queue_depth(work: &Work, workload: &Workload, device_depth: u32) -> Result<u3
     };
     let in_flight = queue_depth.saturating_mul(streams);
     match in_flight > device_depth {
-        true => Err(Error::TooDeep { asked: in_flight, taken: device_depth }),
+        true => Err(Error::TooDeep { requested: in_flight, accepted: device_depth }),
         false => Ok(queue_depth),
     }
 }

@@ -11,12 +11,12 @@ use super::*;
 const SMALL: &str = "sim:demo?flash.packages=1&flash.dies_per_package=1&flash.planes_per_die=1&\
                      flash.blocks_per_plane=64";
 
-fn asked(drive: &str, work: Work) -> SimulationRequest {
+fn request(drive: &str, work: Work) -> SimulationRequest {
     SimulationRequest { drive: drive.into(), work }
 }
 
 fn small(work: Work) -> Result<Simulation, Error> {
-    simulate(&asked(SMALL, work), &false.into(), &mut ()).map(|done| done.simulation)
+    simulate(&request(SMALL, work), &false.into(), &mut ()).map(|done| done.simulation)
 }
 
 #[test]
@@ -33,12 +33,12 @@ fn profile_and_its_name_give_the_same_simulation() {
 #[test]
 fn requests_survive_serialization() {
     let work = Work { warm_up: Some(WarmUp::Capacities(2.5)), pictures: true, ..Work::default() };
-    for asked in [asked("demo", Work::default()), asked(SMALL, work)] {
-        let text = serde_json::to_string(&asked).unwrap();
-        assert_eq!(serde_json::from_str::<SimulationRequest>(&text).unwrap(), asked, "{text}");
+    for one in [request("demo", Work::default()), request(SMALL, work)] {
+        let text = serde_json::to_string(&one).unwrap();
+        assert_eq!(serde_json::from_str::<SimulationRequest>(&text).unwrap(), one, "{text}");
     }
     let least: SimulationRequest = serde_json::from_str(r#"{"drive":"demo"}"#).unwrap();
-    assert_eq!(least, asked("demo", Work::default()));
+    assert_eq!(least, request("demo", Work::default()));
     assert!(
         serde_json::from_str::<SimulationRequest>(r#"{"drive":"demo","warm_up":"often"}"#).is_err()
     );
@@ -83,16 +83,22 @@ fn hooks_get_all_events_and_stop_keeps_measurements() {
     for most in [0, 100] {
         let stop = AtomicBool::new(false);
         let mut hooks = EventCounter { stop: &stop, most, phases: Vec::new(), begun: 0, each: 0 };
-        let found = simulate(&asked(SMALL, work.clone()), &stop, &mut hooks).unwrap().simulation;
-        assert_eq!((hooks.begun, hooks.each), (1, if most == 0 { 0 } else { found.ios }));
+        let simulation =
+            simulate(&request(SMALL, work.clone()), &stop, &mut hooks).unwrap().simulation;
+        assert_eq!((hooks.begun, hooks.each), (1, if most == 0 { 0 } else { simulation.ios }));
         assert!(
             ["filling the drive", "warming up"]
                 .iter()
                 .all(|phase| hooks.phases.iter().any(|p| p == phase))
         );
         match most {
-            0 => assert_eq!((found.status, found.ios), (SimulationStatus::Complete, 50_000)),
-            _ => assert!(found.status == SimulationStatus::Interrupted && found.ios < 50_000),
+            0 => assert_eq!(
+                (simulation.status, simulation.ios),
+                (SimulationStatus::Complete, 50_000)
+            ),
+            _ => assert!(
+                simulation.status == SimulationStatus::Interrupted && simulation.ios < 50_000
+            ),
         }
     }
 }
@@ -115,18 +121,21 @@ fn invalid_requests_differ_from_failures() {
         assert!(wrong.to_string().contains(says), "{wrong}");
         assert_eq!(wrong.is_input(), says != "/no/such", "{wrong}");
     }
-    let real = simulate(&asked("/dev/sda", none()), &false.into(), &mut ()).unwrap_err();
+    let real = simulate(&request("/dev/sda", none()), &false.into(), &mut ()).unwrap_err();
     assert!(real.is_input() && real.to_string().contains("sim:demo"), "{real}");
     let array = Work { observe: vec!["cleaning".into()], ios: one, ..none() };
-    let array = simulate(&asked("demo?raid.drives=2", array), &false.into(), &mut ());
+    let array = simulate(&request("demo?raid.drives=2", array), &false.into(), &mut ());
     assert!(array.unwrap_err().to_string().contains("array of 2"));
-    let stopped = simulate(&asked(SMALL, none()), &true.into(), &mut ()).unwrap_err();
+    let stopped = simulate(&request(SMALL, none()), &true.into(), &mut ()).unwrap_err();
     assert!(matches!(stopped, Error::Interrupted) && !stopped.is_input());
     // FTLs with log blocks do not support trims.
     let trims =
         Work { workload: "uniform?trims=0.4".into(), warm_up: Some(WarmUp::Ios(999)), ..none() };
     let bast = simulate(
-        &asked(&format!("{SMALL}&background_cleaning=false&persistence.map=pages&ftl=bast"), trims),
+        &request(
+            &format!("{SMALL}&background_cleaning=false&persistence.map=pages&ftl=bast"),
+            trims,
+        ),
         &false.into(),
         &mut (),
     );

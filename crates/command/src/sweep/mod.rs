@@ -86,7 +86,7 @@ impl PreparedSweep {
     ) -> Result<SweepResult, Failure> {
         let PreparedSweep { space, path, mut folder, rows } = self;
         let names: Vec<String> = space.names().into_iter().map(String::from).collect();
-        let total = space.asked();
+        let total = space.simulations();
         let mut runner = Runner::new(resources, sink)
             .expecting(total)
             .by(workers.map(|workers| workers as &mut dyn Workers))

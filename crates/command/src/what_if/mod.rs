@@ -85,7 +85,7 @@ pub fn what_if(
 /// Stopping the simulations ends it with the rows up to then.
 pub fn answer(question: &Question, resources: &Resources<'_>, rows: &mut dyn RowSink) -> WhatIf {
     let mut answer = Answer::to(question);
-    for (nth, request) in question.asked().iter().enumerate() {
+    for (nth, request) in question.requests().iter().enumerate() {
         // Notes about the trace are shown once.
         let predicted = match nth {
             0 => predict(request, resources, rows),

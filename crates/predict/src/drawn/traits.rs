@@ -58,7 +58,7 @@ pub struct Hot {
 impl Traits {
     /// Returns the same workload without locality: lengths and space stay, but nothing is hot, sequential or aligned.
     #[must_use]
-    pub const fn anew(self) -> Traits {
+    pub const fn with_independent_addresses(self) -> Traits {
         Traits { hot: &[], phases: 1, goes_on: 0.0, aligned: 0.0, ..self }
     }
 

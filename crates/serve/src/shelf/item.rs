@@ -19,7 +19,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::scan::{FoundResult, Stamps};
+use super::scan::{ResultEntry, Stamps};
 use crate::limits;
 
 /// The part of a simulation that the shelf needs.
@@ -51,8 +51,8 @@ struct ProbeRun {
 }
 
 /// Returns the item for a result under `id`.
-pub fn item(found: &FoundResult, id: String) -> ShelfItem {
-    let kind = match found.stamps {
+pub fn item(entry: &ResultEntry, id: String) -> ShelfItem {
+    let kind = match entry.stamps {
         Stamps { manifest: Some(_), .. } => ResultKind::Measurement,
         Stamps { simulation: Some(_), .. } => ResultKind::Simulation,
         Stamps { probe: Some(_), .. } => ResultKind::Probe,
@@ -61,40 +61,40 @@ pub fn item(found: &FoundResult, id: String) -> ShelfItem {
         _ => ResultKind::Measurement,
     };
     let read = match kind {
-        ResultKind::Measurement => measurement(found, &id),
-        ResultKind::Simulation => simulation(found, &id),
-        ResultKind::Probe => probe(found, &id),
-        ResultKind::Sweep => sweep(found, &id),
-        ResultKind::WhatIf => what_if(found, &id),
+        ResultKind::Measurement => measurement(entry, &id),
+        ResultKind::Simulation => simulation(entry, &id),
+        ResultKind::Probe => probe(entry, &id),
+        ResultKind::Sweep => sweep(entry, &id),
+        ResultKind::WhatIf => what_if(entry, &id),
     };
     read.unwrap_or_else(|problem| ShelfItem {
-        problem: Some(without_path(&problem, found)),
-        ..ShelfItem::unread(id, found.name.clone(), kind)
+        problem: Some(without_path(&problem, entry)),
+        ..ShelfItem::unread(id, entry.name.clone(), kind)
     })
 }
 
 /// Replaces the path on this machine in a problem, since the client may be on another machine.
-fn without_path(problem: &str, found: &FoundResult) -> String {
-    problem.replace(&found.path.display().to_string(), &found.name)
+fn without_path(problem: &str, entry: &ResultEntry) -> String {
+    problem.replace(&entry.path.display().to_string(), &entry.name)
 }
 
-fn measurement(found: &FoundResult, id: &str) -> Result<ShelfItem, String> {
-    let (_, manifest) = open(&found.path)?;
-    let facts = facts(&found.path, &manifest);
-    Ok(ShelfItem::measurement(id.into(), found.name.clone(), manifest, facts))
+fn measurement(entry: &ResultEntry, id: &str) -> Result<ShelfItem, String> {
+    let (_, manifest) = open(&entry.path)?;
+    let facts = facts(&entry.path, &manifest);
+    Ok(ShelfItem::measurement(id.into(), entry.name.clone(), manifest, facts))
 }
 
-fn simulation(found: &FoundResult, id: &str) -> Result<ShelfItem, String> {
-    let path = &found.path;
+fn simulation(entry: &ResultEntry, id: &str) -> Result<ShelfItem, String> {
+    let path = &entry.path;
     let head = serde_json::from_value(simulation_json(path)?);
     let head: SimulationHead =
         head.map_err(|error| format!("the simulation in {} is damaged: {error}", path.display()))?;
     let SimulationHead { drive, workload, ios } = head;
-    Ok(ShelfItem::simulation(id.into(), found.name.clone(), drive, workload, ios))
+    Ok(ShelfItem::simulation(id.into(), entry.name.clone(), drive, workload, ios))
 }
 
-fn probe(found: &FoundResult, id: &str) -> Result<ShelfItem, String> {
-    let path = &found.path;
+fn probe(entry: &ResultEntry, id: &str) -> Result<ShelfItem, String> {
+    let path = &entry.path;
     let head = serde_json::from_value(probe_json(path)?);
     // A canary for the fuzz targets: code that does not handle an incomplete probe.
     if cfg!(feature = "canary") && head.is_err() {
@@ -104,18 +104,18 @@ fn probe(found: &FoundResult, id: &str) -> Result<ShelfItem, String> {
         head.map_err(|error| format!("the probe in {} is damaged: {error}", path.display()))?;
     let ProbeHead { drive, began, status, steps } = head;
     let runs = steps.iter().flat_map(|step| &step.runs).map(|run| run.ios);
-    Ok(ShelfItem::probe(id.into(), found.name.clone(), drive, began, status, runs))
+    Ok(ShelfItem::probe(id.into(), entry.name.clone(), drive, began, status, runs))
 }
 
-fn sweep(found: &FoundResult, id: &str) -> Result<ShelfItem, String> {
-    check(&found.path.join("sweep.json"), u64::MAX)?;
-    let sweep = read_sweep(&found.path).map_err(|error| error.to_string())?;
-    Ok(ShelfItem::sweep(id.into(), found.name.clone(), sweep))
+fn sweep(entry: &ResultEntry, id: &str) -> Result<ShelfItem, String> {
+    check(&entry.path.join("sweep.json"), u64::MAX)?;
+    let sweep = read_sweep(&entry.path).map_err(|error| error.to_string())?;
+    Ok(ShelfItem::sweep(id.into(), entry.name.clone(), sweep))
 }
 
-fn what_if(found: &FoundResult, id: &str) -> Result<ShelfItem, String> {
-    let what_if = kept_what_if(&found.path)?;
-    Ok(ShelfItem::what_if(id.into(), found.name.clone(), &what_if))
+fn what_if(entry: &ResultEntry, id: &str) -> Result<ShelfItem, String> {
+    let what_if = kept_what_if(&entry.path)?;
+    Ok(ShelfItem::what_if(id.into(), entry.name.clone(), &what_if))
 }
 
 /// Opens the measurement at `path`, or returns its problem.

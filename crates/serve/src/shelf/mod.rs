@@ -18,7 +18,7 @@ use flashscope_document::what_if::WhatIf;
 use flashscope_report::{ResultKind, Shelf, ShelfItem};
 pub use query::{LARGEST, ShelfQuery, Sort, whole};
 use quick_cache::sync::Cache;
-use scan::{FoundResult, Stamps};
+use scan::{ResultEntry, Stamps};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -117,16 +117,16 @@ impl Folders {
         let mut before = std::mem::take(&mut index.items);
         let before_ids = std::mem::take(&mut index.ids);
         let (known, new): (Vec<_>, Vec<_>) =
-            scan.found.into_iter().partition(|found| before_ids.contains_key(&found.path));
+            scan.results.into_iter().partition(|entry| before_ids.contains_key(&entry.path));
         // Known results keep their ids.
-        for found in known {
-            let id = before_ids[&found.path].clone();
-            let same = before.remove(&id).filter(|item| item.stamps == found.stamps);
-            index.add(found, id, same);
+        for entry in known {
+            let id = before_ids[&entry.path].clone();
+            let same = before.remove(&id).filter(|item| item.stamps == entry.stamps);
+            index.add(entry, id, same);
         }
-        for found in new {
-            let id = free_id(&found, &index.items);
-            index.add(found, id, None);
+        for entry in new {
+            let id = free_id(&entry, &index.items);
+            index.add(entry, id, None);
         }
         index.problems = scan.problems;
         index
@@ -142,7 +142,7 @@ impl Library for Folders {
         drop(index);
         // Facts may have been computed since the item was read.
         for item in shelf.items.iter_mut().filter(|item| item.characteristics.is_none()) {
-            let key = self.item(&item.id).ok().map(|found| (item.id.clone(), found.stamps));
+            let key = self.item(&item.id).ok().map(|entry| (item.id.clone(), entry.stamps));
             let facts = key.and_then(|key| self.computed.get(&key));
             item.characteristics = facts.map(|facts| facts.characteristics.clone());
         }
@@ -158,8 +158,8 @@ impl Library for Folders {
             let facts = match item::facts(&item.path, &manifest) {
                 Some(facts) => Arc::new(facts),
                 None => self.computed.get_or_insert_with(&key, || {
-                    let found = analyse(&folder, &manifest).map(Arc::new);
-                    found.map_err(|error| item.damaged(&error.to_string()))
+                    let facts = analyse(&folder, &manifest).map(Arc::new);
+                    facts.map_err(|error| item.damaged(&error.to_string()))
                 })?,
             };
             let (name, version) = (item.shown.name.clone(), version(&item.stamps));
@@ -216,29 +216,29 @@ impl Library for Folders {
 }
 
 impl Index {
-    fn add(&mut self, found: FoundResult, id: String, known: Option<Item>) {
+    fn add(&mut self, entry: ResultEntry, id: String, known: Option<Item>) {
         let read = || Item {
-            path: found.path.clone(),
-            stamps: found.stamps,
-            shown: Arc::new(item::item(&found, id.clone())),
+            path: entry.path.clone(),
+            stamps: entry.stamps,
+            shown: Arc::new(item::item(&entry, id.clone())),
         };
         let item = known.unwrap_or_else(read);
-        self.ids.insert(found.path, id.clone());
+        self.ids.insert(entry.path, id.clone());
         self.items.insert(id, item);
     }
 }
 
 /// Returns an unused id from the name of a result, without characters that are special in addresses or paths.
-fn free_id(found: &FoundResult, items: &BTreeMap<String, Item>) -> String {
+fn free_id(entry: &ResultEntry, items: &BTreeMap<String, Item>) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let name: String =
-        found.name.chars().take(80).map(|c| if plain(c) { c } else { '-' }).collect();
+        entry.name.chars().take(80).map(|c| if plain(c) { c } else { '-' }).collect();
     let name = name.trim_start_matches('.');
     let name = if name.is_empty() { "result" } else { name };
     if !items.contains_key(name) {
         return name.into();
     }
-    let hash = Sha256::digest(found.path.as_os_str().as_encoded_bytes());
+    let hash = Sha256::digest(entry.path.as_os_str().as_encoded_bytes());
     format!("{name}~{}", hex::encode(&hash[..4]))
 }
 

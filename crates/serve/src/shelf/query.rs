@@ -132,10 +132,10 @@ impl ShelfQuery {
 
     fn takes(&self, item: &ShelfItem, words: &[&str]) -> bool {
         let device = item.device.as_ref();
-        let has = |found: Option<&String>, part: &Option<String>| match part {
+        let has = |text: Option<&String>, part: &Option<String>| match part {
             None => true,
             Some(part) => {
-                found.is_some_and(|found| found.to_lowercase().contains(&part.to_lowercase()))
+                text.is_some_and(|text| text.to_lowercase().contains(&part.to_lowercase()))
             }
         };
         let capacity = device.map(|device| device.capacity.0);

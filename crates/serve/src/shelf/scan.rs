@@ -68,7 +68,7 @@ impl Stamps {
 
 /// A folder that is a result, or is named as one.
 #[derive(Debug)]
-pub struct FoundResult {
+pub struct ResultEntry {
     /// The path of the folder.
     pub path: PathBuf,
     /// The name without the extension.
@@ -81,7 +81,7 @@ pub struct FoundResult {
 #[derive(Debug, Default)]
 pub struct Scan {
     /// The results, in the order of the folders given and then of their paths.
-    pub found: Vec<FoundResult>,
+    pub results: Vec<ResultEntry>,
     /// Folders that could not be read, and results that were left out, in words.
     pub problems: Vec<String>,
     paths: BTreeSet<PathBuf>,
@@ -107,13 +107,13 @@ impl Scan {
         if !self.paths.insert(path.into()) {
             return;
         }
-        if self.found.len() == ITEMS {
+        if self.results.len() == ITEMS {
             self.problem(format!("a shelf holds at most {ITEMS} results: the others are left out"));
             return;
         }
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
         let name = name.strip_suffix(ENDING).unwrap_or(&name).to_string();
-        self.found.push(FoundResult { path: path.into(), name, stamps });
+        self.results.push(ResultEntry { path: path.into(), name, stamps });
     }
 
     fn problem(&mut self, problem: String) {

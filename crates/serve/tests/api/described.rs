@@ -119,11 +119,11 @@ fn responses_match_the_openapi_document() {
     let document = place.get("/api/openapi.json").ok().json();
     assert_eq!(document, openapi());
     let described = document["paths"].as_object().unwrap();
-    let asked: Vec<&String> =
+    let requested: Vec<&String> =
         described.iter().filter(|(_, d)| !d["get"].is_null()).map(|(a, _)| a).collect();
     let mut known = ADDRESSES.map(|(address, _)| address);
     known.sort_unstable();
-    assert_eq!(asked, known);
+    assert_eq!(requested, known);
     for (address, example) in ADDRESSES {
         let answer = place.get(example).ok();
         assert_eq!(answer.headers["content-type"], "application/json");

@@ -104,8 +104,8 @@ impl Place {
     fn item(&self, id: &str) -> Value {
         let shelf = self.get("/api/shelf?limit=1000").ok().json();
         let items = shelf["items"].as_array().unwrap().clone();
-        let found = items.into_iter().find(|item| item["id"] == id);
-        found.unwrap_or_else(|| panic!("{id} is not on the shelf: {shelf}"))
+        let item = items.into_iter().find(|item| item["id"] == id);
+        item.unwrap_or_else(|| panic!("{id} is not on the shelf: {shelf}"))
     }
 
     /// Returns the problem of the item `id`.

@@ -24,12 +24,12 @@ fn ask(address: SocketAddr, request: &str) -> String {
 fn serves_until_stopped() {
     let place = Place::new();
     let folders: Vec<PathBuf> = vec![place.folder.path().into()];
-    let (tell, told) = mpsc::channel();
+    let (sender, receiver) = mpsc::channel();
     let server = thread::spawn(move || {
         let make = async |access| Ok(app(Folders::new(folders), access));
-        serve::<Error>(make, ([127, 0, 0, 1], 0).into(), |address| tell.send(address).unwrap())
+        serve::<Error>(make, ([127, 0, 0, 1], 0).into(), |address| sender.send(address).unwrap())
     });
-    let address = told.recv().unwrap();
+    let address = receiver.recv().unwrap();
     assert_ne!(address.port(), 0);
     let head = format!("GET /api/shelf HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
     let answer = ask(address, &head);

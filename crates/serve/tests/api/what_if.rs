@@ -49,9 +49,9 @@ impl WhatIfs for ScriptedWhatIfs {
         WhatIfChoices { drives: none(), workloads: none(), fields: none(), changes: none() }
     }
 
-    fn ask(&self, asked: &WhatIfQuestion) -> Result<Box<AnswerFn>, String> {
-        let (steps, stopped) = (asked.variants.len(), Arc::clone(&self.stopped));
-        match asked.drive.as_str() {
+    fn ask(&self, question: &WhatIfQuestion) -> Result<Box<AnswerFn>, String> {
+        let (steps, stopped) = (question.variants.len(), Arc::clone(&self.stopped));
+        match question.drive.as_str() {
             "sim" => Ok(Box::new(move |_: &AtomicBool, tell: &mut Tell<'_>| {
                 (1..steps).for_each(|step| tell(&what_if(step, WhatIfStatus::Unfinished)));
                 tell(&what_if(steps, WhatIfStatus::Complete));
@@ -73,7 +73,7 @@ fn app(access: Access) -> (Router, ScriptedWhatIfs) {
     (app_answering(Folders::new(Vec::new()), access, scripted.clone()), scripted)
 }
 
-fn asked(drive: &str, variants: usize) -> Value {
+fn question(drive: &str, variants: usize) -> Value {
     let variant = json!({ "changes": "ftl=fast" });
     json!({ "drive": drive, "workload": "uniform", "variants": vec![variant; variants] })
 }
@@ -93,7 +93,7 @@ fn post(body: &Value, headers: &[(&str, &str)]) -> Answer {
 
 #[test]
 fn steps_are_uncompressed_lines_as_described() {
-    let answer = post(&asked("sim", 3), &[("accept-encoding", "gzip")]).ok();
+    let answer = post(&question("sim", 3), &[("accept-encoding", "gzip")]).ok();
     assert_eq!(answer.headers[header::CONTENT_TYPE], "application/x-ndjson");
     assert!(!answer.headers.contains_key(header::CONTENT_ENCODING));
     let text = String::from_utf8(answer.body).unwrap();
@@ -110,20 +110,20 @@ fn steps_are_uncompressed_lines_as_described() {
     let body = &described["requestBody"]["content"]["application/json"]["schema"];
     let whole = json!({ "allOf": [body], "components": document["components"] });
     let validator = jsonschema::draft202012::new(&whole).unwrap();
-    assert!(validator.is_valid(&asked("sim", 3)) && !validator.is_valid(&json!({})));
+    assert!(validator.is_valid(&question("sim", 3)) && !validator.is_valid(&json!({})));
 }
 
 #[test]
 fn invalid_requests_are_refused() {
     let with = |name: &str, value: Value| {
-        let mut body = asked("sim", 1);
+        let mut body = question("sim", 1);
         body[name] = value;
         body
     };
     for (body, status, words) in [
-        (asked("dmo", 1), 422, "there is no drive `dmo`"),
-        (asked("sim", 0), 422, "the number of `variants` must be from 1 to"),
-        (asked("sim", 33), 422, "from 1 to 32"),
+        (question("dmo", 1), 422, "there is no drive `dmo`"),
+        (question("sim", 0), 422, "the number of `variants` must be from 1 to"),
+        (question("sim", 33), 422, "from 1 to 32"),
         (with("repeats", json!(31)), 422, "`repeats` must be from 1 to 30"),
         (with("ios", json!(0)), 422, "`ios` must be from 1 to"),
         (with("colour", json!("red")), 422, "unknown field `colour`"),
@@ -135,7 +135,7 @@ fn invalid_requests_are_refused() {
     }
     let local = app(Access::Loopback).0;
     let foreign = [("origin", "https://evil.example"), ("sec-fetch-site", "cross-site")];
-    ask(&local, request(&asked("sim", 1), &foreign)).error(403);
+    ask(&local, request(&question("sim", 1), &foreign)).error(403);
     let text = [("host", "localhost"), ("content-type", "text/plain")];
     let request =
         Request::post("/api/what-if").header(text[0].0, text[0].1).header(text[1].0, text[1].1);
@@ -145,10 +145,10 @@ fn invalid_requests_are_refused() {
 #[test]
 fn network_servers_refuse_what_ifs() {
     let (open, _) = app(Access::Network);
-    let error = ask(&open, request(&asked("sim", 1), &[])).error(403);
+    let error = ask(&open, request(&question("sim", 1), &[])).error(403);
     assert!(error.contains("a server that listens on this machine alone"), "{error}");
     let nothing = flashscope_serve::app(Folders::new(Vec::new()), Access::Loopback);
-    ask(&nothing, request(&asked("sim", 1), &[])).error(403);
+    ask(&nothing, request(&question("sim", 1), &[])).error(403);
     Place::empty().get("/api/what-if").ok();
 }
 
@@ -157,7 +157,7 @@ fn closing_the_connection_cancels_and_few_run_at_once() {
     let (app, scripted) = app(Access::Loopback);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let asking = || app.clone().oneshot(request(&asked("endless", 1), &[]));
+        let asking = || app.clone().oneshot(request(&question("endless", 1), &[]));
         let (first, second) = (asking().await.unwrap(), asking().await.unwrap());
         assert_eq!((first.status().as_u16(), second.status().as_u16()), (200, 200));
         assert_eq!(asking().await.unwrap().status().as_u16(), 429);

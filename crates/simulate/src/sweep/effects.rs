@@ -83,8 +83,8 @@ pub fn effects(space: &Space, measured: &[Measured<'_>]) -> Vec<Effect> {
         for (index, factor) in space.factors.iter().enumerate() {
             let Some((first, others)) = levels(factor).split_first() else { continue };
             for other in others {
-                let found = effect(&places, measured, nth, index, [first, other]);
-                effects.extend(found.map(|(difference, sign, relative, pairs)| Effect {
+                let one = effect(&places, measured, nth, index, [first, other]);
+                effects.extend(one.map(|(difference, sign, relative, pairs)| Effect {
                     objective: objective.field.clone(),
                     step: step(factor, first, other),
                     difference,

@@ -35,21 +35,21 @@ pub fn known(place: &'static str, name: &str) -> Result<(), SpaceError> {
 /// Returns a copy of a request with the settings applied. Their names must be [known]. The last one of a name counts.
 #[must_use]
 pub fn set(base: &SimulationRequest, settings: &[(&str, String)]) -> SimulationRequest {
-    let mut asked = base.clone();
+    let mut request = base.clone();
     for (name, value) in settings {
         match *name {
-            DRIVE => asked.drive.clone_from(value),
-            WORKLOAD => asked.work.workload.clone_from(value),
+            DRIVE => request.drive.clone_from(value),
+            WORKLOAD => request.work.workload.clone_from(value),
             _ => {}
         }
     }
     for (name, value) in settings.iter().filter(|(name, _)| !is_whole(name)) {
         let (spec, field) = match name.strip_prefix(OF_WORKLOAD) {
-            Some(field) => (&mut asked.work.workload, field),
-            None => (&mut asked.drive, *name),
+            Some(field) => (&mut request.work.workload, field),
+            None => (&mut request.drive, *name),
         };
         let sign = if spec.contains('?') { '&' } else { '?' };
         *spec += &format!("{sign}{field}={value}");
     }
-    asked
+    request
 }

@@ -15,7 +15,7 @@ use super::{Sampling, Space};
 pub fn finish(space: &Space, rows: &[Row], status: SweepStatus) -> Sweep {
     let names = space.names();
     let count = |status| rows.iter().filter(|row| row.status == status).count() as u64;
-    let asked = space.asked();
+    let asked = space.simulations();
     let points = match space.sampling {
         Sampling::Search => by_point(rows).count() as u64,
         _ => asked / u64::from(space.repeats),

@@ -27,12 +27,12 @@ pub fn front(
     // The archive holds only one of several points with equal objectives, so points are matched by value.
     let members: Vec<&Vec<f64>> =
         archive.members().iter().map(|member| &member.evaluation.objectives).collect();
-    let point = |found: &Measured<'_>| {
-        let values = found.estimates()?;
+    let point = |measured: &Measured<'_>| {
+        let values = measured.estimates()?;
         let means: Vec<f64> = values.iter().map(|estimate| estimate.value).collect();
         members.contains(&&means).then(|| FrontPoint {
-            point: found.point,
-            settings: settings(found.levels, names),
+            point: measured.point,
+            settings: settings(measured.levels, names),
             values,
         })
     };

@@ -63,18 +63,18 @@ fn columns(index: usize, factor: &Factor, points: &[&Measured<'_>]) -> Vec<Colum
 
 /// Computes effects and interactions of all factors, for each objective.
 pub fn regressed(space: &Space, measured: &[Measured<'_>]) -> Conclusions {
-    let mut found = Conclusions::default();
+    let mut conclusions = Conclusions::default();
     for nth in 0..space.objectives.len() {
-        of_objective(space, measured, nth, &mut found);
+        of_objective(space, measured, nth, &mut conclusions);
     }
-    found
+    conclusions
 }
 
 fn of_objective(
     space: &Space,
     measured: &[Measured<'_>],
     objective: usize,
-    found: &mut Conclusions,
+    conclusions: &mut Conclusions,
 ) {
     let (points, values): (Vec<&Measured<'_>>, Vec<f64>) =
         measured.iter().filter_map(|point| Some((point, point.estimate(objective)?.value))).unzip();
@@ -99,7 +99,7 @@ fn of_objective(
         let of_factor = alone.iter().zip(slopes).filter(|(other, _)| other.factor == column.factor);
         let shift: f64 = of_factor.map(|(other, slope)| other.mean * slope.value).sum();
         let relative = difference.value / (regression.intercept.value - shift);
-        found.effects.push(Effect {
+        conclusions.effects.push(Effect {
             objective: field.clone(),
             step: step(column),
             difference: *difference,
@@ -114,7 +114,7 @@ fn of_objective(
             levels(&space.factors[column.factor]).last().is_none_or(|last| *last == column.to)
         };
         if is_last(one) && is_last(other) {
-            found.interactions.push(Interaction {
+            conclusions.interactions.push(Interaction {
                 objective: field.clone(),
                 steps: [step(one), step(other)],
                 difference: *difference,
@@ -123,7 +123,7 @@ fn of_objective(
             });
         }
     }
-    found.regressions.push(Regressed {
+    conclusions.regressions.push(Regressed {
         objective: field.clone(),
         points: points.len() as u64,
         explained: regression.explained,

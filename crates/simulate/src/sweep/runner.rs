@@ -188,7 +188,8 @@ fn on_cores<'scope, 'env>(
 
 /// Lets workers run trials. Ignores rows that were not requested or arrived before.
 fn elsewhere(workers: &mut dyn Workers, trials: &[&Trial], send: &Sender<Row>) {
-    let mut wanted: BTreeSet<_> = trials.iter().map(|trial| (trial.point, trial.repeat)).collect();
-    let mut give = |row: Row| !wanted.remove(&(row.point, row.repeat)) || send.send(row).is_ok();
+    let mut expected: BTreeSet<_> =
+        trials.iter().map(|trial| (trial.point, trial.repeat)).collect();
+    let mut give = |row: Row| !expected.remove(&(row.point, row.repeat)) || send.send(row).is_ok();
     workers.run(trials, &mut give);
 }

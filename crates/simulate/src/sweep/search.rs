@@ -62,8 +62,8 @@ impl State<'_, '_> {
             return;
         };
         for rows in rows.chunk_by(|a, b| a.point == b.point) {
-            let found = Measured::of(rows, &self.space.objectives, self.space.repeats);
-            self.values.insert(found.point, found.means());
+            let measured = Measured::of(rows, &self.space.objectives, self.space.repeats);
+            self.values.insert(measured.point, measured.means());
         }
         self.rows.extend(rows);
     }

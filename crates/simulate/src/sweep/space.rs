@@ -228,7 +228,7 @@ impl Space {
 
     /// Returns the number of trials without creating them; for a search, the upper limit.
     #[must_use]
-    pub fn asked(&self) -> u64 {
+    pub fn simulations(&self) -> u64 {
         let points = match self.sampling {
             Sampling::Search => self.samples.into(),
             _ => self.points(),
@@ -279,12 +279,12 @@ impl Space {
         let settings = given.chain(set.iter().map(|(name, level)| (name, level)));
         let settings: Vec<(&str, String)> =
             settings.map(|(name, level)| (name.as_str(), level.to_string())).collect();
-        let asked = fields::set(&self.base, &settings);
+        let request = fields::set(&self.base, &settings);
         let trial = |repeat: u32| Trial {
             point,
             repeat,
             levels: levels.to_vec(),
-            asked: asked.repeated(repeat),
+            request: request.repeated(repeat),
         };
         (0..self.repeats).map(trial).collect()
     }

@@ -118,9 +118,9 @@ fn trial_count_skips_excluded_and_equal_points() {
     for sampling in ["full", "sobol", "latin-hypercube"] {
         let space =
             space(&format!("repeats = 3\nsampling = '{sampling}'\n{factors}\n{conditions}"));
-        assert_eq!(space.asked(), space.trials().len() as u64);
+        assert_eq!(space.simulations(), space.trials().len() as u64);
     }
-    assert_eq!(space(&format!("repeats = 3\n{factors}\n{conditions}")).asked(), 9);
+    assert_eq!(space(&format!("repeats = 3\n{factors}\n{conditions}")).simulations(), 9);
 }
 
 #[test]
@@ -143,10 +143,14 @@ fn grid_has_every_point_once_in_order() {
             "fifo 0.3"
         ]
     );
-    let Trial { point, repeat, asked, .. } = &trials[15];
-    assert_eq!((*point, *repeat, asked.work.seed), (7, 1, 8));
-    assert!(asked.drive.ends_with("blocks_per_plane=64&cleaning.policy=fifo"), "{}", asked.drive);
-    assert_eq!(asked.work.workload, "uniform?reads=0.3");
+    let Trial { point, repeat, request, .. } = &trials[15];
+    assert_eq!((*point, *repeat, request.work.seed), (7, 1, 8));
+    assert!(
+        request.drive.ends_with("blocks_per_plane=64&cleaning.policy=fifo"),
+        "{}",
+        request.drive
+    );
+    assert_eq!(request.work.workload, "uniform?reads=0.3");
     let text = serde_json::to_string(&trials).unwrap();
     assert_eq!(serde_json::from_str::<Vec<Trial>>(&text).unwrap(), trials);
 }
@@ -176,7 +180,10 @@ fn conditions_set_drop_and_exclude_and_equal_points_merge() {
     // Sorted by factor name.
     assert_eq!(levels(&trials), ["greedy page-map", "- bast", "fifo page-map"]);
     assert!(
-        trials[1].asked.drive.ends_with("ftl=bast&background_cleaning=false&persistence.map=pages")
+        trials[1]
+            .request
+            .drive
+            .ends_with("ftl=bast&background_cleaning=false&persistence.map=pages")
     );
     let rows = run(&space, 2);
     assert!(rows.iter().all(|row| row.status == RowStatus::Done), "{rows:?}");
@@ -307,31 +314,31 @@ fn remote_workers_give_the_same_rows() {
 
 #[test]
 fn impossible_points_are_listed_with_their_reason() {
-    let found =
+    let sweep =
         swept(&space("[factors]\nover_provisioning = [0.15, 1.5]\nworkload.reads = [0.0, 0.5]"));
-    assert_eq!(found.counts, Counts { points: 4, asked: 4, done: 2, impossible: 2, failed: 0 });
-    assert_eq!(found.skipped.len(), 2);
-    assert!(found.skipped[0].reason.contains("over_provisioning"), "{:?}", found.skipped);
-    assert_eq!(found.front.len() + found.skipped.len(), 3, "without reads nothing else differs");
+    assert_eq!(sweep.counts, Counts { points: 4, asked: 4, done: 2, impossible: 2, failed: 0 });
+    assert_eq!(sweep.skipped.len(), 2);
+    assert!(sweep.skipped[0].reason.contains("over_provisioning"), "{:?}", sweep.skipped);
+    assert_eq!(sweep.front.len() + sweep.skipped.len(), 3, "without reads nothing else differs");
 }
 
 #[test]
 fn over_provisioning_has_a_significant_effect() {
-    let found = swept(&space(
+    let sweep = swept(&space(
         "repeats = 4\nobjectives = ['minimize write_amplification', 'maximize drive.capacity_bytes']\n\
          [factors]\nover_provisioning = [0.15, 0.3]\nreliability.block_lifetime = [1000, 100000]",
     ));
     let sign = |objective: &str, factor: &str| {
         let of = |effect: &&Effect| effect.objective == objective && effect.step.factor == factor;
-        let effect = found.effects.iter().find(of).unwrap();
+        let effect = sweep.effects.iter().find(of).unwrap();
         assert_eq!(effect.pairs, 2);
         effect.sign
     };
     assert_eq!(sign("write_amplification", "over_provisioning"), -1);
     assert_eq!(sign("drive.capacity_bytes", "over_provisioning"), -1);
     assert_eq!(sign("write_amplification", "reliability.block_lifetime"), 0);
-    assert_eq!(found.interactions.len(), 2);
-    assert!(found.interactions.iter().all(|found| found.sign == 0 && found.squares == 1));
+    assert_eq!(sweep.interactions.len(), 2);
+    assert!(sweep.interactions.iter().all(|sweep| sweep.sign == 0 && sweep.squares == 1));
 }
 
 /// Rows of a grid of 2 x 3 points, with a value that is a function of the levels and the repeat.
@@ -359,14 +366,14 @@ proptest! {
     fn effects_are_those_of_the_function(a in -9.0..9.0, b in -9.0..9.0, ab in -9.0..9.0, luck in -1e3..1e3) {
         let space = space(SCRIPTED);
         let rows = scripted(&space, |x, y, repeat| a * x + b * y + ab * x * y + luck * repeat);
-        let found = finish(&space, &rows, SweepStatus::Complete);
-        let near = |found: f64, is: f64| (found - is).abs() < 1e-6;
+        let sweep = finish(&space, &rows, SweepStatus::Complete);
+        let near = |value: f64, is: f64| (value - is).abs() < 1e-6;
         // The mean over the three levels of the other factor, and over the two of this one.
-        prop_assert!(near(found.effects[0].difference.value, a + ab * 10.0));
-        prop_assert!(near(found.effects[1].difference.value, 10.0 * (b + ab * 1.5)));
-        prop_assert!(near(found.effects[2].difference.value, 20.0 * (b + ab * 1.5)));
-        prop_assert!(near(found.interactions[0].difference.value, 20.0 * ab));
-        prop_assert!(found.effects[0].difference.half_width().unwrap() < 1e-6, "luck is shared");
+        prop_assert!(near(sweep.effects[0].difference.value, a + ab * 10.0));
+        prop_assert!(near(sweep.effects[1].difference.value, 10.0 * (b + ab * 1.5)));
+        prop_assert!(near(sweep.effects[2].difference.value, 20.0 * (b + ab * 1.5)));
+        prop_assert!(near(sweep.interactions[0].difference.value, 20.0 * ab));
+        prop_assert!(sweep.effects[0].difference.half_width().unwrap() < 1e-6, "luck is shared");
     }
 
     #[test]
@@ -374,13 +381,13 @@ proptest! {
         let space = space(SCRIPTED);
         let at = |x: f64, y: f64| f64::from(values[usize::from(x > 1.5) + 2 * usize::from(y > 5.0) + 2 * usize::from(y > 15.0)]);
         let rows = scripted(&space, |x, y, _| at(x, y));
-        let found = finish(&space, &rows, SweepStatus::Complete);
+        let sweep = finish(&space, &rows, SweepStatus::Complete);
         // Negates the second objective, so that both are minimized.
         let points: Vec<(u32, [f64; 2])> = rows.iter().step_by(3)
             .map(|row| (row.point, [row.numbers["ios"], -row.numbers["bytes_read"]])).collect();
         for (point, [x, y]) in &points {
             let beaten = points.iter().any(|(_, [u, v])| u <= x && v <= y && (u < x || v < y));
-            prop_assert_eq!(found.front.iter().any(|front| front.point == *point), !beaten);
+            prop_assert_eq!(sweep.front.iter().any(|front| front.point == *point), !beaten);
         }
     }
 }
@@ -409,8 +416,8 @@ fn effects_of_samples_are_those_of_the_function() {
             Row { point, repeat, levels, status: RowStatus::Done, reason: None, numbers }
         };
         let rows: Vec<Row> = space.trials().into_iter().map(row).collect();
-        let found = finish(&space, &rows, SweepStatus::Complete);
-        let told: Vec<(String, f64, i8)> = found
+        let sweep = finish(&space, &rows, SweepStatus::Complete);
+        let effects: Vec<(String, f64, i8)> = sweep
             .effects
             .iter()
             .map(|effect| (effect.step.to.to_string(), effect.difference.value, effect.sign))
@@ -422,19 +429,19 @@ fn effects_of_samples_are_those_of_the_function() {
             ("65536", 0.0, 0),
             ("1", 0.0, 0),
         ];
-        assert_eq!(told.len(), expected.len(), "{told:?}");
-        for ((to, difference, sign), (is_to, is, is_sign)) in told.iter().zip(expected) {
-            assert_eq!((to.as_str(), *sign), (is_to, is_sign), "{told:?}");
-            assert!((difference - is).abs() < 0.2, "{told:?}");
+        assert_eq!(effects.len(), expected.len(), "{effects:?}");
+        for ((to, difference, sign), (is_to, is, is_sign)) in effects.iter().zip(expected) {
+            assert_eq!((to.as_str(), *sign), (is_to, is_sign), "{effects:?}");
+            assert!((difference - is).abs() < 0.2, "{effects:?}");
         }
         let large: Vec<_> =
-            found.interactions.iter().filter(|found| found.difference.value.abs() > 1.0).collect();
+            sweep.interactions.iter().filter(|sweep| sweep.difference.value.abs() > 1.0).collect();
         assert_eq!((large.len(), large[0].sign), (1, 1), "{large:?}");
         let [one, other] = [&large[0].steps[0].factor, &large[0].steps[1].factor];
         assert_eq!([one, other], ["over_provisioning", "stripe"]);
         assert!((large[0].difference.value - 6.0).abs() < 1.0, "{large:?}");
-        assert!((0.98..1.0).contains(&found.regressions[0].explained));
-        assert_eq!(found.regressions[0].points, 128);
+        assert!((0.98..1.0).contains(&sweep.regressions[0].explained));
+        assert_eq!(sweep.regressions[0].points, 128);
     }
 }
 
@@ -483,9 +490,9 @@ fn a_search_comes_near_a_known_front() {
             "sampling = '{sampling}'\nsamples = 800\npopulation = 20\n{objectives}\n[factors]\n{factors}"
         ));
         let rows = explore(&space, &mut |trials| Some(trials.iter().map(zdt1).collect())).unwrap();
-        let found = finish(&space, &rows, SweepStatus::Complete);
-        assert!(found.counts.points <= 800);
-        hypervolume(&found, [1.0, 10.0])
+        let sweep = finish(&space, &rows, SweepStatus::Complete);
+        assert!(sweep.counts.points <= 800);
+        hypervolume(&sweep, [1.0, 10.0])
     };
     // The hypervolume of the front itself, for eleven points from 0 to 1.
     let front = (0..11).map(|nth| f64::from(nth) / 10.0);
@@ -518,8 +525,8 @@ fn zdt1(trial: &Trial) -> Row {
 #[test]
 fn agrawal_table_6() {
     let text = include_str!("../../../../docs/examples/agrawal-table6.toml");
-    let found = swept(&Space::parse(text).unwrap());
-    assert_eq!(found.counts.done, 96);
+    let sweep = swept(&Space::parse(text).unwrap());
+    assert_eq!(sweep.counts.done, 96);
     for (factor, objective, sign) in [
         ("packages_per_pool", "ios_per_second", 1), // load balancing
         ("logical_page_size", "flash_reads.host", 1), // read-modify-writes
@@ -530,7 +537,7 @@ fn agrawal_table_6() {
         ("stripe", "cleaning.efficiency", -1),      // loss of locality
     ] {
         let of = |effect: &&Effect| effect.step.factor == factor && effect.objective == objective;
-        let effect = found.effects.iter().find(of).unwrap();
+        let effect = sweep.effects.iter().find(of).unwrap();
         assert_eq!((effect.sign, effect.pairs), (sign, 16), "{effect:?}");
     }
 }

@@ -20,7 +20,7 @@ pub struct Trial {
     /// The level of each factor; `None` for a factor that a condition drops.
     pub levels: Vec<Option<Level>>,
     /// The simulation to run.
-    pub asked: SimulationRequest,
+    pub request: SimulationRequest,
 }
 
 /// Runs a trial, with memory of this budget. The same trial gives the same row on any machine. Returns `None` if `stop` was set.
@@ -34,7 +34,7 @@ pub fn run_trial(trial: &Trial, memory: &Budget, stop: &AtomicBool) -> Option<Ro
         reason: None,
         numbers: BTreeMap::new(),
     };
-    match simulate_within(&trial.asked, memory, stop, &mut ()) {
+    match simulate_within(&trial.request, memory, stop, &mut ()) {
         Ok(done) => {
             match done.simulation.status {
                 SimulationStatus::Interrupted => return None,
@@ -96,7 +96,7 @@ pub(super) fn number_names() -> Vec<String> {
     };
     let drive = "demo?flash.packages=1&flash.dies_per_package=1&flash.planes_per_die=1&\
                  flash.blocks_per_plane=64";
-    let found =
+    let result =
         crate::simulate(&SimulationRequest { drive: drive.into(), work }, &false.into(), &mut ());
-    found.map(|found| numbers(&found.simulation).into_keys().collect()).unwrap_or_default()
+    result.map(|done| numbers(&done.simulation).into_keys().collect()).unwrap_or_default()
 }

@@ -63,7 +63,7 @@ pub struct VariantRequest {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Question {
     /// The requests: the baseline, then each variant.
-    asked: Vec<SimulationRequest>,
+    requests: Vec<SimulationRequest>,
     named: Vec<(String, Vec<Change>)>,
     repeats: u32,
 }
@@ -108,10 +108,10 @@ impl Question {
             return Err(WhatIfError::Repeats);
         }
         check_base(&base, memory)?;
-        let mut asked = vec![base];
+        let mut requests = vec![base];
         let mut named = vec![(BASE.to_owned(), Vec::new())];
         for VariantRequest { name, changes } in variants {
-            let name = name.unwrap_or_else(|| said(&changes));
+            let name = name.unwrap_or_else(|| name_of(&changes));
             if changes.is_empty() {
                 return Err(WhatIfError::NoChange { change: name });
             }
@@ -125,16 +125,16 @@ impl Question {
                 .iter()
                 .map(|Change { field, value }| (field.as_str(), value.clone()))
                 .collect();
-            asked.push(fields::set(&asked[0], &settings));
+            requests.push(fields::set(&requests[0], &settings));
             named.push((name, changes));
         }
-        Ok(Question { asked, named, repeats })
+        Ok(Question { requests, named, repeats })
     }
 
     /// Returns the requests: the baseline, then each variant.
     #[must_use]
-    pub fn asked(&self) -> &[SimulationRequest] {
-        &self.asked
+    pub fn requests(&self) -> &[SimulationRequest] {
+        &self.requests
     }
 
     /// Returns the number of simulations of each variant.
@@ -146,45 +146,47 @@ impl Question {
     /// Returns all trials: of the baseline, then of each variant.
     #[must_use]
     pub fn trials(&self) -> Vec<Trial> {
-        let trial = |point: usize, asked: &SimulationRequest, repeat: u32| Trial {
+        let trial = |point: usize, request: &SimulationRequest, repeat: u32| Trial {
             point: u32::try_from(point).unwrap_or(u32::MAX),
             repeat,
             levels: Vec::new(),
-            asked: asked.repeated(repeat),
+            request: request.repeated(repeat),
         };
-        let of = |(point, asked)| (0..self.repeats).map(move |repeat| trial(point, asked, repeat));
-        self.asked.iter().enumerate().flat_map(of).collect()
+        let of =
+            |(point, request)| (0..self.repeats).map(move |repeat| trial(point, request, repeat));
+        self.requests.iter().enumerate().flat_map(of).collect()
     }
 
     /// Returns the document without any results.
     pub(super) fn unanswered(&self) -> WhatIf {
-        let mut all = self.asked.iter().zip(&self.named).map(|(asked, (name, changes))| Variant {
-            name: name.clone(),
-            changes: changes.clone(),
-            drive: asked.drive.clone(),
-            workload: asked.work.workload.clone(),
-            closed_form: None,
-            not_predicted: None,
-            status: None,
-            reason: None,
-            simulated: Vec::new(),
-        });
+        let mut all =
+            self.requests.iter().zip(&self.named).map(|(request, (name, changes))| Variant {
+                name: name.clone(),
+                changes: changes.clone(),
+                drive: request.drive.clone(),
+                workload: request.work.workload.clone(),
+                closed_form: None,
+                not_predicted: None,
+                status: None,
+                reason: None,
+                simulated: Vec::new(),
+            });
         WhatIf {
             schema_version: WHAT_IF_VERSION,
             status: WhatIfStatus::Unfinished,
-            seed: self.asked[0].work.seed,
+            seed: self.requests[0].work.seed,
             repeats: self.repeats,
-            base: all.next().expect("there is a base"),
+            base: all.next().expect("the first request is the baseline"),
             variants: all.collect(),
         }
     }
 }
 
 /// Formats changes as on the command line.
-fn said(changes: &[Change]) -> String {
-    let said: Vec<String> =
+fn name_of(changes: &[Change]) -> String {
+    let texts: Vec<String> =
         changes.iter().map(|Change { field, value }| format!("{field}={value}")).collect();
-    said.join(", ")
+    texts.join(", ")
 }
 
 /// Checks that the drive and the workload of the baseline exist and fit together, and that `memory` suffices.

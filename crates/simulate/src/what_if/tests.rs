@@ -41,7 +41,7 @@ fn answered(question: &Question, jobs: usize) -> (WhatIf, Vec<usize>) {
 }
 
 fn of(variant: &Variant, quantity: Quantity) -> &flashscope_document::what_if::Simulated {
-    variant.simulated.iter().find(|found| found.quantity == quantity).unwrap()
+    variant.simulated.iter().find(|one| one.quantity == quantity).unwrap()
 }
 
 #[test]
@@ -92,18 +92,18 @@ fn rows_equal_single_simulations() {
     let question = question(&["over_provisioning=0.3,workload.reads=0.5"], 1);
     let (answer, _) = answered(&question, 2);
     for variant in answer.all() {
-        let mut asked = base();
-        asked.drive.clone_from(&variant.drive);
-        asked.work.workload.clone_from(&variant.workload);
-        let found = simulate(&asked, &false.into(), &mut ()).unwrap().simulation;
-        let latency = found.latency_ns.unwrap();
-        let erases = found.erases.values().sum::<u64>() as f64;
-        let written = found.bytes_written.0 as f64;
+        let mut request = base();
+        request.drive.clone_from(&variant.drive);
+        request.work.workload.clone_from(&variant.workload);
+        let simulation = simulate(&request, &false.into(), &mut ()).unwrap().simulation;
+        let latency = simulation.latency_ns.unwrap();
+        let erases = simulation.erases.values().sum::<u64>() as f64;
+        let written = simulation.bytes_written.0 as f64;
         for (quantity, expected) in [
             (Quantity::MeanLatency, latency.mean.value),
             (Quantity::P99Latency, latency.p99 as f64),
-            (Quantity::IosPerSecond, found.ios_per_second.unwrap()),
-            (Quantity::WriteAmplification, found.write_amplification.unwrap()),
+            (Quantity::IosPerSecond, simulation.ios_per_second.unwrap()),
+            (Quantity::WriteAmplification, simulation.write_amplification.unwrap()),
             (Quantity::ErasesPerGib, erases / written * f64::from(1 << 30)),
         ] {
             let value = of(variant, quantity).value;
@@ -114,7 +114,7 @@ fn rows_equal_single_simulations() {
         let endurance = of(variant, Quantity::Endurance).value.value;
         assert!((endurance * erases / (blocks * written) - 1.0).abs() < 1e-12, "{endurance}");
     }
-    assert!(answer.base.simulated.iter().all(|found| found.difference.is_none()));
+    assert!(answer.base.simulated.iter().all(|one| one.difference.is_none()));
     assert!(answer.variants[0].workload.ends_with("uniform?reads=0.5"));
 }
 
@@ -131,7 +131,7 @@ fn paired_differences_have_narrower_intervals() {
         let difference = variant.difference.as_ref().unwrap();
         let slower = if quantity == Quantity::MeanLatency { 1 } else { -1 };
         assert_eq!(difference.sign, slower, "{difference:?}");
-        let [one, other] = [base, variant].map(|found| found.value.half_width().unwrap());
+        let [one, other] = [base, variant].map(|one| one.value.half_width().unwrap());
         let (paired, unpaired) = (difference.absolute.half_width().unwrap(), one.hypot(other));
         println!("{quantity:?}: {paired} for {unpaired}");
         assert!(paired < 0.8 * unpaired, "{quantity:?}: {paired} for {unpaired}");
@@ -143,8 +143,8 @@ fn paired_differences_have_narrower_intervals() {
 
 #[test]
 fn impossible_variants_do_not_stop_the_others() {
-    let asked = ["over_provisioning=3", "over_provisioning=0.3", "workload=trace:/no/such"];
-    let (answer, order) = answered(&question(&asked, 2), 2);
+    let changes = ["over_provisioning=3", "over_provisioning=0.3", "workload=trace:/no/such"];
+    let (answer, order) = answered(&question(&changes, 2), 2);
     assert_eq!(answer.status, WhatIfStatus::Complete);
     assert_eq!(order, [0, 1, 2, 3]);
     let statuses: Vec<_> = answer.all().map(|variant| variant.status.unwrap()).collect();
@@ -153,7 +153,7 @@ fn impossible_variants_do_not_stop_the_others() {
     assert_eq!(answer.count(impossible), 1);
     assert!(answer.variants[0].reason.as_ref().unwrap().contains("over_provisioning"));
     assert!(answer.variants[2].reason.as_ref().unwrap().contains("/no/such"));
-    assert!(answer.variants[1].simulated.iter().all(|found| found.difference.is_some()));
+    assert!(answer.variants[1].simulated.iter().all(|one| one.difference.is_some()));
 }
 
 #[test]
@@ -167,12 +167,12 @@ fn answer_does_not_depend_on_threads_or_order() {
         .map(|trial| crate::sweep::run_trial(trial, &Budget::default(), &false.into()).unwrap())
         .collect();
     rows.reverse();
-    let (mut answer, mut told) = (Answer::to(&question), Vec::new());
+    let (mut answer, mut order) = (Answer::to(&question), Vec::new());
     for row in &rows {
         assert_eq!(answer.so_far().status, WhatIfStatus::Unfinished);
-        answer.simulated(row, &mut |_, nth| told.push(nth));
+        answer.simulated(row, &mut |_, nth| order.push(nth));
     }
-    assert_eq!((answer.finish(), told), (one, vec![0, 1, 2, 3]));
+    assert_eq!((answer.finish(), order), (one, vec![0, 1, 2, 3]));
 }
 
 #[test]
