@@ -1,8 +1,8 @@
-//! What does an IO cost with each engine, every IO recorded and stored, against fio with the same
-//! engine on the same file and its logs off?
+//! Compares the cost of an IO with fio's for each engine, on the same file. flashscope records and
+//! stores every IO; fio's logs are off.
 //!
-//! 4 KiB random reads on a file of 1 GiB in memory (tmpfs, buffered) and on the disk that this is
-//! built on (direct); each program as a whole on one core, the two in turns.
+//! The IOs are 4 KiB random reads on a file of 1 GiB, in memory (tmpfs, buffered) and on the disk
+//! of the build folder (direct). Each program runs on one core, and the two alternate.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints")]
 #![allow(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
@@ -22,7 +22,7 @@ const BLOCK: Bytes = Bytes::kib(4);
 const ROUNDS: usize = 5;
 const CORE: u32 = 1;
 
-/// The most user time of our own that an IO may take, in µs.
+/// The largest user time per IO, in µs.
 const USER_LIMIT: f64 = 0.10;
 
 struct Case {
@@ -30,7 +30,7 @@ struct Case {
     engine: &'static str,
     depth: u32,
     ios: u64,
-    /// The most processor time, relative to fio.
+    /// The largest processor time relative to fio.
     limit: f64,
 }
 
@@ -52,18 +52,20 @@ const CASES: [Case; 10] = [
 ];
 
 fn main() {
-    bench_main(one_case, |wanted| {
-        println!("4 KiB random reads on 1 GiB, one core, every IO recorded here, no log in fio");
+    bench_main(one_case, |selected| {
+        println!(
+            "4 KiB random reads on 1 GiB, one core; flashscope records every IO, fio keeps no log"
+        );
         println!(
             "place engine   depth |   kIOPS     fio  ratio      | CPU µs/IO   fio  ratio  limit      | own user µs (≤ {USER_LIMIT}), fio's"
         );
         for case in &CASES {
-            if wanted(&format!("{} {} {}", case.place, case.engine, case.depth)) {
+            if selected(&format!("{} {} {}", case.place, case.engine, case.depth)) {
                 compare(case);
             }
         }
         for place in ["tmpfs", "ext4"] {
-            // Only where a case of that place ran is there anything to remove.
+            // The file exists only if a case of that place ran.
             let _ = fs::remove_file(path_in(place));
         }
         println!();
@@ -75,11 +77,11 @@ fn compare(case: &Case) {
     let (mut ours, mut fio) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         let [depth, ios] = [u64::from(case.depth), case.ios].map(|n| n.to_string());
-        let path = path.to_str().expect("a path of our own");
+        let path = path.to_str().expect("the benchmark chose a UTF-8 path");
         ours.push(run_case(Some(CORE), &[case.place, case.engine, &depth, &ios, path]));
         fio.push(run_fio(case, Path::new(path)));
     }
-    // The machine drifts: each round is compared in itself.
+    // The machine drifts: compare within each round.
     let ratio = |of: fn(&Cost) -> f64| median(ours.iter().zip(&fio).map(|(a, b)| of(a) / of(b)));
     let (iops, cpu) = (ratio(|cost| cost.iops), ratio(|cost| cost.cpu));
     let (ours, fio) = (Cost::median(&ours), Cost::median(&fio));
@@ -135,8 +137,9 @@ fn one_case(arguments: &[String]) -> Cost {
     measure(&mut device, &pattern, depth, records.path())
 }
 
-/// fio tells the processor time of the thread that submits alone, so it is taken of the process,
-/// less that of a run with few IOs for its start and end.
+/// Runs fio, and returns its cost per IO. fio reports the processor time of the submitting thread
+/// only; the time of the whole process is measured instead, less that of a run with few IOs for
+/// start and end.
 fn run_fio(case: &Case, path: &Path) -> Cost {
     let few = 1000;
     let (_, start) = fio(case, path, few);
@@ -146,7 +149,7 @@ fn run_fio(case: &Case, path: &Path) -> Cost {
     Cost { iops, cpu, user: each(all.0, start.0), ..Cost::default() }
 }
 
-/// Its IOPS, and the user and system time of it and its children in µs.
+/// Runs fio, and returns its IOPS, and the user and system time of its processes in µs.
 fn fio(case: &Case, path: &Path, ios: u64) -> (f64, (f64, f64)) {
     let mut command = pinned(CORE, Path::new("fio"));
     command.args(["--name=x", "--rw=randread", "--bs=4k", "--norandommap", "--size=1g"]);

@@ -1,4 +1,5 @@
-//! What does the harness cost on a drive that costs nothing, with every IO recorded and stored?
+//! Measures the cost of the harness on a drive that takes no time, with every IO recorded and
+//! stored.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints")]
 
@@ -11,14 +12,14 @@ use flashscope_drive::Clock;
 const ROUNDS: usize = 5;
 const IOS: u64 = 20_000_000;
 
-/// Queue depth, and the most that an IO may take, in ns.
+/// The queue depth, and the largest time per IO in ns.
 const CASES: [(u32, f64); 2] = [(1, 60.0), (32, 40.0)];
 
 fn main() {
-    bench_main(case, |wanted| {
+    bench_main(case, |selected| {
         println!("harness on null:, {IOS} random reads, all recorded");
         println!("depth   wall ns/IO   limit           cpu ns/IO   memory MiB");
-        for (depth, limit) in CASES.into_iter().filter(|(depth, _)| wanted(&depth.to_string())) {
+        for (depth, limit) in CASES.into_iter().filter(|(depth, _)| selected(&depth.to_string())) {
             let round = |_| run_case(None, &[&depth.to_string()]);
             let cost = Cost::median(&(0..ROUNDS).map(round).collect::<Vec<_>>());
             println!(
@@ -41,7 +42,7 @@ fn case(arguments: &[String]) -> Cost {
     measure(&mut null, &random_reads(IOS, Bytes::GIB), depth, records.path())
 }
 
-/// Where storing costs no disk.
+/// Returns a folder in memory, where storing needs no disk.
 fn memory() -> &'static Path {
     Path::new("/dev/shm")
 }

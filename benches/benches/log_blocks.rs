@@ -1,5 +1,6 @@
-//! How many flash operations (reads, programs and erases) a second the FTLs with log blocks do with
-//! full timing, where nearly every write of the host costs a merge: uniform writes of a page each.
+//! Measures the flash operations (reads, programs and erases) per second that the simulator does
+//! for FTLs with log blocks, with full timing. The workload is uniform writes of one page, nearly
+//! all of which cost a merge.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints")]
 #![allow(clippy::disallowed_methods, reason = "a benchmark reads its arguments")]
@@ -11,15 +12,15 @@ use flashscope_sim::{SimDevice, ftl};
 
 const PAGE: u64 = 4096;
 const PAGES: u64 = 64;
-/// As in the reference runs: 7 % of the data blocks.
+/// 7 % of the data blocks, as in the reference runs.
 const DATA_BLOCKS: u64 = 8192;
 const LOG_BLOCKS: u64 = 573;
-/// Million flash operations a second that are asked of these.
+/// The least number of million flash operations per second for the FTLs of `LIMITED`.
 const LIMIT: f64 = 25.0;
 const LIMITED: [&str; 2] = ["bast", "fast"];
 
 fn main() {
-    let wanted: Vec<String> =
+    let selected: Vec<String> =
         std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
     println!(
         "uniform writes of one page, {DATA_BLOCKS} data blocks of {PAGES} pages, {LOG_BLOCKS} log \
@@ -27,11 +28,13 @@ fn main() {
     );
     println!("ftl          million flash ops/s   limit       thousand writes/s       r");
     let kinds = ftl::KINDS.iter().filter(|kind| !kind.trims()).map(|kind| kind.name);
-    kinds.filter(|name| wanted.is_empty() || wanted.iter().any(|part| part == name)).for_each(case);
+    kinds
+        .filter(|name| selected.is_empty() || selected.iter().any(|part| part == name))
+        .for_each(case);
     println!();
 }
 
-/// Processor time of this program so far.
+/// Returns the processor time of this program in seconds.
 fn seconds() -> f64 {
     let (user, system) = cpu_time(libc::RUSAGE_SELF);
     (user + system) / 1e6

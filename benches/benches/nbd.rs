@@ -1,5 +1,5 @@
-//! How fast is an attached drive over NBD beside nbdkit's drive in memory, with the same client (fio),
-//! and how late is it answered where answers have their time?
+//! Compares the speed of an attached drive over NBD with nbdkit's memory drive, using fio as
+//! client, and measures the lateness of answers in real time.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints")]
 #![allow(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
@@ -25,10 +25,10 @@ const SIZE: Bytes = Bytes::mib(256);
 const ROUNDS: usize = 5;
 const SECONDS: u32 = 3;
 
-/// The least speed, relative to nbdkit.
+/// The least speed relative to nbdkit.
 const SPEED: f64 = 0.8;
 
-/// How late half of all answers, and 99 of 100, may be, in µs on a core that has nothing else to do.
+/// The largest median and 99th percentile of the lateness in µs, on an otherwise idle core.
 const LATENESS: [f64; 2] = [5.0, 50.0];
 
 const PROFILE: &str = "agrawal-2008";
@@ -36,29 +36,29 @@ const PROFILE: &str = "agrawal-2008";
 fn main() {
     bench_main(
         |_| Cost::default(),
-        |wanted| {
+        |selected| {
             println!(
                 "4 KiB random IOs over NBD on a Unix socket, depth 32, of {PROFILE} at --speed max"
             );
             println!("operation       kIOPS   nbdkit's   ratio   at least {SPEED}");
             for operation in ["randread", "randwrite"] {
-                if wanted(operation) {
+                if selected(operation) {
                     compare(operation);
                 }
             }
-            println!("how late answers are to random reads of 4 KiB, in µs");
+            println!("lateness of answers to random reads of 4 KiB, in µs");
             println!(
                 "drive              depth   answers   median           99 %   (at most {LATENESS:?})"
             );
             for depth in [1, 4, 32] {
-                if wanted(&format!("late fixed {depth}")) {
+                if selected(&format!("late fixed {depth}")) {
                     late(
                         "fixed, 100 µs",
                         Box::new(FixedLatencyDrive::new(SIZE, Nanos::micros(100))),
                         depth,
                     );
                 }
-                if wanted(&format!("late sim {depth}")) {
+                if selected(&format!("late sim {depth}")) {
                     late(PROFILE, Box::new(simulated()), depth);
                 }
             }
@@ -83,7 +83,7 @@ fn compare(operation: &str) {
     let rounds: Vec<[f64; 2]> = (0..ROUNDS).map(|_| [speed(&ours_at), speed(&nbdkit_at)]).collect();
     drop((ours, nbdkit));
     let [our, their] = [0, 1].map(|which| median(rounds.iter().map(|round| round[which])));
-    // The machine drifts: each round is compared in itself.
+    // The machine drifts: compare within each round.
     let ratio = median(rounds.iter().map(|[ours, theirs]| ours / theirs));
     let [our, their] = [our, their].map(|iops| iops / 1e3);
     println!("{operation:<12} {our:>8.1} {their:>10.1} {ratio:>7.2}   {}", verdict(ratio >= SPEED));
@@ -105,7 +105,7 @@ fn late(name: &str, device: Box<dyn Device + Send>, depth: u32) {
     );
 }
 
-/// Runs fio on the socket at `path`; the IOPS of what it did.
+/// Runs fio on the socket at `path`, and returns the IOPS.
 fn fio(path: &Path, arguments: &[&str]) -> f64 {
     let mut command = Command::new("fio");
     command.args(["--name=x", "--ioengine=nbd", "--output-format=terse"]);
@@ -118,11 +118,11 @@ fn fio(path: &Path, arguments: &[&str]) -> f64 {
 }
 
 fn simulated() -> SimDevice {
-    let profile = flashscope_sim::setup::parse(PROFILE).expect("a profile that there is");
+    let profile = flashscope_sim::setup::parse(PROFILE).expect("a built-in profile");
     SimDevice::new(PROFILE, &profile).expect("a valid profile")
 }
 
-/// An attached drive that is served.
+/// A thread that serves an attached drive.
 struct Server {
     drive: Arc<AttachedDrive<nbd::Recipient>>,
     stop: Arc<AtomicBool>,
@@ -143,7 +143,7 @@ impl Server {
         let stop = Arc::new(AtomicBool::new(false));
         let (its_drive, its_stop) = (Arc::clone(&drive), Arc::clone(&stop));
         let thread = std::thread::spawn(move || {
-            nbd::serve(listener, its_drive, false, &its_stop).expect("clients are let in");
+            nbd::serve(listener, its_drive, false, &its_stop).expect("the server accepts clients");
         });
         Server { drive, stop, thread: Some(thread) }
     }
@@ -156,11 +156,11 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        self.thread.take().expect("ends once").join().expect("the server ends");
+        self.thread.take().expect("runs once").join().expect("the server ends");
     }
 }
 
-/// nbdkit with a drive in memory.
+/// A process of nbdkit with a memory drive.
 struct Nbdkit(Child);
 
 impl Nbdkit {

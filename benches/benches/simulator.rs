@@ -1,6 +1,6 @@
-//! How many uniform random page writes a second the simulator does in the steady state, beside the
-//! limit of the machine: a bare loop of random reads, changes and writes on arrays of the same
-//! size. And how that, and memory, grow with the size of the drive.
+//! Measures the uniform random page writes per second of the simulator in the steady state. It
+//! compares them with the limit of the machine: a bare loop of random reads, changes and writes on
+//! arrays of the same size. It also measures how speed and memory scale with the size of the drive.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints")]
 #![allow(clippy::disallowed_methods, reason = "a benchmark reads its arguments")]
@@ -14,25 +14,25 @@ use flashscope_sim::SimDevice;
 use flashscope_stats::Summary;
 
 const PAGE: u64 = 4096;
-/// Blocks of 64 pages of 4 KiB in a package of this bench: 4 GiB.
+/// The size of a package in GiB: blocks of 64 pages of 4 KiB.
 const GIB_PER_PACKAGE: u64 = 4;
-/// Bytes of memory that a physical page may take.
+/// The largest memory per physical page, in bytes.
 const MEMORY_LIMIT: f64 = 16.0;
 
-/// What is measured: the drive (fields after `?`), and how many million writes a second are asked.
+/// The cases: name, profile fields after `?`, and the least number of million writes per second.
 const CASES: [(&str, &str, Option<f64>); 5] = [
     ("full timing", "persistence.map=nv-ram", Some(6.0)),
     ("timing, summaries", "persistence.map=summary", None),
     ("counting only", "persistence.map=nv-ram&timed=false", Some(15.0)),
-    // Memory for an eighth of the map, and for a 64th.
+    // The map cache holds an eighth of the map, and a 64th.
     ("dftl, 1/8 of map", "persistence.map=nv-ram&ftl=dftl&map_cache.size=3584KiB", Some(3.0)),
     ("dftl, 1/64 of map", "persistence.map=nv-ram&ftl=dftl&map_cache.size=448KiB", None),
 ];
 
-/// What a child of this program is asked for, so that each case starts with memory of its own.
+/// The arguments of child processes, which give each case its own memory.
 const CASE: &str = "case";
 const SIZE: &str = "size";
-/// Drives, in GiB of flash.
+/// The sizes of drives, in GiB of flash.
 const SIZES: [u64; 6] = [1, 4, 16, 64, 256, 1024];
 
 fn main() {
@@ -43,24 +43,24 @@ fn main() {
         [SIZE, gib] => return size(gib.parse().expect("a size")),
         _ => {}
     }
-    let wanted =
+    let selected =
         |name: &str| arguments.is_empty() || arguments.iter().any(|part| name.contains(part));
     println!(
-        "uniform random 4 KiB writes, 16 GiB drive, 15 % over-provisioning, steady state; beside \
-         it, a bare\nloop of random reads, changes and writes on 4 bytes a page, in turns"
+        "uniform random 4 KiB writes, 16 GiB drive, 15 % over-provisioning, steady state, alternating with \
+                a bare\nloop of random reads, changes and writes on 4 bytes per page"
     );
     println!("case               million/s   limit          bare  share      WA  flash/s  B/page");
-    for (index, (name, ..)) in CASES.iter().enumerate().filter(|(_, case)| wanted(case.0)) {
+    for (index, (name, ..)) in CASES.iter().enumerate().filter(|(_, case)| selected(case.0)) {
         child(name, &[CASE, &index.to_string()]);
     }
-    if wanted("sizes") {
+    if selected("sizes") {
         println!("\nsize     million/s   bare loop  share   B/page   memory GiB");
         SIZES.iter().for_each(|gib| child("a size", &[SIZE, &gib.to_string()]));
     }
     println!();
 }
 
-/// Runs this program again for one case, which prints its line.
+/// Runs this program again for one case, which prints its own line.
 fn child(name: &str, arguments: &[&str]) {
     let program = std::env::current_exe().expect("a program");
     let status = std::process::Command::new(program).args(arguments).status().expect("started");
@@ -76,7 +76,7 @@ struct Run {
     timed: bool,
 }
 
-/// Memory of this process in bytes.
+/// Returns the memory of this process in bytes.
 fn memory() -> f64 {
     flashscope_benches::memory("VmRSS") * f64::from(1 << 20)
 }
@@ -139,12 +139,13 @@ impl Run {
         }
     }
 
-    /// Writes a second of processor time, and turns of the bare loop, in millions: the best of
-    /// several stretches of each in turns, as others use the caches.
-    fn speed(&mut self, writes: u64, stretches: usize) -> Speed {
+    /// Returns millions of writes, and of turns of the bare loop, per second of processor time.
+    /// Both are the best of several alternating intervals, because other processes use the caches
+    /// too.
+    fn speed(&mut self, writes: u64, intervals: usize) -> Speed {
         let mut bare = Bare::new(self.pages);
         let mut best = Speed { writes: 0.0, bare: 0.0 };
-        for _ in 0..stretches {
+        for _ in 0..intervals {
             let start = seconds();
             self.write(writes);
             best.writes = best.writes.max(writes as f64 / (seconds() - start) / 1e6);
@@ -160,7 +161,7 @@ impl Run {
     }
 }
 
-/// Processor time of this program so far: others use the machine, too.
+/// Returns the processor time of this program in seconds, which excludes other processes.
 fn seconds() -> f64 {
     let (user, system) = cpu_time(libc::RUSAGE_SELF);
     (user + system) / 1e6
@@ -171,7 +172,8 @@ struct Speed {
     bare: f64,
 }
 
-/// Random reads, changes and writes on an array that has 4 bytes for each page: what memory allows.
+/// A loop of random reads, changes and writes on an array with 4 bytes per page: the limit of the
+/// memory.
 struct Bare {
     array: Vec<u32>,
     random: fastrand::Rng,
@@ -183,7 +185,7 @@ impl Bare {
         Bare { array, random: fastrand::Rng::with_seed(1) }
     }
 
-    /// Turns a second, in millions.
+    /// Runs the loop, and returns millions of turns per second.
     fn speed(&mut self) -> f64 {
         let turns = 10_000_000;
         let start = seconds();

@@ -1,5 +1,5 @@
-//! How much is stored for an IO of a real run, against fio's text log of the same run, and does
-//! memory stay flat in a long one?
+//! Measures the stored bytes per IO of a real run, compared with fio's text log of the same run,
+//! and the memory of a long run.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints")]
 #![allow(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
@@ -14,31 +14,31 @@ use flashscope_benches::{
 use flashscope_block::{Bytes, NullDevice};
 use flashscope_drive::{Clock, Location, OpenOptions, open};
 
-/// The most bytes that may be stored for an IO.
+/// The largest number of stored bytes per IO.
 const STORED_LIMIT: f64 = 6.0;
-/// The most memory that a long run may use, in MiB, and its length.
+/// The largest memory of a long run in MiB, and the length of the run in IOs.
 const MEMORY_LIMIT: f64 = 200.0;
 const LONG_RUN: u64 = 50_000_000;
 const SIZE: Bytes = Bytes::GIB;
 
-/// Where the file is, with what fio calls the same way of reading it, and how many IOs.
+/// The place of the file, fio's `--direct` for it, and the number of IOs.
 const PLACES: [(&str, &str, u64); 2] = [("tmpfs", "0", 2_000_000), ("ext4", "1", 200_000)];
 
 fn main() {
-    bench_main(case, |wanted| {
-        println!("stored bytes an IO: 4 KiB random reads on 1 GiB, pread, one at a time");
+    bench_main(case, |selected| {
+        println!("stored bytes per IO: 4 KiB random reads on 1 GiB, pread, one at a time");
         println!("place      ours   limit          fio's text log (latency, with offsets)");
-        for (place, direct, ios) in PLACES.into_iter().filter(|(place, ..)| wanted(place)) {
+        for (place, direct, ios) in PLACES.into_iter().filter(|(place, ..)| selected(place)) {
             let ours = run_case(Some(1), &[place, &ios.to_string()]);
             let log = fio_log(place, direct, ios);
             let met = verdict(ours.stored <= STORED_LIMIT);
             println!("{place:<7} {:>7.2} {STORED_LIMIT:>7} {met:<6} {log:>7.1}", ours.stored);
         }
-        if wanted("memory") {
+        if selected("memory") {
             let long = run_case(None, &["null", &LONG_RUN.to_string()]);
             println!("\na run of {LONG_RUN} IOs on null:");
             println!(
-                "memory {:.0} MiB, limit {MEMORY_LIMIT} {}; stored {:.2} bytes an IO",
+                "memory {:.0} MiB, limit {MEMORY_LIMIT} {}; {:.2} bytes stored per IO",
                 long.memory,
                 verdict(long.memory <= MEMORY_LIMIT),
                 long.stored,
@@ -55,7 +55,7 @@ fn folder(place: &str) -> &'static Path {
 fn case(arguments: &[String]) -> Cost {
     let [place, ios] = arguments else { panic!("two arguments") };
     let pattern = random_reads(ios.parse().expect("a number of IOs"), SIZE);
-    // A long run is stored on the disk, as memory is what is measured.
+    // On the disk, because the memory of a long run is measured.
     let records = tempfile::tempdir_in(folder("ext4")).expect("a folder");
     if place == "null" {
         let clock = Clock::new();
@@ -74,7 +74,7 @@ fn case(arguments: &[String]) -> Cost {
     measure(&mut device, &pattern, 1, records.path())
 }
 
-/// The bytes an IO of fio's log of latencies, offsets included.
+/// Runs fio, and returns the bytes per IO of its latency log with offsets.
 fn fio_log(place: &str, direct: &str, ios: u64) -> f64 {
     let data = tempfile::tempdir_in(folder(place)).expect("a folder");
     let logs = tempfile::tempdir_in(folder("ext4")).expect("a folder");

@@ -1,8 +1,8 @@
-//! What a sweep costs beside its simulations, and how it gets faster with more cores.
+//! Measures the overhead of a sweep beyond its simulations, and its scaling with cores.
 //!
-//! The first is the time of a sweep whose points have next to nothing to simulate, less that of the
-//! same simulations alone, a point; making the drives is told apart, as it is a part of neither. The
-//! second is the time of one sweep on one core and on all, in turns.
+//! The overhead per point is the time of a sweep with nearly empty simulations, less that of the
+//! same simulations alone. Creating the drives is reported separately, because it belongs to
+//! neither. The scaling compares one sweep on one core and on all cores, alternating.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints")]
 #![allow(clippy::disallowed_methods, reason = "a benchmark reads its arguments and the clock")]
@@ -19,14 +19,14 @@ use flashscope_simulate::Resources;
 use flashscope_simulate::sweep::{Runner, Space, explore, finish};
 use flashscope_simulate::{Simulator, simulate};
 
-/// The most that a point may cost beside its simulation, in ms.
+/// The largest overhead per point, in ms.
 const OVERHEAD_LIMIT: f64 = 1.0;
-/// The least of the time on one core that each of all cores saves.
+/// The least parallel efficiency.
 const EFFICIENCY_LIMIT: f64 = 0.9;
-/// Each is measured so often, in turns.
+/// The number of alternating rounds.
 const ROUNDS: usize = 5;
 
-/// A drive that takes no time, and next to no work on it: 2,000 points.
+/// 2,000 points with a drive that takes no time, and nearly no work.
 const SMALL: &str = "drive = \"sim:demo?flash.packages=1&flash.dies_per_package=1&\
                      flash.planes_per_die=1&flash.blocks_per_plane=64\"\n\
                      ios = 10\nwarm_up = \"none\"\nfill = \"none\"\n[factors]\n\
@@ -34,20 +34,21 @@ const SMALL: &str = "drive = \"sim:demo?flash.packages=1&flash.dies_per_package=
                      cleaning.policy = [\"greedy\", \"fifo\"]\n\
                      workload.reads = [0.0, 0.1, 0.2, 0.5]";
 
-/// Points as people sweep them: 96, of the drive `demo`.
+/// 96 points of realistic size, of the drive `demo`.
 const LARGE: &str = "drive = \"sim:demo\"\nworkload = \"uniform\"\nios = 20000\nwarm_up = \"0.1x\"\n\
                      [factors]\nover_provisioning = { from = 0.12, to = 0.4, count = 12 }\n\
                      cleaning.policy = [\"greedy\", \"fifo\"]\n\
                      workload.reads = [0.0, 0.2, 0.4, 0.6]";
 
 fn main() {
-    let wanted: Vec<String> =
+    let arguments: Vec<String> =
         std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
-    let chosen = |name: &str| wanted.is_empty() || wanted.iter().any(|part| name.contains(part));
-    if chosen("overhead") {
+    let selected =
+        |name: &str| arguments.is_empty() || arguments.iter().any(|part| name.contains(part));
+    if selected("overhead") {
         overhead(&Space::parse(SMALL).expect("a space"));
     }
-    if chosen("scaling") {
+    if selected("scaling") {
         scaling(&Space::parse(LARGE).expect("a space"));
     }
     println!();
@@ -59,7 +60,7 @@ fn seconds(work: impl FnOnce()) -> f64 {
     start.elapsed().as_secs_f64()
 }
 
-/// All of a sweep, as the command has it, from the space to the folder.
+/// Runs a sweep as the command does, from the space to the result folder.
 fn sweep(space: &Space, jobs: usize) {
     let place = tempfile::tempdir().expect("a folder");
     let (stop, mut progress) = (AtomicBool::new(false), ());
@@ -72,11 +73,11 @@ fn sweep(space: &Space, jobs: usize) {
         names,
         Vec::new(),
     );
-    let rows = explore(space, &mut |trials| runner.run(trials)).expect("nobody stops it");
+    let rows = explore(space, &mut |trials| runner.run(trials)).expect("the sweep is not stopped");
     drop(runner);
-    let found = finish(space, &rows, SweepStatus::Complete);
-    assert_eq!(found.counts.done, found.counts.asked, "{:?}", found.skipped.first());
-    folder.finish(&found, &rows).expect("the folder is writable");
+    let complete = finish(space, &rows, SweepStatus::Complete);
+    assert_eq!(complete.counts.done, complete.counts.asked, "{:?}", complete.skipped.first());
+    folder.finish(&complete, &rows).expect("the folder is writable");
 }
 
 fn overhead(space: &Space) {
@@ -86,23 +87,23 @@ fn overhead(space: &Space) {
         let all = seconds(|| sweep(space, 1));
         let alone = seconds(|| {
             for trial in &trials {
-                simulate(&trial.asked, &stop, &mut ()).expect("it works");
+                simulate(&trial.request, &stop, &mut ()).expect("a valid simulation");
             }
         });
         let made = seconds(|| {
             for trial in &trials {
-                Simulator::open(&trial.asked, &Budget::default(), &stop, &mut ())
-                    .expect("it can be made");
+                Simulator::open(&trial.request, &Budget::default(), &stop, &mut ())
+                    .expect("a valid drive");
             }
         });
         rounds.push([all, alone, made].map(|time| time * 1e3 / trials.len() as f64));
     }
     let middle = |of: fn(&[f64; 3]) -> f64| median(rounds.iter().map(of));
-    let beside = middle(|[all, alone, _]| all - alone);
+    let overhead = middle(|[all, alone, _]| all - alone);
     let with_drives = middle(|[all, alone, made]| all - alone + made);
-    println!("a sweep of {} points, on one core    ms a point   limit", trials.len());
+    println!("a sweep of {} points, on one core    ms per point   limit", trials.len());
     for (name, value) in
-        [("beside the simulations", beside), ("and with making the drives", with_drives)]
+        [("overhead", overhead), ("overhead, with creating the drives", with_drives)]
     {
         let verdict = verdict(value <= OVERHEAD_LIMIT);
         println!("{name:<38} {value:>8.3}   {OVERHEAD_LIMIT:>5} {verdict}");

@@ -1,4 +1,4 @@
-//! How fast are the characteristics of a long trace found, in one pass, and in how much memory?
+//! Measures the speed and the memory of computing the characteristics of a long trace in one pass.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints")]
 #![allow(clippy::disallowed_methods, reason = "a benchmark reads clocks")]
@@ -13,21 +13,21 @@ use flashscope_trace::{BATCH, Request, Volumes};
 
 const REQUESTS: u64 = 100_000_000;
 
-/// Pages of 4 KiB that there are, and how accesses concentrate on them.
+/// Each case: name, number of 4 KiB pages, and true for skewed accesses.
 const CASES: [(&str, u64, bool); 3] = [
     ("zipf 100 GB", 100_000_000_000 / 4096, true),
     ("zipf 20 GB", 20_000_000_000 / 4096, true),
     ("uniform 4 TB", 4_000_000_000_000 / 4096, false),
 ];
 
-/// Million requests a second, at least; and MiB of memory, at most.
+/// The least number of million requests per second, and the largest memory in MiB.
 const LIMITS: (f64, f64) = (5.0, 1024.0);
 
 fn main() {
-    bench_main(case, |wanted| {
+    bench_main(case, |selected| {
         println!("characteristics of a trace: {REQUESTS} requests of 8 KiB on average, one core");
         println!("trace           million/s   limit        memory MiB   limit");
-        for (name, ..) in CASES.into_iter().filter(|(name, ..)| wanted(name)) {
+        for (name, ..) in CASES.into_iter().filter(|(name, ..)| selected(name)) {
             let cost = run_case(Some(0), &["stat", name]);
             let rate = cost.iops / 1e6;
             let (least, most) = LIMITS;
@@ -42,10 +42,10 @@ fn main() {
     });
 }
 
-/// Gathers the characteristics; the time in which the requests are made does not count.
+/// Computes the characteristics. The time to generate the requests does not count.
 fn case(arguments: &[String]) -> Cost {
-    let found = CASES.into_iter().find(|(name, ..)| *name == arguments[1]);
-    let (_, pages, zipf) = found.expect("a case by name");
+    let case = CASES.into_iter().find(|(name, ..)| *name == arguments[1]);
+    let (_, pages, zipf) = case.expect("a case by name");
     let mut volumes = Volumes::new();
     volumes.id(b"0");
     let before = cpu_time(libc::RUSAGE_SELF);
@@ -80,8 +80,9 @@ fn case(arguments: &[String]) -> Cost {
     }
 }
 
-/// Seven in ten write; 4 KiB to 12 KiB, 50 µs apart on average. Where accesses concentrate, the
-/// rank of a page is log-uniform, which is Zipf's law of exponent 1, and ranks are scattered.
+/// Generates requests of 4 to 12 KiB, seven in ten of them writes, 50 µs apart on average. With
+/// `zipf`, the rank of a page is log-uniform, which is Zipf's law with exponent 1; ranks are
+/// scattered over the pages.
 fn requests(pages: u64, zipf: bool) -> impl Iterator<Item = Request> {
     let mut random = fastrand::Rng::with_seed(1);
     let mut at = 0;

@@ -1,4 +1,4 @@
-//! How fast are traces read, on one core and from memory?
+//! Measures the speed of reading traces on one core and from memory.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints")]
 #![allow(clippy::disallowed_methods, reason = "a benchmark reads clocks")]
@@ -17,15 +17,15 @@ use flashscope_trace::{Reader, Request, Spec, Volumes};
 const ROUNDS: usize = 5;
 const REQUESTS: u64 = 10_000_000;
 
-/// A format, and how many million requests a second it is to be read at, at least.
+/// Each format, and the least number of million requests per second.
 const CASES: [(&str, f64); 3] = [("msr", 6.0), ("spc", 6.0), ("parquet", 30.0)];
 
 fn main() {
-    bench_main(case, |wanted| {
+    bench_main(case, |selected| {
         let folder = tempfile::tempdir_in("/dev/shm").expect("a folder in memory");
         println!("traces: {REQUESTS} requests, mixed reads and writes, one core");
         println!("format     million/s   limit          MB/s   bytes/request   memory MiB");
-        for (format, limit) in CASES.into_iter().filter(|(format, _)| wanted(format)) {
+        for (format, limit) in CASES.into_iter().filter(|(format, _)| selected(format)) {
             let path = folder.path().join(format);
             write(format, &path);
             let arguments = ["read", path.to_str().expect("UTF-8")];
@@ -45,7 +45,7 @@ fn main() {
     });
 }
 
-/// Reads the trace to its end.
+/// Reads a trace to its end, and returns the cost per request.
 fn case(arguments: &[String]) -> Cost {
     let path = &arguments[1];
     let before = cpu_time(libc::RUSAGE_SELF);
@@ -76,7 +76,7 @@ fn case(arguments: &[String]) -> Cost {
     }
 }
 
-/// Requests as of a busy server: seven in ten write, to anywhere in 100 GB, sizes from 512 B to
+/// Generates requests like those of a busy server: seven in ten write, anywhere in 100 GB, 512 B to
 /// 64 KiB, 50 µs apart on average.
 fn requests() -> impl Iterator<Item = Request> {
     let mut random = fastrand::Rng::with_seed(1);
@@ -111,7 +111,7 @@ fn write(format: &str, path: &Path) {
     writer.finish(&volumes).expect("the folder is writable");
 }
 
-/// The format of the Storage Performance Council, which is only read.
+/// Writes the format of the Storage Performance Council, for which the library has only a reader.
 fn write_spc(path: &Path) {
     let mut file = BufWriter::new(File::create(path).expect("the folder is writable"));
     for request in requests() {

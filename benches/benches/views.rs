@@ -1,6 +1,7 @@
-//! How fast are the views of a result of 10 million IOs, whether they are one run or many?
+//! Measures the speed of the views of a result with 10 million IOs, in one run or in many.
 //!
-//! `-- --keep FOLDER` makes these results there instead, for those who measure what shows them.
+//! `-- --keep FOLDER` creates these results in a folder instead, for measurements of other
+//! programs.
 
 #![allow(
     clippy::print_stdout,
@@ -21,15 +22,15 @@ use flashscope_document::facts::Facts;
 use flashscope_document::facts::{Characteristics, SCHEMA_VERSION};
 use flashscope_result::{Error, ResultFolder};
 
-/// IOs of the result.
+/// The number of IOs of the result.
 const IOS: u64 = 10_000_000;
-/// Any level of the application is to be there within that, ms.
+/// The largest time of a view in the application, in ms.
 const LIMIT: f64 = 500.0;
-/// What a screen asks for.
+/// The resolution that a screen requests.
 const STRETCHES: u64 = 1000;
 const COLUMNS: u64 = 2000;
 const THREADS: usize = 2;
-/// Half of them are beyond the median.
+/// The number of rounds; the median counts.
 const ROUNDS: usize = 5;
 
 fn main() {
@@ -41,7 +42,7 @@ fn main() {
         println!("measures only as `cargo bench`");
         return;
     }
-    println!("views of {IOS} IOs, {THREADS} threads: ms, the middle of {ROUNDS}; limit {LIMIT}");
+    println!("views of {IOS} IOs, {THREADS} threads: median of {ROUNDS} in ms; limit {LIMIT}");
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
     let one = Scripted::new(&place.path().join("one"), 1);
     println!("one run");
@@ -49,23 +50,23 @@ fn main() {
     let million = 4_100_000..5_100_000;
     one.time("facts", facts, f64::INFINITY);
     one.time("outline, first", |viewer| outline(viewer, whole.clone()), LIMIT);
-    one.kept("outline", |viewer| outline(viewer, whole.clone()));
-    one.kept("outline of 1,000,000", |viewer| outline(viewer, million.clone()));
-    one.kept("outline of 100,000", |viewer| outline(viewer, 4_100_000..4_200_000));
-    one.kept("histogram", |viewer| histogram(viewer, whole.clone()));
-    one.kept("histogram of 1,000,000", |viewer| histogram(viewer, million.clone()));
-    one.kept("1,000 IOs", |viewer| ios(viewer, 7_000_000..7_001_000));
+    one.cached("outline", |viewer| outline(viewer, whole.clone()));
+    one.cached("outline of 1,000,000", |viewer| outline(viewer, million.clone()));
+    one.cached("outline of 100,000", |viewer| outline(viewer, 4_100_000..4_200_000));
+    one.cached("histogram", |viewer| histogram(viewer, whole.clone()));
+    one.cached("histogram of 1,000,000", |viewer| histogram(viewer, million.clone()));
+    one.cached("1,000 IOs", |viewer| ios(viewer, 7_000_000..7_001_000));
     one.time("colours, first", |viewer| colours(viewer, whole.clone()), LIMIT);
-    one.kept("colours", |viewer| colours(viewer, whole.clone()));
-    one.kept("colours of 1,000,000", |viewer| colours(viewer, million.clone()));
+    one.cached("colours", |viewer| colours(viewer, whole.clone()));
+    one.cached("colours of 1,000,000", |viewer| colours(viewer, million.clone()));
     println!("an experiment of 16 runs");
     let many = Scripted::new(&place.path().join("many"), 16);
     many.time("colours, first", |viewer| colours(viewer, whole.clone()), LIMIT);
-    many.kept("colours", |viewer| colours(viewer, whole.clone()));
-    many.kept("colours of 100,000", |viewer| colours(viewer, 300_000..400_000));
+    many.cached("colours", |viewer| colours(viewer, whole.clone()));
+    many.cached("colours of 100,000", |viewer| colours(viewer, 300_000..400_000));
 }
 
-/// Makes both results in `place`, with their facts.
+/// Creates both results in `place`, with their facts.
 fn keep(place: &Path) {
     for (name, runs) in [("one.flashscope", 1), ("many.flashscope", 16)] {
         let Scripted { folder, manifest, .. } = Scripted::new(&place.join(name), runs);
@@ -79,24 +80,24 @@ fn facts(viewer: Viewer) {
 }
 
 fn outline(viewer: Viewer, window: Range<u64>) {
-    there(viewer.outline(1, window, STRETCHES));
+    expect_view(viewer.outline(1, window, STRETCHES));
 }
 
 fn histogram(viewer: Viewer, window: Range<u64>) {
-    there(viewer.histogram(1, window));
+    expect_view(viewer.histogram(1, window));
 }
 
 fn ios(viewer: Viewer, window: Range<u64>) {
-    there(viewer.ios(1, window));
+    expect_view(viewer.ios(1, window));
 }
 
 fn colours(viewer: Viewer, window: Range<u64>) {
-    there(viewer.colours("locality", "RR", window, COLUMNS));
+    expect_view(viewer.colours("locality", "RR", window, COLUMNS));
 }
 
-/// A view that could be made.
-fn there<T>(view: Result<Option<T>, Error>) {
-    view.expect("the records are whole").expect("the run is there");
+/// Panics unless the view could be created.
+fn expect_view<T>(view: Result<Option<T>, Error>) {
+    view.expect("the records are whole").expect("the run exists");
 }
 
 struct Scripted {
@@ -106,7 +107,7 @@ struct Scripted {
 }
 
 impl Scripted {
-    /// A result of so many runs.
+    /// Creates a result with `runs` runs.
     fn new(path: &Path, runs: u32) -> Scripted {
         let ios = IOS / u64::from(runs);
         let manifest = manifest((1..=runs).map(|id| run(id, ios)).collect());
@@ -128,7 +129,7 @@ impl Scripted {
         Scripted { folder, manifest, facts }
     }
 
-    /// Prints what `view` takes with nothing kept from before.
+    /// Prints the time of `view` without any cache.
     fn time(&self, name: &str, view: impl Fn(Viewer), limit: f64) {
         self.print(name, limit, || {
             let overviews = Overviews::new(THREADS);
@@ -138,8 +139,8 @@ impl Scripted {
         });
     }
 
-    /// Prints what `view` takes once the overview of the first run is there.
-    fn kept(&self, name: &str, view: impl Fn(Viewer)) {
+    /// Prints the time of `view` with the overview of the first run cached.
+    fn cached(&self, name: &str, view: impl Fn(Viewer)) {
         let overviews = Overviews::new(THREADS);
         outline(self.viewer(&overviews), 0..u64::MAX);
         self.print(name, LIMIT, || {

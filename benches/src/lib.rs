@@ -1,9 +1,9 @@
-//! What the benchmarks share: one case in a process of its own, and what it cost.
+//! Shared code of the benchmarks: running a case in its own process, and measuring its cost.
 //!
-//! A benchmark calls itself for each case, so that the processor time is that of the case alone
-//! and other programs can be measured in turns with it, the same way.
+//! A benchmark starts itself for each case. The processor time is then that of the case alone, and
+//! other programs can alternate with it and be measured the same way.
 
-#![allow(unsafe_code, reason = "asks the kernel for the time that a process has used")]
+#![allow(unsafe_code, reason = "asks the kernel for the processor time of the process")]
 #![allow(
     clippy::print_stdout,
     clippy::disallowed_methods,
@@ -25,27 +25,27 @@ use flashscope_result::{Error, Recorder};
 use flashscope_workload::Stream;
 use flashscope_workload::pattern::{Address, Pattern, Timing};
 
-/// The allocator of the program: what is measured here is what it does.
+/// The allocator of the program, which belongs to its speed.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// The argument by which a benchmark that calls itself knows that it is to run one case.
+/// The argument that tells a child process to run one case.
 const CHILD: &str = "--one-case";
 
-/// What a case took.
+/// The cost of a case.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Cost {
-    /// IOs a second.
+    /// IOs per second.
     pub iops: f64,
-    /// User and system time of the whole process, all threads, in µs an IO.
+    /// User and system time of the whole process, in µs per IO.
     pub cpu: f64,
-    /// User time, in µs an IO.
+    /// User time, in µs per IO.
     pub user: f64,
-    /// Wall-clock time, in ns an IO.
+    /// Wall-clock time, in ns per IO.
     pub wall: f64,
-    /// Stored bytes an IO.
+    /// Stored bytes per IO.
     pub stored: f64,
-    /// The most memory that was used, in MiB.
+    /// Peak memory, in MiB.
     pub memory: f64,
 }
 
@@ -68,7 +68,7 @@ impl Cost {
         }
     }
 
-    /// The middle of each number over several rounds.
+    /// Returns the median of each field over several rounds.
     pub fn median(rounds: &[Cost]) -> Cost {
         let middle = |value: fn(&Cost) -> f64| median(rounds.iter().map(value));
         Cost {
@@ -82,14 +82,14 @@ impl Cost {
     }
 }
 
-/// The middle of an odd number of values.
+/// Returns the median of an odd number of values.
 pub fn median(values: impl Iterator<Item = f64>) -> f64 {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
 }
 
-/// Makes `path` a file of 1 GiB whose every block was written; `direct` where the file system can.
+/// Creates a file of 1 GiB at `path` and writes every block, with direct IO if `direct` is true.
 pub fn written_file(path: &Path, direct: bool) {
     let mut device = open(&OpenOptions {
         access: Access::Write { confirmation: None },
@@ -97,7 +97,7 @@ pub fn written_file(path: &Path, direct: bool) {
         direct,
         ..OpenOptions::new(Location::File(path.into()))
     })
-    .expect("the file can be made");
+    .expect("the file can be created");
     for offset in (0..Bytes::GIB.0).step_by(1 << 20) {
         let at = device.now();
         let io = Io {
@@ -113,9 +113,9 @@ pub fn written_file(path: &Path, direct: bool) {
     }
 }
 
-/// Runs `case` when this process was called for one case, `all` otherwise.
+/// Runs `case` in a child process, and `all` otherwise.
 ///
-/// Words on the command line choose cases by a part of their name; `all` is given a test for that.
+/// Words on the command line select cases by a part of their name; `all` receives that test.
 pub fn main(case: impl Fn(&[String]) -> Cost, all: impl Fn(&dyn Fn(&str) -> bool)) {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if arguments.first().is_some_and(|first| first == CHILD) {
@@ -128,7 +128,7 @@ pub fn main(case: impl Fn(&[String]) -> Cost, all: impl Fn(&dyn Fn(&str) -> bool
     }
 }
 
-/// Runs one case of this benchmark in a process of its own, on core `core` alone where one is given.
+/// Runs one case of this benchmark in a child process, on core `core` if one is given.
 pub fn run_case(core: Option<u32>, arguments: &[&str]) -> Cost {
     let binary = std::env::current_exe().expect("this binary has a path");
     let mut command = match core {
@@ -138,21 +138,21 @@ pub fn run_case(core: Option<u32>, arguments: &[&str]) -> Cost {
     Cost::from_text(&output(command.arg(CHILD).args(arguments)))
 }
 
-/// A command that runs `program` on one core.
+/// Returns a command that runs `program` on one core.
 pub fn pinned(core: u32, program: &Path) -> Command {
     let mut command = Command::new("taskset");
     command.args(["-c", &core.to_string()]).arg(program);
     command
 }
 
-/// Runs a command that must succeed; what it prints.
+/// Runs a command that must succeed, and returns its output.
 pub fn output(command: &mut Command) -> String {
     let output = command.stdout(Stdio::piped()).output().expect("the program is installed");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).expect("text")
 }
 
-/// User and system time so far in µs, of this process or of its children that ended.
+/// Returns the user and the system time in µs, of this process or of its finished children.
 pub fn cpu_time(who: libc::c_int) -> (f64, f64) {
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::uninit();
     // SAFETY: the kernel fills the usage, and cannot fail for a valid `who`.
@@ -164,16 +164,15 @@ pub fn cpu_time(who: libc::c_int) -> (f64, f64) {
     (micros(usage.ru_utime), micros(usage.ru_stime))
 }
 
-/// Memory of this process in MiB, as the line `VmRSS` (now) or `VmHWM` (the most so far) of its
-/// status says.
+/// Returns the memory of this process in MiB: `VmRSS` is the present value, `VmHWM` the peak.
 pub fn memory(line: &str) -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").expect("Linux");
-    let line = status.lines().find_map(|found| found.strip_prefix(line)?.strip_prefix(':'));
-    let kibibytes = line.expect("a line for it").trim().trim_end_matches(" kB");
+    let line = status.lines().find_map(|text| text.strip_prefix(line)?.strip_prefix(':'));
+    let kibibytes = line.expect("the status has this line").trim().trim_end_matches(" kB");
     kibibytes.parse::<f64>().expect("a number") / 1024.0
 }
 
-/// `ios` random reads of 4 KiB over `space`.
+/// Returns a pattern of `ios` random reads of 4 KiB over `space`.
 pub fn random_reads(ios: u64, space: Bytes) -> Pattern {
     Pattern {
         op: Op::Read,
@@ -189,8 +188,8 @@ pub fn random_reads(ios: u64, space: Bytes) -> Pattern {
     }
 }
 
-/// Runs `pattern` on `device` as a benchmark would, every IO recorded in the result folder
-/// `records`, and tells what that cost, storing included.
+/// Runs `pattern` on `device` like a benchmark, with every IO recorded in the folder `records`.
+/// Returns the cost, including that of storing.
 pub fn measure(device: &mut dyn Device, pattern: &Pattern, depth: u32, records: &Path) -> Cost {
     let before = cpu_time(libc::RUSAGE_SELF);
     let start = Instant::now();
@@ -208,7 +207,7 @@ pub fn measure(device: &mut dyn Device, pattern: &Pattern, depth: u32, records: 
     let wall = start.elapsed().as_secs_f64();
     let after = cpu_time(libc::RUSAGE_SELF);
     let stored: u64 = std::fs::read_dir(records)
-        .expect("the folder is there")
+        .expect("the folder exists")
         .map(|file| file.and_then(|file| file.metadata()).expect("a file of records").len())
         .sum();
     Cost {
@@ -221,7 +220,7 @@ pub fn measure(device: &mut dyn Device, pattern: &Pattern, depth: u32, records: 
     }
 }
 
-/// `ok` or `MISSED` for a value and the limit beside it.
+/// Returns `ok` or `MISSED` for a comparison with a limit.
 pub fn verdict(met: bool) -> &'static str {
     if met { "ok" } else { "MISSED" }
 }

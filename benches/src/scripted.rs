@@ -1,4 +1,4 @@
-//! Results that no drive was measured for.
+//! Generates results without measuring a drive.
 
 use flashscope_block::{Bytes, DeviceInfo, DeviceKind, Nanos, Op, Record};
 use flashscope_document::manifest::{
@@ -12,14 +12,14 @@ use flashscope_workload::uflip::{Setup, Unit};
 
 use crate::random_reads;
 
-/// A run of `ios` random reads over 1 GiB that is done.
+/// Returns a completed run of `ios` random reads over 1 GiB.
 pub fn run(id: u32, ios: u64) -> Run {
     let reference = Reference::Basic { pattern: random_reads(ios, Bytes::GIB) };
     Run { progress: Progress::Done { ios }, ..Run::new(id, i64::from(id), reference) }
 }
 
-/// Records the run `id` of `ios` random reads whose times scatter as those of a drive do: most about
-/// 80 µs, one of 500 some ms.
+/// Records run `id` with `ios` random reads. The response times vary like those of a drive: most
+/// are about 80 µs, one in 500 takes some ms.
 pub fn record(recorder: &mut Recorder, id: u32, ios: u64, random: &mut fastrand::Rng) {
     recorder.begin(id).expect("the folder is writable");
     let mut now = 0;
@@ -42,7 +42,8 @@ pub fn record(recorder: &mut Recorder, id: u32, ios: u64, random: &mut fastrand:
     recorder.end().expect("the folder is writable");
 }
 
-/// A result of `runs`, which are the experiment `RR` of the micro-benchmark `locality`.
+/// Returns the manifest of a result whose `runs` form the experiment `RR` of the micro-benchmark
+/// `locality`.
 pub fn manifest(runs: Vec<Run>) -> Manifest {
     let manifest = Manifest::new(
         Tool { version: "0".into(), commit: None },

@@ -1,4 +1,4 @@
-//! What models were off by, put together.
+//! Collects the errors of the models, and writes them as CSV and as a page.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -9,7 +9,7 @@ use flashscope_predict::validation::{Case, Factors};
 
 use crate::cases;
 
-/// A prediction beside the simulator.
+/// A prediction and the simulation of the same case.
 pub struct Line {
     pub model: String,
     pub ftl: &'static str,
@@ -17,7 +17,7 @@ pub struct Line {
     pub drive: String,
     pub predicted: Total,
     pub simulated: Total,
-    /// Nanoseconds that a request took, predicted and simulated.
+    /// Nanoseconds per request, predicted and simulated.
     pub nanos: (f64, f64),
 }
 
@@ -42,31 +42,31 @@ impl Line {
     }
 }
 
-/// What intervals are to hold.
+/// The level of the intervals.
 const LEVEL: f64 = 0.9;
 
-/// Errors may be so large on average, and at most.
+/// The largest mean error, and the largest error of a case.
 const LIMITS: (f64, f64) = (0.08, 0.20);
 
-/// All predictions.
+/// The list of all predictions.
 #[derive(Default)]
 pub struct Book(Vec<Line>);
 
 impl Book {
-    /// What stands above lines.
+    /// Prints the heading of the lines that [`Book::add`] prints.
     pub fn heading() {
         println!(
             "{:<32} {:<22} {:<9} {:<22} {:>12} {:>8} {:>8} {:>8} {:>9} {:>10}",
             "workload",
             "drive",
             "ftl",
-            "by",
+            "model",
             "erases/1000",
             "error",
             "WA",
             "error",
             "ns/request",
-            "simulating"
+            "simulated"
         );
     }
 
@@ -85,7 +85,7 @@ impl Book {
         self.0.push(line);
     }
 
-    /// Models with their FTL, each once.
+    /// Returns each model once, with its FTL.
     fn models(lines: &[&Line]) -> Vec<(&'static str, String)> {
         let mut models: Vec<(&str, String)> = Vec::new();
         for line in lines {
@@ -100,17 +100,17 @@ impl Book {
         models
     }
 
-    /// Those on the paper's drive, or on the others.
+    /// Returns the lines for the paper's drive, or for the other drives.
     fn on(&self, papers: bool) -> Vec<&Line> {
         self.0.iter().filter(|line| (line.drive == cases::PAPERS) == papers).collect()
     }
 
-    /// A table of what each model is off by on the paper's drive, or on drives that are full, and how often
-    /// its intervals hold.
+    /// Returns a table of the errors of each model on the paper's drive or on full drives, and of
+    /// the share of its intervals that contain the simulation.
     pub fn table(&self, papers: bool) -> String {
         let all = self.on(papers);
         let mut text = String::from(
-            "| FTL | predicted by | cases | erases: mean error | worst | WA: mean error | worst | within 8 % and 20 % | 90 % intervals hold | simulating takes |\n\
+            "| FTL | model | cases | erases: mean error | worst | WA: mean error | worst | within 8 % and 20 % | 90 % intervals correct | simulation takes |\n\
              |---|---|---|---|---|---|---|---|---|---|\n",
         );
         for (ftl, model) in Book::models(&all) {
@@ -136,18 +136,19 @@ impl Book {
                 100.0 * amplification.0,
                 100.0 * amplification.1,
                 if meets { "yes" } else { "no" },
-                held(&lines).map_or_else(|| "-".into(), |share| format!("{:.0} %", 100.0 * share)),
+                coverage(&lines)
+                    .map_or_else(|| "-".into(), |share| format!("{:.0} %", 100.0 * share)),
                 simulated / predicted,
             );
         }
         text
     }
 
-    /// The worst cases of each model.
+    /// Returns a table of the worst case of each model.
     pub fn worst(&self, papers: bool) -> String {
         let all = self.on(papers);
         let mut text = String::from(
-            "| FTL | predicted by | workload | drive | erases | WA |\n|---|---|---|---|---|---|\n",
+            "| FTL | model | workload | drive | erases | WA |\n|---|---|---|---|---|---|\n",
         );
         for (ftl, model) in Book::models(&all) {
             let lines = all.iter().filter(|line| line.ftl == ftl && line.model == model);
@@ -166,13 +167,13 @@ impl Book {
         text
     }
 
-    /// Writes the cases that intervals come from, and the page that shows them.
+    /// Writes the cases, from which intervals are computed, and the page with the tables.
     pub fn write(&self, root: &Path) -> std::io::Result<()> {
         let mut cases = String::from("model,ftl,workload,erases,write_amplification\n");
         for line in &self.0 {
             let case = line.case();
             let Case { model, ftl, erases, write_amplification, .. } = case;
-            // What stands in a name of a workload is no comma.
+            // The CSV has no quoting, and the names of workloads may contain commas.
             let workload = format!("{} on {}", line.workload, line.drive).replace(',', "");
             let _ =
                 writeln!(cases, "{model},{ftl},{workload},{erases:.5},{write_amplification:.5}");
@@ -191,21 +192,21 @@ fn size(line: &Line) -> f64 {
     line.case().erases.abs().max(line.case().write_amplification.abs())
 }
 
-/// The share of cases that an interval holds which the cases of all other workloads give; none where those
-/// are too few.
-fn held(lines: &[&Line]) -> Option<f64> {
-    let mut held = 0;
+/// Returns the share of cases whose interval, computed from the cases of all other workloads,
+/// contains the simulation. `None` if there are too few cases.
+fn coverage(lines: &[&Line]) -> Option<f64> {
+    let mut inside = 0;
     for line in lines {
         let others = lines.iter().filter(|other| other.workload != line.workload);
         let others: Vec<Case<'_>> = others.map(|other| other.case()).collect();
         let factors = Factors::of(&others, LEVEL)?;
-        // Cases are kept to five digits.
+        // The CSV stores errors with five decimals.
         let within = |error: f64, factor: f64| error.abs() <= factor.ln() + 5e-6;
         let case = line.case();
-        held += usize::from(
+        inside += usize::from(
             within(case.erases, factors.erases)
                 && within(case.write_amplification, factors.write_amplification),
         );
     }
-    Some(held as f64 / lines.len() as f64)
+    Some(inside as f64 / lines.len() as f64)
 }

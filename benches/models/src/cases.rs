@@ -1,4 +1,4 @@
-//! Which workloads on which drives.
+//! The cases: workloads and drives.
 
 use flashscope_model::trace::{Ranges, Space, Stretches};
 use flashscope_predict::drawn::Traits;
@@ -11,28 +11,29 @@ use crate::requests;
 pub const PAPER: Space =
     Space { pages_per_block: 64, logical_blocks: 245_760, free_blocks: 17_203 };
 
-/// What it is called.
+/// The name of the paper's drive.
 pub const PAPERS: &str = "30 GB";
 
 /// A workload on a drive.
 pub struct Case {
-    /// What the workload is called.
+    /// The name of the workload.
     pub workload: String,
-    /// What the drive is called.
+    /// The name of the drive.
     pub drive: String,
-    /// The drive.
+    /// The profile of the drive.
     pub profile: Profile,
-    /// What it is predicted by, the best first.
+    /// The models to compare, the best first.
     pub models: Models,
 }
 
-/// Names of models, and how those of uniform writes are put together.
+/// Names of models, and how those for uniform writes divide a workload.
 pub type Models = Vec<(&'static str, Pieces)>;
 
 const WHOLE: Pieces = Pieces { ranges: Ranges::Whole, stretches: Stretches::LogList };
 const WRITTEN: Pieces = Pieces { ranges: Ranges::Written, ..WHOLE };
 
-/// A drive of so many blocks, of which one plane is made; `fields` as in a spec.
+/// Returns a drive of one plane with `blocks` blocks. `fields` are profile fields in the notation
+/// of a spec.
 pub fn drive(blocks: u32, pages_per_block: u32, logical_blocks: u32, fields: &str) -> Profile {
     let spare = f64::from(blocks - logical_blocks) / f64::from(blocks);
     let spec = format!(
@@ -43,7 +44,7 @@ pub fn drive(blocks: u32, pages_per_block: u32, logical_blocks: u32, fields: &st
     setup::parse(&spec).expect("a valid spec")
 }
 
-/// A workload on the paper's drive, mapped in each of the four ways.
+/// Returns the cases of a workload on the paper's drive, one for each of four FTLs.
 pub fn on_the_papers_drive(workload: &str) -> impl Iterator<Item = Case> {
     let Space { pages_per_block, logical_blocks, free_blocks } = PAPER;
     let logs = format!("log.blocks={free_blocks}");
@@ -75,7 +76,7 @@ pub fn on_the_papers_drive(workload: &str) -> impl Iterator<Item = Case> {
             pages.clone(),
             vec![("survivors", WHOLE), ("reuse", WHOLE), ("greedy", WHOLE)],
         ),
-        // Memory for a hundredth of the map.
+        // The map cache holds a hundredth of the map.
         ("dftl", format!("{pages}&map_cache.size=1258291"), vec![("dftl", WHOLE)]),
     ];
     ftls.into_iter().map(move |(ftl, fields, models)| {
@@ -90,10 +91,10 @@ pub fn on_the_papers_drive(workload: &str) -> impl Iterator<Item = Case> {
     })
 }
 
-/// Blocks that a full drive should have, by which the pages of one are chosen.
+/// The intended number of blocks of a full drive, from which the pages per block follow.
 const BLOCKS: u64 = 512;
 
-/// A workload on drives that it fills, page-mapped in several ways.
+/// Returns the cases of a workload on page-mapped drives that it fills.
 pub fn on_full_drives(workload: &str, requests: &[Request]) -> Vec<Case> {
     let end = |request: &Request| u64::from(request.page) + u64::from(request.pages());
     let end = requests.iter().map(end).max().unwrap_or(1);
@@ -104,7 +105,7 @@ pub fn on_full_drives(workload: &str, requests: &[Request]) -> Vec<Case> {
     let logical = u32::try_from(end.div_ceil(pages_per_block.into())).expect("a drive of traces");
     let mut cases = Vec::new();
     for spare in [0.07, 0.28] {
-        // Two blocks beside are kept free.
+        // Two more blocks always stay free.
         #[allow(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
@@ -139,10 +140,10 @@ pub fn on_full_drives(workload: &str, requests: &[Request]) -> Vec<Case> {
     cases
 }
 
-/// Logical pages of full drives for workloads of ours.
+/// The logical pages of the full drives for synthetic workloads.
 const PAGES: u64 = 1 << 16;
 
-/// Workloads of ours for full drives, which traces cannot be.
+/// Synthetic workloads for full drives, which complement the traces.
 const WORKLOADS: &[&str] = &[
     "uniform",
     "uniform?size=2KiB",
@@ -160,15 +161,15 @@ const WORKLOADS: &[&str] = &[
     "iozone",
 ];
 
-/// They, with their requests: enough to write each page five times.
+/// Returns the synthetic workloads with their requests, enough to write each page five times.
 pub fn workloads() -> impl Iterator<Item = (String, Vec<Request>)> {
     WORKLOADS.iter().map(|spec| ((*spec).into(), requests::of(spec, PAGES, 5 * PAGES)))
 }
 
-/// What workloads are drawn with.
+/// The seed of the generated workloads.
 pub const SEED: u64 = 1;
 
-/// The requests of a workload with the traits of a trace.
-pub fn drawn(traits: &Traits) -> Vec<Request> {
+/// Generates the requests of a workload with the traits of a trace.
+pub fn generate(traits: &Traits) -> Vec<Request> {
     traits.requests(PAPER, SEED).collect()
 }

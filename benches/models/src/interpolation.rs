@@ -1,4 +1,4 @@
-//! A grid of uniform writes, as it is measured on simulated drives of the paper's kind, of 1 GB.
+//! Measures a grid of uniform writes on simulated drives like the paper's, with 1 GB.
 
 use flashscope_model::Family;
 use flashscope_model::trace::{Space, Total};
@@ -6,19 +6,19 @@ use flashscope_predict::{Cost, InterpolatedModel, Point, Request, SimulatedDrive
 
 use crate::cases;
 
-/// 7 % of it free.
+/// The layout of the drives, 7 % of which is free space.
 const SPACE: Space = Space { pages_per_block: 64, logical_blocks: 8192, free_blocks: 573 };
 
-/// Mean lengths of writes, in pages.
+/// The mean lengths of writes, in pages.
 const LENS: [f64; 6] = [1.0, 4.0, 16.0, 64.0, 128.0, 256.0];
 
-/// Free space over what is written.
+/// The ratios of free space to written space.
 const FREES: [f64; 7] = [0.07, 0.15, 0.4, 1.0, 3.0, 10.0, 30.0];
 
-/// How often target and free space are written before anything is counted, and while it is.
+/// The times that the target and the free space are written before counting, and during it.
 const TURNS: (u64, u64) = (3, 1);
 
-/// One for each FTL that a model is compared with.
+/// The grids of the FTLs that a model is compared with.
 pub struct Grids(Vec<(&'static str, InterpolatedModel)>);
 
 impl Grids {
@@ -36,7 +36,7 @@ impl Grids {
 fn grid(ftl: &str, family: Family) -> InterpolatedModel {
     let mut points = Vec::new();
     for mean_len in LENS {
-        // One drive for all free spaces, each part of it after a smaller one.
+        // From the smallest part to the largest, which lets one drive serve all free spaces.
         let mut simulated = drive(ftl);
         for free_space in FREES.into_iter().rev() {
             points.push(point(&mut simulated, mean_len, free_space));
@@ -76,11 +76,11 @@ fn point(simulated: &mut SimulatedDrive, mean_len: f64, free_space: f64) -> Poin
     let before = write(TURNS.0 * (target + free));
     let total = write(TURNS.1 * (target + free)).since(&before);
     let counts = (total.erasures / total.pages as f64, total.write_amplification());
-    // The flash takes no time here: 1, of which nothing is made.
+    // The flash takes no time in these drives; 1 ns is a placeholder that nothing uses.
     Point { mean_len, free_space, nanos: 1.0, counts: Some(counts) }
 }
 
-/// What a grid predicts, but for time.
+/// Converts an interpolated cost into totals, without the time.
 pub fn total(cost: &Cost) -> Total {
     let (erasures, programs) = cost.counts;
     Total { pages: cost.pages, erasures, copies: programs - cost.pages as f64 }

@@ -1,12 +1,14 @@
-//! How well do the models predict traces and workloads, beside the simulator, and how fast?
+//! Compares the predictions of the models with the simulator, for traces and workloads, and
+//! measures their speed.
 //!
-//! Every trace of the reference data with 5,000 writes or more, and workloads with the traits of the paper's
-//! eight traces, on the drive of Boboila and Desnoyers, mapped in four ways; and traces and workloads of
-//! ours on drives that they fill. Names are parts of names of workloads, all unless given. With `--vary` come
-//! workloads that differ in one trait; with `--traits`, what they are like instead of what is predicted of
-//! them; with `--speed`, how fast models and predictors are, of which names are parts then; `--write` keeps
-//! the errors as the cases that intervals come from (crates/predict/src/validation.csv) and
-//! docs/models-accuracy.md.
+//! Cases are every trace of the reference data with at least 5,000 writes, and workloads with the
+//! traits of the paper's eight traces, on the drive of Boboila and Desnoyers with four FTLs. Traces
+//! and synthetic workloads also run on drives that they fill.
+//!
+//! Arguments are parts of workload names; without any, all run. `--vary` compares workloads that
+//! differ in one trait. `--traits` prints the traits of workloads instead of predictions. `--speed`
+//! measures models and predictors instead, by parts of their names. `--write` stores the errors as
+//! the cases for intervals (crates/predict/src/validation.csv), and writes docs/models-accuracy.md.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark prints")]
 #![allow(clippy::disallowed_methods, reason = "a benchmark reads clocks and its arguments")]
@@ -32,24 +34,24 @@ use book::{Book, Line};
 use cases::Case;
 use interpolation::Grids;
 
-/// Fewer writes than these are not looked at.
+/// The least number of writes in a trace.
 const LEAST_WRITES: usize = 5000;
 
 fn main() {
-    let (options, wanted): (Vec<String>, Vec<String>) =
+    let (options, names): (Vec<String>, Vec<String>) =
         std::env::args().skip(1).partition(|argument| argument.starts_with("--"));
-    let told = |option: &str| options.iter().any(|told| told == option);
-    let wanted =
-        |name: &str| wanted.is_empty() || wanted.iter().any(|part| name.contains(part.as_str()));
-    if told("--speed") {
-        speed::print(wanted);
+    let has = |option: &str| options.iter().any(|one| one == option);
+    let selected =
+        |name: &str| names.is_empty() || names.iter().any(|part| name.contains(part.as_str()));
+    if has("--speed") {
+        speed::print(selected);
         return;
     }
-    let drawn = if told("--vary") { &workloads::VARIATIONS[..] } else { &EIGHT };
-    let drawn: Vec<&Traits> = drawn.iter().filter(|traits| wanted(traits.name)).collect();
-    let traces: Vec<(String, String)> = if told("--vary") { Vec::new() } else { traces(wanted) };
-    if told("--traits") {
-        print_traits(&traces, &drawn);
+    let generated = if has("--vary") { &workloads::VARIATIONS[..] } else { &EIGHT };
+    let generated: Vec<&Traits> = generated.iter().filter(|traits| selected(traits.name)).collect();
+    let traces: Vec<(String, String)> = if has("--vary") { Vec::new() } else { traces(selected) };
+    if has("--traits") {
+        print_traits(&traces, &generated);
         return;
     }
     let mut book = Book::default();
@@ -63,27 +65,27 @@ fn main() {
             requests::of(&format!("{spec}?remap=compact&region=128KiB"), 1 << 32, u64::MAX);
         on_full_drives(name, &packed, &grids, &mut book);
     }
-    for traits in drawn {
-        let requests = cases::drawn(traits);
+    for traits in generated {
+        let requests = cases::generate(traits);
         cases::on_the_papers_drive(traits.name)
             .for_each(|case| compare(&case, &requests, &grids, &mut book));
     }
-    if !told("--vary") {
-        for (name, requests) in cases::workloads().filter(|(name, _)| wanted(name)) {
+    if !has("--vary") {
+        for (name, requests) in cases::workloads().filter(|(name, _)| selected(name)) {
             on_full_drives(&name, &requests, &grids, &mut book);
         }
     }
     for papers in [true, false] {
         println!("\n{}\n{}", book.table(papers), book.worst(papers));
     }
-    if told("--write") {
+    if has("--write") {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         book.write(&root).expect("the project can be written to");
     }
 }
 
-/// The traces that are wanted, by name and spec.
-fn traces(wanted: impl Fn(&str) -> bool) -> Vec<(String, String)> {
+/// Returns the selected traces by name and spec.
+fn traces(selected: impl Fn(&str) -> bool) -> Vec<(String, String)> {
     let named = requests::traces().into_iter().map(|path| {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         (name, format!("trace:{}", path.display()))
@@ -92,7 +94,7 @@ fn traces(wanted: impl Fn(&str) -> bool) -> Vec<(String, String)> {
         let requests = requests::of(&format!("{spec}?remap=fold"), cases::PAPER.pages(), u64::MAX);
         requests::writes(&requests) >= LEAST_WRITES
     };
-    named.filter(|(name, spec)| wanted(name) && enough(spec)).collect()
+    named.filter(|(name, spec)| selected(name) && enough(spec)).collect()
 }
 
 fn on_full_drives(name: &str, requests: &[Request], grids: &Grids, book: &mut Book) {
@@ -100,8 +102,8 @@ fn on_full_drives(name: &str, requests: &[Request], grids: &Grids, book: &mut Bo
     cases.iter().for_each(|case| compare(case, requests, grids, book));
 }
 
-/// A case: what the simulator comes to, and each model, over as many passes as the best of them takes until it has
-/// converged.
+/// Compares each model of a case with the simulator. All run as many passes as the best model needs
+/// to converge.
 fn compare(case: &Case, requests: &[Request], grids: &Grids, book: &mut Book) {
     let layout = case.profile.layout().expect("a valid profile");
     let mut passes: Option<Passes> = None;
@@ -110,22 +112,22 @@ fn compare(case: &Case, requests: &[Request], grids: &Grids, book: &mut Book) {
     let in_pass = all.len() as f64;
     let mut predicted = Vec::new();
     for (model, pieces) in &case.models {
-        let chosen = SelectedModel::named(model, &layout).expect("a model of the drive");
-        let mut pools = Pools::new(&layout, chosen, *pieces).expect("a drive in range");
+        let selected = SelectedModel::named(model, &layout).expect("a model of the drive");
+        let mut pools = Pools::new(&layout, selected, *pieces).expect("a drive in range");
         let space = space(&layout);
         let free = u64::from(space.free_blocks) * u64::from(space.pages_per_block);
         let start = Instant::now();
         let total = match &passes {
-            Some(passes) => passes.repeat(&mut pools, &mut requests).expect("something is written"),
+            Some(passes) => passes.repeat(&mut pools, &mut requests).expect("the workload writes"),
             None => {
-                let found = Passes::find(
+                let counted = Passes::find(
                     &mut pools,
                     free,
                     &mut requests,
                     (&AtomicBool::new(false), &mut ()),
                 );
-                let CountedPasses { passes: found, total } = found.expect("something is written");
-                passes = Some(found);
+                let CountedPasses { passes: first, total } = counted.expect("the workload writes");
+                passes = Some(first);
                 total
             }
         };
@@ -139,8 +141,8 @@ fn compare(case: &Case, requests: &[Request], grids: &Grids, book: &mut Book) {
         && let Some(grid) = grids.of(layout.ftl.name)
     {
         let start = Instant::now();
-        let found = grid.predict(space(&layout), Pieces::default(), &mut requests);
-        let (counted, cost) = found.expect("something is written");
+        let prediction = grid.predict(space(&layout), Pieces::default(), &mut requests);
+        let (counted, cost) = prediction.expect("the workload writes");
         let took = start.elapsed().as_nanos() as f64 / f64::from(counted);
         let per_pass = passes.as_ref().map_or(1, |passes| passes.warm_up + passes.counted);
         predicted.push(("grid".into(), interpolation::total(&cost), took * f64::from(per_pass)));
@@ -151,7 +153,7 @@ fn compare(case: &Case, requests: &[Request], grids: &Grids, book: &mut Book) {
     let mut simulated = SimulatedDrive::new(&case.profile).expect("a valid profile");
     let (truth, _) = passes
         .simulate(&mut simulated, &mut requests, (&AtomicBool::new(false), &mut ()))
-        .expect("something is written");
+        .expect("the workload writes");
     let took = start.elapsed().as_nanos() as f64 / all;
     for (model, total, nanos) in predicted {
         book.add(Line {
@@ -166,9 +168,9 @@ fn compare(case: &Case, requests: &[Request], grids: &Grids, book: &mut Book) {
     }
 }
 
-/// What workloads are like: of the writes, and at last the share of the pages in the hottest hundredth of the
-/// blocks.
-fn print_traits(traces: &[(String, String)], drawn: &[&Traits]) {
+/// Prints the traits of workloads. Most concern the writes; the last is the share of written pages
+/// in the hottest hundredth of the blocks.
+fn print_traits(traces: &[(String, String)], generated: &[&Traits]) {
     println!(
         "workload                           writes reads   pages deviation longest goes on \
          aligned    pages  blocks hottest"
@@ -185,5 +187,5 @@ fn print_traits(traces: &[(String, String)], drawn: &[&Traits]) {
     for (name, spec) in traces {
         print(name, requests::of(&format!("{spec}?remap=fold"), cases::PAPER.pages(), u64::MAX));
     }
-    drawn.iter().for_each(|traits| print(traits.name, cases::drawn(traits)));
+    generated.iter().for_each(|traits| print(traits.name, cases::generate(traits)));
 }

@@ -1,4 +1,4 @@
-//! What is asked of a drive: traces of the reference data, and workloads of ours.
+//! The requests of the cases: traces of the reference data, and synthetic workloads.
 
 use std::path::{Path, PathBuf};
 
@@ -7,26 +7,27 @@ use flashscope_predict::Request;
 use flashscope_workload::Stream;
 use flashscope_workload::synthetic::{Ios, Target};
 
-/// Bytes of a page of all drives here.
+/// The page size of all drives, in bytes.
 pub const PAGE: u64 = 2048;
 
-/// The traces of the reference data.
+/// Returns the paths of the traces in the reference data, or an empty list with a note.
 pub fn traces() -> Vec<PathBuf> {
-    let told = std::env::var_os("FLASHSCOPE_DATA").map(PathBuf::from);
+    let named = std::env::var_os("FLASHSCOPE_DATA").map(PathBuf::from);
     let data =
-        told.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"));
-    let Ok(found) = std::fs::read_dir(data.join("traces")) else {
+        named.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"));
+    let Ok(entries) = std::fs::read_dir(data.join("traces")) else {
         eprintln!("skipped: there are no traces in {}; set FLASHSCOPE_DATA", data.display());
         return Vec::new();
     };
-    let mut paths: Vec<PathBuf> = found.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     paths.retain(|path| !path.ends_with("MANIFEST.csv"));
     paths.sort();
     paths
 }
 
-/// The first requests of a workload on a drive of `pages`, until `most` pages are written; of a trace all. None
-/// where it cannot be read, which is said.
+/// Generates the requests of a workload on a drive of `pages` pages, until `most` pages are
+/// written; traces run to their end. Prints an error and returns an empty list if the workload
+/// cannot be opened.
 pub fn of(spec: &str, pages: u64, most: u64) -> Vec<Request> {
     let target =
         Target { capacity: Bytes(pages * PAGE), logical_block: Bytes(PAGE), filled: true, seed: 1 };
@@ -43,7 +44,7 @@ pub fn of(spec: &str, pages: u64, most: u64) -> Vec<Request> {
         }
         Ios::Endless(mut stream) => take(&mut *stream, most),
         Ios::Application(mut stream) => take(&mut *stream, most),
-        Ios::Runs(_) => unreachable!("no micro-benchmark is asked for"),
+        Ios::Runs(_) => unreachable!("the cases contain no micro-benchmark"),
     }
 }
 
@@ -61,7 +62,7 @@ fn take(stream: &mut dyn Stream, most: u64) -> Vec<Request> {
     requests
 }
 
-/// How many write.
+/// Counts the writes.
 pub fn writes(requests: &[Request]) -> usize {
     requests.iter().filter(|request| request.is_write()).count()
 }

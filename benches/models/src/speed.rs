@@ -1,5 +1,5 @@
-//! How many predictions of uniform writes does each model make in a second, by itself and from a table; and how many
-//! requests of a trace does each model that looks at all of them?
+//! Measures the predictions of uniform writes per second of each model, by itself and from a table.
+//! Also measures the requests per second of the models that process every request of a trace.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -10,22 +10,22 @@ use flashscope_predict::{Pools, Requests, SelectedModel};
 
 use crate::cases;
 
-/// Predictions a second that are asked for.
+/// The least number of predictions per second.
 const LIMIT: f64 = 1e6;
 
-/// Pages of a block, and logical blocks: those of Boboila's Figure 2.
+/// The pages per block and the logical blocks of Boboila's Figure 2.
 const PAGES_PER_BLOCK: f64 = 64.0;
 const LOGICAL_BLOCKS: f64 = 8192.0;
 
-/// As many predictions are looked at one after the other.
+/// The number of different predictions in a round.
 const POINTS: usize = 4096;
 
-/// Prints a line for each model that is wanted.
-pub fn print(wanted: impl Fn(&str) -> bool) {
-    print_requests(&wanted);
+/// Prints a line for each selected model.
+pub fn print(selected: impl Fn(&str) -> bool) {
+    print_requests(&selected);
     println!("model            predictions/s    from a table    limit");
     let points = points();
-    for model in MODELS.iter().filter(|model| wanted(model.name)) {
+    for model in MODELS.iter().filter(|model| selected(model.name)) {
         let own = per_second(&points, model.predict);
         let table = model.solves.then(|| Table::of(model, PAGES_PER_BLOCK)).flatten();
         let looked_up = table.map(|table| per_second(&points, |uniform| table.predict(uniform)));
@@ -39,25 +39,26 @@ pub fn print(wanted: impl Fn(&str) -> bool) {
     }
 }
 
-/// Requests a second that are asked for.
+/// The least number of requests per second.
 const REQUESTS: f64 = 10e6;
 
-/// So often each stretch of requests is timed, of which the fastest counts: whatever else the machine does takes time.
+/// The repeats of each interval of requests. The fastest one counts, because other processes can
+/// only add time.
 const TIMES: u32 = 5;
 const STRETCH: u32 = 50_000;
 
-/// Ten million requests on the paper's drive, once through.
-fn print_requests(wanted: impl Fn(&str) -> bool) {
+/// Processes ten million requests on the paper's drive in one pass, and prints the rates.
+fn print_requests(selected: impl Fn(&str) -> bool) {
     println!("model            requests/s        limit");
     let traits = Traits { requests: 10_000_000, ..PRXY0 };
-    let mut requests = Requests::Repeated(cases::drawn(&traits));
+    let mut requests = Requests::Repeated(cases::generate(&traits));
     for case in cases::on_the_papers_drive(traits.name) {
         let layout = case.profile.layout().expect("a valid profile");
-        for (model, pieces) in case.models.into_iter().filter(|(model, _)| wanted(model)) {
-            let chosen = SelectedModel::named(model, &layout).expect("a model of the drive");
+        for (model, pieces) in case.models.into_iter().filter(|(model, _)| selected(model)) {
+            let selected = SelectedModel::named(model, &layout).expect("a model of the drive");
             let mut fastest = vec![Duration::MAX; traits.requests.div_ceil(STRETCH) as usize + 1];
             for _ in 0..TIMES {
-                let mut pools = Pools::new(&layout, chosen, pieces).expect("a drive in range");
+                let mut pools = Pools::new(&layout, selected, pieces).expect("a drive in range");
                 let stretches = stretches(&mut pools, &mut requests);
                 fastest
                     .iter_mut()
@@ -73,7 +74,7 @@ fn print_requests(wanted: impl Fn(&str) -> bool) {
     println!();
 }
 
-/// How long each stretch of a pass takes.
+/// Returns the time of each interval of a pass.
 fn stretches(pools: &mut Pools, requests: &mut Requests) -> Vec<Duration> {
     let (mut took, mut count, mut start) = (Vec::new(), 0, Instant::now());
     let pass = requests.pass(&mut |request| {
@@ -84,16 +85,16 @@ fn stretches(pools: &mut Pools, requests: &mut Requests) -> Vec<Duration> {
             start = Instant::now();
         }
     });
-    pass.expect("something is written");
+    pass.expect("the workload writes");
     black_box(pools.total());
     took.push(start.elapsed());
     took
 }
 
-/// Mean lengths of 1 to 2500 pages and free space of 0.001 to 1000, those of Boboila, section IV: as many in each
-/// octave.
+/// Returns points with mean lengths of 1 to 2500 pages and free-space ratios of 0.001 to 1000
+/// (Boboila, section IV), evenly distributed on logarithmic scales.
 fn points() -> Vec<Uniform> {
-    // The fractions of multiples of irrational numbers fill a square evenly.
+    // The fractional parts of multiples of irrational numbers cover a square evenly.
     let spread = |i: usize, step: f64| (i as f64 * step).fract();
     let point = |i: usize| {
         let len = 2500f64.powf(spread(i, 0.754_877_666));

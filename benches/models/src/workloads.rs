@@ -1,4 +1,4 @@
-//! Workloads that differ in one trait.
+//! Workloads that differ from a common one in one trait.
 
 use flashscope_predict::drawn::{DEA2, Hot, LAIR62B, Lengths, PROJ2, Traits};
 
@@ -14,7 +14,7 @@ const fn hot(space: f64, requests: f64) -> Hot {
     Hot { space, requests }
 }
 
-/// Uniform writes of a geometric length, to four times as many blocks as there are log blocks.
+/// Uniform writes with geometric lengths, to four times as many blocks as there are log blocks.
 const PLAIN: Traits = Traits {
     name: "plain",
     requests: 300_000,
@@ -30,7 +30,7 @@ const PLAIN: Traits = Traits {
     aligned: 0.0,
 };
 
-/// The traits that are varied one at a time, from uniform writes on.
+/// Workloads that vary one trait of uniform writes at a time.
 pub const VARIATIONS: [Traits; 29] = [
     PLAIN,
     Traits { name: "plain, shorter than the ring", requests: 130_000, ..PLAIN },

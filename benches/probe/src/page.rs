@@ -196,9 +196,9 @@ fn worst(sweep: &Sweep) -> String {
         "|---".repeat(6)
     )];
     lines.extend(worst.iter().take(WORST).map(|(trial, judged)| {
-        let Judgement { truth, said, probability, because, .. } = judged;
+        let Judgement { truth, answer, probability, because, .. } = judged;
         let (name, because) = (judged.parameter.name(), because.replace('|', "\\|"));
-        format!("| {} | `{name}` | {truth} | {said} | {probability:.2} | {because} |", trial.seed)
+        format!("| {} | `{name}` | {truth} | {answer} | {probability:.2} | {because} |", trial.seed)
     }));
     lines.join("\n")
 }

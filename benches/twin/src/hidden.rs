@@ -1,4 +1,4 @@
-//! A hidden drive, and what is measured of it.
+//! A hidden drive and its measurements.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -10,38 +10,38 @@ use flashscope_document::manifest::{
 use flashscope_document::methodology::Methodology;
 use flashscope_fit::{FitError, MeasuredResult};
 use flashscope_measure::{Bench, plan};
-use flashscope_probe_bench::drives::draw;
+use flashscope_probe_bench::drives::generate;
 use flashscope_result::ResultFolder;
 use flashscope_workload::uflip::{self, PerBaseline, Setup};
 
-/// What a twin is fitted to.
+/// The micro-benchmarks that a twin is fitted to.
 pub const FITTED: [&str; 3] = ["granularity", "locality", "partitioning"];
 
-/// What it then predicts.
+/// The micro-benchmarks that the twin then predicts.
 pub const PREDICTED: [&str; 6] = ["alignment", "order", "parallelism", "mix", "pause", "bursts"];
 
-/// IOs of each run.
+/// The number of IOs per run.
 const IOS: u64 = 256;
 
-/// The drive of a seed, as `sim:` takes it.
+/// Returns the spec of the drive of a seed, without `sim:`.
 pub fn spec(seed: u64) -> String {
-    draw(seed).spec
+    generate(seed).spec
 }
 
-/// Measures micro-benchmarks on a drive, new, into the folder at `path`.
+/// Measures micro-benchmarks on a new drive, into the folder at `path`.
 ///
 /// # Errors
-/// It has no run that was done.
+/// Fails if no run succeeded.
 ///
 /// # Panics
-/// If the drive does not work, which would be a bug of the simulator.
+/// Panics if the drive fails, which would be a bug of the simulator.
 pub fn measure(
     spec: &str,
     seed: u64,
     names: &[&str],
     path: &Path,
 ) -> Result<MeasuredResult, FitError> {
-    let mut device = flashscope_sim::open(spec).expect("drives that are drawn work");
+    let mut device = flashscope_sim::open(spec).expect("generated drives are valid");
     let mut manifest = manifest(device.info(), seed, names);
     let folder = ResultFolder::create(path, &manifest)?;
     let stop = AtomicBool::new(false);

@@ -1,6 +1,6 @@
-//! How well twins of random simulated drives predict what they were not fitted to.
+//! Measures how well twins of random simulated drives predict experiments they were not fitted to.
 
-#![allow(clippy::disallowed_methods, reason = "prints figures of its own, no untrusted text")]
+#![allow(clippy::disallowed_methods, reason = "prints its own figures, not untrusted text")]
 
 mod hidden;
 mod trial;
@@ -11,41 +11,41 @@ use std::time::Duration;
 use clap::Parser;
 use flashscope_measure::{Progress, Step};
 
-use trial::{CONFIDENCE, Predicted, Trial, trial};
+use trial::{CONFIDENCE, Prediction, Trial, trial};
 
-/// How well twins of random simulated drives predict what they were not fitted to.
+/// Measures how well twins of random simulated drives predict experiments they were not fitted to
 #[derive(Parser)]
 struct Args {
-    /// How many drives
+    /// Number of drives
     #[arg(long, default_value_t = 100)]
     drives: u64,
-    /// The first of their seeds
+    /// Seed of the first drive
     #[arg(long, default_value_t = 0)]
     first: u64,
-    /// How many simulations at once
+    /// Number of parallel simulations
     #[arg(long, default_value_t = 2)]
     jobs: usize,
-    /// Print each step of a fit, and each prediction that is far off
+    /// Print each step of a fit, and each prediction with a large error
     #[arg(long)]
     verbose: bool,
-    /// Leave the probe away: structure is found by trying alone
+    /// Fit without a probe: find the structure by search alone
     #[arg(long)]
     blind: bool,
 }
 
-/// The median of the errors of mean response times, at most.
+/// The largest median error of mean response times.
 const MEAN_LIMIT: f64 = 0.05;
 
-/// The same of 99th percentiles.
+/// The largest median error of 99th percentiles.
 const P99_LIMIT: f64 = 0.15;
 
-/// How many of the intervals hold the truth, at least and at most.
+/// The smallest and the largest share of intervals that contain the truth.
 const COVERAGE: (f64, f64) = (0.85, 0.95);
 
-/// How long a fit may take.
+/// The longest duration of a fit.
 const TIME_LIMIT: Duration = Duration::from_secs(300);
 
-/// A prediction that is off by more is told where all is.
+/// The error above which `--verbose` prints a prediction.
 const FAR_OFF: f64 = 0.1;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -57,7 +57,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             Ok(trial) => {
                 writeln!(stdout(), "{}", line(seed, &trial))?;
                 if args.verbose {
-                    write!(stdout(), "{}", far_off(seed, &trial))?;
+                    write!(stdout(), "{}", large_errors(seed, &trial))?;
                 }
                 trials.push(trial);
             }
@@ -89,7 +89,7 @@ impl Progress for Printer {
 fn line(seed: u64, trial: &Trial) -> String {
     let (means, p99s) = (median(&trial.means), median(&trial.p99s));
     format!(
-        "{seed:>5}  misfit {:>8.4}  mean off {:>6.2} %  p99 off {:>6.2} %  covered {:>3.0} %  fit {:>5.1} s",
+        "{seed:>5}  misfit {:>8.4}  mean error {:>6.2} %  p99 error {:>6.2} %  covered {:>3.0} %  fit {:>5.1} s",
         trial.twin.misfit.unwrap_or_default(),
         100.0 * means,
         100.0 * p99s,
@@ -98,26 +98,26 @@ fn line(seed: u64, trial: &Trial) -> String {
     )
 }
 
-/// What was predicted worst of a drive, and what it is.
-fn far_off(seed: u64, trial: &Trial) -> String {
+/// Lists the differences between the twin and its drive, and the predictions with a large error.
+fn large_errors(seed: u64, trial: &Trial) -> String {
     let mut text = format!("       sim:{}\n", hidden::spec(seed));
     let fields = trial.twin.drive().map(|drive| drive.fields()).unwrap_or_default();
     let truth = flashscope_sim::setup::parse(&hidden::spec(seed)).map(|truth| truth.fields());
     for ((name, value), (_, truth)) in fields.into_iter().zip(truth.unwrap_or_default()) {
         if value != truth && name != "model" {
-            text += &format!("       {name} = {value}, and is {truth}\n");
+            text += &format!("       {name} = {value}, truly {truth}\n");
         }
     }
     for one in trial.means.iter().filter(|one| one.error() > FAR_OFF) {
-        let Predicted { title, truth, predicted } = one;
+        let Prediction { title, truth, predicted } = one;
         text += &format!("       {title}: mean {truth:.0} ns, predicted {:.0}\n", predicted.value);
     }
     text
 }
 
-/// All drives, beside the limits.
+/// Returns the results over all drives, with their limits.
 fn table(trials: &[Trial], drives: u64) -> String {
-    let all = |of: fn(&Trial) -> &Vec<Predicted>| trials.iter().flat_map(of);
+    let all = |of: fn(&Trial) -> &Vec<Prediction>| trials.iter().flat_map(of);
     let (means, p99s) = (all(|trial| &trial.means), all(|trial| &trial.p99s));
     let covered = coverage(means.clone().chain(p99s.clone()));
     let times = trials.iter().map(|trial| trial.took);
@@ -130,7 +130,7 @@ fn table(trials: &[Trial], drives: u64) -> String {
         "{} twins of {drives} drives\n\
          median error of mean response times {:.2} %, at most {:.0} %: {}\n\
          median error of 99th percentiles {:.2} %, at most {:.0} %: {}\n\
-         intervals of {:.0} % hold {:.1} %, {:.0} to {:.0} %: {}\n\
+         intervals of {:.0} % contain the truth in {:.1} %, {:.0} to {:.0} %: {}\n\
          longest fit {:.0} s, at most {:.0} s: {}\n",
         trials.len(),
         100.0 * mean,
@@ -150,14 +150,14 @@ fn table(trials: &[Trial], drives: u64) -> String {
     )
 }
 
-fn median<'p>(predicted: impl IntoIterator<Item = &'p Predicted>) -> f64 {
-    let mut errors: Vec<f64> = predicted.into_iter().map(Predicted::error).collect();
+fn median<'p>(predictions: impl IntoIterator<Item = &'p Prediction>) -> f64 {
+    let mut errors: Vec<f64> = predictions.into_iter().map(Prediction::error).collect();
     errors.sort_unstable_by(f64::total_cmp);
     errors.get(errors.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
 #[allow(clippy::cast_precision_loss, reason = "a few thousand")]
-fn coverage<'p>(predicted: impl IntoIterator<Item = &'p Predicted>) -> f64 {
-    let covered: Vec<bool> = predicted.into_iter().map(Predicted::covered).collect();
+fn coverage<'p>(predictions: impl IntoIterator<Item = &'p Prediction>) -> f64 {
+    let covered: Vec<bool> = predictions.into_iter().map(Prediction::covers_truth).collect();
     covered.iter().filter(|covered| **covered).count() as f64 / covered.len().max(1) as f64
 }

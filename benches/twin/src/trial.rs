@@ -1,4 +1,4 @@
-//! One hidden drive: measured, fitted, and asked for what its twin was not fitted to.
+//! Measures and fits a hidden drive, and predicts experiments that its twin was not fitted to.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -14,47 +14,47 @@ use flashscope_simulate::{Resources, Simulator, Work};
 
 use crate::hidden;
 
-/// How many drives that may as well have been measured are simulated for an interval.
+/// The number of twins that are simulated for an interval.
 const DRAWS: usize = 20;
 
-/// IOs of a trace.
+/// The number of IOs of a trace.
 const TRACE_IOS: u64 = 10_000;
 
-/// How often intervals are to hold the truth.
+/// The confidence level of the intervals.
 pub const CONFIDENCE: f64 = 0.9;
 
-/// A number that was predicted.
-pub struct Predicted {
-    /// Of what.
+/// A prediction with the true value.
+pub struct Prediction {
+    /// The experiment.
     pub title: String,
-    /// What came of the hidden drive.
+    /// The value on the hidden drive.
     pub truth: f64,
-    /// What its twin said.
+    /// The value that its twin predicts.
     pub predicted: Range,
 }
 
-impl Predicted {
-    /// How far it is off, relative to the truth.
+impl Prediction {
+    /// Returns the error relative to the truth.
     pub fn error(&self) -> f64 {
         (self.predicted.value / self.truth - 1.0).abs()
     }
 
-    /// Whether the interval holds the truth.
-    pub fn covered(&self) -> bool {
+    /// Returns true if the interval contains the truth.
+    pub fn covers_truth(&self) -> bool {
         (self.predicted.low..=self.predicted.high).contains(&self.truth)
     }
 }
 
-/// What came of a drive.
+/// The results for a drive.
 pub struct Trial {
-    /// Its twin.
+    /// The twin.
     pub twin: Twin,
-    /// How long the fit took.
+    /// The duration of the fit.
     pub took: Duration,
-    /// Mean response times: of the micro-benchmarks, then of the traces.
-    pub means: Vec<Predicted>,
-    /// 99th percentiles.
-    pub p99s: Vec<Predicted>,
+    /// Predictions of mean response times: of the micro-benchmarks, then of the traces.
+    pub means: Vec<Prediction>,
+    /// Predictions of 99th percentiles.
+    pub p99s: Vec<Prediction>,
 }
 
 #[allow(clippy::disallowed_methods, reason = "a benchmark reads clocks")]
@@ -62,10 +62,10 @@ fn now() -> Instant {
     Instant::now()
 }
 
-/// Everything about the drive of a seed; with `blind` without a probe.
+/// Measures, fits and predicts the drive of a seed; with `blind`, without a probe.
 ///
 /// # Errors
-/// What kept it from being measured or fitted.
+/// Returns the error that prevented a measurement or the fit.
 pub fn trial(
     seed: u64,
     jobs: usize,
@@ -92,7 +92,7 @@ pub fn trial(
     let check = Check::new(&twin, &held, &Resources::new(jobs, &stop), &mut ())?;
     let (mut means, mut p99s) = (Vec::new(), Vec::new());
     for run in check.runs {
-        let predicted = |compared: flashscope_fit::Comparison| Predicted {
+        let predicted = |compared: flashscope_fit::Comparison| Prediction {
             title: run.title.clone(),
             truth: compared.measured,
             predicted: compared.predicted,
@@ -108,22 +108,24 @@ pub fn trial(
     Ok(Trial { twin, took, means, p99s })
 }
 
-/// What the probe finds, as a profile, where it finds enough.
+/// Probes the drive, and returns its profile if the probe determined enough.
 fn probed(spec: &str, seed: u64) -> Result<Option<flashscope_sim::Profile>, Box<dyn Error>> {
     let mut drive = flashscope_sim::open(spec)?;
-    let found = probe(&mut drive, seed, &[], &mut |_| {}).map_err(|_| "the probe was ended")?;
-    let text = flashscope_probe::profile(&found.knowledge, drive.info());
+    let outcome =
+        probe(&mut drive, seed, &[], &mut |_| {}).map_err(|_| "the probe was interrupted")?;
+    let text = flashscope_probe::profile(&outcome.knowledge, drive.info());
     Ok(text.map(|text| setup::from_toml(&text)).transpose()?)
 }
 
-/// A trace on the drive and on its twin: mean and 99th percentile.
+/// Replays a trace on the drive and on its twin, and returns the predictions of mean and 99th
+/// percentile.
 #[allow(clippy::cast_precision_loss, reason = "response times")]
 fn traced(
     twin: &Twin,
     spec: &str,
     trace: &str,
     jobs: usize,
-) -> Result<(Predicted, Predicted), Box<dyn Error>> {
+) -> Result<(Prediction, Prediction), Box<dyn Error>> {
     let work = Work {
         workload: trace.into(),
         ios: Some(TRACE_IOS),
@@ -133,19 +135,19 @@ fn traced(
     let stop = AtomicBool::new(false);
     let drive = Drive::new("sim:hidden", &setup::parse(spec)?)?;
     let truth = Simulator::on(drive, &work, &stop, &mut ())?.run(&stop, &mut ())?.simulation;
-    let truth = truth.latency_ns.ok_or("nothing was measured of the trace")?;
+    let truth = truth.latency_ns.ok_or("the trace has no measured IO")?;
     let predicted = twin.predict(&work, DRAWS, &Resources::new(jobs, &stop), &mut ())?.latency_ns;
-    let of = |truth: f64, predicted: Range| Predicted { title: trace.into(), truth, predicted };
+    let of = |truth: f64, predicted: Range| Prediction { title: trace.into(), truth, predicted };
     Ok((of(truth.mean.value, predicted.mean), of(truth.p99 as f64, predicted.p99)))
 }
 
-/// Three real traces of the reference data, as fast as the drive takes them; others of the same kinds where they are not
-/// there.
-#[allow(clippy::disallowed_methods, reason = "a benchmark looks for its data")]
+/// Returns three real traces of the reference data, replayed as fast as possible, or similar
+/// synthetic workloads if the data is missing.
+#[allow(clippy::disallowed_methods, reason = "a benchmark reads the location of its data")]
 pub fn traces() -> [String; 3] {
-    let told = std::env::var_os("FLASHSCOPE_DATA").map(PathBuf::from);
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    let folder = told.unwrap_or(beside).join("traces");
+    let named = std::env::var_os("FLASHSCOPE_DATA").map(PathBuf::from);
+    let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    let folder = named.unwrap_or(default).join("traces");
     let real = [
         "msr.cut.per_10k.rw_20_80.105.trace.zst",
         "financial1-first10k.ssdsim.ascii.zst",
