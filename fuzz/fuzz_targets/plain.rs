@@ -1,8 +1,8 @@
-//! The targets without libFuzzer: `plain replay FOLDER...` runs what is kept, each folder's files on the target
-//! of its name; `plain draw TARGET SECONDS [FIRST-SEED]` inputs that are drawn. A failing input is left in
-//! `crash-TARGET-SEED`, which `cargo fuzz run TARGET FILE` takes, too; `plain seed TARGET SEED` repeats it.
-//! `plain soak SECONDS FIRST-SEED` lives the same lives on every FTL with every policy, and `plain life PAIR SEED`
-//! one of them again.
+//! Runs the targets without libFuzzer. `plain replay FILE...` replays corpora. `plain generate TARGET
+//! SECONDS [FIRST-SEED]` tries generated inputs; it stores a failing one in `crash-TARGET-SEED`,
+//! which `cargo fuzz run TARGET FILE` accepts, and `plain seed TARGET SEED` repeats it. `plain soak
+//! SECONDS FIRST-SEED` runs the same lives on every FTL with every policy, and `plain life PAIR
+//! SEED` repeats one.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -15,15 +15,17 @@ fn main() {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match &arguments[..] {
         ["replay", folders @ ..] => folders.iter().for_each(|folder| replay(Path::new(folder))),
-        ["draw", name, seconds] => draw(target(name), number(seconds), fastrand::u64(..)),
-        ["draw", name, seconds, first] => draw(target(name), number(seconds), number(first)),
+        ["generate", name, seconds] => generate(target(name), number(seconds), fastrand::u64(..)),
+        ["generate", name, seconds, first] => {
+            generate(target(name), number(seconds), number(first))
+        }
         ["seed", name, seed] => {
             let target = target(name);
-            (target.run)(&(target.draw)(&mut fastrand::Rng::with_seed(number(seed))));
+            (target.run)(&(target.generate)(&mut fastrand::Rng::with_seed(number(seed))));
         }
         ["soak", seconds, first] => {
             match soak::soak(Duration::from_secs(number(seconds)), number(first)) {
-                Ok(told) => println!("{told}"),
+                Ok(table) => println!("{table}"),
                 Err(again) => {
                     eprintln!("{again}");
                     std::process::exit(1);
@@ -39,7 +41,7 @@ fn main() {
 fn usage() -> ! {
     let names: Vec<&str> = TARGETS.iter().map(|target| target.name).collect();
     eprintln!(
-        "usage: plain replay FOLDER... | draw TARGET SECONDS [FIRST-SEED] | seed TARGET SEED | \
+        "usage: plain replay FOLDER... | generate TARGET SECONDS [FIRST-SEED] | seed TARGET SEED | \
          soak SECONDS FIRST-SEED | life PAIR SEED | targets\n\
          targets: {}",
         names.join(", ")
@@ -55,33 +57,35 @@ fn target(name: &str) -> &'static Target {
     TARGETS.iter().find(|target| target.name == name).unwrap_or_else(|| usage())
 }
 
-/// Runs every file of a folder that is named like a target.
+/// Runs every file of a corpus folder, which has the name of its target.
 fn replay(folder: &Path) {
     let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or_else(|| usage());
     let target = target(name);
-    let entries = std::fs::read_dir(folder).expect("the corpus is there");
+    let entries = std::fs::read_dir(folder).expect("the corpus exists");
     let mut files: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
     files.sort();
     for file in &files {
-        let input = std::fs::read(file).expect("it can be read");
+        let input = std::fs::read(file).expect("the file can be read");
         if catch_unwind(AssertUnwindSafe(|| (target.run)(&input))).is_err() {
-            eprintln!("{} is not held", file.display());
+            eprintln!("{} fails", file.display());
             std::process::exit(1);
         }
     }
     println!("{name}: {} inputs of the corpus", files.len());
 }
 
-/// Tries inputs of seeds from `first` on, until the time is over or one fails.
-fn draw(target: &Target, seconds: u64, first: u64) {
+/// Tries generated inputs from seed `first` on, until the time is over or one fails.
+fn generate(target: &Target, seconds: u64, first: u64) {
     let (name, end) = (target.name, Instant::now() + Duration::from_secs(seconds));
     let mut seed = first;
     while Instant::now() < end {
-        let input = (target.draw)(&mut fastrand::Rng::with_seed(seed));
+        let input = (target.generate)(&mut fastrand::Rng::with_seed(seed));
         if catch_unwind(AssertUnwindSafe(|| (target.run)(&input))).is_err() {
             let file = format!("crash-{name}-{seed}");
             match std::fs::write(&file, &input) {
-                Ok(()) => eprintln!("input {} failed; it is in {file}", seed.wrapping_sub(first)),
+                Ok(()) => {
+                    eprintln!("input {} failed; it is stored in {file}", seed.wrapping_sub(first))
+                }
                 Err(error) => eprintln!("{file} cannot be written: {error}"),
             }
             eprintln!("repeat it: plain seed {name} {seed}");
@@ -89,5 +93,5 @@ fn draw(target: &Target, seconds: u64, first: u64) {
         }
         seed = seed.wrapping_add(1);
     }
-    println!("{name}: {} inputs drawn, none failed", seed.wrapping_sub(first));
+    println!("{name}: {} generated inputs, none failed", seed.wrapping_sub(first));
 }

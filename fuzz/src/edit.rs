@@ -1,9 +1,9 @@
-//! Inputs that are nearly right: samples with changes.
+//! Generates inputs that are nearly valid: samples with changes.
 
 use arbitrary::Unstructured;
 use serde_json::{Number, Value};
 
-/// A piece of a sample behind another, with some of it changed.
+/// Joins pieces of samples, and changes a few bytes.
 pub fn changed(samples: &[Vec<u8>], random: &mut fastrand::Rng) -> Vec<u8> {
     let mut bytes = Vec::new();
     for _ in 0..random.usize(1..4) {
@@ -25,29 +25,29 @@ pub fn changed(samples: &[Vec<u8>], random: &mut fastrand::Rng) -> Vec<u8> {
     bytes
 }
 
-/// Changes bytes as `script` says: each step replaces a few at a place.
+/// Changes bytes according to `script`: each step replaces a few bytes at one place.
 pub fn edit_bytes(sample: &[u8], script: &mut Unstructured<'_>) -> Vec<u8> {
     let mut bytes = sample.to_vec();
     while !script.is_empty() && bytes.len() < 2 * sample.len() + 64 {
-        let start = draw(script, bytes.len());
-        let end = (start + draw(script, 8)).min(bytes.len());
-        let len = draw(script, 8).min(script.len());
+        let start = pick(script, bytes.len());
+        let end = (start + pick(script, 8)).min(bytes.len());
+        let len = pick(script, 8).min(script.len());
         let with = script.bytes(len).unwrap_or_default();
         bytes.splice(start..end, with.iter().copied());
     }
     bytes
 }
 
-/// Changes values of a JSON document as `script` says: it stays JSON, so that what is refused is what it
-/// says and not how it is written.
+/// Changes values of a JSON document according to `script`. The result stays JSON, which lets
+/// fuzzing reach the checks behind the parser.
 pub fn edit_json(value: &mut Value, script: &mut Unstructured<'_>) {
     for _ in 0..16 {
         if script.is_empty() {
             return;
         }
-        let (at, from) = (draw(script, count(value) - 1), draw(script, count(value) - 1));
+        let (at, from) = (pick(script, count(value) - 1), pick(script, count(value) - 1));
         let other = nth(value, &mut { from }).expect("a value").clone();
-        // The whole document within itself, again and again, would be too large.
+        // A document inserted into itself repeatedly would grow too large.
         let other = if count(&other) > 400 { Value::Null } else { other };
         let place = nth(value, &mut { at }).expect("a value");
         replace(place, other, script);
@@ -55,15 +55,15 @@ pub fn edit_json(value: &mut Value, script: &mut Unstructured<'_>) {
 }
 
 fn replace(place: &mut Value, other: Value, script: &mut Unstructured<'_>) {
-    match (draw(script, 9), place) {
+    match (pick(script, 9), place) {
         (0..=3, place @ (Value::Number(_) | Value::Null)) => *place = number(place, script),
         (4, place) => *place = Value::Null,
         (5, place) => *place = other,
         (0..=6, Value::Array(list)) => match list.len() {
             0 => list.push(other),
             len => {
-                let (at, to) = (draw(script, len - 1), draw(script, len - 1));
-                match draw(script, 3) {
+                let (at, to) = (pick(script, len - 1), pick(script, len - 1));
+                match pick(script, 3) {
                     0 => drop(list.remove(at)),
                     1 => list.insert(to, list[at].clone()),
                     2 => list.swap(at, to),
@@ -72,40 +72,40 @@ fn replace(place: &mut Value, other: Value, script: &mut Unstructured<'_>) {
             }
         },
         (0..=6, Value::Object(map)) => {
-            let at = draw(script, map.len().saturating_sub(1));
+            let at = pick(script, map.len().saturating_sub(1));
             if let Some(key) = map.keys().nth(at).cloned() {
                 map.remove(&key);
             }
         }
         (0..=6, Value::Bool(flag)) => *flag = !*flag,
         (_, place) => {
-            let len = draw(script, 12).min(script.len());
+            let len = pick(script, 12).min(script.len());
             let text = String::from_utf8_lossy(script.bytes(len).unwrap_or_default());
             *place = Value::String(text.into_owned());
         }
     }
 }
 
-/// A number that is at an end of what numbers can be, or near to what there was.
+/// Returns a number at a limit of its range, or close to the old one.
 fn number(old: &Value, script: &mut Unstructured<'_>) -> Value {
     let ends = [u64::MAX, 1 << 63, (1 << 53) + 1, u32::MAX.into(), 1 << 32, 0, 1, 2, 3, 64, 4096];
     let floats = [-1.0, 0.5, 1e300, -1e300, 1e-300, f64::from(u32::MAX), 1.0, -0.0];
     let value = old.as_u64().unwrap_or_default();
-    match draw(script, 4) {
-        0 => ends[draw(script, ends.len() - 1)].into(),
-        1 => Number::from_f64(floats[draw(script, floats.len() - 1)]).into(),
+    match pick(script, 4) {
+        0 => ends[pick(script, ends.len() - 1)].into(),
+        1 => Number::from_f64(floats[pick(script, floats.len() - 1)]).into(),
         2 => value.wrapping_add(1).into(),
         3 => value.wrapping_sub(1).into(),
-        _ => value.wrapping_mul(draw(script, 600) as u64).into(),
+        _ => value.wrapping_mul(pick(script, 600) as u64).into(),
     }
 }
 
-/// A number up to `most`; 0 when the script is used up.
-pub fn draw(script: &mut Unstructured<'_>, most: usize) -> usize {
+/// Returns a number from 0 to `most`, or 0 if the script is used up.
+pub fn pick(script: &mut Unstructured<'_>, most: usize) -> usize {
     script.int_in_range(0..=most).unwrap_or_default()
 }
 
-/// How many values a document has, itself included.
+/// Counts the values of a document, including the document itself.
 fn count(value: &Value) -> usize {
     1 + match value {
         Value::Array(list) => list.iter().map(count).sum(),
@@ -114,7 +114,7 @@ fn count(value: &Value) -> usize {
     }
 }
 
-/// The nth value of a document, in its order.
+/// Returns the nth value of a document, in depth-first order.
 fn nth<'a>(value: &'a mut Value, left: &mut usize) -> Option<&'a mut Value> {
     if *left == 0 {
         return Some(value);

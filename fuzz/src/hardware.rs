@@ -1,4 +1,5 @@
-//! What drives and the kernel say of themselves: log pages, Identify, reservations, and the texts below `/proc` and `/sys`.
+//! Data from drives and the kernel: log pages, Identify, reservations, and the files below `/proc`
+//! and `/sys`.
 
 use std::cell::RefCell;
 use std::fs;
@@ -15,15 +16,15 @@ use tempfile::TempDir;
 use crate::edit::changed;
 
 const LOG_PAGE: usize = 512;
-/// What is read of Identify Controller ends before this.
+/// The bytes of Identify Controller that the decoder reads.
 const CONTROLLER: usize = 640;
-/// Where OCP's page has the GUID without which it is passed over, and that GUID.
+/// The offset and the value of the GUID that identifies OCP's log page.
 const OCP_GUID: (usize, u128) = (496, 0xAFD5_14C9_7C6F_4F9C_A4F2_BFEA_2810_AFC5);
 
-/// The directory of the one drive of the machine.
+/// The folder of the machine's only drive.
 const DISK: &str = "sys/devices/pci0000:00/0000:01:00.0/nvme/nvme0/nvme0n1";
 
-/// Texts, each with what stands there on some machine.
+/// The files below `/proc` and `/sys`, with the content of some machine.
 const TEXTS: &[(&str, &str)] = &[
     (
         "proc/self/mountinfo",
@@ -62,14 +63,14 @@ const TEXTS: &[(&str, &str)] = &[
     ("../../../current_link_width", "4\n"),
 ];
 
-/// This first byte stands for reservations, the others for the rest by turns.
+/// The first byte that selects reservations; other values select the rest by their remainder.
 const RESERVATIONS: u8 = 255;
 
 thread_local! {
     static MACHINE: RefCell<TempDir> = RefCell::new(machine());
 }
 
-/// Where a text lies: of the machine, or of its drive.
+/// Returns the path of a file of the machine or of its drive.
 fn place(root: &Path, name: &str) -> std::path::PathBuf {
     match name.starts_with("proc/") || name.starts_with("sys/") {
         true => root.join(name),
@@ -97,7 +98,7 @@ fn machine() -> TempDir {
     folder
 }
 
-/// The first byte says what is read.
+/// Runs the parser that the first byte selects.
 pub fn run(input: &[u8]) {
     let Some((which, rest)) = input.split_first() else { return };
     match *which {
@@ -108,7 +109,7 @@ pub fn run(input: &[u8]) {
     }
 }
 
-/// The pages of two readings, which may say anything of what was between them.
+/// Decodes the pages of two readings, whose difference may be anything.
 fn log_pages(bytes: &[u8]) {
     let page = |nth: usize| padded::<LOG_PAGE>(bytes.get(nth * LOG_PAGE..).unwrap_or_default());
     let ocp = |mut page: [u8; LOG_PAGE]| {
@@ -118,11 +119,11 @@ fn log_pages(bytes: &[u8]) {
     let before = Health::decode(&page(0), Some(&ocp(page(1))));
     let after = Health::decode(&page(2), Some(&ocp(page(3))));
     let (Some(before), Some(after)) = (before, after) else { return };
-    assert!(before.ocp.is_some() && after.ocp.is_some(), "the page with the GUID is read");
+    assert!(before.ocp.is_some() && after.ocp.is_some(), "a page with the GUID is decoded");
     let change = HealthChange::between(&before, &after);
     let _ = (change.throttled(), change.has_errors());
-    let json = serde_json::to_vec(&before).expect("it is written");
-    let again: Health = serde_json::from_slice(&json).expect("what was written is read");
+    let json = serde_json::to_vec(&before).expect("it can be serialized");
+    let again: Health = serde_json::from_slice(&json).expect("serialized data can be read");
     assert_eq!(again, before);
 }
 
@@ -135,10 +136,10 @@ fn identify(bytes: &[u8]) {
     for format in formats {
         assert!(format.data_bytes.0.is_power_of_two() || format.data_bytes.0 == 0, "{format:?}");
     }
-    serde_json::to_vec(&nvme).expect("it is written");
+    serde_json::to_vec(&nvme).expect("it can be serialized");
 }
 
-/// The first byte says how long the first report is.
+/// Decodes two reports; the first byte is the length of the first one.
 fn reservations(bytes: &[u8]) {
     let Some((len, rest)) = bytes.split_first() else { return };
     let (keys, reservation) = rest.split_at(rest.len().min(usize::from(*len)));
@@ -148,7 +149,7 @@ fn reservations(bytes: &[u8]) {
     }
 }
 
-/// Its bytes with zeros behind.
+/// Returns the bytes, padded with zeros.
 fn padded<const LEN: usize>(bytes: &[u8]) -> [u8; LEN] {
     let mut page = [0; LEN];
     let len = bytes.len().min(LEN);
@@ -156,28 +157,28 @@ fn padded<const LEN: usize>(bytes: &[u8]) -> [u8; LEN] {
     page
 }
 
-/// The second byte says which text has the rest.
+/// Replaces the file that the first byte selects by the rest, and reads the machine.
 fn texts(bytes: &[u8]) {
     let Some((which, text)) = bytes.split_first() else { return };
     let (name, before) = TEXTS[usize::from(*which) % TEXTS.len()];
     MACHINE.with_borrow(|folder| {
         let root = folder.path();
         let path = place(root, name);
-        fs::write(&path, text).expect("it is written");
+        fs::write(&path, text).expect("the folder is writable");
         let _ = devices(&System::at(root), |_| None::<()>);
         let sensor = root.join(DISK).join("../hwmon3/temp1_input");
         let surroundings = Surroundings::at(root, Some(root.join(DISK)), Some(sensor));
         let _ = surroundings.environment();
         let snapshots = [(); 3].map(|()| surroundings.snapshot());
-        fs::write(&path, before).expect("it is as before");
+        fs::write(&path, before).expect("the folder is writable");
         let between = [(); 2].map(|()| surroundings.snapshot());
-        let asked = IoCount::default();
-        let _ = surroundings.conditions([&snapshots[0], &between[0], &snapshots[1]], asked);
-        let _ = surroundings.conditions([&between[0], &snapshots[1], &between[1]], asked);
+        let ios = IoCount::default();
+        let _ = surroundings.conditions([&snapshots[0], &between[0], &snapshots[1]], ios);
+        let _ = surroundings.conditions([&between[0], &snapshots[1], &between[1]], ios);
     });
 }
 
-pub fn draw(random: &mut fastrand::Rng) -> Vec<u8> {
+pub fn generate(random: &mut fastrand::Rng) -> Vec<u8> {
     let mut bytes = vec![[0, 1, 2, RESERVATIONS][random.usize(..4)]];
     match bytes[0] {
         2 => {

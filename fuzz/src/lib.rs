@@ -1,5 +1,5 @@
-//! What must hold whatever the input is, once for each family of inputs. libFuzzer and the plain runner both
-//! know the targets by this table alone.
+//! The fuzz targets: properties that must hold for every input of a family. libFuzzer and the plain
+//! runner get the targets only from this table.
 
 mod edit;
 mod hardware;
@@ -12,60 +12,60 @@ mod text;
 #[path = "../../crates/trace/tests/traces/exhaust.rs"]
 mod exhaust;
 #[path = "../../crates/sim/tests/drive/life/mod.rs"]
-#[allow(dead_code)] // what only the tests compare
+#[allow(dead_code)] // only the tests compare these fields
 mod life;
 #[path = "../../crates/attach/tests/nbd/talk.rs"]
-#[allow(dead_code)] // what only the tests look at
+#[allow(dead_code)] // only the tests use these functions
 mod talk;
 
 use std::path::{Path, PathBuf};
 
 use edit::changed;
 
-/// A family of inputs.
+/// A family of inputs with a property.
 pub struct Target {
-    /// Its name on the command line, and that of its corpus.
+    /// The name on the command line, and of the corpus.
     pub name: &'static str,
-    /// Panics if something does not hold for this input.
+    /// Checks the property for an input, and panics if it does not hold.
     pub run: fn(&[u8]),
-    /// An input that is nearly right: most random bytes are refused at once.
-    pub draw: fn(&mut fastrand::Rng) -> Vec<u8>,
+    /// Generates an input that is nearly valid, because parsers refuse most random bytes at once.
+    pub generate: fn(&mut fastrand::Rng) -> Vec<u8>,
 }
 
-/// All of them.
+/// All targets.
 pub const TARGETS: &[Target] = &[
-    Target { name: "drive", run: lives, draw: any_life },
+    Target { name: "drive", run: lives, generate: any_life },
     Target {
         name: "trace",
         run: |bytes| {
             exhaust::read_every_way(bytes);
         },
-        draw: |random| changed(&samples("testdata/traces"), random),
+        generate: |random| changed(&samples("testdata/traces"), random),
     },
     Target {
         name: "nbd",
         run: |bytes| {
             talk::talk(bytes);
         },
-        draw: |random| talk::conversation(&mut |most| random.usize(..most)),
+        generate: |random| talk::conversation(&mut |most| random.usize(..most)),
     },
-    Target { name: "text", run: text::run, draw: text::draw },
-    Target { name: "result", run: result::run, draw: any_bytes },
-    Target { name: "hardware", run: hardware::run, draw: hardware::draw },
-    Target { name: "submission", run: submission::run, draw: any_bytes },
-    Target { name: "served", run: served::run, draw: served::draw },
+    Target { name: "text", run: text::run, generate: text::generate },
+    Target { name: "result", run: result::run, generate: any_bytes },
+    Target { name: "hardware", run: hardware::run, generate: hardware::generate },
+    Target { name: "submission", run: submission::run, generate: any_bytes },
+    Target { name: "served", run: served::run, generate: served::generate },
 ];
 
 /// Runs the target `name` on an input.
 ///
 /// # Panics
-/// There is no such target, or something does not hold.
+/// Panics if there is no such target, or its property does not hold.
 pub fn run(name: &str, input: &[u8]) {
     let target = TARGETS.iter().find(|target| target.name == name);
     (target.expect("a target of the table").run)(input);
 }
 
-/// A drive against a map of what was written to it.
+/// Compares a simulated drive with a map of the data written to it.
 fn lives(bytes: &[u8]) {
     if let Some(life) = life::Life::new(bytes) {
         life.live();
@@ -76,7 +76,7 @@ fn any_life(random: &mut fastrand::Rng) -> Vec<u8> {
     bytes(random, 64..6000)
 }
 
-/// For the targets whose inputs are scripts of changes: any is a right one.
+/// Generates a script of changes; any bytes are valid.
 fn any_bytes(random: &mut fastrand::Rng) -> Vec<u8> {
     bytes(random, 4..32)
 }
@@ -87,15 +87,15 @@ fn bytes(random: &mut fastrand::Rng, lengths: std::ops::Range<usize>) -> Vec<u8>
     bytes
 }
 
-/// A path in the repository.
+/// Returns a path in the repository.
 #[must_use]
 pub fn repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)
 }
 
-/// The files of a folder of the repository, in a fixed order.
+/// Reads the files of a folder of the repository, sorted by content.
 fn samples(folder: &str) -> Vec<Vec<u8>> {
-    let entries = std::fs::read_dir(repository(folder)).expect("the samples are there");
+    let entries = std::fs::read_dir(repository(folder)).expect("the samples exist");
     let mut samples: Vec<_> =
         entries.map(|entry| std::fs::read(entry.unwrap().path()).unwrap()).collect();
     samples.sort();

@@ -1,4 +1,5 @@
-//! Folders of results of which one file was tampered with: whatever is in it, each is read or refused.
+//! Result folders with one corrupted file: reading must succeed or fail with an error, whatever the
+//! file contains.
 
 use std::cell::RefCell;
 use std::fs;
@@ -17,7 +18,7 @@ use tempfile::TempDir;
 use crate::edit::{edit_bytes, edit_json};
 use crate::repository;
 
-/// Which file is tampered with, of which result.
+/// The results and files to corrupt.
 const FILES: &[(&str, &str)] = &[
     ("v1", "manifest.json"),
     ("v1", "facts.json"),
@@ -38,7 +39,7 @@ thread_local! {
     static PLACE: RefCell<Place> = RefCell::new(Place::new());
 }
 
-/// Copies of the samples, and each file as it was.
+/// Copies of the samples, with the original content of each file.
 struct Place {
     folder: TempDir,
     files: Vec<Vec<u8>>,
@@ -75,8 +76,9 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// The first byte says which file; the second how the rest is understood, as a script of changes to it, or,
-/// where it is 0, as the file; and whether the page is made of it, which takes longer than all else.
+/// Corrupts one file and reads the result. The first byte selects the file. If the second is 0, the
+/// rest replaces the file; otherwise the rest is a script of changes. The second byte also decides
+/// whether to generate the page, which takes longest.
 pub fn run(input: &[u8]) {
     let [which, how, rest @ ..] = input else { return };
     PLACE.with_borrow(|place| {
@@ -84,35 +86,35 @@ pub fn run(input: &[u8]) {
         let (file, before) = (&FILES[nth], &place.files[nth]);
         let content = match how {
             0 => rest.to_vec(),
-            _ => tampered(before, rest),
+            _ => corrupted(before, rest),
         };
         let path = place.path(file);
-        fs::write(&path, content).expect("it is written");
-        let caught = std::panic::catch_unwind(|| look(&place.result(file.0), how % 8 == 7));
+        fs::write(&path, content).expect("the folder is writable");
+        let caught = std::panic::catch_unwind(|| read_all(&place.result(file.0), how % 8 == 7));
         match before.is_empty() {
             true => fs::remove_file(&path),
             false => fs::write(&path, before),
         }
-        .expect("it is as before");
+        .expect("the folder is writable");
         if let Err(panic) = caught {
             std::panic::resume_unwind(panic);
         }
     });
 }
 
-fn tampered(before: &[u8], script: &[u8]) -> Vec<u8> {
+fn corrupted(before: &[u8], script: &[u8]) -> Vec<u8> {
     let mut script = Unstructured::new(script);
     match serde_json::from_slice::<Value>(before) {
         Ok(mut value) => {
             edit_json(&mut value, &mut script);
-            serde_json::to_vec(&value).expect("it is JSON")
+            serde_json::to_vec(&value).expect("JSON can be serialized")
         }
         Err(_) => edit_bytes(before, &mut script),
     }
 }
 
-/// Looks at a result as every command does.
-fn look(path: &Path, page: bool) {
+/// Reads a result in every way that the commands do.
+fn read_all(path: &Path, page: bool) {
     let shelf = Folders::new(vec![path.into()]);
     for item in shelf.shelf(&ShelfQuery::default()).map(|shelf| shelf.items).unwrap_or_default() {
         let _ = shelf.open(&item.id);
@@ -129,8 +131,8 @@ fn look(path: &Path, page: bool) {
 }
 
 fn measurement(folder: &ResultFolder, manifest: &Manifest, page: bool) {
-    let again = serde_json::to_vec(manifest).expect("what was read is written");
-    let again: Manifest = serde_json::from_slice(&again).expect("what was written is read");
+    let again = serde_json::to_vec(manifest).expect("a manifest can be serialized");
+    let again: Manifest = serde_json::from_slice(&again).expect("serialized data can be read");
     assert_eq!(&again, manifest);
     let _ = folder.grid();
     for run in manifest.runs().take(4) {

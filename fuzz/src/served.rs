@@ -1,4 +1,5 @@
-//! Requests to the server, over a shelf with a result of each kind: any answer but that something is broken.
+//! Requests to the server over results of each kind: any answer is allowed except an internal
+//! error.
 
 use std::cell::RefCell;
 
@@ -21,13 +22,14 @@ fn server() -> (Runtime, Router) {
     (runtime.expect("a runtime"), app(folders, Access::Network))
 }
 
-/// The first line is a method and an address; the rest is the body.
+/// Sends a request; the first line of the input is a method and an address, and the rest is the
+/// body.
 pub fn run(input: &[u8]) {
     let (line, body) =
         input.split_at(input.iter().position(|b| *b == b'\n').unwrap_or(input.len()));
     let Ok(line) = std::str::from_utf8(line) else { return };
     let Some((method, address)) = line.split_once(' ') else { return };
-    // It would write beside the samples.
+    // A PUT would write files next to the samples.
     let method = if method == "PUT" { "PATCH" } else { method };
     let request = Request::builder()
         .method(method)
@@ -37,12 +39,12 @@ pub fn run(input: &[u8]) {
         .body(Body::from(body.get(1..).unwrap_or_default().to_vec()));
     let Ok(request) = request else { return };
     SERVER.with_borrow(|(runtime, router)| {
-        let answer = runtime.block_on(router.clone().oneshot(request)).expect("there is an answer");
+        let answer = runtime.block_on(router.clone().oneshot(request)).expect("the server answers");
         assert_ne!(answer.status(), StatusCode::INTERNAL_SERVER_ERROR, "{line}");
     });
 }
 
-/// Addresses, of which `#` is any number and `$` any result.
+/// Addresses to try; `#` stands for any number and `$` for any result.
 const ADDRESSES: &[&str] = &[
     "/",
     "/api/openapi.json",
@@ -82,7 +84,7 @@ const NUMBERS: &[&str] = &[
 ];
 const RESULTS: &[&str] = &["v1", "inside", "probed", "simulated", "swept", "..%2Fv1", "", "%00"];
 
-pub fn draw(random: &mut fastrand::Rng) -> Vec<u8> {
+pub fn generate(random: &mut fastrand::Rng) -> Vec<u8> {
     let mut text = String::from(["GET ", "GET ", "GET ", "HEAD ", "POST "][random.usize(..5)]);
     for part in ADDRESSES[random.usize(..ADDRESSES.len())].chars() {
         match part {

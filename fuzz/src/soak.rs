@@ -1,4 +1,4 @@
-//! The same lives on every FTL with every policy, for as long as one likes.
+//! Runs the same lives on every FTL with every policy, for a given time.
 
 use std::ops::AddAssign;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::any_life;
 use crate::life::{Life, Policies, policies};
 
-/// What came of lives.
+/// Counts over all lives.
 #[derive(Debug, Default)]
 struct Figures {
     lives: u64,
@@ -39,18 +39,18 @@ impl AddAssign for Figures {
     }
 }
 
-/// Lives the lives of seeds from `first` on, each on every FTL with every policy, until the time is over or a
-/// page is lost. Returns what is to be printed, or how to repeat the life that failed.
+/// Runs lives with seeds from `first` on, each on every FTL with every policy, until the time is
+/// over or a life fails. Returns the table to print.
 ///
 /// # Errors
-/// A life failed.
+/// Returns how to repeat the life that failed.
 pub fn soak(time: Duration, first: u64) -> Result<String, String> {
     let (all, start) = (policies(), Instant::now());
     let mut sum = Figures::default();
     for seed in first.. {
         for nth in 0..all.len() {
             if start.elapsed() >= time {
-                return Ok(told(&sum, all.len(), start.elapsed()));
+                return Ok(table(&sum, all.len(), start.elapsed()));
             }
             match catch_unwind(AssertUnwindSafe(|| live(all[nth], seed))) {
                 Ok(figures) => sum += figures.unwrap_or_default(),
@@ -61,10 +61,10 @@ pub fn soak(time: Duration, first: u64) -> Result<String, String> {
     Err("there are no more seeds".into())
 }
 
-/// Lives the life of `seed` on the nth pair of an FTL and policies once more.
+/// Repeats the life of `seed` on the nth pair of an FTL and policies.
 ///
 /// # Panics
-/// As it did.
+/// Panics as the life did.
 pub fn again(nth: u64, seed: u64) {
     let all = policies();
     let pair =
@@ -94,17 +94,17 @@ fn live(
     })
 }
 
-/// Lines of a table for docs/trust.md.
-fn told(sum: &Figures, pairs: usize, time: Duration) -> String {
+/// Returns the lines of a table for docs/trust.md.
+fn table(sum: &Figures, pairs: usize, time: Duration) -> String {
     let lines = [
         ("pairs of an FTL and policies", pairs as u64),
-        ("drives lived to their end", sum.lives),
+        ("drives that lived to their end", sum.lives),
         ("requests answered", sum.requests),
         ("pages written", sum.pages_written),
         ("blocks erased", sum.erases),
         ("power cuts survived", sum.cuts),
-        ("of which something was in flight", sum.cuts_in_flight),
-        ("recoveries that were cut, too", sum.recoveries_cut),
+        ("power cuts with requests in flight", sum.cuts_in_flight),
+        ("power cuts during a recovery", sum.recoveries_cut),
         ("programs that failed", sum.failed_programs),
         ("erases that failed", sum.failed_erases),
         ("blocks lost", sum.lost_blocks),

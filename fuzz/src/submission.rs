@@ -1,4 +1,4 @@
-//! What is sent to a registry: JSON that says of itself what it is.
+//! Submissions to a registry, as JSON.
 
 use std::sync::LazyLock;
 
@@ -9,17 +9,18 @@ use serde_json::Value;
 use crate::edit::edit_json;
 use crate::repository;
 
-/// A measurement, a probe and a simulation as they are sent.
+/// Valid submissions of each kind.
 static SAMPLES: LazyLock<Vec<Value>> = LazyLock::new(|| {
     let sample = |name: &str| {
         let path = repository("testdata/results").join(format!("{name}.flashscope"));
-        let prepared = prepare(&path, false).expect("the sample is sound");
-        serde_json::to_value(&prepared.submission).expect("it is JSON")
+        let prepared = prepare(&path, false).expect("the sample is valid");
+        serde_json::to_value(&prepared.submission).expect("a submission can be serialized")
     };
     ["v1", "inside", "probed", "simulated"].map(sample).to_vec()
 });
 
-/// The first byte says which sample; the rest is a script of changes to it, or after a 0 what is sent.
+/// Reads and checks a submission. The first byte selects a sample. If the second is 0, the rest is
+/// sent as it is; otherwise the rest is a script of changes to the sample.
 pub fn run(input: &[u8]) {
     let [which, rest @ ..] = input else { return };
     let nth = usize::from(*which) % SAMPLES.len();
@@ -28,20 +29,20 @@ pub fn run(input: &[u8]) {
         script => {
             let mut value = SAMPLES[nth].clone();
             edit_json(&mut value, &mut Unstructured::new(script));
-            serde_json::to_vec(&value).expect("it is JSON")
+            serde_json::to_vec(&value).expect("JSON can be serialized")
         }
     };
     let Some(submission) = read(nth, &body) else { return };
     let id = submission.id();
     assert!(id.len() == 20 && id.bytes().all(|byte| byte.is_ascii_hexdigit()), "{id}");
     if submission.check().is_ok() {
-        let again = serde_json::to_vec(&submission).expect("what was read is written");
-        let again = read(nth, &again).expect("what was written is read");
-        assert_eq!((again.id(), again.check()), (id, Ok(())), "what is kept is what was sent");
+        let again = serde_json::to_vec(&submission).expect("a submission can be serialized");
+        let again = read(nth, &again).expect("serialized data can be read");
+        assert_eq!((again.id(), again.check()), (id, Ok(())), "storing keeps the submission");
     }
 }
 
-/// As the address of the sample is read.
+/// Parses a submission of the kind of sample `nth`.
 fn read(nth: usize, body: &[u8]) -> Option<Submission> {
     Some(match nth {
         0 | 1 => Submission::Measurement(serde_json::from_slice(body).ok()?),

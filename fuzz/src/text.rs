@@ -1,4 +1,4 @@
-//! What people type and write: quantities, names of drives and workloads, TOML, tables.
+//! Texts from users: quantities, names of drives and workloads, TOML, tables.
 
 use flashscope_attach::{Speed, nbd};
 use flashscope_block::{Bytes, Nanos, ParseUnitError};
@@ -18,7 +18,7 @@ use flashscope_workload::synthetic::{self, Ios, Target};
 use crate::edit::changed;
 use crate::repository;
 
-/// A grammar: how a text of it is read, with some that are right.
+/// A parser, with valid samples.
 struct Grammar {
     read: fn(&str),
     samples: &'static [&'static str],
@@ -102,7 +102,7 @@ const GRAMMARS: &[Grammar] = &[
     },
 ];
 
-/// The first byte says which grammar.
+/// Runs the parser that the first byte selects.
 pub fn run(input: &[u8]) {
     let Some((which, text)) = input.split_first() else { return };
     if let Ok(text) = std::str::from_utf8(text) {
@@ -110,7 +110,7 @@ pub fn run(input: &[u8]) {
     }
 }
 
-pub fn draw(random: &mut fastrand::Rng) -> Vec<u8> {
+pub fn generate(random: &mut fastrand::Rng) -> Vec<u8> {
     let which = random.usize(..GRAMMARS.len());
     let mut samples: Vec<Vec<u8>> =
         GRAMMARS[which].samples.iter().map(|text| text.as_bytes().to_vec()).collect();
@@ -123,7 +123,7 @@ pub fn draw(random: &mut fastrand::Rng) -> Vec<u8> {
     bytes
 }
 
-/// What is shown of a quantity is read as the same, but for rounding.
+/// Checks that a displayed quantity parses to the same value, up to rounding.
 fn quantity(text: &str) {
     if let Ok(bytes) = text.parse::<Bytes>() {
         near(bytes.0, || bytes.to_string().parse::<Bytes>().map(|bytes| bytes.0));
@@ -133,11 +133,11 @@ fn quantity(text: &str) {
     }
 }
 
-/// The largest are passed by: they may be rounded to more than there is.
+/// Compares two values. The largest ones are exempt, because rounding can exceed the range.
 fn near(value: u64, again: impl Fn() -> Result<u64, ParseUnitError>) {
     if value < u64::MAX / 2 {
-        let again = again().expect("what is shown is read");
-        assert!(again.abs_diff(value) <= value / 100, "{value} is shown as {again}");
+        let again = again().expect("a displayed quantity can be parsed");
+        assert!(again.abs_diff(value) <= value / 100, "{value} is displayed as {again}");
     }
 }
 
@@ -159,7 +159,7 @@ fn address(text: &str) {
     }
 }
 
-/// Files are none of this.
+/// Parses a spec of a built-in profile; profiles in files are exempt.
 fn drive(text: &str) {
     if text.split('?').next().is_some_and(|name| setup::KINDS.iter().any(|kind| kind.name == name))
         && let Ok(profile) = setup::parse(text)
@@ -193,9 +193,9 @@ fn change(text: &str) {
     }
 }
 
-/// The first IOs of a workload lie on the drive.
+/// Checks that the first IOs of a workload lie on the drive.
 fn workload(text: &str) {
-    // Files are none of this.
+    // Traces need files.
     if text.starts_with("trace") {
         return;
     }
@@ -217,7 +217,7 @@ fn workload(text: &str) {
     }
 }
 
-/// A field of a trace in each line, `name=value`: what comes out of a trace of which that is made.
+/// Parses trace fields, one `name=value` per line, and reads a sample trace with them.
 fn trace_fields(text: &str) {
     let mut spec = Spec::default();
     for (name, value) in text.lines().filter_map(|line| line.split_once('=')) {
