@@ -1,8 +1,9 @@
-//! Promises of the documentation and the tests that keep them.
+//! Checks that the documentation names a test for each promise.
 //!
-//! A page in [`PAGES`] may promise something only beside the name of what fails when the promise is broken. A *promise* is a
-//! paragraph, list item or table row with one of the words in [`ABSOLUTE`]. A *proof* is a name in backticks: a test function,
-//! or the path of a test file or test script.
+//! A page in [`PAGES`] may promise something only next to the name of the test that fails if the
+//! promise is broken. A *promise* is a paragraph, list item or table row with one of the words in
+//! [`ABSOLUTE`]. A *proof* is a name in backticks: a test function, or the path of a test file or
+//! test script.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -39,7 +40,7 @@ const ABSOLUTE: [&str; 20] = [
     "whatever",
 ];
 
-/// A section or a paragraph that begins so says where a promise ends.
+/// The beginning of a section or paragraph that limits a promise.
 const DISCLAIMER: &str = "not promised";
 
 /// Checks every promise.
@@ -64,10 +65,10 @@ pub fn check() -> Result<()> {
     );
 }
 
-/// Everything that can prove a promise.
+/// The names of all tests.
 struct Tests {
     functions: BTreeSet<String>,
-    /// The folder of the project, from which files are named.
+    /// The root of the repository, to which paths are relative.
     root: PathBuf,
 }
 
@@ -87,7 +88,8 @@ impl Tests {
     }
 }
 
-/// The names of the tests in a source: Rust functions under a `test` attribute, properties, and Python's `test_` functions.
+/// Returns the names of the tests in a source: Rust functions under a `test` attribute, properties,
+/// and Python's `test_` functions.
 fn test_functions(text: &str) -> impl Iterator<Item = &str> {
     let mut is_attributed = false;
     let mut is_property = false;
@@ -117,12 +119,12 @@ fn holds_tests(path: &str) -> bool {
         || path.starts_with("fuzz/src")
 }
 
-/// Each promise without a proof, as `LINE: the text`.
+/// Returns each promise without a proof, as `LINE: TEXT`.
 fn complaints_about(page: &str, tests: &Tests) -> Vec<String> {
     let mut complaints = Vec::new();
     let (mut is_disclaimer, mut is_generated) = (false, false);
     for (line, block) in blocks(page) {
-        // Another check compares what is generated with its source.
+        // Generated text is compared with its source by another check.
         is_generated = (is_generated || block.starts_with("<!-- Written by"))
             && !block.starts_with("<!-- The end");
         if is_generated {
@@ -144,7 +146,7 @@ fn complaints_about(page: &str, tests: &Tests) -> Vec<String> {
     complaints
 }
 
-/// A name as tests have them, at least three words long, or a path of tests; commands, options and types look different.
+/// Returns true for a name in the style of tests, with at least three words, or a path of tests.
 fn looks_like_a_test(name: &str) -> bool {
     let is_function = name.split('_').count() >= 3
         && name
@@ -171,7 +173,8 @@ fn shortened(block: &str) -> String {
     text
 }
 
-/// Headings, paragraphs, list items and table rows, each with the number of its first line. Code is left out.
+/// Returns headings, paragraphs, list items and table rows without code, each with the number of
+/// its first line.
 fn blocks(page: &str) -> Vec<(usize, String)> {
     let mut blocks: Vec<(usize, String)> = Vec::new();
     let mut is_open = false;
@@ -231,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn tests_are_told_from_other_functions() {
+    fn tests_are_distinguished_from_other_functions() {
         let rust = "fn helper() {}\n#[test]\n#[cfg(unix)]\nfn claim() {}\nfn after() {}\n\
                     #[tokio::test(flavor = \"x\")]\nasync fn waits() {}\nproptest! {\nfn property(x in 0..1) {}\n";
         let names: Vec<&str> = test_functions(rust).collect();

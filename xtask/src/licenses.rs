@@ -1,4 +1,4 @@
-//! What may be linked into flashscope, by `deny.toml`: the licences and the sources of all crates.
+//! Checks the licences and the sources of all linked crates against `deny.toml`.
 //!
 //! `cargo deny` checks the same and more from the same file (`make audit`), but compiles for ten minutes before it does.
 
@@ -30,14 +30,14 @@ struct Exception {
 
 /// A crate as `cargo tree` lists it.
 struct Package<'a> {
-    /// Its name and version, and where it comes from unless that is crates.io.
+    /// The name and version, and the source unless that is crates.io.
     named: &'a str,
-    /// Its licence; empty where it states none.
+    /// The licence; empty if the crate states none.
     license: &'a str,
 }
 
 impl<'a> Package<'a> {
-    /// `NAME vVERSION (SOURCE)`, a tab, and the licence.
+    /// Parses a line of `NAME vVERSION (SOURCE)`, a tab, and the licence.
     fn parse(line: &'a str) -> Option<Package<'a>> {
         let (named, license) = line.trim_end_matches(" (*)").split_once('\t')?;
         Some(Package { named: named.trim_end_matches(" (proc-macro)"), license })
@@ -47,7 +47,7 @@ impl<'a> Package<'a> {
         self.named.split(' ').next().unwrap_or_default()
     }
 
-    /// Where it comes from, unless that is crates.io.
+    /// Returns the source, or `None` for crates.io.
     fn source(&self) -> Option<&'a str> {
         self.named.split_once('(').map(|(_, source)| source.trim_end_matches(')'))
     }
@@ -56,42 +56,43 @@ impl<'a> Package<'a> {
 /// Checks every crate.
 ///
 /// # Errors
-/// Each crate from elsewhere, and each whose licence is not allowed.
+/// Lists the crates from other sources, and those with a licence that is not allowed.
 pub fn check() -> Result<()> {
     let rules = fs::read_to_string("deny.toml").context("deny.toml")?;
-    let rules =
-        Allowed::new(&toml_edit::de::from_str::<Rules>(&rules).context("deny.toml")?.licenses)?;
+    let rules = AllowedLicenses::new(
+        &toml_edit::de::from_str::<Rules>(&rules).context("deny.toml")?.licenses,
+    )?;
     let tree = "tree --workspace --all-features --locked --prefix none --edges normal,build --format {p}\t{l}";
     let listed = crate::output("cargo", &tree.split(' ').collect::<Vec<_>>())?;
     let packages = listed.lines().filter_map(Package::parse);
     let complaints: BTreeSet<String> = packages.filter_map(|one| rules.complaint(&one)).collect();
     if !complaints.is_empty() {
         let complaints: Vec<_> = complaints.into_iter().collect();
-        bail!("{}\nUse another crate, or see deny.toml", complaints.join("\n"));
+        bail!("{}\nUse another crate, or allow it in deny.toml", complaints.join("\n"));
     }
     Ok(())
 }
 
-/// The licences that are allowed to all, and to crates by name.
-struct Allowed {
+/// The licences allowed for all crates, and for crates by name.
+struct AllowedLicenses {
     all: Vec<Licensee>,
     by_package: BTreeMap<String, Vec<Licensee>>,
 }
 
-impl Allowed {
-    fn new(licenses: &Licenses) -> Result<Allowed> {
+impl AllowedLicenses {
+    fn new(licenses: &Licenses) -> Result<AllowedLicenses> {
         let exceptions = licenses.exceptions.iter();
         let by_package = exceptions.map(|one| Ok((one.package.clone(), licensees(&one.allow)?)));
-        Ok(Allowed {
+        Ok(AllowedLicenses {
             all: licensees(&licenses.allow)?,
             by_package: by_package.collect::<Result<_>>()?,
         })
     }
 
-    /// The reason why `package` may not be used.
+    /// Returns the reason why `package` may not be used, if there is one.
     fn complaint(&self, package: &Package) -> Option<String> {
         let Package { named, license } = package;
-        // Paths are those of this workspace.
+        // A path as source is a crate of this workspace.
         if package.source().is_some_and(|source| !source.starts_with('/')) {
             return Some(format!("{named} does not come from crates.io"));
         }
@@ -119,7 +120,7 @@ mod tests {
     fn complaint(line: &str) -> Option<String> {
         let exceptions = vec![Exception { package: "special".into(), allow: vec!["ISC".into()] }];
         let licenses = Licenses { allow: vec!["MIT".into(), "Zlib".into()], exceptions };
-        Allowed::new(&licenses).unwrap().complaint(&Package::parse(line).unwrap())
+        AllowedLicenses::new(&licenses).unwrap().complaint(&Package::parse(line).unwrap())
     }
 
     #[test]
@@ -134,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crate_from_elsewhere_is_refused() {
+    fn a_crate_from_another_source_is_refused() {
         let refused = complaint("other v1.0.0 (https://example.org/a?rev=1#2)\tMIT").unwrap();
         assert!(refused.ends_with("does not come from crates.io"), "{refused}");
         assert_eq!(complaint("ours v1.0.0 (/home/ours)\tMIT"), None);

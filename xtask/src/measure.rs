@@ -9,18 +9,18 @@ use anyhow::{Context, Result};
 use crate::prose::{self, Rule};
 use crate::uses;
 
-/// Functions longer than this do not fit a screen.
+/// The largest number of lines of a function that fits a screen.
 const SCREEN: usize = 60;
 
-/// A Rust file of the measured checkout.
+/// A Rust file of the checkout.
 pub struct Source {
-    /// Its path from the root of the checkout.
+    /// The path from the root of the checkout.
     pub path: String,
-    /// Its content.
+    /// The content.
     pub text: String,
 }
 
-/// The measures of a crate, or of all.
+/// The measures of a crate, or of all crates.
 #[derive(Default)]
 struct Measures {
     lines: usize,
@@ -36,7 +36,7 @@ struct Measures {
 /// Prints the measures of the checkout in `root`, crate by crate.
 ///
 /// # Errors
-/// A file that cannot be read, or a folder that is no git checkout.
+/// Fails if a file cannot be read, or `root` is not a git checkout.
 #[allow(clippy::print_stdout, reason = "the table is the output of this command")]
 pub fn print(root: &Path) -> Result<()> {
     let sources = read(root)?;
@@ -89,7 +89,7 @@ fn read(root: &Path) -> Result<Vec<Source>> {
     listed.lines().map(read).collect()
 }
 
-/// The folder above `src`, `tests` or `benches` names the crate.
+/// Groups files by crate: the folder above `src`, `tests` or `benches`.
 fn by_crate(sources: &[Source]) -> BTreeMap<String, Vec<&Source>> {
     let mut crates: BTreeMap<String, Vec<&Source>> = BTreeMap::new();
     for source in sources {
@@ -103,7 +103,7 @@ fn by_crate(sources: &[Source]) -> BTreeMap<String, Vec<&Source>> {
     crates
 }
 
-/// The words of each crate's code.
+/// Returns the words in the code of each crate.
 fn words_by_crate<'a>(
     crates: &BTreeMap<String, Vec<&'a Source>>,
 ) -> BTreeMap<String, BTreeSet<&'a str>> {
@@ -167,7 +167,8 @@ impl Measures {
     }
 }
 
-/// The lines of each function. In code that rustfmt laid out, its closing brace is the first one that is indented as it.
+/// Returns the number of lines of each function. In code laid out by rustfmt, a function ends at
+/// the first closing brace with its own indentation.
 fn function_lengths(text: &str) -> Vec<usize> {
     let lines: Vec<&str> = text.lines().collect();
     let length = |(first, line): (usize, &&str)| {
@@ -186,7 +187,7 @@ fn function_lengths(text: &str) -> Vec<usize> {
     lines.iter().enumerate().filter_map(length).collect()
 }
 
-/// The names of the items that a file makes public.
+/// Returns the names of the public items of a file.
 fn public_items(text: &str) -> impl Iterator<Item = &str> {
     const KINDS: [&str; 7] = ["fn ", "struct ", "enum ", "trait ", "type ", "const ", "static "];
     text.lines().filter_map(|line| {

@@ -1,5 +1,4 @@
-//! What is written from the types that it describes: the published JSON Schemas, and the reference
-//! pages.
+//! Files that are generated from the code: the published JSON Schemas, and the reference pages.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +10,7 @@ use schemars::Schema;
 use crate::reference::{drives, papers, probe, profiles, unsafe_code, workloads};
 use crate::writes;
 
-/// With what a simulated drive shows of itself.
+/// A simulation with the findings of a simulated drive's observers.
 type Simulation = flashscope_document::Simulation<flashscope_sim::observe::Findings>;
 
 const FOLDER: &str = "docs/schemas";
@@ -58,13 +57,13 @@ fn each(mut act: impl FnMut(&Path, String) -> Result<()>) -> Result<()> {
     act(Path::new(workloads::PATH), workloads::page()?)
 }
 
-/// Writes the schemas.
+/// Writes the schemas and the reference pages.
 pub fn write() -> Result<()> {
     fs::create_dir_all(FOLDER)?;
     each(|path, text| fs::write(path, text).with_context(|| path.display().to_string()))
 }
 
-/// Fails where a schema on disk is not what the types say.
+/// Fails if a generated file differs from the code.
 pub fn check() -> Result<()> {
     each(|path, text| {
         if fs::read_to_string(path).ok().as_deref() != Some(&text) {

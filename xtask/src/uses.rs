@@ -1,4 +1,4 @@
-//! Which file of a crate uses which, and the cycles among them.
+//! Finds the dependencies between the files of a crate, and their cycles.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,8 +6,8 @@ use crate::measure::Source;
 
 type Edges = BTreeMap<String, BTreeSet<String>>;
 
-/// The groups of files that use each other in a circle, by module path. An edge from a file to a parent of its folder does not
-/// count: a parent holds what its folder shares.
+/// Returns the groups of files that depend on each other in a cycle, by module path. Dependencies
+/// on a parent module do not count, because a parent holds what its children share.
 pub fn cycles(files: &[&Source]) -> Vec<Vec<String>> {
     let modules: BTreeMap<String, &Source> =
         files.iter().filter_map(|file| Some((module(&file.path)?, *file))).collect();
@@ -16,19 +16,20 @@ pub fn cycles(files: &[&Source]) -> Vec<Vec<String>> {
         .map(|(name, file)| (name.clone(), edges(name, &file.text, &modules)))
         .collect();
     let reach: Edges = edges.keys().map(|name| (name.clone(), reachable(name, &edges))).collect();
-    let mut seen = BTreeSet::new();
+    let mut known = BTreeSet::new();
     let mut cycles = Vec::new();
     for name in edges.keys() {
         let circle = reach[name].iter().filter(|other| reach[*other].contains(name)).cloned();
         let circle: Vec<String> = circle.collect();
-        if circle.len() > 1 && seen.insert(circle.clone()) {
+        if circle.len() > 1 && known.insert(circle.clone()) {
             cycles.push(circle);
         }
     }
     cycles
 }
 
-/// The path of a file's module below the crate, such as `ftl::layout`; nothing for tests and for the root.
+/// Returns the module path of a file within its crate, such as `ftl::layout`, or `None` for tests
+/// and the root.
 fn module(path: &str) -> Option<String> {
     let (_, below) = path.split_once("/src/").or_else(|| path.split_once("src/"))?;
     let below = below.strip_suffix(".rs")?;
@@ -65,7 +66,8 @@ fn edges(name: &str, text: &str, modules: &BTreeMap<String, &Source>) -> BTreeSe
     used
 }
 
-/// The paths that begin here: one, or those in braces, each up to its second name.
+/// Returns the paths at the beginning of `code`: one, or those in braces, each up to its second
+/// name.
 fn paths(code: &str) -> Vec<String> {
     let identifier = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == ':';
     let Some(group) = code.strip_prefix('{') else {
@@ -90,7 +92,7 @@ fn paths(code: &str) -> Vec<String> {
     names
 }
 
-/// The module that holds `path`: the longest beginning of it that is one.
+/// Returns the module that contains `path`: its longest prefix that is a module.
 fn owner(path: &str, modules: &BTreeMap<String, &Source>) -> Option<String> {
     let mut path = path.trim_end_matches(':');
     loop {
@@ -129,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_may_use_its_parent() {
+    fn a_child_may_depend_on_its_parent() {
         let parent = file("crates/x/src/a/mod.rs", "use crate::a::child::B;");
         let child = file("crates/x/src/a/child.rs", "use super::A;\nuse crate::a::C;");
         assert!(cycles(&[&parent, &child]).is_empty());

@@ -1,4 +1,5 @@
-//! Every place that writes, as the modules say that do: a part of the threat model, and the lint that finds those that say nothing.
+//! Generates the table of all modules that write files, a part of the threat model, and runs the
+//! lint that finds undeclared ones.
 
 use std::fmt::Write;
 use std::fs;
@@ -6,19 +7,20 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-/// The page of which the table is a part.
+/// The page that contains the table.
 pub const PATH: &str = "docs/threat-model.md";
 
-/// Stands before the table.
+/// The line before the table.
 const BEGIN: &str = "<!-- Written by `cargo xtask schemas` from the modules. -->\n";
 
-/// Stands behind the table.
+/// The line after the table.
 const END: &str = "<!-- The end of what is written. -->\n";
 
-/// How a module says that it writes. Clippy fails where one does so without, and where one no longer does.
+/// The attribute by which a module declares that it writes. Clippy fails for an undeclared write,
+/// and for a declaration without one.
 const ATTRIBUTE: &str = "cfg_attr(lint_writes,expect(clippy::disallowed_methods,reason=\"";
 
-/// What clippy is told. Tests may write.
+/// The arguments of clippy. Tests may write.
 const ARGUMENTS: [&str; 11] = [
     "--lib",
     "--bins",
@@ -33,10 +35,10 @@ const ARGUMENTS: [&str; 11] = [
     "unfulfilled_lint_expectations",
 ];
 
-/// Where it finds what writes.
+/// The folder with the clippy settings that list the writing functions.
 const SETTINGS: &str = "xtask/writes";
 
-/// Packages that are tools for those who work on the program.
+/// Packages that are development tools.
 const TOOLS: [&str; 6] = [
     "flashscope-fuzz",
     "xtask",
@@ -46,7 +48,7 @@ const TOOLS: [&str; 6] = [
     "flashscope-twin-bench",
 ];
 
-/// The page with its table as the modules have it.
+/// Returns the page with the current table.
 pub fn page() -> Result<String> {
     let page = fs::read_to_string(PATH).context(PATH)?;
     let parts = page
@@ -70,20 +72,22 @@ pub fn page() -> Result<String> {
     Ok(format!("{before}{BEGIN}\n{}\n{END}{after}", table(&files)?))
 }
 
-/// The table of the modules that say that they write.
+/// Returns the table of the modules that declare writes.
 fn table(files: &[(String, String)]) -> Result<String> {
     let mut table = String::from("| module | writes | guard |\n|---|---|---|\n");
     for (path, text) in files {
         let Some(reason) = reason(text) else { continue };
         let Some((what, guard)) = reason.split_once(": ") else {
-            bail!("{path}: say what it writes, a colon, and which guard it passes, not `{reason}`");
+            bail!(
+                "{path}: the reason must name the written files, a colon, and the guard, not `{reason}`"
+            );
         };
         writeln!(table, "| `{path}` | {what} | {guard} |")?;
     }
     Ok(table)
 }
 
-/// The reason of the attribute, however it is laid out.
+/// Returns the reason in the attribute of a module, whatever the layout of the code.
 fn reason(text: &str) -> Option<String> {
     let start =
         text.find("cfg_attr(\n    lint_writes").or_else(|| text.find("cfg_attr(lint_writes"))?;
@@ -98,7 +102,8 @@ fn reason(text: &str) -> Option<String> {
     Some(reason.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// Fails where a module of the program writes and does not say so, or says so and does not.
+/// Fails if a module of the program writes without declaring it, or declares a write that it does
+/// not do.
 pub fn check() -> Result<()> {
     let mut cargo = Command::new("cargo");
     cargo.args(["clippy", "--quiet", "--workspace"]);
@@ -106,8 +111,8 @@ pub fn check() -> Result<()> {
     let settings = std::path::absolute(SETTINGS)?;
     if !cargo.env("CLIPPY_CONF_DIR", settings).status().context("cannot run cargo")?.success() {
         bail!(
-            "a module writes without saying so: let it pass a guard, and say which, as crates/drive/src/guard/open.rs does; \
-             then run `cargo xtask schemas`"
+            "a module writes without declaring it: let it pass a guard, and name the guard as crates/drive/src/guard/open.rs does; \
+                        then run `cargo xtask schemas`"
         );
     }
     Ok(())
@@ -133,12 +138,13 @@ mod tests {
         );
         assert!(!of("fn main() {}").unwrap().contains("crates/x"));
         let without = of(&attribute.replace("a page: ", "a page, ")).unwrap_err().to_string();
-        assert!(without.contains("which guard it passes"), "{without}");
+        assert!(without.contains("and the guard"), "{without}");
     }
 
-    // Does the lint find a new place that writes, however it is called, and one that is listed and no longer writes?
+    // The new place may call the function by another name; a declaration without a write fails,
+    // too.
     #[test]
-    fn a_new_place_that_writes_fails_the_check() {
+    fn an_undeclared_write_fails_the_check() {
         let expect =
             "#![cfg_attr(lint_writes, expect(clippy::disallowed_methods, reason = \"a: b\"))]\n";
         let body = "use std::fs::write as save;\npub fn f() { let _ = save(\"x\", \"\"); }\n";
