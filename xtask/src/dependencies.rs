@@ -1,4 +1,4 @@
-//! Which crate may use which: the architecture as data (see ARCHITECTURE.md).
+//! The allowed dependencies between crates: the architecture as data (see ARCHITECTURE.md).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-/// Each crate with the crates of ours that it may use. One that is missing here is refused.
+/// Each crate with the workspace crates that it may use. A crate without a rule fails the check.
 const RULES: [(&str, &[&str]); 29] = [
     ("block", &[]),
     ("stats", &[]),
@@ -20,7 +20,7 @@ const RULES: [(&str, &[&str]); 29] = [
     ("attach", &["block", "document", "drive"]),
     ("measure", &["block", "document", "result", "stats", "trace", "workload"]),
     ("analysis", &["block", "document", "result", "stats", "workload"]),
-    ("probe", &["block", "measure", "stats", "workload"]),
+    ("probe", &["block", "measure", "workload"]),
     ("probe-bench", &["block", "probe", "sim"]),
     ("simulate", &["block", "document", "measure", "result", "sim", "stats", "trace", "workload"]),
     ("predict", &["block", "measure", "model", "sim", "workload"]),
@@ -107,9 +107,10 @@ pub fn check_pure() -> Result<()> {
     super::cargo(&arguments, "keep files, threads and clocks out of these crates")
 }
 
-/// Fails where a crate uses one that the rules do not allow, tests and benchmarks included.
+/// Fails if a crate uses another that the rules do not allow, including dependencies of tests and
+/// benchmarks.
 pub fn check() -> Result<()> {
-    let used = used()?;
+    let used = dependencies()?;
     let broken = violations(&used);
     if !broken.is_empty() {
         bail!("the rules of xtask/src/dependencies.rs are broken:\n{}", broken.join("\n"));
@@ -117,7 +118,7 @@ pub fn check() -> Result<()> {
     Ok(())
 }
 
-/// The name of a package without the prefix that they all have.
+/// Returns the name of a package without the common prefix.
 fn short(package: &str) -> &str {
     match package {
         "flashscope" => "cli",
@@ -125,9 +126,9 @@ fn short(package: &str) -> &str {
     }
 }
 
-type Used = BTreeMap<String, BTreeSet<String>>;
+type Dependencies = BTreeMap<String, BTreeSet<String>>;
 
-fn used() -> Result<Used> {
+fn dependencies() -> Result<Dependencies> {
     let arguments = ["metadata", "--no-deps", "--format-version=1"];
     let output = Command::new("cargo").args(arguments).output().context("cannot run cargo")?;
     let metadata: Value = serde_json::from_slice(&output.stdout)?;
@@ -141,7 +142,7 @@ fn used() -> Result<Used> {
     Ok(packages.iter().map(|package| (name(package), uses(package))).collect())
 }
 
-fn violations(used: &Used) -> Vec<String> {
+fn violations(used: &Dependencies) -> Vec<String> {
     let mut broken = Vec::new();
     for (name, uses) in used {
         let Some((_, allowed)) = RULES.iter().find(|(rule, _)| rule == name) else {
@@ -158,13 +159,12 @@ fn violations(used: &Used) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn used(name: &str, uses: &[&str]) -> Used {
+    fn used(name: &str, uses: &[&str]) -> Dependencies {
         [(name.to_string(), uses.iter().map(|s| (*s).to_string()).collect())].into()
     }
 
-    // Is a forbidden use found, and a crate without a rule?
     #[test]
-    fn finds_violations() {
+    fn forbidden_dependencies_and_missing_rules_are_reported() {
         assert_eq!(
             violations(&used("analysis", &["sim", "stats"])),
             ["  analysis must not use sim"]
@@ -173,9 +173,8 @@ mod tests {
         assert!(violations(&used("sim", &["block"])).is_empty());
     }
 
-    // Do the rules know only crates that they name, and allow no circle?
     #[test]
-    fn rules_are_ordered() {
+    fn rules_are_complete_and_acyclic() {
         for (i, (name, allowed)) in RULES.iter().enumerate() {
             for used in *allowed {
                 let at = RULES.iter().position(|(rule, _)| rule == used);

@@ -8,6 +8,7 @@ mod measure;
 mod prose;
 mod reference;
 mod schemas;
+mod unused;
 mod uses;
 mod writes;
 
@@ -18,7 +19,7 @@ use anyhow::{Context, Result, bail};
 
 const USAGE: &str = "usage: cargo xtask check | flash-cases CASES.json OUT.csv | measure [CHECKOUT] | schemas
 
-  check    formatting, clippy, dependency rules, crates that compile to WebAssembly, promises of the docs, prose, licenses, and generated files
+  check    formatting, clippy, dependency rules, unused dependencies, crates that compile to WebAssembly, promises of the docs, prose, licenses, and generated files
   flash-cases
            run cases of flash commands on the scheduler of the simulator, and write a table of figures
   measure  the shape and the language of the code, crate by crate, here or in another checkout
@@ -42,12 +43,13 @@ fn main() -> Result<()> {
 
 fn check() -> Result<()> {
     dependencies::check()?;
+    unused::check()?;
     claims::check()?;
     prose::check()?;
     schemas::check()?;
     cargo(&["fmt", "--all", "--check"], "run `cargo fmt`")?;
     let clippy = "clippy --quiet --workspace --all-targets -- --deny warnings";
-    cargo(&clippy.split(' ').collect::<Vec<_>>(), "mend what clippy found")?;
+    cargo(&clippy.split(' ').collect::<Vec<_>>(), "fix the findings of clippy")?;
     dependencies::check_pure()?;
     writes::check()?;
     licenses::check()
@@ -61,7 +63,7 @@ fn cargo(args: &[&str], what_to_do: &str) -> Result<()> {
     Ok(())
 }
 
-/// The output of a program that must succeed.
+/// Runs a program that must succeed, and returns its output.
 fn output(program: &str, args: &[&str]) -> Result<String> {
     let output = Command::new(program).args(args).stderr(Stdio::inherit()).output();
     let output = output.with_context(|| format!("cannot run {program}"))?;
@@ -71,7 +73,7 @@ fn output(program: &str, args: &[&str]) -> Result<String> {
     Ok(String::from_utf8(output.stdout)?)
 }
 
-/// The files of the project that match `patterns`, as git lists them.
+/// Returns the files that match `patterns`, as git lists them.
 fn sources(patterns: &[&str]) -> Result<Vec<String>> {
     let listed = output("git", &[&["ls-files", "--"], patterns].concat())?;
     Ok(listed.lines().map(str::to_owned).collect())
