@@ -4,7 +4,7 @@ import type {
   Claim,
   Erratum,
   Number as Measured,
-  Missing,
+  MissingItem,
   Paper,
   Reproduction,
   Reproductions,
@@ -50,7 +50,7 @@ export const STANDINGS: Record<Standing, string> = {
 };
 
 /** An item of the contents, which came to something or is missing. */
-export type Entry = (Reproduction | Missing) & { standing: Standing };
+export type Entry = (Reproduction | MissingItem) & { standing: Standing };
 
 /** A paper with what is of it. */
 export interface Chapter {
