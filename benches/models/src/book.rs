@@ -110,7 +110,7 @@ impl Book {
     pub fn table(&self, papers: bool) -> String {
         let all = self.on(papers);
         let mut text = String::from(
-            "| FTL | model | cases | erases: mean error | worst | WA: mean error | worst | within 8 % and 20 % | 90 % intervals correct | simulation takes |\n\
+            "| FTL | model | cases | erases: mean error | worst | WA: mean error | worst | within 8 % and 20 % | 90 % intervals hold | simulation takes |\n\
              |---|---|---|---|---|---|---|---|---|---|\n",
         );
         for (ftl, model) in Book::models(&all) {
