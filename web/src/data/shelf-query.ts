@@ -1,4 +1,4 @@
-// Filters, sorts and pages a shelf, as the server does: `testdata/shelf/queries.json` has the cases that both are tested with.
+// Filters, sorts and pages a shelf as the server does; both pass the cases of `testdata/shelf/queries.json`.
 import type { ShelfQuery } from '../route';
 import type { Shelf, ShelfItem } from './views.gen';
 
@@ -10,7 +10,7 @@ const textOf = ({ name, device, workload, factors = [] }: ShelfItem) =>
 
 const modelOf = ({ device }: ShelfItem) => device?.model ?? device?.name;
 
-/** Whether a text has a part. A missing text has none. */
+/** Returns true if a text contains a part; a missing text contains none. */
 const includes = (text: string | null | undefined, part: string | undefined) =>
   part === undefined || (text?.toLowerCase().includes(part.toLowerCase()) ?? false);
 
