@@ -8,7 +8,7 @@
     lint_writes,
     expect(
         clippy::disallowed_methods,
-        reason = "a new temporary folder, in which a drive is mounted to measure the round trip"
+        reason = "a temporary folder, in which a drive is mounted to measure the round trip: created under a new name"
     )
 )]
 

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use anyhow::{Context, Result};
-use flashscope_sim::{Profile, cache, ftl, gc, setup, wear};
+use flashscope_sim::{Profile, cache, ftl, gc, sched, setup, wear};
 use serde_json::Value;
 
 use super::variants;
@@ -38,6 +38,8 @@ pub fn page() -> Result<String> {
     section(&mut page, &schema, &schema, "")?;
     let kinds = ftl::KINDS.iter().map(|k| (k.name, k.summary, k.source));
     variants(&mut page, "Translation layers (`ftl`)", kinds)?;
+    let kinds = sched::KINDS.iter().map(|k| (k.name, k.summary, k.source));
+    variants(&mut page, "Scheduling policies (`scheduling.policy`)", kinds)?;
     let kinds = gc::KINDS.iter().map(|k| (k.name, k.summary, k.source));
     variants(&mut page, "Cleaning policies (`cleaning.policy`)", kinds)?;
     let kinds = wear::KINDS.iter().map(|k| (k.name, k.summary, k.source));
@@ -52,7 +54,7 @@ pub fn page() -> Result<String> {
 /// replaced by a reference to this page.
 fn plain(text: &str) -> String {
     let text = text.replace('\n', " ");
-    ["ftl", "gc", "wear", "cache"].iter().fold(text, |text, registry| {
+    ["ftl", "sched", "gc", "wear", "cache"].iter().fold(text, |text, registry| {
         let name = format!("a name of [`crate::{registry}::KINDS`]");
         text.replace(&name, "one of those listed below")
     })

@@ -13,7 +13,7 @@ use crate::sched::{self, BusOrder, ChoiceTime, Invalid, Level, Limits, Setup, Su
 /// The policy by which commands do not wait in queues.
 const AT_SUBMISSION: &str = "at-submission";
 
-/// How flash commands wait for their die and their bus: see [`crate::sched`].
+/// The policy by which flash commands wait for their die and their bus.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Scheduling {
