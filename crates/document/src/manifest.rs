@@ -49,7 +49,7 @@ pub struct Manifest {
     pub findings: Findings,
     /// What measuring has taken so far.
     #[serde(default)]
-    pub spent: Spent,
+    pub spent: ResourceUse,
     /// How far a state that is being enforced is; absent while none is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enforcing: Option<Enforcing>,
@@ -145,7 +145,7 @@ pub struct Enforcing {
 
 /// What measuring has taken, states of the drive and pauses among it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-pub struct Spent {
+pub struct ResourceUse {
     /// Time on the clock of the drive.
     pub time_ns: Nanos,
     /// Bytes written.
@@ -377,7 +377,7 @@ impl Manifest {
             calibration,
             options,
             findings: Findings::default(),
-            spent: Spent::default(),
+            spent: ResourceUse::default(),
             enforcing: None,
             started,
             resumed: Vec::new(),

@@ -128,15 +128,15 @@ pub struct BaselinePhases {
     /// The run that showed them.
     pub run: u32,
     /// IOs of the start-up phase; absent where there is none.
-    pub start_up: Option<Found>,
+    pub start_up: Option<PhaseLength>,
     /// IOs from one dear IO, or one height of a wave, to the next in the running phase; absent where it
     /// does not oscillate.
-    pub period: Option<Found>,
+    pub period: Option<PhaseLength>,
 }
 
 /// A number of IOs that was found.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Found {
+pub struct PhaseLength {
     /// How many.
     pub ios: u64,
     /// 1 less the probability that a series without it seems to have it as clearly.
@@ -150,7 +150,7 @@ pub struct Interference {
     /// The run that showed it.
     pub run: u32,
     /// Reads that were affected; absent where none was.
-    pub reads: Option<Found>,
+    pub reads: Option<PhaseLength>,
     /// How long they took.
     pub lasted_ns: Nanos,
     /// Whether the drive came back to its former times within the reads that were made; else it

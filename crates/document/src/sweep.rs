@@ -6,9 +6,9 @@ mod measured;
 use std::collections::BTreeMap;
 use std::fmt;
 
-pub use explored::{Explored, ExploredPoint};
+pub use explored::{ExploredPoint, ExploredSweep};
 use flashscope_stats::Estimate;
-pub use measured::{Measured, by_point, settings};
+pub use measured::{MeasuredPoint, by_point, settings};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -133,7 +133,7 @@ pub struct Sweep {
     /// How many there are of what.
     pub counts: Counts,
     /// The points that were not simulated to their end, with the reason.
-    pub skipped: Vec<Skipped>,
+    pub skipped: Vec<SkippedPoint>,
     /// The points than which no other is better in one objective and as good in all others, by their
     /// means over the repeats.
     pub front: Vec<FrontPoint>,
@@ -144,12 +144,12 @@ pub struct Sweep {
     /// Where points were drawn: of which objectives effects and interactions are slopes of a regression,
     /// and how far that goes. Elsewhere they are differences of points that differ in nothing else.
     #[serde(default)]
-    pub regressions: Vec<Regressed>,
+    pub regressions: Vec<RegressionFit>,
 }
 
 /// How far an objective is understood as a sum of effects and interactions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Regressed {
+pub struct RegressionFit {
     /// The field of the objective.
     pub objective: String,
     /// Points that the regression is over.
@@ -184,7 +184,7 @@ pub struct Setting {
 
 /// A point that was not simulated to its end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Skipped {
+pub struct SkippedPoint {
     /// The point.
     pub point: u32,
     /// Where it is in the space.

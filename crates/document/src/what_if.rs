@@ -57,7 +57,7 @@ pub struct Variant {
     /// Why it is impossible, or failed.
     pub reason: Option<String>,
     /// What the simulations came to, as far as each quantity is known.
-    pub simulated: Vec<Simulated>,
+    pub simulated: Vec<SimulatedQuantity>,
 }
 
 /// A field that is set.
@@ -119,14 +119,14 @@ pub struct ClosedForm {
     /// How often the intervals are to hold the truth, from 0 to 1.
     pub level: f64,
     /// The quantities that it knows.
-    pub expected: Vec<Expected>,
+    pub expected: Vec<ModelEstimate>,
     /// What of the drive or the workload the model does not know, in words.
     pub not_modelled: Vec<String>,
 }
 
 /// A quantity that a model expects.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Expected {
+pub struct ModelEstimate {
     /// The quantity.
     pub quantity: Quantity,
     /// The number.
@@ -142,7 +142,7 @@ pub struct Expected {
 
 /// A quantity that was simulated.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Simulated {
+pub struct SimulatedQuantity {
     /// The quantity.
     pub quantity: Quantity,
     /// The mean over the repeats.
@@ -189,7 +189,7 @@ mod tests {
             not_predicted: Some("no model".into()),
             status: Some(RowStatus::Done),
             reason: None,
-            simulated: vec![Simulated {
+            simulated: vec![SimulatedQuantity {
                 quantity: Quantity::MeanLatency,
                 value: Estimate { value: 1.0, low: None, high: None },
                 difference: None,

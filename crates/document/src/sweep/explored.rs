@@ -6,14 +6,14 @@ use flashscope_stats::Estimate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Level, Measured, Row, Sweep, by_point};
+use super::{Level, MeasuredPoint, Row, Sweep, by_point};
 
 /// Points that are shown at most: more are no longer told apart.
 const MOST_POINTS: usize = 10_000;
 
 /// A sweep with what its points came to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Explored {
+pub struct ExploredSweep {
     /// What follows from the points.
     pub sweep: Sweep,
     /// Points that were simulated.
@@ -34,11 +34,11 @@ pub struct ExploredPoint {
     pub values: Vec<Option<Estimate>>,
 }
 
-impl Explored {
+impl ExploredSweep {
     /// A sweep, complete or not, with its rows in the order of points and repeats.
-    pub fn of(sweep: Sweep, rows: &[Row]) -> Explored {
+    pub fn of(sweep: Sweep, rows: &[Row]) -> ExploredSweep {
         let measured =
-            by_point(rows).map(|rows| Measured::of(rows, &sweep.objectives, sweep.repeats));
+            by_point(rows).map(|rows| MeasuredPoint::of(rows, &sweep.objectives, sweep.repeats));
         let points: Vec<ExploredPoint> = measured
             .map(|found| ExploredPoint {
                 point: found.point,
@@ -49,7 +49,7 @@ impl Explored {
             .collect();
         let simulated = points.len() as u64;
         let front: HashSet<u32> = sweep.front.iter().map(|point| point.point).collect();
-        Explored { points: thinned(points, &front), sweep, simulated }
+        ExploredSweep { points: thinned(points, &front), sweep, simulated }
     }
 }
 
