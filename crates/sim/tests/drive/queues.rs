@@ -97,8 +97,7 @@ fn dies_share_a_bus() {
         let mut drive = drive(&dies_on_a_bus(dies, "fcfs"));
         fill(&mut drive, 32);
         let found = iops(&closed_loop(&mut drive, depth, share, 40_000));
-        println!("{dies} {depth} {share}: {found} of {expected}");
-        assert!((found / expected - 1.0).abs() < 0.015, "{found} of {expected}");
+        assert!((found / expected - 1.0).abs() < 0.025, "{found} of {expected}");
     }
 }
 
@@ -119,7 +118,6 @@ fn pairs_of_planes_work_like_dies() {
         profile.active_blocks = Scope::Plane;
         let mut drive = drive(&profile);
         let found = iops(&sequential_writes(&mut drive, 16, 4000));
-        println!("{dies} {two_plane}: {found} of {expected}");
         assert!((found / expected - 1.0).abs() < 0.01, "{found} of {expected}");
     }
 }
@@ -185,7 +183,7 @@ fn same_order(profile: &Profile) -> (Counters, Vec<Completion>) {
         }
         let op = if random.bool() { Op::Read } else { Op::Write };
         drive.submit(&request(op, random.u64(..pages) * PAGE, PAGE, at));
-        at.0 += random.u64(..200_000);
+        at.0 += random.u64(..2_000_000);
     }
     done.extend(drain(&mut drive));
     (drive.counters(), done)
