@@ -93,7 +93,7 @@ impl Die {
     }
 }
 
-/// What asks for a bus.
+/// A request for a bus.
 #[derive(Debug, Clone, Copy)]
 enum Asking {
     Group(u32),
@@ -163,7 +163,7 @@ pub(super) struct Group {
     /// Times of the phases.
     bus_in: Nanos,
     bus_out: Nanos,
-    /// What is left in the cells.
+    /// The time left in the cells.
     remaining: Nanos,
     token: u32,
     pub(super) in_cells: bool,

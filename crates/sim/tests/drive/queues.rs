@@ -201,11 +201,6 @@ fn every_policy_answers_every_request_and_counts_the_same() {
         assert_eq!(done.len(), 4000, "{}", policy.name);
         assert!(done.iter().all(|completion| completion.result == Ok(())));
         counters.push(counted);
-        let mean = |op| {
-            let of: Vec<_> = done.iter().filter(|c| c.io.op == op).map(|c| c.latency().0).collect();
-            of.iter().sum::<u64>() / of.len() as u64 / 1000
-        };
-        println!("{}: {} {}", policy.name, mean(Op::Read), mean(Op::Write));
     }
     assert!(counters[0].flash.erases.total() > 10);
     assert!(counters.windows(2).all(|pair| pair[0] == pair[1]), "{counters:?}");

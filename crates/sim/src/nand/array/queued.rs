@@ -1,6 +1,6 @@
 //! Commands that wait in queues: an array that hands its commands to the scheduler.
 //!
-//! What a command does to the pages takes effect when it is given; the scheduler says when it is
+//! The effect of a command on the pages takes place when it is given; the scheduler says when it is
 //! carried out. So that no policy carries out what the flash could not do, a command waits for
 //! those before it that it depends on:
 //!
@@ -11,7 +11,7 @@
 //! - The first program of a block waits for the erases of its lane that were given before it. So no
 //!   more blocks are in use at any time than the FTL has reckoned with.
 //!
-//! Where a die carries out everything in the order of arrival, that order is enough for those on one
+//! If a die carries out everything in the order of arrival, that order is enough for commands on one
 //! die.
 
 use flashscope_block::Nanos;
@@ -33,7 +33,7 @@ pub struct Queues {
     /// after the other to each die, and the next one when the last one is done; otherwise all of a
     /// block at once.
     pub steps: bool,
-    /// What work goes before that a write of the host waits for.
+    /// The level of work that a write of the host waits for.
     pub foreground: Level,
     /// Blocks of a part of the array with its own free blocks.
     pub blocks_per_lane: u32,
@@ -53,14 +53,14 @@ pub(super) struct Given {
     pub(super) row: u32,
     pub(super) cells: Nanos,
     pub(super) transfer: Nanos,
-    /// What it begins with, or after.
+    /// The time at which it begins at the earliest, or the command that it begins after.
     pub(super) at: Nanos,
 }
 
 /// Something that happened to the commands of an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
-    /// What [`super::Array::notify_done`] was asked to report is done, at the time of the clock.
+    /// The time given to [`super::Array::notify_done`] is reached; the clock shows it.
     Done(u32),
     /// A die has nothing to do.
     Idle,
@@ -69,7 +69,7 @@ pub enum Event {
 /// The owner of a command that observers are to be told of.
 const OBSERVED: u64 = 1 << 32;
 
-/// What commands that are not done do to a block.
+/// The commands on a block that are not done.
 #[derive(Debug, Clone, Copy)]
 struct Block {
     /// The last program or erase.
