@@ -313,7 +313,7 @@ impl SimDevice {
             recovery = self.recover(cut)?;
         }
         self.cache.clear();
-        self.nand.resume_queues(recovery.done);
+        recovery.done = self.nand.resume_queues(recovery.done);
         self.now = recovery.done;
         self.quiet_until = self.now;
         Ok(recovery)
@@ -422,9 +422,10 @@ impl SimDevice {
     /// Lets a request wait until `done`, which may stand for a command that waits in a queue.
     #[inline]
     fn await_part(&mut self, request: &mut Request, done: Nanos) {
-        match awaited(done) {
-            None => request.ready = request.ready.max(done),
-            Some(_) => self.awaited.push(done),
+        if self.queued && awaited(done).is_some() {
+            self.awaited.push(done);
+        } else {
+            request.ready = request.ready.max(done);
         }
     }
 
@@ -650,7 +651,8 @@ impl Device for SimDevice {
 
     #[inline]
     fn complete(&mut self, until: Nanos) -> Option<Completion> {
-        if self.queued {
+        // Without a request in flight or a limit, the clock stands still.
+        if self.queued && (until != Nanos::MAX || self.interface.in_flight() > 0) {
             self.advance(until);
         }
         let completion = self.interface.next(self.now, until);

@@ -4,7 +4,7 @@ use anyhow::{Context, Result, bail};
 use flashscope_sim::sched::{self, BusOrder, ChoiceTime, Limits, Nanos, Parts, Setup, Suspension};
 use serde::Deserialize;
 
-/// What `cleaning` says.
+/// The values of `cleaning`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cleaning {
@@ -15,7 +15,7 @@ pub enum Cleaning {
     Steps,
 }
 
-/// What `cleaning_priority` says.
+/// The values of `cleaning_priority`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Priority {

@@ -57,7 +57,7 @@ pub struct Done {
     pub tenant: u16,
 }
 
-/// What was counted when the measurement began.
+/// The counts at the start of the measurement.
 #[derive(Debug, Clone, Copy)]
 pub struct Mark {
     pub at: u64,

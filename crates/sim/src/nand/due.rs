@@ -1,6 +1,6 @@
 //! Times that are not known yet.
 //!
-//! Where commands wait in queues, a [`Nanos`] that [`super::Array`] returns may stand for a command:
+//! If commands wait in queues, a [`Nanos`] that [`super::Array`] returns may stand for a command:
 //! what is given it as `at` begins when that is done. The FTLs pass such a time on and never
 //! compute with it; of two, [`super::Array::both`] makes the later.
 

@@ -543,6 +543,11 @@ impl Schedule {
         members.copied().max().unwrap_or_default()
     }
 
+    /// Returns when every unit becomes idle.
+    pub(super) fn all_idle(&self) -> Nanos {
+        self.units.iter().copied().max().unwrap_or_default().max(self.latest)
+    }
+
     /// Makes everything idle at `now`.
     pub(super) fn reset(&mut self, now: Nanos) {
         self.latest = now;

@@ -2,7 +2,7 @@ use flashscope_block::Nanos;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a flash command does.
+/// The operation of a flash command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Op {
     /// Reads a page into the controller.
@@ -70,18 +70,18 @@ pub enum Level {
 /// A command for one page, or one block, of a die.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Command {
-    /// What it does.
+    /// The operation.
     pub op: Op,
     /// Why it waits.
     pub class: Class,
-    /// What it goes before.
+    /// The level, which decides what it goes before.
     pub level: Level,
     /// The die, numbered from 0. The scheduler calls a die what works by itself, so it is a pair of
     /// planes where these do.
     pub die: u32,
     /// The plane of the die.
     pub plane: u32,
-    /// What commands in several planes must have in common to be carried out at once.
+    /// The row, which commands in several planes must share to be carried out at once.
     pub row: u32,
     /// Is true if it may be carried out together with others.
     pub joins: bool,

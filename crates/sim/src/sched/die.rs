@@ -11,6 +11,7 @@ use super::queue::List;
 use super::scheduler::Scheduler;
 use super::setup::{BusOrder, ChoiceTime};
 use super::{Choice, Waiting};
+use crate::nand::later;
 
 /// A queue of a die.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,7 +93,7 @@ impl Die {
     }
 }
 
-/// What asks for a bus.
+/// A request for a bus.
 #[derive(Debug, Clone, Copy)]
 enum Asking {
     Group(u32),
@@ -162,7 +163,7 @@ pub(super) struct Group {
     /// Times of the phases.
     bus_in: Nanos,
     bus_out: Nanos,
-    /// What is left in the cells.
+    /// The time left in the cells.
     remaining: Nanos,
     token: u32,
     pub(super) in_cells: bool,
@@ -305,7 +306,7 @@ impl Scheduler {
             first,
             last: first,
             phase: Phase::In,
-            bus_in: Nanos(self.setup.command.0 + data(program, &command)),
+            bus_in: later(self.setup.command, Nanos(data(program, &command))),
             bus_out: Nanos(data(!program, &command)),
             remaining: command.cells,
             token: 0,
@@ -383,8 +384,10 @@ impl Scheduler {
             self.graph.nodes[group.last as usize].links.after = node;
             group.last = node;
             let data = command.transfer.0;
-            group.bus_in.0 += self.setup.command.0 + if first.op == Op::Program { data } else { 0 };
-            group.bus_out.0 += if first.op == Op::Program { 0 } else { data };
+            let program = first.op == Op::Program;
+            let bus_in = later(self.setup.command, Nanos(if program { data } else { 0 }));
+            group.bus_in = later(group.bus_in, bus_in);
+            group.bus_out = later(group.bus_out, Nanos(if program { 0 } else { data }));
             group.remaining = group.remaining.max(command.cells);
         }
     }
@@ -460,7 +463,8 @@ impl Scheduler {
         (group.first, group.last) = (next, next);
         group.op = command.op;
         group.phase = phase;
-        group.bus_in = Nanos(self.setup.command.0 + if program { command.transfer.0 } else { 0 });
+        let data = if program { command.transfer } else { Nanos(0) };
+        group.bus_in = later(self.setup.command, data);
         group.bus_out = if program { Nanos(0) } else { command.transfer };
         group.remaining = command.cells;
     }
@@ -486,7 +490,7 @@ impl Scheduler {
         if state.carries_out_nothing()
             && let Some(since) = state.occupied_since.take()
         {
-            state.occupied.0 += self.now.0 - since.0;
+            state.occupied = later(state.occupied, Nanos(self.now.0 - since.0));
         }
         self.free_groups.push(index);
         self.touch_die(die);
@@ -503,7 +507,7 @@ impl Scheduler {
         group.in_cells = true;
         let (die, token, remaining) = (group.die, group.token, group.remaining);
         self.dies[die as usize].cells_since = self.now;
-        let at = Nanos(self.now.0 + remaining.0);
+        let at = later(self.now, remaining);
         self.events.schedule(at, Event::CellsDone { group: index, token });
         if self.setup.policy.suspends {
             self.touch_die(die);
@@ -516,7 +520,7 @@ impl Scheduler {
         if group.token == token {
             group.in_cells = false;
             let die = &mut self.dies[group.die as usize];
-            die.cells.0 += self.now.0 - die.cells_since.0;
+            die.cells = later(die.cells, Nanos(self.now.0 - die.cells_since.0));
             self.next_phase(index);
         }
     }
@@ -533,7 +537,7 @@ impl Scheduler {
         let progress = now.0 - state.cells_since.0;
         if progress < rules.min_progress.0 {
             if state.check_at.is_none_or(|at| at < now) {
-                let at = Nanos(state.cells_since.0 + rules.min_progress.0);
+                let at = later(state.cells_since, rules.min_progress);
                 state.check_at = Some(at);
                 self.events.schedule(at, Event::Check(die));
             }
@@ -548,7 +552,7 @@ impl Scheduler {
         group.suspensions += 1;
         group.in_cells = false;
         self.totals.suspensions += 1;
-        self.events.schedule(Nanos(now.0 + rules.suspend.0), Event::Suspended(die));
+        self.events.schedule(later(now, rules.suspend), Event::Suspended(die));
     }
 
     pub(super) fn suspended(&mut self, die: u32) {
@@ -561,7 +565,7 @@ impl Scheduler {
         let state = &mut self.dies[die as usize];
         let group = std::mem::replace(&mut state.suspended, NONE);
         state.current = group;
-        let at = Nanos(self.now.0 + self.setup.suspension.resume.0);
+        let at = later(self.now, self.setup.suspension.resume);
         self.events.schedule(at, Event::Resumed(group));
     }
 
@@ -608,16 +612,16 @@ impl Scheduler {
         (state.owner, state.since) = (index, self.now);
         let group = &self.groups[index as usize];
         if group.phase == Phase::In {
-            let at = Nanos(self.now.0 + group.bus_in.0);
+            let at = later(self.now, group.bus_in);
             self.events.schedule(at, Event::Released(bus));
             return;
         }
-        let end = Nanos(self.now.0 + group.bus_out.0);
+        let end = later(self.now, group.bus_out);
         let (mut node, mut at) = (group.first, self.now);
         // Each page of joined reads is there when it has come over.
         while node != group.last {
             let state = &self.graph.nodes[node as usize];
-            at.0 += state.command.map_or(0, |command| command.transfer.0);
+            at = later(at, state.command.map_or(Nanos(0), |command| command.transfer));
             self.events.schedule(at, Event::PageOver(node));
             node = state.links.after;
         }
@@ -627,7 +631,7 @@ impl Scheduler {
     pub(super) fn released(&mut self, bus: u32) {
         let state = &mut self.buses[bus as usize];
         let group = std::mem::replace(&mut state.owner, NONE);
-        state.busy.0 += self.now.0 - state.since.0;
+        state.busy = later(state.busy, Nanos(self.now.0 - state.since.0));
         self.touch_bus(bus);
         self.next_phase(group);
     }
@@ -636,12 +640,14 @@ impl Scheduler {
     pub(super) fn settle_busy(&mut self) {
         let now = self.now.0;
         for bus in &mut self.buses {
-            bus.busy.0 += if bus.owner == NONE { 0 } else { now - bus.since.0 };
+            let held = if bus.owner == NONE { 0 } else { now - bus.since.0 };
+            bus.busy = later(bus.busy, Nanos(held));
         }
         for die in &mut self.dies {
-            die.occupied.0 += die.occupied_since.take().map_or(0, |since| now - since.0);
+            let occupied = die.occupied_since.take().map_or(0, |since| now - since.0);
+            die.occupied = later(die.occupied, Nanos(occupied));
             if die.current != NONE && self.groups[die.current as usize].in_cells {
-                die.cells.0 += now - die.cells_since.0;
+                die.cells = later(die.cells, Nanos(now - die.cells_since.0));
             }
         }
     }

@@ -1,11 +1,11 @@
-//! What is due, earliest first; equal times in the order in which they were scheduled.
+//! The queue of events, earliest first; equal times in the order in which they were scheduled.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use flashscope_block::Nanos;
 
-/// What happens at a time that is known.
+/// An event at a known time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Event {
     /// A command arrives at its die.

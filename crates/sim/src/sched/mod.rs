@@ -12,7 +12,7 @@
 //! *Instants.* What happens at one instant happens before any decision of that instant: first
 //! arrivals and completions, then dies choose, then buses are granted. So
 //! [`Scheduler::advance`] returns each completion before the dies choose, and takes no decision
-//! at the instant that it is told to stop at.
+//! at its limit.
 //!
 //! *Cost.* Every step takes time in proportion to what waits at one die, or to the logarithm of
 //! what is in progress, and none to the size of the drive. Nothing is allocated once as much has
@@ -47,9 +47,9 @@ pub use flashscope_block::Nanos;
 pub struct Kind {
     /// Its name in a profile.
     pub name: &'static str,
-    /// What it chooses, in a sentence.
+    /// One-sentence description of its choice.
     pub summary: &'static str,
-    /// Where it is described.
+    /// Publication that describes it.
     pub source: &'static str,
     /// Is true if reads go before waiting programs and erases, so that overtaking can be limited.
     pub overtakes: bool,
@@ -59,7 +59,7 @@ pub struct Kind {
     pub(crate) choose: fn(&Waiting) -> Choice,
 }
 
-/// What a policy chooses between.
+/// The two candidates of a policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Choice {
     Read,

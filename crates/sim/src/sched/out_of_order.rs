@@ -1,4 +1,4 @@
-//! What can start now starts, so that a die does not wait for a bus that another die holds while it
+//! The oldest command that can start now starts, so that a die does not wait for a bus that another die holds while it
 //! has something to do in the cells.
 
 use super::{Choice, Kind, Waiting};

@@ -9,7 +9,7 @@ use super::graph::{Graph, NONE, State};
 use super::setup::{Parts, Setup};
 use super::statistics::{Busy, Totals};
 
-/// What [`Scheduler::advance`] returns.
+/// The result of [`Scheduler::advance`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Happened {
     /// A command with an owner is done, at the time of the clock.

@@ -28,11 +28,11 @@ pub struct Suspension {
     pub min_remaining: Nanos,
 }
 
-/// What a bus carries first.
+/// The order in which a bus serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BusOrder {
-    /// What asked first.
+    /// The order of asking.
     #[default]
     Asking,
     /// The data of reads before commands and the data of programs, as in MQSim.
@@ -64,7 +64,7 @@ pub struct Parts {
 /// The settings of a [`super::Scheduler`].
 #[derive(Debug, Clone, Copy)]
 pub struct Setup {
-    /// What a die does next.
+    /// The policy of the dies.
     pub policy: Kind,
     /// The limits of overtaking.
     pub limits: Limits,
@@ -81,7 +81,7 @@ pub struct Setup {
     pub cache_read: bool,
     /// Is true if the data of the next program comes over while one is in the cells.
     pub cache_program: bool,
-    /// What a bus carries first.
+    /// The order in which a bus serves.
     pub bus_order: BusOrder,
     /// When a die chooses its next command.
     pub choice_time: ChoiceTime,

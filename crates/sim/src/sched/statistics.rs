@@ -4,7 +4,7 @@ use flashscope_block::Nanos;
 
 use super::command::Class;
 
-/// What has waited in the queues of one class.
+/// The counts of the queues of one class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ClassCounts {
     /// Commands that have arrived.

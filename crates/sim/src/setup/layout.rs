@@ -199,7 +199,9 @@ impl Layout {
             timed: self.timed,
             stamped: !self.map_survives,
             settling: self.timed,
-            queues: self.queues,
+            queues: self
+                .queues
+                .map(|queues| Queues { blocks_per_lane: self.blocks_per_lane(), ..queues }),
         }
     }
 

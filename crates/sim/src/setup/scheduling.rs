@@ -132,7 +132,8 @@ impl Profile {
         let rule = "it needs the policy fcfs, without cache_program and two-plane commands: where \
                     others overtake, work for a block is given in steps";
         require(steps || in_order, "scheduling.cleaning", "block", rule)?;
-        Ok(Some(Queues { setup, steps, foreground: scheduling.cleaning_priority }))
+        let foreground = scheduling.cleaning_priority;
+        Ok(Some(Queues { setup, steps, foreground, blocks_per_lane: 1 }))
     }
 
     /// Refuses what has no queues.

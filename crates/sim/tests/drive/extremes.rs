@@ -8,12 +8,14 @@ use flashscope_sim::{Drive, Profile};
 use crate::request;
 
 /// Small drives of every family.
-const BASES: [&str; 6] = [
+const BASES: [&str; 8] = [
     "",
     "ftl=dftl&over_provisioning=0.4&map_cache.size=1KiB&map_cache.host_memory=1KiB",
     "ftl=last&background_cleaning=false&persistence.map=pages&log.sequential_request=12KiB",
     "ftl=n-k&background_cleaning=false&persistence.map=pages&log.group=2",
     "cache.kind=bplru&cache.size=64KiB&cache.write_back=0.5&cache.read_ahead=2&groups.count=2",
+    "scheduling.policy=suspend&interleaving=die",
+    "scheduling.policy=fcfs&scheduling.cache_read=true&scheduling.cache_program=true",
     "raid.drives=2&slc.share=0.05&over_provisioning=0.5&reliability.read_disturb=0.5",
 ];
 

@@ -67,7 +67,7 @@ impl Array {
     /// Retires a block at `at`, or later when the programs that supersede its pages are done.
     /// Returns the time of retirement.
     pub fn mark_bad(&mut self, block: BlockId, at: Nanos) -> Nanos {
-        let at = self.settled(block, at);
+        let at = self.retired(block, at);
         self.blocks.mark_bad(block);
         if let Some(undo) = &mut self.undo {
             undo.retire(block, at);
@@ -194,7 +194,10 @@ impl Array {
     pub fn settle(&mut self, now: Nanos) {
         if let Some(undo) = &mut self.undo {
             let queued = self.queued.as_deref();
-            undo.settle(|done| queued.map_or(done <= now, |queued| queued.is_past(done)));
+            undo.settle(|done| match (queued, awaited(done)) {
+                (Some(queued), Some(_)) => queued.is_past(done),
+                _ => done <= now,
+            });
         }
     }
 

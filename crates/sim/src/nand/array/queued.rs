@@ -1,6 +1,6 @@
 //! Commands that wait in queues: an array that hands its commands to the scheduler.
 //!
-//! What a command does to the pages takes effect when it is given; the scheduler says when it is
+//! The effect of a command on the pages takes place when it is given; the scheduler says when it is
 //! carried out. So that no policy carries out what the flash could not do, a command waits for
 //! those before it that it depends on:
 //!
@@ -8,8 +8,10 @@
 //! - Programs of a block, and its erase, wait for each other in the order in which they were given.
 //! - An erase waits for every read of its block, and for the programs elsewhere that supersede its
 //!   pages, so that a power cut loses nothing.
+//! - The first program of a block waits for the erases of its lane that were given before it. So no
+//!   more blocks are in use at any time than the FTL has reckoned with.
 //!
-//! Where a die carries out everything in the order of arrival, that order is enough for those on one
+//! If a die carries out everything in the order of arrival, that order is enough for commands on one
 //! die.
 
 use flashscope_block::Nanos;
@@ -31,8 +33,10 @@ pub struct Queues {
     /// after the other to each die, and the next one when the last one is done; otherwise all of a
     /// block at once.
     pub steps: bool,
-    /// What work goes before that a write of the host waits for.
+    /// The level of work that a write of the host waits for.
     pub foreground: Level,
+    /// Blocks of a part of the array with its own free blocks.
+    pub blocks_per_lane: u32,
 }
 
 /// A flash command of an array, as the scheduler needs to know it.
@@ -49,14 +53,14 @@ pub(super) struct Given {
     pub(super) row: u32,
     pub(super) cells: Nanos,
     pub(super) transfer: Nanos,
-    /// What it begins with, or after.
+    /// The time at which it begins at the earliest, or the command that it begins after.
     pub(super) at: Nanos,
 }
 
 /// Something that happened to the commands of an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
-    /// What [`super::Array::notify_done`] was asked to report is done, at the time of the clock.
+    /// The time given to [`super::Array::notify_done`] is reached; the clock shows it.
     Done(u32),
     /// A die has nothing to do.
     Idle,
@@ -65,7 +69,7 @@ pub enum Event {
 /// The owner of a command that observers are to be told of.
 const OBSERVED: u64 = 1 << 32;
 
-/// What commands that are not done do to a block.
+/// The commands on a block that are not done.
 #[derive(Debug, Clone, Copy)]
 struct Block {
     /// The last program or erase.
@@ -98,6 +102,8 @@ pub(super) struct Queued {
     free_programs: Vec<u32>,
     /// The last command of each die that no host gave.
     last_step: Vec<Ticket>,
+    /// For each lane, what is done when its erases are.
+    erased: Vec<Nanos>,
     /// Is true while work is given that nobody waits for.
     pub(super) background: bool,
     observed: Vec<observe::Command>,
@@ -118,6 +124,7 @@ impl Queued {
             programs: Vec::new(),
             free_programs: Vec::new(),
             last_step: vec![Ticket::DONE; parts.bus_of.len()],
+            erased: vec![Nanos(0); blocks.div_ceil(queues.blocks_per_lane) as usize],
             background: false,
             observed: Vec::new(),
             free_observed: Vec::new(),
@@ -179,7 +186,18 @@ impl Queued {
         } else {
             self.order(ticket, &command, self.blocks[block].written);
         }
+        if let Some(from) = given.from {
+            self.order(ticket, &command, self.blocks[from.0 as usize].written);
+        }
         let erases = given.op == Op::Erase && given.from.is_none();
+        let lane = (given.page.block.0 / self.queues.blocks_per_lane) as usize;
+        if given.page.index == 0
+            && !erases
+            && given.op != Op::Read
+            && let Some(erased) = awaited(self.erased[lane])
+        {
+            self.order(ticket, &command, erased);
+        }
         if erases {
             let used = std::mem::replace(&mut self.blocks[block].used, Ticket::DONE);
             self.scheduler.follow_collector(ticket, used);
@@ -192,6 +210,9 @@ impl Queued {
         }
         if given.op != Op::Read {
             self.blocks[block].written = ticket;
+        }
+        if erases {
+            self.erased[lane] = self.both(self.erased[lane], when_done(ticket));
         }
         for used in [Some(given.page.block).filter(|_| !erases), given.from].into_iter().flatten() {
             self.use_block(used, given.die, ticket);
@@ -393,6 +414,7 @@ impl Queued {
         self.programs.clear();
         self.free_programs.clear();
         self.last_step.fill(Ticket::DONE);
+        self.erased.fill(Nanos(0));
         self.observed.clear();
         self.free_observed.clear();
     }

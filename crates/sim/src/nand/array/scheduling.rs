@@ -181,9 +181,21 @@ impl Array {
         if self.queues().is_some() { at } else { at.max(self.blocks.settled(block)) }
     }
 
+    /// Returns when a block may be retired that is to be from `at` on: when what it held is
+    /// elsewhere.
+    pub(super) fn retired(&mut self, block: BlockId, at: Nanos) -> Nanos {
+        match self.queues_mut() {
+            Some(queued) => queued.after_writes(at),
+            None => at.max(self.blocks.settled(block)),
+        }
+    }
+
     /// Returns true if a time that the array gave is not in the future of `now`.
     pub fn is_past(&self, at: Nanos, now: Nanos) -> bool {
-        self.queued.as_ref().map_or(at <= now, |queued| queued.is_past(at))
+        match (&self.queued, awaited(at)) {
+            (Some(queued), Some(_)) => queued.is_past(at),
+            _ => at <= now,
+        }
     }
 
     /// Returns a time for observers: that of the clock for one that is not known yet.
@@ -241,12 +253,14 @@ impl Array {
         }
     }
 
-    /// Lets commands wait in queues again, after a drive has recovered by `now`.
-    pub fn resume_queues(&mut self, now: Nanos) {
-        if let Some(queued) = &mut self.queued {
-            queued.reset(now);
-            self.direct = false;
-        }
+    /// Lets commands wait in queues again, after a drive has recovered by `now` and every command of
+    /// that is done. Returns when that is; `now` if commands do not wait in queues.
+    pub fn resume_queues(&mut self, now: Nanos) -> Nanos {
+        let Some(queued) = &mut self.queued else { return now };
+        let idle = now.max(self.schedule.all_idle());
+        queued.reset(idle);
+        self.direct = false;
+        idle
     }
 
     /// Returns the counts of the queues, if there are any.

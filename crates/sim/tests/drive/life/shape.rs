@@ -174,7 +174,11 @@ pub(crate) fn wait_in_queues(profile: &mut Profile, policy: &str) {
     let scheduling = &mut profile.scheduling;
     scheduling.policy = policy.into();
     scheduling.command_cycles = micros(way % 2);
-    scheduling.cleaning_priority = [Level::Urgent, Level::Equal, Level::Low][way as usize % 3];
+    scheduling.cleaning_priority = match way % 3 {
+        0 => Level::Urgent,
+        1 => Level::Equal,
+        _ => Level::Low,
+    };
     match policy {
         "suspend" => {
             scheduling.suspend_time = micros(way % 7);
