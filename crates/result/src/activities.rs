@@ -1,4 +1,5 @@
-//! `activities/*.parquet`: what a drive says it did inside, one row a piece of work, one file a run.
+//! `activities/*.parquet`: the internal operations of a drive, with one row per operation and one
+//! file per run.
 
 #![cfg_attr(
     lint_writes,
@@ -29,17 +30,18 @@ use crate::activity::{Activities, Activity};
 use crate::folder::write_named;
 use crate::reader::{RowGroup, limits, open};
 
-/// Rows in a row group.
+/// The number of rows in a row group.
 const ROW_GROUP_ROWS: usize = 1 << 14;
 
-/// What a file has at most, so that one that is not what it should be cannot take more: a column of
-/// text takes about 1 MiB, and 4 million pieces of work are more than are kept of a run.
+/// The size limits of a file, which bound the memory for a damaged one. A text column takes about 1
+/// MiB, and a run never keeps as many as 4 million operations.
 const LIMITS: Limits = limits(256, ROW_GROUP_ROWS, 4 << 20);
 
-/// Bytes of the longest kind: a dictionary can hold a long one once, and name it in every row.
+/// The maximum length of a kind in bytes: a dictionary can store a long one once and repeat it in
+/// every row.
 const LONGEST_KIND: usize = 64;
 
-/// The columns. Rows are in the order of their begin.
+/// The columns. The rows are sorted by start time.
 const SCHEMA: &str = "message activity {
     required binary kind (STRING);
     required int64 start_ns;
@@ -51,7 +53,7 @@ const SCHEMA: &str = "message activity {
     required int32 blocks_erased (INTEGER(32, false));
 }";
 
-/// The key of the file's metadata under which it stands how many pieces were left out.
+/// The metadata key for the number of omitted operations.
 const LEFT_OUT: &str = "left_out";
 
 fn schema() -> TypePtr {
@@ -68,7 +70,7 @@ fn properties(left_out: u64) -> WriterProperties {
         .build()
 }
 
-/// Writes the file of a run so that at every instant it is either whole or not there.
+/// Writes the file of a run atomically.
 pub(crate) fn write(path: &Path, activities: &Activities) -> Result<(), Error> {
     write_named(path, |unfinished| write_file(unfinished, activities))
 }
@@ -122,11 +124,11 @@ fn write_column<T: DataType>(
     column.close()
 }
 
-/// Columns of 32 bits, after the kind and the times.
+/// The 32-bit columns, after the kind and the times.
 const NARROW: usize = 5;
 const FIRST_NARROW: usize = 3;
 
-/// Reads of the file of a run what overlaps with `window`; nothing where there is no such file.
+/// Reads the operations of a run that overlap with `window`; none if the file does not exist.
 pub(crate) fn read(path: &Path, window: &Range<Nanos>) -> Result<Activities, Error> {
     if !path.exists() {
         return Ok(Activities::default());
@@ -144,7 +146,7 @@ pub(crate) fn read(path: &Path, window: &Range<Nanos>) -> Result<Activities, Err
     Ok(activities)
 }
 
-/// How many pieces a file says were left out, or what is wrong with it.
+/// Returns the number of omitted operations that a file states.
 fn check(reader: &SerializedFileReader<Positioned>) -> Result<u64, &'static str> {
     let metadata = reader.metadata();
     if metadata.file_metadata().schema().get_fields() != schema().get_fields() {
@@ -157,7 +159,7 @@ fn check(reader: &SerializedFileReader<Positioned>) -> Result<u64, &'static str>
     left_out.ok_or("it does not say how many activities were left out")
 }
 
-/// A row group as it is read: columns of the same length.
+/// A decoded row group: columns of equal length.
 #[derive(Default)]
 struct Columns {
     kind: Vec<ByteArray>,
@@ -223,8 +225,8 @@ mod tests {
         }
     }
 
-    // Does everything come back as it was written, over several row groups, and of a window just
-    // what overlaps with it, to the nanosecond?
+    // Everything survives a round trip over several row groups, and a window returns exactly the
+    // operations that overlap with it, to the nanosecond.
     #[test]
     fn windows_are_read_as_they_were_written() {
         let folder = tempfile::tempdir().unwrap();
@@ -248,7 +250,7 @@ mod tests {
         assert_eq!(read(&folder.path().join("run-00002.parquet"), &all).unwrap(), none);
     }
 
-    // Is a file that is cut off, changed or another's refused with its name, without a panic?
+    // A truncated, changed or foreign file is refused with its name, without a panic.
     #[test]
     fn what_is_damaged_is_refused() {
         let folder = tempfile::tempdir().unwrap();
@@ -262,7 +264,7 @@ mod tests {
             let error = read(&path, &all).unwrap_err().to_string();
             assert!(error.contains("run-00001.parquet"), "{error}");
         }
-        // One byte at a time: an error or other values, but no panic.
+        // Change one byte at a time: the result is an error or other values, but no panic.
         let mut refused = 0;
         for at in (0..whole.len()).step_by(5) {
             let mut changed = whole.clone();
@@ -278,7 +280,7 @@ mod tests {
         write(&path, &long).unwrap();
         let error = read(&path, &all).unwrap_err().to_string();
         assert!(error.contains("a kind is longer than 64 bytes"), "{error}");
-        // Another kind of file.
+        // A file of records.
         let other = parse_message_type("message io { required int64 start_ns; }").unwrap();
         let file = File::create(&path).unwrap();
         let writer = SerializedFileWriter::new(file, Arc::new(other), Arc::default()).unwrap();

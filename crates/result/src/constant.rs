@@ -1,4 +1,4 @@
-//! Columns that hold one value throughout a row group.
+//! Columns with a single value throughout a row group.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use parquet::schema::types::SchemaDescriptor;
 
 use crate::rows;
 
-/// Encodes such a column once and copies it from then on.
+/// Encodes a constant column once and copies it for later row groups.
 ///
-/// In most runs every IO has the same length, operation, stream, error (none) and run, and none is
-/// late; encoding these six value by value would take as long as the three columns that differ.
+/// In most runs, every IO has the same length, operation, stream, error (none) and run, and no IO
+/// is late. Encoding these six columns value by value would take as long as the three that differ.
 pub(crate) struct Constants {
     schema: SchemaDescriptor,
     properties: Arc<WriterProperties>,
@@ -29,7 +29,8 @@ struct Encoded {
     close: ColumnCloseResult,
 }
 
-/// How many encoded columns are kept: the six of a full row group and of the last one of a run.
+/// The number of encoded columns kept: six of a full row group, and six of the last row group of a
+/// run.
 const KEPT: usize = 16;
 
 impl Constants {
@@ -42,7 +43,7 @@ impl Constants {
         }
     }
 
-    /// Writes `rows` times `value` as the next column, number `column`, of a row group.
+    /// Writes column `column` of a row group as `rows` copies of `value`.
     pub(crate) fn append<W: std::io::Write + Send>(
         &mut self,
         group: &mut SerializedRowGroupWriter<'_, W>,

@@ -1,4 +1,4 @@
-//! Result folders that are about one JSON file, which is written once, when all is done.
+//! Result folders with one main JSON file, written once at the end.
 
 use std::fs;
 use std::path::Path;
@@ -10,31 +10,31 @@ use crate::Error;
 use crate::folder::{read_json, write_whole};
 use crate::staging::Staged;
 
-/// Bytes of the largest document that is read: some 50 times one of a large drive.
+/// The maximum size in bytes of a document to read: about 50 times that of a large drive.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// A JSON file that says what it is of, and in which version.
+/// The type of a JSON document, with its version.
 #[derive(Debug)]
 pub(crate) struct Document {
-    /// Its name in the folder.
+    /// The file name in the folder.
     pub name: &'static str,
-    /// The version that is written, and the latest that is read.
+    /// The version written, which is also the latest version readable.
     pub version: u32,
-    /// What writes it, in a word.
+    /// The command that writes it.
     pub writer: &'static str,
-    /// The object in it that says what it is about: without, it is something else.
+    /// The required top-level object, which distinguishes it from other documents.
     pub about: &'static str,
-    /// The folder beside it, where there is one.
+    /// The folder next to it, if any.
     pub beside: Option<&'static str>,
 }
 
 impl Document {
-    /// Whether the folder at `path` holds one.
+    /// Returns true if the folder at `path` contains a document of this type.
     pub fn is_in(&self, path: &Path) -> bool {
         path.join(self.name).is_file()
     }
 
-    /// Reads that of the folder at `path`, which is there.
+    /// Reads the document of this type from the folder at `path`, which must exist.
     pub fn read(&self, path: &Path) -> Result<Value, Error> {
         let (file, writer) = (path.join(self.name), self.writer);
         let damaged = |reason: String| {
@@ -45,9 +45,9 @@ impl Document {
             return Err(damaged(format!("it is larger than any that a {writer} writes")));
         }
         let value: Value = read_json(&file)?;
-        // The first versions of simulations had none.
+        // The first versions of simulations had no version field.
         let version = value.get("schema_version").map_or(Some(0), Value::as_u64);
-        // A canary of the fuzz targets: a version beyond 32 bits is not refused.
+        // A deliberate fault that tests the fuzz targets: accept a version beyond 32 bits.
         if cfg!(feature = "canary") && version.is_some_and(|version| version > u32::MAX.into()) {
             panic!("{} is of version {version:?}", file.display());
         }
@@ -61,7 +61,7 @@ impl Document {
     }
 }
 
-/// A folder that appears under its name together with its document; without a document, nothing of it stays.
+/// A folder that appears together with its document. Without a document, it is removed.
 #[derive(Debug)]
 pub(crate) struct DocumentFolder {
     document: &'static Document,
@@ -69,24 +69,24 @@ pub(crate) struct DocumentFolder {
 }
 
 impl DocumentFolder {
-    /// Begins the folder, with the one beside the document. Nothing may be there yet.
+    /// Creates the folder, and the subfolder of this document type. `path` must not exist.
     pub fn create(path: &Path, document: &'static Document) -> Result<DocumentFolder, Error> {
         Ok(DocumentFolder { document, staged: Staged::create(path, document.beside)? })
     }
 
-    /// Where it lies now: beside its place, until the document is written.
+    /// Returns the current path: a temporary one until the document is written.
     pub fn path(&self) -> &Path {
         self.staged.place()
     }
 
-    /// Writes the document, and lets the folder appear; at every instant it is whole or not there.
+    /// Writes the document atomically and publishes the folder.
     ///
     /// # Errors
-    /// [`Error::Taken`] where the name was taken in the meantime: the folder is kept under another. Where it cannot be
-    /// written.
+    /// [`Error::Taken`] if the name was taken in the meantime: the folder is kept under another
+    /// name. Or the document cannot be written.
     pub fn write(&mut self, value: &impl Serialize) -> Result<(), Error> {
         let path = self.path().join(self.document.name);
-        // Without white space: most of it is numbers, of which each would have a line.
+        // No white space: the document is mostly numbers, and each would take a line.
         write_whole(&path, |file| Ok(serde_json::to_writer(file, value)?))?;
         if self.staged.is_published() { Ok(()) } else { self.staged.publish_anyway() }
     }

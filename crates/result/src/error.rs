@@ -3,75 +3,75 @@ use std::path::{Path, PathBuf};
 
 use crate::guarded::{Damage, Refused};
 
-/// Why a result cannot be written or read.
+/// An error while writing or reading a result.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A file operation failed.
     #[error("cannot {action} {}: {source}{}", path.display(), hint(source))]
     Io {
-        /// What was tried.
+        /// The operation.
         action: &'static str,
-        /// On which file.
+        /// The file.
         path: PathBuf,
-        /// What went wrong.
+        /// The cause.
         source: io::Error,
     },
-    /// There is something where the result is to be written.
+    /// The path of the new result exists.
     #[error("{} exists already: choose another name with --output, or remove it", .0.display())]
     Exists(PathBuf),
-    /// The name of a result was taken while it was made.
+    /// Another program took the name of a result while it was written.
     #[error("something else took the name {} in the meantime: the result is kept as {}", path.display(), kept.display())]
     Taken {
-        /// The name that it was to have.
+        /// The intended path.
         path: PathBuf,
-        /// Where it lies.
+        /// The path of the result instead.
         kept: PathBuf,
     },
-    /// A disk, or a folder, was named for what is to be written.
+    /// The output path is a disk or a folder.
     #[error("{} is no file, and is not written over: choose another name", .0.display())]
     NoFile(PathBuf),
-    /// Another program writes the result.
+    /// Another program is writing the result.
     #[error("{} is being measured by another flashscope: wait for it, or stop it", .0.display())]
     Busy(PathBuf),
-    /// The folder is no result.
+    /// The folder is not a result.
     #[error("{} is no result: a result is a folder that holds a manifest.json", .0.display())]
     NoResult(PathBuf),
-    /// The folder holds no simulation.
+    /// The folder contains no simulation.
     #[error("{} is no simulation: that is a folder that holds a simulation.json, as `flashscope simulate --output` writes it", .0.display())]
     NoSimulation(PathBuf),
-    /// The folder holds no probe.
+    /// The folder contains no probe.
     #[error("{} is no probe: that is a folder that holds a probe.json, as `flashscope probe` writes it", .0.display())]
     NoProbe(PathBuf),
-    /// The folder holds no sweep.
+    /// The folder contains no sweep.
     #[error("{} is no sweep: that is a folder that holds a sweep.json, as `flashscope sweep` writes it", .0.display())]
     NoSweep(PathBuf),
-    /// The folder holds no what-if.
+    /// The folder contains no what-if.
     #[error("{} is no what-if: that is a folder that holds a what-if.json, as `flashscope what-if --output` writes it", .0.display())]
     NoWhatIf(PathBuf),
-    /// A JSON file does not hold what it should.
+    /// A JSON file has invalid content.
     #[error("{} is damaged: {source}", path.display())]
     Json {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The reason.
         source: serde_json::Error,
     },
-    /// The result was written by a later version.
+    /// A later version wrote the result.
     #[error("{} has format version {found}; this flashscope reads up to {known}: update flashscope", path.display())]
     Version {
         /// The manifest.
         path: PathBuf,
         /// Its version.
         found: u32,
-        /// The latest version known here.
+        /// The latest version that this program reads.
         known: u32,
     },
-    /// A file of records is damaged or not what it should be.
+    /// A file of records is damaged or has another type.
     #[error("{} is damaged: {reason}", path.display())]
     Records {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
     /// A part of a Parquet file cannot be decoded.
@@ -79,10 +79,10 @@ pub enum Error {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is damaged, and where.
+        /// The damaged part and the reason.
         damage: Damage,
     },
-    /// The thread that writes records is gone without a word.
+    /// The thread that writes records panicked.
     #[error("the writer of records has stopped")]
     WriterGone,
 }
@@ -101,7 +101,7 @@ impl Error {
         move |source| Error::Io { action, path: path.into(), source }
     }
 
-    /// What keeps a Parquet file, or a part of it, from being read.
+    /// The fault of a Parquet file, or of a part of it.
     pub(crate) fn refused(path: &Path) -> impl FnOnce(Refused) -> Error {
         move |refused| match refused {
             Refused::Io(error) => Error::io("read", path)(error),
@@ -115,7 +115,7 @@ impl Error {
         path: &Path,
     ) -> impl FnOnce(parquet::errors::ParquetError) -> Error {
         move |error| {
-            // An IO error is reported as one: its kind says what to do.
+            // Keep an IO error as such, because its kind tells the user what to do.
             if let parquet::errors::ParquetError::External(source) = error {
                 return match source.downcast::<io::Error>() {
                     Ok(source) => Error::Io { action, path: path.into(), source: *source },

@@ -32,42 +32,44 @@ const MARKS: &str = "marks.json";
 const RECORDS: &str = "records";
 const ACTIVITIES: &str = "activities";
 
-/// Where a result lies.
+/// The folder of a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResultFolder {
     path: PathBuf,
 }
 
-/// The name of a file of records: part `part` of run `run`.
+/// Returns the name of a file of records: part `part` of run `run`.
 pub(crate) fn records_file(run: u32, part: u32) -> String {
     format!("{}-{part:03}.parquet", files_prefix(run))
 }
 
-/// How the names of all files of run `run` begin, up to what is no digit.
+/// Returns the common prefix of the file names of run `run`; a non-digit follows it.
 fn files_prefix(run: u32) -> String {
     format!("run-{run:05}")
 }
 
-/// Where part `part`, from 0, of the records of run `run` of the measurement or the probe in `folder` lies,
-/// or would.
+/// Returns the path of part `part`, from 0, of the records of run `run` of the measurement or probe
+/// in `folder`. The file need not exist.
 pub fn records_path(folder: &Path, run: u32, part: u32) -> PathBuf {
     folder.join(RECORDS).join(records_file(run, part))
 }
 
-/// Where what a simulated drive did inside during run `run` of the measurement in `folder` lies, or would.
+/// Returns the path of the internal operations of a simulated drive during run `run`. The file need
+/// not exist.
 pub fn activities_path(folder: &Path, run: u32) -> PathBuf {
     folder.join(ACTIVITIES).join(activities_file(run))
 }
 
-/// The records of run `run` of the measurement or the probe in `folder`; none where it was not run.
+/// Opens the records of run `run` of the measurement or probe in `folder`; empty if the run was not
+/// executed.
 ///
 /// # Errors
-/// A file is none of records, or damaged.
+/// A file is damaged or is not a file of records.
 pub fn rows(folder: &Path, run: u32) -> Result<Rows, Error> {
     Rows::open(files_of(&folder.join(RECORDS), run))
 }
 
-/// Removes files of a folder whose names begin so, and go on with what is no digit.
+/// Removes the files of a folder whose names consist of this prefix, a non-digit and any rest.
 fn discard(folder: &Path, prefixes: &[String]) -> Result<(), Error> {
     for entry in fs::read_dir(folder).map_err(Error::io("list", folder))? {
         let entry = entry.map_err(Error::io("list", folder))?;
@@ -81,12 +83,12 @@ fn discard(folder: &Path, prefixes: &[String]) -> Result<(), Error> {
     sync_folder(folder)
 }
 
-/// The name of the file of the activities of run `run`.
+/// Returns the file name of the activities of run `run`.
 fn activities_file(run: u32) -> String {
     format!("{}.parquet", files_prefix(run))
 }
 
-/// Keeps others from going on with the result at `path` as long as the file that is returned is open.
+/// Locks the result at `path` against other writers while the returned file is open.
 pub(crate) fn lock(path: &Path) -> Result<File, Error> {
     match system::lock(path).map_err(Error::io("open", path))? {
         Ok(folder) => Ok(folder),
@@ -95,8 +97,8 @@ pub(crate) fn lock(path: &Path) -> Result<File, Error> {
     }
 }
 
-/// Has `write` make a file under another name, which it gets once it is whole: at every instant it
-/// is, or is not there.
+/// Calls `write` to create a temporary file, and renames it when complete. The file therefore
+/// appears atomically.
 pub(crate) fn write_named(
     path: &Path,
     write: impl FnOnce(&Path) -> Result<(), Error>,
@@ -112,20 +114,22 @@ pub(crate) fn write_named(
         path.parent().map_or(Ok(()), sync_folder)
     });
     if written.is_err() {
-        // The error that led here says more than one about the removal.
+        // Ignore a failed removal: the first error explains more.
         let _ = fs::remove_file(&unfinished);
     }
     written
 }
 
-/// Writes what somebody named: a file as [`write_text`] does, a pipe or a terminal as it is. A disk is not written over.
+/// Writes an output that the user named: a file atomically like [`write_text`], a pipe or terminal
+/// directly. Never overwrites a disk.
 ///
 /// # Errors
-/// Where it cannot be written, and where it is a disk or a folder.
+/// The output cannot be written, or is a disk or a folder.
 pub fn write_output(path: &Path, text: &str) -> Result<(), Error> {
     let kind = fs::metadata(path).ok().map(|found| found.file_type());
     match kind {
-        // A link of the system to an open file, such as /dev/stdout, is not replaced by a file.
+        // Write through a system link to an open file, such as /dev/stdout, instead of replacing
+        // it.
         Some(_) if path.is_symlink() && (path.starts_with("/dev") || path.starts_with("/proc")) => {
             fs::write(path, text).map_err(Error::io("write", path))
         }
@@ -137,11 +141,11 @@ pub fn write_output(path: &Path, text: &str) -> Result<(), Error> {
     }
 }
 
-/// Writes a file so that at every instant it is whole: the new one, or what was there before. A link is replaced, not
-/// followed: what it leads to may be of somebody else.
+/// Writes a file atomically: it has either its old or its new content. Replaces a link instead of
+/// following it, because its target may belong to another user.
 ///
 /// # Errors
-/// Where it cannot be written.
+/// The file cannot be written.
 pub fn write_text(path: &Path, text: &str) -> Result<(), Error> {
     write_named(path, |unfinished| {
         let mut file = File::create_new(unfinished).map_err(Error::io("write", path))?;
@@ -157,12 +161,12 @@ pub(crate) fn sync_folder(folder: &Path) -> Result<(), Error> {
 }
 
 impl ResultFolder {
-    /// Creates a new result at `path`. It appears together with `manifest`, so that it can be resumed from its first
-    /// instant on.
+    /// Creates a new result at `path`. The folder appears together with `manifest`, which makes it
+    /// resumable from the start.
     ///
     /// # Errors
-    /// [`Error::Exists`], [`Error::Busy`] where another process creates one of this name, and where it cannot be
-    /// written.
+    /// [`Error::Exists`], or [`Error::Busy`] if another process creates a result of this name, or
+    /// the folder cannot be written.
     pub fn create(path: &Path, manifest: &Manifest) -> Result<ResultFolder, Error> {
         let mut staged = Staged::create(path, Some(RECORDS))?;
         write_json(&staged.place().join(MANIFEST), manifest)?;
@@ -182,20 +186,21 @@ impl ResultFolder {
         Ok((ResultFolder { path: path.into() }, manifest))
     }
 
-    /// Where it lies.
+    /// Returns the path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Keeps others from going on with the result as long as the file that is returned is open.
+    /// Locks the result against other writers while the returned file is open.
     ///
     /// # Errors
-    /// [`Error::Busy`] where another program does so.
+    /// [`Error::Busy`] if another program holds the lock.
     pub fn lock(&self) -> Result<File, Error> {
         lock(&self.path)
     }
 
-    /// Removes the records and activities, whole or not, of runs that the manifest says are not run.
+    /// Removes the records and activities, complete or not, of runs that the manifest does not list
+    /// as executed.
     pub fn discard_unfinished(&self, manifest: &Manifest) -> Result<(), Error> {
         let runs = manifest.runs().filter(|run| run.progress.ios() == 0);
         let unfinished: Vec<String> = runs.map(|run| files_prefix(run.id)).collect();
@@ -214,15 +219,15 @@ impl ResultFolder {
         write_json(&self.path.join(FACTS), facts)
     }
 
-    /// Replaces what uniform writes came to.
+    /// Replaces the measurements of uniform writes.
     pub fn write_grid(&self, grid: &Grid) -> Result<(), Error> {
         write_json(&self.path.join(GRID), grid)
     }
 
-    /// What uniform writes came to; `None` of a result that is not about that, or not measured yet.
+    /// Reads the measurements of uniform writes; `None` if the result has none, or none yet.
     ///
     /// # Errors
-    /// As [`ResultFolder::open`].
+    /// The errors of [`ResultFolder::open`].
     pub fn grid(&self) -> Result<Option<Grid>, Error> {
         let file = self.path.join(GRID);
         if !file.exists() {
@@ -232,7 +237,7 @@ impl ResultFolder {
         read_json(&file).map(Some)
     }
 
-    /// The corrections of the summary grid; none where nobody made any.
+    /// Reads the corrections of the summary grid; empty if there are none.
     pub fn marks(&self) -> Result<Marks, Error> {
         let file = self.path.join(MARKS);
         if file.exists() { read_json(&file) } else { Ok(Marks::default()) }
@@ -243,15 +248,15 @@ impl ResultFolder {
         write_json(&self.path.join(MARKS), marks)
     }
 
-    /// A recorder for the runs of this result.
+    /// Returns a recorder for the runs of this result.
     pub fn recorder(&self) -> Recorder {
         Recorder::start(self.path.join(RECORDS))
     }
 
-    /// The records that the manifest says `run` has.
+    /// Opens the records of `run`, and checks their number against the manifest.
     ///
     /// # Errors
-    /// As [`ResultFolder::rows`], and [`Error::Records`] where they are not as many.
+    /// The errors of [`ResultFolder::rows`], or [`Error::Records`] if the number differs.
     pub fn records(&self, run: &Run) -> Result<Rows, Error> {
         let rows = self.rows(run.id)?;
         let (found, wanted) = (rows.total(), run.progress.ios());
@@ -265,41 +270,42 @@ impl ResultFolder {
         Ok(rows)
     }
 
-    /// Where part `part`, from 0, of the records of run `run` lies, or would.
+    /// Returns the path of part `part`, from 0, of the records of run `run`. The file need not
+    /// exist.
     pub fn records_path(&self, run: u32, part: u32) -> PathBuf {
         records_path(&self.path, run, part)
     }
 
-    /// The records of run `run`; none where it was not run.
+    /// Opens the records of run `run`; empty if the run was not executed.
     pub fn rows(&self, run: u32) -> Result<Rows, Error> {
         rows(&self.path, run)
     }
 
-    /// Writes what the drive did inside during run `run`; an earlier file of the run is replaced.
+    /// Writes the internal operations of the drive during run `run`, and replaces an earlier file.
     pub fn write_activities(&self, run: u32, activities: &Activities) -> Result<(), Error> {
         let folder = self.path.join(ACTIVITIES);
         fs::create_dir_all(&folder).map_err(Error::io("create", &folder))?;
         activities::write(&folder.join(activities_file(run)), activities)
     }
 
-    /// Where what the drive did inside during run `run` lies, or would.
+    /// Returns the path of the internal operations during run `run`. The file need not exist.
     pub fn activities_path(&self, run: u32) -> PathBuf {
         activities_path(&self.path, run)
     }
 
-    /// Whether there is a file of what the drive did inside during run `run`.
+    /// Returns true if the file of internal operations of run `run` exists.
     pub fn has_activities(&self, run: u32) -> bool {
         self.activities_path(run).exists()
     }
 
-    /// What the drive did inside during run `run` at any time in `window`, which counts from the
-    /// begin of the run; nothing where that is not known, as of every real drive.
+    /// Reads the internal operations during run `run` that overlap with `window`, which is relative
+    /// to the start of the run. Empty for real drives, which do not report any.
     pub fn activities(&self, run: u32, window: Range<Nanos>) -> Result<Activities, Error> {
         activities::read(&self.activities_path(run), &window)
     }
 }
 
-/// Refuses a file of a later version of its format than is known.
+/// Refuses a file whose format version is later than the latest known one.
 pub(crate) fn check_version(path: &Path, known: u32) -> Result<(), Error> {
     #[derive(serde::Deserialize)]
     struct Version {
@@ -317,13 +323,13 @@ pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, Error> {
     serde_json::from_slice(&text).map_err(|source| Error::Json { path: path.into(), source })
 }
 
-/// Writes `value` so that at every instant the file is either the old or the new one.
+/// Writes `value` as JSON atomically.
 pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Error> {
     write_whole(path, |file| Ok(serde_json::to_writer_pretty(file, value)?))
 }
 
-/// Writes a file of lines so that at every instant it is either the old or the new one. Links are
-/// replaced, not followed: what they lead to is not of this result.
+/// Writes a text file atomically. Replaces links instead of following them, because their targets
+/// do not belong to this result.
 pub(crate) fn write_whole(
     path: &Path,
     content: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
@@ -341,7 +347,7 @@ pub(crate) fn write_whole(
         fs::rename(&unfinished, path)
     };
     write().map_err(|error| {
-        // The error that led here says more than one about the removal.
+        // Ignore a failed removal: the first error explains more.
         let _ = fs::remove_file(&unfinished);
         Error::io("write", path)(error)
     })?;
@@ -354,7 +360,7 @@ mod tests {
 
     use super::*;
 
-    // Is a link that the system made to an open file written through, and not replaced? Root may replace it.
+    // A system link to an open file is written through and not replaced, which only root could do.
     #[test]
     fn a_link_to_standard_output_stays() {
         use std::os::fd::AsRawFd;
@@ -365,8 +371,8 @@ mod tests {
         assert_eq!(fs::read(place.path().join("page")).unwrap(), b"one");
     }
 
-    // Is what was there replaced as a whole, a link replaced and not followed, wherever it is, what is no file written to
-    // and not replaced, and nothing lost where it cannot be written?
+    // Files and links are replaced atomically, links are not followed, pipes are written to, and a
+    // failed write loses nothing.
     #[test]
     fn texts_are_whole() {
         let place = tempfile::tempdir().unwrap();

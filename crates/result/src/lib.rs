@@ -1,11 +1,13 @@
-//! The result folder `NAME.flashscope/`: `manifest.json`, `records/*.parquet` (one row an IO),
-//! `activities/*.parquet` (what a simulated drive did inside) and `facts.json`; of a simulated
-//! workload, `simulation.json`; of a sweep, `sweep.json` and `points.parquet`; of a what-if, `what-if.json`; of a probed drive, `probe.json` and `records/*.parquet`. What measures
-//! writes it, what analyses reads it, and neither knows the other.
+//! Reads and writes result folders, `NAME.flashscope/`. A benchmark result contains
+//! `manifest.json`, `records/*.parquet` (one row per IO), `activities/*.parquet` (internal
+//! operations of a simulated drive) and `facts.json`. A simulation contains `simulation.json`; a
+//! sweep `sweep.json` and `points.parquet`; a what-if `what-if.json`; a probe `probe.json` and
+//! `records/*.parquet`. This format is the only link between the crates that measure and those that
+//! analyse.
 //!
-//! Every file appears under its name only when it is complete and on stable storage, so a result
-//! is whole at every instant, whatever happens to the machine. The folder itself appears in the same way: once it
-//! can be resumed, or read.
+//! Every file appears only when it is complete and on stable storage. A result is therefore
+//! consistent even after a crash or power cut. The folder itself appears as soon as it can be read
+//! or resumed.
 
 mod activities;
 pub mod activity;

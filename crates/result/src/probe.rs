@@ -19,51 +19,51 @@ static PROBE: Document = Document {
     beside: Some(RECORDS),
 };
 
-/// Where the result of a probe will lie. The folder appears when the findings are written; until then it lies beside
-/// that place, with the records.
+/// A probe result under construction. The folder appears when the findings are written; until then
+/// the records are in a temporary folder next to it.
 #[derive(Debug)]
 pub struct ProbeFolder(DocumentFolder);
 
 impl ProbeFolder {
-    /// Makes the folder. Nothing may be there yet.
+    /// Creates the folder. `path` must not exist.
     ///
     /// # Errors
-    /// [`Error::Exists`], [`Error::Busy`] where another process writes one of this name, and where no folder can be
-    /// created.
+    /// [`Error::Exists`], or [`Error::Busy`] if another process writes a result of this name, or
+    /// the folder cannot be created.
     pub fn create(path: &Path) -> Result<ProbeFolder, Error> {
         DocumentFolder::create(path, &PROBE).map(ProbeFolder)
     }
 
-    /// Where it lies now.
+    /// Returns the current path.
     pub fn path(&self) -> &Path {
         self.0.path()
     }
 
-    /// A recorder for the runs of this probe.
+    /// Returns a recorder for the runs of this probe.
     pub fn recorder(&self) -> Recorder {
         Recorder::start(self.path().join(RECORDS))
     }
 
-    /// Writes what was found; at every instant the file is whole or not there.
+    /// Writes the findings atomically.
     ///
     /// # Errors
-    /// Where it cannot be written.
+    /// The findings cannot be written.
     pub fn write(&mut self, probe: &impl Serialize) -> Result<(), Error> {
         self.0.write(probe)
     }
 }
 
-/// Whether the folder at `path` holds the result of a probe.
+/// Returns true if the folder at `path` contains a probe.
 pub fn is_probe(path: &Path) -> bool {
     PROBE.is_in(path)
 }
 
-/// Reads the `probe.json` of the folder at `path`, which is as `docs/schemas/probe.schema.json` says
-/// if this version or an earlier one wrote it.
+/// Reads the `probe.json` of the folder at `path`. If this or an earlier version wrote it, it
+/// follows `docs/schemas/probe.schema.json`.
 ///
 /// # Errors
-/// [`Error::NoProbe`], [`Error::Json`] where it is damaged or too large, [`Error::Version`] where a
-/// later version wrote it.
+/// [`Error::NoProbe`], [`Error::Json`] if it is damaged or too large, [`Error::Version`] if a later
+/// version wrote it.
 pub fn read_probe(path: &Path) -> Result<Value, Error> {
     if !is_probe(path) {
         return Err(Error::NoProbe(path.into()));
@@ -77,8 +77,8 @@ mod tests {
 
     use super::*;
 
-    // Does a probe come back as it was written, is the name taken in the meantime, and does nothing
-    // stay where nothing was found?
+    // A probe survives a round trip, its name is reserved meanwhile, and nothing remains without
+    // findings.
     #[test]
     fn a_probe_is_whole_or_not_there() {
         let place = tempfile::tempdir().unwrap();
@@ -101,7 +101,7 @@ mod tests {
         assert_eq!(read_probe(&path).unwrap(), written);
     }
 
-    // Is a later version refused, and what is damaged with its name?
+    // A later version is refused, and an error names a damaged file.
     #[test]
     fn other_versions_are_told_apart() {
         let place = tempfile::tempdir().unwrap();

@@ -12,14 +12,14 @@ use crate::Error;
 use crate::rows::{self, NARROW, ROW_GROUP_ROWS};
 use crate::writer::FILE_ROW_GROUPS;
 
-/// The rows of one run, a row group at a time: memory does not grow with the run.
+/// Reads the rows of a run one row group at a time; memory use is independent of the run's length.
 pub struct Rows {
     files: Vec<(PathBuf, SerializedFileReader<Positioned>)>,
     total: u64,
 }
 
 impl Rows {
-    /// Opens the files of a run, which may be none.
+    /// Opens the files of a run; there may be none.
     pub(crate) fn open(paths: impl Iterator<Item = PathBuf>) -> Result<Rows, Error> {
         let mut rows = Rows { files: vec![], total: 0 };
         for path in paths {
@@ -32,7 +32,7 @@ impl Rows {
         Ok(rows)
     }
 
-    /// How many rows there are.
+    /// Returns the number of rows.
     pub fn total(&self) -> u64 {
         self.total
     }
@@ -42,8 +42,8 @@ impl Rows {
         self.for_each_in(0..self.total, |_, record| each(record))
     }
 
-    /// Calls `each` with the position and the row of each position in `window`, in order. Row groups
-    /// without any of them are not read.
+    /// Calls `each` with the position and the row for each position in `window`, in order. Skips
+    /// row groups outside the window.
     pub fn for_each_in(
         &self,
         window: Range<u64>,
@@ -63,8 +63,8 @@ impl Rows {
         })
     }
 
-    /// Calls `each` with the response time in ns of each position in `window`, in order, `None` for an
-    /// IO that failed. Nothing else is read, which takes a third of the time.
+    /// Calls `each` with the response time in ns for each position in `window`, in order; `None`
+    /// for a failed IO. It reads no other column, which takes a third of the time.
     pub fn for_each_latency(
         &self,
         window: Range<u64>,
@@ -94,7 +94,7 @@ impl Rows {
                 let rows = u64::try_from(metadata.num_rows()).unwrap_or(0);
                 let wanted = window.start.max(first)..window.end.min(first + rows);
                 if !wanted.is_empty() {
-                    // A row group has few rows.
+                    // Cannot truncate: a row group has few rows.
                     #[allow(clippy::cast_possible_truncation)]
                     let rows = (wanted.start - first) as usize..(wanted.end - first) as usize;
                     each(Group { path, reader, index, first, rows })?;
@@ -105,7 +105,7 @@ impl Rows {
         Ok(())
     }
 
-    /// All rows at once, for runs that are known to be short.
+    /// Returns all rows at once; for short runs only.
     pub fn to_vec(&self) -> Result<Vec<Record>, Error> {
         let mut records = Vec::new();
         self.for_each(|record| records.push(*record))?;
@@ -113,26 +113,26 @@ impl Rows {
     }
 }
 
-/// A row group to be read.
+/// A row group to read.
 struct Group<'a> {
     path: &'a Path,
     reader: &'a SerializedFileReader<Positioned>,
-    /// Its number in the file.
+    /// The index in the file.
     index: usize,
     /// The position of its first row in the run.
     first: u64,
-    /// Which of its rows are wanted.
+    /// The requested rows.
     rows: Range<usize>,
 }
 
 impl Group<'_> {
-    /// Reads columns of it.
+    /// Opens the row group to read columns.
     fn read(&self, read: impl FnOnce(&RowGroup) -> Result<(), Error>) -> Result<(), Error> {
         read(&RowGroup::open(self.path, self.reader, self.index)?)
     }
 }
 
-/// Opens a Parquet file whose columns lie within it, and hold no more than `limits`.
+/// Opens a Parquet file after it checks the columns against `limits`.
 pub(crate) fn open(
     path: &Path,
     limits: &Limits,
@@ -140,14 +140,14 @@ pub(crate) fn open(
     let damaged = |reason: String| Error::Records { path: path.into(), reason };
     let metadata = path.metadata().map_err(Error::io("open", path))?;
     if !metadata.is_file() {
-        // A pipe would never end, or never begin.
+        // Reading a pipe could block forever.
         return Err(damaged("it is no file".into()));
     }
     let file = File::open(path).map_err(Error::io("open", path))?;
     guarded::open(file, limits, |_| true).map_err(Error::refused(path))
 }
 
-/// A row group of a file, whose columns are read one by one.
+/// A row group of a file, read column by column.
 pub(crate) struct RowGroup<'a> {
     path: &'a Path,
     index: usize,
@@ -168,7 +168,7 @@ impl<'a> RowGroup<'a> {
         self.reader.num_columns()
     }
 
-    /// Reads a column, whose values are all there.
+    /// Reads a column without absent values.
     pub(crate) fn read<T: DataType>(
         &self,
         column: usize,
@@ -181,37 +181,38 @@ impl<'a> RowGroup<'a> {
         guarded::read(self.index, name.as_deref(), read).map_err(Error::refused(self.path))
     }
 
-    /// The error that something in `column` is not what it should be.
+    /// Returns the error for an invalid `column`.
     pub(crate) fn damaged(&self, column: &str, reason: String) -> Error {
         let damage = Damage { row_group: self.index, column: Some(column.into()), reason };
         Error::Damaged { path: self.path.into(), damage }
     }
 }
 
-/// What a file of what this program writes has at most: one page for each column of a row group.
+/// Returns the limits of a file from this program: one page per column of a row group.
 pub(crate) const fn limits(row_groups: usize, rows: usize, bytes: u64) -> Limits {
     Limits { row_groups, rows, entries: rows, pages: 64, bytes }
 }
 
-/// What a file of records has at most. As no encoding that is written makes values longer, the bytes
-/// are twice what they take.
+/// Returns the limits of a file of records. No encoding makes values longer, hence the limit of
+/// twice their size.
 const LIMITS: Limits =
     limits(FILE_ROW_GROUPS as usize, ROW_GROUP_ROWS, 2 * 8 * ROW_GROUP_ROWS as u64);
 
-/// Refuses a file that this version would not have written: it is read column by column.
+/// Refuses a file with columns other than this program writes, because the reader selects columns
+/// by index.
 fn check(path: &Path, reader: &SerializedFileReader<Positioned>) -> Result<(), Error> {
     let damaged = |reason: String| Error::Records { path: path.into(), reason };
     let found = reader.metadata().file_metadata().schema();
     let (found, known) = (found.get_fields(), rows::schema());
     let known = known.get_fields();
-    // Up to version 1 nothing was late.
+    // Files of version 1 lack lateness.
     if found != known && found != &known[..rows::LATE] {
         return Err(damaged("its columns are not those of a record".into()));
     }
     Ok(())
 }
 
-/// A row group as it is read: columns of the same length.
+/// A decoded row group: columns of equal length.
 #[derive(Default)]
 struct Columns {
     wide: [Vec<i64>; 3],
@@ -221,7 +222,7 @@ struct Columns {
 }
 
 impl Columns {
-    /// Reads response times and errors, and leaves the other columns as they are.
+    /// Reads response times and errors only.
     fn read_latencies(&mut self, group: &RowGroup) -> Result<(), Error> {
         group.read::<Int64Type>(rows::LATENCY, &mut self.wide[rows::LATENCY])?;
         let errno = self.wide.len() + rows::ERRNO;
@@ -244,7 +245,7 @@ impl Columns {
     }
 }
 
-/// Reads a column of a row group, whose values are all there.
+/// Reads a column of a row group without absent values.
 fn read_column<T: DataType>(
     group: &dyn RowGroupReader,
     column: usize,

@@ -7,16 +7,15 @@ use crate::rows::{ROW_GROUP_ROWS, RowGroup};
 use crate::writer::Writer;
 use flashscope_block::Record;
 
-/// Row groups that may wait for the writer; memory is bounded by them.
+/// The number of row groups that may wait for the writer; it bounds memory.
 const WAITING_ROW_GROUPS: usize = 3;
 
-/// Keeps every IO: rows are gathered where IOs complete, and encoded and written by a thread of
-/// its own.
+/// Records every IO. The measuring thread collects rows; a second thread encodes and writes them.
 pub struct Recorder {
     rows: RowGroup,
     count: u64,
     to_writer: Option<SyncSender<Message>>,
-    /// Row groups that were written come back to be filled again.
+    /// Returns written row groups for reuse.
     from_writer: Receiver<RowGroup>,
     writer: Option<JoinHandle<Result<(), Error>>>,
 }
@@ -28,7 +27,7 @@ enum Message {
 }
 
 impl Recorder {
-    /// A recorder into the folder `records`, as a result has one.
+    /// Creates a recorder that writes to the folder `records`.
     pub fn start(records: PathBuf) -> Recorder {
         let (to_writer, messages) = sync_channel(WAITING_ROW_GROUPS);
         let (give_back, from_writer) = channel();
@@ -40,7 +39,8 @@ impl Recorder {
                     Message::Rows(mut rows) => {
                         writer.write(&rows)?;
                         rows.clear();
-                        // The recorder may be gone already; then nobody needs the buffer.
+                        // Sending fails if the recorder was dropped; the buffer is then
+                        // unnecessary.
                         let _ = give_back.send(rows);
                     }
                     Message::End(done) => {
@@ -64,14 +64,14 @@ impl Recorder {
 
     /// Adds one row.
     ///
-    /// Waits when the writer is behind; fails when it could not write, such as on a full disk.
+    /// Blocks while the writer is behind; fails if the writer failed, such as on a full disk.
     #[inline]
     pub fn push(&mut self, record: &Record) -> Result<(), Error> {
         self.rows.push(record);
         if self.rows.len() == ROW_GROUP_ROWS { self.hand_over() } else { Ok(()) }
     }
 
-    /// Ends the run: returns how many rows it has, once they are on stable storage.
+    /// Ends the run and returns its number of rows, once they are on stable storage.
     pub fn end(&mut self) -> Result<u64, Error> {
         self.hand_over()?;
         let (done, wait) = channel();
@@ -98,7 +98,7 @@ impl Recorder {
         if sent { Ok(()) } else { Err(self.failure()) }
     }
 
-    /// Why the writer has stopped.
+    /// Returns the error that stopped the writer.
     fn failure(&mut self) -> Error {
         self.to_writer = None;
         let outcome = self.writer.take().and_then(|writer| writer.join().ok());

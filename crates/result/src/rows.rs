@@ -1,4 +1,4 @@
-//! The rows of `records/*.parquet`: their columns, and how each is stored.
+//! The rows of `records/*.parquet`: columns and encodings.
 
 use std::sync::Arc;
 
@@ -8,11 +8,11 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersi
 use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::TypePtr;
 
-/// Rows in a row group: what is buffered before it is encoded. Small enough that the buffers stay
-/// in the caches, large enough for readers that take row groups one by one.
+/// The number of rows in a row group, which are buffered before encoding: small enough for the CPU
+/// caches, and large enough for readers that take one row group at a time.
 pub(crate) const ROW_GROUP_ROWS: usize = 1 << 16;
 
-/// The columns. `errno` is 0 for an IO that succeeded.
+/// The columns. `errno` is 0 for a successful IO.
 const SCHEMA: &str = "message io {
     required int64 submitted_ns;
     required int64 latency_ns;
@@ -25,28 +25,28 @@ const SCHEMA: &str = "message io {
     required int64 late_ns;
 }";
 
-/// How many columns of 32 bits there are beside `run`, which is the same in a whole file.
+/// The number of 32-bit columns, without `run`, which is constant in a file.
 pub(crate) const NARROW: usize = 4;
 
-/// Where `latency_ns` stands among the columns of 64 bits.
+/// The index of `latency_ns` among the 64-bit columns.
 pub(crate) const LATENCY: usize = 1;
 
-/// Where `errno` stands among the columns of 32 bits.
+/// The index of `errno` among the 32-bit columns.
 pub(crate) const ERRNO: usize = 3;
 
-/// Where `late_ns` stands among the columns; files of version 1 end before it.
+/// The index of `late_ns` among the columns; files of version 1 lack it.
 pub(crate) const LATE: usize = 8;
 
 pub(crate) fn schema() -> TypePtr {
     Arc::new(parse_message_type(SCHEMA).expect("the schema is well formed"))
 }
 
-/// How each column is stored.
+/// Returns the encoding of each column.
 ///
-/// Submission times rise steadily, so their differences are stored; response times and random
-/// addresses have no such order, but their high bytes repeat, so bytes of the same rank are stored
-/// together and compressed. On random reads that is 4.5 bytes a row at 25 ns of processor time;
-/// plain columns under the same compression are 6.6 bytes at 95 ns.
+/// Submission times rise steadily, hence their differences are stored. Response times and random
+/// addresses are unordered, but their high bytes repeat: bytes of the same rank are stored together
+/// and compressed. Random reads take 4.5 bytes per row at 25 ns of CPU time; plain columns with the
+/// same compression take 6.6 bytes at 95 ns.
 pub(crate) fn properties() -> WriterProperties {
     let zstd = Compression::ZSTD(ZstdLevel::try_new(1).expect("1 is a level of zstd"));
     let mut properties = WriterProperties::builder()
@@ -69,13 +69,13 @@ pub(crate) fn properties() -> WriterProperties {
 /// A row group in memory.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) struct RowGroup {
-    /// `submitted_ns`, `latency_ns`, `offset_bytes`.
+    /// The columns `submitted_ns`, `latency_ns`, `offset_bytes`.
     pub(crate) wide: [Vec<i64>; 3],
-    /// `length_bytes`, `op`, `stream`, `errno` of successive rows, and how many rows are alike:
-    /// these rarely change, and what hardly takes memory is not in the way of the caches while a
-    /// drive is measured.
+    /// The columns `length_bytes`, `op`, `stream`, `errno`, run-length encoded: each entry has the
+    /// number of equal rows. These values rarely change, and a small buffer leaves the CPU caches
+    /// to the measurement.
     narrow: Vec<([i32; NARROW], usize)>,
-    /// `late_ns`; empty as long as it is 0.
+    /// The column `late_ns`; empty while all values are 0.
     late: Vec<i64>,
 }
 
@@ -95,7 +95,7 @@ impl RowGroup {
         self.late.clear();
     }
 
-    /// Times and addresses are below 2⁶³ and lengths below 2³²; the casts keep every bit.
+    /// Times and addresses are below 2⁶³ and lengths below 2³²; the casts lose no bit.
     #[allow(clippy::cast_possible_wrap, clippy::cast_possible_truncation)]
     #[inline]
     pub(crate) fn push(&mut self, record: &Record) {
@@ -113,24 +113,24 @@ impl RowGroup {
             _ => self.narrow.push((narrow, 1)),
         }
         if record.late.0 > 0 || !self.late.is_empty() {
-            // The rows before were not late.
+            // The rows before this one were not late.
             self.late.resize(self.len() - 1, 0);
             self.late.push(record.late.0 as i64);
         }
     }
 
-    /// Every value of `late_ns`; `None` where all are 0.
+    /// Returns the values of `late_ns`; `None` if all are 0.
     pub(crate) fn late(&self) -> Option<&[i64]> {
         Some(self.late.as_slice()).filter(|late| !late.is_empty())
     }
 
-    /// The value of narrow column `column`, if it is the same in every row.
+    /// Returns the value of narrow column `column` if it is constant.
     pub(crate) fn constant(&self, column: usize) -> Option<i32> {
         let first = self.narrow.first()?.0[column];
         self.narrow.iter().all(|(narrow, _)| narrow[column] == first).then_some(first)
     }
 
-    /// Every value of narrow column `column`.
+    /// Returns the values of narrow column `column`.
     pub(crate) fn narrow(&self, column: usize) -> Vec<i32> {
         let repeat =
             |(narrow, count): &([i32; NARROW], usize)| std::iter::repeat_n(narrow[column], *count);
@@ -138,7 +138,8 @@ impl RowGroup {
     }
 }
 
-/// The record of a row of the columns `wide` and `narrow`, or what is wrong with it.
+/// Builds the record of a row from the columns `wide` and `narrow`, or returns a message if a value
+/// is invalid.
 #[allow(clippy::cast_sign_loss)]
 pub(crate) fn record(wide: [i64; 3], narrow: [i32; NARROW], late: i64) -> Result<Record, String> {
     let [submitted, latency, offset, late] =

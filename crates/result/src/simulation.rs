@@ -17,40 +17,40 @@ static SIMULATION: Document = Document {
     beside: None,
 };
 
-/// Where the result of a simulated workload will lie. The folder appears when the result is written.
+/// A simulation result under construction. The folder appears when the result is written.
 #[derive(Debug)]
 pub struct SimulationFolder(DocumentFolder);
 
 impl SimulationFolder {
-    /// Makes the folder. Nothing may be there yet.
+    /// Creates the folder. `path` must not exist.
     ///
     /// # Errors
-    /// [`Error::Exists`], [`Error::Busy`] where another process writes one of this name, and where no folder can be
-    /// created.
+    /// [`Error::Exists`], or [`Error::Busy`] if another process writes a result of this name, or
+    /// the folder cannot be created.
     pub fn create(path: &Path) -> Result<SimulationFolder, Error> {
         DocumentFolder::create(path, &SIMULATION).map(SimulationFolder)
     }
 
-    /// Writes what came of it; at every instant the file is whole or not there.
+    /// Writes the result atomically.
     ///
     /// # Errors
-    /// Where it cannot be written.
+    /// The result cannot be written.
     pub fn write(&mut self, simulation: &impl Serialize) -> Result<(), Error> {
         self.0.write(simulation)
     }
 }
 
-/// Whether the folder at `path` holds the result of a simulated workload.
+/// Returns true if the folder at `path` contains a simulation.
 pub fn is_simulation(path: &Path) -> bool {
     SIMULATION.is_in(path)
 }
 
-/// Reads the `simulation.json` of the folder at `path`, which is as
-/// `docs/schemas/simulation.schema.json` says if this version or an earlier one wrote it.
+/// Reads the `simulation.json` of the folder at `path`. If this or an earlier version wrote it, it
+/// follows `docs/schemas/simulation.schema.json`.
 ///
 /// # Errors
-/// [`Error::NoSimulation`], [`Error::Json`] where it is damaged or too large, [`Error::Version`]
-/// where a later version wrote it.
+/// [`Error::NoSimulation`], [`Error::Json`] if it is damaged or too large, [`Error::Version`] if a
+/// later version wrote it.
 pub fn read_simulation(path: &Path) -> Result<Value, Error> {
     if !is_simulation(path) {
         return Err(Error::NoSimulation(path.into()));
@@ -64,8 +64,8 @@ mod tests {
 
     use super::*;
 
-    // Does a simulation come back as it was written, is the name taken in the meantime, and does
-    // nothing stay where nothing was written?
+    // A simulation survives a round trip, its name is reserved meanwhile, and nothing remains
+    // without a result.
     #[test]
     fn a_simulation_is_whole_or_not_there() {
         let place = tempfile::tempdir().unwrap();
@@ -85,7 +85,7 @@ mod tests {
         assert_eq!(fs::read_dir(&path).unwrap().count(), 1, "nothing is left behind");
     }
 
-    // Is a later version refused, an early one read, and everything else refused with its name?
+    // An early version is read; a later version and other content are refused with the file name.
     #[test]
     fn other_versions_are_told_apart() {
         let place = tempfile::tempdir().unwrap();

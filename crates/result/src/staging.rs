@@ -1,8 +1,8 @@
-//! Folders that appear under their name in one step, once they can be read or resumed.
+//! Folders that appear atomically once they can be read or resumed.
 //!
-//! Until then a folder lies beside that place as `.NAME.flashscope-unfinished-PID-NUMBER`, locked by the
-//! process that writes it. A process that is killed leaves such a folder without a lock; the next one that
-//! creates a result in the same place removes it.
+//! Until then, a folder is next to its final path as `.NAME.flashscope-unfinished-PID-NUMBER`, and
+//! its process holds a lock on it. A killed process leaves such a folder without a lock. The next
+//! process that creates a result in the same place removes it.
 
 #![cfg_attr(
     lint_writes,
@@ -22,36 +22,38 @@ use crate::Error;
 use crate::folder::{lock, sync_folder};
 use crate::system::{is_own, is_same, rename_new};
 
-/// What stands between the name of a result and the numbers of an unfinished folder.
+/// The infix between the name of a result and the numbers of an unfinished folder.
 const MARK: &str = ".flashscope-unfinished-";
 
-/// Bytes of the longest name that an unfinished folder repeats: file systems end names at 255.
+/// The maximum length in bytes of the result name within an unfinished folder's name; file systems
+/// limit names to 255 bytes.
 const LONGEST_NAME: usize = 200;
 
-/// How many names are tried before a folder is given up.
+/// The number of names tried before an error.
 const MOST_NAMES: u32 = 1000;
 
-/// A folder that is removed again, unless it is published under its name.
+/// A folder that is removed on drop unless it was published.
 #[derive(Debug)]
 pub(crate) struct Staged {
-    /// Where it will appear.
+    /// The final path.
     path: PathBuf,
-    /// Where it lies.
+    /// The current path.
     unfinished: PathBuf,
-    /// Tells other processes that this one is alive. A file system without locks has none, and nothing on it
-    /// is removed as a leftover.
+    /// The lock that shows other processes that this one is alive. File systems without locks have
+    /// none, and no process removes leftovers there.
     lock: Option<File>,
     published: bool,
 }
 
 impl Staged {
-    /// Creates a folder, with the folder `inner` in it, that will appear at `path`. Nothing may be there.
+    /// Creates a folder with the subfolder `inner`, to be published at `path`, which must not
+    /// exist.
     ///
     /// # Errors
-    /// [`Error::Exists`], [`Error::Busy`] where another process writes a result of this name, and where no
-    /// folder can be created.
+    /// [`Error::Exists`], or [`Error::Busy`] if another process writes a result of this name, or
+    /// the folder cannot be created.
     pub fn create(path: &Path, inner: Option<&str>) -> Result<Staged, Error> {
-        // A link that leads nowhere is something, too.
+        // A dangling link counts as existing, too.
         if path.symlink_metadata().is_ok() {
             return Err(Error::Exists(path.into()));
         }
@@ -71,16 +73,16 @@ impl Staged {
         Ok(staged)
     }
 
-    /// Where the folder lies: beside its place, until it is published.
+    /// Returns the current path: a temporary one until the folder is published.
     pub fn place(&self) -> &Path {
         if self.published { &self.path } else { &self.unfinished }
     }
 
-    /// Lets the folder appear under its name. What is in it has to be on stable storage.
+    /// Publishes the folder at its final path. Its content must be on stable storage.
     ///
     /// # Errors
-    /// [`Error::Exists`] where the name was taken in the meantime, and where it cannot be renamed. Then nothing of
-    /// the folder stays.
+    /// [`Error::Exists`] if the name was taken in the meantime, or renaming fails. The folder is
+    /// then removed.
     pub fn publish(&mut self) -> Result<(), Error> {
         rename_new(&self.unfinished, &self.path).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => Error::Exists(self.path.clone()),
@@ -90,11 +92,11 @@ impl Staged {
         sync_folder(parent_of(&self.path))
     }
 
-    /// The same for a folder that holds hours of work: where its name was taken in the meantime, it stays beside
-    /// that, under a name that the error tells.
+    /// Publishes a folder that contains hours of work. If the name was taken in the meantime, keeps
+    /// the folder under another name, which the error contains.
     ///
     /// # Errors
-    /// [`Error::Taken`] then; else as [`Staged::publish`].
+    /// [`Error::Taken`] in that case, or the errors of [`Staged::publish`].
     pub fn publish_anyway(&mut self) -> Result<(), Error> {
         match self.publish() {
             Err(Error::Exists(path)) => {
@@ -107,7 +109,7 @@ impl Staged {
         }
     }
 
-    /// Names the folder `NAME-2`, or with the first number that is free.
+    /// Renames the folder to `NAME-2`, or with the first free number.
     fn keep_beside(&mut self) -> Result<PathBuf, Error> {
         let name = self.path.file_name().unwrap_or_default();
         let (stem, ending) = match Path::new(name).extension() {
@@ -134,15 +136,15 @@ impl Staged {
         Err(Error::Exists(self.path.clone()))
     }
 
-    /// Returns whether the folder has its name.
+    /// Returns true if the folder has its final name.
     pub fn is_published(&self) -> bool {
         self.published
     }
 
-    /// The lock of a published folder, for a process that goes on writing it.
+    /// Returns the lock of a published folder, for a process that continues to write it.
     ///
     /// # Errors
-    /// Where the file system has no locks.
+    /// The file system has no locks.
     pub fn into_lock(mut self) -> Result<File, Error> {
         self.lock.take().map_or_else(|| lock(&self.path), Ok)
     }
@@ -151,13 +153,13 @@ impl Staged {
 impl Drop for Staged {
     fn drop(&mut self) {
         if !self.published {
-            // What remains is removed by the next process that creates a result here.
+            // The next process that creates a result here removes the rest.
             let _ = fs::remove_dir_all(&self.unfinished);
         }
     }
 }
 
-/// Returns whether `name` is that of a folder that is not finished, or never will be: no result.
+/// Returns true if `name` is that of an unfinished folder.
 #[must_use]
 pub fn is_unfinished(name: &OsStr) -> bool {
     let name = name.to_string_lossy();
@@ -167,7 +169,7 @@ pub fn is_unfinished(name: &OsStr) -> bool {
     numbers.is_some_and(|(process, number)| is_number(process) && is_number(number))
 }
 
-/// How the names of the unfinished folders of a result of this name begin.
+/// Returns the name prefix of the unfinished folders of a result.
 fn prefix_of(name: &OsStr) -> OsString {
     let mut prefix = OsString::from(".");
     if name.len() <= LONGEST_NAME {
@@ -181,7 +183,7 @@ fn prefix_of(name: &OsStr) -> OsString {
     prefix
 }
 
-/// Creates an unfinished folder in `parent`, and locks it.
+/// Creates an unfinished folder in `parent` and locks it.
 fn create_locked(parent: &Path, name: &OsStr) -> Result<(PathBuf, Option<File>), Error> {
     let process = std::process::id();
     for number in 0..MOST_NAMES {
@@ -192,7 +194,8 @@ fn create_locked(parent: &Path, name: &OsStr) -> Result<(PathBuf, Option<File>),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
             created => created.map_err(Error::io("create", &path))?,
         }
-        // Until it is locked, another process may take it for a leftover. Then the next one is tried.
+        // Before the lock, another process may remove the folder as a leftover. Then try the next
+        // name.
         match lock(&path) {
             Err(Error::Busy(_)) => {}
             Ok(lock) if is_same(&lock, &path) => return Ok((path, Some(lock))),
@@ -208,20 +211,21 @@ fn begins_with(name: &OsStr, prefix: &OsStr) -> bool {
     name.as_encoded_bytes().starts_with(prefix.as_encoded_bytes())
 }
 
-/// Removes the unfinished folders in `parent` that this user's processes left when they were killed. The
-/// folders of running processes are locked.
+/// Removes the unfinished folders in `parent` that killed processes of this user left. A lock
+/// protects the folders of running processes.
 ///
 /// # Errors
-/// [`Error::Busy`] where a running process writes a folder that begins with `prefix`: one of the same name.
+/// [`Error::Busy`] if a running process writes a folder that begins with `prefix`, which means the
+/// same result name.
 fn remove_leftovers(path: &Path, parent: &Path, prefix: &OsStr) -> Result<(), Error> {
-    // What cannot be looked at is left where it is.
+    // Leave folders that cannot be examined.
     for entry in fs::read_dir(here(parent)).into_iter().flatten().flatten() {
         let name = entry.file_name();
         if !is_unfinished(&name) || !entry.metadata().is_ok_and(|found| is_own(&found)) {
             continue;
         }
         match lock(&entry.path()) {
-            // Its process removes nothing any more, and no other takes it while it is locked.
+            // Its process has ended, and the lock keeps other processes away.
             Ok(_lock) => drop(fs::remove_dir_all(entry.path())),
             Err(Error::Busy(_)) if begins_with(&name, prefix) => {
                 return Err(Error::Busy(path.into()));
@@ -232,7 +236,7 @@ fn remove_leftovers(path: &Path, parent: &Path, prefix: &OsStr) -> Result<(), Er
     Ok(())
 }
 
-/// Creates a folder and those above it that are missing, each of them durable.
+/// Creates a folder and its missing parents, each of them durable.
 fn create_folders(path: &Path) -> Result<(), Error> {
     let path = here(path);
     if path.is_dir() {
@@ -242,7 +246,7 @@ fn create_folders(path: &Path) -> Result<(), Error> {
         create_folders(parent)?;
     }
     match fs::create_dir(path) {
-        // Another process was faster.
+        // Another process created it first.
         Err(_) if path.is_dir() => {}
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             return Err(Error::io("create", path)(io::ErrorKind::NotADirectory.into()));
@@ -256,7 +260,7 @@ fn parent_of(path: &Path) -> &Path {
     here(path.parent().unwrap_or(Path::new("")))
 }
 
-/// The folder that an empty path stands for.
+/// Returns the current folder for an empty path.
 fn here(path: &Path) -> &Path {
     if path.as_os_str().is_empty() { Path::new(".") } else { path }
 }

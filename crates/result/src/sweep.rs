@@ -1,7 +1,7 @@
 //! The result folder of a sweep: `NAME.flashscope/sweep.json` and `points.parquet`.
 //!
-//! While it goes on, rows lie in `parts/`, each file named only once it is complete; the table of all
-//! is written at the end, in the order of the points, and then the parts go.
+//! During the sweep, rows are in `parts/`, and each part appears only when complete. At the end,
+//! the full table is written in the order of the points, and the parts are removed.
 
 mod folder;
 mod points;

@@ -1,4 +1,4 @@
-//! What systems do differently with folders: their locks, their names, and how they become durable.
+//! Platform-specific folder operations: locks, renaming and durability.
 
 #![cfg_attr(
     lint_writes,
@@ -14,7 +14,8 @@ use std::path::Path;
 
 pub(crate) use imp::{is_own, is_same, is_stream, lock, rename_new, sync};
 
-/// Gives `from` the name `to` where the system cannot refuse a name that is taken by itself: it is looked for first.
+/// Renames `from` to `to` on systems that cannot refuse an existing target atomically: checks for
+/// it first.
 pub(crate) fn rename_unless_taken(from: &Path, to: &Path) -> io::Result<()> {
     if to.symlink_metadata().is_ok() {
         return Err(io::ErrorKind::AlreadyExists.into());
@@ -32,7 +33,7 @@ mod imp {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
     use rustix::io::Errno;
 
-    /// Opens and locks a folder, as long as the file is open.
+    /// Opens and locks a folder for as long as the file is open.
     pub(crate) fn lock(path: &Path) -> io::Result<Result<File, TryLockError>> {
         let folder = File::open(path)?;
         Ok(folder.try_lock().map(|()| folder))
@@ -43,7 +44,7 @@ mod imp {
         File::open(folder)?.sync_all()
     }
 
-    /// Returns whether `folder` is what lies at `path`.
+    /// Returns true if `folder` is the file at `path`.
     pub(crate) fn is_same(folder: &File, path: &Path) -> bool {
         let of = |found: Metadata| (found.dev(), found.ino());
         let [open, there] =
@@ -51,21 +52,22 @@ mod imp {
         open.is_some() && open == there
     }
 
-    /// Returns whether it takes bytes as they come: a pipe or a terminal.
+    /// Returns true for a stream: a pipe or a terminal.
     pub(crate) fn is_stream(kind: FileType) -> bool {
         use std::os::unix::fs::FileTypeExt;
         kind.is_fifo() || kind.is_char_device()
     }
 
-    /// Returns whether a folder was made by this user, and its lock tells whether its process runs.
+    /// Returns true if this user created the folder and its lock shows whether its process runs.
     pub(crate) fn is_own(found: &Metadata) -> bool {
         found.is_dir() && found.uid() == rustix::process::geteuid().as_raw()
     }
 
-    /// Gives `from` the name `to`, which nothing may have: `AlreadyExists`.
+    /// Renames `from` to `to`; fails with `AlreadyExists` if `to` exists.
     pub(crate) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
         match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-            // A file system that knows no such renaming. There, a folder replaces nothing but an empty folder.
+            // For file systems without atomic no-replace renaming. There, a folder can only replace
+            // an empty folder.
             Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
                 super::rename_unless_taken(from, to)
             }
@@ -74,8 +76,9 @@ mod imp {
     }
 }
 
-// Windows locks files, not folders, and renames no folder in which a file is open. So folders have no locks there: no leftover
-// is removed, and two processes that go on with one result are not kept apart.
+// Windows locks files but not folders, and cannot rename a folder that contains an open file.
+// Folders therefore have no locks there: leftovers stay, and nothing stops two processes from
+// continuing one result.
 #[cfg(windows)]
 mod imp {
     use std::fs::{File, FileType, Metadata, OpenOptions, TryLockError};
@@ -85,15 +88,15 @@ mod imp {
 
     pub(crate) use super::rename_unless_taken as rename_new;
 
-    /// `FILE_FLAG_BACKUP_SEMANTICS`, without which no folder is opened.
+    /// `FILE_FLAG_BACKUP_SEMANTICS`, required to open a folder.
     const FOLDERS: u32 = 0x0200_0000;
 
-    /// Opens a folder; nothing is locked.
+    /// Opens a folder without a lock.
     pub(crate) fn lock(path: &Path) -> io::Result<Result<File, TryLockError>> {
         Ok(Ok(OpenOptions::new().read(true).custom_flags(FOLDERS).open(path)?))
     }
 
-    /// Names are durable when the journal of the file system is.
+    /// The journal of the file system makes names durable.
     pub(crate) fn sync(_: &Path) -> io::Result<()> {
         Ok(())
     }
@@ -108,7 +111,7 @@ mod imp {
         false
     }
 
-    /// Whether the process of a folder runs cannot be told.
+    /// Without locks, nothing shows whether the process of a folder runs.
     pub(crate) fn is_own(_: &Metadata) -> bool {
         false
     }

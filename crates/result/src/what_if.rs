@@ -15,30 +15,30 @@ static WHAT_IF: Document = Document {
     beside: None,
 };
 
-/// Where a what-if will lie: see [`SimulationFolder`](crate::SimulationFolder), which is alike.
+/// A what-if under construction, analogous to [`SimulationFolder`](crate::SimulationFolder).
 #[derive(Debug)]
 pub struct WhatIfFolder(DocumentFolder);
 
 impl WhatIfFolder {
-    /// Makes the folder. Nothing may be there yet.
+    /// Creates the folder. `path` must not exist.
     ///
     /// # Errors
-    /// [`Error::Exists`], [`Error::Busy`] where another process writes one of this name, and where no folder can be
-    /// created.
+    /// [`Error::Exists`], or [`Error::Busy`] if another process writes a result of this name, or
+    /// the folder cannot be created.
     pub fn create(path: &Path) -> Result<WhatIfFolder, Error> {
         DocumentFolder::create(path, &WHAT_IF).map(WhatIfFolder)
     }
 
-    /// Writes what came of it; at every instant the file is whole or not there.
+    /// Writes the outcome atomically.
     ///
     /// # Errors
-    /// Where it cannot be written.
+    /// The outcome cannot be written.
     pub fn write(&mut self, what_if: &WhatIf) -> Result<(), Error> {
         self.0.write(what_if)
     }
 }
 
-/// Whether the folder at `path` holds a what-if.
+/// Returns true if the folder at `path` contains a what-if.
 pub fn is_what_if(path: &Path) -> bool {
     WHAT_IF.is_in(path)
 }
@@ -46,7 +46,7 @@ pub fn is_what_if(path: &Path) -> bool {
 /// Reads the `what-if.json` of the folder at `path`.
 ///
 /// # Errors
-/// [`Error::NoWhatIf`], [`Error::Json`] where it is damaged or too large, [`Error::Version`] where a
+/// [`Error::NoWhatIf`], [`Error::Json`] if it is damaged or too large, [`Error::Version`] if a
 /// later version wrote it.
 pub fn read_what_if(path: &Path) -> Result<WhatIf, Error> {
     if !is_what_if(path) {
@@ -89,8 +89,8 @@ mod tests {
         WhatIf { schema_version, status, seed: 1, repeats: 1, base, variants }
     }
 
-    // Does one come back as it was written, is what is none told from one that is damaged, and does
-    // nothing stay where nothing was written?
+    // A what-if survives a round trip, missing and damaged ones have different errors, and nothing
+    // remains without an outcome.
     #[test]
     fn one_comes_back_as_it_was_written() {
         let place = tempfile::tempdir().unwrap();

@@ -20,10 +20,11 @@ use crate::constant::Constants;
 use crate::folder::{records_file, sync_folder};
 use crate::rows::{self, NARROW, RowGroup};
 
-/// Row groups in a file: a crash in a long run loses what came after its last whole file.
+/// The row groups in a file: a crash in a long run loses only the rows after its last complete
+/// file.
 pub(crate) const FILE_ROW_GROUPS: u32 = 64;
 
-/// Writes the files of one run after the other.
+/// Writes the files of a run one after the other.
 pub(crate) struct Writer {
     folder: PathBuf,
     schema: TypePtr,
@@ -50,7 +51,7 @@ impl Writer {
     }
 
     pub(crate) fn begin(&mut self, run: u32) -> Result<(), Error> {
-        // A run that was given up leaves an unfinished file; it is not part of the result.
+        // An abandoned run leaves an unfinished file, which is not part of the result.
         if self.file.take().is_some() {
             let path = self.unfinished();
             std::fs::remove_file(&path).map_err(Error::io("remove", &path))?;
@@ -70,7 +71,7 @@ impl Writer {
     pub(crate) fn write(&mut self, rows: &RowGroup) -> Result<(), Error> {
         let path = self.unfinished();
         if self.file.is_none() {
-            // Whatever has that name is not of this run.
+            // Any file of this name belongs to an earlier attempt.
             let file = File::create_new(&path).map_err(Error::io("create", &path))?;
             let (schema, properties) = (self.schema.clone(), self.properties.clone());
             let writer = SerializedFileWriter::new(file, schema, properties);
@@ -85,7 +86,7 @@ impl Writer {
         if self.row_groups == FILE_ROW_GROUPS { self.end() } else { Ok(()) }
     }
 
-    /// Completes the current file and gives it its name.
+    /// Completes the current file and renames it.
     pub(crate) fn end(&mut self) -> Result<(), Error> {
         let Some(file) = self.file.take() else { return Ok(()) };
         let (unfinished, path) = (self.unfinished(), self.path());
@@ -99,11 +100,11 @@ impl Writer {
 }
 
 impl Drop for Writer {
-    /// Removes what was not completed: on a full disk, its room is what the manifest needs to say
-    /// how far the measurement came.
+    /// Removes an incomplete file. On a full disk, this makes room for the manifest that records
+    /// the progress.
     fn drop(&mut self) {
         self.file = None;
-        // Most often there is none.
+        // Usually there is none.
         let _ = std::fs::remove_file(self.unfinished());
     }
 }
@@ -129,7 +130,7 @@ fn write_row_group(
         column.typed::<Int32Type>().write_batch(&rows.narrow(narrow), None, None)?;
         column.close()?;
     }
-    // The column is unsigned; what is stored has the same bits.
+    // The column is unsigned; the stored value has the same bits.
     let run = i32::from_ne_bytes(run.to_ne_bytes());
     let after = rows.wide.len() + NARROW;
     constants.append(&mut group, after, run.into(), rows.len())?;
@@ -145,7 +146,7 @@ fn write_row_group(
     Ok(())
 }
 
-/// The files of run `run`, in order.
+/// Returns the files of run `run`, in order.
 pub(crate) fn files_of(folder: &Path, run: u32) -> impl Iterator<Item = PathBuf> {
     let folder = folder.to_path_buf();
     (0..).map(move |part| folder.join(records_file(run, part))).take_while(|path| path.exists())

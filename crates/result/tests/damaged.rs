@@ -1,4 +1,5 @@
-//! Files of results with a flipped bit: each reading is an error in one line, or rows; memory stays bounded.
+//! Reads result files with a flipped bit: the outcome is a one-line error or rows, in bounded
+//! memory.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,20 +10,22 @@ use flashscope_block::{Nanos, Record};
 use flashscope_result::activity::Activities;
 use flashscope_result::{Error, ResultFolder, activities_path, records_path, rows};
 
-/// The most memory that a reading of these files takes, whatever a flip makes them claim: a page of 64 MiB, decoded.
+/// The memory limit of a read, whatever a flipped bit makes the file claim: one decoded page of 64
+/// MiB.
 const MOST_RESIDENT: u64 = 256 << 20;
 
-/// What all flips of a file came to.
+/// The outcomes over all flipped bits of a file.
 #[derive(Default)]
 struct Outcomes {
     same: usize,
     other: usize,
     refused: usize,
-    /// Panics of the library that were caught, by what they say, with the byte and bit of the first.
+    /// The caught panics of the library by message, with the byte and bit of the first.
     panics: BTreeMap<String, (usize, u32)>,
 }
 
-/// Prints nothing of panics that are caught, as the program does: a backtrace each would take most of the time.
+/// Silences caught panics, as the program does: printing their backtraces would take most of the
+/// time.
 fn hide_caught() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -35,7 +38,7 @@ fn hide_caught() {
     });
 }
 
-/// Reads the file at `path` with each bit of it flipped, of bytes that `picks`.
+/// Reads the file at `path` once for each bit flipped, in the bytes selected by `picks`.
 fn flip<T: PartialEq>(
     path: &Path,
     bits: impl Fn(usize) -> Vec<u32>,
@@ -76,7 +79,7 @@ fn flip<T: PartialEq>(
     outcomes
 }
 
-/// A copy of a sample result that may be damaged.
+/// A copy of a sample result that a test may damage.
 fn copy(sample: &str) -> tempfile::TempDir {
     let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/results").join(sample);
     let to = tempfile::tempdir().unwrap();
@@ -118,7 +121,7 @@ fn a_flipped_bit_of_activities_is_one_line() {
     let path = activities_path(folder.path(), 1);
     let mut random = fastrand::Rng::with_seed(1);
     let length = usize::try_from(fs::metadata(&path).unwrap().len()).unwrap();
-    // A reading takes 50 times as long as that of records: about 2000 bytes of all are tried.
+    // A read takes 50 times as long as one of records; about 2000 bytes are enough.
     let step = length.div_ceil(2000);
     let bits: Vec<Vec<u32>> = (0..length)
         .map(|at| if at % step == 0 { vec![random.u32(0..8)] } else { vec![] })
@@ -132,7 +135,7 @@ fn a_flipped_bit_of_activities_is_one_line() {
     println!("{:#?}", outcomes.panics);
 }
 
-// Do the files of testdata/parquet still panic as its README says?
+// The files of testdata/parquet still make the library panic, as their README states.
 #[test]
 fn files_for_upstream_panic_as_described() {
     hide_caught();

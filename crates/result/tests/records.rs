@@ -1,4 +1,4 @@
-//! The result folder as its writers and readers use it.
+//! Round trips through result folders.
 
 use std::fs;
 use std::path::Path;
@@ -51,7 +51,7 @@ fn manifest() -> Manifest {
     Manifest::new(tool, machine, calibration, device, options, vec![], started)
 }
 
-// Is a result of version 1, whose records do not say how late they were, still read?
+// A result of version 1, whose records lack lateness, is readable.
 #[test]
 fn version_1_is_read() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/results/v1.flashscope");
@@ -83,7 +83,7 @@ fn write(folder: &ResultFolder, run: u32, records: &[Record]) -> u64 {
 fn any_record() -> impl Strategy<Value = Record> {
     let result = prop_oneof![9 => Just(Ok(())), 1 => (1i32..200).prop_map(|e| Err(Errno(e)))];
     let time = 0..=u64::MAX >> 1;
-    // In most runs nothing is late.
+    // In most runs no IO is late.
     let late = prop_oneof![9 => Just(0), 1 => time.clone()];
     (time.clone(), time.clone(), time, any::<u32>(), 0u8..4, any::<u16>(), result, late).prop_map(
         |(submitted, latency, offset, len, op, stream, result, late)| Record {
@@ -99,7 +99,7 @@ fn any_record() -> impl Strategy<Value = Record> {
     )
 }
 
-/// Steady random reads, as most runs are.
+/// Returns steady random reads, as in most runs.
 fn reads(count: u64) -> Vec<Record> {
     (0..count)
         .map(|i| Record {
@@ -118,7 +118,7 @@ fn reads(count: u64) -> Vec<Record> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
-    // Is every field of every IO read back as it was recorded?
+    // Every field of every IO survives a round trip.
     #[test]
     fn records_round_trip(records in prop::collection::vec(any_record(), 0..300)) {
         let parent = tempfile::tempdir().unwrap();
@@ -128,7 +128,7 @@ proptest! {
     }
 }
 
-// Do long runs keep every IO, over several row groups and files, at the promised size?
+// Long runs keep every IO, over several row groups and files, at the documented size per row.
 #[test]
 fn long_runs_span_files() {
     let parent = tempfile::tempdir().unwrap();
@@ -146,7 +146,7 @@ fn long_runs_span_files() {
     assert!(stored < 6 * 4_400_000, "{stored} bytes");
 }
 
-// Does a window hold the rows that it should, whichever row groups and files it begins and ends in?
+// A window returns its rows, whichever row groups and files it begins and ends in.
 #[test]
 fn windows_hold_what_they_should() {
     let parent = tempfile::tempdir().unwrap();
@@ -182,7 +182,7 @@ fn windows_hold_what_they_should() {
     rows.for_each_in(count..count + 10, |_, _| panic!("nothing is there")).unwrap();
 }
 
-// Does each of several threads that read one run at once get what it asked for?
+// Threads that read one run concurrently each get the rows they request.
 #[test]
 fn threads_read_at_once() {
     let parent = tempfile::tempdir().unwrap();
@@ -207,7 +207,7 @@ fn threads_read_at_once() {
     });
 }
 
-// Are corrections read as they were written, absent ones none, and damaged ones said to be?
+// Corrections survive a round trip, absent ones read as empty, and damaged ones are an error.
 #[test]
 fn marks_are_kept() {
     let parent = tempfile::tempdir().unwrap();
@@ -226,7 +226,7 @@ fn marks_are_kept() {
     assert!(matches!(folder.marks(), Err(Error::Json { .. })));
 }
 
-// Is nothing written through a link that lies where a file is prepared or kept?
+// Writers do not follow a link in place of a temporary or final file.
 #[test]
 fn links_are_replaced() {
     let parent = tempfile::tempdir().unwrap();
@@ -242,7 +242,7 @@ fn links_are_replaced() {
     assert!(folder.path().join("marks.json").symlink_metadata().unwrap().is_file());
 }
 
-// Does a run that was cut off leave nothing that looks like a result, and the next one work?
+// An interrupted run leaves nothing that looks like a result, and the next run works.
 #[test]
 fn unfinished_runs_are_not_seen() {
     let parent = tempfile::tempdir().unwrap();
@@ -260,7 +260,7 @@ fn unfinished_runs_are_not_seen() {
     assert_eq!(fs::read_dir(folder.path().join("records")).unwrap().count(), 1);
 }
 
-// Is the failure of the writer reported where rows are pushed, with what and where?
+// A failure of the writer surfaces at the next push, with the operation and the file.
 #[test]
 fn a_lost_folder_is_reported() {
     let parent = tempfile::tempdir().unwrap();
@@ -274,7 +274,7 @@ fn a_lost_folder_is_reported() {
     assert!(matches!(recorder.begin(2), Err(Error::WriterGone)));
 }
 
-// Is a damaged file of records refused with its name, wherever it is cut?
+// A truncated file of records is refused with its name, wherever it is cut.
 #[test]
 fn damaged_records_are_refused() {
     let parent = tempfile::tempdir().unwrap();
@@ -289,7 +289,7 @@ fn damaged_records_are_refused() {
     }
 }
 
-// Does the manifest come back as written, and is what is no result, or a later one, refused?
+// The manifest survives a round trip; other folders and later versions are refused.
 #[test]
 fn manifests_are_checked() {
     let parent = tempfile::tempdir().unwrap();
@@ -308,8 +308,8 @@ fn manifests_are_checked() {
     assert!(ResultFolder::open(folder.path()).unwrap_err().to_string().contains("is damaged"));
 }
 
-// Is a manifest refused in which two runs have one number, or a run goes through more patterns than any? What follows from
-// records would take time, or memory, without end.
+// A manifest is refused if two runs share a number, or a run has too many patterns: the analysis
+// would take unbounded time or memory.
 #[test]
 fn runs_of_one_number_were_analysed_again_and_again() {
     let v1 = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/results/v1.flashscope");

@@ -1,4 +1,4 @@
-//! Formats of a sequence of binary records.
+//! Formats that are a sequence of binary records.
 
 use std::io::Read;
 
@@ -7,71 +7,72 @@ use super::reader::{BATCH, Options, Reader, Skipped};
 use super::text::Output;
 use super::{Error, Request, Source, Volumes};
 
-/// A longer record is none of a trace.
+/// The maximum length of a record in bytes; a file with longer records is not a trace.
 const LONGEST_RECORD: usize = 1 << 16;
 
-/// How much is read at a time.
+/// The number of bytes read at a time.
 const CHUNK: usize = 1 << 18;
 
 /// A format of binary records.
 pub(super) trait BinaryFormat: Send + Sized + 'static {
-    /// How likely a content is of the format, by its first bytes, from 0 to 1000.
+    /// Returns the likelihood that content with these first bytes has the format, from 0 to 1000.
     fn sniff(head: &[u8]) -> u32;
 
-    /// A reader's state, from the first bytes of the content, of which it says how many are a
-    /// header, before the first record.
+    /// Creates a parser from the first bytes of the content. Also returns the length of the header,
+    /// which precedes the first record.
     ///
     /// # Errors
-    /// Why the header is none.
+    /// The header is invalid.
     fn new(head: &[u8], options: &Options) -> Result<(Self, usize), Reason>;
 
-    /// How long the record is that begins with `start`; `None` where more than these bytes are
-    /// needed to tell.
+    /// Returns the length of the record that begins with `start`; `None` if it takes more bytes to
+    /// determine the length.
     ///
     /// # Errors
-    /// Where what follows cannot be found: nothing after it can be read.
+    /// The length is invalid. The position of the next record is then unknown, and reading must
+    /// stop.
     fn length(&self, start: &[u8]) -> Result<Option<usize>, Reason>;
 
-    /// Reads a record of that length: it may hold a request, or not.
+    /// Parses a record of that length, which may contain a request.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The record is invalid.
     fn record(&mut self, record: &[u8], out: &mut Output) -> Result<(), Reason>;
 
-    /// The trace is at its end: gives what was held back.
+    /// Ends the trace and emits the requests held back.
     fn end(&mut self, _out: &mut Output) {}
 
-    /// The names of the files that are one trace with the one that has this name, other than it.
+    /// Returns the names of the other files of the same trace.
     ///
     /// # Errors
-    /// Where they cannot be looked for.
+    /// The folder cannot be read.
     fn others(_name: &str) -> Result<Vec<String>, Error> {
         Ok(Vec::new())
     }
 
-    /// When a record was made: those of several files are read in this order.
+    /// Returns the time of a record, by which the records of several files are merged.
     fn time(_record: &[u8]) -> u64 {
         0
     }
 }
 
-/// The records of one file, as they are read.
+/// The records of one file.
 struct Stream {
     source: Source,
     buffer: Vec<u8>,
-    /// What of the buffer is not read yet.
+    /// The unread range of the buffer.
     start: usize,
     end: usize,
-    /// How long the record is with which that begins, once it is there as a whole.
+    /// The length of the next record, once it is buffered completely.
     whole: Option<usize>,
-    /// How many records were read, and where in the content the next one begins.
+    /// The number of records read, and the position of the next one in the content.
     record: u64,
     byte: u64,
     at_end: bool,
 }
 
 impl Stream {
-    /// The records after the first `header` bytes.
+    /// Creates a stream of the records after the first `header` bytes.
     fn open(mut source: Source, header: usize) -> Result<Stream, Error> {
         let byte = header as u64;
         let passed = std::io::copy(&mut source.by_ref().take(byte), &mut std::io::sink());
@@ -81,8 +82,8 @@ impl Stream {
         Ok(Stream { source, buffer, start, end, whole: None, record, byte, at_end: false })
     }
 
-    /// Sees to it that the next record is in the buffer; returns whether there is one. What is
-    /// left at the end of the file and is none goes to `skipped`.
+    /// Buffers the next record. Returns false at the end of the file. Reports an incomplete record
+    /// at the end of the file in `skipped`.
     fn advance<F: BinaryFormat>(
         &mut self,
         format: &F,
@@ -104,7 +105,7 @@ impl Stream {
         Ok(self.whole.is_some())
     }
 
-    /// The length of the next record, where it is in the buffer as a whole.
+    /// Returns the length of the next record if it is buffered completely.
     fn find<F: BinaryFormat>(&self, format: &F) -> Result<Option<usize>, Error> {
         let rest = &self.buffer[self.start..self.end];
         let length = format.length(rest).map_err(|reason| self.damaged(&reason))?;
@@ -115,7 +116,7 @@ impl Stream {
         Ok(length.filter(|length| *length <= rest.len()))
     }
 
-    /// Moves what is left to the front and reads more; returns whether there was more.
+    /// Moves the unread bytes to the front and reads more. Returns false at the end of the content.
     fn refill(&mut self) -> Result<bool, Error> {
         self.buffer.copy_within(self.start..self.end, 0);
         self.end -= self.start;
@@ -126,17 +127,17 @@ impl Stream {
         Ok(read > 0)
     }
 
-    /// The next record, after [`advance`](Stream::advance) has found one.
+    /// Returns the next record, after [`advance`](Stream::advance) returned true.
     fn record(&self) -> &[u8] {
         &self.buffer[self.start..self.start + self.whole.unwrap_or_default()]
     }
 
-    /// Where that stands.
+    /// Returns the position of the next record.
     fn place(&self) -> Place {
         Place::Record(self.record + 1, self.byte)
     }
 
-    /// Goes on to the one after it.
+    /// Moves past the next record.
     fn pass(&mut self) {
         let length = self.whole.take().unwrap_or_default();
         self.start += length;
@@ -150,7 +151,7 @@ impl Stream {
     }
 }
 
-/// Reads binary records, from one file or from several that are one trace.
+/// Reads binary records from one file, or from several files of one trace.
 pub(super) struct Records<F> {
     format: F,
     streams: Vec<Stream>,
@@ -181,7 +182,7 @@ impl<F: BinaryFormat> Records<F> {
         Ok((format, Stream::open(source, header)?))
     }
 
-    /// The stream whose next record is the first in time; of equals, the first stream.
+    /// Returns the stream whose next record is the earliest; on a tie, the first stream.
     fn next(&mut self) -> Result<Option<usize>, Error> {
         let Records { format, streams, options, skipped, .. } = self;
         if let [stream] = &mut streams[..] {
@@ -237,7 +238,7 @@ impl<F: BinaryFormat> Reader for Records<F> {
     }
 }
 
-/// Reads the `N` bytes at `at`; a format asks only for what its length covers.
+/// Returns the `N` bytes at `at`, which must be within the record.
 pub(super) fn bytes<const N: usize>(record: &[u8], at: usize) -> [u8; N] {
     let mut bytes = [0; N];
     if let Some(found) = record.get(at..at + N) {

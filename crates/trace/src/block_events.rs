@@ -1,4 +1,4 @@
-//! Requests from the events of Linux' block layer, as blktrace records them.
+//! Builds requests from events of the Linux block layer, as blktrace records them.
 
 use std::collections::BTreeMap;
 
@@ -7,32 +7,32 @@ use flashscope_block::{Bytes, Nanos, Op};
 use super::pairing::Pairing;
 use super::{Request, VolumeId};
 
-/// Takes the events of a trace, in order, and gives its requests.
+/// Builds the requests of a trace from its events, in order.
 ///
-/// A request is what was issued to the driver (event D), and its latency is the time to its
-/// completion (C); one that was put back into the queue (requeue, R) counts when it is issued
-/// again. Devices without a queue of their own (device mapper, RAID, some in memory) issue nothing:
-/// on a device without D before the first completion, requests are what was queued (Q).
+/// A request begins at its issue to the driver (event D). Its latency is the time until its
+/// completion (C). A requeued request (R) counts when it is issued again. Stacked devices without a
+/// queue (device mapper, RAID, some in memory) emit no D event: if no D precedes a device's first
+/// C, its queued requests (Q) count instead.
 #[derive(Debug, Default)]
 pub(super) struct BlockEvents {
     pairing: Pairing,
-    /// By volume.
+    /// The kind of each device, by volume.
     devices: Vec<Requests>,
-    /// The undecided ones of which something is queued, by the number of what was queued first.
+    /// The undecided devices with queued requests, by the number of their first queued request.
     undecided: BTreeMap<u64, VolumeId>,
 }
 
-/// Which events are the requests of a device.
+/// The events that stand for the requests of a device.
 #[derive(Debug)]
 enum Requests {
-    /// That is not known yet: these were queued so far, by their numbers in the pairing.
+    /// Undecided so far. Holds the numbers in the pairing of the requests queued until now.
     Undecided(Vec<u64>),
     Queued,
     Issued,
 }
 
 impl BlockEvents {
-    /// Q: a request was queued.
+    /// Handles event Q: a request was queued.
     pub(super) fn queued(&mut self, request: Request, out: &mut Vec<Request>) {
         let volume = request.volume;
         if matches!(self.device(volume), Requests::Issued) {
@@ -47,7 +47,7 @@ impl BlockEvents {
         }
     }
 
-    /// D: a request was issued to the driver.
+    /// Handles event D: a request was issued to the driver.
     pub(super) fn issued(&mut self, request: Request, out: &mut Vec<Request>) {
         if matches!(self.device(request.volume), Requests::Queued) {
             return;
@@ -58,14 +58,14 @@ impl BlockEvents {
         self.push(request, out);
     }
 
-    /// R: a request was put back into the queue.
+    /// Handles event R: a request was put back into the queue.
     pub(super) fn requeued(&mut self, volume: VolumeId, offset: Bytes, op: Op) {
         if matches!(self.device(volume), Requests::Issued) {
             self.pairing.taken_back(volume, offset, op);
         }
     }
 
-    /// C: a request was completed at that time.
+    /// Handles event C: a request completed at this time.
     pub(super) fn completed(
         &mut self,
         volume: VolumeId,
@@ -80,7 +80,7 @@ impl BlockEvents {
         }
     }
 
-    /// The trace is at its end: gives what was held back.
+    /// Ends the trace and emits the requests held back.
     pub(super) fn end(&mut self, out: &mut Vec<Request>) {
         self.pairing.end(out);
     }
@@ -93,8 +93,8 @@ impl BlockEvents {
         &mut self.devices[index]
     }
 
-    /// It is known which events are the requests of a device; gives the numbers of what was queued
-    /// before it was.
+    /// Records which events count for a device, and returns the numbers of the requests queued
+    /// before.
     fn decide(&mut self, volume: VolumeId, known: Requests) -> Vec<u64> {
         match std::mem::replace(self.device(volume), known) {
             Requests::Undecided(queued) => {
@@ -108,7 +108,7 @@ impl BlockEvents {
     }
 
     fn push(&mut self, request: Request, out: &mut Vec<Request>) -> u64 {
-        // One that is given can no longer turn out to be none.
+        // An emitted request cannot be withdrawn later.
         let given = self.pairing.pushed_out_next();
         let volume = given.and_then(|number| self.undecided.get(&number).copied());
         if let Some(volume) = volume {
@@ -131,7 +131,7 @@ mod tests {
         requests.iter().map(|r| (r.volume, r.at.0, r.latency.map(|latency| latency.0))).collect()
     }
 
-    // Are requests what was issued, on a device that issues, and what was queued on others?
+    // Issued requests count on devices with a driver queue, and queued requests on all others.
     #[test]
     fn requests_are_issued_or_queued() {
         let (mut events, mut out) = (BlockEvents::default(), Vec::new());
@@ -151,8 +151,8 @@ mod tests {
         assert_eq!(told(&out), wanted);
     }
 
-    // Is what was queued on a device that never says more given, and does time not grow with the
-    // number of such devices?
+    // Queued requests of a device without further events are emitted, in a time independent of the
+    // number of such devices.
     #[test]
     fn the_undecided_are_given() {
         let (mut events, mut out) = (BlockEvents::default(), Vec::new());
@@ -160,7 +160,7 @@ mod tests {
             events.queued(request(at % 10_000, u64::from(at)), &mut out);
         }
         assert!(out.len() > 15_000 && events.undecided.is_empty());
-        // What is given cannot be taken back: the device queues.
+        // An emitted request cannot be withdrawn: the device counts queued requests.
         events.issued(request(0, 1), &mut out);
         events.end(&mut out);
         assert!(out.iter().map(|request| request.at.0).eq(0..20_000));

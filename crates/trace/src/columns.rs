@@ -1,5 +1,5 @@
-//! The columns of a trace in Parquet. Their names are those of the records of a result, so that
-//! these are traces as they stand.
+//! The columns of a trace in Parquet. The records of a result have the same column names, hence
+//! flashscope reads them as a trace directly.
 
 use std::sync::Arc;
 
@@ -8,23 +8,23 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersi
 use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::TypePtr;
 
-/// When a request was issued.
+/// The issue time in nanoseconds.
 pub(super) const SUBMITTED: &str = "submitted_ns";
-/// How long its answer took.
+/// The latency in nanoseconds.
 pub(super) const LATENCY: &str = "latency_ns";
-/// The first byte addressed.
+/// The offset of the first byte.
 pub(super) const OFFSET: &str = "offset_bytes";
-/// How many bytes are addressed.
+/// The length in bytes.
 pub(super) const LENGTH: &str = "length_bytes";
 /// The code of the operation.
 pub(super) const OP: &str = "op";
 /// The number of the volume.
 pub(super) const VOLUME: &str = "volume";
 
-/// The key of the names of the volumes in the metadata of a file: a JSON array, by number.
+/// The metadata key for the volume names: a JSON array, by number.
 pub(super) const VOLUMES_KEY: &str = "flashscope.volumes";
 
-/// Rows in a row group.
+/// The number of rows in a row group.
 pub(super) const ROW_GROUP_ROWS: usize = 1 << 17;
 
 const SCHEMA: &str = "message request {
@@ -40,8 +40,8 @@ pub(super) fn schema() -> TypePtr {
     Arc::new(parse_message_type(SCHEMA).expect("the schema is well formed"))
 }
 
-/// How each column is stored: what has few values by dictionary, times by their differences,
-/// addresses byte by byte.
+/// Returns the encoding of each column: a dictionary for columns with few values, deltas for times,
+/// and byte streams for addresses.
 pub(super) fn properties() -> WriterProperties {
     let zstd = Compression::ZSTD(ZstdLevel::try_new(1).expect("1 is a level of zstd"));
     let mut properties = WriterProperties::builder()

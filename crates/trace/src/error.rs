@@ -4,30 +4,30 @@ use std::path::PathBuf;
 
 use super::FieldError;
 
-/// What happens at a line or record that cannot be read.
+/// The handling of an unreadable line or record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnBad {
-    /// It is an error, which ends the reading.
+    /// Stop with an error.
     #[default]
     Stop,
-    /// It is left out, and counted.
+    /// Skip and count it.
     Skip,
 }
 
-/// Why a trace cannot be read or written.
+/// An error while reading or writing a trace.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A file operation failed.
     #[error("cannot {action} {name}: {source}")]
     Io {
-        /// What was tried.
+        /// The operation.
         action: &'static str,
         /// The name of the trace.
         name: String,
-        /// What went wrong.
+        /// The cause.
         source: io::Error,
     },
-    /// The content is of no known format.
+    /// The content matches no known format.
     #[error(
         "{name} is of no format that is known: {reason}; the formats are {}; name one by --format \
          to see what is wrong with the first line",
@@ -36,51 +36,51 @@ pub enum Error {
     UnknownFormat {
         /// The name of the trace.
         name: String,
-        /// What was found.
+        /// A description of the content.
         reason: String,
-        /// The formats that there are.
+        /// The known formats.
         known: Vec<&'static str>,
     },
-    /// A line or a record cannot be read.
+    /// A line or a record is unreadable.
     #[error("{name}: {place}: {reason} (--on-bad-line skip leaves such out)")]
     Bad {
         /// The name of the trace.
         name: String,
-        /// Where it stands.
+        /// Its position.
         place: Place,
-        /// What is wrong with it.
+        /// The reason.
         reason: Reason,
     },
-    /// The whole cannot be a trace: nothing can be skipped that would mend it.
+    /// The trace is invalid as a whole; skipping lines or records cannot help.
     #[error("{name}: {reason}")]
     Damaged {
         /// The name of the trace.
         name: String,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
-    /// What is to be made of a trace cannot be.
+    /// A transform is impossible for this trace.
     #[error(transparent)]
     Field(#[from] FieldError),
-    /// There is something where a trace is to be written.
+    /// The output file exists.
     #[error("{} exists already: choose another name, or remove it", .0.display())]
     Exists(PathBuf),
 }
 
 impl Error {
-    /// An error of a file operation.
+    /// Creates an error of a file operation.
     pub(super) fn io(action: &'static str, name: &str) -> impl FnOnce(io::Error) -> Error {
         let name = name.to_string();
         move |source| Error::Io { action, name, source }
     }
 }
 
-/// Where in a trace something stands, counted from 1.
+/// A position in a trace, counted from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// A line of a text.
     Line(u64),
-    /// A record of a binary file, and the byte at which it begins in the uncompressed content.
+    /// A record of a binary file, and its first byte in the uncompressed content.
     Record(u64, u64),
     /// A row of a table.
     Row(u64),
@@ -96,12 +96,12 @@ impl std::fmt::Display for Place {
     }
 }
 
-/// What is wrong with a line or a record.
+/// The reason that a line or a record is unreadable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reason(Box<Cow<'static, str>>);
 
 impl Reason {
-    /// A reason in words. Rare, so it is kept out of the way of what is read.
+    /// A reason in words. Boxed, because errors are rare and results should stay small.
     #[cold]
     pub fn new(text: impl Into<Cow<'static, str>>) -> Reason {
         Reason(Box::new(text.into()))

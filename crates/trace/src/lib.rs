@@ -1,7 +1,7 @@
-//! Traces: what was asked of a drive, when, and how long it took, as others have recorded it.
+//! Block IO traces: recorded requests with their times and latencies.
 //!
-//! A trace is read in batches by a [`Reader`], which knows its [`format`]; the format is found by
-//! content. [`writer`]s do the reverse. Memory does not grow with the trace.
+//! A [`Reader`] reads a trace in batches. The [`format`] is detected from the content. A [`writer`]
+//! converts requests back to a file. Memory use is independent of the length of the trace.
 
 mod binary;
 mod block_events;

@@ -3,27 +3,27 @@ use flashscope_block::Nanos;
 use super::reader::{BATCH, Reader, Skipped};
 use super::{Error, Request, VolumeId, Volumes};
 
-/// What the times of several traces count from.
+/// The origin of time for merged traces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Zero {
-    /// The same: times are what the traces say.
+    /// A common clock: times stay unchanged.
     #[default]
     Same,
-    /// Each from its own first request.
+    /// The first request of each trace: all traces start together.
     Each,
 }
 
-/// Several traces as one, in the order of their times; each has its own volumes.
+/// Merges several traces in time order; the volumes of each stay separate.
 pub(super) struct Merge {
     inputs: Vec<Input>,
     volumes: Volumes,
     skipped: Skipped,
     zero: Zero,
-    /// From the first request of the earliest to that of the latest, before any zero is moved.
+    /// The time between the first requests of the earliest and the latest trace, before any shift.
     apart: Nanos,
 }
 
-/// Traces that begin further apart are hardly meant to be merged by time.
+/// The largest plausible offset between traces merged on a common clock.
 const FAR: Nanos = Nanos::secs(24 * 3600);
 
 struct Input {
@@ -31,9 +31,9 @@ struct Input {
     reader: Box<dyn Reader>,
     batch: Vec<Request>,
     next: usize,
-    /// The time of its first request, where that is its zero.
+    /// The time of the first request, if it is the origin.
     zero: Nanos,
-    /// The merged number of each of its volumes.
+    /// The merged number of each volume.
     volumes: Vec<VolumeId>,
 }
 
@@ -60,8 +60,8 @@ impl Merge {
         Ok(merge)
     }
 
-    /// Gives the new volumes of an input merged numbers: by their names, with that of the file
-    /// where another has a volume of the same name.
+    /// Assigns merged numbers to the new volumes of an input. A volume keeps its name, or gets the
+    /// name of the file as a prefix if another input has the same name.
     fn name_volumes(&mut self, index: usize) {
         let input = &mut self.inputs[index];
         for name in input.reader.volumes().names().skip(input.volumes.len()) {
@@ -71,7 +71,7 @@ impl Merge {
         }
     }
 
-    /// The input whose next request is the earliest, the first of equals.
+    /// Returns the input whose next request is the earliest; on a tie, the first input.
     fn earliest(&self) -> Option<usize> {
         let due = |input: &Input| input.batch.get(input.next).map(|next| input.at(next));
         let due = self.inputs.iter().enumerate().filter_map(|(i, input)| Some((due(input)?, i)));

@@ -7,7 +7,7 @@ use super::reader::{Reader, Skipped};
 use super::repeat::{Reopen, Repeat};
 use super::{Error, Request, Volumes};
 
-/// A trace that is open, with everything that was asked for made of it.
+/// An open trace with all requested transforms.
 pub struct Trace {
     reader: Box<dyn Reader>,
     formats: Vec<&'static str>,
@@ -25,12 +25,12 @@ impl Trace {
         Trace { reader, formats, progress, latest: Nanos(0), backwards: 0 }
     }
 
-    /// The names of the formats of its files.
+    /// Returns the names of the formats of the files.
     pub fn formats(&self) -> &[&'static str] {
         &self.formats
     }
 
-    /// How far the files are read.
+    /// Returns the read progress of the files.
     pub fn progress(&self) -> &Progress {
         &self.progress
     }
@@ -39,7 +39,7 @@ impl Trace {
         self.reader
     }
 
-    /// The trace so many times over.
+    /// Repeats the trace this many times.
     pub(super) fn repeated(self, reopen: Reopen, times: u64) -> Trace {
         Trace { reader: Box::new(Repeat::new(self.reader, reopen, times)), ..self }
     }
@@ -84,7 +84,7 @@ impl Reader for Trace {
     }
 }
 
-/// How far the files of a trace are read; can be asked from elsewhere while it is read.
+/// The read progress of the files of a trace, which other threads can query.
 #[derive(Debug, Clone, Default)]
 pub struct Progress(Vec<(Arc<AtomicU64>, Option<u64>)>);
 
@@ -93,12 +93,12 @@ impl Progress {
         self.0.push(position);
     }
 
-    /// Bytes read, as they are stored.
+    /// Returns the bytes read, before decompression.
     pub fn done(&self) -> u64 {
         self.0.iter().map(|(done, _)| done.load(Ordering::Relaxed)).sum()
     }
 
-    /// Bytes stored, where that is known.
+    /// Returns the total size before decompression, if known.
     pub fn total(&self) -> Option<u64> {
         self.0.iter().map(|(_, total)| *total).sum()
     }

@@ -1,4 +1,4 @@
-//! Latencies from formats that note issue and answer apart.
+//! Pairs issues with completions, for formats that record them separately.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -6,20 +6,21 @@ use flashscope_block::{Bytes, Nanos, Op};
 
 use super::{Request, VolumeId};
 
-/// A request whose answer has not come when so many others were issued after it is given without.
+/// The maximum number of pending requests. After this many later issues, a request is emitted
+/// without a latency.
 const MOST_HELD: usize = 1 << 12;
 
-/// Holds requests back until their answers are known, and gives them in the order of issue.
+/// Holds requests until their completions are known, and emits them in the order of issue.
 #[derive(Debug, Default)]
 pub(super) struct Pairing {
     held: VecDeque<Held>,
-    /// How many were given: the number of the first that is held.
+    /// The number of requests emitted, which is the number of the first one held.
     given: u64,
-    /// The numbers of those without an answer, by what is answered, in the order of issue.
+    /// The numbers of requests without a completion, by key, in the order of issue.
     waiting: BTreeMap<Key, VecDeque<u64>>,
 }
 
-/// Volume, offset and the code of the operation.
+/// The key of a pair: volume, offset and operation code.
 type Key = (VolumeId, Bytes, u8);
 
 #[derive(Debug)]
@@ -32,7 +33,7 @@ struct Held {
 enum State {
     Waiting,
     Answered,
-    /// It will not be given.
+    /// Withdrawn: it will not be emitted.
     Withdrawn,
 }
 
@@ -41,8 +42,8 @@ fn key(request: &Request) -> Key {
 }
 
 impl Pairing {
-    /// A request was issued; gives what need not be held any longer to `out`, and returns the
-    /// number of the request.
+    /// Adds an issued request and returns its number. Emits the requests that need not wait to
+    /// `out`.
     pub(super) fn issued(&mut self, request: Request, out: &mut Vec<Request>) -> u64 {
         let number = self.given + self.held.len() as u64;
         self.waiting.entry(key(&request)).or_default().push_back(number);
@@ -54,14 +55,13 @@ impl Pairing {
         number
     }
 
-    /// The number of the request, if any, that the next one which is issued pushes out, answered or
-    /// not.
+    /// Returns the number of the request that the next issue will evict, completed or not.
     pub(super) fn pushed_out_next(&self) -> Option<u64> {
         (self.held.len() >= MOST_HELD).then_some(self.given)
     }
 
-    /// The oldest request for that place was answered; an answer to none (it was issued before the
-    /// trace began) is passed over. Returns whether there was one.
+    /// Completes the oldest request for this key. Returns false if there is none: the request was
+    /// issued before the trace began.
     pub(super) fn answered(
         &mut self,
         volume: VolumeId,
@@ -77,14 +77,14 @@ impl Pairing {
         true
     }
 
-    /// The oldest request for that place was taken back: it is not given.
+    /// Withdraws the oldest request for this key; it will not be emitted.
     pub(super) fn taken_back(&mut self, volume: VolumeId, offset: Bytes, op: Op) {
         if let Some(held) = self.oldest((volume, offset, op.code())) {
             held.state = State::Withdrawn;
         }
     }
 
-    /// The request of that number is none after all, if it is still held: it is not given.
+    /// Withdraws the request of this number if it is still held.
     pub(super) fn withdraw(&mut self, number: u64) {
         let Some(index) = self.index(number) else { return };
         let Some(held) = self.held.get_mut(index) else { return };
@@ -95,14 +95,14 @@ impl Pairing {
         }
     }
 
-    /// The trace is at its end: gives everything.
+    /// Ends the trace and emits all requests held.
     pub(super) fn end(&mut self, out: &mut Vec<Request>) {
         while !self.held.is_empty() {
             self.give_first(out);
         }
     }
 
-    /// Takes the oldest that waits there out of the waiting ones.
+    /// Removes the oldest pending request for this key.
     fn oldest(&mut self, key: Key) -> Option<&mut Held> {
         let number = *self.waiting.get(&key)?.front()?;
         self.forget(key, number);
@@ -158,7 +158,7 @@ mod tests {
         requests.iter().map(|r| (r.at.0, r.latency.map(|latency| latency.0))).collect()
     }
 
-    // Does each request get its own answer, whatever the order, and come in the order of issue?
+    // Each request gets its own completion, and requests appear in the order of issue.
     #[test]
     fn answers_find_their_requests() {
         let (mut pairing, mut out) = (Pairing::default(), Vec::new());
@@ -175,7 +175,7 @@ mod tests {
         assert_eq!(latencies(&out[2..]), [(30, None)]);
     }
 
-    // Is memory bounded where answers never come, and nothing lost?
+    // Memory is bounded without completions, and no request is lost.
     #[test]
     fn what_is_never_answered_is_given() {
         let (mut pairing, mut out) = (Pairing::default(), Vec::new());
@@ -191,7 +191,7 @@ mod tests {
         assert!(pairing.waiting.is_empty());
     }
 
-    // Is a request that was taken back not given, and does its place pair on as before?
+    // A withdrawn request is not emitted, and its key pairs as before.
     #[test]
     fn what_is_taken_back_is_not_given() {
         let (mut pairing, mut out) = (Pairing::default(), Vec::new());

@@ -2,24 +2,24 @@ use flashscope_workload::playback::Playback;
 
 use super::{Error, Failed, Replay, replay};
 
-/// A trace over and over again: each pass is a run of one stream.
+/// Replays a trace repeatedly: each pass is a run of one stream.
 pub struct Passes {
     playback: Playback,
-    /// Why the pass that was given last ended early, if it did.
+    /// The reason that the last pass ended early, if it did.
     last: Option<Failed>,
     failed: Option<Error>,
 }
 
 impl Passes {
-    /// Passes of this trace.
+    /// Creates passes over this trace.
     pub fn of(playback: Playback) -> Passes {
         Passes { playback, last: None, failed: None }
     }
 
-    /// That the trace could be read again each time.
+    /// Checks that no pass ended early.
     ///
     /// # Errors
-    /// Why it could not: the passes ended there.
+    /// The reason that a pass ended early.
     pub fn finish(mut self) -> Result<(), Error> {
         self.note_last();
         self.failed.map_or(Ok(()), Err)

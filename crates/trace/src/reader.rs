@@ -3,18 +3,18 @@ use flashscope_block::Bytes;
 use super::error::{Error, OnBad, Place, Reason};
 use super::{Request, Volumes};
 
-/// How many requests a reader gives at a time, about: few enough to stay in the caches.
+/// The approximate number of requests per batch: few enough to stay in the CPU caches.
 pub const BATCH: usize = 1 << 11;
 
-/// How many of the bad lines are kept to be shown.
+/// The number of bad lines kept for display.
 const EXAMPLES: usize = 3;
 
-/// What a user may say of a trace that its content does not.
+/// Options that the user sets because the content does not state them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
-    /// What happens at a line or record that cannot be read.
+    /// The handling of unreadable lines and records.
     pub on_bad: OnBad,
-    /// What formats that count in sectors or blocks count in, where it is not what they say
+    /// The sector or block size of formats that count in them, if it differs from their usual one
     /// (mostly 512 bytes).
     pub sector: Option<Bytes>,
 }
@@ -26,28 +26,29 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The bytes of a sector in a format that counts in sectors of `usual` bytes.
+    /// Returns the sector size in bytes for a format whose usual size is `usual`.
     pub(super) fn sector(&self, usual: u64) -> u64 {
         self.sector.map_or(usual, |sector| sector.0)
     }
 }
 
-/// Reads a trace.
+/// A reader of a trace.
 pub trait Reader: Send {
-    /// Replaces `batch` by the next requests, in the order of the trace: about [`BATCH`] of them,
-    /// none at the end.
+    /// Replaces `batch` by the next requests in trace order: about [`BATCH`] of them, none at the
+    /// end.
     ///
     /// # Errors
-    /// What is wrong with the trace. Requests before are in `batch`; nothing can be read after.
+    /// The trace is damaged. `batch` contains the requests before the damage; reading cannot
+    /// continue.
     fn read(&mut self, batch: &mut Vec<Request>) -> Result<(), Error>;
 
-    /// The volumes that have appeared so far.
+    /// Returns the volumes seen until now.
     fn volumes(&self) -> &Volumes;
 
-    /// What was left out so far.
+    /// Returns the lines and records skipped until now.
     fn skipped(&self) -> &Skipped;
 
-    /// What a user should know of what was read so far, in words.
+    /// Returns remarks for the user about the content read until now.
     fn notes(&self) -> Vec<String> {
         Vec::new()
     }
@@ -68,17 +69,17 @@ impl<R: Reader + ?Sized> Reader for Box<R> {
     }
 }
 
-/// Lines or records that were left out because they cannot be read.
+/// The lines or records skipped because they are unreadable.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Skipped {
-    /// How many.
+    /// Their number.
     pub count: u64,
-    /// The first of them, with what is wrong.
+    /// The first of them, each with its error.
     pub examples: Vec<(Place, Reason)>,
 }
 
 impl Skipped {
-    /// Counts a bad line or record, or makes an error of it.
+    /// Counts a bad line or record, or returns it as an error.
     #[cold]
     pub(super) fn note(
         &mut self,

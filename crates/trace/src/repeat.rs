@@ -5,14 +5,14 @@ use super::{Error, Request, Volumes};
 
 pub(super) type Reopen = Box<dyn Fn() -> Result<Box<dyn Reader>, Error> + Send>;
 
-/// A trace several times over: each pass begins a mean gap after the last request of the one before.
+/// Repeats a trace. Each pass begins one mean gap after the last request of the previous pass.
 pub(super) struct Repeat {
     reader: Box<dyn Reader>,
     reopen: Reopen,
     left: u64,
-    /// How many requests this pass has had, with the first and the latest of their times.
+    /// The number of requests in this pass, and their first and latest time.
     pass: Pass,
-    /// How much later this pass is than the trace.
+    /// The time shift of this pass relative to the trace.
     shift: u64,
 }
 
@@ -34,7 +34,7 @@ impl Pass {
         }
     }
 
-    /// From the first request to where the next pass begins.
+    /// Returns the time from the first request to the start of the next pass.
     fn length(&self) -> u64 {
         let span = self.latest.0.saturating_sub(self.first.0);
         span.saturating_add(span / self.requests.saturating_sub(1).max(1))

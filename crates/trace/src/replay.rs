@@ -1,4 +1,4 @@
-//! A trace as a workload: its requests on a drive.
+//! Replay of a trace as a workload on a drive.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,39 +11,39 @@ use flashscope_workload::playback::{Pace, Playback};
 
 use super::{Error, Progress, Reader, Request, Spec};
 
-/// How many batches are read ahead of the drive: reading and decoding are not in its way.
+/// The number of batches decoded ahead of the drive, which keeps decoding off the IO path.
 const AHEAD: usize = 16;
 
-/// A longer trim is issued in parts of this.
+/// The maximum length of a trim in bytes; longer trims are split.
 const LONGEST_TRIM: Bytes = Bytes::GIB;
 
-/// What a trace asks of a drive.
+/// The demands of a trace on the drive.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Survey {
-    /// How many requests there are.
+    /// The number of requests.
     pub requests: u64,
-    /// How many IOs they become: trims that cover no logical block become none.
+    /// The number of IOs that they become; a trim that covers no whole block becomes none.
     pub ios: u64,
-    /// How many of each operation, by its code.
+    /// The number of requests by operation code.
     pub by_op: [u64; Op::ALL.len()],
-    /// The first byte after the last one that is addressed.
+    /// The highest address accessed, plus one.
     pub end: Bytes,
-    /// How many requests are not of whole logical blocks.
+    /// The number of requests that are not aligned to logical blocks.
     pub fitted: u64,
-    /// How many requests are issued in parts.
+    /// The number of requests that are split.
     pub parted: u64,
-    /// What a user should know, in words.
+    /// Remarks for the user.
     pub notes: Vec<String>,
 }
 
 impl Survey {
-    /// Whether playing the trace changes what the drive holds.
+    /// Returns true if the replay changes the content of the drive.
     pub fn modifies(&self) -> bool {
         Op::ALL.iter().any(|op| op.modifies() && self.by_op[usize::from(op.code())] > 0)
     }
 }
 
-/// How the trace is read, and what is made of it.
+/// A trace to replay, with its reader's options and transforms.
 pub(super) fn spec(playback: &Playback) -> Result<Spec, Error> {
     let mut spec = Spec::default();
     for (name, value) in &playback.fields {
@@ -53,7 +53,7 @@ pub(super) fn spec(playback: &Playback) -> Result<Spec, Error> {
     Ok(spec)
 }
 
-/// The longest part in which a request is issued.
+/// The maximum length of an IO in bytes; longer requests are split.
 fn longest(playback: &Playback, op: Op) -> Bytes {
     match op {
         Op::Trim => LONGEST_TRIM,
@@ -62,11 +62,11 @@ fn longest(playback: &Playback, op: Op) -> Bytes {
     .round_down(playback.logical_block)
 }
 
-/// Reads the whole trace to know what it asks of the drive; `None` where `stop` was set before
-/// its end.
+/// Reads the whole trace to determine its demands on the drive. Returns `None` if `stop` was set
+/// before the end.
 ///
 /// # Errors
-/// What is wrong with the trace, or that it does not fit the drive.
+/// The trace is invalid, or does not fit the drive.
 pub fn survey(
     playback: &Playback,
     stop: &AtomicBool,
@@ -133,11 +133,11 @@ fn check(playback: &Playback, survey: &Survey, spec: &Spec, volumes: usize) -> R
     Err(Error::Damaged { name: playback.files.join(" and "), reason })
 }
 
-/// The requests of the trace as IOs, from its start. A trace that cannot be read to its end
-/// ends early; [`Replay::error`] says why.
+/// Returns the requests of the trace as IOs, from its start. If the trace is damaged, the IOs end
+/// early, and [`Replay::error`] returns the cause.
 ///
 /// # Errors
-/// Where it cannot be opened.
+/// The trace cannot be opened.
 pub fn replay(playback: &Playback) -> Result<Replay, Error> {
     let mut trace = spec(playback)?.open(&playback.files)?;
     let (send, batches) = sync_channel::<Vec<Request>>(AHEAD);
@@ -147,7 +147,7 @@ pub fn replay(playback: &Playback) -> Result<Replay, Error> {
         loop {
             let mut batch = Vec::new();
             let read = trace.read(&mut batch);
-            // Nobody receives when the replay ended before the trace.
+            // Sending fails if the replay ended before the trace.
             let ended = batch.is_empty() || send.send(batch).is_err();
             if let Err(error) = read {
                 *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
@@ -184,7 +184,8 @@ impl Survey {
     }
 }
 
-/// The whole blocks that a request touches, or a trim covers, as offset and length.
+/// Returns the whole blocks as offset and length: all blocks that a request touches, but only those
+/// that a trim covers completely.
 #[inline]
 fn whole_blocks(request: &Request, block: u64) -> (Bytes, Bytes) {
     if request.op == Op::Flush {
@@ -195,11 +196,11 @@ fn whole_blocks(request: &Request, block: u64) -> (Bytes, Bytes) {
         Op::Trim => (start.div_ceil(block), end / block),
         _ => (start / block, end.div_ceil(block)),
     };
-    // The block after the last one does not begin within 2⁶⁴ bytes: a trim there covers none.
+    // The block after the last one would begin beyond 2⁶⁴ bytes; a trim there covers no block.
     (Bytes(start.saturating_mul(block)), Bytes(end.saturating_sub(start).saturating_mul(block)))
 }
 
-/// Why a trace that was played ended early, if it did.
+/// The error that ended a replay early, if any.
 #[derive(Clone)]
 pub struct Failed(Arc<Mutex<Option<Error>>>);
 
@@ -210,25 +211,25 @@ impl Failed {
     }
 }
 
-/// The requests of a trace as IOs. The number of its volume is the stream of each.
+/// The requests of a trace as IOs. The stream of each is the number of its volume.
 pub struct Replay {
     batches: Receiver<Vec<Request>>,
     batch: std::vec::IntoIter<Request>,
     error: Failed,
     playback: Playback,
-    /// What is left of a request that is issued in parts.
+    /// The rest of a request that is split.
     part: Option<Io>,
-    /// The time of the first request in the trace, and on the clock of the drive.
+    /// The time of the first request, on the clocks of the trace and of the drive.
     zero: Option<(Nanos, Nanos)>,
 }
 
 impl Replay {
-    /// Where to find why it ended early, if it did.
+    /// Receives the error that ends the trace early.
     pub fn error(&self) -> Failed {
         self.error.clone()
     }
 
-    /// The next request, with its place on the drive; a trim that covers no block is none.
+    /// Returns the next request with its blocks on the drive. Skips trims that cover no block.
     #[inline]
     fn next_request(&mut self) -> Option<(Request, Bytes, Bytes)> {
         loop {
@@ -245,7 +246,7 @@ impl Replay {
 }
 
 impl Replay {
-    /// The first part of an IO that may be too long; the rest is issued next.
+    /// Returns the first part of an IO that may be too long; the rest follows next.
     #[inline]
     fn first_part(&mut self, io: Io) -> Io {
         let longest = longest(&self.playback, io.op);
@@ -280,7 +281,7 @@ impl Stream for Replay {
 mod tests {
     use super::*;
 
-    // Does a trim at the end of all addresses cover no block, without a panic?
+    // A trim at the end of the address space covers no block and does not panic.
     #[test]
     fn trim_near_the_last_address_does_not_overflow() {
         let (offset, len) = (Bytes(u64::MAX - 9), Bytes(9));

@@ -2,25 +2,26 @@ use flashscope_block::{Bytes, Nanos, Op};
 
 use super::VolumeId;
 
-/// What a trace tells of one IO.
+/// A request of a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
-    /// When it was issued: since 1970 where the format says so, else on the clock of the trace.
+    /// The issue time in nanoseconds: since 1970 if the format states it, else on the clock of the
+    /// trace.
     pub at: Nanos,
-    /// From then to its answer, where the format tells.
+    /// The time to the completion in nanoseconds, if known.
     pub latency: Option<Nanos>,
-    /// The first byte addressed, in its volume.
+    /// The offset of the first byte in the volume.
     pub offset: Bytes,
-    /// How many bytes are addressed; 0 for a flush.
+    /// The length in bytes; 0 for a flush.
     pub len: Bytes,
-    /// The volume that it is for.
+    /// The volume.
     pub volume: VolumeId,
-    /// What is to be done.
+    /// The operation.
     pub op: Op,
 }
 
 impl Request {
-    /// The first byte after the range.
+    /// Returns the offset after the last byte.
     pub fn end(&self) -> Bytes {
         Bytes(self.offset.0.saturating_add(self.len.0))
     }

@@ -6,43 +6,42 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Error;
 
-/// How much of a trace is looked at to find its format.
+/// The bytes examined to detect a format.
 const HEAD: usize = 1 << 16;
 
-/// How much is read from a file at a time.
+/// The bytes read from a file at a time.
 const CHUNK: usize = 1 << 18;
 
-/// What a trace may expand to: real ones shrink to a hundredth at best, and what expands to more
-/// is made to fill memory or time (a *decompression bomb*).
+/// The maximum expansion ratio of a compressed trace. Real traces expand at most a hundredfold; a
+/// higher ratio indicates a *decompression bomb*.
 const MOST_EXPANSION: u64 = 2_000;
 
-/// What is let through before the expansion is looked at.
+/// The decompressed bytes allowed before the ratio is checked.
 const FREE: u64 = 64 << 20;
 
-/// The largest window of a zstd frame that is accepted, as a power of two: what `zstd` itself
-/// accepts.
+/// The largest accepted window of a zstd frame, as a power of two: the default limit of `zstd`.
 const ZSTD_WINDOW: u32 = 27;
 
-/// The most memory that xz may take: more than its highest level needs.
+/// The memory limit for xz: above the need of its highest level.
 const XZ_MEMORY: u64 = 128 << 20;
 
-/// The content of a trace: a file, or standard input; gzip, zstd, bzip2 and xz are undone.
+/// The content of a trace: a file or standard input, with gzip, zstd, bzip2 or xz decompressed.
 pub struct Source {
     name: String,
-    /// Whether the content is that of a file of this name as it stands.
+    /// True if the content is an uncompressed file of this name.
     is_file: bool,
     content: Box<dyn Read + Send>,
-    /// The first bytes of the content, and how much of them was read again.
+    /// The first bytes of the content, and the count of those already returned to the reader.
     head: Vec<u8>,
     given: usize,
     compression: Option<&'static str>,
-    /// Bytes read from the file, before anything is undone.
+    /// The bytes read from the file, before decompression.
     taken: Arc<AtomicU64>,
     total: Option<u64>,
     out: u64,
 }
 
-/// Counts what is read.
+/// A reader that counts its bytes.
 struct Counted<R> {
     inner: R,
     taken: Arc<AtomicU64>,
@@ -57,10 +56,10 @@ impl<R: Read> Read for Counted<R> {
 }
 
 impl Source {
-    /// Opens a file, or standard input where the name is `-`.
+    /// Opens a file, or standard input if the name is `-`.
     ///
     /// # Errors
-    /// Where it cannot be opened or its first bytes cannot be read.
+    /// The file cannot be opened, or its first bytes cannot be read.
     pub fn open(name: &str) -> Result<Source, Error> {
         if name == "-" {
             return Source::of("standard input", io::stdin(), None);
@@ -77,11 +76,11 @@ impl Source {
         Ok(Source { is_file, ..source })
     }
 
-    /// The content of a reader, which is called `name` in messages; `total` is how many bytes it
-    /// gives, where that is known.
+    /// Creates a source from a reader. `name` identifies it in messages, and `total` is its length
+    /// in bytes, if known.
     ///
     /// # Errors
-    /// Where its first bytes cannot be read.
+    /// The first bytes cannot be read.
     pub fn of(
         name: &str,
         reader: impl Read + Send + 'static,
@@ -109,39 +108,39 @@ impl Source {
         Ok(source)
     }
 
-    /// What it is called in messages.
+    /// Returns the name for messages.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The first bytes of the content.
+    /// Returns the first bytes of the content.
     pub fn head(&self) -> &[u8] {
         &self.head
     }
 
-    /// Whether the head is all there is.
+    /// Returns true if the head is the whole content.
     pub fn is_all_head(&self) -> bool {
         self.head.len() < HEAD
     }
 
-    /// How the content was compressed.
+    /// Returns the compression of the content.
     pub fn compression(&self) -> Option<&'static str> {
         self.compression
     }
 
-    /// The file itself, from its start, where the content is that of a file as it stands.
+    /// Returns the file, from its start, if the content is an uncompressed file.
     pub(super) fn file(&self) -> Option<Result<File, Error>> {
         self.is_file.then(|| File::open(&self.name).map_err(Error::io("open", &self.name)))
     }
 
-    /// How many bytes of the file were read, as it goes, and of how many, where that is known.
+    /// Returns a live count of the bytes read from the file, and the total if known.
     pub fn position(&self) -> (Arc<AtomicU64>, Option<u64>) {
         (self.taken.clone(), self.total)
     }
 
-    /// That reading failed.
+    /// Returns the error of a failed read.
     pub(super) fn failed(&self, source: io::Error) -> Error {
-        // What the operating system says is of the file, and all else of its content.
+        // Errors of the operating system concern the file; all others concern its content.
         let of_content =
             source.raw_os_error().is_none() && source.kind() != io::ErrorKind::FileTooLarge;
         match self.compression.filter(|_| of_content) {
@@ -179,7 +178,7 @@ impl Read for Source {
     }
 }
 
-/// The content behind a compression that is known by its first bytes.
+/// Decompresses the content, with the compression detected from its first bytes.
 fn undo(
     magic: &[u8],
     rest: impl Read + Send + 'static,

@@ -1,4 +1,4 @@
-//! A trace as it is asked for: where it is, how it is read, and what is made of it.
+//! The specification of a trace: its files, the reader's options and the transforms.
 
 use flashscope_block::{Bytes, nearest};
 use flashscope_workload::playback::FIELDS;
@@ -9,34 +9,34 @@ use super::opened::{Progress, Trace};
 use super::transform;
 use super::{Error, OnBad, Options, Source};
 
-/// A field that cannot be what it is set to.
+/// An invalid field or value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FieldError {
-    /// There is no such field.
+    /// The field does not exist.
     #[error(
         "a trace has no field `{name}`{}; there are: {}",
         nearest.map(|name| format!(" (did you mean `{name}`?)")).unwrap_or_default(),
         FIELDS.iter().map(|field| field.name).collect::<Vec<_>>().join(", ")
     )]
     Unknown {
-        /// What was asked for.
+        /// The name given.
         name: String,
-        /// The valid name that is most like it.
+        /// The most similar valid name.
         nearest: Option<&'static str>,
     },
-    /// A field has a value that cannot be.
+    /// The value of a field is invalid.
     #[error("`{name}` is `{value}`: {rule}")]
     Invalid {
         /// The field.
         name: &'static str,
-        /// Its value.
+        /// The value.
         value: String,
-        /// What a value must fulfil.
+        /// The requirement for a value.
         rule: String,
     },
 }
 
-/// How a trace is read and what is made of it: a value for each of [`FIELDS`].
+/// The reader's options and transforms: a value for each of [`FIELDS`].
 #[derive(Debug, Clone, Default)]
 pub struct Spec {
     format: Option<&'static Format>,
@@ -48,7 +48,7 @@ impl Spec {
     /// Sets a field by its name.
     ///
     /// # Errors
-    /// Where there is no such field, or the value cannot be.
+    /// The field does not exist, or the value is invalid.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), FieldError> {
         let Some(field) = FIELDS.iter().find(|field| field.name == name) else {
             let nearest = nearest(name, FIELDS.iter().map(|field| field.name));
@@ -61,7 +61,7 @@ impl Spec {
         })
     }
 
-    /// Sets a field that there is; returns what is wrong with its value.
+    /// Sets an existing field; returns a message if the value is invalid.
     fn set_known(&mut self, name: &str, value: &str) -> Result<(), String> {
         match name {
             "format" => {
@@ -83,22 +83,21 @@ impl Spec {
         Ok(())
     }
 
-    /// Onto a drive of how many bytes a trace is mapped, where it has to be mapped and no size was
-    /// set.
+    /// Sets the size of the drive in bytes, for a trace that needs remapping and has no size set.
     pub fn fit(&mut self, capacity: Bytes) {
         self.transforms.fit(capacity);
     }
 
-    /// Whether addresses of all volumes are put on one drive.
+    /// Returns true if one drive receives the addresses of all volumes.
     pub fn is_remapped(&self) -> bool {
         self.transforms.is_remapped()
     }
 
-    /// Opens the trace: files (or `-`, standard input), of which several are merged by time, each
-    /// with its volumes.
+    /// Opens the trace in these files (`-` is standard input). Merges several files by time; the
+    /// volumes of each stay separate.
     ///
     /// # Errors
-    /// Where a file cannot be opened or is no trace.
+    /// A file cannot be opened or is not a trace.
     pub fn open(&self, files: &[impl AsRef<str>]) -> Result<Trace, Error> {
         let files: Vec<String> = files.iter().map(|file| file.as_ref().to_string()).collect();
         if self.transforms.repeat == 1 {
@@ -119,10 +118,10 @@ impl Spec {
         self.open_sources(sources.collect::<Result<_, _>>()?)
     }
 
-    /// Opens the trace in these sources, as [`Spec::open`], but for repetition.
+    /// Opens the trace in these sources like [`Spec::open`], but without repetition.
     ///
     /// # Errors
-    /// Where one is no trace.
+    /// A source is not a trace.
     pub fn open_sources(&self, sources: Vec<Source>) -> Result<Trace, Error> {
         let mut progress = Progress::default();
         let mut readers = Vec::new();

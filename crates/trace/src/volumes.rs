@@ -1,28 +1,28 @@
 use std::collections::BTreeMap;
 
-/// The volumes of a trace are numbered in the order in which they appear.
+/// The index of a volume, in the order of first appearance in the trace.
 pub type VolumeId = u32;
 
 /// The names of the volumes of a trace, by number.
 ///
-/// A volume is an address space of its own: what the format calls a device, disk, LUN or file.
+/// A volume is a separate address space: a device, disk, LUN or file, depending on the format.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Volumes {
     names: Vec<Box<str>>,
     ids: BTreeMap<Box<str>, VolumeId>,
-    /// The name that was looked up last: neighbours in a trace are mostly of the same volume.
+    /// The last name looked up: adjacent requests mostly have the same volume.
     last: VolumeId,
 }
 
 impl Volumes {
-    /// No volumes yet.
+    /// Creates an empty list.
     pub fn new() -> Volumes {
         Volumes::default()
     }
 
-    /// The number of a volume, by its name; a new one where it is new.
+    /// Returns the number of the volume with this name; adds the volume if it is new.
     ///
-    /// What is no UTF-8 in a name is replaced.
+    /// Replaces invalid UTF-8 in the name.
     #[inline]
     pub fn id(&mut self, name: &[u8]) -> VolumeId {
         match self.names.get(self.last as usize) {
@@ -45,27 +45,27 @@ impl Volumes {
         self.last
     }
 
-    /// The number of a volume that has appeared.
+    /// Returns the number of a known volume.
     pub fn find(&self, name: &str) -> Option<VolumeId> {
         self.ids.get(name).copied()
     }
 
-    /// The name of a volume.
+    /// Returns the name of a volume.
     pub fn name(&self, id: VolumeId) -> &str {
         self.names.get(id as usize).map_or("?", |name| name)
     }
 
-    /// The names, in the order of their numbers.
+    /// Returns the names in the order of their numbers.
     pub fn names(&self) -> impl ExactSizeIterator<Item = &str> {
         self.names.iter().map(AsRef::as_ref)
     }
 
-    /// How many have appeared so far.
+    /// Returns the number of volumes.
     pub fn len(&self) -> usize {
         self.names.len()
     }
 
-    /// Whether none has appeared yet.
+    /// Returns true if there is no volume yet.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
     }
@@ -75,7 +75,7 @@ impl Volumes {
 mod tests {
     use super::*;
 
-    // Does each name have one number, in the order of appearance?
+    // Each name has one number, in the order of appearance.
     #[test]
     fn numbers_are_in_the_order_of_appearance() {
         let mut volumes = Volumes::new();

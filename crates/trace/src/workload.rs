@@ -4,10 +4,10 @@ use flashscope_workload::synthetic::{self, Ios, Target, Workload, WorkloadError}
 
 use super::{Error, replay};
 
-/// Opens a workload that may be a trace, whose fields it checks. Reads no file.
+/// Opens a workload, which may be a trace, after it checks the fields. Reads no file.
 ///
 /// # Errors
-/// The same as for [`synthetic::open`], or a field of a trace that is invalid.
+/// The errors of [`synthetic::open`], or an invalid field of a trace.
 pub fn open_workload(spec: &str, target: &Target) -> Result<Workload, WorkloadError> {
     let workload = synthetic::open(spec, target)?;
     if let Ios::Trace(playback) = &workload.ios {

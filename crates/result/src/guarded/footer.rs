@@ -1,7 +1,8 @@
-//! Looks at the footer of a Parquet file before the library does: that follows the tree of its schema by calling
-//! itself, without a limit, and makes room for as many children as a group says to have.
+//! Checks the footer of a Parquet file before the library parses it. The library follows the schema
+//! tree by unlimited recursion, and allocates as many children as a group claims.
 //!
-//! A footer is `FileMetaData` in Thrift's compact protocol, its length in four bytes and `PAR1` (`parquet-format`).
+//! A footer is a `FileMetaData` structure in Thrift's compact protocol, its length in four bytes,
+//! and `PAR1` (`parquet-format`).
 
 use std::fs::File;
 
@@ -9,20 +10,21 @@ use super::Refused;
 use super::pages::{I32, LIST, STRUCT, Thrift};
 use super::positioned::read_exact_at;
 
-/// What follows a footer: its length, and the magic.
+/// The bytes after a footer: its length and the magic number.
 const TAIL: usize = 8;
 const MAGIC: &[u8] = b"PAR1";
 
-/// The number of the schema in `FileMetaData`, and that of the count of children in an element of it.
+/// The field numbers of the schema in `FileMetaData`, and of the child count in a schema element.
 const SCHEMA: i64 = 2;
 const CHILDREN: i64 = 5;
 
-/// Groups in groups, and columns and groups in all. Traces and results have one group, of some hundred columns.
+/// The limits on nested groups, and on columns and groups in total. Traces and results have one
+/// group of about a hundred columns.
 const DEEPEST: usize = 16;
 const MOST_ELEMENTS: u64 = 1 << 14;
 
-/// Refuses a footer that is not whole, or whose schema is deeper or larger than any. What has no footer is left to the
-/// library.
+/// Refuses a footer that is incomplete or whose schema exceeds the limits. Leaves a file without a
+/// footer to the library.
 pub(super) fn check(file: &File) -> Result<(), Refused> {
     let length = file.metadata()?.len();
     let Some(end) = length.checked_sub(TAIL as u64) else { return Ok(()) };
@@ -39,7 +41,7 @@ pub(super) fn check(file: &File) -> Result<(), Refused> {
     sound.then_some(()).ok_or_else(refused)
 }
 
-/// Whether each schema of a footer is a small tree; `None` where the footer is not whole.
+/// Returns true if each schema of a footer is a small tree; `None` if the footer is incomplete.
 fn schemas_are_sound(footer: &[u8]) -> Option<bool> {
     let mut thrift = Thrift::new(footer);
     let mut id = 0;
@@ -58,7 +60,7 @@ fn schema_is_sound(thrift: &mut Thrift<'_>) -> Option<bool> {
     if count > MOST_ELEMENTS {
         return Some(false);
     }
-    // For each group that is not whole yet, how many children it lacks.
+    // The number of missing children of each open group.
     let mut lacking: Vec<u64> = Vec::new();
     for nth in 0..count {
         if let Some(last) = lacking.last_mut() {
@@ -81,7 +83,8 @@ fn schema_is_sound(thrift: &mut Thrift<'_>) -> Option<bool> {
     Some(lacking.is_empty())
 }
 
-/// How many children an element of a schema says to have; more than there may be where that is less than none.
+/// Returns the number of children that a schema element claims. A negative number becomes one above
+/// the limit.
 fn children(thrift: &mut Thrift<'_>) -> Option<u64> {
     let (mut id, mut most) = (0, 0);
     while let Some(kind) = thrift.field(&mut id)? {
@@ -99,7 +102,7 @@ fn children(thrift: &mut Thrift<'_>) -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// A footer whose schema has elements with so many children.
+    /// Encodes a footer whose schema elements have these numbers of children.
     fn footer(children: &[u64]) -> Vec<u8> {
         let varint = |mut value: u64| {
             let mut bytes = Vec::new();
@@ -114,7 +117,7 @@ mod tests {
         let mut bytes = vec![0x15, 2, 0x19, 0xfc];
         bytes.extend(varint(children.len() as u64));
         for children in children {
-            // A name of one letter, and the count, zigzag.
+            // A name of one letter, and the zigzag-encoded count.
             bytes.extend([0x48, 1, b'a', 0x15]);
             bytes.extend(varint(children << 1));
             bytes.push(0);
@@ -123,7 +126,8 @@ mod tests {
         bytes
     }
 
-    // Is the schema of a table read, and one refused by which the library would run out of its stack, or of memory?
+    // The schema of a table passes; schemas that would overflow the library's stack or memory do
+    // not.
     #[test]
     fn schemas_as_deep_as_a_stack() {
         let sound = |children: &[u64]| schemas_are_sound(&footer(children));

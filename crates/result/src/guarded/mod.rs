@@ -1,5 +1,6 @@
-//! Parquet files of strangers: traces, and what results hold. The library takes much of what a file says of itself for
-//! granted: here it is looked at before, with limits, and where the library panics all the same, that is an error.
+//! Untrusted Parquet files: traces and results. The Parquet library trusts much of what a file
+//! states. This module checks it against limits first, and turns a panic of the library into an
+//! error.
 
 mod footer;
 mod pages;
@@ -17,29 +18,29 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 
 pub use positioned::Positioned;
 
-/// What a file has at most.
+/// The size limits of a file.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Row groups.
+    /// The row groups.
     pub row_groups: usize,
-    /// Rows in a row group.
+    /// The rows of a row group.
     pub rows: usize,
-    /// Entries in the dictionary of a column of a row group.
+    /// The dictionary entries of a column in a row group.
     pub entries: usize,
-    /// Pages of a column in a row group.
+    /// The pages of a column in a row group.
     pub pages: u32,
-    /// Bytes of a column in a row group once decompressed.
+    /// The decompressed bytes of a column in a row group.
     pub bytes: u64,
 }
 
-/// Where in a file something cannot be decoded, and why.
+/// The location and cause of a decoding error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Damage {
-    /// The row group, counted from 0 as in the file.
+    /// The row group, counted from 0.
     pub row_group: usize,
-    /// The column; absent where its rows are read as a whole.
+    /// The column; absent if the error concerns whole rows.
     pub column: Option<String>,
-    /// What is wrong with it, in one line.
+    /// The cause, in one line.
     pub reason: String,
 }
 
@@ -54,13 +55,13 @@ impl fmt::Display for Damage {
     }
 }
 
-/// Why a file was not opened, or a part of it not read.
+/// The reason that a file or a part of it was not read.
 #[derive(Debug, thiserror::Error)]
 pub enum Refused {
-    /// It could not be read.
+    /// An IO error.
     #[error("{0}")]
     Io(#[from] io::Error),
-    /// The whole is not what it says, or holds more than the limits.
+    /// The file is inconsistent or exceeds the limits.
     #[error("{0}")]
     Damaged(String),
     /// A part of it is damaged.
@@ -68,10 +69,10 @@ pub enum Refused {
     Part(Damage),
 }
 
-/// Opens a file of which all columns that are to be read, by their names, lie within it and hold no more than `limits`.
+/// Opens a file, after it checks that the named columns lie within the file and respect `limits`.
 ///
 /// # Errors
-/// Where that is not so, or it cannot be read.
+/// The check fails, or the file cannot be read.
 pub fn open(
     file: File,
     limits: &Limits,
@@ -99,10 +100,10 @@ fn counts_add_up(metadata: &ParquetMetaData) -> bool {
     sum.is_some() && sum == u64::try_from(metadata.file_metadata().num_rows()).ok()
 }
 
-/// Reads a part of a row group: of `column`, or of all.
+/// Reads a part of a row group: one `column`, or all if `None`.
 ///
 /// # Errors
-/// Where that fails, and where the library panics over what is damaged.
+/// Reading fails, or the library panics over damaged data.
 pub fn read<T>(
     row_group: usize,
     column: Option<&str>,
@@ -116,7 +117,7 @@ pub fn read<T>(
     })
 }
 
-/// Why the library did not read something.
+/// The reason that the library failed to read a part.
 enum Caught {
     Io(io::Error),
     Damaged(String),
@@ -139,15 +140,16 @@ thread_local! {
     static CATCHING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether a panic of this thread would become an error of what is read: a panic hook has nothing to print then.
+/// Returns true if a panic of this thread will become an error. A panic hook should then print
+/// nothing.
 pub fn is_catching() -> bool {
     CATCHING.get()
 }
 
-/// What `read` gives, with a panic of the library as an error.
+/// Calls `read`, and turns a panic of the library into an error.
 fn caught<T>(read: impl FnOnce() -> ParquetResult<T>) -> Result<T, Caught> {
     let before = CATCHING.replace(true);
-    // What was half read is not looked at.
+    // Safe to unwind: the half-read state is dropped.
     let read = catch_unwind(AssertUnwindSafe(read));
     CATCHING.set(before);
     match read {
@@ -161,7 +163,7 @@ fn caught<T>(read: impl FnOnce() -> ParquetResult<T>) -> Result<T, Caught> {
     }
 }
 
-/// The first line of what is said.
+/// Returns the first line of a panic message.
 fn one_line(words: &str) -> String {
     words.lines().next().unwrap_or_default().into()
 }

@@ -1,10 +1,10 @@
-//! Looks at the pages of a Parquet file before any is decoded: what a page claims to hold decides how
-//! much memory is taken for it, and a few hundred bytes can claim, and under compression even hold,
-//! gigabytes (a *Parquet bomb*).
+//! Checks the page headers of a Parquet file before decoding. The library allocates as much memory
+//! as a page claims to hold. A few hundred bytes can claim gigabytes, or even decompress to them (a
+//! *Parquet bomb*).
 //!
-//! Page headers are Thrift structures in the compact protocol; only the first three fields matter
-//! here: the type of the page, and its bytes once decompressed and as they are stored
-//! (`parquet-format`, `PageHeader`).
+//! Page headers are Thrift structures in the compact protocol. Only the first three fields matter
+//! here: the type of the page, and its size decompressed and stored (`parquet-format`,
+//! `PageHeader`).
 
 use std::fs::File;
 
@@ -13,18 +13,18 @@ use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
 use super::positioned::read_at;
 use super::{Damage, Limits, Refused};
 
-/// The most bytes that a page holds, unless it takes many in the file, too.
+/// The maximum decompressed size of a page, unless it is large in the file, too.
 const LARGEST_PAGE: u64 = 64 << 20;
-/// Of a larger page, the most bytes for each one that it takes in the file.
+/// The maximum expansion ratio of a larger page.
 const MOST_EXPANSION: u64 = 64;
-/// The longest page header that is read; one takes about 30 bytes.
+/// The maximum length of a page header; a typical one takes about 30 bytes.
 const LONGEST_HEADER: usize = 1024;
-/// The types of pages: of data in either of two versions, and of dictionaries, as version 1 wrote them.
+/// The page types: data of version 1 and 2, and dictionaries (version 1 only).
 const DATA: i64 = 0;
 const DICTIONARY: i64 = 2;
 const DATA_2: i64 = 3;
 
-/// Refuses what is beyond the limits, with the reason.
+/// Refuses a file beyond the limits; returns the reason.
 pub(super) fn check(
     file: &File,
     metadata: &ParquetMetaData,
@@ -51,14 +51,16 @@ pub(super) fn check(
     Ok(())
 }
 
-/// Checks where a column lies in a file of so many bytes, which the library takes for granted, and its pages.
+/// Checks that a column lies within a file of this size, which the library does not check, and
+/// checks its pages.
 fn check_column(
     file: &File,
     length: u64,
     column: &ColumnChunkMetaData,
     limits: &Limits,
 ) -> Result<(), String> {
-    // The library begins at the dictionary if there is one; what lies before it would not be looked at.
+    // The library starts at the dictionary if there is one, hence a check from a later start would
+    // miss pages.
     let starts = [column.dictionary_page_offset(), Some(column.data_page_offset())];
     let starts = starts.into_iter().flatten().map(u64::try_from).collect::<Result<Vec<_>, _>>();
     let (Ok(starts), Ok(len)) = (starts, u64::try_from(column.compressed_size())) else {
@@ -87,11 +89,11 @@ fn check_column(
     Ok(())
 }
 
-/// A page by its header.
+/// The sizes of a page from its header.
 struct Page {
-    /// Bytes that it claims to hold once decompressed.
+    /// The claimed decompressed size.
     bytes: u64,
-    /// Bytes in the file, the header among them.
+    /// The size in the file, including the header.
     length: u64,
 }
 
@@ -128,7 +130,7 @@ impl Page {
     }
 }
 
-/// Types of the compact protocol.
+/// The types of the compact protocol.
 const TRUE: u8 = 1;
 const FALSE: u8 = 2;
 const I8: u8 = 3;
@@ -141,10 +143,10 @@ pub(super) const LIST: u8 = 9;
 const SET: u8 = 10;
 pub(super) const STRUCT: u8 = 12;
 
-/// Structures in structures; a page header has three, a footer some ten.
+/// The maximum nesting of structures; a page header has three levels, a footer about ten.
 const DEEPEST: u32 = 24;
 
-/// Reads the compact protocol; `None` where it ends too early or means nothing.
+/// A reader of the compact protocol; methods return `None` if the data is truncated or invalid.
 pub(super) struct Thrift<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -178,13 +180,14 @@ impl<'a> Thrift<'a> {
         None
     }
 
-    /// A signed integer, zigzag.
+    /// Reads a zigzag-encoded signed integer.
     pub(super) fn integer(&mut self) -> Option<i64> {
         let value = self.varint()?;
         Some((value >> 1).cast_signed() ^ -(value & 1).cast_signed())
     }
 
-    /// The type of the next field, whose number goes into `id`; `None` within at the end.
+    /// Reads the type of the next field and stores its number in `id`; the inner value is `None` at
+    /// the end.
     #[allow(clippy::option_option, reason = "outside: the bytes end; inside: the structure does")]
     pub(super) fn field(&mut self, id: &mut i64) -> Option<Option<u8>> {
         let head = self.byte()?;
@@ -198,7 +201,7 @@ impl<'a> Thrift<'a> {
         Some(Some(head & 0x0f))
     }
 
-    /// The first field of a structure, an integer; the rest is passed by.
+    /// Reads the first field of a structure, an integer, and skips the rest.
     fn first_of_struct(&mut self) -> Option<i64> {
         let mut id = 0;
         let first = self.field(&mut id)??;
@@ -209,7 +212,7 @@ impl<'a> Thrift<'a> {
         Some(value)
     }
 
-    /// How many elements a list has, and of which type.
+    /// Reads the number of elements of a list, and their type.
     pub(super) fn list(&mut self) -> Option<(u64, u8)> {
         let head = self.byte()?;
         let count = if head >> 4 == 15 { self.varint()? } else { u64::from(head >> 4) };
@@ -228,7 +231,7 @@ impl<'a> Thrift<'a> {
             }
             LIST | SET if depth < DEEPEST => {
                 let (count, element) = self.list()?;
-                // Booleans in lists take a byte each.
+                // A boolean takes a byte inside a list.
                 let element = match element {
                     TRUE | FALSE => I8,
                     other => other,
@@ -251,11 +254,12 @@ impl<'a> Thrift<'a> {
 mod tests {
     use super::*;
 
-    // Is a header read with fields that are of no matter here, and one refused that ends too early, is
-    // of another page, or claims less than nothing?
+    // A header with extra fields parses. A header that is truncated, of another page type or with a
+    // negative size is refused.
     #[test]
     fn headers_are_read() {
-        // type 3, 100 bytes, stored in 40, a checksum, and a version 2 header with a boolean.
+        // Type 3, 100 bytes decompressed, 40 stored, a checksum, and a version 2 header with a
+        // boolean.
         let header = [0x15, 6, 0x15, 200, 1, 0x15, 80, 0x15, 9, 0x4c, 0x15, 2, 0x61, 0, 0];
         let page = Page::parse(&header, 1 << 16).unwrap();
         assert_eq!((page.bytes, page.length), (100, 40 + header.len() as u64));
@@ -270,7 +274,7 @@ mod tests {
         assert!(Page::parse(&negative, 1 << 16).is_none());
     }
 
-    // Is a dictionary read that has no more entries than there are rows?
+    // A dictionary may have as many entries as there are rows, but no more.
     #[test]
     fn dictionaries_are_bounded() {
         let header = |entries: &[u8]| {
@@ -284,12 +288,12 @@ mod tests {
         assert!(Page::parse(&none, 1 << 16).is_none());
     }
 
-    // Does a list that claims to have more elements than there are bytes end the reading at once?
+    // A list that claims more elements than the remaining bytes stops the parser at once.
     #[test]
     fn long_lists_end() {
         let header = [0x15, 6, 0x15, 200, 1, 0x15, 80, 0x29, 0xf5, 255, 255, 255, 255, 15];
         assert!(Page::parse(&header, 1 << 16).is_none());
-        // Of structures without fields, a byte each.
+        // Structures without fields take a byte each.
         let header = [0x15, 6, 0x15, 200, 1, 0x15, 80, 0x29, 0xfc, 255, 255, 255, 255, 15, 0, 0];
         assert!(Page::parse(&header, 1 << 16).is_none());
     }

@@ -6,15 +6,15 @@ use bytes::Bytes;
 use parquet::errors::{ParquetError, Result};
 use parquet::file::reader::{ChunkReader, Length};
 
-/// A file of which several threads read different parts at once. The library's own way of reading a
-/// file moves its one position, which readers of the same file take from each other.
+/// A file that several threads read at different positions. The library's own file reader moves the
+/// shared position of the file, which breaks concurrent readers.
 #[derive(Debug, Clone)]
 pub struct Positioned {
     file: Arc<File>,
     length: u64,
 }
 
-/// What follows a position of a file.
+/// Reads a file from a position on.
 #[derive(Debug)]
 pub struct From {
     file: Arc<File>,
@@ -22,7 +22,7 @@ pub struct From {
 }
 
 impl Positioned {
-    /// Of a file as long as it is now.
+    /// Opens the file with its current length.
     pub(super) fn new(file: Arc<File>) -> io::Result<Positioned> {
         let length = file.metadata()?.len();
         Ok(Positioned { file, length })
@@ -60,13 +60,13 @@ impl Read for From {
     }
 }
 
-/// Reads at a position, as much as comes at once.
+/// Reads at a position, possibly less than requested.
 #[cfg(unix)]
 pub(super) fn read_at(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
     std::os::unix::fs::FileExt::read_at(file, buffer, at)
 }
 
-/// Reads at a position, as much as comes at once.
+/// Reads at a position, possibly less than requested.
 #[cfg(windows)]
 pub(super) fn read_at(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
     std::os::windows::fs::FileExt::seek_read(file, buffer, at)

@@ -92,7 +92,7 @@ fn leftovers_of_killed_processes_are_removed() {
         fs::create_dir_all(at(left).join("records")).unwrap();
         fs::write(at(left).join("records/run-00001-000.unfinished"), "half").unwrap();
     }
-    // None of them is ours.
+    // Each of these belongs to another program or user.
     let others = [
         ".r.flashscope-unfinished-",
         ".r.flashscope-unfinished-1",

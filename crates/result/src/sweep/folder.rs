@@ -21,22 +21,22 @@ const SWEEP: &str = "sweep.json";
 const POINTS: &str = "points.parquet";
 const PARTS: &str = "parts";
 
-/// Where the result of a sweep lies; nobody else can go on with it meanwhile.
+/// The folder of a sweep, locked against other writers.
 #[derive(Debug)]
 pub struct SweepFolder {
     path: PathBuf,
-    /// Parts so far.
+    /// The number of parts written.
     parts: u32,
     _lock: File,
 }
 
 impl SweepFolder {
-    /// Creates the folder. It appears together with what is known of the sweep before anything is simulated, so that it
-    /// can be resumed from its first instant on.
+    /// Creates the folder. It appears together with the description of the sweep before the first
+    /// simulation, which makes it resumable from the start.
     ///
     /// # Errors
-    /// [`Error::Exists`], [`Error::Busy`] where another process creates one of this name, and where nothing can be
-    /// written.
+    /// [`Error::Exists`], or [`Error::Busy`] if another process creates a sweep of this name, or
+    /// the folder cannot be written.
     pub fn create(path: &Path, sweep: &Sweep) -> Result<SweepFolder, Error> {
         let mut staged = Staged::create(path, Some(PARTS))?;
         write_json(&staged.place().join(SWEEP), sweep)?;
@@ -44,11 +44,11 @@ impl SweepFolder {
         Ok(SweepFolder { path: path.into(), parts: 0, _lock: staged.into_lock()? })
     }
 
-    /// Opens the folder of a sweep that is gone on with, with all rows that it has, in no order.
+    /// Opens the folder of a sweep to resume it. Also returns all its rows, unsorted.
     ///
     /// # Errors
-    /// [`Error::NoSweep`], [`Error::Busy`] where another program goes on with it, [`Error::Version`]
-    /// where a later version wrote it, and where something is damaged.
+    /// [`Error::NoSweep`], [`Error::Busy`] if another program is writing it, [`Error::Version`] if
+    /// a later version wrote it, or a file is damaged.
     pub fn resume(path: &Path) -> Result<(SweepFolder, Sweep, Vec<Row>), Error> {
         let sweep = read_sweep(path)?;
         let lock = lock(path)?;
@@ -57,10 +57,10 @@ impl SweepFolder {
         Ok((SweepFolder { path: path.into(), parts, _lock: lock }, sweep, rows))
     }
 
-    /// Keeps rows; after this they survive whatever happens.
+    /// Stores rows durably.
     ///
     /// # Errors
-    /// Where they cannot be written.
+    /// The rows cannot be written.
     pub fn keep(&mut self, factors: &[String], rows: &[Row]) -> Result<(), Error> {
         let parts = self.path.join(PARTS);
         if self.parts == 0 {
@@ -71,11 +71,11 @@ impl SweepFolder {
         Ok(())
     }
 
-    /// Writes what came of a sweep that is at its end, and the table of all its rows, which are in the
+    /// Writes the outcome of a finished sweep, and the table of all its rows, which must be in the
     /// order of the points.
     ///
     /// # Errors
-    /// Where it cannot be written.
+    /// A file cannot be written.
     pub fn finish(&mut self, sweep: &Sweep, rows: &[Row]) -> Result<(), Error> {
         points::write(&self.path.join(POINTS), &sweep.factors, rows)?;
         self.write(sweep)?;
@@ -86,22 +86,22 @@ impl SweepFolder {
         }
     }
 
-    /// Writes what came of it so far; at every instant the file is whole.
+    /// Writes the state of the sweep atomically.
     ///
     /// # Errors
-    /// Where it cannot be written.
+    /// The file cannot be written.
     pub fn write(&self, sweep: &Sweep) -> Result<(), Error> {
         write_json(&self.path.join(SWEEP), sweep)
     }
 }
 
-/// The files of the rows that lie at `path`: the table of all, or the parts so far.
+/// Returns the files that contain the rows at `path`: the full table, or the parts.
 fn parts(path: &Path) -> impl Iterator<Item = PathBuf> {
     let folder = path.join(PARTS);
     (0..).map(move |number| folder.join(part(number))).take_while(|part| part.is_file())
 }
 
-/// The rows in the folder of a sweep, in no order; with these numbers alone, where some are given.
+/// Reads the rows of a sweep, unsorted; with a selection of their numbers if given.
 fn rows(
     path: &Path,
     factors: &[String],
@@ -115,8 +115,8 @@ fn rows(
     Ok(rows)
 }
 
-/// In the order of points and repeats. A crash between the table of all and the end of the parts leaves
-/// rows in both.
+/// Sorts rows by point and repeat. A crash between the full table and the removal of the parts
+/// leaves rows in both.
 fn in_order(mut rows: Vec<Row>) -> Vec<Row> {
     rows.sort_by_key(|row| (row.point, row.repeat));
     rows.dedup_by_key(|row| (row.point, row.repeat));
@@ -127,26 +127,26 @@ fn part(number: u32) -> String {
     format!("part-{number:05}.parquet")
 }
 
-/// Reads a sweep, at its end or not, with its rows so far in the order of points and repeats.
+/// Reads a sweep, finished or not, with its rows sorted by point and repeat.
 ///
 /// # Errors
-/// As [`read_sweep`], and where something is damaged.
+/// The errors of [`read_sweep`], or a file is damaged.
 pub fn read_rows(path: &Path) -> Result<(Sweep, Vec<Row>), Error> {
     let sweep = read_sweep(path)?;
     let rows = rows(path, &sweep.factors, None)?;
     Ok((sweep, in_order(rows)))
 }
 
-/// Reads a sweep, complete or not, for a chart.
+/// Reads a sweep, finished or not, for a chart.
 ///
 /// # Errors
-/// The same as for [`read_rows`].
+/// The errors of [`read_rows`].
 pub fn read_explored(path: &Path) -> Result<ExploredSweep, Error> {
     let (sweep, rows) = read_objectives(path)?;
     Ok(ExploredSweep::of(sweep, &rows))
 }
 
-/// The same as [`read_rows`], with the objectives as the only numbers of a row.
+/// Reads like [`read_rows`], but of the numbers of a row only the objectives.
 fn read_objectives(path: &Path) -> Result<(Sweep, Vec<Row>), Error> {
     let sweep = read_sweep(path)?;
     let fields = sweep.objectives.iter().map(|objective| objective.field.as_str()).collect();
@@ -154,7 +154,7 @@ fn read_objectives(path: &Path) -> Result<(Sweep, Vec<Row>), Error> {
     Ok((sweep, in_order(rows)))
 }
 
-/// Whether the folder at `path` holds a sweep.
+/// Returns true if the folder at `path` contains a sweep.
 pub fn is_sweep(path: &Path) -> bool {
     path.join(SWEEP).is_file()
 }
@@ -162,7 +162,7 @@ pub fn is_sweep(path: &Path) -> bool {
 /// Reads the `sweep.json` of the folder at `path`.
 ///
 /// # Errors
-/// [`Error::NoSweep`], [`Error::Json`] where it is damaged, [`Error::Version`] where a later version
+/// [`Error::NoSweep`], [`Error::Json`] if it is damaged, [`Error::Version`] if a later version
 /// wrote it.
 pub fn read_sweep(path: &Path) -> Result<Sweep, Error> {
     if !is_sweep(path) {

@@ -1,5 +1,5 @@
-//! `points.parquet`: a row for each simulation of a sweep, with what its factors are set to, in columns
-//! `factor.NAME`, and every number that came of it.
+//! `points.parquet`: a row for each simulation of a sweep, with the values of its factors in
+//! columns `factor.NAME`, and all numbers of the outcome.
 
 #![cfg_attr(
     lint_writes,
@@ -29,30 +29,30 @@ use crate::folder::write_named;
 use crate::reader::{limits, open};
 use flashscope_document::sweep::{Level, Row, RowStatus};
 
-/// Rows in a row group.
+/// The number of rows in a row group.
 const ROW_GROUP_ROWS: usize = 1 << 14;
 
-/// What a file has at most: some 4 million rows, with texts of 4 KiB.
+/// The size limits of a file: about 4 million rows, with texts of 4 KiB.
 const LIMITS: Limits = limits(256, ROW_GROUP_ROWS, 64 << 20);
 
-/// The most factors of a sweep; a design space has fewer.
+/// The maximum number of factors of a sweep; real design spaces have fewer.
 const MOST_FACTORS: usize = 1024;
 
-/// How the names of the columns of factors begin.
+/// The name prefix of factor columns.
 const FACTOR: &str = "factor.";
 
 const ZSTD_LEVEL: i32 = 1;
 
-/// A column of `points.parquet` after the first two, row by row; nothing where a row has no value.
+/// A column of `points.parquet` after the first two, row by row; `None` for an absent value.
 pub enum Column<'a> {
-    /// What is no number, or not in all rows.
+    /// A column of texts.
     Texts(Vec<Option<String>>),
-    /// Numbers.
+    /// A column of numbers.
     Numbers(Vec<Option<&'a f64>>),
 }
 
-/// The columns of `points.parquet` after `point` and `repeat`, with their names: whether and why there is nothing, the
-/// factors in their order, and the numbers in that of their names.
+/// The columns of `points.parquet` after `point` and `repeat`, with their names: status and reason,
+/// then the factors in order, then the numbers sorted by name.
 pub fn columns<'a>(factors: &[String], rows: &'a [Row]) -> Vec<(String, Column<'a>)> {
     let texts = |of: &dyn Fn(&Row) -> Option<String>| Column::Texts(rows.iter().map(of).collect());
     let mut columns = vec![
@@ -103,15 +103,15 @@ fn schema(columns: &[(String, Column<'_>)]) -> parquet::errors::Result<TypePtr> 
     Ok(Arc::new(Type::group_type_builder("point").with_fields(fields).build()?))
 }
 
-/// Writes all rows so that at every instant the file is either whole or not there.
+/// Writes all rows atomically.
 pub(super) fn write(path: &Path, factors: &[String], rows: &[Row]) -> Result<(), Error> {
     let zstd = ZstdLevel::try_new(ZSTD_LEVEL).map_err(Error::parquet("write", path))?;
     let zstd = Compression::ZSTD(zstd);
     write_named(path, |unfinished| write_file(unfinished, factors, rows, zstd))
 }
 
-/// Writes some rows, likewise. They are few and go soon: making compressors for their columns would
-/// cost most of the time.
+/// Writes some rows atomically. Parts are small and short-lived; creating compressors for their
+/// columns would take most of the time.
 pub(super) fn write_part(path: &Path, factors: &[String], rows: &[Row]) -> Result<(), Error> {
     write_named(path, |unfinished| write_file(unfinished, factors, rows, Compression::UNCOMPRESSED))
 }
@@ -128,7 +128,7 @@ fn write_file(
         .set_compression(compression)
         .set_statistics_enabled(EnabledStatistics::None)
         .build();
-    // All groups have the columns of all rows.
+    // All row groups have the columns of all rows.
     let all = columns(factors, rows);
     let schema = schema(&all).map_err(failed())?;
     let mut writer =
@@ -172,7 +172,7 @@ fn write_group(
     Ok(())
 }
 
-/// The definition levels of values that may be absent.
+/// Returns the definition levels of optional values.
 fn levels<T>(values: &[Option<T>]) -> Vec<i16> {
     values.iter().map(|value| value.is_some().into()).collect()
 }
@@ -188,14 +188,14 @@ fn write_column<T: DataType>(
     column.close()
 }
 
-/// Reads the rows of a file, with these numbers alone where some are given: there are many.
+/// Reads the rows of a file; with a selection of their numbers if given, because there are many.
 pub(super) fn read(
     path: &Path,
     factors: &[String],
     numbers: Option<&HashSet<&str>>,
 ) -> Result<Vec<Row>, Error> {
     let damaged = |reason: &str| Error::Records { path: path.into(), reason: reason.into() };
-    // Each row has a place for each of them.
+    // Each row allocates room for all of them.
     if factors.len() > MOST_FACTORS {
         return Err(damaged("its sweep has more factors than any"));
     }
@@ -226,7 +226,7 @@ pub(super) fn read(
     rows.ok_or_else(|| damaged("a row is not of a sweep of these factors"))
 }
 
-/// The row that these fields are of, if they are of one.
+/// Builds a row from these fields; `None` if they are invalid.
 fn row_of<'a>(
     fields: impl Iterator<Item = (&'a str, &'a Field)>,
     factors: &[String],

@@ -1,5 +1,5 @@
-//! `419,W,1050357760,16384,1577808000000626`: device; `R` or `W`; offset and length in bytes; when
-//! it was issued, in microseconds since 1970.
+//! `419,W,1050357760,16384,1577808000000626`: device; `R` or `W`; offset and length in bytes; issue
+//! time in microseconds since 1970.
 
 use flashscope_block::Op;
 
@@ -15,7 +15,7 @@ pub(super) const FORMAT: Format = Format::text::<Alibaba>(
     "Li et al., IISWC 2020; README of alibaba/block-traces",
 );
 
-/// The header that some copies have.
+/// The header that some copies contain.
 const HEADER: &[u8] = b"device_id,opcode,offset,length,timestamp";
 
 struct Alibaba;

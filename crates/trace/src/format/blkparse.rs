@@ -1,15 +1,16 @@
-//! `  8,33   4        1     0.000000000  3922  D   R 540544 + 8 [kworker/4:1]`: device; processor;
-//! number of the event; time in seconds from the start of the trace; process; event; what kind of
-//! request it is (`RWBS`); first sector and number of sectors of 512 bytes; name of the process.
-//! After a completion stands its error, in brackets. What blkparse prints without `-f`.
+//! The default output of `blkparse`, without `-f`: `  8,33   4        1     0.000000000  3922  D
+//! R 540544 + 8 [kworker/4:1]`: device; processor; event number; time in seconds from the start of
+//! the trace; process; event; request kind (`RWBS`); first sector and number of sectors of 512
+//! bytes; process name. A completion ends with its error in brackets.
 //!
-//! [`BlockEvents`] says which events are requests, and that they may be those of a queue (Q) where
-//! none is issued (D). Events of other kinds hold no request, nor do commands that are passed
-//! through to the drive (`R 36 (12 01 ..)`, `N 0`), nor the summary at the end.
+//! [`BlockEvents`] selects the events that stand for requests: issues (D), or queued requests (Q)
+//! on devices without issues. The parser skips events of other kinds, passthrough commands (`R 36
+//! (12 01 ..)`, `N 0`), and the summary at the end.
 //!
-//! Of the letters of `RWBS`, the first, or the second after a leading `F`, says what is asked:
-//! `R`ead, `W`rite, `D`iscard, `N`othing. `F` is a flush where there are no sectors; before a write
-//! it asks for a flush first, behind it for the write to be on the medium (FUA): both are writes.
+//! The operation is the first letter of `RWBS`, or the second after a leading `F`: `R`ead, `W`rite,
+//! `D`iscard, `N`one. A leading `F` requests a flush, alone if there are no sectors, else before
+//! the write. An `F` after `W` requests that the data reach the medium (FUA). Both kinds of write
+//! count as writes.
 
 use flashscope_block::{Bytes, Op};
 
@@ -29,7 +30,7 @@ pub(super) const FORMAT: Format = Format::text::<Blkparse>(
 struct Blkparse {
     sector: u64,
     events: BlockEvents,
-    /// The summary has begun: lines in words, up to the next event (of another file).
+    /// True inside a summary: skip text lines until the next event (of another file).
     in_summary: bool,
 }
 
@@ -58,10 +59,10 @@ impl TextFormat for Blkparse {
     }
 }
 
-/// How summaries begin: that of a processor, that of all, and where both were asked not to be.
+/// The first words of a summary: per processor, in total, or with both disabled.
 const SUMMARY: [&[u8]; 3] = [b"CPU", b"Total (", b"Throughput (R/W)"];
 
-/// What blkparse says first of its input where that is not standard input.
+/// The start of the line by which blkparse names an input other than standard input.
 const INPUT: &[u8] = b"Input file ";
 
 impl Blkparse {
@@ -98,23 +99,23 @@ impl Blkparse {
         }
     }
 
-    /// What a request asks for and where.
+    /// Parses the operation and range of a request.
     #[inline]
     fn asked(&self, fields: &mut Fields) -> Result<Option<(Op, Bytes, Bytes)>, Reason> {
         let kind = fields.text("the kind (RWBS)")?;
         let flush = kind.contains(&b'F') || kind.contains(&b'B');
         let no_sectors = flush.then_some((Op::Flush, Bytes(0), Bytes(0)));
-        // Without sectors, the name of the process follows, or the error of a completion.
+        // Without sectors, the process name or the error of a completion follows.
         if !fields.number_follows() {
             return fields.text("what follows the kind").map(|_| no_sectors);
         }
         let offset = fields.number("the first sector")?;
         if fields.text("the number of sectors")? != b"+" {
-            // The length of what is passed through, or the place of a flush that was completed.
+            // Skip the length of a passthrough command, or the position of a completed flush.
             return Ok(no_sectors);
         }
         let len = fields.bytes("the number of sectors", self.sector)?;
-        // Where a line is cut off, the number may be, too.
+        // In a truncated line, the number may be truncated, too.
         fields.text("the process after the sectors")?;
         if len.0 == 0 && flush {
             return Ok(no_sectors);
@@ -125,7 +126,7 @@ impl Blkparse {
     }
 }
 
-/// Whether it is a device's major and minor number.
+/// Returns true if the text is a device's major and minor number.
 #[inline]
 fn is_device(text: &[u8]) -> bool {
     let mut numbers = text.split(|byte| *byte == b',');
@@ -135,7 +136,7 @@ fn is_device(text: &[u8]) -> bool {
         && numbers.next().is_none()
 }
 
-/// What the letters ask to be done with sectors.
+/// Returns the operation that the letters request on sectors.
 #[inline]
 fn operation(kind: &[u8]) -> Result<Option<Op>, Reason> {
     match kind.strip_prefix(b"F").unwrap_or(kind) {

@@ -1,13 +1,13 @@
-//! The Linux kernel's blktrace: records of 48 bytes (`struct blk_io_trace` of
-//! `linux/blktrace_api.h`, version 7) or 64 (`blk_io_trace2`, version 8), in the byte order of the
-//! machine, each with what it says to follow. So are the files `sda.blktrace.0`, one a processor,
-//! what `blkparse -d` writes, and what the tracer `blk` of tracefs gives in binary.
+//! Binary traces of the Linux kernel's blktrace: records of 48 bytes (`struct blk_io_trace` of
+//! `linux/blktrace_api.h`, version 7) or 64 bytes (`blk_io_trace2`, version 8), in the machine's
+//! byte order, each followed by an optional payload. Sources are the files `sda.blktrace.0` (one
+//! per processor), the output of `blkparse -d`, and the binary output of the tracefs tracer `blk`.
 //!
-//! [`BlockEvents`] says which events are requests. Commands that are passed through to the drive
-//! hold none, and neither do zone commands.
+//! [`BlockEvents`] selects the events that stand for requests. The parser skips passthrough and
+//! zone commands.
 //!
-//! Addresses are those of the whole drive where a partition was traced, as the kernel records them.
-//! A write that asks for a flush before it is a write; a flush is one without data.
+//! For a traced partition, the kernel records addresses relative to the whole drive. A write with a
+//! preceding flush counts as a write; a flush without data counts as a flush.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -29,39 +29,39 @@ pub(super) const FORMAT: Format = Format::binary::<Blktrace>(
     "Linux, include/uapi/linux/blktrace_api.h; Brunelle, blktrace User Guide, 2007",
 );
 
-/// The upper three bytes of the first word; the lowest is the version.
+/// The magic number in the upper three bytes of the first word; the lowest byte is the version.
 const MAGIC: u32 = 0x6561_7400;
 
 const SECTOR: u64 = 512;
 
-/// Categories of an event, in the bits from 16 on of what it is.
+/// Event categories: the bits of the action word from 16 on.
 mod category {
     pub const WRITE: u64 = 1 << 1;
     pub const FLUSH: u64 = 1 << 2;
-    /// Passed through to the drive.
+    /// A passthrough command.
     pub const PC: u64 = 1 << 9;
     pub const NOTIFY: u64 = 1 << 10;
     pub const DISCARD: u64 = 1 << 13;
 }
 
-/// What happened, in the lowest byte.
+/// The events, in the lowest byte of the action word.
 mod action {
     pub const QUEUE: u8 = 1;
     pub const REQUEUE: u8 = 6;
     pub const ISSUE: u8 = 7;
     pub const COMPLETE: u8 = 8;
-    /// Of [`super::category::NOTIFY`]: what the time of day is.
+    /// In category [`super::category::NOTIFY`]: the record gives the time of day.
     pub const TIMESTAMP: u8 = 1;
 }
 
-/// In what is an action otherwise: the number of a control group comes first in what follows.
+/// A flag of the action word: the payload begins with the number of a control group.
 const FROM_CGROUP: u64 = 1 << 8;
 const CGROUP_LENGTH: usize = 8;
 
 struct Blktrace {
     events: BlockEvents,
     volumes: BTreeMap<u32, VolumeId>,
-    /// What turns times of the trace into those since 1970, modulo 2^64; 0 where that is not known.
+    /// The offset from trace time to nanoseconds since 1970, modulo 2^64; 0 if unknown.
     shift: u64,
     sector: u64,
 }
@@ -129,7 +129,7 @@ impl BinaryFormat for Blktrace {
 }
 
 impl Blktrace {
-    /// The time of day, which stands before the first request.
+    /// Handles the time of day, which precedes the first request.
     fn note(&mut self, event: &Event, out: &Output) {
         let begun = !out.volumes.is_empty();
         if let (action::TIMESTAMP, Some(now), false) = (event.action, event.time_of_day, begun) {
@@ -139,7 +139,7 @@ impl Blktrace {
 
     fn volume(&mut self, number: u32, out: &mut Output) -> VolumeId {
         *self.volumes.entry(number).or_insert_with(|| {
-            // As the kernel takes it apart, in `include/linux/kdev_t.h`.
+            // The device number is encoded as in `include/linux/kdev_t.h` of the kernel.
             let name = format!("{},{}", number >> 20, number & 0xf_ffff);
             out.volumes.id(name.as_bytes())
         })
@@ -157,7 +157,7 @@ impl Blktrace {
                 }
             }
             action::REQUEUE | action::COMPLETE => {
-                // Of a device that has asked for nothing, there is nothing to answer.
+                // A device without requests has nothing to complete.
                 let Some(volume) = self.volumes.get(&event.device).copied() else { return Ok(()) };
                 match event.action {
                     action::REQUEUE => self.events.requeued(volume, offset, op),
@@ -170,7 +170,7 @@ impl Blktrace {
     }
 }
 
-/// How a record is laid out, by its first word.
+/// The layout of a record, detected from its first word.
 struct Layout {
     version: u8,
     big_endian: bool,
@@ -185,7 +185,7 @@ impl Layout {
             .map(|(word, big_endian)| Layout { version: word.to_le_bytes()[0], big_endian })
     }
 
-    /// How many bytes it has before what follows it.
+    /// Returns the length of a record without its payload, in bytes.
     fn header(&self) -> Option<usize> {
         match self.version {
             7 => Some(48),
@@ -194,7 +194,7 @@ impl Layout {
         }
     }
 
-    /// How many bytes follow it.
+    /// Returns the length of the payload in bytes.
     fn follows(&self, record: &[u8]) -> usize {
         let at = if self.version == 7 { 46 } else { 50 };
         let follows = bytes(record, at);
@@ -216,16 +216,16 @@ impl Layout {
     }
 }
 
-/// What a record says.
+/// The decoded fields of a record.
 struct Event {
-    /// In nanoseconds, on the clock of the trace.
+    /// Time in nanoseconds, on the clock of the trace.
     time: u64,
     sector: u64,
     bytes: u32,
     action: u8,
     category: u64,
     device: u32,
-    /// Of a timestamp: nanoseconds since 1970.
+    /// For a time-of-day record: nanoseconds since 1970.
     time_of_day: Option<u64>,
 }
 
@@ -254,7 +254,7 @@ impl Event {
         })
     }
 
-    /// The request that it is about, with its own time and of volume 0.
+    /// Returns the request of the event, with the time of the event and volume 0.
     #[inline]
     fn request(&self, shift: u64, sector: u64) -> Result<Option<Request>, Reason> {
         let op = match self.category {
@@ -267,7 +267,7 @@ impl Event {
             category if category & category::WRITE != 0 => Op::Write,
             _ => Op::Read,
         };
-        // A flush is for no place, and the kernel puts anything there.
+        // A flush has no address; the kernel leaves an arbitrary value there.
         let first = if op == Op::Flush { Some(0) } else { self.sector.checked_mul(sector) };
         let offset = first.map(Bytes).ok_or_else(|| Reason::new("it begins beyond 2^64 bytes"))?;
         let (at, len) = (Nanos(self.time.wrapping_add(shift)), Bytes(u64::from(self.bytes)));
@@ -275,7 +275,7 @@ impl Event {
     }
 }
 
-/// The name of a file of one processor, such as `sda.blktrace.0`, compressed or not.
+/// Parses the name of a per-processor file, such as `sda.blktrace.0`, compressed or not.
 #[derive(Debug, PartialEq, Eq)]
 struct PerProcessor<'a> {
     device: &'a str,
@@ -295,7 +295,8 @@ impl<'a> PerProcessor<'a> {
         Some(PerProcessor { device, processor, compression })
     }
 
-    /// The processor of a file that is of the same trace as this one, and not this one.
+    /// Returns the processor of another file of the same trace; `None` for this file and foreign
+    /// ones.
     fn number_beside(&self) -> impl Fn(&str) -> Option<u32> {
         |name| {
             let other = PerProcessor::parse(name)?;
@@ -310,7 +311,7 @@ mod tests {
     use super::super::tests::{read, read_skipping, reason};
     use super::*;
 
-    /// `struct blk_io_trace` of a little-endian machine.
+    /// Encodes a `struct blk_io_trace` in little-endian order.
     fn event(time: u64, action: u8, category: u64, first: u64, len: u32, device: u32) -> Vec<u8> {
         followed(time, u64::from(action) | category << 16, first, len, device, &[])
     }
@@ -331,20 +332,20 @@ mod tests {
         [start, place, rest, vec![0; 2], length.to_le_bytes().to_vec(), follows.to_vec()].concat()
     }
 
-    /// Reads carry this bit.
+    /// The flag of reads.
     const READ: u64 = 1;
     const WRITE: u64 = category::WRITE;
     const SDA: u32 = 8 << 20;
     const DM: u32 = 253 << 20 | 3;
 
-    /// What is read, as `(time, latency, offset, len, op)`.
+    /// Reads a trace and returns `(time, latency, offset, len, op)` of each request.
     fn seen(events: &[Vec<u8>]) -> Vec<(u64, Option<u64>, u64, u64, Op)> {
         let (requests, _) = read(&FORMAT, &events.concat());
         let latency = |r: &Request| r.latency.map(|latency| latency.0);
         requests.iter().map(|r| (r.at.0, latency(r), r.offset.0, r.len.0, r.op)).collect()
     }
 
-    // Are the issued requests given with the times to their completions, whatever else happens?
+    // Issued requests carry the times to their completions, among unrelated events.
     #[test]
     fn issued_requests_are_read() {
         let events = [
@@ -376,7 +377,7 @@ mod tests {
         assert_eq!(read(&FORMAT, &events.concat()).1.names().collect::<Vec<_>>(), ["8,0"]);
     }
 
-    // Does a request that was put back count once, from when it was issued again?
+    // A requeued request counts once, from its last issue.
     #[test]
     fn requeued_requests_count_once() {
         let events = [
@@ -388,7 +389,7 @@ mod tests {
         assert_eq!(seen(&events), [(30, Some(15), 4096, 4096, Op::Read)]);
     }
 
-    // Are queued requests those of a device that issues none, next to one that does, in order?
+    // A device without issues reports queued requests, in order, next to a device with issues.
     #[test]
     fn devices_without_issues_are_read() {
         let events = [
@@ -412,8 +413,8 @@ mod tests {
         assert_eq!(names.names().collect::<Vec<_>>(), ["253,3", "8,0"]);
     }
 
-    // Is nothing lost or counted twice of a device whose completions were not recorded, next to one
-    // that is decided late?
+    // A device without completions loses no request and duplicates none, next to a device that is
+    // decided late.
     #[test]
     fn traces_without_completions_are_read() {
         let count = 10_000;
@@ -429,7 +430,7 @@ mod tests {
         assert_eq!(seen[10_000].0, count + 1);
     }
 
-    // Does the time of day shift all times, and only where it comes first?
+    // The time of day shifts all times, but only if it precedes all requests.
     #[test]
     fn times_are_since_1970_where_they_can_be() {
         let now = [1_700_000_000u32, 5].map(u32::to_le_bytes).concat();
@@ -448,7 +449,7 @@ mod tests {
         }
     }
 
-    // Are machines of the other byte order and the wider records of new kernels read alike?
+    // Both byte orders and both record sizes parse alike.
     #[test]
     fn layouts_are_read() {
         let start = [MAGIC | 7, 0].map(u32::to_be_bytes).concat();
@@ -468,7 +469,7 @@ mod tests {
         assert_eq!(seen(&[wide.clone(), wide]), [wanted; 2]);
     }
 
-    // Is each kind of damage named with its record and byte?
+    // Errors name the record and the byte for each kind of damage.
     #[test]
     fn damage_is_found() {
         let good = event(10, action::ISSUE, READ, 8, 512, SDA);
@@ -490,7 +491,7 @@ mod tests {
         assert_eq!(read_skipping(&FORMAT, &[&good[..], &far, &good, &good[..9]].concat()), (2, 2));
     }
 
-    // Do the files of the processors make one trace, in the order of time, whichever is named?
+    // The files of all processors form one trace in time order, whichever file is named.
     #[test]
     fn files_of_processors_are_one_trace() {
         let folder = tempfile::tempdir().unwrap();

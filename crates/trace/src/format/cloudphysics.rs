@@ -1,8 +1,8 @@
-//! `1,5633898,2a,512,42932745`: version; when it was issued, in seconds (whole ones in what is
-//! published); operation code of the SCSI command, in hexadecimal; size in bytes; logical block
-//! number, in blocks of 512 bytes. The first line names the columns.
+//! `1,5633898,2a,512,42932745`: version; issue time in seconds (whole seconds in the published
+//! traces); hexadecimal operation code of the SCSI command; size in bytes; logical block number in
+//! blocks of 512 bytes. The first line names the columns.
 //!
-//! It is the text of a `vscsi` file, with less of its times.
+//! The format is a text export of `vscsi` with coarser times.
 
 use super::super::Request;
 use super::super::error::Reason;

@@ -1,6 +1,5 @@
-//! `13.191135 30 0 5 1`: when it was issued, in milliseconds from the start of the trace; device;
-//! address and length in blocks of 512 bytes; flags, in hexadecimal, of which bit 0 stands for a
-//! read.
+//! `13.191135 30 0 5 1`: issue time in milliseconds from the start of the trace; device; address
+//! and length in blocks of 512 bytes; hexadecimal flags, where bit 0 marks a read.
 
 use flashscope_block::Op;
 
@@ -16,7 +15,7 @@ pub(super) const FORMAT: Format = Format::text::<DiskSim>(
     "Bucy et al., The DiskSim Simulation Environment Version 4.0, CMU-PDL-08-101, section 3.4",
 );
 
-/// Of the flags: the request is a read.
+/// The flag of reads.
 const READ: u64 = 1;
 
 struct DiskSim {

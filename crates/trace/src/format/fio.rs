@@ -1,15 +1,15 @@
-//! fio's *iolog*, which `--write_iolog` writes and `--read_iolog` replays. The first line says of
-//! which version it is.
+//! fio's *iolog*, written with `--write_iolog` and replayed with `--read_iolog`. The first line
+//! gives the version.
 //!
 //! Version 2: `/dev/sdb write 4096 8192`: file, action, offset and length in bytes. The actions
 //! `read`, `write` and `trim` are requests; `sync`, `datasync`, `sync_file_range` and `syncfs` are
-//! flushes; `add`, `open`, `close` and `unlink` (without offset and length) are none. `wait` says in
-//! place of the offset how many microseconds after the wait before it the next requests follow: so
-//! fio's manual; fio itself (3.33) takes it for milliseconds from its start. Without waits, all
-//! requests are of time 0.
+//! flushes. The parser skips `add`, `open`, `close` and `unlink`, which have no offset and length.
+//! `wait` has a time in microseconds instead of an offset: the delay of the next requests after the
+//! previous wait. This follows fio's manual; fio itself (3.33) reads it as milliseconds from its
+//! start. Without waits, all requests have time 0.
 //!
-//! Version 3: `149 /dev/sdb read 61440 4096`: the same, with the time since the start before it, in
-//! microseconds (the manual does not say; fio writes and replays it so), and without waits.
+//! Version 3: `149 /dev/sdb read 61440 4096`: the same fields after the time since the start in
+//! microseconds, and no waits. The manual omits the unit; fio writes and replays microseconds.
 
 use flashscope_block::{Bytes, Nanos, Op};
 
@@ -29,23 +29,23 @@ const MICROSECOND: u64 = 1_000;
 
 #[derive(Debug, Clone, Copy)]
 enum Version {
-    /// Times are in waits.
+    /// Version 2: `wait` lines give the times.
     V2,
-    /// Every line has its time.
+    /// Version 3: each line gives its time.
     V3,
 }
 
 #[derive(Default)]
 struct Fio {
     version: Option<Version>,
-    /// Of version 2: the waits so far.
+    /// For version 2: the sum of the waits.
     waited: Nanos,
 }
 
-/// What a line says to do.
+/// The action of a line.
 enum Action {
     Request(Op),
-    /// Something with the file as a whole.
+    /// An action on the file as a whole, such as opening it.
     File,
     Wait,
 }
@@ -79,7 +79,7 @@ impl TextFormat for Fio {
                 let offset = fields.bytes("the offset", 1)?;
                 let len = fields.bytes("the length", 1)?;
                 fields.end()?;
-                // What fio notes there of a flush is of the request before.
+                // For a flush, fio leaves the range of the previous request there.
                 let (offset, len) =
                     if op == Op::Flush { (Bytes(0), Bytes(0)) } else { (offset, len) };
                 let request = Request { at, latency: None, offset, len, volume: 0, op };

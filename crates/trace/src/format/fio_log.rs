@@ -1,15 +1,15 @@
-//! fio's log of latencies, which `--write_lat_log` writes: `12, 84530, 1, 4096, 61440, 0x0000`: when
-//! it was answered, in milliseconds; latency in nanoseconds; 0 for a read, 1 for a write and 2 for a
-//! trim; size and offset in bytes; priority. Further fields are passed over.
+//! fio's latency log, written with `--write_lat_log`: `12, 84530, 1, 4096, 61440, 0x0000`:
+//! completion time in milliseconds; latency in nanoseconds; 0 for a read, 1 for a write and 2 for a
+//! trim; size and offset in bytes; priority. The parser ignores further fields.
 //!
-//! The offset is only there with `--log_offset=1`. Where it is not, the priority follows the size at
-//! once: lines of five fields, of which the fifth is nowhere in the first lines anything but 0, 1 or
-//! `0x...`, have no offset, and are of no use as a trace.
+//! fio writes the offset only with `--log_offset=1`; otherwise the priority follows the size. If
+//! the fifth field of all first lines is 0, 1 or `0x...`, it is a priority. The log then has no
+//! offsets and is useless as a trace.
 //!
-//! A request was issued at its answer less its latency, which is true to a millisecond, and lines
-//! stand in the order of answers. So a `_lat.log` is meant (the whole latency) or a `_clat.log`
-//! (from submission); that of submission alone, and logs of bandwidth and of IOPS, look the same,
-//! and nobody can tell.
+//! The issue time is the completion time minus the latency, exact to a millisecond; lines are in
+//! order of completion. Use a `_lat.log` (total latency) or a `_clat.log` (latency from
+//! submission). A log of submission latency, bandwidth or IOPS has the same form, and the parser
+//! cannot detect it.
 
 use flashscope_block::{Nanos, Op};
 
@@ -28,7 +28,7 @@ pub(super) const FORMAT: Format = Format::text::<FioLog>(
 const OPERATIONS: &[(&str, Op)] = &[("0", Op::Read), ("1", Op::Write), ("2", Op::Trim)];
 
 struct FioLog {
-    /// What looks like an offset in lines of five fields is one.
+    /// True if the fifth of five fields is an offset.
     fifth_is_offset: bool,
 }
 
@@ -69,7 +69,7 @@ impl TextFormat for FioLog {
     }
 }
 
-/// Whether what stands fifth in a line is more than a priority.
+/// Returns true if the fifth field of a line cannot be a priority.
 fn is_offset(fifth: &[u8]) -> bool {
     let fifth = fifth.trim_ascii();
     !matches!(fifth, b"0" | b"1") && !fifth.starts_with(b"0x")

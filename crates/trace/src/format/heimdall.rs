@@ -1,9 +1,9 @@
-//! `223.412 0 3159347200 36864 0`: when it was issued, in milliseconds from the start of the
-//! trace; disk (0); offset and size in bytes; 1 for a read and 0 for a write.
+//! `223.412 0 3159347200 36864 0`: issue time in milliseconds from the start of the trace; disk
+//! (0); offset and size in bytes; 1 for a read and 0 for a write.
 //!
-//! The five columns of [DiskSim](super::disksim) are the same but for their units. A content is
-//! taken to be of this format where every size is a multiple of 512 in the first lines, as bytes
-//! are and numbers of blocks are not.
+//! [DiskSim](super::disksim) has the same five columns in other units. The detection chooses this
+//! format if every size in the first lines is a multiple of 512: sizes in bytes are, but counts of
+//! blocks are not.
 
 use flashscope_block::Op;
 

@@ -1,4 +1,4 @@
-//! The formats of traces: each is a file and its line in [`FORMATS`].
+//! Trace formats: each has a file and an entry in [`FORMATS`].
 
 mod alibaba;
 mod blkparse;
@@ -31,19 +31,19 @@ use super::{Error, Source};
 /// A registered format.
 #[derive(Debug)]
 pub struct Format {
-    /// Its name on the command line.
+    /// The name on the command line.
     pub name: &'static str,
-    /// What it is, in a sentence.
+    /// A one-sentence description.
     pub summary: &'static str,
-    /// Where it is described, or who writes it.
+    /// The specification of the format, or the program that writes it.
     pub source: &'static str,
-    /// How likely a content is of the format, by its first bytes, from 0 to 1000.
+    /// Returns the likelihood that content with these first bytes has the format, from 0 to 1000.
     sniff: fn(&[u8]) -> u32,
     open: fn(Source, Options) -> Result<Box<dyn Reader>, Error>,
 }
 
 impl Format {
-    /// A format of a request a line.
+    /// Registers a text format with one request per line.
     const fn text<F: text::TextFormat>(
         name: &'static str,
         summary: &'static str,
@@ -53,7 +53,7 @@ impl Format {
         Format { name, summary, source, sniff: text::sniff::<F>, open }
     }
 
-    /// A format of binary records.
+    /// Registers a format of binary records.
     const fn binary<F: BinaryFormat>(
         name: &'static str,
         summary: &'static str,
@@ -63,8 +63,8 @@ impl Format {
     }
 }
 
-/// Every format, in the order in which they are shown. Where a content is as likely of two, it is
-/// taken to be of the first.
+/// All formats, in display order. If content is equally likely to have two formats, the first one
+/// wins.
 pub const FORMATS: &[&Format] = &[
     &msr::FORMAT,
     &spc::FORMAT,
@@ -87,19 +87,18 @@ pub const FORMATS: &[&Format] = &[
     &parquet::FORMAT,
 ];
 
-/// The format of that name.
+/// Returns the format of this name.
 pub fn find(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name).copied()
 }
 
-/// Opens a trace whose format is found by its content.
+/// Opens a trace and detects its format from the content.
 ///
 /// # Errors
-/// [`Error::UnknownFormat`] where it looks like none, and what the format finds wrong with its
-/// header.
+/// [`Error::UnknownFormat`] if no format matches, or the header is invalid.
 pub fn open(source: Source, options: Options) -> Result<(&'static Format, Box<dyn Reader>), Error> {
     let scores = FORMATS.iter().map(|format| ((format.sniff)(source.head()), *format));
-    // Of equals, `max_by_key` would take the last.
+    // On a tie, `max_by_key` would return the last format.
     let best = scores.rev().max_by_key(|(score, _)| *score);
     let Some((_, format)) = best.filter(|(score, _)| *score > 0) else {
         let start = source.head().split(|byte| *byte == b'\n').next().unwrap_or_default();
@@ -118,7 +117,7 @@ pub fn open(source: Source, options: Options) -> Result<(&'static Format, Box<dy
 /// Opens a trace of a known format.
 ///
 /// # Errors
-/// What the format finds wrong with its header.
+/// The header is invalid.
 pub fn open_as(
     format: &Format,
     source: Source,
@@ -153,19 +152,19 @@ mod tests {
         skipped: u64,
     }
 
-    /// What a content holds.
+    /// The result of reading content in a test.
     pub(super) fn read(format: &Format, content: &[u8]) -> (Vec<Request>, Volumes) {
         let Read { requests, volumes, .. } = all(format, content, OnBad::Stop).unwrap();
         (requests, volumes)
     }
 
-    /// How many requests and how many bad records it holds.
+    /// The number of requests and of bad records.
     pub(super) fn read_skipping(format: &Format, content: &[u8]) -> (usize, u64) {
         let Read { requests, skipped, .. } = all(format, content, OnBad::Skip).unwrap();
         (requests.len(), skipped)
     }
 
-    /// Why it cannot be read.
+    /// The reason that it cannot be read.
     pub(super) fn reason(format: &Format, content: &[u8]) -> String {
         all(format, content, OnBad::Stop).map(|_| ()).unwrap_err().to_string()
     }

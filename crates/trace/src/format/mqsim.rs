@@ -1,5 +1,5 @@
-//! `11413000 0 657728 16 1`: when it was issued, in nanoseconds from the start of the trace;
-//! device; address and length in sectors of 512 bytes; 1 for a read and 0 for a write.
+//! `11413000 0 657728 16 1`: issue time in nanoseconds from the start of the trace; device; address
+//! and length in sectors of 512 bytes; 1 for a read and 0 for a write.
 
 use flashscope_block::{Nanos, Op};
 

@@ -1,5 +1,5 @@
-//! `128166372003061629,hm,1,Read,383496192,32768,413`: when it was issued, in units of 100 ns since
-//! 1601; host; disk; operation; offset and size in bytes; response time in units of 100 ns.
+//! `128166372003061629,hm,1,Read,383496192,32768,413`: issue time in units of 100 ns since 1601;
+//! host; disk; operation; offset and size in bytes; response time in units of 100 ns.
 
 use flashscope_block::{Nanos, Op};
 
@@ -15,13 +15,13 @@ pub(super) const FORMAT: Format = Format::text::<Msr>(
     "Narayanan, Donnelly and Rowstron, FAST 2008; SNIA IOTTA repository, set 388",
 );
 
-/// Windows counts from 1601, everyone else from 1970.
+/// The time from 1601, the Windows epoch, to 1970, the Unix epoch.
 pub(in super::super) const UNIX_EPOCH: u64 = 116_444_736_000_000_000;
 
-/// A volume is called `hm_1` in the names of the published files.
+/// A volume's name is `hm_1`, as in the names of the published files.
 #[derive(Default)]
 struct Msr {
-    /// Host and disk of the last line, as they stand, and the volume that they name.
+    /// The host and disk fields of the last line, and the number of their volume.
     last: Vec<u8>,
     volume: VolumeId,
 }

@@ -1,5 +1,6 @@
-//! Parquet with the columns `submitted_ns`, `offset_bytes`, `length_bytes` and `op`, and where it has
-//! them `latency_ns` and `volume`: what flashscope writes, as a trace or as the records of a result.
+//! Parquet with the columns `submitted_ns`, `offset_bytes`, `length_bytes` and `op`, and optionally
+//! `latency_ns` and `volume`. flashscope writes these columns in traces and in the records of
+//! results.
 
 #![cfg_attr(
     lint_writes,
@@ -37,8 +38,8 @@ pub(super) const FORMAT: Format = Format {
 
 const COLUMNS: [&str; 6] = [SUBMITTED, LATENCY, OFFSET, LENGTH, OP, VOLUME];
 
-/// What a file has at most. A larger column of a row group is none that anybody writes: row groups are held in memory by
-/// whoever writes them, and pages by whoever reads them.
+/// The size limits of a file. Writers hold a row group in memory and readers hold a page, hence no
+/// legitimate file exceeds the limits.
 const LIMITS: Limits =
     Limits { row_groups: 1 << 20, rows: 1 << 28, entries: 1 << 24, pages: 1 << 16, bytes: 1 << 31 };
 
@@ -54,7 +55,7 @@ struct Parquet {
     skipped: Skipped,
 }
 
-/// Where each column stands in the file.
+/// The index of each column in the file.
 #[derive(Clone, Copy)]
 struct Places {
     submitted: usize,
@@ -134,7 +135,7 @@ impl Reader for Parquet {
     }
 }
 
-/// What is wrong with a file of that name, and what to do.
+/// Creates an error that states the fault of the file and the remedy.
 fn failed(name: &str) -> impl FnOnce(Refused) -> Error {
     move |refused| match refused {
         Refused::Io(error) => Error::io("read", name)(error),
@@ -146,8 +147,8 @@ fn failed(name: &str) -> impl FnOnce(Refused) -> Error {
     }
 }
 
-/// The file of a source; what is compressed or comes through a pipe is written to a temporary one,
-/// because Parquet is read from its end.
+/// Opens the file of a source. Copies compressed or piped content to a temporary file, because a
+/// reader of Parquet starts at the end.
 fn seekable(mut source: Source) -> Result<File, Error> {
     if let Some(file) = source.file() {
         return file;
@@ -187,7 +188,7 @@ impl Places {
     }
 }
 
-/// The names of the volumes; where there are none in the file, it has one, called 0.
+/// Returns the names of the volumes. A file without names has one volume, called 0.
 fn volumes(file: &SerializedFileReader<Positioned>, places: &Places) -> Result<Volumes, String> {
     let metadata = file.metadata().file_metadata().key_value_metadata();
     let named = metadata.into_iter().flatten().find(|pair| pair.key == VOLUMES_KEY);
@@ -208,7 +209,7 @@ fn volumes(file: &SerializedFileReader<Positioned>, places: &Places) -> Result<V
     }
 }
 
-/// The columns of a row group, read a batch of rows at a time.
+/// The columns of a row group, read in batches of rows.
 struct Columns {
     group: usize,
     submitted: Column,
@@ -242,7 +243,7 @@ impl Columns {
         })
     }
 
-    /// Reads the next rows; returns how many there are.
+    /// Reads the next rows and returns their number.
     fn read(&mut self) -> Result<usize, Refused> {
         let Columns { group, submitted, latency, offset, length, op, volume } = self;
         let rows = guarded::read(*group, Some(submitted.name), || submitted.read())?;
@@ -283,14 +284,14 @@ impl Columns {
     }
 }
 
-/// A column of whole numbers, a batch of rows at a time.
+/// A column of whole numbers, read in batches of rows.
 struct Column {
     name: &'static str,
     reader: Typed,
     /// The values of the rows that have one.
     values: Vec<i64>,
     narrow: Vec<i32>,
-    /// For each row whether it has a value, where there are rows that have none.
+    /// For each row, whether it has a value; for columns with optional values only.
     levels: Vec<i16>,
 }
 
@@ -309,7 +310,7 @@ impl Column {
         Ok(Column { name, reader, values: Vec::new(), narrow: Vec::new(), levels: Vec::new() })
     }
 
-    /// Reads the next rows; returns how many there are.
+    /// Reads the next rows and returns their number.
     fn read(&mut self) -> ParquetResult<usize> {
         self.values.clear();
         self.levels.clear();
@@ -331,7 +332,7 @@ impl Column {
         Ok(rows)
     }
 
-    /// Puts the values where their rows are, from the last to the first.
+    /// Moves the values to their rows, from the last to the first.
     fn spread(&mut self, rows: usize) {
         let mut next = self.values.len();
         self.values.resize(rows, 0);
@@ -352,7 +353,7 @@ impl Column {
     }
 }
 
-/// Reads up to a batch of rows; returns how many there are and how many have a value.
+/// Reads up to a batch of rows; returns the number of rows and of values.
 fn read<T: DataType>(
     reader: &mut ColumnReaderImpl<T>,
     levels: &mut Vec<i16>,

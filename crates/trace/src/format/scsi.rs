@@ -1,4 +1,4 @@
-//! What SCSI commands are, for the formats that hold them.
+//! SCSI commands, for the formats that record them.
 
 use flashscope_block::{Bytes, Op};
 
@@ -6,15 +6,15 @@ use super::super::Request;
 use super::super::error::Reason;
 use super::super::text::checked;
 
-/// What a SCSI operation code asks for.
+/// The effect of a SCSI operation code.
 enum Command {
     Request(Op),
-    /// Something that neither reads nor writes the medium.
+    /// A command that neither reads nor writes the medium.
     Other,
 }
 
-/// What a command of that code does to the medium; none where it neither reads nor writes it, such
-/// as INQUIRY.
+/// Returns the operation of a code; `None` if it neither reads nor writes the medium, such as
+/// INQUIRY.
 #[inline]
 pub(super) fn operation(code: u64) -> Result<Option<Op>, Reason> {
     match command(code) {
@@ -26,21 +26,22 @@ pub(super) fn operation(code: u64) -> Result<Option<Op>, Reason> {
     }
 }
 
-/// Whether a code is known.
+/// Returns true if the code is known.
 pub(super) fn is_known(code: u64) -> bool {
     command(code).is_some()
 }
 
-/// The request of a command that was noted with this place and length.
+/// Returns the request of a command with this address and length.
 ///
-/// Such formats hold no more of a command than that: a WRITE SAME is a write of what was sent, and
-/// an UNMAP, whose ranges are in its data, is a trim only where a length in whole blocks was noted.
+/// The formats record nothing else of a command. A WRITE SAME therefore counts as a write of the
+/// data sent. The ranges of an UNMAP are in its data; it counts as a trim only if the trace gives a
+/// length in whole blocks.
 #[inline]
 pub(super) fn request(noted: Request, block: u64) -> Result<Request, Reason> {
     if noted.op == Op::Trim && (noted.len.0 == 0 || !noted.len.0.is_multiple_of(block)) {
         return Err(Reason::new("it is an UNMAP whose ranges were not recorded"));
     }
-    // Whatever a flush says to address, all is flushed.
+    // A flush covers the whole drive, whatever its address.
     let (offset, len) = match noted.op {
         Op::Flush => (Bytes(0), Bytes(0)),
         _ => (noted.offset, noted.len),
@@ -48,7 +49,7 @@ pub(super) fn request(noted: Request, block: u64) -> Result<Request, Reason> {
     checked(Request { offset, len, ..noted })
 }
 
-/// The operation codes of SPC-4 and SBC-3 that disks know.
+/// The operation codes of SPC-4 and SBC-3 for disks.
 fn command(code: u64) -> Option<Command> {
     Some(match code {
         // READ(6), (10), (12) and (16).

@@ -1,6 +1,6 @@
-//! `0,20941264,8192,W,0.551706`: application-specific unit (a volume), address in blocks of 512
-//! bytes, size in bytes, `R` or `W` in either case, and when it was issued, in seconds from the
-//! start of the trace. Further fields may follow, and mean what their author wanted.
+//! `0,20941264,8192,W,0.551706`: application-specific unit (a volume); address in blocks of 512
+//! bytes; size in bytes; `R` or `W` in either case; issue time in seconds from the start of the
+//! trace. The parser ignores further fields, which are application-specific.
 
 use flashscope_block::Op;
 

@@ -1,13 +1,13 @@
-//! HP Laboratories' SRT: a text that describes the traced machine, up to a form feed, then records
-//! of big-endian 32-bit integers: their length in bytes; version (upper half) and kind; when the
-//! request entered the driver, in seconds and microseconds since the trace began; when it was
-//! started and when it was finished, in microseconds from then; bytes; first sector; device (from
-//! the uppermost byte: major, controller and disk, section); driver, cylinder, flags (bit 0: a
-//! read), and information about the buffer; from version 4 on the length of the queue, from 5 the
-//! process, from 6 the logical volume.
+//! HP Laboratories' SRT: a text header that describes the traced machine and ends with a form feed,
+//! then records of big-endian 32-bit integers. Their fields are: length in bytes; version (upper
+//! half) and kind; time of entry into the driver in seconds and microseconds since the start of the
+//! trace; start and finish times in microseconds after the entry; bytes; first sector; device (from
+//! the highest byte: major, controller and disk, section); driver, cylinder, flags (bit 0 marks a
+//! read), and buffer information. Version 4 adds the queue length, version 5 the process, and
+//! version 6 the logical volume.
 //!
-//! The latency is the time to the finish. Sectors are counted from the beginning of the disk, in
-//! the size that the header gives; a volume is a disk.
+//! The latency is the time from entry to finish. Sectors count from the start of the disk, with the
+//! size given in the header. A volume is a disk.
 
 use flashscope_block::{Bytes, Nanos, Op};
 
@@ -26,16 +26,16 @@ pub(super) const FORMAT: Format = Format::binary::<Srt>(
 
 const MAGIC: &[u8] = b"$$TR_IOREC";
 
-/// Ends the header.
+/// The byte that ends the header.
 const FORM_FEED: u8 = 0x0c;
 
-/// The layout is known up to this version; later ones have other fields.
+/// The last version with a known layout; later versions have other fields.
 const LAST_VERSION: u32 = 6;
 
-/// The fields that every version has.
+/// The fields that all versions have.
 const FIELDS: u32 = 13;
 
-/// Kinds of records: a request, and one whose fields the tracer itself did not trust.
+/// Record kinds: a request, and a request whose fields the tracer marked as unreliable.
 const SHORT_IO: u32 = 1;
 const SUSPECT_IO: u32 = 4;
 
@@ -98,7 +98,7 @@ impl BinaryFormat for Srt {
             return Err(Reason::new(format!("its time has {micros} us beyond the second")));
         }
         let at = Nanos(u64::from(seconds) * 1_000_000_000 + u64::from(micros) * 1_000);
-        // A negative time is one that was not seen.
+        // A negative time marks a missing value.
         let finished = field(record, 5).cast_signed();
         let latency = u64::try_from(finished).ok().map(|micros| Nanos(micros * 1_000));
         let len = Bytes(u64::from(field(record, 6)));
@@ -112,12 +112,12 @@ impl BinaryFormat for Srt {
     }
 }
 
-/// The integer of that number in a record.
+/// Returns the integer at this index of a record.
 fn field(record: &[u8], number: usize) -> u32 {
     u32::from_be_bytes(bytes(record, 4 * number))
 }
 
-/// What the disks of the header have in their lines `sectorsize = 256,`.
+/// Returns the sector size from the header lines `sectorsize = 256,` of the disks.
 fn sector_size(header: &[u8]) -> Result<u64, Reason> {
     let text = String::from_utf8_lossy(header);
     let mut found = None;
@@ -151,7 +151,7 @@ mod tests {
     const HEADER: &str = "$$TR_IOREC-1.3 (made by hand)\0\nversion = 1.3;\ndisks = {\n\
         0 -> {\n\tsectorsize  = 256,\n\tsections = {\n\t\t8 -> {\n\t\t\tsectorsize = 256\n}}}};\n\x0c";
 
-    /// A record of version 4: at 2.5 s, 8 KiB from sector 100 of disk 1.
+    /// Returns a record of version 4: a request for 8 KiB from sector 100 of disk 1 at 2.5 s.
     const FIELDS: [u32; 14] =
         [56, 4 << 16 | 1, 2, 500_000, 20, 9_000, 8192, 100, 0x0800_0108, 4, 1, 27, 0, 3];
 
@@ -160,7 +160,7 @@ mod tests {
         HEADER.bytes().chain(records).collect()
     }
 
-    // Are time, latency, place, size, disk and direction what the fields say?
+    // Every field of a request comes from its record.
     #[test]
     fn a_record_is_read() {
         let mut write = FIELDS;
@@ -179,7 +179,7 @@ mod tests {
         assert_eq!(requests, [wanted, Request { volume: 1, op: Op::Write, ..wanted }]);
     }
 
-    // Are all versions read whose layout is known, and others refused?
+    // All versions with a known layout parse, and others are refused.
     #[test]
     fn versions_have_their_lengths() {
         for (version, fields) in [(1, 13), (3, 13), (4, 14), (5, 15), (6, 16)] {
@@ -199,7 +199,7 @@ mod tests {
         assert!(reason.contains(&wanted), "{reason}");
     }
 
-    // Is what cannot be a request refused, and can it be left out?
+    // An impossible request is an error, or is skipped on request.
     #[test]
     fn impossible_records_are_bad() {
         let mut suspect = [FIELDS.as_slice(), &[1]].concat();
@@ -221,7 +221,7 @@ mod tests {
         assert_eq!(read(&FORMAT, &trace(&[&unseen])).0[0].latency, None);
     }
 
-    // Does a header without an end or with an unclear size of sectors say so?
+    // An error names a header without an end or with ambiguous sector sizes.
     #[test]
     fn headers_are_complete() {
         let differ = HEADER.replacen("= 256", "= 512", 1);

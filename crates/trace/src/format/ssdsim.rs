@@ -1,9 +1,9 @@
-//! `26214000 0 303574 7 0`: when it was issued, in nanoseconds from the start of the trace;
-//! device or application-specific unit; logical sector number and length in sectors of 512 bytes;
-//! 1 for a read and 0 for a write.
+//! `26214000 0 303574 7 0`: issue time in nanoseconds from the start of the trace; device or
+//! application-specific unit; logical sector number and length in sectors of 512 bytes; 1 for a
+//! read and 0 for a write.
 //!
-//! These are the columns of [MQSim](super::mqsim), so that nobody can tell a trace of one from
-//! that of the other: the content is found to be `mqsim`, and means the same.
+//! [MQSim](super::mqsim) has the same columns with the same meaning, hence detection reports
+//! `mqsim`.
 
 use super::Format;
 use super::mqsim::MqSim;

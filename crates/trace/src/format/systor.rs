@@ -1,9 +1,9 @@
-//! `1456095145.133076000,0.000806000,R,0,899056122368,131072`: when it was issued, in seconds since
-//! 1970; response time in seconds, empty where it is not known; `R` or `W`; LUN; offset and size in
-//! bytes. The first line names the columns.
+//! `1456095145.133076000,0.000806000,R,0,899056122368,131072`: issue time in seconds since 1970;
+//! response time in seconds, empty if unknown; `R` or `W`; LUN; offset and size in bytes. The first
+//! line names the columns.
 //!
-//! Lines stand in the order of the answers, so that the times of issue go forth and back: time and
-//! response time together never go back.
+//! Lines are in order of completion: the sum of issue and response time never decreases, but the
+//! issue times alone are not sorted.
 
 use flashscope_block::Op;
 

@@ -1,5 +1,5 @@
-//! `1538323200,4247200,128,1,1058`: when it was issued, in seconds since 1970 (the published files
-//! have whole ones); offset and size in sectors of 512 bytes; 0 for a read and 1 for a write;
+//! `1538323200,4247200,128,1,1058`: issue time in seconds since 1970 (whole seconds in the
+//! published files); offset and size in sectors of 512 bytes; 0 for a read and 1 for a write;
 //! volume.
 
 use flashscope_block::Op;
@@ -16,7 +16,7 @@ pub(super) const FORMAT: Format = Format::text::<Tencent>(
     "Zhang et al., OSCA, USENIX ATC 2020; SNIA IOTTA repository, Tencent Block Storage Traces",
 );
 
-/// The header that some copies have.
+/// The header that some copies contain.
 const HEADER: &[u8] = b"Timestamp,Offset,Size,IOType,VolumeID";
 
 struct Tencent {

@@ -1,11 +1,11 @@
-//! VMware's vscsiStats, as CloudPhysics used it: little-endian records, of which one says of which
-//! version it is, in the upper byte of its version field. Version 1 has 32 bytes: serial number
-//! (32 bits), length in bytes (32), elements of the scatter-gather list (32), SCSI operation code
-//! (16), version (16), first block of 512 bytes (64), microseconds (64). Version 2 has 40: operation
+//! VMware's vscsiStats, as CloudPhysics used it: little-endian records with the version in the
+//! upper byte of the version field. A record of version 1 has 32 bytes: serial number (32 bits),
+//! length in bytes (32), scatter-gather elements (32), SCSI operation code (16), version (16),
+//! first block of 512 bytes (64), microseconds (64). A record of version 2 has 40 bytes: operation
 //! code (16), version (16), serial number, length, elements, first block, microseconds, and the
 //! response time in microseconds (64).
 //!
-//! [`scsi`] says which commands are requests.
+//! [`scsi`] selects the commands that are requests.
 
 use flashscope_block::{Bytes, Nanos};
 
@@ -22,13 +22,13 @@ pub(super) const FORMAT: Format = Format::binary::<Vscsi>(
     "Waldspurger, Park, Garthwaite and Ahmad, FAST 2015; the reader of libCacheSim",
 );
 
-/// The usual block of a virtual disk.
+/// The usual block size of a virtual disk, in bytes.
 const BLOCK: u64 = 512;
 
-/// A volume: a file holds the trace of one virtual disk.
+/// The only volume: a file contains the trace of one virtual disk.
 const VOLUME: &[u8] = b"0";
 
-/// How many records are looked at to find the format.
+/// The number of records examined to detect the format.
 const SNIFFED_RECORDS: usize = 200;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,12 +48,12 @@ impl BinaryFormat for Vscsi {
         let mut records = head.chunks_exact(version.length()).take(SNIFFED_RECORDS).peekable();
         let known =
             |record: &[u8]| version.is_of(record) && scsi::is_known(version.code(record).into());
-        // It has no magic number, so that one of another format may be surer.
+        // The format has no magic number. Score it lower, to let a format with one win.
         if records.peek().is_some() && records.all(known) { 900 } else { 0 }
     }
 
     fn new(head: &[u8], options: &Options) -> Result<(Self, usize), Reason> {
-        // Of an empty file it does not matter.
+        // For an empty file, either version works.
         let version = if head.is_empty() { Some(Version::V1) } else { version(head) };
         let version = version.ok_or_else(|| {
             Reason::new(match head.len() {
@@ -76,7 +76,7 @@ impl BinaryFormat for Vscsi {
         let Some(op) = scsi::operation(version.code(record).into())? else { return Ok(()) };
         let len = Bytes(u64::from(u32::from_le_bytes(bytes(record, version.at(4, 8)))));
         let block = u64::from_le_bytes(bytes(record, 16));
-        // A canary of the fuzz targets: a block beyond 2^64 bytes is not refused.
+        // A deliberate fault that tests the fuzz targets: accept a block beyond 2^64 bytes.
         let offset = match cfg!(feature = "canary") {
             true => Some(Bytes(block * self.block)),
             false => block.checked_mul(self.block).map(Bytes),
@@ -102,7 +102,7 @@ impl Version {
         }
     }
 
-    /// Where a field stands, in either version.
+    /// The offsets of the fields in each version.
     fn at(self, v1: usize, v2: usize) -> usize {
         match self {
             Version::V1 => v1,
@@ -114,7 +114,7 @@ impl Version {
         u16::from_le_bytes(bytes(record, self.at(12, 0)))
     }
 
-    /// Whether a record says to be of this version.
+    /// Returns true if a record has this version.
     fn is_of(self, record: &[u8]) -> bool {
         let number = match self {
             Version::V1 => 1,
@@ -124,17 +124,17 @@ impl Version {
     }
 }
 
-/// Of which version the first record says to be.
+/// Returns the version that the first record states.
 fn version(head: &[u8]) -> Option<Version> {
-    // The scatter-gather list of version 2 stands where version 1 says its version, and it never
-    // has 2^24 elements; the serial number of version 1 stands where version 2 does.
+    // The version field of version 1 overlaps the scatter-gather list of version 2, which never has
+    // 2^24 elements. The version field of version 2 overlaps the serial number of version 1.
     let is_of = |version: &Version| {
         head.len() >= version.length() && version.is_of(head) && version.code(head) <= 0xff
     };
     [Version::V1, Version::V2].into_iter().find(is_of)
 }
 
-/// The time that stands there in microseconds.
+/// Reads a time in microseconds at this offset.
 fn nanos(record: &[u8], at: usize) -> Option<Nanos> {
     u64::from_le_bytes(bytes(record, at)).checked_mul(1_000).map(Nanos)
 }
@@ -157,7 +157,7 @@ mod tests {
         [halves, words, [block, micros, 250].map(u64::to_le_bytes).concat()].concat()
     }
 
-    // Are both versions read, each with what it has, and told apart by their content?
+    // Both versions parse, and the content distinguishes them.
     #[test]
     fn versions_are_read() {
         let wanted = Request {
@@ -177,7 +177,7 @@ mod tests {
         assert_eq!((Vscsi::sniff(&first), Vscsi::sniff(&second)), (900, 900));
     }
 
-    // Are commands what SCSI says, and what is not recorded not made up?
+    // Operations follow the SCSI codes, and absent fields stay absent.
     #[test]
     fn commands_are_told_apart() {
         for (code, op) in [
@@ -204,7 +204,7 @@ mod tests {
         }
     }
 
-    // Is a file that is cut off, changes its version or is of none refused?
+    // A file is refused if it is truncated, changes its version or has an unknown version.
     #[test]
     fn damage_is_found() {
         let first = v1(1, 0x28, 512, 0, 1);

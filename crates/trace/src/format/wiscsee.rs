@@ -1,12 +1,12 @@
-//! `909 D write 134217728 4096 0.023623389 0.023623389 False`: process; `D` where it was issued to
-//! the drive, `C` where it was answered; operation; offset and size in bytes; time in seconds from
-//! the start of the trace; seconds since the line before; whether it was synchronous.
+//! `909 D write 134217728 4096 0.023623389 0.023623389 False`: process; `D` for an issue to the
+//! drive or `C` for a completion; operation; offset and size in bytes; time in seconds from the
+//! start of the trace; seconds since the previous line; `True` if the request was synchronous.
 //!
-//! Latencies are there where both of a request's lines are.
+//! A request has a latency if the trace contains both its lines.
 //!
-//! Offsets are those in the partition that was traced, and those of requests for the drive before
-//! it (its partition table) are negative. They are given a volume of their own, `before`, in which
-//! addresses count from the start of the partition backwards.
+//! Offsets are relative to the traced partition. They are negative for requests before it, such as
+//! those for the partition table. These requests go to a separate volume, `before`, whose addresses
+//! count backwards from the start of the partition.
 
 use flashscope_block::{Bytes, Op};
 
@@ -77,7 +77,8 @@ impl TextFormat for WiscSee {
     }
 }
 
-/// Where a request ends that begins so many bytes before the partition, counted backwards.
+/// Returns the end of a request that begins this many bytes before the partition, counted
+/// backwards.
 #[cold]
 fn mirrored(before: &[u8], len: Bytes) -> Result<Bytes, Reason> {
     let before = Fields::blank(before).bytes("the offset", 1)?;

@@ -1,16 +1,17 @@
-//! CSV that the Windows Performance Analyzer exports from its table *Disk Usage*, one line a
-//! request. The first line names the columns, which stand in any order; found by their names are
+//! CSV exported by the Windows Performance Analyzer from its table *Disk Usage*, with one request
+//! per line. The first line names the columns, in any order. The parser uses these columns:
 //!
 //! - `IO Type`: Read, Write or Flush;
-//! - `Init Time (s)`: when it was issued, from the start of the trace;
-//! - `IO Time (µs)` or else `Complete Time (s)`: how long it took, queueing included, or until when;
-//! - `Size (B)` and `Min Offset`: how many bytes from which, the latter in hexadecimal;
-//! - `Disk`: the volume, where there is such a column;
-//! - `Count`: of how many requests the line is the sum: must be 1, where there is such a column.
+//! - `Init Time (s)`: issue time from the start of the trace;
+//! - `IO Time (µs)` or else `Complete Time (s)`: latency including queueing, or completion time;
+//! - `Size (B)` and `Min Offset`: size, and first byte in hexadecimal;
+//! - `Disk`: the volume (optional);
+//! - `Count`: the number of requests that the line sums up (optional), which must be 1.
 //!
-//! Other units may stand in the parentheses. Where fields are separated by semicolons, numbers have
-//! a comma before the decimals and points between thousands, as in `1.737,000`; where by commas, the
-//! reverse, in quotes where that is needed, as in `"1,737.000"`.
+//! The parentheses may contain other units. If semicolons separate the fields, numbers have a
+//! decimal comma and points between thousands, as in `1.737,000`. If commas separate the fields,
+//! numbers have a decimal point and commas between thousands, in quotes where necessary, as in
+//! `"1,737.000"`.
 
 use flashscope_block::{Bytes, Nanos, Op};
 
@@ -26,13 +27,13 @@ pub(super) const FORMAT: Format = Format::text::<Wpa>(
     "Windows Performance Toolkit, Windows Performance Analyzer, table Disk Usage",
 );
 
-/// What stands in the place of the operations in the header.
+/// The name of the operation column in the header.
 const IO_TYPE: &[u8] = b"IO Type";
 
-/// A line has no more fields than this that are looked at.
+/// The maximum number of fields examined per line.
 const MOST_FIELDS: usize = 32;
 
-/// Longer numbers do not occur.
+/// The maximum length of a number.
 const LONGEST_NUMBER: usize = 40;
 
 #[derive(Default)]
@@ -40,7 +41,7 @@ struct Wpa {
     columns: Option<Columns>,
 }
 
-/// Where what stands.
+/// The positions of the columns.
 #[derive(Debug, Clone, Copy)]
 struct Columns {
     separator: u8,
@@ -58,7 +59,7 @@ struct Columns {
 #[derive(Debug, Clone, Copy)]
 struct Column {
     index: usize,
-    /// In nanoseconds or bytes.
+    /// The unit in nanoseconds or bytes.
     unit: u64,
 }
 
@@ -83,10 +84,10 @@ impl TextFormat for Wpa {
 }
 
 impl Columns {
-    /// The columns that a header names.
+    /// Finds the columns in a header.
     #[cold]
     fn of(header: &[u8]) -> Result<Columns, Reason> {
-        // The mark of UTF-8 that Windows puts before a text.
+        // Windows programs put a UTF-8 byte order mark before a text.
         let header = header.strip_prefix(b"\xef\xbb\xbf").unwrap_or(header);
         let separator = if header.contains(&b';') { b';' } else { b',' };
         let row = Row::of(header, separator);
@@ -129,7 +130,7 @@ impl Columns {
             (None, None) => None,
         };
         let (offset, len) = match op {
-            // It has -1 for an offset.
+            // A flush has the offset -1.
             Op::Flush => (0, 0),
             _ => (offset(row.get(self.offset)?)?, self.number(row, self.size, "the size")?),
         };
@@ -146,7 +147,7 @@ impl Columns {
         Ok(())
     }
 
-    /// A number with its unit.
+    /// Parses a number and multiplies it by its unit.
     #[inline]
     fn number(&self, row: &Row, column: Column, name: &'static str) -> Result<u64, Reason> {
         let text = row.get(column.index)?;
@@ -176,7 +177,7 @@ fn offset(text: &[u8]) -> Result<u64, Reason> {
     })
 }
 
-/// The fields of a line, out of their quotes.
+/// Splits a line into fields and removes their quotes.
 struct Row<'a> {
     fields: [&'a [u8]; MOST_FIELDS],
     count: usize,
@@ -220,7 +221,7 @@ impl<'a> Row<'a> {
     }
 }
 
-/// A number with separators between thousands.
+/// Parses a number with separators between thousands.
 #[inline]
 fn grouped(text: &[u8], point: u8, thousands: u8, unit: u64) -> Option<u64> {
     if memchr::memchr(thousands, text).is_none() {
@@ -235,7 +236,7 @@ fn grouped(text: &[u8], point: u8, thousands: u8, unit: u64) -> Option<u64> {
     decimal(&digits[..count], point, unit)
 }
 
-/// The units of times, in nanoseconds; `µ` in UTF-8, and in the code page of Western Windows.
+/// The units of time, in nanoseconds, with `µ` in UTF-8 and in the Western Windows code page.
 const TIMES: &[(&[u8], u64)] = &[
     (b"s", 1_000_000_000),
     (b"ms", 1_000_000),
@@ -246,16 +247,16 @@ const TIMES: &[(&[u8], u64)] = &[
     (b"ns", 1),
 ];
 
-/// The units of sizes, in bytes.
+/// The units of size, in bytes.
 const SIZES: &[(&[u8], u64)] = &[(b"B", 1), (b"KB", 1 << 10), (b"MB", 1 << 20), (b"GB", 1 << 30)];
 
-/// The name of a column without its unit.
+/// Returns the name of a column without its unit.
 fn name_of(column: &[u8]) -> &[u8] {
     let end = column.iter().position(|byte| *byte == b'(').unwrap_or(column.len());
     column[..end].trim_ascii()
 }
 
-/// The unit that stands in the name of a column, in parentheses.
+/// Returns the unit in parentheses from the name of a column.
 fn unit_of(column: &[u8], units: &[(&[u8], u64)]) -> Option<u64> {
     let start = column.iter().position(|byte| *byte == b'(')?;
     let unit = column[start + 1..].trim_ascii().strip_suffix(b")")?;

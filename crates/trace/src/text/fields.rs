@@ -1,35 +1,35 @@
-//! What stands in a line.
+//! Parsing of the fields of a line.
 
 use flashscope_block::{Bytes, Nanos, Op};
 
 use super::super::Request;
 use super::super::error::Reason;
 
-/// A longer field is none of a trace: it would be that of a path.
+/// The maximum length of a field in bytes: that of a path.
 pub(in super::super) const LONGEST_FIELD: usize = 1 << 12;
 
-/// The fields of a line, one after the other.
+/// The fields of a line, in order.
 pub(in super::super) struct Fields<'a> {
-    /// What is left; `None` after the last field.
+    /// The rest of the line; `None` after the last field.
     rest: Option<&'a [u8]>,
     separator: u8,
 }
 
 impl<'a> Fields<'a> {
-    /// Fields that are separated by one byte, such as a comma.
+    /// Creates fields separated by one byte, such as a comma.
     #[inline]
     pub(in super::super) fn separated(line: &'a [u8], separator: u8) -> Fields<'a> {
         Fields { rest: Some(line), separator }
     }
 
-    /// Fields that are separated by one or more blanks or tabs.
+    /// Creates fields separated by one or more blanks or tabs.
     #[inline]
     pub(in super::super) fn blank(line: &'a [u8]) -> Fields<'a> {
         let line = line.trim_ascii();
         Fields { rest: Some(line).filter(|line| !line.is_empty()), separator: b' ' }
     }
 
-    /// The next field as it stands; `name` says what it is.
+    /// Returns the next field unchanged; `name` describes it in errors.
     #[inline]
     pub(in super::super) fn text(&mut self, name: &'static str) -> Result<&'a [u8], Reason> {
         let rest = self.rest.ok_or_else(|| missing(name))?;
@@ -41,7 +41,7 @@ impl<'a> Fields<'a> {
         Ok(&rest[..end])
     }
 
-    /// The next field as a whole number.
+    /// Parses the next field as a whole number.
     #[inline]
     pub(in super::super) fn number(&mut self, name: &'static str) -> Result<u64, Reason> {
         let mut rest = self.rest.ok_or_else(|| missing(name))?;
@@ -58,7 +58,7 @@ impl<'a> Fields<'a> {
         Ok(value)
     }
 
-    /// The next field as it stands, which is a whole number: that of a device, say.
+    /// Returns the text of the next field, which must be a whole number, such as a device number.
     #[inline]
     pub(in super::super) fn digits(&mut self, name: &'static str) -> Result<&'a [u8], Reason> {
         let text = self.text(name)?;
@@ -68,8 +68,8 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The next field as a time in units of `unit` nanoseconds, with or without decimals; digits
-    /// beyond a nanosecond are cut off.
+    /// Parses the next field as a time in units of `unit` nanoseconds, with optional decimals.
+    /// Truncates it to whole nanoseconds.
     #[inline]
     pub(in super::super) fn time(
         &mut self,
@@ -82,7 +82,7 @@ impl<'a> Fields<'a> {
         })
     }
 
-    /// The next field as a [time](Self::time), or nothing where it is empty.
+    /// Parses the next field as a [time](Self::time); returns `None` if the field is empty.
     #[inline]
     pub(in super::super) fn time_or_empty(
         &mut self,
@@ -97,7 +97,7 @@ impl<'a> Fields<'a> {
         self.time(name, unit).map(Some)
     }
 
-    /// The next field as an address or a length in units of `unit` bytes.
+    /// Parses the next field as an address or a length, in units of `unit` bytes.
     #[inline]
     pub(in super::super) fn bytes(
         &mut self,
@@ -108,7 +108,7 @@ impl<'a> Fields<'a> {
         value.ok_or_else(|| Reason::new(format!("{name} is beyond 2^64 bytes")))
     }
 
-    /// The next field as an operation, of which some texts are the names.
+    /// Parses the next field as an operation; the map gives the operation for each accepted text.
     #[inline]
     pub(in super::super) fn op(
         &mut self,
@@ -123,19 +123,19 @@ impl<'a> Fields<'a> {
         })
     }
 
-    /// Whether there is a further field.
+    /// Returns true if the line has another field.
     #[inline]
     pub(in super::super) fn more(&self) -> bool {
         self.rest.is_some_and(|rest| !rest.is_empty())
     }
 
-    /// Whether the next field begins with a digit.
+    /// Returns true if the next field begins with a digit.
     #[inline]
     pub(in super::super) fn number_follows(&self) -> bool {
         self.rest.is_some_and(|rest| rest.first().is_some_and(u8::is_ascii_digit))
     }
 
-    /// That there is no further field.
+    /// Fails if the line has another field.
     #[inline]
     pub(in super::super) fn end(&self) -> Result<(), Reason> {
         match self.rest {
@@ -150,7 +150,7 @@ impl<'a> Fields<'a> {
         byte == self.separator || (self.separator == b' ' && byte == b'\t')
     }
 
-    /// Goes to the field after the one that ends at `end`.
+    /// Advances past the field that ends at `end`.
     #[inline]
     fn go_on(&mut self, rest: &'a [u8], end: usize) {
         self.rest = rest.get(end + 1..);
@@ -163,7 +163,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// A request that is possible at all.
+/// Returns the request if its range fits the address space.
 #[inline]
 pub(in super::super) fn checked(request: Request) -> Result<Request, Reason> {
     if request.len.0 == 0 && request.op != Op::Flush {
@@ -178,10 +178,10 @@ pub(in super::super) fn checked(request: Request) -> Result<Request, Reason> {
     Ok(request)
 }
 
-/// So many digits fit 64 bits in any case.
+/// The number of decimal digits that always fit in 64 bits.
 const MOST_DIGITS: usize = 19;
 
-/// The number at the start of a text, and how many digits it has.
+/// Parses the digits at the start of a text. Returns the number and the count of its digits.
 #[inline]
 fn digits(text: &[u8]) -> (u64, usize) {
     let mut value = 0u64;
@@ -208,8 +208,8 @@ fn slow_number(text: &[u8], name: &'static str) -> Result<u64, Reason> {
     })
 }
 
-/// A number with or without decimals, times `unit`, cut off below 1; `point` stands before the
-/// decimals.
+/// Parses a number with optional decimals, multiplies it by `unit`, and truncates it. `point` is
+/// the decimal separator.
 #[inline]
 pub(in super::super) fn decimal(text: &[u8], point: u8, unit: u64) -> Option<u64> {
     let (whole, count) = digits(text);
@@ -227,7 +227,7 @@ pub(in super::super) fn decimal(text: &[u8], point: u8, unit: u64) -> Option<u64
         if digit > 9 {
             return None;
         }
-        // Beyond this nothing is left of a nanosecond.
+        // Further digits are below one nanosecond.
         if scale < 1_000_000_000_000 {
             fraction = fraction * 10 + u64::from(digit);
             scale *= 10;
@@ -237,7 +237,7 @@ pub(in super::super) fn decimal(text: &[u8], point: u8, unit: u64) -> Option<u64
     whole.checked_add(u64::try_from(part).ok()?)
 }
 
-/// A hexadecimal number, with or without `0x` before it.
+/// Parses a hexadecimal number with an optional `0x` prefix.
 #[inline]
 pub(in super::super) fn hexadecimal(text: &[u8]) -> Option<u64> {
     let digits = text.strip_prefix(b"0x").or(text.strip_prefix(b"0X")).unwrap_or(text);
@@ -255,7 +255,7 @@ fn missing(name: &'static str) -> Reason {
     Reason::new(format!("{name} is missing"))
 }
 
-/// A text of a trace, as far as it can be shown.
+/// Returns a text of a trace in printable form, shortened if necessary.
 pub(in super::super) fn shown(text: &[u8]) -> String {
     let most = 40;
     let mut shown: String = String::from_utf8_lossy(&text[..text.len().min(most)])
@@ -272,7 +272,7 @@ pub(in super::super) fn shown(text: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    // Are numbers read as they stand, whatever separates them?
+    // Numbers parse exactly with every separator.
     #[test]
     fn fields_are_read() {
         let mut fields = Fields::separated(b"12,hm,,0007,18446744073709551615", b',');
@@ -289,7 +289,7 @@ mod tests {
         assert_eq!(fields.end(), Ok(()));
     }
 
-    // Is a field that is no number refused with its text, and one that is too large?
+    // Errors quote fields that are not numbers or are too large.
     #[test]
     fn numbers_are_numbers() {
         for (text, message) in [
@@ -304,7 +304,7 @@ mod tests {
         assert_eq!(found, Err(Reason::new("x is beyond 2^64 bytes")));
     }
 
-    // Are hexadecimal numbers read as far as they fit 64 bits?
+    // Hexadecimal numbers parse if they fit in 64 bits.
     #[test]
     fn hexadecimals_fit() {
         for (text, wanted) in [
@@ -320,7 +320,7 @@ mod tests {
         }
     }
 
-    // Are decimals exact to the nanosecond?
+    // Decimals are exact to the nanosecond.
     #[test]
     fn decimals_are_exact() {
         let second = 1_000_000_000;

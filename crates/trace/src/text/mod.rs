@@ -1,4 +1,4 @@
-//! Formats of a request a line.
+//! Text formats with one request per line.
 
 mod fields;
 
@@ -10,16 +10,16 @@ use super::error::{Place, Reason};
 use super::reader::{BATCH, Options, Reader, Skipped};
 use super::{Error, Request, Source, Volumes};
 
-/// A longer line is none of a trace.
+/// The maximum length of a line in bytes; a file with longer lines is not a trace.
 const LONGEST_LINE: usize = 1 << 16;
 
-/// How much is read at a time: it stays in the caches while its lines are read.
+/// The bytes read at a time: few enough to stay in the CPU caches during parsing.
 const CHUNK: usize = 1 << 18;
 
-/// How many lines are read to find a format.
+/// The number of lines read to detect a format.
 const SNIFFED_LINES: usize = 200;
 
-/// Where requests go as they are read.
+/// The destination of parsed requests.
 #[derive(Debug, Default)]
 pub(super) struct Output {
     pub(super) requests: Vec<Request>,
@@ -27,7 +27,7 @@ pub(super) struct Output {
 }
 
 impl Output {
-    /// Gives a request of the volume of that name.
+    /// Adds a request to the volume of this name.
     #[inline]
     pub(super) fn push_of(&mut self, volume: &[u8], request: Request) {
         let volume = self.volumes.id(volume);
@@ -35,31 +35,30 @@ impl Output {
     }
 }
 
-/// A format of a request a line.
+/// A text format with one request per line.
 pub(super) trait TextFormat: Send + Sized + 'static {
-    /// A reader's state before the first line; `head` is how the content begins, for what cannot
-    /// be told from the lines before alone.
+    /// Creates a parser. `head` holds the first bytes of the content, for formats that need to look
+    /// ahead.
     fn new(options: &Options, head: &[u8]) -> Self;
 
-    /// Reads a line, without its end: it may hold a request, or not. It is neither empty nor a
-    /// comment.
+    /// Parses a line, which may contain a request. The line has no line ending and is neither empty
+    /// nor a comment.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The reason that the line is invalid.
     fn line(&mut self, line: &[u8], out: &mut Output) -> Result<(), Reason>;
 
-    /// The trace is at its end: gives what was held back.
+    /// Ends the trace and emits the requests held back.
     fn end(&mut self, _out: &mut Output) {}
 
-    /// Whether what was read under the assumption that the trace is of this format looks like it,
-    /// where other formats have lines of the same form.
+    /// Returns true if the parsed lines are plausible for this format. Formats whose lines share a
+    /// form with other formats override it.
     fn plausible(_requests: &[Request]) -> bool {
         true
     }
 }
 
-/// How likely a content is of a format, from 0 to 1000, by its first lines: the share of them that
-/// can be read.
+/// Returns the likelihood of a format, from 0 to 1000: the share of the first lines that parse.
 pub(super) fn sniff<F: TextFormat>(head: &[u8]) -> u32 {
     let mut format = F::new(&Options::default(), head);
     let whole = match memchr::memrchr(b'\n', head) {
@@ -86,7 +85,7 @@ fn trimmed(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// Whether a line is empty or a comment: such hold no request in any format.
+/// Returns true if a line is empty or a comment, which contains no request in any format.
 #[inline]
 fn is_aside(line: &[u8]) -> bool {
     match line {
@@ -96,13 +95,13 @@ fn is_aside(line: &[u8]) -> bool {
     }
 }
 
-/// Reads a text, line by line.
+/// Reads a text trace line by line.
 pub(super) struct Lines<F> {
     format: F,
     source: Source,
     options: Options,
     buffer: Vec<u8>,
-    /// What of the buffer is not read yet.
+    /// The unread range of the buffer.
     start: usize,
     end: usize,
     line: u64,
@@ -127,7 +126,7 @@ impl<F: TextFormat> Lines<F> {
         })
     }
 
-    /// Moves what is left to the front and reads more; returns whether there was more.
+    /// Moves the unread bytes to the front and reads more. Returns false at the end of the content.
     fn refill(&mut self) -> Result<bool, Error> {
         self.buffer.copy_within(self.start..self.end, 0);
         self.end -= self.start;
@@ -145,7 +144,7 @@ impl<F: TextFormat> Lines<F> {
         Ok(read > 0)
     }
 
-    /// Reads the lines that are in the buffer, as long as the batch has room.
+    /// Parses the buffered lines while the batch has room.
     fn read_lines(&mut self) -> Result<(), Error> {
         while self.out.requests.len() < BATCH {
             let rest = &self.buffer[self.start..self.end];
@@ -173,7 +172,8 @@ impl<F: TextFormat> Lines<F> {
             if !self.refill()? {
                 self.at_end = true;
                 if self.end > self.start {
-                    // The last line has no end; there is room, as a line is shorter than the buffer.
+                    // The last line lacks a line ending. There is room for one, because a line is
+                    // shorter than the buffer.
                     self.buffer[self.end] = b'\n';
                     self.end += 1;
                     self.read_lines()?;

@@ -1,5 +1,5 @@
-//! What can be made of a trace while it is read: each field sets one thing, and what is done is done
-//! in the order of [`FIELDS`](flashscope_workload::playback::FIELDS).
+//! Transforms of a trace during reading. Each field configures one transform; they apply in the
+//! order of [`FIELDS`](flashscope_workload::playback::FIELDS).
 
 mod realign;
 mod remap;
@@ -18,7 +18,8 @@ use sample::Sample;
 use scale::Scale;
 use select::Select;
 
-/// A value for each of [`FIELDS`](flashscope_workload::playback::FIELDS) that makes something of a trace.
+/// The configured transforms: a value for each of [`FIELDS`](flashscope_workload::playback::FIELDS)
+/// that changes a trace.
 #[derive(Debug, Clone)]
 pub(super) struct Settings {
     pub(super) merge: Zero,
@@ -51,7 +52,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Sets a field; returns what is wrong with its value.
+    /// Sets a field. Returns a message if the value is invalid.
     pub(super) fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
         match name {
             "merge" => {
@@ -85,17 +86,17 @@ impl Settings {
         Ok(())
     }
 
-    /// How large the drive is, unless that is set.
+    /// Sets the size of the drive in bytes, unless the user set one.
     pub(super) fn fit(&mut self, capacity: Bytes) {
         self.into.get_or_insert(capacity);
     }
 
-    /// Whether addresses of all volumes are put on one drive.
+    /// Returns true if one drive receives the addresses of all volumes.
     pub(super) fn is_remapped(&self) -> bool {
         self.remap.is_some()
     }
 
-    /// The trace that `reader` becomes.
+    /// Applies the transforms to `reader`.
     pub(super) fn apply(&self, reader: Box<dyn Reader>) -> Result<Box<dyn Reader>, Error> {
         let remap = match (self.remap, self.into) {
             (None, _) => None,
@@ -144,10 +145,10 @@ fn factor(value: &str) -> Result<f64, String> {
     number(value, "a number from 0.000001 to 1000000", |n: &f64| (1e-6..=1e6).contains(n))
 }
 
-/// What most file systems and drives write at least.
+/// The page size in bytes: the smallest write of most file systems and drives.
 const PAGE: u64 = 4096;
 
-/// A trace with everything made of it that was asked for.
+/// A reader that applies the transforms.
 struct Transformed {
     reader: Box<dyn Reader>,
     select: Option<Select>,
@@ -158,7 +159,7 @@ struct Transformed {
 }
 
 impl Transformed {
-    /// Reads until something is left of a batch, or the trace is at its end.
+    /// Reads until requests remain in a batch, or the trace ends.
     fn read_some(&mut self, batch: &mut Vec<Request>) -> Result<(), Error> {
         loop {
             match &mut self.realign {
@@ -201,7 +202,7 @@ impl Reader for Transformed {
     fn read(&mut self, batch: &mut Vec<Request>) -> Result<(), Error> {
         let read = self.read_some(batch);
         if read.is_err() {
-            // What was read before the error counts as well.
+            // The requests read before the error count as well.
             self.change(batch);
         }
         read
@@ -224,7 +225,7 @@ impl Reader for Transformed {
     }
 }
 
-/// The time of the first request, from which others are told.
+/// The time of the first request: the origin of all times.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Start(Option<Nanos>);
 

@@ -5,15 +5,15 @@ use flashscope_block::{Bytes, Op};
 use super::super::{Error, Reader, Request};
 use super::{PAGE, quantity};
 
-/// How many requests are looked at to find the misalignment that most of them share.
+/// The number of requests examined to find the most common misalignment.
 const LOOKED_AT: usize = 10_000;
 
-/// The smallest address there is in a trace.
+/// The smallest address in the trace.
 const SECTOR: u64 = 512;
 
-/// Moves every address up. Traces from disks with partitions that begin at an odd sector are
-/// misaligned throughout (Agrawal et al., section 4: in their TPC-C trace the sector modulo 8 is 7
-/// everywhere), which on flash makes each write one of two pages.
+/// Moves all addresses up to align them. Traces from disks whose partitions begin at an odd sector
+/// are misaligned throughout: in the TPC-C trace of Agrawal et al. (section 4), every sector is 7
+/// modulo 8. On flash, this makes each one-page write touch two pages.
 #[derive(Debug, Clone)]
 pub(super) struct Realign {
     shift: Option<Bytes>,
@@ -30,8 +30,7 @@ impl Realign {
         Ok(Realign { shift, found: String::new(), ahead: VecDeque::new() })
     }
 
-    /// The next batch, which has been read ahead until it is known how far addresses are to be
-    /// moved.
+    /// Returns the next batch. First reads ahead until the shift is known.
     pub(super) fn read(
         &mut self,
         reader: &mut dyn Reader,
@@ -49,7 +48,7 @@ impl Realign {
 
     fn look_ahead(&mut self, reader: &mut dyn Reader) -> Result<(), Error> {
         let mut misaligned = [0usize; (PAGE / SECTOR) as usize];
-        // Flushes have no address, and count here all the same: a trace may have nothing else.
+        // Flushes have no address but count here, because a trace may contain nothing else.
         let (mut looked_at, mut seen) = (0, 0);
         while looked_at < LOOKED_AT {
             let mut batch = Vec::new();
@@ -97,7 +96,7 @@ mod tests {
     use super::super::super::{BATCH, Skipped, Volumes};
     use super::*;
 
-    /// A trace of flushes that does not end.
+    /// An endless trace of flushes.
     #[derive(Default)]
     struct Flushes {
         batches: usize,
@@ -125,7 +124,7 @@ mod tests {
         }
     }
 
-    // Is so much read ahead of a trace of flushes alone as of any other?
+    // Read-ahead is bounded for a trace of flushes, too.
     #[test]
     fn flushes_alone_are_not_read_to_their_end() {
         let (mut realign, mut reader) = (Realign::parse("auto").unwrap(), Flushes::default());

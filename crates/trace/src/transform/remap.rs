@@ -5,12 +5,12 @@ use flashscope_block::{Bytes, Op};
 use super::super::Request;
 use super::PAGE;
 
-/// How addresses of large volumes become addresses of a smaller drive.
+/// The mapping from addresses of large volumes to those of a smaller drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rule {
-    /// Modulo the size of the drive.
+    /// The address modulo the size of the drive.
     Fold,
-    /// Regions are numbered in the order in which they are touched.
+    /// Regions get numbers in the order of their first access.
     Compact,
 }
 
@@ -24,27 +24,27 @@ impl Rule {
     }
 }
 
-/// Regions of a volume one after the other that have numbers one after the other.
+/// Consecutive regions of a volume with consecutive numbers.
 #[derive(Debug, Clone, Copy)]
 struct Stretch {
-    /// The region after the last.
+    /// The region after the last one.
     end: u64,
-    /// The number of the first.
+    /// The number of the first region.
     number: u64,
 }
 
-/// Puts requests on a drive. A request stays whole: it is placed by its first byte, and one that
-/// would pass the end of the drive ends there instead.
+/// Maps requests to a drive. The first byte determines the place of a request. A request that would
+/// pass the end of the drive moves back to end there.
 #[derive(Debug, Clone)]
 pub(super) struct Remap {
     rule: Rule,
-    /// How large the drive is, in whole pages.
+    /// The size of the drive, in whole pages.
     into: u64,
     region: u64,
-    /// The regions that were touched, by volume and the first of each stretch in it: a request adds as
-    /// many at most as there are gaps to fill, however long it claims to be.
+    /// The accessed regions, by volume and first region of each stretch. A request adds at most one
+    /// stretch per gap, however long it is.
     stretches: BTreeMap<(u32, u64), Stretch>,
-    /// How many regions were touched.
+    /// The number of accessed regions.
     touched: u64,
     requests: u64,
     moved_back: u64,
@@ -79,7 +79,7 @@ impl Remap {
             let last = self.into - request.len.0;
             if offset > last {
                 self.moved_back += 1;
-                // An aligned request stays aligned where it can.
+                // An aligned request stays aligned if possible.
                 let aligned = last / PAGE * PAGE;
                 request.offset = Bytes(if offset.is_multiple_of(PAGE) { aligned } else { last });
             } else {
@@ -91,8 +91,8 @@ impl Remap {
         }
     }
 
-    /// The regions that a request covers get numbers one after the other where they are new, so
-    /// that what was written together lies together.
+    /// Gives consecutive numbers to the new regions of a request, which keeps data written together
+    /// adjacent.
     fn compact(&mut self, request: &Request) -> u64 {
         let first = request.offset.0 / self.region;
         let end = request.end().0.div_ceil(self.region).max(first + 1);
@@ -104,8 +104,9 @@ impl Remap {
             % self.into
     }
 
-    /// The number of `region`, which is before `end`, and the end of the regions that are known from it
-    /// on. Where it is new, so are those up to `end` or to one that is known, and all of them are numbered.
+    /// Returns the number of `region`, which is before `end`, and the end of the known stretch that
+    /// contains it. If `region` is new, numbers all regions up to `end` or the next known one
+    /// first.
     fn number(&mut self, volume: u32, region: u64, end: u64) -> (u64, u64) {
         if let Some((number, end)) = self.known(volume, region) {
             return (number, end);
@@ -118,14 +119,15 @@ impl Remap {
         (number, end)
     }
 
-    /// The number of a region that was touched, and the end of the stretch that it is in.
+    /// Returns the number of an accessed region, and the end of its stretch.
     fn known(&self, volume: u32, region: u64) -> Option<(u64, u64)> {
         let before = self.stretches.range((volume, 0)..=(volume, region)).next_back();
         let ((_, first), stretch) = before.filter(|(_, stretch)| region < stretch.end)?;
         Some((stretch.number.saturating_add(region - first), stretch.end))
     }
 
-    /// Adds a stretch, to the one before it where that goes on with it: what is written in order is one.
+    /// Adds a stretch, or extends the previous one if the new one continues it. Sequential writes
+    /// form one stretch.
     fn insert(&mut self, (volume, region): (u32, u64), new: Stretch) {
         let before = self.stretches.range_mut((volume, 0)..(volume, region)).next_back();
         let goes_on = |first: u64, stretch: &Stretch| {
@@ -175,7 +177,7 @@ mod tests {
         Request { at, latency, offset, len, volume, op: Op::Write }
     }
 
-    // Does a line that claims to be as long as all addresses take no memory for each region in it?
+    // A request over the whole address space takes no memory per region.
     #[test]
     fn huge_lengths_are_not_kept_region_by_region() {
         let mut remap = Remap::new(Rule::Compact, Bytes(u64::MAX), Bytes(PAGE));
@@ -186,7 +188,7 @@ mod tests {
     }
 
     proptest! {
-        // Has each region the number that it has where all of them are numbered one by one?
+        // Each region has the same number as with numbering one by one.
         #[test]
         fn numbers_are_those_of_single_regions(
             requests in prop::collection::vec((0u32..2, 0u64..60, 1u64..9), 1..60),

@@ -3,11 +3,11 @@ use flashscope_block::{Bytes, Op};
 use super::super::Request;
 use flashscope_workload::seed_for;
 
-/// A share of the regions of each volume, chosen by a hash of volume and region: spatial sampling
-/// as in SHARDS (Waldspurger, Park, Garthwaite and Ahmad, FAST 2015).
+/// Keeps a share of the regions of each volume, chosen by a hash of volume and region: spatial
+/// sampling as in SHARDS (Waldspurger, Park, Garthwaite and Ahmad, FAST 2015).
 ///
-/// Whatever is counted of a sample is an estimate of the whole when it is divided by the share.
-/// As the whole passes by, the error of that is known exactly for requests and bytes.
+/// A count over the sample, divided by the share, estimates the count over the trace. For requests
+/// and bytes, the reader also counts the trace and reports the exact error.
 #[derive(Debug, Clone)]
 pub(super) struct Sample {
     share: f64,
@@ -25,13 +25,13 @@ struct Counted {
 }
 
 impl Counted {
-    /// Saturates: lengths of a trace may be of any size.
+    /// The sum of lengths saturates, because a trace may contain any length.
     fn note(&mut self, amount: u64, kept: bool) {
         self.all = self.all.saturating_add(amount);
         self.kept = self.kept.saturating_add(if kept { amount } else { 0 });
     }
 
-    /// By how much the estimate of the whole is off, in percent.
+    /// Returns the error of an estimate, in percent.
     #[allow(clippy::cast_precision_loss)]
     fn error(&self, share: f64) -> f64 {
         100.0 * (self.kept as f64 / share / self.all as f64 - 1.0)
@@ -59,7 +59,7 @@ impl Sample {
         });
     }
 
-    /// What the sample is off by.
+    /// Returns the errors of the sample in words.
     pub(super) fn note(&self) -> Option<String> {
         if self.requests.all == 0 {
             return None;
@@ -80,7 +80,7 @@ impl Sample {
 mod tests {
     use super::*;
 
-    // Is the count of more bytes than there can be as large as can be, without a panic?
+    // A byte count above the maximum saturates without a panic.
     #[test]
     fn huge_amounts_do_not_overflow() {
         let mut bytes = Counted::default();

@@ -3,7 +3,7 @@ use flashscope_block::{Bytes, Nanos};
 use super::super::Request;
 use super::{PAGE, Start};
 
-/// Time and space by a factor. Sizes stay as they are.
+/// Scales times and addresses by factors. Sizes stay unchanged.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Scale {
     pub(super) space: f64,

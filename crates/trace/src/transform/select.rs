@@ -3,11 +3,11 @@ use flashscope_block::{Bytes, Nanos, Op};
 use super::super::{Error, Request, Volumes};
 use super::{Start, quantity};
 
-/// Which requests are kept: those that pass every test that is set.
+/// Selects the requests that match all filters.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Select {
     volumes: Option<Vec<String>>,
-    /// Of each volume that has appeared, whether it is one of these.
+    /// For each volume seen until now, whether the selection includes it.
     wanted: Vec<bool>,
     ops: Option<Vec<Op>>,
     pub(super) from: Option<Nanos>,
@@ -50,7 +50,7 @@ impl Select {
         Ok(())
     }
 
-    /// Keeps what is wanted of a batch.
+    /// Removes the requests of a batch that the filters reject.
     pub(super) fn keep(&mut self, batch: &mut Vec<Request>, volumes: &Volumes) {
         if let Some(names) = &self.volumes {
             let new = volumes.names().skip(self.wanted.len());
@@ -69,7 +69,7 @@ impl Select {
         });
     }
 
-    /// That every volume that was asked for has appeared.
+    /// Checks that each selected volume occurs in the trace.
     pub(super) fn check_volumes(&self, volumes: &Volumes) -> Result<(), Error> {
         let missing = self.volumes.iter().flatten().find(|name| volumes.find(name).is_none());
         let Some(missing) = missing else { return Ok(()) };
@@ -85,7 +85,8 @@ impl Select {
     }
 }
 
-/// Cuts a request to a range; returns whether anything is left of it. A flush is for the whole.
+/// Clips a request to a range. Returns false if nothing remains. A flush covers all addresses and
+/// always remains.
 fn cut(request: &mut Request, (start, end): (Bytes, Bytes)) -> bool {
     if request.op == Op::Flush {
         return true;

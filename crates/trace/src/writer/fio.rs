@@ -4,9 +4,9 @@ use super::super::{Error, Request, Volumes};
 use super::text::{Text, word};
 use super::{Kind, Lost, Writer};
 
-/// `MICROSECONDS FILE ACTION OFFSET LENGTH`, with a line before the first action on a file that adds
-/// it and one that opens it. Times are from the first request on. fio's manual does not say their
-/// unit; its own logs are in microseconds.
+/// `MICROSECONDS FILE ACTION OFFSET LENGTH`. Two lines before the first action on a file add and
+/// open it. Times are relative to the first request. fio's manual omits their unit; its own logs
+/// use microseconds.
 pub(super) const KIND: Kind = Kind {
     name: "fio",
     summary: "iolog version 3, which fio replays by --read_iolog (put the volumes on a drive by \
@@ -21,16 +21,16 @@ pub(super) const KIND: Kind = Kind {
 
 struct Fio {
     text: Text,
-    /// The names of the files that were opened.
+    /// The names of the opened files.
     names: Vec<String>,
     first: Option<Nanos>,
 }
 
 impl Fio {
-    /// Opens the files of volumes that are new.
+    /// Opens the files of new volumes.
     fn open(&mut self, time: u64, volumes: &Volumes) -> Result<(), Error> {
         for name in volumes.names().skip(self.names.len()) {
-            // fio wants absolute paths.
+            // fio requires absolute paths.
             let name = word(name);
             let name = if name.starts_with('/') { name } else { format!("/{name}") };
             for action in [" add", " open"] {

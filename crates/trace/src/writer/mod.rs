@@ -1,4 +1,4 @@
-//! What traces are written as: each is a file and its line in [`WRITERS`].
+//! Trace writers: each has a file and an entry in [`WRITERS`].
 
 mod fio;
 mod mqsim;
@@ -10,37 +10,37 @@ mod text;
 use super::{Error, Request, Volumes};
 pub use output::Output;
 
-/// Writes a trace.
+/// A writer of a trace.
 pub trait Writer: Send {
-    /// Writes the next requests, of volumes that are among these.
+    /// Writes the next requests, whose volumes are in the list.
     ///
     /// # Errors
-    /// Where the output cannot be written.
+    /// The output cannot be written.
     fn write(&mut self, batch: &[Request], volumes: &Volumes) -> Result<(), Error>;
 
-    /// Writes what is left, and makes the file appear.
+    /// Writes the buffered requests and completes the file.
     ///
     /// # Errors
-    /// Where the output cannot be written.
+    /// The output cannot be written.
     fn finish(self: Box<Self>, volumes: &Volumes) -> Result<(), Error>;
 
-    /// What the format has no place for and was left out so far.
+    /// Returns the information lost until now because the format cannot store it.
     fn lost(&self) -> Lost;
 }
 
-/// What a format has no place for.
+/// Counts of information that a format cannot store.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Lost {
-    /// Requests of operations that the format does not have.
+    /// Requests with an operation that the format lacks; they are omitted.
     pub requests: u64,
-    /// Requests that were made larger, to whole sectors.
+    /// Requests that grew to whole sectors.
     pub widened: u64,
-    /// Requests whose latency was known.
+    /// Requests with a known latency.
     pub latencies: u64,
 }
 
 impl Lost {
-    /// In words; nothing where nothing is lost.
+    /// Returns a description, or `None` if nothing is lost.
     pub fn notes(&self) -> Vec<String> {
         let Lost { requests, widened, latencies } = self;
         let mut notes = Vec::new();
@@ -62,25 +62,25 @@ impl Lost {
 /// A registered writer.
 #[derive(Debug)]
 pub struct Kind {
-    /// Its name, which is that of the format where that can be read as well.
+    /// The name: that of the format, if a reader for it exists.
     pub name: &'static str,
-    /// What it is, in a sentence.
+    /// A one-sentence description.
     pub summary: &'static str,
-    /// How the names of its files end.
+    /// The suffix of its file names.
     pub extensions: &'static [&'static str],
-    /// Begins to write.
+    /// Starts a writer.
     pub open: fn(Output) -> Result<Box<dyn Writer>, Error>,
 }
 
-/// Every writer, in the order in which they are shown.
+/// All writers, in display order.
 pub const WRITERS: &[&Kind] = &[&parquet::KIND, &fio::KIND, &msr::KIND, &mqsim::KIND];
 
-/// The writer of that name.
+/// Returns the writer of this name.
 pub fn find(name: &str) -> Option<&'static Kind> {
     WRITERS.iter().find(|kind| kind.name == name).copied()
 }
 
-/// The writer of files with such a name, whether they are compressed or not.
+/// Returns the writer for a file name, with or without a compression suffix.
 pub fn for_file(name: &str) -> Option<&'static Kind> {
     let plain = output::uncompressed(name);
     let ends = |kind: &Kind| kind.extensions.iter().any(|extension| plain.ends_with(extension));

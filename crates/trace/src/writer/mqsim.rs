@@ -4,8 +4,8 @@ use super::super::{Error, Request, Volumes};
 use super::text::{SECTOR, Text};
 use super::{Kind, Lost, Writer};
 
-/// `NANOSECONDS DEVICE SECTOR SECTORS TYPE`, type 1 for a read and 0 for a write. Times are from the
-/// first request on; what does not begin and end with a sector is widened to where it does.
+/// `NANOSECONDS DEVICE SECTOR SECTORS TYPE`, with type 1 for a read and 0 for a write. Times are
+/// relative to the first request. Unaligned requests grow to whole sectors.
 pub(super) const KIND: Kind = Kind {
     name: "mqsim",
     summary: "what the simulators MQSim and SSDSim read: no trims, no flushes, no latencies",

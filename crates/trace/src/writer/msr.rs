@@ -5,8 +5,8 @@ use super::super::{Error, Request, Volumes};
 use super::text::{Text, word};
 use super::{Kind, Lost, Writer};
 
-/// Times are cut off to 100 ns, and a latency that is not known is 0. A volume is called as
-/// `host_disk`; one that is not is disk 0 of the host of its name.
+/// Times are truncated to 100 ns, and an unknown latency is 0. A volume name of the form
+/// `host_disk` gives host and disk; any other name becomes the host, with disk 0.
 pub(super) const KIND: Kind = Kind {
     name: "msr",
     summary: "CSV as of Microsoft Research Cambridge, which most tools read: no trims, no flushes",
@@ -16,7 +16,7 @@ pub(super) const KIND: Kind = Kind {
 
 struct Msr {
     text: Text,
-    /// `,host,disk,` of each volume.
+    /// The text `,host,disk,` of each volume.
     names: Vec<String>,
 }
 

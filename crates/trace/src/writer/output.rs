@@ -14,18 +14,18 @@ use tempfile::NamedTempFile;
 
 use super::super::Error;
 
-/// How much is written to a file at a time.
+/// The number of bytes per write to a file.
 const CHUNK: usize = 1 << 18;
 
-/// Where a trace is written to: a file, which appears when it is whole, or a stream.
-/// A name that ends in `.zst` or `.gz` is compressed so.
+/// The output of a trace writer: a stream, or a file that appears only when it is complete. A name
+/// with the suffix `.zst` or `.gz` selects that compression.
 pub struct Output {
     name: String,
     sink: Sink,
     target: Option<Target>,
 }
 
-/// What takes the bytes; each ends in its own way.
+/// The byte sinks; they differ in the way they finish.
 enum Sink {
     Plain(BufWriter<Box<dyn Write + Send>>),
     Gzip(flate2::write::GzEncoder<BufWriter<Box<dyn Write + Send>>>),
@@ -37,16 +37,16 @@ struct Target {
     unfinished: NamedTempFile,
 }
 
-/// The name of a file without the ending of its compression.
+/// Returns a file name without its compression suffix.
 pub(super) fn uncompressed(name: &str) -> &str {
     name.strip_suffix(".zst").or_else(|| name.strip_suffix(".gz")).unwrap_or(name)
 }
 
 impl Output {
-    /// A new file of that name.
+    /// Creates a file of this name.
     ///
     /// # Errors
-    /// Where there is such a file already, or none can be written there.
+    /// The file exists or cannot be created.
     pub fn create(name: &str) -> Result<Output, Error> {
         let (file, target) = Target::create(Path::new(name), name)?;
         let buffered = buffered(Box::new(file));
@@ -61,20 +61,21 @@ impl Output {
         Ok(Output { name: name.into(), sink, target: Some(target) })
     }
 
-    /// What takes the bytes as they come, such as standard output, by the name that it has in messages.
+    /// Creates an output that streams to a sink such as standard output; `name` identifies it in
+    /// messages.
     pub fn stream(name: &str, out: Box<dyn Write + Send>) -> Output {
         Output { name: name.into(), sink: Sink::Plain(buffered(out)), target: None }
     }
 
-    /// What it is called in messages.
+    /// Returns the name for messages.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Writes what is left and gives the file its name.
+    /// Writes the buffered bytes and renames the file to its final name.
     ///
     /// # Errors
-    /// Where that fails; then there is no such file.
+    /// Writing or renaming fails. The file then does not exist.
     pub fn finish(self) -> Result<(), Error> {
         let Output { name, sink, target } = self;
         let finish = || -> io::Result<()> {
@@ -107,8 +108,8 @@ impl Target {
         }
         let folder = folder_of(path);
         let create = || -> io::Result<(File, NamedTempFile)> {
-            // A temporary file is for its owner alone; this becomes one like any other, as far as
-            // the user's mask lets it.
+            // Temporary files are private to their owner. Give this one the usual permissions under
+            // the user's umask.
             let mut builder = tempfile::Builder::new();
             #[cfg(unix)]
             builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
@@ -122,7 +123,7 @@ impl Target {
     fn keep(self) -> io::Result<()> {
         self.unfinished.as_file().sync_all()?;
         self.unfinished.persist_noclobber(&self.path)?;
-        // Its name is durable, too; Windows opens no folders.
+        // Makes the name durable, too; Windows cannot open folders.
         #[cfg(unix)]
         File::open(folder_of(&self.path))?.sync_all()?;
         Ok(())

@@ -7,7 +7,8 @@ use super::super::columns::{self, ROW_GROUP_ROWS, VOLUMES_KEY};
 use super::super::{Error, Request, Volumes};
 use super::{Kind, Lost, Output, Writer};
 
-/// Everything that a trace can have, a tenth as large as text, and read a few times as fast.
+/// Parquet output: it stores every property of a trace in a tenth of the size of text, and reads a
+/// few times as fast.
 pub(super) const KIND: Kind = Kind {
     name: "parquet",
     summary: "columns for flashscope, DuckDB, Polars, pandas and Spark: keeps everything",
@@ -27,12 +28,12 @@ struct Parquet {
     group: Group,
 }
 
-/// A row group that is not written yet, by columns.
+/// The columns of an unwritten row group.
 #[derive(Default)]
 struct Group {
     submitted: Vec<i64>,
     latency: Vec<i64>,
-    /// For each row, 1 where it has a latency, else 0.
+    /// For each row, 1 if it has a latency, else 0.
     has_latency: Vec<i16>,
     offset: Vec<i64>,
     length: Vec<i64>,
@@ -42,7 +43,7 @@ struct Group {
 
 impl Group {
     fn push(&mut self, request: &Request) {
-        // A time or address beyond 2^63 comes back as it was: its bits are kept.
+        // The cast keeps all bits, hence times and addresses beyond 2^63 survive.
         self.submitted.push(request.at.0.cast_signed());
         self.latency.extend(request.latency.map(|latency| latency.0.cast_signed()));
         self.has_latency.push(request.latency.is_some().into());

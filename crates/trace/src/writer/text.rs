@@ -5,10 +5,10 @@ use std::io::Write;
 use super::super::Error;
 use super::{Lost, Output};
 
-/// Bytes in a sector.
+/// The number of bytes in a sector.
 pub(super) const SECTOR: u64 = 512;
 
-/// A text that is written line by line.
+/// A text written line by line.
 pub(super) struct Text {
     output: Output,
     line: Vec<u8>,
@@ -20,13 +20,13 @@ impl Text {
         Text { output, line: Vec::new(), lost: Lost::default() }
     }
 
-    /// Adds a number to the line.
+    /// Appends a number to the line.
     pub(super) fn number(&mut self, number: u64) -> &mut Text {
         self.line.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
         self
     }
 
-    /// Adds a text to the line.
+    /// Appends a text to the line.
     pub(super) fn text(&mut self, text: &str) -> &mut Text {
         self.line.extend_from_slice(text.as_bytes());
         self
@@ -45,7 +45,7 @@ impl Text {
     }
 }
 
-/// A name that can stand in a line: without what separates fields.
+/// Returns the name without field separators.
 pub(super) fn word(name: &str) -> String {
     name.chars()
         .map(|c| if c.is_whitespace() || c == ',' || c.is_control() { '_' } else { c })

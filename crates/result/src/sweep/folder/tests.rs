@@ -20,7 +20,7 @@ fn sweep() -> Sweep {
     }
 }
 
-/// A row for each status, with everything there and left out that may be.
+/// Returns a row for each status, with and without the optional values.
 fn rows() -> Vec<Row> {
     let numbers = |n: f64| BTreeMap::from([("ios".to_owned(), n), ("latency_ns.p99".into(), 0.1)]);
     let row = |point, status, levels, reason: Option<&str>, numbers| Row {
@@ -45,7 +45,7 @@ fn rows() -> Vec<Row> {
     ]
 }
 
-// Do rows come back as they were kept, from parts and from the table of all, of more groups than one?
+// Rows survive a round trip, from parts and from a full table of several row groups.
 #[test]
 fn rows_come_back() {
     let place = tempfile::tempdir().unwrap();
@@ -56,7 +56,7 @@ fn rows_come_back() {
     let [first, second] = [&rows()[..2], &rows()[2..]];
     folder.keep(&sweep().factors, first).unwrap();
     folder.keep(&sweep().factors, second).unwrap();
-    // What a kill leaves of a part.
+    // The remains of a part after a kill.
     fs::write(path.join("parts/part-00002.unfinished"), "PAR1").unwrap();
     drop(folder);
     let (mut folder, read, kept) = SweepFolder::resume(&path).unwrap();
@@ -69,7 +69,8 @@ fn rows_come_back() {
     assert_eq!(fs::read_dir(&path).unwrap().count(), 2, "sweep.json and points.parquet");
 }
 
-// Is a sweep refused that says to have more factors than any, for each of which each row would take room?
+// A sweep that claims too many factors is refused, because each row allocates room for every
+// factor.
 #[test]
 fn rows_had_room_for_any_number_of_factors() {
     let place = tempfile::tempdir().unwrap();
@@ -82,8 +83,8 @@ fn rows_had_room_for_any_number_of_factors() {
     assert!(matches!(SweepFolder::resume(&path), Err(Error::Records { .. })));
 }
 
-// Are points shown with the means of their objectives, from parts and from the table of all, without those
-// that were not simulated to their end?
+// Charts show points with the means of their objectives, from parts and from the full table, and
+// omit points whose simulation did not finish.
 #[test]
 fn points_are_shown() {
     let place = tempfile::tempdir().unwrap();
@@ -112,7 +113,8 @@ fn points_are_shown() {
     }
 }
 
-// Is nothing left of a folder that cannot be made whole? This one is too deep for what lies in it.
+// A folder that cannot be created completely is removed. This path is too long for the files
+// inside.
 #[test]
 fn what_cannot_be_made_is_not_there() {
     let place = tempfile::tempdir().unwrap();
@@ -125,7 +127,7 @@ fn what_cannot_be_made_is_not_there() {
     assert!(!path.exists() && path.parent().unwrap().exists());
 }
 
-// Is what is no sweep, damaged, or of a later version refused?
+// A folder that is not a sweep, is damaged or has a later version is refused.
 #[test]
 fn damage_is_said() {
     let place = tempfile::tempdir().unwrap();
