@@ -24,21 +24,20 @@ pub fn run(cases: &Path, table: &Path) -> Result<()> {
         .with_context(|| format!("cannot read {}", cases.display()))?;
     let cases: Vec<serde_json::Value> = serde_json::from_str(&text)
         .with_context(|| format!("{} is not an array of objects", cases.display()))?;
-    let (mut rows, mut apart) = (Vec::new(), 0);
+    let (mut rows, mut apart) = (Vec::new(), Vec::new());
     for (nth, case) in cases.into_iter().enumerate() {
         let case = Case::read(case).with_context(|| format!("case {}", nth + 1))?;
         let row = run_case(&case).with_context(|| case.title())?;
         if let (Some(expected), Some(found)) = (&case.done_us, &row.done_us)
             && expected.iter().zip(found).any(|(a, b)| (a - b).abs() > 5e-4)
         {
-            apart += 1;
-            println!("{}: done at {found:?}, not at {expected:?}", case.title());
+            apart.push(format!("{}: done at {found:?}, not at {expected:?}", case.title()));
         }
         rows.push(row);
     }
     outcome::write(table, &rows)?;
-    if apart > 0 {
-        bail!("{apart} scripts end at other times than they should");
+    if !apart.is_empty() {
+        bail!("scripts end at other times than they should:\n{}", apart.join("\n"));
     }
     Ok(())
 }
