@@ -80,7 +80,7 @@ const BAD: &[(&str, &str, &str, &str)] = &[
     ("systor", "", "1456095145.1,0.1,,0,0,512", "the operation is ``, and none of R, W"),
     ("cloudphysics", "", "1,5,2a,0,8", "it is for 0 bytes"),
     ("cloudphysics", "", "1,5,zz,512,8", "the operation code is `zz`: not hexadecimal"),
-    ("cloudphysics", "", "1,5,fe,512,8", "0xfe is no SCSI operation code that is known here"),
+    ("cloudphysics", "", "1,5,fe,512,8", "0xfe is not a known SCSI operation code"),
     ("cloudphysics", "", "1,5,42,24,0", "it is an UNMAP whose ranges were not recorded"),
     ("wiscsee", "", "1 D read 0 0 0.1 0.1 True", "it is for 0 bytes"),
     ("wiscsee", "", "1 Q read 0 512 0.1 0.1 True", "the action is `Q`, and none of D, C"),
