@@ -44,7 +44,7 @@ fn main() {
     }
     println!("views of {IOS} IOs, {THREADS} threads: median of {ROUNDS} in ms; limit {LIMIT}");
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
-    let one = Scripted::new(&place.path().join("one"), 1);
+    let one = ScriptedResult::new(&place.path().join("one"), 1);
     println!("one run");
     let whole = 0..u64::MAX;
     let million = 4_100_000..5_100_000;
@@ -60,7 +60,7 @@ fn main() {
     one.cached("colours", |viewer| colours(viewer, whole.clone()));
     one.cached("colours of 1,000,000", |viewer| colours(viewer, million.clone()));
     println!("an experiment of 16 runs");
-    let many = Scripted::new(&place.path().join("many"), 16);
+    let many = ScriptedResult::new(&place.path().join("many"), 16);
     many.time("colours, first", |viewer| colours(viewer, whole.clone()), LIMIT);
     many.cached("colours", |viewer| colours(viewer, whole.clone()));
     many.cached("colours of 100,000", |viewer| colours(viewer, 300_000..400_000));
@@ -69,7 +69,7 @@ fn main() {
 /// Creates both results in `place`, with their facts.
 fn keep(place: &Path) {
     for (name, runs) in [("one.flashscope", 1), ("many.flashscope", 16)] {
-        let Scripted { folder, manifest, .. } = Scripted::new(&place.join(name), runs);
+        let ScriptedResult { folder, manifest, .. } = ScriptedResult::new(&place.join(name), runs);
         let facts = analyse(&folder, &manifest).expect("the records are whole");
         folder.write_facts(&facts).expect("the folder is writable");
     }
@@ -100,15 +100,15 @@ fn expect_view<T>(view: Result<Option<T>, Error>) {
     view.expect("the records are whole").expect("the run exists");
 }
 
-struct Scripted {
+struct ScriptedResult {
     folder: ResultFolder,
     manifest: Manifest,
     facts: Facts,
 }
 
-impl Scripted {
+impl ScriptedResult {
     /// Creates a result with `runs` runs.
-    fn new(path: &Path, runs: u32) -> Scripted {
+    fn new(path: &Path, runs: u32) -> ScriptedResult {
         let ios = IOS / u64::from(runs);
         let manifest = manifest((1..=runs).map(|id| run(id, ios)).collect());
         let folder = ResultFolder::create(path, &manifest).expect("a new folder");
@@ -126,7 +126,7 @@ impl Scripted {
             grid: vec![],
             hints: vec![],
         };
-        Scripted { folder, manifest, facts }
+        ScriptedResult { folder, manifest, facts }
     }
 
     /// Prints the time of `view` without any cache.
@@ -156,7 +156,7 @@ impl Scripted {
     }
 
     fn viewer<'a>(&'a self, overviews: &'a Overviews) -> Viewer<'a> {
-        let Scripted { folder, manifest, facts } = self;
+        let ScriptedResult { folder, manifest, facts } = self;
         Viewer { folder, manifest, facts, overviews }
     }
 }

@@ -75,7 +75,7 @@ class Probe:
         self.path = path
         self.report = decode(probe.ProbeReport, document)
 
-    def __getitem__(self, parameter: str) -> probe.Stated:
+    def __getitem__(self, parameter: str) -> probe.StatedFinding:
         """Returns the finding about a parameter."""
         for stated in self.report.findings:
             if stated.finding.parameter == parameter:

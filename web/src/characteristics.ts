@@ -1,5 +1,5 @@
 // The row of a drive in uFLIP's Table 3: each cell in the paper's signs and in a sentence.
-import type { Bounded, Characteristics, Estimate, PauseEffect } from './data/views.gen';
+import type { CheapLimit, Characteristics, Estimate, PauseEffect } from './data/views.gen';
 import { bytes, count, exactTime, interval, MISSING, milliseconds, ratio, time } from './format';
 
 /** One cell of the table. */
@@ -114,7 +114,7 @@ interface LimitWords {
 
 function limitCell(
   cell: Pick<Cell, 'column' | 'group' | 'benchmark'>,
-  limit: Bounded | null | undefined,
+  limit: CheapLimit | null | undefined,
   write: (value: number) => string,
   words: LimitWords,
 ): Cell {

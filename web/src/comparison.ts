@@ -3,7 +3,7 @@
 import type { Link, Place, Tab } from './current-place.svelte';
 import { rankOf } from './data/grid';
 import type { Model } from './data/model';
-import type { Compared, Comparison, Experiment, MicroBenchmark } from './data/views.gen';
+import type { ComparedNumber, Comparison, Experiment, MicroBenchmark } from './data/views.gen';
 import { counted, interval, MISSING, ratio } from './format';
 import { type CompareLevel, type CompareRoute, compareHref, shelfHref } from './route';
 
@@ -36,13 +36,13 @@ function times(value: number): string {
 }
 
 /** The ratio of a number to that of the first result, with `≠` if they differ significantly. */
-export function comparedRatio({ ratio: to, differs }: Compared): string {
+export function comparedRatio({ ratio: to, differs }: ComparedNumber): string {
   if (to == null) return MISSING;
   return `${differs ? '≠ ' : ''}${times(to.value)}`;
 }
 
 /** The 95 % interval of that ratio. */
-export function comparedInterval({ ratio: to }: Compared): string {
+export function comparedInterval({ ratio: to }: ComparedNumber): string {
   return interval(to?.low, to?.high, times);
 }
 

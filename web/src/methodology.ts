@@ -6,7 +6,7 @@ import type {
   Disturbance,
   EndedBy,
   Environment,
-  Found,
+  PhaseLength,
   Interference,
   Length,
   Manifest,
@@ -32,7 +32,7 @@ export function sure(confidence: number): string {
   return confidence >= 0.9995 ? 'over 99.9 %' : `${short(100 * confidence)} %`;
 }
 
-const withConfidence = ({ ios, confidence }: Found) =>
+const withConfidence = ({ ios, confidence }: PhaseLength) =>
   `${counted(ios, 'IO')} (confidence ${sure(confidence)})`;
 
 /** Words as a list: `a`, `a and b`, `a, b and c`. */
@@ -100,7 +100,7 @@ export const isShort = ({ length }: Run): boolean =>
 
 /** The start-up phase and the period of a baseline. */
 export function phasesWords({ start_up, period }: BaselinePhases): string {
-  const found = (phase: Found | null | undefined) =>
+  const found = (phase: PhaseLength | null | undefined) =>
     phase == null ? 'none found' : withConfidence(phase);
   return `Start-up phase: ${found(start_up)}. Period: ${found(period)}.`;
 }

@@ -14,12 +14,12 @@ const DRIVES: [&str; 2] = ["demo", "sun-zhang-unknown"];
 const LIMITS: [Duration; 2] = [Duration::from_secs(60), Duration::from_secs(10)];
 
 /// A drive that sums up the wall-clock time spent in it.
-struct Timed<D> {
+struct TimedDrive<D> {
     inner: D,
     spent: Duration,
 }
 
-impl<D: Device> Timed<D> {
+impl<D: Device> TimedDrive<D> {
     fn time<T>(&mut self, work: impl FnOnce(&mut D) -> T) -> T {
         let begin = now();
         let result = work(&mut self.inner);
@@ -33,7 +33,7 @@ fn now() -> Instant {
     Instant::now()
 }
 
-impl<D: Device> Device for Timed<D> {
+impl<D: Device> Device for TimedDrive<D> {
     fn info(&self) -> &DeviceInfo {
         self.inner.info()
     }
@@ -67,7 +67,7 @@ pub fn table() -> String {
     );
     for name in DRIVES {
         let inner = flashscope_sim::open(name).expect("a built-in profile");
-        let mut drive = Timed { inner, spent: Duration::ZERO };
+        let mut drive = TimedDrive { inner, spent: Duration::ZERO };
         let begin = now();
         let outcome = probe(&mut drive, 0, &[], &mut |_| {}).expect("the probe is not interrupted");
         let whole = begin.elapsed();

@@ -9,7 +9,7 @@ use flashscope_stats::Estimate;
 
 use crate::hints::NEARLY;
 use crate::means::{Mean, Means};
-use flashscope_document::facts::{Bounded, Characteristics, PauseEffect};
+use flashscope_document::facts::{Characteristics, CheapLimit, PauseEffect};
 
 /// The ratio up to which something costs "about the same" as sequential writes.
 pub(crate) const ABOUT_THE_SAME: f64 = 1.5;
@@ -64,7 +64,7 @@ impl Means {
     }
 
     /// Returns the value of the parameter up to which an experiment is cheap.
-    fn bounded(&self, benchmark: &str, experiment: &str) -> Option<Bounded> {
+    fn bounded(&self, benchmark: &str, experiment: &str) -> Option<CheapLimit> {
         let means = self.experiment(benchmark, experiment);
         let sequential = self.basic("SW")?.ns;
         let highest_cost = |values: Range<usize>| {
@@ -79,18 +79,22 @@ impl Means {
             // The cost is the same everywhere: either low or high.
             let measured = unsigned(means.last()?.value);
             let cheap = ratio.low.unwrap_or(ratio.value) <= ABOUT_THE_SAME;
-            return Some(if cheap { Bounded::Unlimited { measured, ratio } } else { Bounded::No });
+            return Some(if cheap {
+                CheapLimit::Unlimited { measured, ratio }
+            } else {
+                CheapLimit::No
+            });
         }
         let highest = means.iter().map(|mean| mean.ns.value).fold(0.0, f64::max);
         let limit = (STILL_CHEAP * highest).max((HALF * highest).min(NEARLY * sequential.value));
         let is_cheap = |mean: &&Mean| mean.ns.value <= limit;
         // The smallest values may be slow for another reason: an area of one IO is written in place.
         let Some(first) = means.iter().position(|mean| is_cheap(&mean)) else {
-            return Some(Bounded::No);
+            return Some(CheapLimit::No);
         };
         let cheap = means[first..].iter().take_while(is_cheap).count();
         let last = first + cheap;
-        Some(Bounded::UpTo {
+        Some(CheapLimit::UpTo {
             value: unsigned(means[last - 1].value),
             ratio: highest_cost(first..last)?,
         })
@@ -135,7 +139,7 @@ mod tests {
         assert_eq!(pause.pause, Some(PauseEffect::AsSequential { pause_ns: Nanos(6_400_000) }));
         let mib = |n: i64| n << 20;
         let areas = [(mib(1), 0.3), (mib(4), 0.3), (mib(8), 0.31), (mib(16), 3.0), (mib(64), 5.0)];
-        let Some(Bounded::UpTo { value, ratio }) = memoright("locality", "RW", &areas).locality
+        let Some(CheapLimit::UpTo { value, ratio }) = memoright("locality", "RW", &areas).locality
         else {
             panic!("the area is bounded");
         };
@@ -157,16 +161,16 @@ mod tests {
     #[test]
     fn bounds_are_none_partial_or_unlimited() {
         let partitions = |means: &[(i64, f64)]| memoright("partitioning", "SW", means).partitioning;
-        assert_eq!(partitions(&[(1, 4.0), (2, 5.0), (256, 5.0)]), Some(Bounded::No));
+        assert_eq!(partitions(&[(1, 4.0), (2, 5.0), (256, 5.0)]), Some(CheapLimit::No));
         let all = partitions(&[(1, 0.3), (2, 0.3), (256, 0.4)]);
-        assert!(matches!(all, Some(Bounded::Unlimited { measured: 256, .. })));
+        assert!(matches!(all, Some(CheapLimit::Unlimited { measured: 256, .. })));
         let four = partitions(&[(1, 0.3), (2, 0.3), (4, 0.6), (8, 4.0), (256, 5.0)]);
-        assert!(matches!(four, Some(Bounded::UpTo { value: 4, ratio }) if ratio.covers(2.0)));
+        assert!(matches!(four, Some(CheapLimit::UpTo { value: 4, ratio }) if ratio.covers(2.0)));
         assert_eq!(partitions(&[]), None);
         // A drive may be slow in place and fast in an area, as Table 3 shows for USB drives.
         let areas = [(32 << 10, 12.0), (1 << 20, 0.6), (8 << 20, 0.6), (64 << 20, 9.0)];
         let area = memoright("locality", "RW", &areas).locality;
-        assert!(matches!(area, Some(Bounded::UpTo { value: 8_388_608, .. })));
+        assert!(matches!(area, Some(CheapLimit::UpTo { value: 8_388_608, .. })));
     }
 
     #[test]
@@ -177,10 +181,10 @@ mod tests {
         ]);
         given.series[1].means[2].ns = Estimate::symmetric(0.9 * MS, Some(0.6 * MS));
         let found = given.characteristics().partitioning;
-        assert!(matches!(found, Some(Bounded::Unlimited { measured: 4, .. })));
+        assert!(matches!(found, Some(CheapLimit::Unlimited { measured: 4, .. })));
         given.series[1].means[2].ns = Estimate::symmetric(0.9 * MS, Some(0.1 * MS));
         let found = given.characteristics().partitioning;
-        assert!(matches!(found, Some(Bounded::UpTo { value: 2, .. })));
+        assert!(matches!(found, Some(CheapLimit::UpTo { value: 2, .. })));
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub struct ComparedCharacteristic {
     /// The field of the characteristics, such as `random_write_ns`.
     pub name: String,
     /// Its value in each result, in their order.
-    pub results: Vec<Compared>,
+    pub results: Vec<ComparedNumber>,
 }
 
 /// An experiment in each result.
@@ -51,12 +51,12 @@ pub struct ComparedValue {
     /// The value.
     pub value: i64,
     /// The mean response time in each result, in ns, in their order.
-    pub results: Vec<Compared>,
+    pub results: Vec<ComparedNumber>,
 }
 
 /// A number of one result, compared with that of the first.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Compared {
+pub struct ComparedNumber {
     /// The number; absent if the result does not have it.
     pub value: Option<Estimate>,
     /// The ratio to the number of the first result; absent for the first, and if either number is absent.
@@ -88,7 +88,7 @@ const NUMERIC: [Column; 7] = [
     ("large_increments", |found| found.large_increments),
 ];
 
-fn beside_first(values: impl IntoIterator<Item = Option<Estimate>>) -> Vec<Compared> {
+fn beside_first(values: impl IntoIterator<Item = Option<Estimate>>) -> Vec<ComparedNumber> {
     let mut values = values.into_iter();
     let Some(first) = values.next() else { return vec![] };
     let beside = |value: Option<Estimate>| {
@@ -97,9 +97,9 @@ fn beside_first(values: impl IntoIterator<Item = Option<Estimate>>) -> Vec<Compa
             (None, None) => None,
             _ => Some(low.is_some_and(|low| low > 1.0) || high.is_some_and(|high| high < 1.0)),
         });
-        Compared { value, ratio, differs }
+        ComparedNumber { value, ratio, differs }
     };
-    let first = Compared { value: first, ratio: None, differs: None };
+    let first = ComparedNumber { value: first, ratio: None, differs: None };
     std::iter::once(first).chain(values.map(beside)).collect()
 }
 

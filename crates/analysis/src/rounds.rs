@@ -5,7 +5,7 @@ use flashscope_document::rounds::Rounds;
 use flashscope_stats::Steadiness;
 use flashscope_workload::pattern::Reference;
 
-use flashscope_document::facts::{Cell, RoundsFacts, RunFacts, Tracked};
+use flashscope_document::facts::{Cell, RoundsFacts, RunFacts, TrackedValue};
 
 /// Returns the report of a test in rounds; `None` if there is no such test, or no complete round.
 pub(crate) fn rounds_facts(manifest: &Manifest, runs: &[RunFacts]) -> Option<RoundsFacts> {
@@ -58,9 +58,14 @@ fn window(values: &[Option<f64>], round: u32, rule: &Rounds) -> Option<Steadines
     Steadiness::of(&rule.window_of(values, round)?)
 }
 
-fn tracked_facts(experiment: &str, values: Vec<Option<f64>>, round: u32, rule: &Rounds) -> Tracked {
+fn tracked_facts(
+    experiment: &str,
+    values: Vec<Option<f64>>,
+    round: u32,
+    rule: &Rounds,
+) -> TrackedValue {
     let found = window(&values, round, rule);
-    Tracked {
+    TrackedValue {
         experiment: experiment.into(),
         metric: rule.metric,
         mean: found.map(|found| found.mean),

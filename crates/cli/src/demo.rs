@@ -4,7 +4,7 @@
     lint_writes,
     expect(
         clippy::disallowed_methods,
-        reason = "writes the report of the demo into the folder that it created"
+        reason = "the report of the demo: in a folder that this process created"
     )
 )]
 

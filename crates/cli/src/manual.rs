@@ -2,7 +2,7 @@
 
 #![cfg_attr(
     lint_writes,
-    expect(clippy::disallowed_methods, reason = "writes manual pages after check_output")
+    expect(clippy::disallowed_methods, reason = "manual pages: check_output for each")
 )]
 
 use std::fs;

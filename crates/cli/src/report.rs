@@ -18,7 +18,7 @@ use flashscope_analysis::view::{Overviews, STRETCHES, Viewer};
 use flashscope_document::Manifest;
 use flashscope_document::facts::Facts;
 use flashscope_document::marks::Marks;
-use flashscope_document::sweep::Explored;
+use flashscope_document::sweep::ExploredSweep;
 use flashscope_document::what_if::WhatIf;
 use flashscope_drive::guard::check_output;
 use flashscope_probe::ProbeReport;
@@ -74,7 +74,7 @@ pub enum OpenedResult {
     Measurement { name: String, measured: Box<OpenedMeasurement> },
     Simulation { name: String, simulation: Value },
     Probe { name: String, probe: Value },
-    Sweep { name: String, sweep: Box<Explored> },
+    Sweep { name: String, sweep: Box<ExploredSweep> },
     WhatIf { name: String, what_if: Box<WhatIf> },
 }
 

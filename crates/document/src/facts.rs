@@ -161,7 +161,7 @@ pub struct RoundsFacts {
     /// The round that ended the first measurement window since which the drive was steady.
     pub steady_round: Option<u32>,
     /// The values tracked for steadiness.
-    pub tracked: Vec<Tracked>,
+    pub tracked: Vec<TrackedValue>,
     /// The means over the measurement window for each run of a round, in the order of a round.
     pub cells: Vec<Cell>,
     /// The deviations from the specification of the test, as text.
@@ -170,7 +170,7 @@ pub struct RoundsFacts {
 
 /// A value that has to become steady.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Tracked {
+pub struct TrackedValue {
     /// The experiment.
     pub experiment: String,
     /// The metric.
@@ -369,9 +369,9 @@ pub struct Characteristics {
     /// The effect of pauses on random writes.
     pub pause: Option<PauseEffect>,
     /// The area in which random writes are cheap.
-    pub locality: Option<Bounded>,
+    pub locality: Option<CheapLimit>,
     /// The number of partitions that sequential writes can alternate between.
-    pub partitioning: Option<Bounded>,
+    pub partitioning: Option<CheapLimit>,
     /// Sequential writes in reverse order (Incr = −1), relative to those in order (Incr = 1).
     pub reverse: Option<Estimate>,
     /// Sequential writes in place (Incr = 0), relative to those in order (Incr = 1).
@@ -401,7 +401,7 @@ pub enum PauseEffect {
 /// The limit up to which something is cheap.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "limit")]
-pub enum Bounded {
+pub enum CheapLimit {
     /// No value is cheap, not even the smallest.
     No,
     /// Every measured value is cheap.

@@ -49,7 +49,7 @@ pub struct Manifest {
     pub findings: Findings,
     /// The cost of the measurement until now.
     #[serde(default)]
-    pub spent: Spent,
+    pub spent: ResourceUse,
     /// The progress of enforcing a drive state; absent if none is in progress.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enforcing: Option<Enforcing>,
@@ -145,7 +145,7 @@ pub struct Enforcing {
 
 /// The cost of a measurement, including drive states and pauses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-pub struct Spent {
+pub struct ResourceUse {
     /// Time on the clock of the drive.
     pub time_ns: Nanos,
     /// Bytes written.
@@ -377,7 +377,7 @@ impl Manifest {
             calibration,
             options,
             findings: Findings::default(),
-            spent: Spent::default(),
+            spent: ResourceUse::default(),
             enforcing: None,
             started,
             resumed: Vec::new(),

@@ -128,15 +128,15 @@ pub struct BaselinePhases {
     /// The run that showed the phases.
     pub run: u32,
     /// IOs of the start-up phase; absent if there is none.
-    pub start_up: Option<Found>,
+    pub start_up: Option<PhaseLength>,
     /// The oscillation period in the running phase: IOs from one slow IO, or one peak, to the next.
     /// Absent if it does not oscillate.
-    pub period: Option<Found>,
+    pub period: Option<PhaseLength>,
 }
 
 /// An estimated number of IOs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Found {
+pub struct PhaseLength {
     /// The number.
     pub ios: u64,
     /// The significance: 1 minus the probability that a series without the phenomenon shows it as
@@ -151,7 +151,7 @@ pub struct Interference {
     /// The run that showed it.
     pub run: u32,
     /// Affected reads; absent if there were none.
-    pub reads: Option<Found>,
+    pub reads: Option<PhaseLength>,
     /// The duration of these reads.
     pub lasted_ns: Nanos,
     /// True if the response times returned to normal within the run; otherwise the effect may have

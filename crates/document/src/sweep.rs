@@ -6,9 +6,9 @@ mod measured;
 use std::collections::BTreeMap;
 use std::fmt;
 
-pub use explored::{Explored, ExploredPoint};
+pub use explored::{ExploredPoint, ExploredSweep};
 use flashscope_stats::Estimate;
-pub use measured::{Measured, by_point, settings};
+pub use measured::{MeasuredPoint, by_point, settings};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -134,7 +134,7 @@ pub struct Sweep {
     /// The number of simulations by outcome.
     pub counts: Counts,
     /// The points whose simulation did not finish, with the reason.
-    pub skipped: Vec<Skipped>,
+    pub skipped: Vec<SkippedPoint>,
     /// The Pareto front: the points that no other point dominates, by their means over the repeats.
     pub front: Vec<FrontPoint>,
     /// The effect of each factor on each objective, other things equal.
@@ -145,12 +145,12 @@ pub struct Sweep {
     /// regression coefficients, with the fit. Otherwise, they are differences between points that
     /// differ in nothing else.
     #[serde(default)]
-    pub regressions: Vec<Regressed>,
+    pub regressions: Vec<RegressionFit>,
 }
 
 /// The fit of a linear regression with interactions for an objective.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Regressed {
+pub struct RegressionFit {
     /// The field of the objective.
     pub objective: String,
     /// The points of the regression.
@@ -185,7 +185,7 @@ pub struct Setting {
 
 /// A point whose simulation did not finish.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Skipped {
+pub struct SkippedPoint {
     /// The point.
     pub point: u32,
     /// The coordinates of the point in the space.

@@ -58,7 +58,7 @@ pub struct Variant {
     /// The reason that the variant is impossible or failed.
     pub reason: Option<String>,
     /// The known quantities from the simulations.
-    pub simulated: Vec<Simulated>,
+    pub simulated: Vec<SimulatedQuantity>,
 }
 
 /// A changed field.
@@ -120,14 +120,14 @@ pub struct ClosedForm {
     /// The confidence level of the intervals, from 0 to 1.
     pub level: f64,
     /// The predicted quantities.
-    pub expected: Vec<Expected>,
+    pub expected: Vec<ModelEstimate>,
     /// The properties of the drive or workload that the model ignores, as text.
     pub not_modelled: Vec<String>,
 }
 
 /// A predicted quantity.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Expected {
+pub struct ModelEstimate {
     /// The quantity.
     pub quantity: Quantity,
     /// The value.
@@ -143,7 +143,7 @@ pub struct Expected {
 
 /// A simulated quantity.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Simulated {
+pub struct SimulatedQuantity {
     /// The quantity.
     pub quantity: Quantity,
     /// The mean over the repeats.
@@ -191,7 +191,7 @@ mod tests {
             not_predicted: Some("no model".into()),
             status: Some(RowStatus::Done),
             reason: None,
-            simulated: vec![Simulated {
+            simulated: vec![SimulatedQuantity {
                 quantity: Quantity::MeanLatency,
                 value: Estimate { value: 1.0, low: None, high: None },
                 difference: None,

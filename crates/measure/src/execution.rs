@@ -4,7 +4,9 @@ use std::sync::atomic::Ordering;
 
 use flashscope_block::{Bytes, Device, Erasure, Io, Nanos, Record};
 use flashscope_document::environment::Conditions;
-use flashscope_document::manifest::{Enforcing, OnError, Progress, Spent, State, Status, find_run};
+use flashscope_document::manifest::{
+    Enforcing, OnError, Progress, ResourceUse, State, Status, find_run,
+};
 use flashscope_document::methodology::Length;
 use flashscope_document::rounds::Totals;
 use flashscope_result::Recorder;
@@ -30,7 +32,7 @@ const IN_FLIGHT: u64 = 1024;
 pub(crate) struct Execution<'b, 'a, D: Device + ?Sized> {
     bench: &'b mut Bench<'a, D>,
     /// Time and bytes spent before; `began` is the clock of the drive at the start.
-    before: Spent,
+    before: ResourceUse,
     began: Nanos,
     written: Bytes,
     /// True if nothing was written since the state was enforced.
@@ -41,7 +43,7 @@ pub(crate) struct Execution<'b, 'a, D: Device + ?Sized> {
 
 impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
     pub(crate) fn new(bench: &'b mut Bench<'a, D>) -> Self {
-        let before = if bench.forgot { Spent::default() } else { bench.manifest.spent };
+        let before = if bench.forgot { ResourceUse::default() } else { bench.manifest.spent };
         let began = bench.device.now();
         // Repeated runs must use the pauses of the first execution.
         let finds = bench.manifest.options.methodology.finds_run_pause && !bench.forgot;
@@ -189,9 +191,9 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
     }
 
     /// Returns what the plan has consumed so far.
-    fn spent(&self) -> Spent {
+    fn spent(&self) -> ResourceUse {
         let time = self.bench.device.now().since(self.began);
-        Spent { time_ns: self.before.time_ns + time, bytes: self.before.bytes + self.written }
+        ResourceUse { time_ns: self.before.time_ns + time, bytes: self.before.bytes + self.written }
     }
 
     /// Returns the reason to run nothing more, if the budget is exhausted.

@@ -2,7 +2,7 @@
 
 use flashscope_block::{Nanos, Op};
 use flashscope_document::manifest::Run;
-use flashscope_document::methodology::{BaselinePhases, Findings, Found, Interference};
+use flashscope_document::methodology::{BaselinePhases, Findings, Interference, PhaseLength};
 use flashscope_stats::{Phases, lingering};
 use flashscope_workload::pattern::{Address, Pattern, Reference, Timing};
 use flashscope_workload::uflip::{Baseline, INTERFERENCE};
@@ -28,8 +28,9 @@ pub fn learn(findings: &mut Findings, experiment: &str, run: &Run, series: &[f64
     if let Some(baseline) = Baseline::ALL.into_iter().find(|baseline| baseline.name() == experiment)
     {
         let Phases { start_up, period } = Phases::of(series);
-        let start_up = start_up.map(|s| Found { ios: s.ios as u64, confidence: s.confidence });
-        let period = period.map(|p| Found { ios: p.ios as u64, confidence: p.confidence });
+        let start_up =
+            start_up.map(|s| PhaseLength { ios: s.ios as u64, confidence: s.confidence });
+        let period = period.map(|p| PhaseLength { ios: p.ios as u64, confidence: p.confidence });
         findings.phases.push(BaselinePhases { baseline, run: run.id, start_up, period });
     }
 }
@@ -56,7 +57,7 @@ fn interference(run: &Run, series: &[f64], least: Nanos) -> Option<Interference>
     let lasted_ns = Nanos(after[..affected].iter().sum::<f64>() as u64);
     Some(Interference {
         run: run.id,
-        reads: lingering.map(|l| Found { ios: l.ios as u64, confidence: l.confidence }),
+        reads: lingering.map(|l| PhaseLength { ios: l.ios as u64, confidence: l.confidence }),
         lasted_ns,
         settled: lingering.is_none_or(|found| found.settled),
         run_pause_ns: least.max(Nanos(PAUSE_MARGIN * lasted_ns.0)),

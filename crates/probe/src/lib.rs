@@ -31,5 +31,6 @@ pub use parameter::{PARAMETERS, Parameter, Spec, Unit};
 pub use probes::{Cost, PROBES, Probe, Scene};
 pub use profile::profile;
 pub use report::{
-    Diary, IoErrors, ProbeReport, ProbeStatus, RunSummary, Spent, Stated, Step, stated,
+    BudgetAmount, Diary, IoErrors, ProbeReport, ProbeStatus, RunSummary, StatedFinding, Step,
+    stated,
 };

@@ -32,11 +32,11 @@ pub struct ProbeReport {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub errors: Option<IoErrors>,
     /// The budget.
-    pub budget: Spent,
+    pub budget: BudgetAmount,
     /// The part of the budget used.
-    pub used: Spent,
+    pub used: BudgetAmount,
     /// The statements about each parameter, known or not, in display order.
-    pub findings: Vec<Stated>,
+    pub findings: Vec<StatedFinding>,
     /// The charts, each once.
     pub signals: Vec<Signal>,
     /// The experiments in order.
@@ -101,23 +101,23 @@ impl fmt::Display for IoErrors {
 
 /// An amount of bytes and time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Spent {
+pub struct BudgetAmount {
     /// Bytes written.
     pub bytes_written: Bytes,
     /// Time on the clock of the drive; absent if unlimited.
     pub time_ns: Option<Nanos>,
 }
 
-impl From<Budget> for Spent {
-    fn from(budget: Budget) -> Spent {
+impl From<Budget> for BudgetAmount {
+    fn from(budget: Budget) -> BudgetAmount {
         let time_ns = Some(budget.time).filter(|time| *time != Nanos::MAX);
-        Spent { bytes_written: budget.bytes, time_ns }
+        BudgetAmount { bytes_written: budget.bytes, time_ns }
     }
 }
 
 /// A finding with the description of its parameter.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Stated {
+pub struct StatedFinding {
     /// The parameter's name for readers.
     pub title: String,
     /// The exact meaning.
@@ -132,18 +132,18 @@ pub struct Stated {
     pub signals: Vec<usize>,
 }
 
-impl Stated {
+impl StatedFinding {
     /// Describes a finding, and adds its charts to `signals`.
-    fn new(finding: &Finding, signals: &mut Vec<Signal>) -> Stated {
+    fn new(finding: &Finding, signals: &mut Vec<Signal>) -> StatedFinding {
         let places = finding.signals.iter().map(|signal| place_in(signals, signal));
-        Stated::shown_by(finding.clone(), places.collect())
+        StatedFinding::shown_by(finding.clone(), places.collect())
     }
 
     /// Describes a finding whose charts are at these indices in the report's `signals`.
     #[must_use]
-    pub fn shown_by(finding: Finding, signals: Vec<usize>) -> Stated {
+    pub fn shown_by(finding: Finding, signals: Vec<usize>) -> StatedFinding {
         let spec = finding.parameter.spec();
-        Stated {
+        StatedFinding {
             title: spec.title.into(),
             summary: spec.summary.into(),
             source: spec.source.into(),
@@ -242,9 +242,10 @@ impl ProbeStatus {
 }
 
 /// Describes all findings, and collects their charts.
-pub fn stated(knowledge: &Knowledge) -> (Vec<Stated>, Vec<Signal>) {
+pub fn stated(knowledge: &Knowledge) -> (Vec<StatedFinding>, Vec<Signal>) {
     let mut signals = Vec::new();
-    let stated = knowledge.findings().map(|finding| Stated::new(finding, &mut signals)).collect();
+    let stated =
+        knowledge.findings().map(|finding| StatedFinding::new(finding, &mut signals)).collect();
     (stated, signals)
 }
 

@@ -4,7 +4,7 @@
     lint_writes,
     expect(
         clippy::disallowed_methods,
-        reason = "the database of a registry, in the file that the operator names; SQLite refuses a file that is not a database"
+        reason = "the database of a registry: in the file that the operator names; SQLite refuses a file that is not a database"
     )
 )]
 

@@ -4,7 +4,10 @@
 
 #![cfg_attr(
     lint_writes,
-    expect(clippy::disallowed_methods, reason = "creates the folder of the registry")
+    expect(
+        clippy::disallowed_methods,
+        reason = "the folder of a registry: created if it does not exist"
+    )
 )]
 
 mod check;

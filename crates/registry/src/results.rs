@@ -4,7 +4,7 @@
     lint_writes,
     expect(
         clippy::disallowed_methods,
-        reason = "the cache of a registry; a folder that is not such a cache is never emptied"
+        reason = "the cache of a registry: a folder that is not such a cache is never emptied"
     )
 )]
 
@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use axum::body::Bytes;
 use flashscope_document::Manifest;
 use flashscope_document::marks::Marks;
-use flashscope_document::sweep::Explored;
+use flashscope_document::sweep::ExploredSweep;
 use flashscope_document::what_if::WhatIf;
 use flashscope_report::{ResultKind, Shelf};
 use flashscope_result::ResultFolder;
@@ -165,7 +165,7 @@ impl Library for Results {
         self.json(ResultKind::Probe, id, PROBE)
     }
 
-    fn sweep(&self, id: &str) -> Result<Explored, Problem> {
+    fn sweep(&self, id: &str) -> Result<ExploredSweep, Problem> {
         Err(Problem::not_found(format!("a registry has no sweeps: there is no `{id}`")))
     }
 

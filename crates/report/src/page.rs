@@ -11,7 +11,7 @@ use flashscope_document::Manifest;
 use flashscope_document::facts::Facts;
 use flashscope_document::manifest::Run;
 use flashscope_document::marks::Marks;
-use flashscope_document::sweep::Explored;
+use flashscope_document::sweep::ExploredSweep;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde::Serialize;
@@ -92,7 +92,7 @@ pub struct SweptExhibit<'a> {
     /// The name of the folder without its extension.
     pub name: &'a str,
     /// The sweep with its points.
-    pub sweep: &'a Explored,
+    pub sweep: &'a ExploredSweep,
 }
 
 /// The contents of a page.

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use flashscope_block::{Bytes, Nanos};
 use flashscope_document::Manifest;
-use flashscope_document::facts::{Cell, RoundsFacts, Tracked};
+use flashscope_document::facts::{Cell, RoundsFacts, TrackedValue};
 use flashscope_document::manifest::{MicroBenchmark, Options};
 use flashscope_document::rounds::{Metric, Rounds};
 
@@ -54,7 +54,7 @@ fn verdict(out: &mut String, rule: &Rounds, facts: &RoundsFacts) {
 }
 
 /// Writes a tracked value round by round, with its steadiness and the limits.
-fn series(out: &mut String, tracked: &Tracked) {
+fn series(out: &mut String, tracked: &TrackedValue) {
     let values = &tracked.values;
     let high = values.iter().flatten().copied().fold(0.0, f64::max);
     let step = values.len().div_ceil(SHOWN).max(1);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use flashscope_document::sweep::{
-    Counts, Effect, Interaction, Regressed, Setting, Skipped, Step, Sweep,
+    Counts, Effect, Interaction, RegressionFit, Setting, SkippedPoint, Step, Sweep,
 };
 use flashscope_stats::Estimate;
 
@@ -50,7 +50,7 @@ pub fn sweep(sweep: &Sweep) -> String {
 fn effects_title(sweep: &Sweep, field: &str) -> String {
     match sweep.regressions.iter().find(|regressed| regressed.objective == field) {
         None => format!("{field}: effects, other things equal"),
-        Some(Regressed { points, explained, .. }) => format!(
+        Some(RegressionFit { points, explained, .. }) => format!(
             "{field}: effects, slopes over {} points that explain {:.1} % of its variance",
             grouped(*points),
             100.0 * explained
@@ -80,8 +80,8 @@ fn section<T>(
 }
 
 /// Writes each reason for skipping once, with the number of its points.
-fn skipped(out: &mut String, skipped: &[Skipped]) {
-    let mut reasons: BTreeMap<&str, (u64, &Skipped)> = BTreeMap::new();
+fn skipped(out: &mut String, skipped: &[SkippedPoint]) {
+    let mut reasons: BTreeMap<&str, (u64, &SkippedPoint)> = BTreeMap::new();
     for point in skipped {
         reasons.entry(&point.reason).or_insert((0, point)).0 += 1;
     }

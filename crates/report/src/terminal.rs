@@ -3,7 +3,7 @@ use std::fmt::Write;
 use flashscope_block::{Bytes, Nanos};
 use flashscope_document::environment::Disturbance;
 use flashscope_document::facts::Facts;
-use flashscope_document::facts::{Bounded, Characteristics, Latency, PauseEffect, RunFacts};
+use flashscope_document::facts::{Characteristics, CheapLimit, Latency, PauseEffect, RunFacts};
 use flashscope_document::manifest::{Experiment, Manifest, MicroBenchmark, Progress, Run, Status};
 use flashscope_document::methodology::{EndedBy, Interference};
 use flashscope_stats::Estimate;
@@ -231,14 +231,14 @@ fn pause(effect: PauseEffect) -> String {
     }
 }
 
-fn up_to(bounded: Bounded, value_text: impl Fn(u64) -> String) -> String {
+fn up_to(bounded: CheapLimit, value_text: impl Fn(u64) -> String) -> String {
     let times = |ratio| format!("×{} of sequential writes", ratio_text(ratio));
     match bounded {
-        Bounded::No => "slow from the smallest number or area on".into(),
-        Bounded::Unlimited { measured, ratio } => {
+        CheapLimit::No => "slow from the smallest number or area on".into(),
+        CheapLimit::Unlimited { measured, ratio } => {
             format!("{} (all that was measured), {}", value_text(measured), times(ratio))
         }
-        Bounded::UpTo { value, ratio } => format!("{}, {}", value_text(value), times(ratio)),
+        CheapLimit::UpTo { value, ratio } => format!("{}, {}", value_text(value), times(ratio)),
     }
 }
 

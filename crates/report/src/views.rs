@@ -9,7 +9,7 @@ use flashscope_document::facts::Characteristics;
 use flashscope_document::facts::Facts;
 use flashscope_document::manifest::{Progress, Status};
 use flashscope_document::marks::Marks;
-use flashscope_document::sweep::{Counts, Explored, RowStatus, Sweep, SweepStatus};
+use flashscope_document::sweep::{Counts, ExploredSweep, RowStatus, Sweep, SweepStatus};
 use flashscope_document::what_if::{Change, Variant, WhatIf, WhatIfStatus};
 use flashscope_result::activity::Activity;
 use schemars::JsonSchema;
@@ -37,7 +37,7 @@ pub struct Views {
     /// Corrections of the summary grid.
     pub marks: Marks,
     /// A design space, explored.
-    pub sweep: Explored,
+    pub sweep: ExploredSweep,
     /// The choices for a what-if question.
     pub what_if_choices: WhatIfChoices,
     /// A what-if request.

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use flashscope_block::{Bytes, Nanos};
 use flashscope_document::sweep::RowStatus;
 use flashscope_document::what_if::{
-    ClosedForm, Expected, Quantity, Simulated, Variant, WhatIf, WhatIfStatus,
+    ClosedForm, ModelEstimate, Quantity, SimulatedQuantity, Variant, WhatIf, WhatIfStatus,
 };
 
 use crate::sweep::number;
@@ -173,18 +173,18 @@ fn value(quantity: Quantity, value: f64) -> String {
     }
 }
 
-fn expected_value(expected: &Expected) -> String {
+fn expected_value(expected: &ModelEstimate) -> String {
     value(expected.quantity, expected.value)
 }
 
 /// Formats the larger half-width of the interval, in percent.
-fn within(Expected { value, low, high, .. }: &Expected) -> String {
+fn within(ModelEstimate { value, low, high, .. }: &ModelEstimate) -> String {
     let off = low.zip(*high).map(|(low, high)| (high - value).max(value - low) / value);
     off.map(|off| format!("± {:.1} %", 100.0 * off)).unwrap_or_default()
 }
 
 /// Formats the difference from the baseline in percent; for the baseline itself, the precision of its mean.
-fn beneath(simulated: &Simulated) -> String {
+fn beneath(simulated: &SimulatedQuantity) -> String {
     let share = |half: f64, of: f64| 100.0 * (half / of).abs();
     let Some(difference) = &simulated.difference else {
         let half = simulated.value.half_width().map(|half| share(half, simulated.value.value));

@@ -60,7 +60,9 @@ pub fn read_what_if(path: &Path) -> Result<WhatIf, Error> {
 #[cfg(test)]
 mod tests {
     use flashscope_document::sweep::RowStatus;
-    use flashscope_document::what_if::{Change, Quantity, Simulated, Variant, WhatIfStatus};
+    use flashscope_document::what_if::{
+        Change, Quantity, SimulatedQuantity, Variant, WhatIfStatus,
+    };
     use flashscope_stats::Estimate;
 
     use super::*;
@@ -75,7 +77,7 @@ mod tests {
             not_predicted: Some("no model".into()),
             status: Some(RowStatus::Done),
             reason: None,
-            simulated: vec![Simulated {
+            simulated: vec![SimulatedQuantity {
                 quantity: Quantity::MeanLatency,
                 value: Estimate { value: 1.0, low: None, high: None },
                 difference: None,

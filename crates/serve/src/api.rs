@@ -9,7 +9,7 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use axum::routing::get;
 use flashscope_document::marks::Marks;
-use flashscope_document::sweep::Explored;
+use flashscope_document::sweep::ExploredSweep;
 use flashscope_document::what_if::WhatIf;
 use flashscope_report::{Measurement, Shelf, served_html};
 use quick_cache::Weighter;
@@ -203,7 +203,7 @@ async fn sweep(
     app: Arc<App>,
     ResultPath { id }: ResultPath,
     _: Nothing,
-) -> Result<JsonOf<Explored>, Problem> {
+) -> Result<JsonOf<ExploredSweep>, Problem> {
     let work = app.work.clone();
     work.run(move || JsonOf::of(&app.library.sweep(&id)?)).await
 }

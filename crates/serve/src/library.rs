@@ -6,7 +6,7 @@ use flashscope_analysis::view::{Overviews, Viewer};
 use flashscope_document::Manifest;
 use flashscope_document::facts::Facts;
 use flashscope_document::marks::Marks;
-use flashscope_document::sweep::Explored;
+use flashscope_document::sweep::ExploredSweep;
 use flashscope_document::what_if::WhatIf;
 use flashscope_report::Shelf;
 use flashscope_result::{Error, ResultFolder};
@@ -64,7 +64,7 @@ pub trait Library: Send + Sync + 'static {
     ///
     /// # Errors
     /// If there is none, or it is damaged.
-    fn sweep(&self, id: &str) -> Result<Explored, Problem>;
+    fn sweep(&self, id: &str) -> Result<ExploredSweep, Problem>;
 
     /// Returns the what-if `id`.
     ///

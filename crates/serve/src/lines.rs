@@ -33,7 +33,7 @@ pub struct Sender<T> {
 
 /// An error: the client has disconnected.
 #[derive(Debug)]
-pub struct Disconnected;
+pub struct DisconnectError;
 
 impl<T> Lines<T> {
     /// Creates a stream and its sender. The stream ends when the sender is dropped.
@@ -54,10 +54,10 @@ impl<T> Sender<T> {
 
 impl<T: Serialize> Sender<T> {
     /// Sends a line.
-    pub fn send(&self, value: &T) -> Result<(), Disconnected> {
-        let mut line = serde_json::to_vec(value).map_err(|_| Disconnected)?;
+    pub fn send(&self, value: &T) -> Result<(), DisconnectError> {
+        let mut line = serde_json::to_vec(value).map_err(|_| DisconnectError)?;
         line.push(b'\n');
-        self.lines.send(line.into()).map_err(|_| Disconnected)
+        self.lines.send(line.into()).map_err(|_| DisconnectError)
     }
 }
 

@@ -10,16 +10,16 @@ use serde_json::Value;
 /// could take 100 times the memory.
 pub fn array_for_object(sent: &[u8], meant: &Value) -> Result<Option<String>, serde_json::Error> {
     let mut json = serde_json::Deserializer::from_slice(sent);
-    let place = Expected(meant).deserialize(&mut json)?;
+    let place = ExpectedShape(meant).deserialize(&mut json)?;
     Ok(place.map(|place| format!("`{place}`")))
 }
 
 /// The value that a part of the input was deserialized to. As a visitor it returns the path of the first array below this
 /// part that stands for an object.
 #[derive(Clone, Copy)]
-struct Expected<'a>(&'a Value);
+struct ExpectedShape<'a>(&'a Value);
 
-impl<'de> DeserializeSeed<'de> for Expected<'_> {
+impl<'de> DeserializeSeed<'de> for ExpectedShape<'_> {
     type Value = Option<String>;
 
     fn deserialize<D: Deserializer<'de>>(self, sent: D) -> Result<Option<String>, D::Error> {
@@ -30,7 +30,7 @@ impl<'de> DeserializeSeed<'de> for Expected<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Expected<'_> {
+impl<'de> Visitor<'de> for ExpectedShape<'_> {
     type Value = Option<String>;
 
     fn expecting(&self, f: &mut Formatter) -> fmt::Result {
@@ -44,7 +44,9 @@ impl<'de> Visitor<'de> for Expected<'_> {
             if place.is_some() {
                 break;
             }
-            let Some(below) = sent.next_element_seed(Expected(meant))? else { return Ok(None) };
+            let Some(below) = sent.next_element_seed(ExpectedShape(meant))? else {
+                return Ok(None);
+            };
             place = below.map(|below| format!("/{n}{below}"));
         }
         while sent.next_element::<IgnoredAny>()?.is_some() {}
@@ -56,7 +58,7 @@ impl<'de> Visitor<'de> for Expected<'_> {
         while let Some(name) = sent.next_key::<String>()? {
             match self.0.get(&name).filter(|_| place.is_none()) {
                 Some(meant) => {
-                    let below = sent.next_value_seed(Expected(meant))?;
+                    let below = sent.next_value_seed(ExpectedShape(meant))?;
                     place = below.map(|below| format!("/{name}{below}"));
                 }
                 None => {

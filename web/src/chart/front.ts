@@ -1,7 +1,7 @@
 // The points of a sweep by two of its objectives, and their Pareto front.
 import type uPlot from 'uplot';
 import { frontOf, objectiveText, settingRows, writer } from '../data/sweep';
-import type { Estimate, Explored, Objective } from '../data/views.gen';
+import type { Estimate, ExploredSweep, Objective } from '../data/views.gen';
 import { count, counted, estimate } from '../format';
 import { within } from './marks';
 import { type Measure, measureAxis, measureScale } from './measure';
@@ -20,7 +20,7 @@ interface Dot {
 }
 
 /** The points that have both objectives; those on the front come last and are drawn on top. */
-function dotsOf(explored: Explored, [across, up]: [number, number]): Dot[] {
+function dotsOf(explored: ExploredSweep, [across, up]: [number, number]): Dot[] {
   const front = frontOf(explored);
   const dots = explored.points.flatMap(({ point, levels, values }): Dot[] => {
     const [x, y] = [values[across], values[up]];
@@ -43,7 +43,7 @@ function spanOf(estimates: Estimate[]): [number, number] {
 }
 
 /** Creates the chart of a sweep's points by two objectives, given by their indices. */
-export function frontChart(explored: Explored, chosen: [number, number]): ChartSpec {
+export function frontChart(explored: ExploredSweep, chosen: [number, number]): ChartSpec {
   const { objectives, front } = explored.sweep;
   const [first, second] = chosen.map((nth) => objectives[nth]);
   if (first === undefined || second === undefined) throw new Error('no such objective');

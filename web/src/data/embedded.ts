@@ -9,9 +9,9 @@ import { SEE_ALL, type Source, SourceError } from './source';
 import type {
   Activity,
   Colours,
-  Compared,
+  ComparedNumber,
   Comparison,
-  Explored,
+  ExploredSweep,
   Facts,
   Ios,
   LatencyHistogram,
@@ -58,7 +58,7 @@ export interface EmbeddedSimulation {
 export interface EmbeddedSweep {
   id: string;
   name: string;
-  sweep: Explored;
+  sweep: ExploredSweep;
 }
 
 /** The data that the program embeds in a page. */
@@ -205,7 +205,7 @@ export class Embedded implements Source {
     return byId(this.#page.probes, id, 'probe').probe;
   }
 
-  async sweep(id: string): Promise<Explored> {
+  async sweep(id: string): Promise<ExploredSweep> {
     return byId(this.#page.sweeps, id, 'sweep').sweep;
   }
 
@@ -255,7 +255,7 @@ const end = (ios: Ios) => ios.from + ios.latency_ns.length;
  * and experiments that none of these results has.
  */
 function pick(all: Comparison, places: number[], related: boolean): Comparison {
-  const some = (results: Compared[]): Compared[] =>
+  const some = (results: ComparedNumber[]): ComparedNumber[] =>
     places.map((place) => {
       const { value = null, ...relation } = results[place] ?? {};
       return related ? { value, ...relation } : { value };

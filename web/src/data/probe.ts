@@ -1,6 +1,6 @@
 // Words for the findings of a probe.
 import { bytes, count, exactTime, percent, short } from '../format';
-import type { Answer, Finding, Stated, Unit } from './probe.gen';
+import type { Answer, Finding, StatedFinding, Unit } from './probe.gen';
 
 /** A value in the unit of its parameter. */
 export function inUnit(value: number, unit: Unit): string {
@@ -44,7 +44,7 @@ export const sureness = (probability: number): string =>
   probability > 0.9985 ? '> 99.8 %' : `${(100 * probability).toFixed(1)} %`;
 
 /** The unknown parameters grouped by reason, in the order of the reasons' first use. */
-export function byReason(findings: Stated[]): [why: string, titles: string[]][] {
+export function byReason(findings: StatedFinding[]): [why: string, titles: string[]][] {
   const reasons = new Map<string, string[]>();
   for (const { title, finding } of findings) {
     const why = whyUnknown(finding);

@@ -8,7 +8,7 @@ import type {
   Activity,
   Colours,
   Comparison,
-  Explored,
+  ExploredSweep,
   Ios,
   LatencyHistogram,
   Marks,
@@ -166,8 +166,8 @@ export class Served implements Source {
   }
 
   /** Not cached: the sweep may still be running. */
-  async sweep(id: string, signal?: AbortSignal): Promise<Explored> {
-    return (await this.#fetch(path('sweeps', id), signal)) as Explored;
+  async sweep(id: string, signal?: AbortSignal): Promise<ExploredSweep> {
+    return (await this.#fetch(path('sweeps', id), signal)) as ExploredSweep;
   }
 
   whatIf(id: string, signal?: AbortSignal): Promise<WhatIf> {

@@ -6,7 +6,7 @@ import type {
   Activity,
   Colours,
   Comparison,
-  Explored,
+  ExploredSweep,
   Ios,
   LatencyHistogram,
   Marks,
@@ -70,7 +70,7 @@ export interface Source {
   comparison(ids: string[], signal?: AbortSignal): Promise<Comparison>;
   simulation(id: string, signal?: AbortSignal): Promise<Simulation>;
   probe(id: string, signal?: AbortSignal): Promise<ProbeReport>;
-  sweep(id: string, signal?: AbortSignal): Promise<Explored>;
+  sweep(id: string, signal?: AbortSignal): Promise<ExploredSweep>;
   whatIf(id: string, signal?: AbortSignal): Promise<WhatIf>;
   /** Stores the user's edits of a result's verdicts. */
   setMarks(id: string, marks: Marks): Promise<void>;

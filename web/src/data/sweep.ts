@@ -1,6 +1,6 @@
 // Words for the numbers and settings of a sweep, and the order of its tables.
 import { bytes, decimal, MISSING, time } from '../format';
-import type { Effect, Explored, Interaction, Objective, Setting, Skipped } from './views.gen';
+import type { Effect, ExploredSweep, Interaction, Objective, Setting, SkippedPoint } from './views.gen';
 
 /** The value of a factor. */
 type Level = Setting['level'];
@@ -44,8 +44,8 @@ export function bySize<T extends Effect | Interaction>(effects: T[], field: stri
 }
 
 /** The reasons for skipping points, each with its number of points, most frequent first. */
-export function byReason(skipped: Skipped[]): { reason: string; count: number; first: Skipped }[] {
-  const reasons = new Map<string, { reason: string; count: number; first: Skipped }>();
+export function byReason(skipped: SkippedPoint[]): { reason: string; count: number; first: SkippedPoint }[] {
+  const reasons = new Map<string, { reason: string; count: number; first: SkippedPoint }>();
   for (const point of skipped) {
     const known = reasons.get(point.reason);
     if (known === undefined) {
@@ -56,7 +56,7 @@ export function byReason(skipped: Skipped[]): { reason: string; count: number; f
 }
 
 /** The numbers of the points on the Pareto front. */
-export const frontOf = ({ sweep }: Explored): Set<number> =>
+export const frontOf = ({ sweep }: ExploredSweep): Set<number> =>
   new Set(sweep.front.map(({ point }) => point));
 
 /** The order of points in a table. */
@@ -67,8 +67,8 @@ export interface Order {
 }
 
 /** The points in an order; points without a value come last. */
-export function ordered({ points, sweep }: Explored, { column, down }: Order): Explored['points'] {
-  const key = (point: Explored['points'][number]) => {
+export function ordered({ points, sweep }: ExploredSweep, { column, down }: Order): ExploredSweep['points'] {
+  const key = (point: ExploredSweep['points'][number]) => {
     if (column < 0) return point.point;
     const factors = sweep.factors.length;
     return column < factors ? point.levels[column] : point.values[column - factors]?.value;

@@ -5,7 +5,7 @@ use super::{HintResult, NEARLY, Rule, judge, ratio};
 use crate::deviation::is_over;
 use crate::means::{Mean, Means};
 use crate::words::times;
-use flashscope_document::facts::{Bounded, Evidence, Judgement};
+use flashscope_document::facts::{CheapLimit, Evidence, Judgement};
 
 /// Hint: focus random writes on a small area.
 pub(super) const RULE: Rule = Rule {
@@ -29,12 +29,12 @@ fn locality(means: &Means) -> HintResult {
             Bytes(v).to_string()
         });
     let (judgement, finding) = match bounded {
-        Bounded::No => (
+        CheapLimit::No => (
             Judgement::DoesNotHold,
             "Random writes are slow even in the smallest areas: focusing them gains nothing."
                 .into(),
         ),
-        Bounded::Unlimited { measured, ratio } => (
+        CheapLimit::Unlimited { measured, ratio } => (
             Judgement::DoesNotHold,
             format!(
                 "Random writes cost {} sequential ones in areas up to {}, all that was measured: they \
@@ -43,7 +43,7 @@ fn locality(means: &Means) -> HintResult {
                 Bytes(measured)
             ),
         ),
-        Bounded::UpTo { value, ratio } => (
+        CheapLimit::UpTo { value, ratio } => (
             nearly(&ratio),
             format!(
                 "In areas up to {} random writes cost at most {} sequential ones; beyond, they are slow.",
@@ -67,7 +67,7 @@ pub(super) fn nearly(ratio: &Estimate) -> Judgement {
 pub(super) fn bounds(
     means: &Means,
     series: &[Mean],
-    bounded: Bounded,
+    bounded: CheapLimit,
     shown_by: (&str, &str),
     what: &str,
     text: impl Fn(u64) -> String,
@@ -82,12 +82,12 @@ pub(super) fn bounds(
         Some(ratio(what, value, shown_by, runs))
     };
     let bound = match bounded {
-        Bounded::UpTo { value, ratio: found } => up_to(value).map(|evidence| Evidence {
+        CheapLimit::UpTo { value, ratio: found } => up_to(value).map(|evidence| Evidence {
             // The smallest values may be slow for another reason.
             value: found,
             ..evidence
         }),
-        Bounded::No | Bounded::Unlimited { .. } => None,
+        CheapLimit::No | CheapLimit::Unlimited { .. } => None,
     };
     let all = series.last().and_then(|last| up_to(last.value.unsigned_abs()));
     bound.into_iter().chain(all).collect()

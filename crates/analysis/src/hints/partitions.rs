@@ -2,7 +2,7 @@ use super::locality::{bounds, nearly};
 use super::{HintResult, Rule};
 use crate::means::Means;
 use crate::words::times;
-use flashscope_document::facts::{Bounded, Judgement};
+use flashscope_document::facts::{CheapLimit, Judgement};
 
 /// Hint: write sequentially to few places at once.
 pub(super) const RULE: Rule = Rule {
@@ -22,12 +22,12 @@ fn partitions(means: &Means) -> HintResult {
     let what = "sequential writes in turns in partitions up to";
     let evidence = bounds(means, series, bounded, ("partitioning", "SW"), what, |n| n.to_string());
     let (judgement, finding) = match bounded {
-        Bounded::No => (
+        CheapLimit::No => (
             Judgement::DoesNotHold,
             "Sequential writes that alternate between partitions are slow with any number of them."
                 .into(),
         ),
-        Bounded::Unlimited { measured, ratio } => (
+        CheapLimit::Unlimited { measured, ratio } => (
             Judgement::DoesNotHold,
             format!(
                 "Up to {measured} partitions, all that was measured, writes cost at most {} sequential \
@@ -35,7 +35,7 @@ fn partitions(means: &Means) -> HintResult {
                 times(&ratio)
             ),
         ),
-        Bounded::UpTo { value, ratio } => (
+        CheapLimit::UpTo { value, ratio } => (
             nearly(&ratio),
             format!(
                 "In up to {value} partitions writes cost at most {} sequential ones; in more, they are \

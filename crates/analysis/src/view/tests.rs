@@ -7,7 +7,7 @@ use super::*;
 use crate::scripted::{experiment_of, manifest, micro_benchmark, no_facts, run};
 
 /// A result with a run for each slice of latencies; IOs of 13 ns fail.
-struct Scripted {
+struct ScriptedResult {
     folder: ResultFolder,
     manifest: Manifest,
     facts: Facts,
@@ -32,8 +32,8 @@ fn record(index: usize, latency: u64) -> Record {
     }
 }
 
-impl Scripted {
-    fn new(runs: &[&[u64]]) -> Scripted {
+impl ScriptedResult {
+    fn new(runs: &[&[u64]]) -> ScriptedResult {
         let place = tempfile::tempdir().unwrap();
         let numbered = || (1u32..).zip(runs);
         let planned = numbered().map(|(id, latencies)| run(id, latencies.len() as u64)).collect();
@@ -49,11 +49,11 @@ impl Scripted {
             recorder.end().unwrap();
         }
         let facts = crate::analyse(&folder, &manifest).unwrap();
-        Scripted { folder, manifest, facts, overviews: Overviews::new(2), _place: place }
+        ScriptedResult { folder, manifest, facts, overviews: Overviews::new(2), _place: place }
     }
 
     fn viewer(&self) -> Viewer<'_> {
-        let Scripted { folder, manifest, facts, overviews, .. } = self;
+        let ScriptedResult { folder, manifest, facts, overviews, .. } = self;
         Viewer { folder, manifest, facts, overviews }
     }
 
@@ -73,7 +73,7 @@ fn scattered(count: u64, range: u64) -> Vec<u64> {
 
 /// Returns the outline of one run.
 fn outline(latencies: &[u64], window: Range<u64>, stretches: u64) -> Outline {
-    Scripted::new(&[latencies]).viewer().outline(1, window, stretches).unwrap().unwrap()
+    ScriptedResult::new(&[latencies]).viewer().outline(1, window, stretches).unwrap().unwrap()
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn a_short_window_shows_every_io() {
 
 #[test]
 fn views_of_missing_runs_are_absent() {
-    let scripted = Scripted::new(&[&[20, 30]]);
+    let scripted = ScriptedResult::new(&[&[20, 30]]);
     let viewer = scripted.viewer();
     assert_eq!(viewer.outline(2, 0..9, 9).unwrap(), None);
     assert_eq!(viewer.histogram(2, 0..9).unwrap(), None);
@@ -130,7 +130,7 @@ fn outlines_are_the_same_with_and_without_an_overview() {
     let mut latencies = scattered(300_100, 1 << 30);
     latencies[123_456] = FAILED;
     latencies[250_000..260_000].fill(FAILED);
-    let scripted = Scripted::new(&[&latencies]);
+    let scripted = ScriptedResult::new(&[&latencies]);
     let rows = scripted.folder.rows(1).unwrap();
     let overview = Overview::of(&rows, 3).unwrap();
     assert_eq!(overview, Overview::of(&rows, 1).unwrap());
@@ -157,7 +157,7 @@ fn outlines_get_coarser_without_the_records() {
     for count in [700, 5000, 300_000] {
         let mut latencies = scattered(count, 1 << 30);
         latencies[600..620].fill(FAILED);
-        let scripted = Scripted::new(&[&latencies]);
+        let scripted = ScriptedResult::new(&[&latencies]);
         let direct = |stretches| scripted.viewer().outline(1, 0..u64::MAX, stretches);
         let finest = direct(400).unwrap().unwrap();
         assert_eq!(finest.coarser(400, 400), finest);
@@ -194,7 +194,7 @@ fn standing_out(latencies: &[u64], stretch: usize) -> Vec<u64> {
 fn colours_are_halved_without_the_records() {
     let mut latencies = scattered(4097, 1 << 30);
     latencies[64..80].fill(FAILED);
-    let scripted = Scripted::new(&[&latencies, &latencies[..3000]]);
+    let scripted = ScriptedResult::new(&[&latencies, &latencies[..3000]]);
     let (mut halved, _) = scripted.codes(0..u64::MAX, 4097);
     for columns in [2049, 1025, 513, 257] {
         halved = halved.halved();
@@ -210,7 +210,7 @@ fn neighbours_get_fewer_without_the_records() {
     for (slow, position) in [(3, 10), (2, 899), (2, 20), (1, 500)] {
         latencies[position] = slow << 40;
     }
-    let scripted = Scripted::new(&[&latencies]);
+    let scripted = ScriptedResult::new(&[&latencies]);
     let slowest = |count, around| scripted.viewer().slowest(1, count, around).unwrap();
     let all = slowest(3, 25);
     assert_eq!(all.len(), 2);
@@ -221,13 +221,13 @@ fn neighbours_get_fewer_without_the_records() {
 
 #[test]
 fn an_overview_is_made_once_and_again_for_a_longer_run() {
-    let scripted = Scripted::new(&[&scattered(300_000, 100), &scattered(1000, 100)]);
+    let scripted = ScriptedResult::new(&[&scattered(300_000, 100), &scattered(1000, 100)]);
     let rows = |run| scripted.folder.rows(run).unwrap();
     let first = scripted.overviews.of(1, &rows(1)).unwrap().unwrap();
     let second = scripted.overviews.of(1, &rows(1)).unwrap().unwrap();
     assert!(std::sync::Arc::ptr_eq(&first, &second));
     assert_eq!(scripted.overviews.of(2, &rows(2)).unwrap(), None);
-    let longer = Scripted::new(&[&scattered(300_001, 100)]);
+    let longer = ScriptedResult::new(&[&scattered(300_001, 100)]);
     let third = scripted.overviews.of(1, &longer.folder.rows(1).unwrap()).unwrap().unwrap();
     assert_ne!(first, third);
 }
@@ -238,7 +238,7 @@ fn bins_count_each_io_once_and_percentiles_are_right() {
     latencies.extend([0, 1, 9, 10, 11, 99, 100, 999_999_999, 1_000_000_000, u64::MAX >> 1]);
     latencies.extend([FAILED; 3]);
     let count = latencies.len() as u64;
-    let scripted = Scripted::new(&[&latencies]);
+    let scripted = ScriptedResult::new(&[&latencies]);
     for window in [0..count, 0..u64::MAX, 5..131_073, 140_000..140_013, 7..7, 140_010..140_013] {
         let found = scripted.viewer().histogram(1, window.clone()).unwrap().unwrap();
         let range = usize::try_from(found.from).unwrap()..usize::try_from(found.to).unwrap();
@@ -275,7 +275,7 @@ fn bins_count_each_io_once_and_percentiles_are_right() {
 #[test]
 fn ios_are_as_recorded() {
     let latencies = scattered(1000, 500);
-    let scripted = Scripted::new(&[&latencies]);
+    let scripted = ScriptedResult::new(&[&latencies]);
     let ios = scripted.viewer().ios(1, 990..2000).unwrap().unwrap();
     assert_eq!((ios.ios, ios.from, ios.latency_ns.len()), (1000, 990, 10));
     assert_eq!(ios.latency_ns, latencies[990..]);
@@ -288,19 +288,19 @@ fn ios_are_as_recorded() {
 fn the_slowest_are_shown_with_their_neighbours() {
     let mut latencies = vec![100; 1000];
     (latencies[2], latencies[500], latencies[505], latencies[700]) = (900, 800, 700, 650);
-    let scripted = Scripted::new(&[&latencies]);
+    let scripted = ScriptedResult::new(&[&latencies]);
     let found = scripted.viewer().slowest(1, 3, 4).unwrap();
     let windows: Vec<_> = found.iter().map(|ios| (ios.from, ios.latency_ns.len())).collect();
     assert_eq!(windows, [(0, 7), (496, 14)]);
     assert_eq!(found[0].latency_ns[2], 900);
     assert_eq!(scripted.viewer().slowest(1, 0, 4).unwrap(), []);
-    let failed = Scripted::new(&[&[FAILED, 5, FAILED]]);
+    let failed = ScriptedResult::new(&[&[FAILED, 5, FAILED]]);
     assert_eq!(failed.viewer().slowest(1, 3, 0).unwrap().len(), 1);
 }
 
 #[test]
 fn activities_during_ios_are_returned_the_longest_first() {
-    let scripted = Scripted::new(&[&[100; 50]]);
+    let scripted = ScriptedResult::new(&[&[100; 50]]);
     let activity = |start: u64, end: u64| Activity {
         kind: "cleaning".into(),
         start_ns: Nanos(start),
@@ -327,7 +327,7 @@ fn activities_during_ios_are_returned_the_longest_first() {
 fn colours_follow_the_logarithm_of_the_slowest_io() {
     let short = [100, 100, FAILED, FAILED];
     let long = [100, 1_000, 10_000, 1_000_000, 100, FAILED];
-    let scripted = Scripted::new(&[&short, &long]);
+    let scripted = ScriptedResult::new(&[&short, &long]);
     let (colours, codes) = scripted.codes(0..u64::MAX, 100);
     assert_eq!((colours.low_ns, colours.high_ns), (100.0, 1e6));
     assert_eq!((colours.from, colours.to, colours.ios_per_column), (0, 6, 1));
@@ -337,7 +337,7 @@ fn colours_follow_the_logarithm_of_the_slowest_io() {
     assert_eq!(codes, [vec![1, 0], vec![128, 255, 0]]);
     assert_eq!((colours.rows[0].run, colours.rows[0].ios), (1, 4));
     // A drive without variation has a single colour.
-    let (_, codes) = Scripted::new(&[&[50, 50]]).codes(0..9, 9);
+    let (_, codes) = ScriptedResult::new(&[&[50, 50]]).codes(0..9, 9);
     assert_eq!(codes, [[1, 1]]);
 }
 
@@ -345,7 +345,7 @@ fn colours_follow_the_logarithm_of_the_slowest_io() {
 fn a_coarse_column_shows_its_slowest_io() {
     let mut long = scattered(300_000, 1 << 20);
     long[..2000].fill(FAILED);
-    let scripted = Scripted::new(&[&long, &scattered(70_000, 100)]);
+    let scripted = ScriptedResult::new(&[&long, &scattered(70_000, 100)]);
     let (_, fine) = scripted.codes(0..u64::MAX, u64::MAX);
     scripted.overviews.of(1, &scripted.folder.rows(1).unwrap()).unwrap().unwrap();
     for (from, columns) in [(0, 100), (0, 10), (100_001, 64), (0, 5000), (70_001, 1)] {
@@ -367,7 +367,7 @@ fn a_coarse_column_shows_its_slowest_io() {
 
 #[test]
 fn colours_have_a_scale_without_facts() {
-    let mut scripted = Scripted::new(&[&[20, 40]]);
+    let mut scripted = ScriptedResult::new(&[&[20, 40]]);
     scripted.facts = no_facts();
     let (colours, codes) = scripted.codes(0..2, 2);
     assert_eq!((colours.low_ns, colours.high_ns, codes), (1.0, 1.0, vec![vec![1, 1]]));
@@ -378,7 +378,7 @@ fn colours_have_a_scale_without_facts() {
 fn running_means_cover_successful_ios_with_and_without_start_up() {
     let mut latencies = scattered(300_000, 1000);
     latencies[5] = FAILED;
-    let mut scripted = Scripted::new(&[&latencies, &latencies[..3000], &[FAILED, FAILED]]);
+    let mut scripted = ScriptedResult::new(&[&latencies, &latencies[..3000], &[FAILED, FAILED]]);
     scripted.facts.runs[0].ignored = 1000;
     scripted.facts.runs[1].ignored = 1000;
     let mean = |latencies: &[u64]| {

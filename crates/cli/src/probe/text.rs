@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use flashscope_block::Nanos;
 use flashscope_probe::{
-    Answer, Contradiction, PARAMETERS, PROBES, ProbeReport, ProbeStatus, RunSummary, Spec, Stated,
-    Unit,
+    Answer, Contradiction, PARAMETERS, PROBES, ProbeReport, ProbeStatus, RunSummary, Spec,
+    StatedFinding, Unit,
 };
 
 use crate::print::layout;
@@ -78,7 +78,7 @@ fn contradictions(report: &ProbeReport) -> impl Iterator<Item = (&str, &Contradi
     })
 }
 
-fn finding(out: &mut String, stated: &Stated) {
+fn finding(out: &mut String, stated: &StatedFinding) {
     let finding = &stated.finding;
     let probability = percent(finding.probability);
     line(out, &format!("{:<34}{:<34}{probability}", stated.title, finding.text()));
@@ -110,7 +110,7 @@ fn percent(probability: f64) -> String {
 }
 
 /// Groups unknown parameters by the reason, in the order of first occurrence.
-fn by_reason<'r>(unknown: &[&'r Stated]) -> Vec<(&'r str, Vec<String>)> {
+fn by_reason<'r>(unknown: &[&'r StatedFinding]) -> Vec<(&'r str, Vec<String>)> {
     let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
     for stated in unknown {
         let Answer::Unknown { why } = &stated.finding.answer else { continue };

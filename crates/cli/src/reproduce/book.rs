@@ -2,7 +2,7 @@
 
 #![cfg_attr(
     lint_writes,
-    expect(clippy::disallowed_methods, reason = "writes the page of papers after check_output")
+    expect(clippy::disallowed_methods, reason = "the page of papers: check_output")
 )]
 
 use std::fs;

@@ -2,7 +2,10 @@
 
 #![cfg_attr(
     lint_writes,
-    expect(clippy::disallowed_methods, reason = "starts Python for a sweep on Ray")
+    expect(
+        clippy::disallowed_methods,
+        reason = "Python for a sweep on Ray: the script is a part of the program"
+    )
 )]
 
 use std::ffi::OsString;

@@ -25,7 +25,7 @@ pub fn twin(twin: &Twin) -> String {
     for choice in &twin.choices {
         let as_well = match choice.as_well.is_empty() {
             true => String::new(),
-            false => format!("cannot be told apart from {}", choice.as_well.join(", ")),
+            false => format!("cannot be distinguished from {}", choice.as_well.join(", ")),
         };
         let _ = writeln!(text, "{:<32} {:<12} {as_well}", choice.field, choice.value);
     }

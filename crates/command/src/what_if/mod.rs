@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::anyhow;
 use flashscope_document::sweep::{Row, RowStatus};
-use flashscope_document::what_if::{ClosedForm, Expected, Quantity, WhatIf, WhatIfStatus};
+use flashscope_document::what_if::{ClosedForm, ModelEstimate, Quantity, WhatIf, WhatIfStatus};
 use flashscope_predict::{PredictedValue, PredictionReport};
 use flashscope_result::what_if::WhatIfFolder;
 use flashscope_simulate::sweep::Runner;
@@ -131,7 +131,7 @@ fn closed_form(Prediction { report, numbers, .. }: &Prediction) -> ClosedForm {
     let expected = known.into_iter().filter_map(|(quantity, predicted)| {
         let PredictedValue { value, interval } = predicted?;
         let (low, high) = interval.map(|ends| (ends.low, ends.high)).unzip();
-        Some(Expected { quantity, value, low, high, relative: None })
+        Some(ModelEstimate { quantity, value, low, high, relative: None })
     });
     ClosedForm {
         model: model.clone(),

@@ -6,14 +6,14 @@ use flashscope_stats::Estimate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Level, Measured, Row, Sweep, by_point};
+use super::{Level, MeasuredPoint, Row, Sweep, by_point};
 
 /// The maximum number of points displayed; more would overlap.
 const MOST_POINTS: usize = 10_000;
 
 /// A sweep with the results of its points.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Explored {
+pub struct ExploredSweep {
     /// The conclusions from the points.
     pub sweep: Sweep,
     /// The number of points simulated.
@@ -35,11 +35,11 @@ pub struct ExploredPoint {
     pub values: Vec<Option<Estimate>>,
 }
 
-impl Explored {
+impl ExploredSweep {
     /// Builds the view of a sweep, finished or not, from its rows sorted by point and repeat.
-    pub fn of(sweep: Sweep, rows: &[Row]) -> Explored {
+    pub fn of(sweep: Sweep, rows: &[Row]) -> ExploredSweep {
         let measured =
-            by_point(rows).map(|rows| Measured::of(rows, &sweep.objectives, sweep.repeats));
+            by_point(rows).map(|rows| MeasuredPoint::of(rows, &sweep.objectives, sweep.repeats));
         let points: Vec<ExploredPoint> = measured
             .map(|found| ExploredPoint {
                 point: found.point,
@@ -50,7 +50,7 @@ impl Explored {
             .collect();
         let simulated = points.len() as u64;
         let front: HashSet<u32> = sweep.front.iter().map(|point| point.point).collect();
-        Explored { points: thinned(points, &front), sweep, simulated }
+        ExploredSweep { points: thinned(points, &front), sweep, simulated }
     }
 }
 

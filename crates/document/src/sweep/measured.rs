@@ -6,7 +6,7 @@ use super::{Level, Objective, Row, RowStatus, Setting};
 
 /// The results of a point.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Measured<'a> {
+pub struct MeasuredPoint<'a> {
     /// The point, from 0, in the order of the sweep.
     pub point: u32,
     /// The level of each factor; `None` if the factor does not apply.
@@ -15,12 +15,12 @@ pub struct Measured<'a> {
     pub values: Vec<Option<Vec<f64>>>,
 }
 
-impl<'a> Measured<'a> {
+impl<'a> MeasuredPoint<'a> {
     /// Combines the rows of a point; `None` if a repeat is missing or failed.
     ///
     /// # Panics
     /// There are no rows.
-    pub fn of(rows: &'a [Row], objectives: &[Objective], repeats: u32) -> Measured<'a> {
+    pub fn of(rows: &'a [Row], objectives: &[Objective], repeats: u32) -> MeasuredPoint<'a> {
         let done = rows.iter().filter(|row| row.status == RowStatus::Done);
         let whole = done.count() == repeats as usize;
         let values = |objective: &Objective| {
@@ -28,7 +28,7 @@ impl<'a> Measured<'a> {
             whole.then(|| numbers.collect()).flatten()
         };
         let values = objectives.iter().map(values).collect();
-        Measured { point: rows[0].point, levels: &rows[0].levels, values }
+        MeasuredPoint { point: rows[0].point, levels: &rows[0].levels, values }
     }
 
     /// Returns the mean of an objective with its interval over the repeats, if it has values.

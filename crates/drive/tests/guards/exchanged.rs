@@ -74,7 +74,7 @@ fn an_open_device_keeps_its_number() {
     let held = File::open(&device.device).unwrap();
     let other = device.directory.path().join("other");
     File::create(&other).unwrap().set_len(Bytes::mib(64).0).unwrap();
-    assert!(detach(device.path()));
+    assert!(run("losetup", &["--detach", device.path()]));
     // The kernel detaches it later: the number is still in use.
     assert!(!run("losetup", &[device.path(), other.to_str().unwrap()]));
     drop(held);

@@ -8,10 +8,10 @@ use flashscope_document::manifest::{OnError, Options, State};
 use flashscope_measure::{RunEnd, again};
 use flashscope_workload::uflip::{PerBaseline, Setup};
 
-use super::drive::{Scripted, bench, manifest, short};
+use super::drive::{ScriptedDrive, bench, manifest, short};
 
-fn drive() -> Scripted {
-    Scripted::new(|io, _| Nanos::micros(if io.op == Op::Read { 100 } else { 700 }))
+fn drive() -> ScriptedDrive {
+    ScriptedDrive::new(|io, _| Nanos::micros(if io.op == Op::Read { 100 } else { 700 }))
 }
 
 #[test]

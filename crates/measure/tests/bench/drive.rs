@@ -16,7 +16,7 @@ use flashscope_workload::uflip::{self, PerBaseline, Setup};
 type Latency = Box<dyn FnMut(&Io, Nanos) -> Nanos>;
 
 /// Answers every IO when its script says so, in the order of submission, on virtual time.
-pub struct Scripted {
+pub struct ScriptedDrive {
     pub info: DeviceInfo,
     pub now: Nanos,
     latency: Latency,
@@ -30,10 +30,10 @@ pub struct Scripted {
     pub stop_at: Option<(usize, &'static AtomicBool)>,
 }
 
-impl Scripted {
+impl ScriptedDrive {
     /// A drive whose latencies come from the script.
-    pub fn new(latency: impl FnMut(&Io, Nanos) -> Nanos + 'static) -> Scripted {
-        Scripted {
+    pub fn new(latency: impl FnMut(&Io, Nanos) -> Nanos + 'static) -> ScriptedDrive {
+        ScriptedDrive {
             info: DeviceInfo {
                 name: "scripted".into(),
                 kind: DeviceKind::Sim,
@@ -56,12 +56,12 @@ impl Scripted {
     }
 
     /// A drive with the same latency for every IO.
-    pub fn even(latency: Nanos) -> Scripted {
-        Scripted::new(move |_, _| latency)
+    pub fn even(latency: Nanos) -> ScriptedDrive {
+        ScriptedDrive::new(move |_, _| latency)
     }
 }
 
-impl Device for Scripted {
+impl Device for ScriptedDrive {
     fn info(&self) -> &DeviceInfo {
         &self.info
     }
@@ -104,14 +104,14 @@ pub fn short(state: State, on_error: OnError) -> Options {
 }
 
 /// Returns the manifest for these micro-benchmarks.
-pub fn manifest(device: &Scripted, names: &[&str], options: Options) -> Manifest {
+pub fn manifest(device: &ScriptedDrive, names: &[&str], options: Options) -> Manifest {
     let benchmarks: Vec<_> = names.iter().map(|name| uflip::find(name).unwrap()).collect();
     let plan = plan(&benchmarks, &options, &device.info, false);
     planned(device, options, plan)
 }
 
 /// Returns the manifest for a plan.
-pub fn planned(device: &Scripted, options: Options, plan: Vec<MicroBenchmark>) -> Manifest {
+pub fn planned(device: &ScriptedDrive, options: Options, plan: Vec<MicroBenchmark>) -> Manifest {
     let calibration = Calibration {
         clock_resolution_ns: Nanos(1),
         clock_cost_ns: Nanos(1),
@@ -123,7 +123,7 @@ pub fn planned(device: &Scripted, options: Options, plan: Vec<MicroBenchmark>) -
 }
 
 pub fn bench(
-    device: &mut Scripted,
+    device: &mut ScriptedDrive,
     manifest: &mut Manifest,
     stop: &AtomicBool,
 ) -> (Status, ResultFolder, tempfile::TempDir) {
@@ -132,7 +132,7 @@ pub fn bench(
 
 /// Does the same as [`bench`], and records the surroundings of the drive.
 pub fn bench_among(
-    device: &mut Scripted,
+    device: &mut ScriptedDrive,
     manifest: &mut Manifest,
     stop: &AtomicBool,
     surroundings: Option<&Surroundings>,
@@ -145,7 +145,7 @@ pub fn bench_among(
 
 /// Continues a result.
 pub fn go_on(
-    device: &mut Scripted,
+    device: &mut ScriptedDrive,
     manifest: &mut Manifest,
     stop: &AtomicBool,
     folder: &ResultFolder,
@@ -154,7 +154,7 @@ pub fn go_on(
 }
 
 fn execute(
-    device: &mut Scripted,
+    device: &mut ScriptedDrive,
     manifest: &mut Manifest,
     stop: &AtomicBool,
     folder: &ResultFolder,

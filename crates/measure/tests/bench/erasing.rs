@@ -12,13 +12,13 @@ use flashscope_result::ResultFolder;
 
 use flashscope_workload::uflip::PerBaseline;
 
-use crate::drive::{Scripted, manifest, short};
+use crate::drive::{ScriptedDrive, manifest, short};
 
 const LATENCY: Nanos = Nanos::micros(100);
 
 /// A drive that erases itself if `agrees` is set.
 struct Erasable {
-    drive: Scripted,
+    drive: ScriptedDrive,
     agrees: bool,
     /// The step of the four steps of an erasure at which the flag is set.
     stop_at: Option<(u64, &'static AtomicBool)>,
@@ -29,7 +29,7 @@ struct Erasable {
 
 impl Erasable {
     fn new() -> Erasable {
-        let mut drive = Scripted::even(LATENCY);
+        let mut drive = ScriptedDrive::even(LATENCY);
         drive.info.capacity = Bytes::mib(64);
         let (agrees, stop_at) = (true, None);
         Erasable { drive, agrees, stop_at, erased: Default::default(), reports: AtomicU64::new(0) }

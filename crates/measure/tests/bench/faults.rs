@@ -16,7 +16,7 @@ use flashscope_workload::pattern::Reference;
 use flashscope_workload::playback::{Pace, Playback};
 use flashscope_workload::uflip::{MICRO_BENCHMARKS, PREPARATION};
 
-use crate::drive::{Scripted, planned, short};
+use crate::drive::{ScriptedDrive, planned, short};
 
 const LATENCY: Nanos = Nanos::micros(100);
 
@@ -57,9 +57,9 @@ fn reported_as(fault: Fault, io: &Io) -> Option<Errno> {
 }
 
 /// A drive with varying latencies, the same each time.
-fn drive() -> Scripted {
+fn drive() -> ScriptedDrive {
     let mut ios = 0;
-    Scripted::new(move |_, _| {
+    ScriptedDrive::new(move |_, _| {
         ios += 1;
         LATENCY + Nanos(ios * 7919 % 50_000)
     })

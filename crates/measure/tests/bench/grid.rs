@@ -9,10 +9,10 @@ use flashscope_measure::grid::Choice;
 use flashscope_workload::pattern::{Reference, UniformWrites};
 use flashscope_workload::uflip::Setup;
 
-use crate::drive::{Scripted, bench, planned, short};
+use crate::drive::{ScriptedDrive, bench, planned, short};
 
 /// Plans one point: writes of a page to 8 MiB, with 8 MiB of free space.
-fn one_point(device: &mut Scripted) -> Manifest {
+fn one_point(device: &mut ScriptedDrive) -> Manifest {
     device.info.capacity = Bytes::mib(16);
     let choice = Choice {
         page: Bytes::kib(4),
@@ -42,7 +42,7 @@ const WINDOW: u64 = 2048;
 
 #[test]
 fn a_level_drive_counts_after_five_windows() {
-    let mut device = Scripted::even(Nanos::micros(100));
+    let mut device = ScriptedDrive::even(Nanos::micros(100));
     let mut manifest = one_point(&mut device);
     assert_eq!(bench(&mut device, &mut manifest, &AtomicBool::new(false)).0, Status::Complete);
     let (run, writes) = only_run(&manifest);
@@ -54,7 +54,7 @@ fn a_level_drive_counts_after_five_windows() {
 #[test]
 fn ios_before_the_level_are_ignored() {
     let mut count = 0;
-    let mut device = Scripted::new(move |_, _| {
+    let mut device = ScriptedDrive::new(move |_, _| {
         count += 1;
         Nanos::micros(100 + 100 * (count / WINDOW).min(12))
     });
@@ -69,7 +69,7 @@ fn ios_before_the_level_are_ignored() {
 #[test]
 fn a_drive_that_is_never_level_is_measured_and_marked() {
     let mut count = 0;
-    let mut device = Scripted::new(move |_, _| {
+    let mut device = ScriptedDrive::new(move |_, _| {
         count += 1;
         Nanos::micros(if (count / WINDOW).is_multiple_of(2) { 100 } else { 200 })
     });

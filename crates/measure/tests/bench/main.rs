@@ -10,7 +10,7 @@ mod rounds;
 
 use std::sync::atomic::AtomicBool;
 
-use drive::{Scripted, bench, manifest, short};
+use drive::{ScriptedDrive, bench, manifest, short};
 use flashscope_block::{Bytes, Completion, Errno, Nanos, Op};
 use flashscope_document::manifest::{OnError, Progress, State, Status};
 use flashscope_measure::{RunEnd, execute};
@@ -34,7 +34,7 @@ fn pattern(timing: Timing, io_count: u64) -> Pattern {
     }
 }
 
-fn run(device: &mut Scripted, reference: &Reference) -> (RunEnd, Vec<Completion>) {
+fn run(device: &mut ScriptedDrive, reference: &Reference) -> (RunEnd, Vec<Completion>) {
     let mut completions = vec![];
     let stop = AtomicBool::new(false);
     let ended = execute(
@@ -53,7 +53,7 @@ fn run(device: &mut Scripted, reference: &Reference) -> (RunEnd, Vec<Completion>
 // One IO of each stream is in flight, and each stream keeps its own pace.
 #[test]
 fn parallel_streams_are_concurrent() {
-    let mut device = Scripted::even(LATENCY);
+    let mut device = ScriptedDrive::even(LATENCY);
     let reference = Reference::Parallel { pattern: pattern(Timing::Consecutive, 40), degree: 4 };
     let (ended, completions) = run(&mut device, &reference);
     assert_eq!((ended, completions.len()), (RunEnd::Complete, 40));
@@ -67,7 +67,7 @@ fn parallel_streams_are_concurrent() {
 // A pause counts from the completion of an IO, to the nanosecond.
 #[test]
 fn pauses_are_exact() {
-    let mut device = Scripted::even(LATENCY);
+    let mut device = ScriptedDrive::even(LATENCY);
     let pause = Nanos::micros(250);
     let reference = Reference::Basic { pattern: pattern(Timing::Pause { pause }, 5) };
     run(&mut device, &reference);
@@ -77,7 +77,7 @@ fn pauses_are_exact() {
 
 #[test]
 fn pauses_of_one_stream_do_not_delay_others() {
-    let mut device = Scripted::even(LATENCY);
+    let mut device = ScriptedDrive::even(LATENCY);
     let timing = Timing::Burst { pause: Nanos::millis(1), burst: 2 };
     let reference = Reference::Parallel { pattern: pattern(timing, 12), degree: 3 };
     let (ended, completions) = run(&mut device, &reference);
@@ -89,7 +89,7 @@ fn pauses_of_one_stream_do_not_delay_others() {
 // The error is recorded with errno and offset, and everything before it is kept.
 #[test]
 fn an_error_ends_only_its_run() {
-    let mut device = Scripted::even(LATENCY);
+    let mut device = ScriptedDrive::even(LATENCY);
     device.fail_at = Some(5);
     let mut manifest = manifest(&device, &["order"], short(State::Keep, OnError::Continue));
     let (status, folder, _parent) = bench(&mut device, &mut manifest, &AtomicBool::new(false));
@@ -116,7 +116,7 @@ fn an_error_ends_only_its_run() {
 
 #[test]
 fn an_error_ends_the_benchmark_if_the_options_say_so() {
-    let mut device = Scripted::even(LATENCY);
+    let mut device = ScriptedDrive::even(LATENCY);
     device.fail_at = Some(5);
     let mut manifest = manifest(&device, &["order"], short(State::Keep, OnError::Stop));
     let (status, ..) = bench(&mut device, &mut manifest, &AtomicBool::new(false));
@@ -127,7 +127,7 @@ fn an_error_ends_the_benchmark_if_the_options_say_so() {
 #[test]
 fn an_interruption_keeps_the_completed_ios() {
     static STOP: AtomicBool = AtomicBool::new(false);
-    let mut device = Scripted::even(LATENCY);
+    let mut device = ScriptedDrive::even(LATENCY);
     device.stop_at = Some((100, &STOP));
     let mut manifest = manifest(&device, &["pause"], short(State::Keep, OnError::Continue));
     let (status, folder, _parent) = bench(&mut device, &mut manifest, &STOP);
@@ -142,7 +142,7 @@ fn an_interruption_keeps_the_completed_ios() {
 #[test]
 fn the_state_is_enforced_first() {
     for state in [State::Sequential, State::Random] {
-        let mut device = Scripted::even(LATENCY);
+        let mut device = ScriptedDrive::even(LATENCY);
         let mut manifest = manifest(&device, &["order"], short(state, OnError::Continue));
         bench(&mut device, &mut manifest, &AtomicBool::new(false));
         let mut filled = 0;
@@ -157,7 +157,7 @@ fn the_state_is_enforced_first() {
 
 #[test]
 fn runs_are_separated_by_the_requested_pause() {
-    let mut device = Scripted::even(LATENCY);
+    let mut device = ScriptedDrive::even(LATENCY);
     let mut manifest = manifest(&device, &["order"], short(State::Keep, OnError::Continue));
     bench(&mut device, &mut manifest, &AtomicBool::new(false));
     let starts: Vec<Nanos> = device.log.iter().step_by(32).map(|(at, _)| *at).collect();

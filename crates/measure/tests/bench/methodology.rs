@@ -14,7 +14,7 @@ use flashscope_workload::Stream;
 use flashscope_workload::state::Fill;
 use flashscope_workload::uflip::{PerBaseline, Setup};
 
-use crate::drive::{Scripted, bench, bench_among, manifest, short};
+use crate::drive::{ScriptedDrive, bench, bench_among, manifest, short};
 
 /// The number of fast random writes after a rest of half a second.
 const START_UP: u64 = 125;
@@ -36,10 +36,10 @@ fn running_mean() -> f64 {
 
 /// A drive as in section 4 of the paper: random writes are fast at first and then oscillate, and reads are slow for a while after
 /// them.
-fn drive() -> Scripted {
+fn drive() -> ScriptedDrive {
     let (mut random_writes, mut affected, mut last, mut noise) = (0u64, 0u64, Nanos(0), 1u64);
     let mut next = 0;
-    Scripted::new(move |io: &Io, now: Nanos| {
+    ScriptedDrive::new(move |io: &Io, now: Nanos| {
         if now.0 - last.0 > Nanos::millis(500).0 {
             random_writes = 0;
         }
@@ -69,7 +69,7 @@ fn drive() -> Scripted {
     })
 }
 
-fn found_while_measuring(names: &[&str], device: &Scripted) -> Manifest {
+fn found_while_measuring(names: &[&str], device: &ScriptedDrive) -> Manifest {
     let methodology = Methodology {
         precision: Some(Precision::default()),
         finds_io_ignore: true,
@@ -219,7 +219,7 @@ fn the_state_is_enforced_again_only_where_planned() {
 #[test]
 fn an_interrupted_fill_continues_and_covers_every_byte() {
     static STOP: AtomicBool = AtomicBool::new(false);
-    let mut device = Scripted::even(Nanos::micros(100));
+    let mut device = ScriptedDrive::even(Nanos::micros(100));
     device.stop_at = Some((3000, &STOP));
     let options =
         Options { setup: Setup::paper(Bytes::mib(256), 1), ..short(State::Random, OnError::Stop) };
@@ -245,11 +245,11 @@ fn an_interrupted_fill_continues_and_covers_every_byte() {
 }
 
 /// A machine on which other processes use the drive during the IOs of `disturbed`.
-fn disturbed_drive(root: &std::path::Path, disturbed: std::ops::Range<u64>) -> Scripted {
+fn disturbed_drive(root: &std::path::Path, disturbed: std::ops::Range<u64>) -> ScriptedDrive {
     let stat = root.join("sys/block/sda/stat");
     fs::create_dir_all(stat.parent().unwrap()).unwrap();
     let (mut ios, mut others) = (0u64, 0u64);
-    Scripted::new(move |_, _| {
+    ScriptedDrive::new(move |_, _| {
         ios += 1;
         others += u64::from(disturbed.contains(&ios));
         let (reads, sectors) = (ios + others, 64 * ios + 8 * others);
@@ -304,7 +304,7 @@ impl Stream for Arrivals {
 #[test]
 fn an_open_loop_shows_a_stall() {
     let p99 = |open_loop| {
-        let mut device = Scripted::new(|_, now| {
+        let mut device = ScriptedDrive::new(|_, now| {
             let stalls = (Nanos::secs(5)..Nanos::secs(6)).contains(&now);
             if stalls { Nanos(Nanos::secs(6).0 - now.0) } else { Nanos::micros(50) }
         });
@@ -317,7 +317,7 @@ fn an_open_loop_shows_a_stall() {
             open_loop,
             seed: 1,
         };
-        let gauge = Gauge { read: |_: &Scripted| (), metric: |(), ()| None };
+        let gauge = Gauge { read: |_: &ScriptedDrive| (), metric: |(), ()| None };
         let (stop, begin, progress) = (&AtomicBool::new(false), &mut |_| {}, &mut |_, _, _| {});
         let session = Session { device: &mut device, load, gauge, stop, begin, progress };
         let measured = session.run([vec![Arrivals(0)]]).measured.unwrap();

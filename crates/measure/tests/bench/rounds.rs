@@ -12,15 +12,15 @@ use flashscope_result::ResultFolder;
 use flashscope_workload::pattern::{Address, Pattern, Reference, Timing};
 use flashscope_workload::uflip::{Setup, Unit};
 
-use crate::drive::{Scripted, bench, go_on, planned, short};
+use crate::drive::{ScriptedDrive, bench, go_on, planned, short};
 
 const MOST: i64 = 25;
 
 /// Answers one IO after the other. The latency in µs depends on the mebibyte of the IO; the last entry holds for all later
 /// mebibytes.
-fn aging(micros: &'static [u64]) -> Scripted {
+fn aging(micros: &'static [u64]) -> ScriptedDrive {
     let mut idle_from = Nanos(0);
-    let mut device = Scripted::new(move |io: &Io, now: Nanos| {
+    let mut device = ScriptedDrive::new(move |io: &Io, now: Nanos| {
         let place = usize::try_from(io.offset.0 >> 20).unwrap().min(micros.len() - 1);
         idle_from = idle_from.max(now) + Nanos::micros(micros[place]);
         idle_from - now
@@ -30,12 +30,12 @@ fn aging(micros: &'static [u64]) -> Scripted {
 }
 
 /// Bytes of one operation.
-fn moved(device: &Scripted, op: Op) -> Bytes {
+fn moved(device: &ScriptedDrive, op: Op) -> Bytes {
     Bytes(device.log.iter().filter(|(_, io)| io.op == op).map(|(_, io)| io.len.0).sum())
 }
 
 fn manifest(
-    device: &Scripted,
+    device: &ScriptedDrive,
     state: State,
     plan: Vec<MicroBenchmark>,
     rounds: Rounds,
@@ -50,7 +50,7 @@ fn manifest(
 }
 
 /// Rounds of writes for 100 ms each, in round n to the n-th mebibyte, and of reads, which are not tracked.
-fn in_rounds(device: &Scripted) -> Manifest {
+fn in_rounds(device: &ScriptedDrive) -> Manifest {
     let run = |op: Op, round: i64, id: u32| {
         let pattern = Pattern {
             op,
@@ -211,7 +211,7 @@ fn a_failed_round_is_not_steady() {
     assert_eq!(rounds(&manifest), (7, vec!["steady since round 3".into()]));
 }
 
-fn of_snia(device: &Scripted, name: &str, state: State) -> Manifest {
+fn of_snia(device: &ScriptedDrive, name: &str, state: State) -> Manifest {
     let choice = pts::Choice { round: Nanos::millis(100), queue_depth: None, most_rounds: None };
     let setup = Setup::paper(Bytes::mib(64), 1);
     let (rule, plan) = pts::find(name).unwrap().plan(&setup, choice, &device.info).unwrap();

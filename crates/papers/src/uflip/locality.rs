@@ -1,4 +1,4 @@
-use flashscope_document::facts::Bounded;
+use flashscope_document::facts::CheapLimit;
 use flashscope_workload::uflip::Baseline;
 
 use super::bench::{Method, measure};
@@ -55,7 +55,7 @@ fn run(run: &Run<'_>) -> Result<Outcome, Error> {
             focused <= NEARLY && all > 2.0 * NEARLY,
         ));
         let knee = match found.facts.characteristics.locality {
-            Some(Bounded::UpTo { value, .. }) => u32::try_from(value >> 20).unwrap_or(u32::MAX),
+            Some(CheapLimit::UpTo { value, .. }) => u32::try_from(value >> 20).unwrap_or(u32::MAX),
             _ => 0,
         };
         claims.push(
@@ -86,8 +86,8 @@ fn run(run: &Run<'_>) -> Result<Outcome, Error> {
     let locality = found.facts.characteristics.locality;
     claims.push(Claim::statement(
         "some low end USB devices (e.g., Kingston DTI) do not show any benefit by focusing random IOs in a reduced area",
-        format!("dti: {}", if locality == Some(Bounded::No) { "no such area" } else { "has an area" }),
-        locality == Some(Bounded::No),
+        format!("dti: {}", if locality == Some(CheapLimit::No) { "no such area" } else { "has an area" }),
+        locality == Some(CheapLimit::No),
     ));
     let figure = Figure {
         title: "Random writes, relative to sequential ones".into(),

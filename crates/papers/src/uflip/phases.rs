@@ -108,7 +108,7 @@ fn dti(run: &Run<'_>) -> Result<Outcome, Error> {
 }
 
 #[allow(clippy::cast_precision_loss, reason = "counts of IOs")]
-pub(super) fn ios(phase: Option<flashscope_document::methodology::Found>) -> f64 {
+pub(super) fn ios(phase: Option<flashscope_document::methodology::PhaseLength>) -> f64 {
     phase.map_or(0.0, |phase| phase.ios as f64)
 }
 

@@ -1,5 +1,5 @@
 use flashscope_block::Bytes;
-use flashscope_document::facts::{Bounded, Interest};
+use flashscope_document::facts::{CheapLimit, Interest};
 use flashscope_stats::Estimate;
 use flashscope_workload::uflip::Baseline;
 
@@ -98,17 +98,17 @@ fn results(found: &Measurement) -> Vec<Claim> {
 }
 
 /// Describes the limit up to which something is fast, and returns true if there is one.
-fn limit(bound: Option<Bounded>, show: impl Fn(u64) -> String) -> (String, bool) {
+fn limit(bound: Option<CheapLimit>, show: impl Fn(u64) -> String) -> (String, bool) {
     match bound {
-        Some(Bounded::UpTo { value, ratio }) => {
+        Some(CheapLimit::UpTo { value, ratio }) => {
             let text =
                 format!("up to {}, at {:.1} times sequential writes", show(value), ratio.value);
             (text, true)
         }
-        Some(Bounded::Unlimited { measured, .. }) => {
+        Some(CheapLimit::Unlimited { measured, .. }) => {
             (format!("no limit up to {}", show(measured)), false)
         }
-        Some(Bounded::No) | None => ("nowhere".into(), false),
+        Some(CheapLimit::No) | None => ("nowhere".into(), false),
     }
 }
 

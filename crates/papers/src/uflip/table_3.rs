@@ -1,4 +1,4 @@
-use flashscope_document::facts::{Bounded, PauseEffect};
+use flashscope_document::facts::{CheapLimit, PauseEffect};
 use flashscope_sim::Profile;
 use flashscope_stats::Estimate;
 use flashscope_workload::uflip::Baseline;
@@ -202,7 +202,7 @@ impl Row {
             None => claims.push(Claim::statement(
                 format!("{}: locality: No", self.drive),
                 area.map_or("none".into(), |mb| format!("{mb} MB")),
-                of.locality == Some(Bounded::No),
+                of.locality == Some(CheapLimit::No),
             )),
         }
         let [limit, printed] = self.partitions;
@@ -326,11 +326,11 @@ fn of_ratio(printed: f64) -> Why {
 }
 
 #[allow(clippy::cast_precision_loss, reason = "sizes of areas are far below 2^53")]
-fn up_to(bounded: Option<Bounded>) -> Option<f64> {
+fn up_to(bounded: Option<CheapLimit>) -> Option<f64> {
     match bounded {
-        Some(Bounded::UpTo { value, .. }) => Some(value as f64),
-        Some(Bounded::Unlimited { measured, .. }) => Some(measured as f64),
-        Some(Bounded::No) | None => None,
+        Some(CheapLimit::UpTo { value, .. }) => Some(value as f64),
+        Some(CheapLimit::Unlimited { measured, .. }) => Some(measured as f64),
+        Some(CheapLimit::No) | None => None,
     }
 }
 

@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use flashscope_block::{Bytes, DeviceKind, Nanos};
 use flashscope_probe::{
     Answer, Finding, Knowledge, PARAMETERS, PROBES, Parameter, ProbeReport, RunSummary, Spec,
-    Stated, Step, Unit,
+    StatedFinding, Step, Unit,
 };
 
 use super::{CheckResult, check_equal, ensure, sum};
@@ -77,7 +77,7 @@ fn check_findings(report: &ProbeReport) -> CheckResult {
     let found: BTreeSet<Parameter> =
         report.steps.iter().flat_map(|step| step.found.iter().copied()).collect();
     let mut knowledge = Knowledge::default();
-    for Stated { finding, signals, .. } in &report.findings {
+    for StatedFinding { finding, signals, .. } in &report.findings {
         let name = finding.parameter.name();
         check_answer(finding)?;
         ensure(signals.iter().all(|place| *place < report.signals.len()), || {

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use flashscope_document::PROBE_VERSION;
-use flashscope_probe::{Knowledge, ProbeReport, Stated, profile};
+use flashscope_probe::{Knowledge, ProbeReport, StatedFinding, profile};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -56,7 +56,7 @@ impl SubmissionContent for ProbeSubmission {
         for stated in findings {
             knowledge.take(stated.finding.clone());
             let signals = std::mem::take(&mut stated.signals);
-            *stated = Stated::shown_by(stated.finding.clone(), signals);
+            *stated = StatedFinding::shown_by(stated.finding.clone(), signals);
         }
         *fitted = profile(&knowledge, drive);
     }

@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use flashscope_document::sweep::{Explored, Row, SWEEP_VERSION, Sweep};
+use flashscope_document::sweep::{ExploredSweep, Row, SWEEP_VERSION, Sweep};
 
 use super::points;
 use crate::Error;
@@ -141,9 +141,9 @@ pub fn read_rows(path: &Path) -> Result<(Sweep, Vec<Row>), Error> {
 ///
 /// # Errors
 /// The errors of [`read_rows`].
-pub fn read_explored(path: &Path) -> Result<Explored, Error> {
+pub fn read_explored(path: &Path) -> Result<ExploredSweep, Error> {
     let (sweep, rows) = read_objectives(path)?;
-    Ok(Explored::of(sweep, &rows))
+    Ok(ExploredSweep::of(sweep, &rows))
 }
 
 /// Reads like [`read_rows`], but of the numbers of a row only the objectives.

@@ -9,7 +9,7 @@ use flashscope_document::facts::Facts;
 use flashscope_document::facts::SCHEMA_VERSION;
 use flashscope_document::manifest::{Progress, Status};
 use flashscope_document::marks::Marks;
-use flashscope_document::sweep::Explored;
+use flashscope_document::sweep::ExploredSweep;
 use flashscope_document::what_if::WhatIf;
 use flashscope_report::{ResultKind, ShelfItem};
 use flashscope_result::sweep::{read_explored, read_sweep};
@@ -165,7 +165,7 @@ pub fn kept_what_if(path: &Path) -> Result<WhatIf, String> {
 }
 
 /// Reads the sweep at `path` with its points.
-pub fn explored(path: &Path) -> Result<Explored, String> {
+pub fn explored(path: &Path) -> Result<ExploredSweep, String> {
     check(&path.join("sweep.json"), u64::MAX)?;
     read_explored(path).map_err(|error| error.to_string())
 }

@@ -13,7 +13,7 @@ use flashscope_analysis::analyse;
 use flashscope_document::facts::Facts;
 use flashscope_document::manifest::find_experiment;
 use flashscope_document::marks::Marks;
-use flashscope_document::sweep::Explored;
+use flashscope_document::sweep::ExploredSweep;
 use flashscope_document::what_if::WhatIf;
 use flashscope_report::{ResultKind, Shelf, ShelfItem};
 pub use query::{LARGEST, ShelfQuery, Sort, whole};
@@ -177,7 +177,7 @@ impl Library for Folders {
         item::probe_json(&item.path).map_err(|error| item.damaged(&error))
     }
 
-    fn sweep(&self, id: &str) -> Result<Explored, Problem> {
+    fn sweep(&self, id: &str) -> Result<ExploredSweep, Problem> {
         let item = self.item_of(ResultKind::Sweep, id)?;
         item::explored(&item.path).map_err(|error| item.damaged(&error))
     }

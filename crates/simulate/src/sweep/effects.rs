@@ -3,27 +3,27 @@
 
 use std::collections::HashMap;
 
-use flashscope_document::sweep::{Effect, Interaction, Level, Measured, Step};
+use flashscope_document::sweep::{Effect, Interaction, Level, MeasuredPoint, Step};
 use flashscope_stats::{Estimate, mean_of_repeats};
 
 use super::{Factor, Space, Values};
 
 /// The points, by their levels.
-struct Places<'a>(HashMap<String, &'a Measured<'a>>);
+struct Places<'a>(HashMap<String, &'a MeasuredPoint<'a>>);
 
 fn key(levels: &[Option<Level>]) -> String {
     format!("{levels:?}")
 }
 
 impl<'a> Places<'a> {
-    fn new(measured: &'a [Measured<'a>]) -> Self {
+    fn new(measured: &'a [MeasuredPoint<'a>]) -> Self {
         Places(measured.iter().map(|point| (key(point.levels), point)).collect())
     }
 
     /// Returns the values of the point that differs from `point` by the levels in `set`.
     fn beside(
         &self,
-        point: &Measured<'_>,
+        point: &MeasuredPoint<'_>,
         objective: usize,
         set: &[(usize, &Level)],
     ) -> Option<&'a [f64]> {
@@ -76,7 +76,7 @@ pub fn step(factor: &Factor, from: &Level, to: &Level) -> Step {
 }
 
 /// Computes the effect of each other level of each factor against its first one, for each objective.
-pub fn effects(space: &Space, measured: &[Measured<'_>]) -> Vec<Effect> {
+pub fn effects(space: &Space, measured: &[MeasuredPoint<'_>]) -> Vec<Effect> {
     let places = Places::new(measured);
     let mut effects = Vec::new();
     for (nth, objective) in space.objectives.iter().enumerate() {
@@ -101,7 +101,7 @@ pub fn effects(space: &Space, measured: &[Measured<'_>]) -> Vec<Effect> {
 #[allow(clippy::cast_precision_loss, reason = "pairs are fewer than 2^53")]
 fn effect(
     places: &Places<'_>,
-    measured: &[Measured<'_>],
+    measured: &[MeasuredPoint<'_>],
     objective: usize,
     factor: usize,
     [first, other]: [&Level; 2],
@@ -121,7 +121,7 @@ fn effect(
 }
 
 /// Computes the interaction of each pair of factors between their first and last levels, for each objective.
-pub fn interactions(space: &Space, measured: &[Measured<'_>]) -> Vec<Interaction> {
+pub fn interactions(space: &Space, measured: &[MeasuredPoint<'_>]) -> Vec<Interaction> {
     let places = Places::new(measured);
     let mut interactions = Vec::new();
     for (nth, objective) in space.objectives.iter().enumerate() {
@@ -131,7 +131,7 @@ pub fn interactions(space: &Space, measured: &[Measured<'_>]) -> Vec<Interaction
                     continue;
                 };
                 let mut differences = Differences::default();
-                let corner = |point: &&Measured<'_>| {
+                let corner = |point: &&MeasuredPoint<'_>| {
                     point.levels[index].as_ref() == Some(a0)
                         && point.levels[later].as_ref() == Some(b0)
                 };

@@ -1,8 +1,8 @@
 //! Draws conclusions from rows.
 
 use flashscope_document::sweep::{
-    Counts, Measured, Row, RowStatus, SWEEP_VERSION, Skipped, Sweep, SweepStatus, by_point,
-    settings,
+    Counts, MeasuredPoint, Row, RowStatus, SWEEP_VERSION, SkippedPoint, Sweep, SweepStatus,
+    by_point, settings,
 };
 
 use super::effects::{effects, interactions};
@@ -21,11 +21,11 @@ pub fn finish(space: &Space, rows: &[Row], status: SweepStatus) -> Sweep {
         _ => asked / u64::from(space.repeats),
     };
     let objectives = &space.objectives;
-    let measured: Vec<Measured<'_>> =
-        by_point(rows).map(|rows| Measured::of(rows, objectives, space.repeats)).collect();
+    let measured: Vec<MeasuredPoint<'_>> =
+        by_point(rows).map(|rows| MeasuredPoint::of(rows, objectives, space.repeats)).collect();
     let skipped = by_point(rows).filter_map(|rows| {
         let row = rows.iter().find(|row| row.status != RowStatus::Done)?;
-        Some(Skipped {
+        Some(SkippedPoint {
             point: row.point,
             settings: settings(&row.levels, &names),
             status: row.status,

@@ -1,6 +1,6 @@
 //! Finds the Pareto front.
 
-use flashscope_document::sweep::{FrontPoint, Goal, Measured, Objective, settings};
+use flashscope_document::sweep::{FrontPoint, Goal, MeasuredPoint, Objective, settings};
 use heuropt::prelude::{Candidate, Evaluation, Objective as Ranked, ObjectiveSpace, ParetoArchive};
 
 /// Converts objectives for the optimizer.
@@ -15,7 +15,7 @@ pub fn ranked(objectives: &[Objective]) -> ObjectiveSpace {
 /// Returns the points of the front, in the order of points.
 pub fn front(
     objectives: &[Objective],
-    measured: &[Measured<'_>],
+    measured: &[MeasuredPoint<'_>],
     names: &[&str],
 ) -> Vec<FrontPoint> {
     let mut archive = ParetoArchive::new(ranked(objectives));
@@ -27,7 +27,7 @@ pub fn front(
     // The archive holds only one of several points with equal objectives, so points are matched by value.
     let members: Vec<&Vec<f64>> =
         archive.members().iter().map(|member| &member.evaluation.objectives).collect();
-    let point = |measured: &Measured<'_>| {
+    let point = |measured: &MeasuredPoint<'_>| {
         let values = measured.estimates()?;
         let means: Vec<f64> = values.iter().map(|estimate| estimate.value).collect();
         members.contains(&&means).then(|| FrontPoint {

@@ -1,7 +1,7 @@
 //! Effects of factors on objectives in a sample of points. Few of these differ in one factor only, so the effects are the
 //! slopes of a regression over all points.
 
-use flashscope_document::sweep::{Effect, Interaction, Level, Measured, Regressed};
+use flashscope_document::sweep::{Effect, Interaction, Level, MeasuredPoint, RegressionFit};
 use flashscope_stats::{Regression, regression};
 
 use super::effects::{levels, step};
@@ -16,7 +16,7 @@ pub struct Conclusions {
     pub effects: Vec<Effect>,
     pub interactions: Vec<Interaction>,
     /// The share of each objective's variation that the regression explains.
-    pub regressions: Vec<Regressed>,
+    pub regressions: Vec<RegressionFit>,
 }
 
 /// A column of the regression: the change of a factor from its first level to another.
@@ -31,7 +31,7 @@ struct Column {
 
 /// Returns the columns of a factor. Numbers give a column from the first to the last; texts give a column for each after
 /// the first. A point without the factor is at the mean. Returns no column for a factor that is constant over all points.
-fn columns(index: usize, factor: &Factor, points: &[&Measured<'_>]) -> Vec<Column> {
+fn columns(index: usize, factor: &Factor, points: &[&MeasuredPoint<'_>]) -> Vec<Column> {
     let column = |from: Level, to: Level, share: &dyn Fn(&Level) -> Option<f64>| {
         let shares = points.iter().map(|point| share(point.levels[index].as_ref()?));
         let shares: Vec<Option<f64>> = shares.collect();
@@ -62,7 +62,7 @@ fn columns(index: usize, factor: &Factor, points: &[&Measured<'_>]) -> Vec<Colum
 }
 
 /// Computes effects and interactions of all factors, for each objective.
-pub fn regressed(space: &Space, measured: &[Measured<'_>]) -> Conclusions {
+pub fn regressed(space: &Space, measured: &[MeasuredPoint<'_>]) -> Conclusions {
     let mut conclusions = Conclusions::default();
     for nth in 0..space.objectives.len() {
         of_objective(space, measured, nth, &mut conclusions);
@@ -72,11 +72,11 @@ pub fn regressed(space: &Space, measured: &[Measured<'_>]) -> Conclusions {
 
 fn of_objective(
     space: &Space,
-    measured: &[Measured<'_>],
+    measured: &[MeasuredPoint<'_>],
     objective: usize,
     conclusions: &mut Conclusions,
 ) {
-    let (points, values): (Vec<&Measured<'_>>, Vec<f64>) =
+    let (points, values): (Vec<&MeasuredPoint<'_>>, Vec<f64>) =
         measured.iter().filter_map(|point| Some((point, point.estimate(objective)?.value))).unzip();
     let factors = space.factors.iter().enumerate();
     let alone: Vec<Column> =
@@ -123,7 +123,7 @@ fn of_objective(
             });
         }
     }
-    conclusions.regressions.push(Regressed {
+    conclusions.regressions.push(RegressionFit {
         objective: field.clone(),
         points: points.len() as u64,
         explained: regression.explained,

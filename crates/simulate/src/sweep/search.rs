@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use flashscope_document::sweep::{Measured, Row};
+use flashscope_document::sweep::{MeasuredPoint, Row};
 use heuropt::prelude::{
     CompositeVariation, Evaluation, Initializer, Nsga2, Nsga2Config, ObjectiveSpace, Optimizer,
     PolynomialMutation, Problem, RealBounds, Rng, SimulatedBinaryCrossover, Variation,
@@ -62,7 +62,7 @@ impl State<'_, '_> {
             return;
         };
         for rows in rows.chunk_by(|a, b| a.point == b.point) {
-            let measured = Measured::of(rows, &self.space.objectives, self.space.repeats);
+            let measured = MeasuredPoint::of(rows, &self.space.objectives, self.space.repeats);
             self.values.insert(measured.point, measured.means());
         }
         self.rows.extend(rows);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use flashscope_document::what_if::{Difference, Quantity, Simulated};
+use flashscope_document::what_if::{Difference, Quantity, SimulatedQuantity};
 use flashscope_stats::mean_of_repeats;
 
 use crate::profile_name;
@@ -42,12 +42,12 @@ impl VariantNumbers {
     }
 
     /// Returns the simulated quantities, with their differences from the baseline if it is given.
-    pub fn beside(&self, base: Option<&VariantNumbers>) -> Vec<Simulated> {
+    pub fn beside(&self, base: Option<&VariantNumbers>) -> Vec<SimulatedQuantity> {
         let simulated = |quantity| {
             let values = self.values(quantity)?;
             let before = base.and_then(|base| base.values(quantity));
             let difference = before.and_then(|before| difference(&values, &before));
-            Some(Simulated { quantity, value: mean_of_repeats(&values)?, difference })
+            Some(SimulatedQuantity { quantity, value: mean_of_repeats(&values)?, difference })
         };
         Quantity::SIMULATED.into_iter().filter_map(simulated).collect()
     }

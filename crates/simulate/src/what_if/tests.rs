@@ -40,7 +40,7 @@ fn answered(question: &Question, jobs: usize) -> (WhatIf, Vec<usize>) {
     (answer.finish(), order)
 }
 
-fn of(variant: &Variant, quantity: Quantity) -> &flashscope_document::what_if::Simulated {
+fn of(variant: &Variant, quantity: Quantity) -> &flashscope_document::what_if::SimulatedQuantity {
     variant.simulated.iter().find(|one| one.quantity == quantity).unwrap()
 }
 

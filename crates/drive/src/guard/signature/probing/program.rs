@@ -4,7 +4,7 @@
     lint_writes,
     expect(
         clippy::disallowed_methods,
-        reason = "starts blkid, which only reads, from a descriptor that is open for reading"
+        reason = "blkid: it only reads, from a descriptor that is open for reading"
     )
 )]
 
