@@ -70,7 +70,7 @@ def test_a_wrong_space_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest
             fs.sweep(wrong)
     with pytest.raises(fs.UsageError, match="invalid value 'rya' for 'engine"):
         fs.sweep(space(1), engine="rya")
-    with pytest.raises(fs.UsageError, match="none is no sweep"):
+    with pytest.raises(fs.UsageError, match="none is not a sweep"):
         fs.sweep(resume="none")
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(fs.UsageError, match="none of the 2 points can be simulated; the first"):

@@ -1,5 +1,5 @@
-//! What surrounds a measurement and may change its numbers: the settings of the machine and of the
-//! drive's queue, the drive's own health, and what others did meanwhile.
+//! The conditions of a measurement that may change its numbers: the settings of the machine and the
+//! drive's queue, the drive's health, and other processes.
 
 mod health;
 
@@ -12,92 +12,93 @@ pub use health::{
     WriteAmplification,
 };
 
-/// The settings under which a real drive was measured. What the kernel does not tell is absent.
+/// The machine settings during the measurement of a real drive. Values that the kernel does not
+/// report are absent.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Environment {
-    /// How the clock rate of the processors is chosen; where they differ, each way once.
+    /// The CPU frequency governors; each one once if the CPUs differ.
     pub governors: Vec<String>,
-    /// What puts processors to sleep.
+    /// The CPU idle driver.
     pub idle_driver: Option<String>,
-    /// The deepest state of sleep that is allowed, of the first processor.
+    /// The deepest enabled idle state of the first CPU.
     pub deepest_idle_state: Option<String>,
-    /// How long leaving that state takes, in microseconds, as the kernel reckons.
+    /// The exit latency of that state in microseconds, as the kernel estimates it.
     pub deepest_idle_state_exit_us: Option<u64>,
-    /// Nodes of memory (NUMA).
+    /// NUMA nodes.
     pub numa_nodes: Option<u32>,
     /// The load average of the last minute, before the first run.
     #[schemars(range(min = 0.0))]
     pub load_average: Option<f64>,
-    /// The drive that is measured, or that the file lies on.
+    /// The measured drive, or the drive that contains the measured file.
     pub queue: Option<Queue>,
 }
 
-/// What the kernel does with the IOs of a drive.
+/// The kernel's settings for the IOs of a drive.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Queue {
     /// The drive, as in `/sys/block`.
     pub drive: String,
     /// The scheduler: `none`, `mq-deadline`, `kyber`, `bfq`.
     pub scheduler: Option<String>,
-    /// Requests that a queue holds.
+    /// The number of requests that a queue holds.
     pub requests: Option<u32>,
     /// The largest request; longer IOs are split.
     pub max_request_bytes: Option<Bytes>,
-    /// What is read ahead of a file that is not read directly.
+    /// The read-ahead of buffered reads.
     pub read_ahead_bytes: Option<Bytes>,
     /// `write back` or `write through`.
     pub write_cache: Option<String>,
-    /// 0 where requests are merged, 1 where only simply, 2 where not.
+    /// Merging of requests: 0 is enabled, 1 is limited to simple merges, 2 is disabled.
     pub no_merges: Option<u32>,
-    /// The latency that the kernel throttles buffered writes by, in microseconds; 0 is off.
+    /// The target latency, in microseconds, for which the kernel throttles buffered writes; 0 is
+    /// off.
     pub write_throttle_us: Option<u64>,
 }
 
-/// What happened around one run.
+/// The conditions of one run.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Conditions {
     /// The load average of the last minute, at the end of the run.
     #[schemars(range(min = 0.0))]
     pub load_average: Option<f64>,
-    /// IOs of others on the drive during the pause before the run.
+    /// IOs by other processes on the drive during the pause before the run.
     pub others_ios_before: Option<u64>,
-    /// IOs of others on the drive during the run, at most.
-    ///
-    /// The drive's own counters, without the IOs of the run. As the kernel may split those, their
-    /// number is bounded by the bytes that others moved, in IOs of 4 KiB.
+    /// The maximum number of IOs by other processes on the drive during the run: the drive's
+    /// counters minus the IOs of the run. The kernel may split IOs; the bytes by other processes,
+    /// in IOs of 4 KiB, therefore bound the number.
     pub others_ios: Option<u64>,
-    /// Bytes of others on the drive during the run.
+    /// Bytes by other processes on the drive during the run.
     pub others_bytes: Option<Bytes>,
-    /// The share of all the processors' time during the run that others took, the host of a virtual
-    /// machine among them, from 0 to 1. Absent of runs too short for the kernel's ticks.
+    /// The share of total CPU time during the run that other processes or the host of a virtual
+    /// machine took, from 0 to 1. Absent for runs too short for the kernel's tick.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub others_processor_share: Option<f64>,
     /// The temperature of the drive before the run, in degrees Celsius.
     #[schemars(range(min = -273.15, max = 1000.0))]
     pub temperature_celsius_before: Option<f64>,
-    /// The same after the run.
+    /// The temperature of the drive after the run, in degrees Celsius.
     #[schemars(range(min = -273.15, max = 1000.0))]
     pub temperature_celsius_after: Option<f64>,
-    /// Why the run is not to be trusted without a second look; empty where nobody disturbed it.
+    /// The disturbances that make the run doubtful; empty if there were none.
     pub disturbed_by: Vec<Disturbance>,
-    /// What disturbed the run when it was done for the first time, and was why it was done once more;
-    /// that first time is not in the records.
+    /// The disturbances of the first attempt, which caused a repetition. The records contain only
+    /// the repetition.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub repeated_as_disturbed_by: Vec<Disturbance>,
 }
 
-/// What others did during a run that may have changed its numbers.
+/// A disturbance by other processes that may have changed the numbers of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Disturbance {
     /// IOs on the drive, more than 1 % of those of the run.
     Ios,
-    /// A quarter or more of the processors' time.
+    /// At least a quarter of the CPU time.
     Processors,
 }
 
 impl Disturbance {
-    /// What it is, for people: "others ...".
+    /// Returns a description for the user: "others ...".
     pub fn text(self) -> &'static str {
         match self {
             Disturbance::Ios => "used the drive",

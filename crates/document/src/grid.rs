@@ -1,6 +1,6 @@
-//! What uniform writes come to by their mean length and by the free space that they have: the
-//! measurements that Boboila and Desnoyers interpolate ("Performance Models of Flash-Based Solid-State
-//! Drives for Real Workloads", MSST 2011, section IV).
+//! The cost of uniform writes by mean length and free space: the measurements that Boboila and
+//! Desnoyers interpolate ("Performance Models of Flash-Based Solid-State Drives for Real
+//! Workloads", MSST 2011, section IV).
 
 use flashscope_block::{Bytes, DeviceInfo};
 use flashscope_stats::Estimate;
@@ -10,128 +10,129 @@ use serde::{Deserialize, Serialize};
 
 use crate::manifest::Tool;
 
-/// Version of the format of `grid.json`.
+/// The version of the format of `grid.json`.
 pub const GRID_SCHEMA_VERSION: u32 = 1;
 
-/// IOs in a window at least, on average.
+/// The minimum number of IOs in a window, on average.
 const LEAST_WINDOW_IOS: u64 = 512;
 
-/// How the runs of a grid are measured. Each writes until the drive has become used to it: until what a
-/// byte comes to is level over several windows of writes; only then IOs count. In a window half of the
-/// flash that these writes may take is written once, the target space and the free space.
+/// The measurement rule of a grid. Each run writes until the drive is steady: until the cost per
+/// byte is level over several windows of writes. IOs count from then on. A window writes half of
+/// the flash available to these writes, which is the target space and the free space.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GridRule {
-    /// The unit of lengths and places.
+    /// The unit of lengths and addresses.
     #[serde(rename = "page_bytes")]
     pub page: Bytes,
-    /// What the flash of the drive holds beyond the capacity of the drive.
+    /// The flash capacity beyond the drive's capacity.
     #[serde(rename = "free_bytes")]
     pub free: Bytes,
-    /// How many windows are looked at together.
+    /// The number of windows compared for steadiness.
     pub windows: u32,
-    /// How far the largest value of these windows may be from the smallest, relative to their mean.
+    /// The maximum range of the values in these windows, relative to their mean.
     #[schemars(range(min = 0.0))]
     pub range: f64,
-    /// How far the line fitted to them may rise or fall, relative to their mean.
+    /// The maximum rise or fall of the fitted line, relative to the mean of the values.
     #[schemars(range(min = 0.0))]
     pub slope: f64,
-    /// After so many windows IOs count in any case.
+    /// The number of windows after which IOs count even if the drive is not steady.
     pub most_windows: u32,
-    /// So many windows count at least.
+    /// The minimum number of windows that count.
     pub least_counted: u32,
-    /// A run ends when so many have counted, however well it knows its mean.
+    /// The maximum number of windows that count, whatever the uncertainty of the mean.
     pub most_counted: u32,
 }
 
 impl GridRule {
-    /// The free space relative to what `writes` go to.
+    /// Returns the free space relative to the target space of `writes`.
     #[allow(clippy::cast_precision_loss)] // far below 2^53 bytes
     pub fn free_space(&self, writes: &UniformWrites) -> f64 {
         self.free.0 as f64 / writes.target_size.0 as f64
     }
 
-    /// Bytes in a window of `writes`.
+    /// Returns the bytes in a window of `writes`.
     pub fn window(&self, writes: &UniformWrites) -> Bytes {
         let half = writes.target_size.0.saturating_add(self.free.0) / 2;
         Bytes(half.max(LEAST_WINDOW_IOS.saturating_mul(writes.mean_bytes().0)))
     }
 
-    /// Writes in so many windows, on average.
+    /// Returns the average number of writes in this many windows.
     pub fn ios_in(&self, windows: u32, writes: &UniformWrites) -> u64 {
         let bytes = self.window(writes).0.saturating_mul(windows.into());
         bytes.div_ceil(writes.mean_bytes().0.max(1))
     }
 }
 
-/// How the drive stood when the IOs of a run began to count, and what it did inside since.
+/// The state of the drive at the first counted IO of a run, and its internal work since then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Level {
-    /// Whether what a byte came to was level.
+    /// True if the cost per byte was level.
     pub steady: bool,
-    /// What the drive did while the IOs that count were done; absent where it does not tell.
+    /// The internal work of the drive during the counted IOs; absent if not reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inside: Option<Inside>,
 }
 
-/// What a drive did inside.
+/// The internal work of a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Inside {
-    /// What a block of its flash holds.
+    /// The bytes in a flash block.
     pub block_bytes: Bytes,
-    /// Blocks that it erased.
+    /// Blocks erased.
     pub erasures: u64,
-    /// Bytes that it programmed.
+    /// Bytes programmed.
     pub programmed_bytes: Bytes,
 }
 
-/// `grid.json`: what was measured, a point for each run that came to one.
+/// `grid.json`: the measured points, one for each successful run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Grid {
-    /// Version of the format, [`GRID_SCHEMA_VERSION`].
+    /// The version of the format, [`GRID_SCHEMA_VERSION`].
     pub schema_version: u32,
     /// The program that measured.
     pub tool: Tool,
     /// The drive.
     pub device: DeviceInfo,
-    /// The unit of lengths and places.
+    /// The unit of lengths and addresses.
     #[serde(rename = "page_bytes")]
     pub page: Bytes,
-    /// What a block of the flash holds; absent where the drive does not tell.
+    /// The bytes in a flash block; absent if the drive does not report it.
     #[serde(rename = "block_bytes", default, skip_serializing_if = "Option::is_none")]
     pub block: Option<Bytes>,
-    /// What the flash holds in all: what is beyond the capacity of the drive is its free space.
+    /// The total flash capacity. The part beyond the drive's capacity is its free space.
     #[serde(rename = "physical_capacity_bytes")]
     pub physical_capacity: Bytes,
-    /// By rising length, and then by falling free space. Where a budget ended it, some are missing.
+    /// The points by rising length, then by falling free space. Some are missing if a budget ended
+    /// the measurement.
     pub points: Vec<GridPoint>,
 }
 
-/// What uniform writes of one mean length came to with one amount of free space.
+/// The cost of uniform writes of one mean length with one amount of free space.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GridPoint {
-    /// The mean length of a write in pages, 1 or more; lengths are geometric.
+    /// The mean length of a write in pages, 1 or more; lengths have a geometric distribution.
     pub mean_len: u32,
-    /// The space that was written, from the start of the space that may be used.
+    /// The space written, from the start of the usable space.
     #[serde(rename = "target_bytes")]
     pub target: Bytes,
-    /// The free space of the drive relative to the space that was written.
+    /// The free space of the drive relative to the space written.
     pub free_space: f64,
     /// The run.
     pub run: u32,
-    /// IOs that count, all after the drive had become used to these writes.
+    /// IOs that count, all of them on a steady drive.
     pub ios: u64,
     /// Pages that they wrote.
     pub pages: u64,
-    /// Response time for each page written, in ns.
+    /// Response time per page written, in ns.
     #[serde(rename = "per_page_ns")]
     pub per_page: Estimate,
-    /// Blocks erased for each page written; absent where the drive does not tell.
+    /// Blocks erased per page written; absent if the drive does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub erasures_per_page: Option<f64>,
-    /// Bytes programmed for each byte written; absent where the drive does not tell.
+    /// Bytes programmed per byte written; absent if the drive does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_amplification: Option<f64>,
-    /// Whether what the writes came to was level before those that count.
+    /// True if the cost was level before the counted writes.
     pub steady: bool,
 }
 
@@ -139,7 +140,7 @@ pub struct GridPoint {
 mod tests {
     use super::*;
 
-    // Has a window bytes where a manifest of somebody else tells of more free space than there can be?
+    // The window size is positive even for a third-party manifest with an impossible free space.
     #[test]
     fn more_free_space_than_fits() {
         let rule = GridRule {

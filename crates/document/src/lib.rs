@@ -1,4 +1,4 @@
-//! The published documents, as data: each has a version, a schema and no files.
+//! The published documents as data. Each has a version and a schema; this crate opens no files.
 //!
 //! [`Manifest`] and [`facts::Facts`] describe a benchmark, [`Simulation`] a simulated workload, [`sweep::Sweep`] a design space,
 //! [`what_if::WhatIf`] variants of a drive, [`trace::TraceFacts`] a trace. `flashscope-result` reads and writes the folders that

@@ -1,4 +1,4 @@
-//! `manifest.json`: what was measured, with what, how, and how far it came.
+//! `manifest.json`: the plan, the conditions and the progress of a measurement.
 
 use std::collections::HashSet;
 
@@ -13,85 +13,85 @@ use crate::grid::{GridRule, Level};
 use crate::methodology::{Findings, Length, Methodology};
 use crate::rounds::Rounds;
 
-/// Version of the result format: since 2, records say how late an IO was, and a run may be that of a
-/// trace; since 3, runs may be repeated and their length found, and a test may run in rounds; since 4,
-/// runs may be those of a grid of uniform writes. A higher version may add fields; a reader refuses one
-/// it does not know.
+/// The version of the result format. Version 2 added the lateness of IOs and runs of traces;
+/// version 3 added repeated runs, adaptive run lengths and tests in rounds; version 4 added grids
+/// of uniform writes. A higher version may add fields; readers refuse versions that they do not
+/// know.
 pub const SCHEMA_VERSION: u32 = 4;
 
-/// The most patterns that one run goes through, one after the other; three are measured.
+/// The maximum number of patterns in the sequence of a run; flashscope uses up to three.
 const MOST_PATTERNS: usize = 64;
 
-/// Everything about a result but the IOs themselves.
+/// The manifest of a result: everything except the IOs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Manifest {
-    /// Version of the format, [`SCHEMA_VERSION`].
+    /// The version of the format, [`SCHEMA_VERSION`].
     pub schema_version: u32,
     /// The program that measured.
     pub tool: Tool,
-    /// The machine it ran on.
+    /// The machine.
     pub machine: Machine,
-    /// The settings under which it was measured; of real drives alone, and absent from results of
-    /// versions that did not record it.
+    /// The machine settings during the measurement; for real drives only, and absent from earlier
+    /// versions that did not record them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub environment: Option<Environment>,
-    /// What an NVMe drive told of its health; absent where there was nothing to read.
+    /// The health of an NVMe drive; absent if it was unavailable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub health: Option<HealthAround>,
     /// The drive.
     pub device: DeviceInfo,
-    /// What the harness itself costs, measured before the first run.
+    /// The overhead of the harness, measured before the first run.
     pub calibration: Calibration,
-    /// What was asked for.
+    /// The configuration of the benchmark.
     pub options: Options,
-    /// What the preparation found.
+    /// The findings of the preparation.
     #[serde(default)]
     pub findings: Findings,
-    /// What measuring has taken so far.
+    /// The cost of the measurement until now.
     #[serde(default)]
     pub spent: ResourceUse,
-    /// How far a state that is being enforced is; absent while none is.
+    /// The progress of enforcing a drive state; absent if none is in progress.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enforcing: Option<Enforcing>,
-    /// When it began, as RFC 3339 in UTC.
+    /// The start, as RFC 3339 in UTC.
     pub started: String,
-    /// When it was gone on with after it had been stopped or cut off, in order.
+    /// The times at which an interrupted measurement was resumed, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resumed: Vec<String>,
-    /// When it ended; absent while it runs, or when it was cut off.
+    /// The end; absent while it runs, or if it was interrupted.
     pub finished: Option<String>,
-    /// How far it came.
+    /// The progress.
     pub status: Status,
     /// The plan, with the progress of each run.
     pub micro_benchmarks: Vec<MicroBenchmark>,
 }
 
-/// What a drive told of its health around a measurement.
+/// The health of a drive before and after a measurement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HealthAround {
-    /// Before anything was done to it.
+    /// The health before any access to the drive.
     pub before: Health,
-    /// After the last run; absent while there was none.
+    /// The health after the last run; absent before.
     pub after: Option<Health>,
-    /// What happened in between.
+    /// The change between the two readings.
     pub change: Option<HealthChange>,
 }
 
 /// The program that measured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Tool {
-    /// Its version.
+    /// The version.
     pub version: String,
-    /// The commit it was built from, where known.
+    /// The commit of the build, if known.
     pub commit: Option<String>,
 }
 
 /// The machine that measured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Machine {
-    /// Model of the processor.
+    /// The CPU model.
     pub processor: String,
-    /// Logical processors.
+    /// Logical CPUs.
     pub processors: u32,
     /// Main memory.
     pub memory_bytes: Bytes,
@@ -99,51 +99,51 @@ pub struct Machine {
     pub kernel: String,
 }
 
-/// What the harness costs on its own. Nothing is subtracted from what is measured.
+/// The overhead of the harness. It is not subtracted from the measurements.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Calibration {
-    /// The smallest step of the clock that was seen.
+    /// The smallest observed step of the clock.
     pub clock_resolution_ns: Nanos,
-    /// The cost of one reading of the clock.
+    /// The cost of reading the clock once.
     pub clock_cost_ns: Nanos,
-    /// What an IO takes on a drive that answers at once, two readings of the clock among it.
+    /// The cost of an IO on a drive with zero latency, including two clock readings.
     #[serde(default)]
     #[schemars(range(min = 0.0))]
     pub harness_cost_ns: Option<f64>,
 }
 
-/// What was asked for.
+/// The configuration of a benchmark.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Options {
     /// The parameters of the micro-benchmarks.
     pub setup: Setup,
-    /// The state that was enforced before the first run.
+    /// The drive state enforced before the first run.
     pub state: State,
-    /// The pause between runs; where it is found, the one before that.
+    /// The pause between runs; if it is adaptive, the initial pause.
     pub run_pause_ns: Nanos,
-    /// What an IO error does.
+    /// The handling of an IO error.
     pub on_error: OnError,
-    /// What is found while measuring.
+    /// The quantities determined during the measurement.
     #[serde(default)]
     pub methodology: Methodology,
-    /// The rule of a test that is run in rounds.
+    /// The rule of a test in rounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rounds: Option<Rounds>,
-    /// The rule of the runs of a grid of uniform writes.
+    /// The rule for the runs of a grid of uniform writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grid: Option<GridRule>,
 }
 
-/// A state that is being enforced, so that it can be gone on with.
+/// The progress of enforcing a drive state, needed to resume it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Enforcing {
-    /// IOs of the fill, from its start, that are done.
+    /// Completed IOs of the fill, from its start.
     pub ios: u64,
-    /// Their bytes.
+    /// The bytes of these IOs.
     pub bytes: Bytes,
 }
 
-/// What measuring has taken, states of the drive and pauses among it.
+/// The cost of a measurement, including drive states and pauses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ResourceUse {
     /// Time on the clock of the drive.
@@ -156,37 +156,37 @@ pub struct ResourceUse {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
-    /// As it was found.
+    /// As found: nothing is changed.
     Keep,
-    /// Trimmed as a whole, so that nothing is written.
+    /// Trimmed completely, without any write.
     Purged,
-    /// Formatted as a whole by the drive itself (NVMe's Format NVM with an erase of user data).
+    /// Formatted completely by the drive (NVMe Format NVM with user data erase).
     Formatted,
-    /// Sanitized as a whole by the drive itself (NVMe's Sanitize by block erase).
+    /// Sanitized completely by the drive (NVMe Sanitize with block erase).
     Sanitized,
     /// Written once from start to end.
     Sequential,
-    /// Every part written once, in random order, in IOs of random size.
+    /// Each part written once, in random order, in IOs of random size.
     Random,
 }
 
-/// What an IO error does to the rest of the plan.
+/// The effect of an IO error on the rest of the plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum OnError {
-    /// The run is marked failed, and the next one begins.
+    /// The run is marked as failed, and the next one begins.
     Continue,
-    /// The run is marked failed, and nothing else is run.
+    /// The run is marked as failed, and the plan ends.
     Stop,
 }
 
-/// How far a result came.
+/// The progress of a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
-    /// Being measured, or cut off without a word (a crash, a power cut).
+    /// In progress, or interrupted without notice (a crash or a power cut).
     Running,
-    /// Everything that was planned and possible was run.
+    /// All possible runs of the plan were executed.
     Complete,
     /// Stopped by the user.
     Interrupted,
@@ -197,54 +197,54 @@ pub enum Status {
 /// One micro-benchmark of the plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MicroBenchmark {
-    /// Its name, such as `granularity`.
+    /// The name, such as `granularity`.
     pub name: String,
-    /// Its name for people.
+    /// The display name.
     pub title: String,
-    /// The question it answers.
+    /// The question that it answers.
     pub question: String,
-    /// uFLIP's name of the parameter that varies, such as `IOSize`.
+    /// The name of the varying parameter in uFLIP, such as `IOSize`.
     pub parameter: String,
-    /// What the values of the parameter count.
+    /// The unit of the parameter's values.
     pub unit: Unit,
-    /// One for each baseline or mix.
+    /// An experiment for each baseline or mix.
     pub experiments: Vec<Experiment>,
 }
 
-/// A collection of runs of the same reference pattern.
+/// A series of runs of the same reference pattern.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Experiment {
     /// The baseline or mix, such as `RW` or `SR/RW`.
     pub name: String,
-    /// One for each value of the parameter and each repeat of it, rising.
+    /// The runs by rising value of the parameter, with all repeats of each value.
     pub runs: Vec<Run>,
 }
 
 /// One execution of a reference pattern.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Run {
-    /// Its number in the result, from 1, in the order of the plan; `run` in the records.
+    /// The number in the result, from 1, in the order of the plan; `run` in the records.
     pub id: u32,
     /// The value of the parameter.
     pub value: i64,
-    /// Which time it is that this value is run, from 1.
+    /// The number of the repeat of this value, from 1.
     #[serde(default = "first", skip_serializing_if = "is_first")]
     pub repeat: u32,
-    /// Whether the state of the drive is enforced again before it: sequential writes have passed over
-    /// the whole target space since (uFLIP section 4.1).
+    /// True if the drive state is enforced again before the run, because sequential writes have
+    /// covered the whole target space since the last time (uFLIP section 4.1).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reset: bool,
-    /// What is executed; of a run whose length is found, at most so many IOs.
+    /// The pattern to execute; for an adaptive run length, with the maximum number of IOs.
     pub reference: Reference,
-    /// How it came to its length, where that is found, once it was run.
+    /// For an adaptive run length: the reason that the run ended. Absent before the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub length: Option<Length>,
-    /// Of a grid, once it was run: how level the drive was.
+    /// For a grid: the steadiness of the drive. Absent before the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub level: Option<Level>,
-    /// How far it came.
+    /// The progress.
     pub progress: Progress,
-    /// What happened around it; of real drives alone, once it was run.
+    /// The conditions of the run; for real drives only, and absent before the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Conditions>,
 }
@@ -253,14 +253,14 @@ fn first() -> u32 {
     1
 }
 
-// Serde passes a reference.
+// Serde requires a reference.
 #[allow(clippy::trivially_copy_pass_by_ref)]
 fn is_first(repeat: &u32) -> bool {
     *repeat == 1
 }
 
 impl Run {
-    /// A run that is not run yet.
+    /// Creates a run that was not executed yet.
     pub fn new(id: u32, value: i64, reference: Reference) -> Run {
         Run {
             id,
@@ -276,44 +276,44 @@ impl Run {
     }
 }
 
-/// How far a run came.
+/// The progress of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase", tag = "status")]
 pub enum Progress {
-    /// Not run yet.
+    /// Not executed yet.
     Pending,
-    /// Cannot be run on this drive.
+    /// Impossible on this drive.
     Skipped {
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// Run to its end without an error.
+    /// Completed without an error.
     Done {
         /// IOs recorded.
         ios: u64,
     },
-    /// Ended early by the user; what was recorded is kept.
+    /// Stopped early by the user; the records are kept.
     Interrupted {
         /// IOs recorded.
         ios: u64,
     },
-    /// An IO failed; what was recorded is kept.
+    /// Ended by a failed IO; the records are kept.
     Failed {
-        /// IOs recorded, the failed ones among them.
+        /// IOs recorded, including failed ones.
         ios: u64,
-        /// How many of them failed.
+        /// The number of failed IOs.
         errors: u64,
-        /// The error of the first one.
+        /// The error number of the first failed IO.
         errno: Errno,
-        /// The error in words.
+        /// The error as text.
         error: String,
-        /// Where the first one was to read or write.
+        /// The address of the first failed IO.
         offset_bytes: Bytes,
     },
 }
 
 impl Progress {
-    /// IOs recorded.
+    /// Returns the number of IOs recorded.
     pub fn ios(&self) -> u64 {
         match self {
             Progress::Pending | Progress::Skipped { .. } => 0,
@@ -324,12 +324,12 @@ impl Progress {
     }
 }
 
-/// Every run of a plan.
+/// Returns all runs of a plan.
 pub fn runs_of(plan: &[MicroBenchmark]) -> impl Iterator<Item = &Run> {
     plan.iter().flat_map(|m| &m.experiments).flat_map(|e| &e.runs)
 }
 
-/// One run of a plan by its number, with what it belongs to.
+/// Returns a run of a plan by its number, with its micro-benchmark and experiment.
 pub fn find_run(plan: &[MicroBenchmark], id: u32) -> Option<(&MicroBenchmark, &Experiment, &Run)> {
     plan.iter().find_map(|benchmark| {
         benchmark.experiments.iter().find_map(|experiment| {
@@ -339,7 +339,7 @@ pub fn find_run(plan: &[MicroBenchmark], id: u32) -> Option<(&MicroBenchmark, &E
     })
 }
 
-/// One experiment of a plan by its names.
+/// Returns an experiment of a plan by its names.
 pub fn find_experiment<'a>(
     plan: &'a [MicroBenchmark],
     micro_benchmark: &str,
@@ -350,14 +350,14 @@ pub fn find_experiment<'a>(
 }
 
 impl MicroBenchmark {
-    /// Whether its runs characterize the drive rather than measure it.
+    /// Returns true if its runs characterize the drive rather than measure it.
     pub fn prepares(&self) -> bool {
         self.name == PREPARATION.name
     }
 }
 
 impl Manifest {
-    /// That of a plan of which nothing was run yet.
+    /// Creates the manifest of a plan without executed runs.
     pub fn new(
         tool: Tool,
         machine: Machine,
@@ -387,11 +387,11 @@ impl Manifest {
         }
     }
 
-    /// Whether it may be of a plan: each run has a number of its own, by which its records and what follows from them are
-    /// found, and no run is a sequence of more patterns than any.
+    /// Checks the plan: each run has a unique number, which identifies its records, and no run has
+    /// too many patterns.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The reason that the plan is invalid.
     pub fn check(&self) -> Result<(), String> {
         let mut known = HashSet::new();
         for run in self.runs() {
@@ -405,17 +405,17 @@ impl Manifest {
         Ok(())
     }
 
-    /// Every run of the plan.
+    /// Returns all runs of the plan.
     pub fn runs(&self) -> impl Iterator<Item = &Run> {
         runs_of(&self.micro_benchmarks)
     }
 
-    /// Every run of the plan, to record its progress.
+    /// Returns all runs of the plan, to record their progress.
     pub fn runs_mut(&mut self) -> impl Iterator<Item = &mut Run> {
         self.micro_benchmarks.iter_mut().flat_map(|m| &mut m.experiments).flat_map(|e| &mut e.runs)
     }
 
-    /// One run by its number.
+    /// Returns a run by its number.
     pub fn run_mut(&mut self, id: u32) -> Option<&mut Run> {
         self.runs_mut().find(|run| run.id == id)
     }

@@ -1,4 +1,4 @@
-//! What the methodology (uFLIP section 4) is asked to find while it measures, and what it found.
+//! The adaptive part of the methodology (uFLIP section 4): its configuration and its findings.
 
 use flashscope_block::{Bytes, Nanos};
 use flashscope_workload::uflip::Baseline;
@@ -7,28 +7,29 @@ use serde::{Deserialize, Serialize};
 
 use crate::rounds::Totals;
 
-/// What is found while measuring instead of being given.
+/// The quantities determined during the measurement instead of given.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Methodology {
-    /// How often each run is done, each time with other random addresses.
+    /// The number of repeats of each run, each with other random addresses.
     pub repeats: u32,
-    /// When a run is long enough; absent where IOCount was given.
+    /// The precision at which a run is long enough; absent if IOCount was given.
     pub precision: Option<Precision>,
-    /// Whether IOIgnore follows from the start-up phases of the preparation.
+    /// True if IOIgnore follows from the start-up phases in the preparation.
     pub finds_io_ignore: bool,
-    /// Whether the pause between runs follows from how long writes linger in the preparation.
+    /// True if the pause between runs follows from the lingering effect of writes in the
+    /// preparation.
     pub finds_run_pause: bool,
-    /// A run ends after so long on the clock of the drive, however far it came.
+    /// The maximum duration of a run on the clock of the drive.
     pub most_run_time_ns: Option<Nanos>,
-    /// A run ends after so many bytes written, however far it came.
+    /// The maximum number of bytes that a run writes.
     pub most_run_bytes: Option<Bytes>,
-    /// What all runs together may take; runs that are left then are skipped.
+    /// The budget of all runs together; runs beyond it are skipped.
     #[serde(default)]
     pub budget: Budget,
 }
 
 impl Default for Methodology {
-    /// Everything is given, and each run done once.
+    /// Everything is given, and each run executes once.
     fn default() -> Self {
         Methodology {
             repeats: 1,
@@ -43,13 +44,13 @@ impl Default for Methodology {
 }
 
 impl Methodology {
-    /// Whether anything is to be found by the preparation.
+    /// Returns true if the preparation has to determine anything.
     pub fn finds(&self) -> bool {
         self.finds_io_ignore || self.finds_run_pause
     }
 }
 
-/// What a plan may take, the state of the drive and the pauses among it.
+/// A budget for a plan, including drive states and pauses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Budget {
     /// Time on the clock of the drive.
@@ -58,20 +59,19 @@ pub struct Budget {
     pub bytes: Option<Bytes>,
 }
 
-/// How well a run is to know its statistic.
+/// The required precision of a run's statistic.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Precision {
-    /// The share of response times that the percentile wanted does not exceed, as 0.99; absent for
-    /// the mean.
+    /// The quantile to estimate, such as 0.99; absent for the mean.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub quantile: Option<f64>,
-    /// Half the width of the interval relative to the estimate, at most.
+    /// The maximum half width of the interval, relative to the estimate.
     #[schemars(range(min = 0.0))]
     pub relative: f64,
-    /// How often such intervals hold the truth, from 0 to 1.
+    /// The confidence level, from 0 to 1.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub confidence: f64,
-    /// So many periods of the oscillation are covered at least.
+    /// The minimum number of oscillation periods that a run covers.
     pub least_periods: u32,
 }
 
@@ -82,40 +82,40 @@ impl Default for Precision {
     }
 }
 
-/// How a run came to its length, where that was found while measuring.
+/// The outcome of an adaptive run length.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Length {
-    /// What ended the run.
+    /// The condition that ended the run.
     pub ended_by: EndedBy,
-    /// Half the width of the interval relative to the estimate; absent of too few IOs.
+    /// Half the width of the interval relative to the estimate; absent for too few IOs.
     #[schemars(range(min = 0.0))]
     pub relative_precision: Option<f64>,
-    /// The period that its IOs were taken to oscillate with, in IOs; 1 for none.
+    /// The assumed oscillation period in IOs; 1 for none.
     pub period_ios: u64,
 }
 
-/// What ends a run.
+/// The condition that ended a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EndedBy {
-    /// Its statistic is known as well as it was asked for.
+    /// The statistic reached the required precision.
     Precision,
-    /// The most IOs.
+    /// The maximum number of IOs.
     Ios,
-    /// The longest time.
+    /// The maximum duration.
     Time,
-    /// The most bytes written.
+    /// The maximum number of bytes written.
     Bytes,
 }
 
-/// What the preparation found, and what runs before tell those after them.
+/// The findings of the preparation, and of earlier runs for later ones.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Findings {
-    /// The phases of each baseline that was run long enough to show them.
+    /// The phases of each baseline with a sufficiently long run.
     pub phases: Vec<BaselinePhases>,
-    /// How long writes lingered, each time that was looked at.
+    /// The lingering effects of writes, one for each measurement of them.
     pub interference: Vec<Interference>,
-    /// Of a test in rounds: what the runs came to by which it is judged whether the drive is steady.
+    /// For a test in rounds: the results of the runs by which steadiness is judged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rounds: Vec<Totals>,
 }
@@ -125,37 +125,38 @@ pub struct Findings {
 pub struct BaselinePhases {
     /// The baseline.
     pub baseline: Baseline,
-    /// The run that showed them.
+    /// The run that showed the phases.
     pub run: u32,
-    /// IOs of the start-up phase; absent where there is none.
+    /// IOs of the start-up phase; absent if there is none.
     pub start_up: Option<PhaseLength>,
-    /// IOs from one dear IO, or one height of a wave, to the next in the running phase; absent where it
-    /// does not oscillate.
+    /// The oscillation period in the running phase: IOs from one slow IO, or one peak, to the next.
+    /// Absent if it does not oscillate.
     pub period: Option<PhaseLength>,
 }
 
-/// A number of IOs that was found.
+/// An estimated number of IOs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PhaseLength {
-    /// How many.
+    /// The number.
     pub ios: u64,
-    /// 1 less the probability that a series without it seems to have it as clearly.
+    /// The significance: 1 minus the probability that a series without the phenomenon shows it as
+    /// clearly.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub confidence: f64,
 }
 
-/// How long writes lingered in reads after them (uFLIP section 4.3).
+/// The lingering effect of writes on subsequent reads (uFLIP section 4.3).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Interference {
     /// The run that showed it.
     pub run: u32,
-    /// Reads that were affected; absent where none was.
+    /// Affected reads; absent if there were none.
     pub reads: Option<PhaseLength>,
-    /// How long they took.
+    /// The duration of these reads.
     pub lasted_ns: Nanos,
-    /// Whether the drive came back to its former times within the reads that were made; else it
-    /// may have lasted longer.
+    /// True if the response times returned to normal within the run; otherwise the effect may have
+    /// lasted longer.
     pub settled: bool,
-    /// The pause between runs from then on.
+    /// The pause between later runs.
     pub run_pause_ns: Nanos,
 }

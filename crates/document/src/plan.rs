@@ -1,4 +1,4 @@
-//! A plan that is saved before anything is measured.
+//! A benchmark plan, saved before the measurement.
 
 use flashscope_block::{Bytes, DeviceInfo, Nanos};
 use schemars::JsonSchema;
@@ -6,46 +6,45 @@ use serde::{Deserialize, Serialize};
 
 use crate::manifest::{MicroBenchmark, Options, Tool};
 
-/// Version of the format of plans.
+/// The version of the format of plans.
 pub const PLAN_SCHEMA_VERSION: u32 = 1;
 
-/// What a benchmark will run, and what that will take.
+/// The runs of a benchmark, with their estimated cost.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Plan {
-    /// Version of the format, [`PLAN_SCHEMA_VERSION`].
+    /// The version of the format, [`PLAN_SCHEMA_VERSION`].
     pub schema_version: u32,
     /// The program that planned.
     pub tool: Tool,
-    /// The drive it is for.
+    /// The drive.
     pub device: DeviceInfo,
-    /// What was asked for.
+    /// The configuration of the benchmark.
     pub options: Options,
-    /// What it will take.
+    /// The estimated cost.
     pub estimate: Estimate,
-    /// What was left out to keep within the budget, in words.
+    /// The parts omitted to keep within the budget, as text.
     pub left_out: Vec<String>,
     /// The runs.
     pub micro_benchmarks: Vec<MicroBenchmark>,
 }
 
-/// What a plan takes, states of the drive and pauses among it. IOs that turn out to belong to a
-/// start-up phase come on top.
+/// The estimated cost of a plan, including drive states and pauses, but without IOs that prove to
+/// be part of a start-up phase.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
     /// Runs.
     pub runs: u64,
-    /// How often the state of the drive is enforced.
+    /// The number of times that the drive state is enforced.
     pub states: u64,
-    /// Where every run knows its mean as soon as it can.
+    /// The minimum: every run reaches its precision as early as possible.
     pub least: Amount,
-    /// Where every run takes twice as many IOs, and is not longer than it may be.
+    /// The expected cost: every run takes twice the minimum number of IOs, up to its maximum.
     pub expected: Amount,
-    /// Where every run is as long as it may be.
+    /// The maximum: every run has its maximum length.
     pub most: Amount,
-    /// What an IO is taken to take.
+    /// The assumed costs of single IOs.
     pub costs: Costs,
-    /// What is written, as expected, as a share of what may be written to the drive in its life, where
-    /// that was given.
+    /// The expected writes as a share of the drive's rated endurance, if that was given.
     pub endurance_share: Option<f64>,
 }
 
@@ -54,36 +53,36 @@ pub struct Estimate {
 pub struct Amount {
     /// IOs of runs.
     pub ios: u64,
-    /// Bytes written, by states of the drive as well.
+    /// Bytes written, including those of drive states.
     pub bytes_written: Bytes,
     /// Time on the clock of the drive.
     pub time_ns: Nanos,
 }
 
-/// What single IOs are taken to take.
+/// The assumed costs of single IOs.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Costs {
     /// Reads.
     pub read: Cost,
-    /// Writes one after the other.
+    /// Sequential writes.
     pub sequential_write: Cost,
-    /// Writes all over the drive.
+    /// Random writes.
     pub random_write: Cost,
 }
 
-/// What an IO takes by its size.
+/// The cost of an IO as a function of its size.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Cost {
-    /// Of any size, in ns.
+    /// The fixed cost per IO, in ns.
     pub per_io_ns: f64,
-    /// For each byte, in ns.
+    /// The cost per byte, in ns.
     pub per_byte_ns: f64,
-    /// Whether that was measured, or is only assumed.
+    /// True if measured, false if assumed.
     pub measured: bool,
 }
 
 impl Cost {
-    /// The line through the means (ns) that were measured at two sizes, the smaller one first.
+    /// Returns the line through the means (ns) measured at two sizes, the smaller one first.
     #[allow(clippy::cast_precision_loss)]
     pub fn through((small, at_small): (Bytes, f64), (large, at_large): (Bytes, f64)) -> Cost {
         let bytes = large.0.saturating_sub(small.0) as f64;
@@ -92,7 +91,7 @@ impl Cost {
         Cost { per_io_ns, per_byte_ns, measured: true }
     }
 
-    /// What an IO of `size` takes, in ns.
+    /// Returns the cost of an IO of `size`, in ns.
     #[allow(clippy::cast_precision_loss)]
     pub fn of(&self, size: Bytes) -> f64 {
         self.per_io_ns + size.0 as f64 * self.per_byte_ns

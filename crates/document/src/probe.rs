@@ -1,2 +1,2 @@
-/// The version of `probe.json` that is written, and the latest that is read.
+/// The version of `probe.json` written, which is also the latest version readable.
 pub const PROBE_VERSION: u32 = 1;

@@ -1,31 +1,33 @@
-//! What the numbers and texts of a published document may be: part of its schema, by which a registry refuses one.
+//! The limits of numbers and texts in published documents. They are part of the schemas, by which a
+//! registry refuses invalid documents.
 //!
-//! A field that means something narrower, such as a share, says so itself (`#[schemars(range(…))]`). All others get
-//! the limits here, so that no field is without.
+//! A field with a narrower meaning, such as a share, declares its own limits
+//! (`#[schemars(range(…))]`). All other fields get the limits in this module.
 
 use schemars::generate::SchemaSettings;
 use schemars::transform::{RecursiveTransform, Transform};
 use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
 
-/// The most that is counted: whole numbers up to this are exact in a browser.
+/// The largest count: whole numbers up to this one are exact in a browser.
 pub const MOST_COUNTED: u64 = (1 << 53) - 1;
 
-/// The largest measure, in whatever unit: more than the bytes of all drives, and than the nanoseconds of 30 years.
+/// The largest quantity in any unit: more than the bytes of all drives, and the nanoseconds of 30
+/// years.
 pub const LARGEST_MEASURE: f64 = 1e18;
 
 /// The longest text, in characters.
 pub const LONGEST_TEXT: u64 = 4096;
 
-/// The quantities that are as large as the kernel counts them (`loff_t`, `ktime_t`), by the names of their types.
+/// The type names of quantities limited by the kernel's types (`loff_t`, `ktime_t`).
 const OF_THE_KERNEL: [&str; 2] = ["Bytes", "Nanos"];
 
-/// The schema of a document as it is published, with limits for every number and text of it.
+/// Returns the published schema of a document, with limits for every number and text.
 pub fn schema_of<T: JsonSchema>() -> Schema {
     bounded::<T>(SchemaSettings::default())
 }
 
-/// The same for how it is written, which has no field that may be missing.
+/// Returns the schema for writers, in which every field is required.
 pub fn schema_of_written<T: JsonSchema>() -> Schema {
     bounded::<T>(SchemaSettings::default().for_serialize())
 }
@@ -42,7 +44,7 @@ fn bounded<T: JsonSchema>(settings: SchemaSettings) -> Schema {
     schema
 }
 
-/// Adds the limits that a field does not have.
+/// Adds the limits that a field lacks.
 fn limit(schema: &mut Schema) {
     let has_type = |name: &str| match schema.get("type") {
         Some(Value::String(one)) => one == name,
@@ -92,7 +94,7 @@ mod tests {
         text: String,
     }
 
-    /// The schemas of everything that is a number or a text, by where it stands.
+    /// Returns the schemas of all numbers and texts, by path.
     fn leaves(schema: &Value, place: &str, found: &mut BTreeMap<String, Value>) {
         match schema {
             Value::Object(fields) => {

@@ -1,5 +1,5 @@
-//! Tests that repeat the same runs round after round until the drive is in its steady state, as the
-//! Solid State Storage Performance Test Specification (SNIA SSS PTS 2.0) asks for.
+//! Tests that repeat the same runs in rounds until the drive is in steady state, as the Solid State
+//! Storage Performance Test Specification (SNIA SSS PTS 2.0) requires.
 
 use flashscope_block::{Bytes, Nanos};
 use flashscope_workload::pattern::Reference;
@@ -13,64 +13,64 @@ use crate::manifest::{MicroBenchmark, Progress};
 /// value of the parameter is the round, from 1.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Rounds {
-    /// The micro-benchmark that is run in rounds, such as `pts-iops`.
+    /// The micro-benchmark that runs in rounds, such as `pts-iops`.
     pub test: String,
-    /// The experiments that have to be steady, all of them.
+    /// The experiments that must all be steady.
     pub tracked: Vec<String>,
-    /// What of them.
+    /// The metric that must be steady.
     pub metric: Metric,
-    /// How many rounds are looked at together: the measurement window.
+    /// The number of rounds in the measurement window.
     pub window: u32,
-    /// How far the largest value in the window may be from the smallest, relative to their mean.
+    /// The maximum range of the values in the window, relative to their mean.
     #[schemars(range(min = 0.0))]
     pub range: f64,
-    /// How far the line fitted to the values may rise or fall over the window, relative to their
-    /// mean.
+    /// The maximum rise or fall of the fitted line over the window, relative to the mean of the
+    /// values.
     #[schemars(range(min = 0.0))]
     pub slope: f64,
-    /// Whether the test ends as soon as the drive is steady.
+    /// True if the test ends as soon as the drive is steady.
     pub until_steady: bool,
-    /// The test ends after the round in which so many bytes are written.
+    /// The number of written bytes after which the test ends, at the end of the round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most_bytes: Option<Bytes>,
-    /// How long each run of a round is.
+    /// The duration of each run of a round.
     pub round_ns: Nanos,
-    /// How long it is by the specification.
+    /// The duration that the specification requires.
     pub specified_round_ns: Nanos,
 }
 
-/// What of a run has to be steady.
+/// The metric of a run that must be steady.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
-    /// IOs a second.
+    /// IOs per second.
     Iops,
-    /// Bytes a second.
+    /// Bytes per second.
     Throughput,
     /// The mean response time in ns.
     Latency,
 }
 
-/// What the IOs of a run come to that were answered without an error.
+/// The results of the successful IOs of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Totals {
     /// The number of the run.
     pub run: u32,
-    /// How many there are.
+    /// The number of IOs.
     pub ios: u64,
     /// Their bytes.
     pub bytes: Bytes,
-    /// From the first submission to the last completion.
+    /// The time from the first submission to the last completion.
     pub duration_ns: Nanos,
     /// The sum of their response times.
     pub latency_ns: Nanos,
 }
 
-/// With fewer IOs, what a run comes to says nothing about how steady a drive is.
+/// The minimum number of IOs for a meaningful result of a run.
 const LEAST_IOS: u64 = 30;
 
 impl Totals {
-    /// The value of a metric; `None` where there are fewer IOs than 30 to tell it.
+    /// Returns the value of a metric; `None` for fewer than 30 IOs.
     #[allow(clippy::cast_precision_loss)]
     pub fn value(&self, metric: Metric) -> Option<f64> {
         if self.ios < LEAST_IOS || self.duration_ns == Nanos(0) {
@@ -86,8 +86,8 @@ impl Totals {
 }
 
 impl Rounds {
-    /// Of values in rounds 1, 2, … those of the measurement window that ends with `round`; `None`
-    /// where one is missing.
+    /// Returns the values of the measurement window that ends with `round`, given the values of
+    /// rounds 1, 2, …; `None` if one is missing.
     pub fn window_of(&self, values: &[Option<f64>], round: u32) -> Option<Vec<f64>> {
         let first = round.checked_sub(self.window)?;
         let [first, end] = [first, round].map(|round| usize::try_from(round).unwrap_or(usize::MAX));
@@ -96,14 +96,14 @@ impl Rounds {
 }
 
 impl Manifest {
-    /// The micro-benchmark that is run in rounds, and its rule.
+    /// Returns the micro-benchmark that runs in rounds, and its rule.
     pub fn rounds(&self) -> Option<(&Rounds, &MicroBenchmark)> {
         let rule = self.options.rounds.as_ref()?;
         Some((rule, self.micro_benchmarks.iter().find(|test| test.name == rule.test)?))
     }
 
-    /// The values of a tracked experiment in rounds 1, 2, … up to the last that has one; `None` for
-    /// those that were not run to their end.
+    /// Returns the values of a tracked experiment in rounds 1, 2, … up to the last one with a
+    /// value; `None` for incomplete runs.
     pub fn tracked_values(&self, experiment: &str) -> Vec<Option<f64>> {
         let Some((rule, test)) = self.rounds() else { return vec![] };
         let runs = test.experiments.iter().filter(|e| e.name == experiment).flat_map(|e| &e.runs);
@@ -114,7 +114,7 @@ impl Manifest {
         values
     }
 
-    /// Bytes that the rounds before `round` have written, by the shares of their runs.
+    /// Returns the bytes that the rounds before `round` wrote, by the write shares of their runs.
     pub fn written_before(&self, round: i64) -> Bytes {
         let runs = self.rounds().into_iter().flat_map(|(_, test)| &test.experiments);
         let before = runs.flat_map(|e| &e.runs).filter(|run| run.value < round);

@@ -1,4 +1,4 @@
-//! What came of a simulated workload.
+//! The result of a simulated workload.
 
 use std::collections::BTreeMap;
 
@@ -8,40 +8,41 @@ use flashscope_workload::state::Fill;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The version of `simulation.json` that is written, and the latest that is read.
+/// The version of `simulation.json` written, which is also the latest version readable.
 pub const SIMULATION_VERSION: u32 = 1;
 
-/// What `flashscope simulate --json` prints, and `--output` writes to `simulation.json`. All that is counted is of the measurement alone, without
-/// fill and warm-up. `O` is what observers of the drive yield.
+/// The output of `flashscope simulate --json`, and the `simulation.json` that `--output` writes.
+/// All counts cover the measurement only, without fill and warm-up. `O` is the output of the
+/// drive's observers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Simulation")]
 pub struct Simulation<O> {
-    /// The version of this format; 0 of those that did not say.
+    /// The version of this format; 0 for documents without a version.
     #[serde(default)]
     pub schema_version: u32,
     /// The simulated drive.
     pub drive: DeviceInfo,
-    /// The workload, as it was asked for.
+    /// The workload, as requested.
     pub workload: String,
-    /// Seed of everything random.
+    /// The seed of all random numbers.
     #[schemars(range(max = u64::MAX))]
     pub seed: u64,
-    /// IOs of each stream in flight at once, at most.
+    /// The maximum number of IOs in flight per stream.
     pub queue_depth: u32,
-    /// Whether IOs came at their time, whatever was in flight; latency then counts from when an
-    /// IO was due.
+    /// True for an open loop, in which IOs arrive at their own times. Latency then counts from the
+    /// time at which an IO was due.
     pub open_loop: bool,
-    /// What was written before: nothing, or everything once.
+    /// The fill before the warm-up: none, or every page once.
     pub fill: Fill,
-    /// What was done before the measurement.
+    /// The warm-up before the measurement.
     pub warm_up: SimulationWarmUp,
-    /// How the measurement ended.
+    /// The reason that the measurement ended.
     pub status: SimulationStatus,
-    /// The error that ended it.
+    /// The error that ended the measurement.
     pub error: Option<String>,
-    /// IOs that were answered.
+    /// Completed IOs.
     pub ios: u64,
-    /// IOs answered in a second of simulated time.
+    /// IOs completed per second of simulated time.
     #[schemars(range(min = 0.0))]
     pub ios_per_second: Option<f64>,
     /// Bytes read.
@@ -50,12 +51,13 @@ pub struct Simulation<O> {
     pub bytes_written: Bytes,
     /// Bytes trimmed.
     pub bytes_trimmed: Bytes,
-    /// Logical pages that the host read, whole or in part. Pages count when their IO reaches the
-    /// drive, so that with many in flight they are not to the IO those of `ios`.
+    /// Logical pages that the host read, whole or in part. A page counts when its IO reaches the
+    /// drive. With many IOs in flight, the number therefore differs slightly from that of the IOs
+    /// in `ios`.
     pub host_pages_read: u64,
     /// Logical pages that the host wrote, whole or in part.
     pub host_pages_written: u64,
-    /// Logical pages that the host trimmed as a whole.
+    /// Logical pages that the host trimmed completely.
     pub host_pages_trimmed: u64,
     /// Flash pages read, by cause.
     pub flash_reads: BTreeMap<String, u64>,
@@ -63,76 +65,76 @@ pub struct Simulation<O> {
     pub flash_programs: BTreeMap<String, u64>,
     /// Blocks erased, by cause.
     pub erases: BTreeMap<String, u64>,
-    /// What the FTL did that takes more than one flash command, or saves some: merges by kind,
-    /// evictions of log blocks, and what became of look-ups of the map.
+    /// FTL operations that take several flash commands or save some: merges by kind, evictions of
+    /// log blocks, and the results of map lookups.
     pub events: BTreeMap<String, u64>,
-    /// Flash pages programmed for each page programmed for the host; absent where there was none.
+    /// Flash pages programmed per page programmed for the host; absent if there were none.
     #[schemars(range(min = 0.0))]
     pub write_amplification: Option<f64>,
-    /// The fewest erases that the host's programs may take over those that they took (the
-    /// *equivalent throughput* of Boboila and Desnoyers): 1 at best once every block is in use;
-    /// absent where nothing was erased.
+    /// The minimum number of erases for the host's programs over the actual number (the *equivalent
+    /// throughput* of Boboila and Desnoyers): at most 1 once every block is in use. Absent if there
+    /// were no erases.
     #[schemars(range(min = 0.0))]
     pub equivalent_throughput: Option<f64>,
-    /// What cleaning did.
+    /// The garbage collection.
     pub cleaning: Cleaning,
-    /// Latency of all IOs; absent where there was none.
+    /// The latency of all IOs; absent if there were none.
     pub latency_ns: Option<LatencyNs>,
-    /// Latency of reads; absent where there was none.
+    /// The latency of reads; absent if there were none.
     pub read_latency_ns: Option<LatencyNs>,
-    /// Latency of writes; absent where there was none.
+    /// The latency of writes; absent if there were none.
     pub write_latency_ns: Option<LatencyNs>,
-    /// Latency of trims; absent where there was none.
+    /// The latency of trims; absent if there were none.
     pub trim_latency_ns: Option<LatencyNs>,
-    /// How latencies are distributed over time; absent without `--output`.
+    /// The distribution of latencies over time; absent without `--output`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_heat_map: Option<LatencyHeatMap>,
-    /// What was seen inside the drive.
+    /// The output of the drive's observers.
     pub observations: O,
-    /// How long the measurement took on the clock of the drive.
+    /// The duration of the measurement on the clock of the drive.
     pub simulated_ns: Nanos,
-    /// How long all of it took on the clock of this machine, fill and warm-up included. The one
-    /// field in which two runs of one seed differ.
+    /// The wall-clock duration on this machine, including fill and warm-up. It is the only field
+    /// that differs between two runs with the same seed.
     pub wall_ns: Nanos,
 }
 
 /// The warm-up of a simulated workload.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SimulationWarmUp {
-    /// IOs of the workload that were answered before the measurement.
+    /// IOs of the workload that completed before the measurement.
     pub ios: u64,
-    /// Bytes that they read, wrote and trimmed.
+    /// The bytes of these IOs: read, written and trimmed.
     pub bytes: Bytes,
-    /// Write amplification in each window of the warm-up, a window being the capacity of the
-    /// drive; empty unless it was to become steady.
+    /// The write amplification in each window of the warm-up. A window writes the capacity of the
+    /// drive. Empty unless the warm-up continued until steady state.
     pub window_write_amplification: Vec<f64>,
-    /// Whether write amplification became steady; absent where it was not looked at.
+    /// True if the write amplification became steady; absent if not examined.
     pub steady: Option<bool>,
-    /// What is asked of it to be steady; absent where it was not looked at.
+    /// The criterion of steadiness; absent if not examined.
     pub criterion: Option<String>,
 }
 
-/// How a simulation ended.
+/// The reason that a simulation ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SimulationStatus {
-    /// Everything that was asked for was measured.
+    /// The measurement is complete.
     Complete,
-    /// It was interrupted: what was measured up to then is here.
+    /// Interrupted: the results cover the time until then.
     Interrupted,
-    /// The drive failed an IO: what was measured up to then is here.
+    /// The drive failed an IO: the results cover the time until then.
     Failed,
 }
 
-/// What cleaning did.
+/// The garbage collection.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cleaning {
-    /// Blocks that were cleaned.
+    /// Blocks collected.
     pub count: u64,
-    /// Valid pages that were moved out of them.
+    /// Valid pages moved.
     pub pages_moved: u64,
-    /// Share of the pages of cleaned blocks that were superseded, 0 to 1 (Agrawal's *cleaning
-    /// efficiency*); absent where nothing was cleaned.
+    /// The share of invalid pages in collected blocks, 0 to 1 (Agrawal's *cleaning efficiency*);
+    /// absent if no block was collected.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub efficiency: Option<f64>,
 }
@@ -140,43 +142,43 @@ pub struct Cleaning {
 /// A distribution of latencies, in nanoseconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LatencyNs {
-    /// How many.
+    /// The number of latencies.
     pub count: u64,
     /// The mean, with its 95 % interval by batch means.
     pub mean: Estimate,
-    /// The least.
+    /// The minimum.
     pub min: u64,
-    /// The most.
+    /// The maximum.
     pub max: u64,
-    /// Half of all are not above this, within 0.1 %.
+    /// The median, accurate to within 0.1 %.
     pub p50: u64,
-    /// 99 % of all are not above this.
+    /// The 99th percentile.
     pub p99: u64,
-    /// 99.9 % of all are not above this.
+    /// The 99.9th percentile.
     pub p999: u64,
 }
 
-/// How latencies are distributed over time: a picture with time to the right, the logarithm of
-/// latency upwards, and counts as colours.
+/// A heat map of latencies: time on the x axis, the logarithm of latency on the y axis, and counts
+/// as colours.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LatencyHeatMap {
-    /// How long each stretch of time is. The first begins with the measurement.
+    /// The length of a time step. The first step begins with the measurement.
     pub bucket_ns: Nanos,
-    /// The limits of the bins of latency, in nanoseconds, each 1/16 of a factor of ten wide: the bin
-    /// `n` holds latencies from limit `n` to below limit `n + 1`, so there is one limit more than
-    /// bins. From the first bin to the last that holds any.
+    /// The limits of the latency bins in nanoseconds, 16 bins per factor of ten. Bin `n` contains
+    /// latencies from limit `n` to below limit `n + 1`, hence there is one more limit than bins.
+    /// The bins run from the first to the last nonempty one.
     pub limits_ns: Vec<u64>,
-    /// Reads: for each stretch of time, how many were answered in it with a latency in each bin.
-    /// Empty where there was none; with the others they add up to `ios`.
+    /// For each time step, the reads completed in it, by latency bin. Empty if there were none. All
+    /// three lists together sum up to `ios`.
     pub reads: Vec<Vec<u64>>,
-    /// Writes, likewise.
+    /// The writes, in the same layout.
     pub writes: Vec<Vec<u64>>,
-    /// Trims and flushes, likewise.
+    /// The trims and flushes, in the same layout.
     pub others: Vec<Vec<u64>>,
 }
 
 impl LatencyHeatMap {
-    /// Of counts of three kinds: reads, writes, and others.
+    /// Creates a heat map from counts of three kinds: reads, writes, and others.
     pub fn of(map: &HeatMap) -> LatencyHeatMap {
         let counts = |kind: usize| {
             let counts = map.counts(kind);
@@ -193,7 +195,7 @@ impl LatencyHeatMap {
 }
 
 impl LatencyNs {
-    /// The distribution in a summary of nanoseconds; `None` where it is empty.
+    /// Returns the distribution of a summary in nanoseconds; `None` if it is empty.
     pub fn of(summary: &Summary) -> Option<LatencyNs> {
         Some(LatencyNs {
             count: summary.count(),

@@ -1,4 +1,4 @@
-//! What came of a sweep.
+//! The result of a sweep.
 
 mod explored;
 mod measured;
@@ -12,21 +12,21 @@ pub use measured::{MeasuredPoint, by_point, settings};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The version of `sweep.json` that is written, and the latest that is read.
+/// The version of `sweep.json` written, which is also the latest version readable.
 pub const SWEEP_VERSION: u32 = 1;
 
-/// What a factor is set to.
+/// The level of a factor.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Level {
-    /// A number; of sizes and times without a unit, bytes and nanoseconds.
+    /// A number; bytes or nanoseconds for sizes and times without a unit.
     Number(f64),
-    /// Anything else, as it stands on the command line.
+    /// Any other value, as on the command line.
     Text(String),
 }
 
 impl fmt::Display for Level {
-    /// As it stands on the command line.
+    /// Formats the level as on the command line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Level::Number(number) => write!(f, "{number}"),
@@ -35,20 +35,20 @@ impl fmt::Display for Level {
     }
 }
 
-/// How a row came to be.
+/// The outcome of a simulation in a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RowStatus {
-    /// It was simulated as asked.
+    /// The simulation is complete.
     Done,
-    /// No drive or workload can be as the point says.
+    /// The point describes an impossible drive or workload.
     Impossible,
-    /// The drive failed, or a file could not be read.
+    /// The drive failed, or a file was unreadable.
     Failed,
 }
 
 impl RowStatus {
-    /// Its name in `points.parquet`.
+    /// Returns the name in `points.parquet`.
     pub const fn name(self) -> &'static str {
         match self {
             RowStatus::Done => "done",
@@ -63,33 +63,34 @@ impl RowStatus {
 pub struct Row {
     /// The point, from 0, in the order of the sweep.
     pub point: u32,
-    /// Which simulation of the point, from 0: each has a seed of its own, the same for all points.
+    /// The repeat, from 0. Each repeat has its own seed, which is the same for all points.
     pub repeat: u32,
-    /// What each factor is set to, in the order of [`Sweep::factors`]; none where it does not apply.
+    /// The level of each factor, in the order of [`Sweep::factors`]; `None` if the factor does not
+    /// apply.
     pub levels: Vec<Option<Level>>,
-    /// How it came to be.
+    /// The outcome.
     pub status: RowStatus,
-    /// Why it is impossible, or failed.
+    /// The reason that the point is impossible or failed.
     pub reason: Option<String>,
     /// Every number of the document that `flashscope simulate --json` prints, by its dotted path,
-    /// but for the one that a clock gave.
+    /// except the wall-clock time.
     pub numbers: BTreeMap<String, f64>,
 }
 
-/// What is better.
+/// The direction of an objective.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Goal {
-    /// Less.
+    /// Lower is better.
     Minimize,
-    /// More.
+    /// Higher is better.
     Maximize,
 }
 
-/// What points are judged by.
+/// A quantity by which points are compared.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Objective {
-    /// What is better.
+    /// The direction.
     pub goal: Goal,
     /// A number of the document that `flashscope simulate --json` prints, by its dotted path.
     pub field: String,
@@ -105,93 +106,93 @@ impl fmt::Display for Objective {
     }
 }
 
-/// Whether a sweep is at its end.
+/// The completeness of a sweep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SweepStatus {
-    /// All that was asked for was simulated, or cannot be.
+    /// All points were simulated or are impossible.
     Complete,
-    /// Points are left: `flashscope sweep --resume` goes on.
+    /// Points are missing: `flashscope sweep --resume` continues.
     Unfinished,
 }
 
-/// What `flashscope sweep --json` prints, and `sweep.json` holds.
+/// The output of `flashscope sweep --json`, and the content of `sweep.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Sweep {
     /// The version of this format.
     pub schema_version: u32,
-    /// Whether it is at its end.
+    /// The completeness.
     pub status: SweepStatus,
-    /// The design space, as it was given: TOML.
+    /// The design space as given, in TOML.
     pub space: String,
     /// The names of the factors, in the order of their columns.
     pub factors: Vec<String>,
-    /// What points are judged by.
+    /// The objectives.
     pub objectives: Vec<Objective>,
-    /// Simulations of each point.
+    /// The number of simulations of each point.
     pub repeats: u32,
-    /// How many there are of what.
+    /// The number of simulations by outcome.
     pub counts: Counts,
-    /// The points that were not simulated to their end, with the reason.
+    /// The points whose simulation did not finish, with the reason.
     pub skipped: Vec<SkippedPoint>,
-    /// The points than which no other is better in one objective and as good in all others, by their
-    /// means over the repeats.
+    /// The Pareto front: the points that no other point dominates, by their means over the repeats.
     pub front: Vec<FrontPoint>,
-    /// What a factor does to an objective, other things equal.
+    /// The effect of each factor on each objective, other things equal.
     pub effects: Vec<Effect>,
-    /// How much more or less one factor does where another is changed too.
+    /// The interactions: the dependence of one factor's effect on another factor.
     pub interactions: Vec<Interaction>,
-    /// Where points were drawn: of which objectives effects and interactions are slopes of a regression,
-    /// and how far that goes. Elsewhere they are differences of points that differ in nothing else.
+    /// For randomly sampled points: the objectives for which effects and interactions are
+    /// regression coefficients, with the fit. Otherwise, they are differences between points that
+    /// differ in nothing else.
     #[serde(default)]
     pub regressions: Vec<RegressionFit>,
 }
 
-/// How far an objective is understood as a sum of effects and interactions.
+/// The fit of a linear regression with interactions for an objective.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RegressionFit {
     /// The field of the objective.
     pub objective: String,
-    /// Points that the regression is over.
+    /// The points of the regression.
     pub points: u64,
-    /// The share of the variance that it explains, 0 to 1. The rest is curved, or luck.
+    /// The share of variance explained, 0 to 1. The rest is nonlinear or noise.
     pub explained: f64,
 }
 
-/// How many simulations there are.
+/// The number of simulations by outcome.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Counts {
-    /// Points of the sweep; of a search, those that it has come to.
+    /// Points of the sweep; for a search, those reached until now.
     pub points: u64,
-    /// Simulations that are asked for; of a search, at most.
+    /// Simulations requested; for a search, the maximum.
     pub asked: u64,
-    /// Those that were simulated.
+    /// Complete simulations.
     pub done: u64,
-    /// Those that cannot be.
+    /// Impossible simulations.
     pub impossible: u64,
-    /// Those that failed.
+    /// Failed simulations.
     pub failed: u64,
 }
 
-/// A factor and what it is set to.
+/// A factor and its level.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Setting {
     /// The factor.
     pub factor: String,
-    /// What it is set to.
+    /// The level.
     pub level: Level,
 }
 
-/// A point that was not simulated to its end.
+/// A point whose simulation did not finish.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SkippedPoint {
     /// The point.
     pub point: u32,
-    /// Where it is in the space.
+    /// The coordinates of the point in the space.
     pub settings: Vec<Setting>,
-    /// Whether it is impossible, or failed.
+    /// The outcome: impossible or failed.
     pub status: RowStatus,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
@@ -200,10 +201,10 @@ pub struct SkippedPoint {
 pub struct FrontPoint {
     /// The point.
     pub point: u32,
-    /// Where it is in the space.
+    /// The coordinates of the point in the space.
     pub settings: Vec<Setting>,
-    /// The objectives, in the order of [`Sweep::objectives`], with the interval of the mean over the
-    /// repeats.
+    /// The objectives, in the order of [`Sweep::objectives`], each with the interval of its mean
+    /// over the repeats.
     pub values: Vec<Estimate>,
 }
 
@@ -212,43 +213,46 @@ pub struct FrontPoint {
 pub struct Step {
     /// The factor.
     pub factor: String,
-    /// What it is set to before.
+    /// The level before.
     pub from: Level,
-    /// What it is set to after.
+    /// The level after.
     pub to: Level,
 }
 
-/// What a change of a factor does to an objective.
+/// The effect of a factor change on an objective.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Effect {
     /// The field of the objective.
     pub objective: String,
     /// The change.
     pub step: Step,
-    /// The mean difference of the pairs, with its interval over the repeats; of a regression its slope from
-    /// the one level to the other, with its interval over the points.
+    /// The mean difference over pairs of points, with its interval over the repeats. For a
+    /// regression, the predicted difference between the two levels, with its interval over the
+    /// points.
     pub difference: Estimate,
-    /// The same as a share of the mean before the change; absent where that is 0.
+    /// The effect relative to the mean before the change; absent if that is 0.
     pub relative: Option<f64>,
-    /// 1 where the objective rises, -1 where it falls, 0 where that is not sure: the interval holds 0.
+    /// 1 for a significant rise, -1 for a significant fall, 0 if not significant: the interval
+    /// contains 0.
     pub sign: i8,
-    /// Pairs of points that differ in nothing else; of a regression, the points.
+    /// The number of pairs of points that differ in nothing else; for a regression, of points.
     pub pairs: u64,
 }
 
-/// How much more a change does to an objective after another change than before it.
+/// The interaction of two changes: the effect of one after the other change, minus its effect
+/// before.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Interaction {
     /// The field of the objective.
     pub objective: String,
-    /// The changes, of which none is the first: it is the same both ways.
+    /// The two changes; their order does not matter.
     pub steps: [Step; 2],
-    /// The mean difference of differences, with its interval over the repeats; of a regression over the
-    /// points.
+    /// The mean difference of differences, with its interval over the repeats; for a regression,
+    /// over the points.
     pub difference: Estimate,
-    /// 1 where together they raise the objective by more than each for itself, -1 where by less, 0
-    /// where that is not sure.
+    /// 1 if both changes together raise the objective significantly more than the sum of their
+    /// effects, -1 if significantly less, 0 if not significant.
     pub sign: i8,
-    /// Squares of points that differ in nothing else; of a regression, the points.
+    /// The number of squares of points that differ in nothing else; for a regression, of points.
     pub squares: u64,
 }

@@ -1,5 +1,5 @@
-//! What would come of a workload on other drives, beside what comes of it on one: what `flashscope
-//! what-if --json` prints, and the folder `NAME.flashscope/what-if.json`.
+//! The comparison of a workload on variants of a drive: the output of `flashscope what-if --json`,
+//! and the folder `NAME.flashscope/what-if.json`.
 
 use flashscope_stats::Estimate;
 use schemars::JsonSchema;
@@ -7,70 +7,71 @@ use serde::{Deserialize, Serialize};
 
 use crate::sweep::RowStatus;
 
-/// The version of `what-if.json` that is written, and the latest that is read.
+/// The version of `what-if.json` written, which is also the latest version readable.
 pub const WHAT_IF_VERSION: u32 = 1;
 
-/// What `flashscope what-if --json` prints, and `what-if.json` holds.
+/// The output of `flashscope what-if --json`, and the content of `what-if.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WhatIf {
     /// The version of this format.
     pub schema_version: u32,
-    /// Whether all that was asked for is here.
+    /// The completeness.
     pub status: WhatIfStatus,
-    /// Seed of everything random in the first simulation of each variant.
+    /// The seed of the first simulation of each variant.
     pub seed: u64,
-    /// Simulations of each variant, with one seed after the other: all variants have the same seeds.
+    /// The number of simulations of each variant, with consecutive seeds; all variants have the
+    /// same seeds.
     pub repeats: u32,
-    /// What is asked about, as it is.
+    /// The baseline.
     pub base: Variant,
-    /// The same with something changed, in the order in which it was asked for.
+    /// The variants, in the order of the request.
     pub variants: Vec<Variant>,
 }
 
-/// Whether a what-if is at its end.
+/// The completeness of a what-if.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum WhatIfStatus {
-    /// All variants were simulated, or cannot be.
+    /// All variants were simulated or are impossible.
     Complete,
-    /// It was interrupted, or goes on: variants without a status were not simulated.
+    /// Interrupted or still running: variants without a status were not simulated.
     Unfinished,
 }
 
-/// A drive and a workload, and what comes of them.
+/// A drive and a workload, with the results.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Variant {
-    /// What it is called.
+    /// The display name.
     pub name: String,
-    /// What is set otherwise than in the base.
+    /// The changes from the baseline.
     pub changes: Vec<Change>,
-    /// The drive, as `flashscope simulate --drive` takes it.
+    /// The drive, in the syntax of `flashscope simulate --drive`.
     pub drive: String,
-    /// The workload, as `flashscope simulate --workload` takes it.
+    /// The workload, in the syntax of `flashscope simulate --workload`.
     pub workload: String,
-    /// What a model expects; absent until one was asked, and where none can say.
+    /// The prediction of a model; absent until one was computed, or if no model applies.
     pub closed_form: Option<ClosedForm>,
-    /// Why no model can say.
+    /// The reason that no model applies.
     pub not_predicted: Option<String>,
-    /// How its simulations ended; absent until they did.
+    /// The status of the simulations; absent until they end.
     pub status: Option<RowStatus>,
-    /// Why it is impossible, or failed.
+    /// The reason that the variant is impossible or failed.
     pub reason: Option<String>,
-    /// What the simulations came to, as far as each quantity is known.
+    /// The known quantities from the simulations.
     pub simulated: Vec<SimulatedQuantity>,
 }
 
-/// A field that is set.
+/// A changed field.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Change {
-    /// A field of the drive's profile by its dotted name, `workload.FIELD`, or `drive` or `workload` as a
-    /// whole.
+    /// The field: a dotted name in the drive's profile, `workload.FIELD`, or `drive` or `workload`
+    /// as a whole.
     pub field: String,
-    /// What it is set to, as it stands on the command line.
+    /// The value, as on the command line.
     pub value: String,
 }
 
-/// What variants are compared by.
+/// A quantity by which variants are compared.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -78,29 +79,29 @@ pub enum Quantity {
     /// Mean response time, in nanoseconds.
     #[serde(rename = "latency_ns.mean")]
     MeanLatency,
-    /// The response time that 99 % of the IOs do not exceed, in nanoseconds.
+    /// The 99th percentile of the response time, in nanoseconds.
     #[serde(rename = "latency_ns.p99")]
     P99Latency,
-    /// IOs answered in a second of simulated time.
+    /// IOs completed per second of simulated time.
     #[serde(rename = "ios_per_second")]
     IosPerSecond,
-    /// Bytes written in a second while all packages are kept busy by writes alone: what a drive can do
-    /// at most.
+    /// The maximum write throughput: bytes written per second if writes alone keep all packages
+    /// busy.
     #[serde(rename = "bytes_per_second")]
     BytesPerSecond,
-    /// Flash pages programmed for each page programmed for the host.
+    /// Flash pages programmed per page programmed for the host.
     #[serde(rename = "write_amplification")]
     WriteAmplification,
-    /// Blocks erased for each GiB that the host writes.
+    /// Blocks erased per GiB that the host writes.
     #[serde(rename = "erases_per_gib")]
     ErasesPerGib,
-    /// Bytes that the host can write until the blocks give out, if they wear evenly.
+    /// Bytes that the host can write until the blocks wear out, assuming even wear.
     #[serde(rename = "endurance_bytes")]
     Endurance,
 }
 
 impl Quantity {
-    /// Those that simulations have, in the order in which they are shown.
+    /// The quantities from simulations, in display order.
     pub const SIMULATED: [Quantity; 6] = [
         Quantity::MeanLatency,
         Quantity::P99Latency,
@@ -111,65 +112,66 @@ impl Quantity {
     ];
 }
 
-/// What a model expects.
+/// The prediction of a model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ClosedForm {
     /// The model: see `flashscope predict --list`.
     pub model: String,
-    /// How often the intervals are to hold the truth, from 0 to 1.
+    /// The confidence level of the intervals, from 0 to 1.
     pub level: f64,
-    /// The quantities that it knows.
+    /// The predicted quantities.
     pub expected: Vec<ModelEstimate>,
-    /// What of the drive or the workload the model does not know, in words.
+    /// The properties of the drive or workload that the model ignores, as text.
     pub not_modelled: Vec<String>,
 }
 
-/// A quantity that a model expects.
+/// A predicted quantity.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelEstimate {
     /// The quantity.
     pub quantity: Quantity,
-    /// The number.
+    /// The value.
     pub value: f64,
-    /// Lower end of the interval; absent where nothing says how far the model may be off.
+    /// The lower end of the interval; absent if the model's error is unknown.
     pub low: Option<f64>,
-    /// Upper end of it; likewise.
+    /// The upper end of the interval; absent if the model's error is unknown.
     pub high: Option<f64>,
-    /// By how much it is more than in the base, as a share of that; absent of the base, and where nothing
-    /// is expected of it.
+    /// The relative difference to the baseline; absent for the baseline, and if the baseline has no
+    /// prediction.
     pub relative: Option<f64>,
 }
 
-/// A quantity that was simulated.
+/// A simulated quantity.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SimulatedQuantity {
     /// The quantity.
     pub quantity: Quantity,
     /// The mean over the repeats.
     pub value: Estimate,
-    /// What differs from the base; absent of the base.
+    /// The difference to the baseline; absent for the baseline.
     pub difference: Option<Difference>,
 }
 
-/// By how much a variant differs from the base.
+/// The difference between a variant and the baseline.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Difference {
-    /// The mean difference of the pairs of simulations with the same seed, with its interval over the
+    /// The mean difference over pairs of simulations with the same seed, with its interval over the
     /// repeats.
     pub absolute: Estimate,
-    /// The same as a share of the mean of the base; absent where that is 0.
+    /// The mean difference relative to the mean of the baseline; absent if that is 0.
     pub relative: Option<f64>,
-    /// 1 where the quantity rises, -1 where it falls, 0 where that is not sure: the interval holds 0.
+    /// 1 for a significant rise, -1 for a significant fall, 0 if not significant: the interval
+    /// contains 0.
     pub sign: i8,
 }
 
 impl WhatIf {
-    /// The base, and then the variants.
+    /// Returns the baseline, then the variants.
     pub fn all(&self) -> impl Iterator<Item = &Variant> {
         std::iter::once(&self.base).chain(&self.variants)
     }
 
-    /// How many of the variants, without the base, ended so.
+    /// Returns the number of variants, without the baseline, that have this status.
     pub fn count(&self, status: RowStatus) -> usize {
         self.variants.iter().filter(|variant| variant.status == Some(status)).count()
     }
@@ -201,7 +203,7 @@ mod tests {
         WhatIf { schema_version, status, seed: 1, repeats: 1, base, variants }
     }
 
-    // Are variants counted without the base, by how they ended?
+    // The counts by status omit the baseline.
     #[test]
     fn variants_are_counted() {
         let mut counted = what_if();

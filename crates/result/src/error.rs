@@ -34,19 +34,19 @@ pub enum Error {
     #[error("{} is being measured by another flashscope: wait for it, or stop it", .0.display())]
     Busy(PathBuf),
     /// The folder is not a result.
-    #[error("{} is no result: a result is a folder that holds a manifest.json", .0.display())]
+    #[error("{} is not a result: a result folder contains a manifest.json", .0.display())]
     NoResult(PathBuf),
     /// The folder contains no simulation.
-    #[error("{} is no simulation: that is a folder that holds a simulation.json, as `flashscope simulate --output` writes it", .0.display())]
+    #[error("{} is not a simulation: its folder contains a simulation.json, as `flashscope simulate --output` writes it", .0.display())]
     NoSimulation(PathBuf),
     /// The folder contains no probe.
-    #[error("{} is no probe: that is a folder that holds a probe.json, as `flashscope probe` writes it", .0.display())]
+    #[error("{} is not a probe: its folder contains a probe.json, as `flashscope probe` writes it", .0.display())]
     NoProbe(PathBuf),
     /// The folder contains no sweep.
-    #[error("{} is no sweep: that is a folder that holds a sweep.json, as `flashscope sweep` writes it", .0.display())]
+    #[error("{} is not a sweep: its folder contains a sweep.json, as `flashscope sweep` writes it", .0.display())]
     NoSweep(PathBuf),
     /// The folder contains no what-if.
-    #[error("{} is no what-if: that is a folder that holds a what-if.json, as `flashscope what-if --output` writes it", .0.display())]
+    #[error("{} is not a what-if: its folder contains a what-if.json, as `flashscope what-if --output` writes it", .0.display())]
     NoWhatIf(PathBuf),
     /// A JSON file has invalid content.
     #[error("{} is damaged: {source}", path.display())]

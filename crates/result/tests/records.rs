@@ -298,7 +298,7 @@ fn manifests_are_checked() {
     let again = ResultFolder::create(folder.path(), &manifest()).unwrap_err();
     assert!(again.to_string().contains("exists already"));
     let none = ResultFolder::open(parent.path()).unwrap_err();
-    assert!(none.to_string().contains("is no result"));
+    assert!(none.to_string().contains("is not a result"));
     let later = Manifest { schema_version: SCHEMA_VERSION + 1, ..manifest() };
     folder.write_manifest(&later).unwrap();
     assert!(

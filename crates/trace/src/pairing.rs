@@ -177,7 +177,7 @@ mod tests {
 
     // Memory is bounded without completions, and no request is lost.
     #[test]
-    fn what_is_never_answered_is_given() {
+    fn requests_without_completion_are_emitted() {
         let (mut pairing, mut out) = (Pairing::default(), Vec::new());
         let count = 3 * MOST_HELD as u64;
         for at in 0..count {
@@ -193,7 +193,7 @@ mod tests {
 
     // A withdrawn request is not emitted, and its key pairs as before.
     #[test]
-    fn what_is_taken_back_is_not_given() {
+    fn withdrawn_requests_are_not_emitted() {
         let (mut pairing, mut out) = (Pairing::default(), Vec::new());
         let numbers = [10, 20, 30, 40].map(|at| pairing.issued(request(at, 0), &mut out));
         pairing.taken_back(0, Bytes(0), Op::Read);

@@ -1,4 +1,4 @@
-//! A trace in Parquet with a flipped bit: each reading is an error in one line, or requests.
+//! Reads a Parquet trace with a flipped bit: the outcome is a one-line error or requests.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,13 +1,13 @@
 /// A field of a workload or a trace: `name=value` after a `?`.
 #[derive(Debug)]
 pub struct Field {
-    /// Its name, before the `=`.
+    /// The name, before the `=`.
     pub name: &'static str,
-    /// Its value where none is given; without a default, the summary says what happens then.
+    /// The default value; without one, the summary states the effect of omitting the field.
     pub default: Option<&'static str>,
-    /// Its value where it is an option that is given without one.
+    /// The value if the field is a flag given without one.
     pub alone: Option<&'static str>,
-    /// What it sets, in which unit and range.
+    /// The effect, with unit and range.
     pub summary: &'static str,
 }
 

@@ -1,9 +1,9 @@
-//! Orders and places at random that need no memory.
+//! Random permutations and numbers that need no memory.
 
 use crate::seed_for;
 
-/// How many rounds: four are the fewest that look random from both sides (Luby and Rackoff, *How to
-/// Construct Pseudorandom Permutations from Pseudorandom Functions*).
+/// The number of rounds: four is the minimum for strong pseudo-randomness (Luby and Rackoff, *How
+/// to Construct Pseudorandom Permutations from Pseudorandom Functions*).
 const ROUNDS: usize = 4;
 
 /// An odd number whose bits look random: 2^64 over the golden ratio.
@@ -13,8 +13,8 @@ const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 /// power of two, walked until it lands inside, which takes fewer than two steps on average (Black
 /// and Rogaway, *Ciphers with Arbitrary Finite Domains*).
 ///
-/// A number is cut in two parts, which differ by a bit where its bits are odd; each in turn is
-/// added to by a function of the other.
+/// The two parts of a number differ by one bit if its number of bits is odd. Each round adds a
+/// function of one part to the other.
 pub(crate) struct Permutation {
     count: u64,
     low_bits: u32,
@@ -37,12 +37,12 @@ impl Permutation {
         }
     }
 
-    /// How many there are.
+    /// Returns the number of elements.
     pub(crate) fn count(&self) -> u64 {
         self.count
     }
 
-    /// Where `index`, below the count, goes.
+    /// Returns the image of `index`, which must be below the count.
     #[inline]
     pub(crate) fn at(&self, index: u64) -> u64 {
         let mut x = index;
@@ -60,7 +60,7 @@ impl Permutation {
     }
 }
 
-/// Both halves of a product, folded: each bit depends on all.
+/// Folds both halves of a product; each bit of the result depends on all input bits.
 #[inline]
 #[allow(clippy::cast_possible_truncation)] // both halves are taken
 fn mixed(x: u64) -> u64 {
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        // Does every number appear exactly once, whatever the count?
+        // Every number appears exactly once, for any count.
         #[test]
         fn is_a_permutation(count in 1u64..5000, seed in any::<u64>()) {
             let permutation = Permutation::new(count, seed);

@@ -1,4 +1,5 @@
-//! A trace as a workload names it: its files, its fields, and when its requests are issued. `flashscope-trace` reads and plays it.
+//! A trace as part of a workload: its files, fields and pacing. `flashscope-trace` reads and plays
+//! it.
 
 use std::collections::BTreeMap;
 
@@ -8,27 +9,28 @@ use serde::{Deserialize, Serialize};
 
 use crate::field::{Field, field};
 
-/// When the requests of a trace are issued.
+/// The pacing of a trace's requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Pace {
-    /// At their times, from the first on, whatever is in flight: an open loop.
+    /// At the recorded times relative to the first request, independent of the IOs in flight: an
+    /// open loop.
     Timed,
-    /// Each as soon as one before it is answered: a closed loop.
+    /// Each when an earlier one completes: a closed loop.
     Asap,
 }
 
-/// A trace that is to be played on a drive.
+/// A trace to replay on a drive.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Playback {
-    /// Its files.
+    /// The files.
     pub files: Vec<String>,
-    /// How they are read, and what is made of them: fields of traces, by name.
+    /// The reader's options and transforms: trace fields by name.
     pub fields: BTreeMap<String, String>,
-    /// When its requests are issued.
+    /// The pacing.
     pub pace: Pace,
-    /// Addressable bytes of the drive.
+    /// The capacity of the drive in bytes.
     #[serde(rename = "capacity_bytes")]
     pub capacity: Bytes,
     /// Offsets and lengths on the drive are multiples of this: reads and writes are widened to the
@@ -40,7 +42,7 @@ pub struct Playback {
     pub longest: Bytes,
 }
 
-/// How a trace is read, and what can be made of it, in the order in which it is done.
+/// The reader's options and transforms of a trace, in the order of their application.
 pub const FIELDS: &[Field] = &[
     field(
         "format",

@@ -1,4 +1,4 @@
-//! The writes that bring a drive into a well-defined state (uFLIP section 4.1).
+//! Writes that put a drive into a well-defined state (uFLIP section 4.1).
 
 use flashscope_block::{Bytes, Data, Io, Nanos, Op};
 use schemars::JsonSchema;
@@ -7,18 +7,18 @@ use serde::{Deserialize, Serialize};
 use crate::permutation::Permutation;
 use crate::{Stream, seed_for};
 
-/// The largest IO of a random fill: uFLIP's flash block.
+/// The largest IO of a random fill: the flash block of uFLIP.
 const CHUNK: Bytes = Bytes::kib(128);
 
-/// Into how many IOs of random size each chunk is cut.
+/// The number of pieces of random size per chunk.
 const PIECES: usize = 4;
 
-/// What the drive held before the warm-up.
+/// The content of the drive before the warm-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "SimulationFill")]
 pub enum Fill {
-    /// Nothing.
+    /// Empty.
     None,
     /// Everything written once, from start to end.
     Sequential,
@@ -27,7 +27,7 @@ pub enum Fill {
 }
 
 impl Fill {
-    /// Every fill, in the order in which they are shown.
+    /// All fills in display order.
     pub const ALL: [Fill; 3] = [Fill::None, Fill::Sequential, Fill::Random];
 
     /// The name on the command line and in documents.
@@ -39,7 +39,7 @@ impl Fill {
         }
     }
 
-    /// What the drive holds, in words.
+    /// Returns a description of the drive's content.
     pub const fn summary(self) -> &'static str {
         match self {
             Fill::None => "Nothing",
@@ -52,11 +52,11 @@ impl Fill {
 /// Writes every byte of a space exactly once, in random order, in IOs of random size from one
 /// logical block to 128 KiB.
 ///
-/// The paper asks for "random IOs of random size (ranging from 0.5KB to the flash block size,
-/// 128 KB) on the whole device", whose rationale is a complete write; drawing addresses
-/// independently would leave a part unwritten however long it goes on. Here the space is divided
-/// into chunks of 128 KiB, each is cut into four pieces at random, and all pieces are visited in
-/// the order of a pseudo-random permutation that needs no memory.
+/// The paper requires "random IOs of random size (ranging from 0.5KB to the flash block size, 128
+/// KB) on the whole device", to write the device completely. Independent random addresses would
+/// never guarantee that. Therefore, this fill divides the space into chunks of 128 KiB, cuts each
+/// at random into four pieces, and visits all pieces in the order of a pseudo-random permutation
+/// that needs no memory.
 pub struct RandomFill {
     offset: Bytes,
     size: Bytes,
@@ -67,7 +67,7 @@ pub struct RandomFill {
 }
 
 impl RandomFill {
-    /// Fills `size` bytes from `offset` on; both are multiples of `logical_block`.
+    /// Creates a fill of `size` bytes from `offset`; both are multiples of `logical_block`.
     pub fn new(offset: Bytes, size: Bytes, logical_block: Bytes, seed: u64) -> RandomFill {
         let pieces = size.0.div_ceil(CHUNK.0) * PIECES as u64;
         let permutation = Permutation::new(pieces, seed);
@@ -119,7 +119,7 @@ pub struct SequentialFill {
 }
 
 impl SequentialFill {
-    /// Fills `size` bytes from `offset` on.
+    /// Creates a fill of `size` bytes from `offset`.
     pub fn new(offset: Bytes, size: Bytes) -> SequentialFill {
         SequentialFill { next: offset, end: offset + size }
     }
@@ -141,14 +141,14 @@ impl Stream for SequentialFill {
     }
 }
 
-/// Tells the drive that it need not keep anything of a space, from start to end, by trims of 64 MiB.
+/// Discards a space from start to end, in trims of 64 MiB.
 pub struct Purge {
     next: Bytes,
     end: Bytes,
 }
 
 impl Purge {
-    /// Purges `size` bytes from `offset` on.
+    /// Creates a purge of `size` bytes from `offset`.
     pub fn new(offset: Bytes, size: Bytes) -> Purge {
         Purge { next: offset, end: offset + size }
     }
@@ -163,10 +163,10 @@ impl Stream for Purge {
     }
 }
 
-/// The largest IO of either fill.
+/// The largest IO of either fill, in bytes.
 pub const LARGEST_FILL_IO: Bytes = CHUNK;
 
-/// How large the IOs of a random fill are in the mean.
+/// The mean IO size of a random fill, in bytes.
 pub const MEAN_RANDOM_FILL_IO: Bytes = Bytes(CHUNK.0 / PIECES as u64);
 
 #[cfg(test)]
@@ -180,7 +180,7 @@ mod tests {
     }
 
     proptest! {
-        // Is every byte written exactly once, whatever the size of the space?
+        // A fill writes every byte exactly once, for any size of the space.
         #[test]
         fn fills_write_every_byte_once(
             blocks in 1u64..3000, offset in 0u64..100, seed in any::<u64>(), random in any::<bool>(),
@@ -200,7 +200,7 @@ mod tests {
         }
     }
 
-    // Is every byte trimmed exactly once by a purge?
+    // A purge trims every byte exactly once.
     #[test]
     fn a_purge_trims_every_byte_once() {
         let ios = all(Purge::new(Bytes::mib(3), Bytes::mib(200)));
@@ -210,7 +210,7 @@ mod tests {
         assert_eq!(ends, trims.map(|(start, end)| (Op::Trim, start, end)));
     }
 
-    // Is a random fill random, in place and in size, and does it depend on the seed?
+    // A random fill has random addresses and sizes, which depend on the seed.
     #[test]
     fn random_fill_is_random() {
         let fill = |seed| all(RandomFill::new(Bytes(0), Bytes::mib(64), Bytes(512), seed));

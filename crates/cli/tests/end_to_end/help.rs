@@ -99,7 +99,7 @@ fn examples_of_bench_work() {
         let place = with_a_trace(Scratch::on_disk());
         if arguments[1] == "--resume" {
             let message = place.run(&arguments).says(2, &place);
-            assert!(message.contains("RESULT.flashscope is no result"), "{message}");
+            assert!(message.contains("RESULT.flashscope is not a result"), "{message}");
         } else if arguments[1] == "--plan" {
             let drive = "file:scratch.img?size=64MiB";
             place.run(&["plan", drive, "--output", "PLAN.json"]).ok();

@@ -166,7 +166,7 @@ fn created_file_needs_no_consent_and_is_removed_at_the_end() {
 fn results_of_other_versions_and_drives_cannot_resume() {
     let (disk, place) = (Scratch::on_disk(), Scratch::in_memory());
     let none = place.run(&["bench", "--resume", "nothing"]);
-    assert_snapshot!(none.says(2, &place), @"flashscope: nothing is no result: a result is a folder that holds a manifest.json");
+    assert_snapshot!(none.says(2, &place), @"flashscope: nothing is not a result: a result folder contains a manifest.json");
     let both = place.run(&["bench", "null:", "--resume", "nothing"]);
     assert!(both.says(2, &place).contains("cannot be used with"));
     let drive = format!("file:{}?size=16MiB", disk.arg("drive"));

@@ -132,7 +132,7 @@ fn invalid_spaces_and_folders_are_refused() {
         "space.toml: [factors] has no `over_provisionin`, did you mean `over_provisioning`?"
     ));
     assert!(says(&["none.toml"]).contains("cannot read none.toml"));
-    assert!(says(&["--resume", "none"]).contains("none is no sweep"));
+    assert!(says(&["--resume", "none"]).contains("none is not a sweep"));
     assert!(says(&[]).contains("required"));
     assert!(says(&["space.toml", "--jobs", "0"]).contains("--jobs"));
     assert_eq!(place.names(), ["space.toml"]);

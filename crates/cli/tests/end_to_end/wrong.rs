@@ -270,8 +270,8 @@ fn unreadable_results_are_refused_with_the_reason() {
 
     For more information, try '--help'.
     ");
-    assert_snapshot!(refused(&["report", "nowhere"]), @"flashscope: nowhere is no result: a result is a folder that holds a manifest.json");
-    assert_snapshot!(report(2, |place| fs::remove_file(place.at("r/manifest.json")).unwrap()), @"flashscope: r is no result: a result is a folder that holds a manifest.json");
+    assert_snapshot!(refused(&["report", "nowhere"]), @"flashscope: nowhere is not a result: a result folder contains a manifest.json");
+    assert_snapshot!(report(2, |place| fs::remove_file(place.at("r/manifest.json")).unwrap()), @"flashscope: r is not a result: a result folder contains a manifest.json");
     let cut = |place: &Scratch| fs::write(place.at("r/manifest.json"), "{\"schema_ver").unwrap();
     assert_snapshot!(report(2, cut), @"flashscope: r/manifest.json is damaged: EOF while parsing a string at line 1 column 12");
     assert_snapshot!(reason(report(2, |place| replace(place, "\"schema_version\": 4,", ""))), @"flashscope: r/manifest.json is damaged: missing field `schema_version`");

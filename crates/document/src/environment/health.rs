@@ -1,4 +1,4 @@
-//! What an NVMe drive tells of its own health, and how its two log pages say it.
+//! The health of an NVMe drive, decoded from two log pages.
 
 mod change;
 
@@ -8,97 +8,97 @@ use serde::{Deserialize, Serialize};
 
 pub use change::{HealthChange, ThermalSign, WriteAmplification};
 
-/// A log page as a drive gives it.
+/// A raw log page.
 pub type LogPage = [u8; 512];
 
-/// Bytes of a data unit, in which a drive counts what the host reads and writes: 1,000 of 512 bytes,
-/// whatever its sectors are, rounded up.
+/// The bytes in a data unit, in which a drive counts host reads and writes: 1,000 blocks of 512
+/// bytes, whatever the sector size, rounded up.
 pub const DATA_UNIT: Bytes = Bytes(512_000);
 
-/// The GUID of the extended page of OCP, AFD514C9-7C6F-4F9C-A4F2-BFEA2810AFC5, which is stored with
-/// its last byte first.
+/// The GUID of the extended OCP page, AFD514C9-7C6F-4F9C-A4F2-BFEA2810AFC5, stored with its last
+/// byte first.
 const OCP_GUID: u128 = 0xAFD5_14C9_7C6F_4F9C_A4F2_BFEA_2810_AFC5;
 
-/// What an NVMe drive tells of itself over its life so far: its SMART / Health Information (NVM
-/// Express Base Specification, log identifier 02h).
+/// The lifetime health data of an NVMe drive: its SMART / Health Information (NVM Express Base
+/// Specification, log identifier 02h).
 ///
-/// Counters of 16 bytes end at 2⁶⁴ - 1.
+/// Counters of 16 bytes saturate at 2⁶⁴ - 1.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Health {
-    /// What it warns of now.
+    /// The active warnings.
     pub critical_warnings: Vec<CriticalWarning>,
-    /// Its composite temperature, in degrees Celsius; absent where it reports none.
+    /// The composite temperature in degrees Celsius; absent if the drive reports none.
     #[schemars(range(min = -273.15, max = 1000.0))]
     pub temperature_celsius: Option<f64>,
-    /// What is left of its spare blocks, in percent.
+    /// The remaining spare blocks, in percent.
     #[schemars(range(max = 100))]
     pub available_spare_percent: u32,
-    /// Below how much of them it warns, in percent.
+    /// The warning threshold for spare blocks, in percent.
     #[schemars(range(max = 100))]
     pub available_spare_threshold_percent: u32,
-    /// How much of its rated life is used, as its maker reckons, in percent: it may be over 100, and
-    /// ends at 255.
+    /// The used share of the rated life, as the vendor estimates it, in percent. It may exceed 100
+    /// and saturates at 255.
     pub percentage_used: u32,
     /// Bytes that the host read, counted in data units of 512,000 and rounded up.
     pub host_bytes_read: Bytes,
     /// Bytes that the host wrote, counted in data units of 512,000 and rounded up.
     pub host_bytes_written: Bytes,
-    /// Read commands of the host.
+    /// Read commands from the host.
     pub host_read_commands: u64,
-    /// Write commands of the host.
+    /// Write commands from the host.
     pub host_write_commands: u64,
-    /// For how long it was busy with IOs, in minutes.
+    /// The time busy with IOs, in minutes.
     pub busy_minutes: u64,
-    /// How often it was powered on.
+    /// The number of power cycles.
     pub power_cycles: u64,
-    /// For how long it was powered, in hours; perhaps without its low power states.
+    /// The time powered on, in hours; it may exclude low-power states.
     pub power_on_hours: u64,
-    /// How often it lost power without being told before.
+    /// The number of power losses without prior notice.
     pub unsafe_shutdowns: u64,
-    /// How often it could not give back data as they were written.
+    /// The number of detected errors of media and data integrity: the drive could not return data
+    /// as written.
     pub media_errors: u64,
-    /// Entries of its error log. They count rejected commands too, so that questions for pages that
-    /// it lacks raise it, and a rise is no fault.
+    /// The number of error log entries. Rejected commands count too. Requests for unsupported pages
+    /// raise the number, hence a rise alone is not a fault.
     pub error_log_entries: u64,
-    /// For how long it was hotter than its warning threshold, in minutes.
+    /// The time above the warning temperature, in minutes.
     pub warning_temperature_minutes: u32,
-    /// For how long it was hotter than its critical threshold, in minutes.
+    /// The time above the critical temperature, in minutes.
     pub critical_temperature_minutes: u32,
-    /// How often it began to throttle lightly, minding performance (thermal management
-    /// temperature 1). Drives that cannot be told such a temperature say 0.
+    /// The number of transitions to light throttling, which limits the performance loss (thermal
+    /// management temperature 1). Always 0 for drives without this feature.
     pub light_throttling_transitions: u32,
-    /// How often it began to throttle heavily, whatever it costs in performance (thermal management
-    /// temperature 2). Drives that cannot be told such a temperature say 0.
+    /// The number of transitions to heavy throttling, regardless of performance (thermal management
+    /// temperature 2). Always 0 for drives without this feature.
     pub heavy_throttling_transitions: u32,
-    /// For how long it throttled lightly, in seconds.
+    /// The time in light throttling, in seconds.
     pub light_throttling_s: u32,
-    /// For how long it throttled heavily, in seconds.
+    /// The time in heavy throttling, in seconds.
     pub heavy_throttling_s: u32,
-    /// What drives for data centres tell besides; absent where it was not asked for or the drive does
-    /// not have it.
+    /// The additional data of data centre drives; absent if not requested or not supported.
     pub ocp: Option<OcpHealth>,
 }
 
-/// What an NVMe drive warns of.
+/// A critical warning of an NVMe drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CriticalWarning {
-    /// Fewer spare blocks are left than its threshold.
+    /// The spare blocks are below their threshold.
     LowSpare,
-    /// It is hotter or colder than its thresholds.
+    /// The temperature is outside its thresholds.
     Temperature,
-    /// It is less reliable, after errors of its media or within.
+    /// Media or internal errors degraded the reliability.
     Degraded,
-    /// It lets nothing be written any more.
+    /// The media are read-only.
     ReadOnly,
-    /// What keeps its volatile memory through a power cut failed.
+    /// The backup of volatile memory against power loss failed.
     MemoryBackup,
-    /// Its persistent memory region is read-only or unreliable.
+    /// The persistent memory region is read-only or unreliable.
     PersistentMemory,
 }
 
 impl CriticalWarning {
-    /// In the order of their bits, from bit 0.
+    /// All warnings in the order of their bits, from bit 0.
     const ALL: [CriticalWarning; 6] = [
         CriticalWarning::LowSpare,
         CriticalWarning::Temperature,
@@ -108,7 +108,7 @@ impl CriticalWarning {
         CriticalWarning::PersistentMemory,
     ];
 
-    /// What the drive warns of, for people: "the drive warns that ...".
+    /// Returns a description for the user: "the drive warns that ...".
     pub fn text(self) -> &'static str {
         match self {
             CriticalWarning::LowSpare => "few spare blocks are left",
@@ -121,58 +121,57 @@ impl CriticalWarning {
     }
 }
 
-/// What drives for data centres tell besides: SMART / Health Information Extended (OCP Datacenter
-/// NVMe SSD Specification, log identifier C0h).
+/// The additional health data of data centre drives: SMART / Health Information Extended (OCP
+/// Datacenter NVMe SSD Specification, log identifier C0h).
 ///
-/// Counters of 16 bytes end at 2⁶⁴ - 1.
+/// Counters of 16 bytes saturate at 2⁶⁴ - 1.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OcpHealth {
-    /// Bytes written to the flash: for the host, and for cleaning, wear levelling and metadata.
+    /// Bytes written to the flash: host data, garbage collection, wear levelling and metadata.
     pub media_bytes_written: Bytes,
-    /// Bytes read from the flash, for whatever reason.
+    /// Bytes read from the flash for any purpose.
     pub media_bytes_read: Bytes,
-    /// Blocks for the host's data that were retired.
+    /// Retired blocks of the user data area.
     pub bad_user_blocks: u64,
-    /// Blocks for the drive's own data that were retired.
+    /// Retired blocks of the system area.
     pub bad_system_blocks: u64,
-    /// How often data were rebuilt from the parity over several dies.
+    /// The number of data recoveries from parity across dies (XOR).
     pub xor_recoveries: u64,
-    /// Reads that nothing could correct.
+    /// Uncorrectable reads.
     pub uncorrectable_reads: u64,
-    /// Reads that the first, fast error correction could not correct.
+    /// Reads that exceeded the first, fast error correction.
     pub soft_ecc_errors: u64,
-    /// How much of the rated life of the blocks for the drive's own data is used, in percent.
+    /// The used share of the rated life of the system area, in percent.
     pub system_percentage_used: u32,
-    /// Blocks that were rewritten so that their data stay readable.
+    /// Blocks refreshed to keep their data readable.
     pub refreshes: u64,
-    /// Erases of the block for the host's data that was erased most.
+    /// The highest erase count of a user data block.
     pub most_erases: u32,
-    /// Erases of the block for the host's data that was erased least.
+    /// The lowest erase count of a user data block.
     pub fewest_erases: u32,
-    /// How often it began to throttle for its temperature: of one byte, so 255 at most.
+    /// The number of thermal throttling events: a one-byte counter, 255 at most.
     pub throttling_events: u32,
-    /// How much it throttles now: 0 not at all, 1 to 3 rising.
+    /// The current throttling level: 0 is none, 1 to 3 are increasing levels.
     pub throttling_level: u32,
-    /// Errors of its PCI Express link that were corrected.
+    /// Corrected errors of the PCI Express link.
     pub pcie_correctable_errors: u64,
-    /// How often it could not save all of its state when power went.
+    /// The number of incomplete shutdowns: at power loss, the drive could not save its full state.
     pub incomplete_shutdowns: u32,
-    /// Free blocks, in percent of all.
+    /// Free blocks, in percent of all blocks.
     pub free_blocks_percent: u32,
-    /// IOs of the host that were not aligned to its own unit of writing.
+    /// Host IOs not aligned to the drive's indirection unit.
     pub unaligned_ios: u64,
-    /// How many bytes may be written to it in all its life, as its maker reckons; absent where it
-    /// does not say.
+    /// The rated endurance in bytes written, as the vendor estimates it; absent if not reported.
     pub endurance_bytes: Option<Bytes>,
-    /// Version of the page: 2, 3 and 4 for versions 1.0, 2.0 and 2.5 of the specification.
+    /// The version of the page: 2, 3 and 4 for versions 1.0, 2.0 and 2.5 of the specification.
     pub page_version: u32,
 }
 
 impl Health {
-    /// What the pages of a drive say: `smart` of log identifier 02h, `extended` of C0h.
+    /// Decodes the pages of a drive: `smart` of log identifier 02h, `extended` of C0h.
     ///
-    /// None where `smart` is all zero, as of drives of virtual machines that keep no such log. A page
-    /// at C0h without OCP's GUID is some vendor's own, and is passed over.
+    /// Returns `None` if `smart` is all zero, as for virtual drives without this log. Ignores a
+    /// page C0h without OCP's GUID, which is vendor-specific.
     pub fn decode(smart: &LogPage, extended: Option<&LogPage>) -> Option<Health> {
         if smart.iter().all(|&byte| byte == 0) {
             return None;
@@ -239,18 +238,18 @@ impl OcpHealth {
     }
 }
 
-/// Numbers of a page: little-endian, at any offset and of any length up to 16 bytes.
+/// Numbers of a page: little-endian, at any offset, and up to 16 bytes long.
 struct Page<'a>(&'a LogPage);
 
 impl Page<'_> {
-    /// Ends at `u64::MAX`.
+    /// Reads a number and saturates it at `u64::MAX`.
     fn number(&self, at: usize, len: usize) -> u64 {
         let bytes = self.0[at..at + len].iter().rev();
         let number = bytes.fold(0, |number: u128, &byte| number << 8 | u128::from(byte));
         u64::try_from(number).unwrap_or(u64::MAX)
     }
 
-    /// Of up to 4 bytes.
+    /// Reads a number of up to 4 bytes.
     fn small(&self, at: usize, len: usize) -> u32 {
         u32::try_from(self.number(at, len)).unwrap_or(u32::MAX)
     }
@@ -260,7 +259,7 @@ fn data_units(units: u64) -> Bytes {
     Bytes(units.saturating_mul(DATA_UNIT.0))
 }
 
-/// Whole Kelvin, of which 0 says that there is no sensor.
+/// Converts whole Kelvin to degrees Celsius; 0 means that there is no sensor.
 fn celsius(kelvin: u32) -> Option<f64> {
     let hundredths = 100.0 * f64::from(kelvin) - 27_315.0;
     (kelvin > 0).then_some(hundredths / 100.0)

@@ -1,4 +1,4 @@
-//! A sweep with its points, as people look at it.
+//! A sweep with its points, for display.
 
 use std::collections::HashSet;
 
@@ -8,34 +8,35 @@ use serde::{Deserialize, Serialize};
 
 use super::{Level, MeasuredPoint, Row, Sweep, by_point};
 
-/// Points that are shown at most: more are no longer told apart.
+/// The maximum number of points displayed; more would overlap.
 const MOST_POINTS: usize = 10_000;
 
-/// A sweep with what its points came to.
+/// A sweep with the results of its points.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ExploredSweep {
-    /// What follows from the points.
+    /// The conclusions from the points.
     pub sweep: Sweep,
-    /// Points that were simulated.
+    /// The number of points simulated.
     pub simulated: u64,
-    /// Those, in their order; of more than 10,000 the front, and every so many of the others.
+    /// The points in order. Above 10,000, only the front and a regular sample of the others.
     pub points: Vec<ExploredPoint>,
 }
 
-/// A point of a sweep, and what it came to.
+/// A point of a sweep with its results.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ExploredPoint {
     /// The point, from 0, in the order of the sweep.
     pub point: u32,
-    /// What each factor is set to, in the order of [`Sweep::factors`]; none where it does not apply.
+    /// The level of each factor, in the order of [`Sweep::factors`]; `None` if the factor does not
+    /// apply.
     pub levels: Vec<Option<Level>>,
-    /// The objectives, in the order of [`Sweep::objectives`], each with its interval over the repeats;
-    /// none where the simulation gives no such number.
+    /// The objectives, in the order of [`Sweep::objectives`], each with its interval over the
+    /// repeats; `None` if the simulation has no such number.
     pub values: Vec<Option<Estimate>>,
 }
 
 impl ExploredSweep {
-    /// A sweep, complete or not, with its rows in the order of points and repeats.
+    /// Builds the view of a sweep, finished or not, from its rows sorted by point and repeat.
     pub fn of(sweep: Sweep, rows: &[Row]) -> ExploredSweep {
         let measured =
             by_point(rows).map(|rows| MeasuredPoint::of(rows, &sweep.objectives, sweep.repeats));
@@ -53,7 +54,7 @@ impl ExploredSweep {
     }
 }
 
-/// No more points than are shown: those to be kept, and every so many of all.
+/// Limits the points to those that must stay and a regular sample of all.
 fn thinned(points: Vec<ExploredPoint>, kept: &HashSet<u32>) -> Vec<ExploredPoint> {
     let every = points.len().div_ceil(MOST_POINTS).max(1);
     let all = points.into_iter().enumerate();

@@ -1,25 +1,25 @@
-//! Points, of which there is a row for each repeat.
+//! The points of a sweep, each combined from one row per repeat.
 
 use flashscope_stats::{Estimate, mean_of_repeats};
 
 use super::{Level, Objective, Row, RowStatus, Setting};
 
-/// What was measured at a point.
+/// The results of a point.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MeasuredPoint<'a> {
     /// The point, from 0, in the order of the sweep.
     pub point: u32,
-    /// What each factor is set to; none where it does not apply.
+    /// The level of each factor; `None` if the factor does not apply.
     pub levels: &'a [Option<Level>],
-    /// Of each objective the value in each repeat; `None` where one has none.
+    /// For each objective, the value in each repeat; `None` if a repeat has none.
     pub values: Vec<Option<Vec<f64>>>,
 }
 
 impl<'a> MeasuredPoint<'a> {
-    /// What was measured at the point of these rows: nothing where a repeat is missing or has failed.
+    /// Combines the rows of a point; `None` if a repeat is missing or failed.
     ///
     /// # Panics
-    /// Of no rows.
+    /// There are no rows.
     pub fn of(rows: &'a [Row], objectives: &[Objective], repeats: u32) -> MeasuredPoint<'a> {
         let done = rows.iter().filter(|row| row.status == RowStatus::Done);
         let whole = done.count() == repeats as usize;
@@ -31,30 +31,30 @@ impl<'a> MeasuredPoint<'a> {
         MeasuredPoint { point: rows[0].point, levels: &rows[0].levels, values }
     }
 
-    /// The mean of an objective with its interval over the repeats, if it has values.
+    /// Returns the mean of an objective with its interval over the repeats, if it has values.
     pub fn estimate(&self, objective: usize) -> Option<Estimate> {
         mean_of_repeats(self.values[objective].as_ref()?)
     }
 
-    /// The same of each objective, if all have values.
+    /// Returns the mean and interval of each objective, if all have values.
     pub fn estimates(&self) -> Option<Vec<Estimate>> {
         (0..self.values.len()).map(|objective| self.estimate(objective)).collect()
     }
 
-    /// The mean of each objective, if all have values.
+    /// Returns the mean of each objective, if all have values.
     pub fn means(&self) -> Option<Vec<f64>> {
         Some(self.estimates()?.into_iter().map(|estimate| estimate.value).collect())
     }
 }
 
-/// Where a point is in the space: factors that do not apply are left out.
+/// Returns the coordinates of a point in the space, without factors that do not apply.
 pub fn settings(levels: &[Option<Level>], names: &[&str]) -> Vec<Setting> {
     let set = names.iter().zip(levels);
     set.filter_map(|(name, level)| Some(Setting { factor: (*name).into(), level: level.clone()? }))
         .collect()
 }
 
-/// Groups rows, which are in the order of points and repeats, by points.
+/// Groups rows by point; they must be sorted by point and repeat.
 pub fn by_point(rows: &[Row]) -> impl Iterator<Item = &[Row]> {
     rows.chunk_by(|a, b| a.point == b.point)
 }

@@ -26,7 +26,7 @@ fn unreadable_manifests_are_reported_by_every_address() {
         ("newer", "format version 999; this flashscope reads up to", |path| {
             edit(&path.join("manifest.json"), |manifest| manifest["schema_version"] = 999.into());
         }),
-        ("half-written", "is no result", |path| {
+        ("half-written", "is not a result", |path| {
             fs::remove_file(path.join("manifest.json")).unwrap()
         }),
         ("no-json", "is damaged", |path| {

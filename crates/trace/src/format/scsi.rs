@@ -20,9 +20,7 @@ pub(super) fn operation(code: u64) -> Result<Option<Op>, Reason> {
     match command(code) {
         Some(Command::Request(op)) => Ok(Some(op)),
         Some(Command::Other) => Ok(None),
-        None => {
-            Err(Reason::new(format!("{code:#04x} is no SCSI operation code that is known here")))
-        }
+        None => Err(Reason::new(format!("{code:#04x} is not a known SCSI operation code"))),
     }
 }
 

@@ -10,6 +10,6 @@ use super::mqsim::MqSim;
 
 pub(super) const FORMAT: Format = Format::text::<MqSim>(
     "ssdsim",
-    "ASCII of the simulator SSDSim; looks like `mqsim`, as which it is found",
+    "ASCII of the simulator SSDSim; same form as `mqsim`, which detection reports",
     "Hu et al., ICS 2011; the examples of SSDSim's repository",
 );

@@ -195,7 +195,7 @@ mod tests {
         for (code, len, wanted) in [
             (0x42, 24, "record 2 (at byte 32): it is an UNMAP whose ranges were not recorded"),
             (0x28, 0, "record 2 (at byte 32): it is for 0 bytes"),
-            (0x7f, 512, "record 2 (at byte 32): 0x7f is no SCSI operation code"),
+            (0x7f, 512, "record 2 (at byte 32): 0x7f is not a known SCSI operation code"),
         ] {
             let content = [v1(1, 0x2a, 512, 0, 1), v1(2, code, len, 0, 2)].concat();
             let reason = reason(&FORMAT, &content);

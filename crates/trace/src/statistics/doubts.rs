@@ -58,7 +58,7 @@ pub(super) fn doubts(seen: &DoubtInput) -> Vec<Doubt> {
 }
 
 fn empty(seen: &DoubtInput) -> Option<(DoubtKind, String)> {
-    let text = "there is no request in it".into();
+    let text = "the trace contains no requests".into();
     (seen.requests == 0).then_some((DoubtKind::Empty, text))
 }
 

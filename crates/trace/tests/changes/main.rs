@@ -1,4 +1,4 @@
-//! What is made of a trace between its reader and whoever uses it, and what is written of it.
+//! Transforms and writers of traces.
 
 mod playback;
 mod transforms;
@@ -11,7 +11,7 @@ use flashscope_trace::writer::{self, Output};
 use flashscope_trace::{Error, Reader, Request, Spec, Trace, Volumes};
 use tempfile::TempDir;
 
-/// A folder for traces, which is gone at the end of a test.
+/// A folder for traces that is removed at the end of a test.
 struct Folder(TempDir);
 
 impl Folder {
@@ -23,7 +23,7 @@ impl Folder {
         self.0.path().join(name)
     }
 
-    /// Writes requests of these volumes as a file; what was lost.
+    /// Writes requests of these volumes to a file; returns what the format could not store.
     fn write(&self, name: &str, volumes: &[&str], requests: &[Request]) -> writer::Lost {
         let mut known = Volumes::new();
         for volume in volumes {
@@ -41,7 +41,7 @@ impl Folder {
         lost
     }
 
-    /// Opens files with the fields that are set.
+    /// Opens files with these fields set.
     fn open(&self, names: &[&str], fields: &[(&str, &str)]) -> Result<Trace, Error> {
         let paths: Vec<String> =
             names.iter().map(|name| self.at(name).to_str().unwrap().to_string()).collect();
@@ -61,7 +61,7 @@ fn spec(fields: &[(&str, &str)]) -> Spec {
     spec
 }
 
-/// Everything that a reader gives.
+/// Returns everything that a reader yields.
 fn all(reader: &mut dyn Reader) -> Result<Vec<Request>, Error> {
     let (mut requests, mut batch) = (Vec::new(), Vec::new());
     loop {

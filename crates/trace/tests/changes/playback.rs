@@ -26,7 +26,7 @@ fn survey(playback: &Playback) -> Result<Survey, String> {
     Ok(survey.expect("nobody stops it"))
 }
 
-/// The IOs of a playback, each answered after 10 µs, from 1 ms on.
+/// Returns the IOs of a replay from 1 ms on, each completed after 10 µs.
 fn played(playback: &Playback) -> Vec<Io> {
     let mut stream = flashscope_trace::replay(playback).unwrap();
     let mut now = Nanos::millis(1);
@@ -40,9 +40,9 @@ fn played(playback: &Playback) -> Vec<Io> {
     ios
 }
 
-// Are the IOs those of the trace: at their times, or as fast as answers come?
+// IOs are due at their recorded times, or as fast as completions allow.
 #[test]
-fn paces() {
+fn ios_follow_their_times_or_completions() {
     let folder = Folder::new();
     let times = [5_000_000, 5_100_000, 5_050_000, 9_000_000];
     let requests: Vec<Request> = times.map(|at| write_at(at, at / 1_000_000 * 4096)).to_vec();
@@ -50,14 +50,14 @@ fn paces() {
     let at = |pace| -> Vec<u64> {
         played(&playback(&folder, pace)).iter().map(|io| io.at.0 / 1000).collect()
     };
-    // What is out of order is due when it was issued.
+    // A request out of order is due at its issue time.
     assert_eq!(at(Pace::Timed), [1000, 1100, 1050, 5000]);
     assert_eq!(at(Pace::Asap), [1000, 1010, 1020, 1030]);
 }
 
-// Do requests become whole logical blocks, long ones parts, and does the survey count just these?
+// Requests become whole logical blocks, long ones are split, and the survey counts the results.
 #[test]
-fn requests_are_fitted() {
+fn requests_become_whole_blocks_and_parts() {
     let folder = Folder::new();
     let request =
         |op, offset, len| Request { op, offset: Bytes(offset), len: Bytes(len), ..write_at(0, 0) };
@@ -94,9 +94,9 @@ fn requests_are_fitted() {
     assert!(survey.modifies());
 }
 
-// Is a trace that does not fit the drive refused before it is played, with what to do?
+// A trace that does not fit the drive is refused before the replay, with a remedy.
 #[test]
-fn what_does_not_fit_is_refused() {
+fn a_trace_that_does_not_fit_is_refused() {
     let folder = Folder::new();
     let beyond = write_at(0, 64 << 20);
     folder.write("t.parquet", &["v", "w"], &[beyond]);
@@ -118,9 +118,9 @@ fn what_does_not_fit_is_refused() {
     assert!(error.contains("it has 2 volumes, and the drive is one"), "{error}");
 }
 
-// Does reading stop when asked, and an unreadable trace say so where it is played?
+// Reading stops on request, and a damaged trace reports its error in the replay.
 #[test]
-fn stops_and_errors() {
+fn stops_on_request_and_reports_errors() {
     let folder = Folder::new();
     folder.write("t.parquet", &["v"], &[write_at(0, 0)]);
     let playback = playback(&folder, Pace::Timed);

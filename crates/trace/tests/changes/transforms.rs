@@ -7,8 +7,8 @@ use super::{Folder, all, spec, write_at};
 
 const SECOND: u64 = 1_000_000_000;
 
-/// A trace of ten seconds: a request each half second, to three volumes in turns, each operation
-/// among them, and places all over the first 20 MiB.
+/// A trace of ten seconds with a request each half second. It cycles through three volumes and all
+/// operations, with addresses all over the first 20 MiB.
 fn story() -> Vec<Request> {
     (0..20)
         .map(|i| Request {
@@ -34,9 +34,9 @@ fn changed(fields: &[(&str, &str)]) -> Vec<Request> {
     folder().read(&["t.parquet"], fields)
 }
 
-// Does each selection keep what it names, and nothing else?
+// Each selection keeps exactly the requests that it names.
 #[test]
-fn selections() {
+fn selections_keep_what_they_name() {
     let of = |keep: fn(&&Request) -> bool| story().iter().filter(keep).copied().collect::<Vec<_>>();
     assert_eq!(changed(&[]), story());
     assert_eq!(changed(&[("volumes", "c,a")]), of(|r| r.volume != 1));
@@ -50,25 +50,25 @@ fn selections() {
     assert_eq!((read.offset, read.len), (Bytes(4 * 1024 * 1024 + 3584), Bytes(4096)));
 }
 
-// Is a volume that is not there named, with those that are?
+// An error names a missing volume and the existing ones.
 #[test]
-fn unknown_volume() {
+fn an_unknown_volume_is_named() {
     let folder = folder();
     let mut trace = folder.open(&["t.parquet"], &[("volumes", "a,d")]).unwrap();
     let error = all(&mut trace).unwrap_err().to_string();
     assert_eq!(error, "the trace: it has no volume `d`; it has a, b, c");
 }
 
-// Are times and places scaled from the first request and from 0, with the place in a page kept?
+// Times scale from the first request, addresses from 0, and offsets within a page stay.
 #[test]
-fn scales() {
+fn times_and_addresses_scale() {
     let times = |fields: &[(&str, &str)]| -> Vec<u64> {
         changed(fields).iter().map(|r| r.at.0 - 100 * SECOND).collect()
     };
     let original = times(&[]);
     let half: Vec<u64> = original.iter().map(|at| at / 2).collect();
     assert_eq!(times(&[("speed", "2")]), half);
-    // After a selection, times are told from the first request that is left.
+    // After a selection, times are relative to the first remaining request.
     assert_eq!(times(&[("from", "1s"), ("speed", "0.5")])[..3], [SECOND, 2 * SECOND, 3 * SECOND]);
     for (scaled, original) in changed(&[("space", "0.5")]).iter().zip(story()) {
         let page = original.offset.0 / 4096 / 2;
@@ -77,23 +77,23 @@ fn scales() {
     }
 }
 
-// Is a shared misalignment found and mended, and an aligned trace left as it is?
+// A shared misalignment is corrected, and an aligned trace stays unchanged.
 #[test]
-fn realigns() {
+fn a_shared_misalignment_is_corrected() {
     let mended = changed(&[("realign", "auto"), ("ops", "read,write,trim")]);
     assert!(mended.iter().all(|r| r.offset.is_multiple_of(Bytes(4096))), "{mended:?}");
     assert_eq!(mended[0].offset, Bytes(4096));
     let by_hand = changed(&[("realign", "512"), ("ops", "read,write,trim")]);
     assert_eq!(by_hand, mended);
     let folder = Folder::new();
-    // One in three is misaligned: they share nothing that could be mended.
+    // One request in three is misaligned: there is no common shift.
     let mixed: Vec<Request> =
         (0..30).map(|i| write_at(i, i * 8192 + if i % 3 == 0 { 512 } else { 0 })).collect();
     folder.write("m.parquet", &["v"], &mixed);
     assert_eq!(folder.read(&["m.parquet"], &[("realign", "auto")]), mixed);
 }
 
-// Does a sample keep the share of regions that was asked for, whole, and say how far it is off?
+// A sample keeps the requested share of whole regions, and reports its error.
 #[test]
 #[allow(clippy::cast_precision_loss)]
 fn samples() {
@@ -121,21 +121,21 @@ fn samples() {
     assert_eq!(folder.read(&["m.parquet"], &[("sample", "1")]), many);
 }
 
-// Does a remapped trace stay on the drive, by the rule, and is what was moved told?
+// A remapped trace stays on the drive, follows the policy, and reports the moves.
 #[test]
-fn remaps() {
+fn a_remapped_trace_stays_on_the_drive() {
     let into = 8 * 1024 * 1024;
     let folded = changed(&[("remap", "fold"), ("into", "8MiB")]);
     for (folded, original) in folded.iter().zip(story()) {
         assert_eq!(folded.offset.0, original.offset.0 % into);
         assert_eq!((folded.len, folded.volume), (original.len, original.volume));
     }
-    // Each request of the story touches a region of its own: they lie one after the other.
+    // Each request accesses a separate region: the regions become consecutive.
     let compact = changed(&[("remap", "compact"), ("into", "32MiB"), ("ops", "write")]);
     let offsets: Vec<u64> = compact.iter().map(|r| r.offset.0).collect();
     assert_eq!(offsets, (0..5).map(|i| (i << 20) + 3584).collect::<Vec<u64>>());
     assert!(compact.iter().all(|r| r.volume == 0));
-    // Neighbouring regions stay together, and a request that would pass the end ends there.
+    // Adjacent regions stay together, and a request past the end moves back to end there.
     let folder = Folder::new();
     let long = Request { len: Bytes::mib(3), ..write_at(0, 100 << 20) };
     folder.write(
@@ -152,9 +152,9 @@ fn remaps() {
     assert!(note.contains("are more than the drive"), "{note}");
 }
 
-// Are traces merged in the order of time, each with its volumes, and by their starts if asked?
+// Traces merge in time order with separate volumes, and on request by their starts.
 #[test]
-fn merges() {
+fn traces_merge_in_time_order() {
     let folder = Folder::new();
     folder.write("x.parquet", &["v", "w"], &[write_at(10, 0), write_at(30, 1 << 20)]);
     let other = Request { volume: 1, ..write_at(25, 3 << 20) };
@@ -170,9 +170,9 @@ fn merges() {
     assert_eq!(merged.iter().map(|r| r.at.0).collect::<Vec<_>>(), [0, 0, 5, 20]);
 }
 
-// Does each pass of a repeated trace follow on the one before, and standard input say that it cannot?
+// Each pass of a repeated trace continues after the previous one; standard input cannot repeat.
 #[test]
-fn repeats() {
+fn passes_follow_each_other() {
     let repeated = changed(&[("repeat", "3"), ("ops", "read")]);
     let once = changed(&[("ops", "read")]);
     assert_eq!(repeated.len(), 3 * once.len());
@@ -185,7 +185,7 @@ fn repeats() {
     assert!(error.contains("write it to a file first"), "{error}");
 }
 
-// Does every field change something?
+// Every field has an effect.
 #[test]
 fn every_field_changes_something() {
     const OTHERS: [(&str, &str); 17] = [
@@ -208,7 +208,7 @@ fn every_field_changes_something() {
         ("speed", "3"),
     ];
     let folder = folder();
-    // How a trace is read is tested where formats are.
+    // Tests of formats cover the reader's options.
     let reading = ["format", "on_bad_line", "sector"];
     for (name, value) in OTHERS.iter().filter(|(name, _)| !reading.contains(name)) {
         let beside: &[(&str, &str)] = match *name {
@@ -230,7 +230,7 @@ fn every_field_changes_something() {
     assert_eq!(tested, FIELDS.iter().map(|field| field.name).collect::<Vec<_>>());
 }
 
-// Is every value that cannot be refused, with what it must be, and does every default hold?
+// Every invalid value is refused with the rule, and every default is valid.
 #[test]
 fn values_are_checked() {
     for (name, value) in [
@@ -268,7 +268,7 @@ fn values_are_checked() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    // Whatever is made of whatever trace: does every request stay on the drive, in order, whole?
+    // For any transforms of any trace, every request stays on the drive, in order and complete.
     #[test]
     fn remapped_traces_fit(
         offsets in prop::collection::vec((any::<u64>(), 1u64..1 << 26, 0u32..3), 1..60),

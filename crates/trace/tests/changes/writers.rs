@@ -27,7 +27,7 @@ fn any_request() -> impl Strategy<Value = Request> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
-    // Does our own format keep every bit of every request?
+    // Parquet keeps every bit of every request.
     #[test]
     fn parquet_keeps_everything(requests in prop::collection::vec(any_request(), 1..5000)) {
         let folder = Folder::new();
@@ -40,7 +40,7 @@ proptest! {
     }
 }
 
-// Is a trace of several row groups read in order, and does memory hold but one of them?
+// A trace of several row groups reads in order, with only one of them in memory.
 #[test]
 fn parquet_of_many_row_groups() {
     let requests: Vec<Request> = (0..300_000).map(|i| write_at(i * 7, i % 1000 * 4096)).collect();
@@ -49,7 +49,7 @@ fn parquet_of_many_row_groups() {
     assert!(folder.read(&["t.parquet"], &[]) == requests);
 }
 
-/// Requests of each operation, on times and places that every format can write exactly.
+/// Requests of each operation, with times and addresses that every format stores exactly.
 fn story() -> Vec<Request> {
     let request = |i: u64, op, offset, len| Request {
         at: Nanos(1_000_000_000 + i * 1_500_000),
@@ -68,9 +68,9 @@ fn story() -> Vec<Request> {
     ]
 }
 
-// Are the lines those that other tools read, and is what a format cannot hold counted?
+// The lines match the formats of other tools, and information loss is counted.
 #[test]
-fn lines() {
+fn lines_match_other_tools() {
     let folder = Folder::new();
     let volumes = ["sd a", "hm_1"];
     let lost = folder.write("t.iolog", &volumes, &story());
@@ -103,9 +103,9 @@ fn lines() {
     ");
 }
 
-// Does every writer that has a reader read back what it wrote, also compressed?
+// Every format with a reader and a writer survives a round trip, also compressed.
 #[test]
-fn round_trips() {
+fn written_traces_survive_a_round_trip() {
     let folder = Folder::new();
     let writes: Vec<Request> = story().into_iter().filter(|r| r.op != Op::Trim).collect();
     for kind in WRITERS {
@@ -129,7 +129,7 @@ fn round_trips() {
     }
 }
 
-// Is nothing written over, and does a file that is not finished not appear?
+// Existing files are not overwritten, and incomplete files do not appear.
 #[test]
 fn files_appear_whole() {
     let folder = Folder::new();

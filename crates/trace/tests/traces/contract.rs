@@ -1,4 +1,4 @@
-//! What holds of every format, by its samples.
+//! Properties that every format must have, checked on its samples.
 
 use std::io::{Cursor, Read, Write};
 
@@ -14,7 +14,7 @@ pub fn source(content: &[u8]) -> Source {
     Source::of("a trace", Cursor::new(content.to_vec()), None).expect("memory can be read")
 }
 
-/// Reads a content as of the sample's format.
+/// Reads content in the sample's format.
 fn read_as(sample: &Sample, content: &[u8], on_bad: OnBad) -> Result<Told, Error> {
     let options = Options { on_bad, ..Options::default() };
     read_all(open_as(sample.format, source(content), options)?)
@@ -25,7 +25,7 @@ fn whole(sample: &Sample) -> Told {
         .unwrap_or_else(|error| panic!("{}: {error}", sample.name))
 }
 
-/// The samples of formats in text.
+/// Returns the samples of text formats.
 fn texts() -> impl Iterator<Item = Sample> {
     samples().into_iter().filter(|sample| !sample.content.contains(&0))
 }
@@ -35,7 +35,7 @@ fn lines(content: &[u8]) -> Vec<&[u8]> {
     content.strip_suffix(b"\n").expect("samples end their lines").split(|b| *b == b'\n').collect()
 }
 
-// Does every format have a sample, under a name that no other has, in lower case?
+// Every format has a sample, and a unique name in lower case.
 #[test]
 fn every_format_has_a_sample() {
     let samples = samples();
@@ -49,18 +49,18 @@ fn every_format_has_a_sample() {
     }
 }
 
-// Is every sample found to be of its format, and of no other as likely?
+// The format of every sample is detected, and no other format is as likely.
 #[test]
 fn samples_are_found() {
     for sample in samples() {
         let (found, _) = open_all(source(&sample.content)).unwrap();
-        // Nobody can tell those two apart.
+        // These two formats are indistinguishable.
         let wanted = if sample.format.name == "ssdsim" { "mqsim" } else { sample.format.name };
         assert_eq!(found, wanted, "{}", sample.name);
     }
 }
 
-// Does every sample tell the story, as far as its format can?
+// Every sample contains the story, as far as its format can express it.
 #[test]
 fn samples_tell_the_story() {
     for sample in samples() {
@@ -79,7 +79,7 @@ fn samples_tell_the_story() {
     }
 }
 
-/// The content in every compression that is undone.
+/// Returns the content in every supported compression.
 pub fn compressed(content: &[u8]) -> [(&'static str, Vec<u8>); 4] {
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     gzip.write_all(content).unwrap();
@@ -95,7 +95,7 @@ pub fn compressed(content: &[u8]) -> [(&'static str, Vec<u8>); 4] {
     ]
 }
 
-// Is the same read through every compression, and from several that follow each other?
+// Every compression, and concatenated compressed parts, give the same requests.
 #[test]
 fn compressions_are_undone() {
     for sample in samples() {
@@ -109,7 +109,7 @@ fn compressions_are_undone() {
     }
 }
 
-/// Gives one byte at a time.
+/// A reader that returns one byte at a time.
 struct Trickle(Cursor<Vec<u8>>);
 
 impl Read for Trickle {
@@ -119,7 +119,7 @@ impl Read for Trickle {
     }
 }
 
-// Does it matter how much is read at a time?
+// The size of reads does not change the result.
 #[test]
 fn reads_may_be_short() {
     for sample in samples() {
@@ -130,7 +130,7 @@ fn reads_may_be_short() {
     }
 }
 
-// Do the ends of lines matter, or empty lines and comments, or how a text as a whole ends?
+// Line endings, empty lines, comments and the end of the file do not change the result.
 #[test]
 fn ends_of_lines_may_differ() {
     for sample in texts() {
@@ -147,7 +147,7 @@ fn ends_of_lines_may_differ() {
     }
 }
 
-/// Where reading stopped.
+/// The position at which reading stopped.
 fn place(error: &Error) -> String {
     match error {
         Error::Bad { place, .. } => place.to_string(),
@@ -155,7 +155,7 @@ fn place(error: &Error) -> String {
     }
 }
 
-// Is a garbled line an error with its number, or else counted, and the others read?
+// A garbled line is an error with its number, or is counted, and the other lines are read.
 #[test]
 fn garbled_lines_are_reported() {
     for sample in texts() {
@@ -171,7 +171,7 @@ fn garbled_lines_are_reported() {
     }
 }
 
-// Is no line with a request read otherwise where it is cut off?
+// A truncated line never reads as another request.
 #[test]
 fn lines_that_are_cut_off_are_reported() {
     for sample in texts() {
@@ -179,7 +179,7 @@ fn lines_that_are_cut_off_are_reported() {
         let mut reported = 0;
         for index in 0..lines.len() {
             let mut cut = lines.clone();
-            // Nobody can tell where it is cut off within its last number.
+            // A cut within the last number is undetectable.
             cut[index] = &cut[index][..cut[index].len() / 3];
             match read_as(&sample, &cut.join(&b'\n'), OnBad::Stop) {
                 Ok(read) => assert_eq!(read, told, "{} line {}", sample.name, index + 1),
@@ -194,7 +194,7 @@ fn lines_that_are_cut_off_are_reported() {
     }
 }
 
-// Is what holds no requests read to its end, without any?
+// Content without requests reads to its end.
 #[test]
 fn a_trace_may_be_empty() {
     for sample in texts() {

@@ -1,4 +1,4 @@
-//! Reading content that may be anything. The fuzz target `trace` does the same.
+//! Reads arbitrary content, as the fuzz target `trace` does.
 
 use std::io::Cursor;
 
@@ -7,11 +7,10 @@ use flashscope_trace::format::FORMATS;
 use flashscope_trace::format::{open, open_as};
 use flashscope_trace::{BATCH, OnBad, Options, Reader, Source};
 
-/// Requests that a reader may hold back until their answers are known.
+/// The maximum number of requests that a reader holds back for their completions.
 const MOST_HELD: usize = 1 << 12;
 
-/// Reads a content as of every format, and as of the one that it looks like; returns how many
-/// requests that found.
+/// Reads content in every format and in the detected one; returns the number of requests.
 pub fn read_every_way(content: &[u8]) -> usize {
     let source = || Source::of("a trace", Cursor::new(content.to_vec()), None);
     let mut found = 0;
@@ -19,7 +18,7 @@ pub fn read_every_way(content: &[u8]) -> usize {
         let options = Options { on_bad, ..Options::default() };
         let mut readers: Vec<Box<dyn Reader>> = Vec::new();
         for format in FORMATS {
-            // Nothing can be read where compressed data is damaged at its start.
+            // Compressed data damaged at its start is unreadable.
             let Ok(source) = source() else { return 0 };
             readers.extend(open_as(format, source, options));
         }
@@ -30,7 +29,7 @@ pub fn read_every_way(content: &[u8]) -> usize {
     found
 }
 
-/// Reads to the end, or to an error: what is read must be possible, and come in batches.
+/// Reads to the end or an error, and checks that requests are valid and batches bounded.
 pub fn exhaust(mut reader: Box<dyn Reader>) -> usize {
     let (mut found, mut batch) = (0, Vec::new());
     while reader.read(&mut batch).is_ok() && !batch.is_empty() {

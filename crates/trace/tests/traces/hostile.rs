@@ -1,4 +1,4 @@
-//! Content that is made to fail, or to fill memory or time.
+//! Malicious content: it must neither crash a reader nor exhaust memory or time.
 
 use std::io::{Cursor, Write};
 
@@ -10,7 +10,7 @@ use crate::contract::{compressed, source};
 use crate::exhaust::{exhaust, read_every_way};
 use crate::samples::{Sample, samples};
 
-/// What is done to a sample: at a place, some bytes make way for others.
+/// A change to a sample: bytes replaced at a position.
 type Edit = (prop::sample::Index, usize, Vec<u8>);
 
 fn edits() -> impl Strategy<Value = Vec<Edit>> {
@@ -47,13 +47,13 @@ fn edit(mut content: Vec<u8>, edits: Vec<Edit>) -> Vec<u8> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
-    // Is there any content that a reader does not survive?
+    // Readers survive any content.
     #[test]
     fn bytes_are_survived(content in prop::collection::vec(any::<u8>(), 0..2000)) {
         read_every_way(&content);
     }
 
-    // Is there a change to a trace that a reader does not survive?
+    // Readers survive any change to a trace.
     #[test]
     fn changes_are_survived(
         one in any::<prop::sample::Index>(),
@@ -67,8 +67,8 @@ proptest! {
     }
 }
 
-// Is a trace in columns read or refused, whatever one of its bytes is? A page that held other than it said, or a place
-// before the file, ended the program.
+// A Parquet trace is read or refused, whichever of its bytes changes. Inconsistent pages and
+// negative offsets once crashed the program.
 #[test]
 fn bytes_of_columns_are_survived() {
     let samples = samples();
@@ -109,7 +109,7 @@ fn failure(content: &[u8], format: Option<&str>) -> String {
     opened.and_then(read).expect_err("it must fail").to_string()
 }
 
-/// Zstandard data of a piece, many times.
+/// Compresses a piece repeated many times with Zstandard.
 fn bomb(piece: &[u8], times: usize) -> Vec<u8> {
     let mut bomb = zstd::Encoder::new(Vec::new(), 3).unwrap();
     let block = piece.repeat(1 << 10);
@@ -119,7 +119,7 @@ fn bomb(piece: &[u8], times: usize) -> Vec<u8> {
     bomb.finish().unwrap()
 }
 
-// Is a decompression bomb stopped, whatever it is filled with?
+// A decompression bomb stops the reader, whatever its content.
 #[test]
 fn bombs_are_stopped() {
     let zeros = bomb(&[0; 1 << 10], 1 << 20);
@@ -127,7 +127,7 @@ fn bombs_are_stopped() {
     let reason = "line 1 is longer than 65536 bytes: this is no trace in text";
     assert_eq!(failure(&zeros, Some("msr")), format!("a trace: {reason}"));
     assert!(failure(&zeros, None).starts_with("a trace is of no format that is known: "));
-    // 72 MiB, of which 64 are read.
+    // 72 MiB, of which 64 MiB are read.
     let lines = bomb(b"11413000 0 657728 16 1\n", (72 << 20) / 23);
     assert!(lines.len() < 32 << 10, "{}", lines.len());
     assert_eq!(
@@ -137,16 +137,16 @@ fn bombs_are_stopped() {
     );
 }
 
-// Does a trace that shrinks a lot, but not beyond belief, stay readable?
+// A highly compressible trace stays readable.
 #[test]
-fn what_shrinks_a_lot_is_read() {
+fn a_highly_compressible_trace_is_read() {
     let lines = b"11413000 0 657728 16 1\n".repeat(200_000);
     let (_, reader) = open(source(&zstd::encode_all(&lines[..], 3).unwrap()), Options::default())
         .expect("it is a trace");
     assert_eq!(crate::read_all(reader).unwrap().requests.len(), 200_000);
 }
 
-/// A trace longer than what is looked at to find its format, and too irregular to shrink to little.
+/// A trace longer than the part used for detection, and too irregular to compress well.
 fn long_trace() -> Vec<u8> {
     let mut lines = Vec::new();
     for index in 0..20_000u64 {
@@ -156,7 +156,7 @@ fn long_trace() -> Vec<u8> {
     lines
 }
 
-// Is compressed data that is cut off or damaged an error that says so, and after what?
+// Truncated or damaged compressed data is an error that states the position.
 #[test]
 fn cut_off_compression_is_reported() {
     let long = long_trace();
@@ -178,7 +178,7 @@ fn cut_off_compression_is_reported() {
     }
 }
 
-// Is a frame refused that wants more memory than zstd itself would give it?
+// A frame that needs a larger window than zstd allows is refused.
 #[test]
 fn large_windows_are_refused() {
     let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
@@ -189,7 +189,8 @@ fn large_windows_are_refused() {
     assert!(failure.contains("Frame requires too much memory"), "{failure}");
 }
 
-// Is a line without end refused before it fills memory, and a last line without end read?
+// A line without an end is refused before it fills memory; a last line without a line ending is
+// read.
 #[test]
 fn lines_without_end_are_refused() {
     let Sample { content, .. } = samples().remove(0);

@@ -1,4 +1,4 @@
-//! Lines of every format in text: what is wrong with them, and what is unusual and right.
+//! Invalid and unusual lines of every text format.
 
 use flashscope_block::{Bytes, Nanos, Op};
 use flashscope_trace::format::{find, open_as};
@@ -13,25 +13,25 @@ fn read(format: &str, content: &str, options: Options) -> Result<Told, String> {
     reader.and_then(read_all).map_err(|error| error.to_string())
 }
 
-/// What a text holds, line by line.
+/// Returns the requests of a text.
 fn told(format: &str, lines: &[&str]) -> Vec<Request> {
     let read = read(format, &lines.join("\n"), Options::default());
     read.unwrap_or_else(|error| panic!("{format}: {error}")).requests
 }
 
-/// Operation, offset and length in bytes.
+/// Returns the operation, offset and length in bytes.
 fn places(requests: &[Request]) -> Vec<(Op, u64, u64)> {
     requests.iter().map(|r| (r.op, r.offset.0, r.len.0)).collect()
 }
 
-/// Time of issue and latency in nanoseconds.
+/// Returns the issue time and latency in nanoseconds.
 fn times(requests: &[Request]) -> Vec<(u64, Option<u64>)> {
     requests.iter().map(|r| (r.at.0, r.latency.map(|latency| latency.0))).collect()
 }
 
 const WPA: &str = "IO Type;Init Time (s);IO Time (µs);Size (B);Min Offset;Disk;Count\n";
 
-/// Format, what stands before the line, the line, and what is wrong with it.
+/// The format, the text before the line, the line, and the error.
 const BAD: &[(&str, &str, &str, &str)] = &[
     ("msr", "", "128166372003061629,hm,1,Read,0,0,413", "it is for 0 bytes"),
     (
@@ -80,7 +80,7 @@ const BAD: &[(&str, &str, &str, &str)] = &[
     ("systor", "", "1456095145.1,0.1,,0,0,512", "the operation is ``, and none of R, W"),
     ("cloudphysics", "", "1,5,2a,0,8", "it is for 0 bytes"),
     ("cloudphysics", "", "1,5,zz,512,8", "the operation code is `zz`: not hexadecimal"),
-    ("cloudphysics", "", "1,5,fe,512,8", "0xfe is no SCSI operation code that is known here"),
+    ("cloudphysics", "", "1,5,fe,512,8", "0xfe is not a known SCSI operation code"),
     ("cloudphysics", "", "1,5,42,24,0", "it is an UNMAP whose ranges were not recorded"),
     ("wiscsee", "", "1 D read 0 0 0.1 0.1 True", "it is for 0 bytes"),
     ("wiscsee", "", "1 Q read 0 512 0.1 0.1 True", "the action is `Q`, and none of D, C"),
@@ -181,7 +181,7 @@ const BAD: &[(&str, &str, &str, &str)] = &[
     ("wpa", WPA, "Read;1,5;87,200;512;0xFFFFFFFFFFFFFFFF;1;1", "it ends beyond 2^64 bytes"),
 ];
 
-// Is what is wrong with a line said, with the number of the line, and the line left out on demand?
+// An error states the fault and the number of the line, and the line is skipped on request.
 #[test]
 fn bad_lines_are_explained() {
     for (format, before, line, wanted) in BAD {
@@ -196,7 +196,7 @@ fn bad_lines_are_explained() {
     }
 }
 
-// Do the formats that count in sectors count in those that the user says?
+// Formats that count in sectors accept a sector size from the user.
 #[test]
 fn sectors_may_be_larger() {
     let options = Options { sector: Some(Bytes(4096)), ..Options::default() };
@@ -214,7 +214,7 @@ fn sectors_may_be_larger() {
     }
 }
 
-// Are the letters of blkparse what the kernel means by them?
+// The letters of blkparse have the meaning that the kernel gives them.
 #[test]
 fn kinds_of_block_requests_are_told_apart() {
     for (kind, rest, wanted) in [
@@ -243,7 +243,7 @@ fn kinds_of_block_requests_are_told_apart() {
     }
 }
 
-// Are the times of fio's logs those of issue, and offsets found where priorities are not written?
+// Times from fio logs are issue times, and offsets are detected without priorities.
 #[test]
 fn times_of_fio_are_those_of_issue() {
     let lines = ["2, 1500000, 1, 4096, 8192", "2, 3000000, 0, 4096, 0", "9, 1000, 2, 512, 512"];
@@ -267,7 +267,7 @@ fn times_of_fio_are_those_of_issue() {
     assert_eq!(places(&requests)[2], (Op::Flush, 0, 0));
 }
 
-// Are columns found by their names, with their units, in either way to write numbers?
+// Columns are found by name, with their units, in both number notations.
 #[test]
 fn columns_of_windows_are_found_by_name() {
     let wanted = [(Op::Read, 0x1000, 16_384), (Op::Flush, 0, 0)];
@@ -289,7 +289,7 @@ fn columns_of_windows_are_found_by_name() {
     assert_eq!(times(&requests), [(1_500_000_000, Some(1_087_200)), (1_500_500_000, Some(100))]);
 }
 
-// Are the lines read that stray from what is usual?
+// Unusual but valid lines are read.
 #[test]
 fn unusual_lines_are_read() {
     let spc = ["0, 8, 512, r , 0.5, more, of it", "1,8,512,W,.5"];

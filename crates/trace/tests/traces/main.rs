@@ -1,4 +1,4 @@
-//! Traces of every format, as files and as bytes.
+//! Tests of trace formats, with files and bytes.
 
 mod contract;
 mod exhaust;
@@ -10,7 +10,7 @@ mod samples;
 use flashscope_trace::format::open;
 use flashscope_trace::{Error, Options, Reader, Request, Skipped, Source, Volumes};
 
-/// All that a trace tells.
+/// The complete content of a trace.
 #[derive(Debug, PartialEq, Eq)]
 struct Told {
     requests: Vec<Request>,
@@ -31,7 +31,7 @@ fn read_all(mut reader: Box<dyn Reader>) -> Result<Told, Error> {
     }
 }
 
-/// Finds the format of a trace, of which it gives the name, and reads it.
+/// Detects the format of a trace and reads it; returns the name of the format.
 fn open_all(source: Source) -> Result<(&'static str, Told), Error> {
     let (format, reader) = open(source, Options::default())?;
     Ok((format.name, read_all(reader)?))

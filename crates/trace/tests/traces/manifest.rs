@@ -1,7 +1,7 @@
-//! Real traces, against what their manifest counts in them.
+//! Compares real traces with the counts in their manifest.
 //!
-//! They lie in `$FLASHSCOPE_DATA/traces`, or in `shared/data/traces` beside the checkout, and are
-//! passed over with a message where there are none.
+//! The traces are in `$FLASHSCOPE_DATA/traces`, or in `shared/data/traces` next to the checkout.
+//! Without them, the test is skipped with a message.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -12,11 +12,11 @@ use flashscope_trace::{Skipped, Source};
 
 use crate::{Told, open_all};
 
-/// A line of the manifest, by the names of its columns.
+/// A line of the manifest, by column name.
 type Entry = BTreeMap<String, String>;
 
-/// The folder and the manifest in it; none, and a message, where there are none and nobody has said
-/// that there are.
+/// Returns the folder and its manifest. Without them, returns `None` with a message, or fails if
+/// the variable is set.
 fn manifest() -> Option<(PathBuf, Vec<Entry>)> {
     #[allow(clippy::disallowed_methods)] // a test may be told where its data are
     let told = std::env::var_os("FLASHSCOPE_DATA").map(PathBuf::from);
@@ -41,7 +41,7 @@ fn entries(text: &str) -> Vec<Entry> {
     rows.map(|row| names.iter().cloned().zip(row).collect()).collect()
 }
 
-/// The fields of a line of CSV, out of their quotes.
+/// Returns the fields of a line of CSV, without quotes.
 fn fields(line: &str) -> Vec<String> {
     let (mut fields, mut quoted) = (vec![String::new()], false);
     for character in line.chars() {
@@ -54,17 +54,17 @@ fn fields(line: &str) -> Vec<String> {
     fields
 }
 
-/// The name that a format has here, by its name in the manifest.
+/// Returns the name of a format here from its name in the manifest.
 fn format_of(parser: &str) -> &str {
     match parser {
         "cpcsv" => "cloudphysics",
-        // Nobody can tell them apart.
+        // These formats are indistinguishable.
         "ssdsim" => "mqsim",
         same => same,
     }
 }
 
-/// What the manifest counts exactly.
+/// The counts that the manifest states exactly.
 fn counts(told: &Told) -> Vec<(&'static str, u64)> {
     let requests = &told.requests;
     let count = |op| requests.iter().filter(|request| request.op == op).count() as u64;
@@ -86,7 +86,7 @@ fn bytes(told: &Told, op: Op) -> u64 {
     told.requests.iter().filter(|request| request.op == op).map(|request| request.len.0).sum()
 }
 
-/// How many pages of 4 KiB the requests touch.
+/// Returns the number of pages of 4 KiB that the requests touch.
 fn pages(told: &Told, ops: &[Op]) -> u64 {
     let transfers = told.requests.iter().filter(|request| ops.contains(&request.op));
     let pages = transfers.flat_map(|request| {
@@ -96,7 +96,7 @@ fn pages(told: &Told, ops: &[Op]) -> u64 {
     pages.collect::<BTreeSet<_>>().len() as u64
 }
 
-/// What the manifest rounds, with the most that it is then off.
+/// The values that the manifest rounds, with the rounding error.
 fn rounded(told: &Told) -> Vec<(&'static str, f64, f64)> {
     let mebibytes = |op| bytes(told, op) as f64 / (1u64 << 20) as f64;
     let times = || told.requests.iter().map(|request| request.at.0);
@@ -108,8 +108,8 @@ fn rounded(told: &Told) -> Vec<(&'static str, f64, f64)> {
     ]
 }
 
-/// The 1 %, 50 %, 99 % and 100 % quantiles of the latencies in microseconds, interpolated between
-/// neighbours.
+/// Returns the 1 %, 50 %, 99 % and 100 % quantiles of the latencies in microseconds, with
+/// interpolation.
 fn latencies(told: &Told) -> Vec<f64> {
     let mut sorted: Vec<_> = told.requests.iter().filter_map(|request| request.latency).collect();
     sorted.sort();
@@ -125,7 +125,7 @@ fn latencies(told: &Told) -> Vec<f64> {
 fn check(file: &str, told: &Told, entry: &Entry) {
     assert_eq!(told.skipped, Skipped::default(), "{file}");
     for (column, counted) in counts(told) {
-        // The manifest counts what lies before a partition to it.
+        // The manifest counts requests before a partition as part of it.
         let beyond = u64::from(column == "vols" && told.volumes.find("before").is_some());
         assert_eq!((counted - beyond).to_string(), entry[column], "{file}: {column}");
     }
@@ -142,7 +142,7 @@ fn check(file: &str, told: &Told, entry: &Entry) {
     }
 }
 
-// Does every trace hold exactly what its manifest says, and is its format found?
+// Every trace matches its manifest exactly, and its format is detected.
 #[test]
 fn traces_hold_what_their_manifest_says() {
     let Some((folder, entries)) = manifest() else { return };

@@ -1,5 +1,6 @@
-//! The samples in `testdata/traces`, one or more a format: files that are called as the format is,
-//! up to the first point. All tell the same story, each as far as its format can.
+//! The samples in `testdata/traces`, at least one per format. The file name up to the first point
+//! is the name of the format. All samples contain the same story, as far as their format can
+//! express it.
 
 use std::path::{Path, PathBuf};
 
@@ -19,7 +20,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/traces")
 }
 
-/// Every sample of every format, in the order of the registry.
+/// Returns all samples of all formats, in the order of the registry.
 pub fn samples() -> Vec<Sample> {
     let entries = std::fs::read_dir(folder()).expect("the folder of the samples is there");
     let mut names: Vec<String> = entries
@@ -37,20 +38,20 @@ pub fn samples() -> Vec<Sample> {
     FORMATS.iter().flat_map(|format| of(format).collect::<Vec<_>>()).collect()
 }
 
-/// What a format can express of the story.
+/// The parts of the story that a format can express.
 pub struct Expression {
     pub ops: &'static [Op],
     pub latency: bool,
-    /// When the story begins, in nanoseconds: formats whose times are those of a clock on the wall
-    /// have it on New Year's Day of 2026.
+    /// The start of the story in nanoseconds: New Year's Day 2026 for formats with wall-clock
+    /// times.
     begin: u64,
-    /// The names of the volumes of the story; where it is only one, it is the first.
+    /// The names of the volumes; a format with a single volume has the first one.
     pub volumes: &'static [&'static str],
 }
 
 const NEW_YEAR: u64 = 1_767_225_600_000_000_000;
 
-/// What the format of a sample can express; none where it has expectations of its own.
+/// Returns what the format of a sample can express; `None` for a sample with its own expectations.
 pub fn expression(sample: &Sample) -> Option<Expression> {
     use Op::{Flush, Read, Trim, Write};
     let (ops, latency, begin, volumes): (&[Op], bool, u64, &[&str]) = match sample.format.name {
@@ -74,7 +75,7 @@ pub fn expression(sample: &Sample) -> Option<Expression> {
 }
 
 impl Expression {
-    /// The story as a trace of the format tells it.
+    /// Returns the story as a trace in the format.
     pub fn story(&self) -> Vec<Request> {
         let told = STORY.iter().filter(|(_, op, volume, ..)| {
             self.ops.contains(op) && (*volume as usize) < self.volumes.len()

@@ -17,7 +17,7 @@ impl Address {
     }
 }
 
-/// The position of an address function: gives one slot after the other without a division.
+/// The position of an address function, which yields successive slots without a division.
 pub(super) enum Cursor {
     Sequential {
         slots: u64,
@@ -89,7 +89,7 @@ impl Cursor {
     }
 }
 
-/// The counter's value before it moves on, and whether moving on took it back to 0.
+/// Advances a counter. Returns its value before, and whether it wrapped to 0.
 fn step(counter: &mut u64, limit: u64) -> (u64, bool) {
     let value = *counter;
     *counter += 1;

@@ -6,14 +6,14 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::{Pattern, PatternStream};
 use crate::{Stream, seed_for};
 
-/// All of them, in percent.
+/// All IOs, in percent.
 pub(super) const ALL: u8 = 100;
 
-/// What the seed of a pattern becomes for the choice between reads and writes, so that its addresses
-/// are the same with any share of reads.
+/// Modifies the seed of a pattern for the choice between reads and writes. The addresses are
+/// therefore the same for any share of reads.
 const CHOICE: u64 = 1;
 
-/// The IOs of a pattern, some of which read instead.
+/// The IOs of a pattern, a share of which become reads.
 pub(super) struct BlendStream {
     pattern: PatternStream,
     reads_percent: u8,
@@ -22,7 +22,7 @@ pub(super) struct BlendStream {
 }
 
 impl BlendStream {
-    /// `reads_percent` of the IOs of `pattern` read, whatever the others do.
+    /// Turns each IO of `pattern` into a read with a probability of `reads_percent`, independently.
     pub(super) fn new(pattern: &Pattern, reads_percent: u8) -> BlendStream {
         BlendStream {
             pattern: pattern.stream(0),
@@ -76,8 +76,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
-        // Are reads as many as asked for, within what chance allows (five standard deviations), and
-        // exactly none or all where that is asked for?
+        // The number of reads is within five standard deviations of the requested share, and exact
+        // for 0 and 100 %.
         #[test]
         #[allow(clippy::cast_precision_loss)]
         fn shares_are_kept(percent in 0u8..=100, seed in any::<u64>()) {
@@ -88,7 +88,7 @@ mod tests {
             prop_assert!((reads as f64 - n * p).abs() <= tolerance, "{} of {}", reads, n);
         }
 
-        // Does the seed alone decide the IOs, and the share of reads not where they go?
+        // The seed alone determines the IOs, and the share of reads does not change addresses.
         #[test]
         fn seeds_decide(percent in 1u8..100, other in 0u8..=100, seed in any::<u64>()) {
             let all = |percent, seed| ios(&blend(percent, Address::Random, seed));
@@ -100,7 +100,8 @@ mod tests {
         }
     }
 
-    // Are random places uniform over the whole target space and aligned, and sequential ones in order?
+    // Random addresses are aligned and uniform over the whole target space, and sequential ones are
+    // in order.
     #[test]
     fn places_are_as_asked() {
         let random = ios(&blend(50, Address::Random, 1));
@@ -124,7 +125,7 @@ mod tests {
         assert!(sequential.windows(2).all(in_order));
     }
 
-    // Does a blend say what it needs of a drive, and is an impossible one refused?
+    // A blend states its requirements on the drive, and an impossible one is refused.
     #[test]
     fn says_what_it_needs() {
         let of = |percent| blend(percent, Address::Random, 1);

@@ -14,7 +14,7 @@ pub use uniform::UniformWrites;
 
 use crate::Stream;
 
-/// The function that gives the location of the i-th IO, relative to the target space.
+/// The address function: the location of the i-th IO, relative to the target space.
 ///
 /// Addresses are first computed in whole IOs, then moved by [`Pattern::io_shift`] and
 /// [`Pattern::target_offset`]. Below, *slots* is how many IOs fit in the target space.
@@ -51,76 +51,76 @@ pub enum Address {
 
 /// The function that gives the time of the i-th IO.
 ///
-/// Table 1 prints the time of the *next* IO on the right-hand side of the consecutive pattern; it
-/// means `t(IO_i) = t(IO_{i−1}) + rt(IO_{i−1})`. It prints `(i mod Burst) × Pause` for bursts, by
-/// which nearly every IO would be delayed, ever longer; the text ("a pause of length *Pause* is
-/// introduced between groups of *Burst* IOs") is what is done.
+/// For the consecutive pattern, Table 1 prints the time of the *next* IO on the right-hand side; it
+/// means `t(IO_i) = t(IO_{i−1}) + rt(IO_{i−1})`. For bursts it prints `(i mod Burst) × Pause`,
+/// which would delay nearly every IO by ever longer times. This code follows the text ("a pause of
+/// length *Pause* is introduced between groups of *Burst* IOs").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "function", deny_unknown_fields)]
 pub enum Timing {
-    /// Each IO as soon as the previous one is answered.
+    /// Each IO starts when the previous one completes.
     Consecutive,
     /// A pause before each IO but the first.
     Pause {
-        /// From the answer of an IO to the next IO, in nanoseconds.
+        /// The time from the completion of an IO to the next IO, in nanoseconds.
         #[serde(rename = "pause_ns")]
         pause: Nanos,
     },
     /// A pause between groups of consecutive IOs.
     Burst {
-        /// From the answer of the last IO of a group to the next IO, in nanoseconds.
+        /// The time from the completion of a group's last IO to the next IO, in nanoseconds.
         #[serde(rename = "pause_ns")]
         pause: Nanos,
-        /// IOs in a group.
+        /// The number of IOs in a group.
         burst: u64,
     },
 }
 
-/// A basic pattern: what one process issues.
+/// A basic pattern: the IOs of one process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Pattern {
     /// Read or write (uFLIP's *Mode*).
     pub op: Op,
-    /// Where.
+    /// The address function.
     pub address: Address,
-    /// When.
+    /// The time function.
     pub timing: Timing,
-    /// Bytes in each IO.
+    /// The size of each IO in bytes.
     #[serde(rename = "io_size_bytes")]
     pub io_size: Bytes,
-    /// How far every address is moved from its alignment, 0 to `io_size`.
+    /// The shift of every address from its alignment, 0 to `io_size`.
     #[serde(rename = "io_shift_bytes")]
     pub io_shift: Bytes,
-    /// Where the target space begins.
+    /// The start of the target space.
     #[serde(rename = "target_offset_bytes")]
     pub target_offset: Bytes,
-    /// How large the target space is. No IO passes its end, whatever the shift.
+    /// The size of the target space. No IO passes its end, whatever the shift.
     #[serde(rename = "target_size_bytes")]
     pub target_size: Bytes,
-    /// How many IOs.
+    /// The number of IOs.
     pub io_count: u64,
-    /// How many of them, at the start, are left out of the statistics.
+    /// The number of initial IOs that the statistics ignore.
     pub io_ignore: u64,
-    /// Seed of the random addresses.
+    /// The seed of the random addresses.
     #[schemars(range(max = u64::MAX))]
     pub seed: u64,
 }
 
-/// Why a pattern cannot run on a drive.
+/// The reason that a pattern cannot run on a drive.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{parameter} = {value}: {rule}")]
 pub struct PatternError {
     /// The parameter, by uFLIP's name.
     pub parameter: &'static str,
-    /// Its value.
+    /// The value.
     pub value: String,
-    /// What it must obey.
+    /// The rule that it violates.
     pub rule: String,
 }
 
 impl Pattern {
-    /// How many whole IOs fit in the target space.
+    /// Returns the number of whole IOs that fit in the target space.
     pub fn slots(&self) -> u64 {
         self.target_size.0.saturating_sub(self.io_shift.0).checked_div(self.io_size.0).unwrap_or(0)
     }
@@ -144,7 +144,7 @@ impl Pattern {
             ],
             logical_block,
         )?;
-        // Before the target space, which follows from it.
+        // Check it before the target space, which depends on it.
         if self.io_count <= self.io_ignore {
             let rule = format!("must be more than IOIgnore, {}", self.io_ignore);
             return error("IOCount", &self.io_count, rule);
@@ -189,7 +189,7 @@ impl Pattern {
     }
 }
 
-/// Refuses the first of these that is no multiple of the logical block.
+/// Refuses the first value that is not a multiple of the logical block.
 fn check_aligned(
     values: &[(&'static str, Bytes)],
     logical_block: Bytes,
@@ -201,7 +201,7 @@ fn check_aligned(
     })
 }
 
-/// Refuses a target space that goes beyond the capacity.
+/// Refuses a target space beyond the capacity.
 fn check_room(offset: Bytes, size: Bytes, capacity: Bytes) -> Result<(), PatternError> {
     let room = Bytes(capacity.0.saturating_sub(offset.0));
     if size <= room {
@@ -276,7 +276,7 @@ mod tests {
         (slots, pauses)
     }
 
-    // Are the address functions of Table 1 what the text says?
+    // The address functions of Table 1 follow the text of the paper.
     #[test]
     fn address_functions() {
         let slots = |address| run(&pattern(address, Timing::Consecutive)).0;
@@ -291,7 +291,7 @@ mod tests {
         assert!(slots(Address::Random).iter().all(|&slot| slot < 8));
     }
 
-    // Are pauses between the right IOs, never before the first?
+    // Pauses are between the right IOs, and never before the first one.
     #[test]
     fn timing_functions() {
         let pauses = |timing| run(&pattern(Address::Sequential, timing)).1;
@@ -301,7 +301,7 @@ mod tests {
         assert_eq!(pauses(Timing::Burst { pause, burst: 5 }), [0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0],);
     }
 
-    // Is each impossible pattern refused with the parameter's name and the rule?
+    // Each impossible pattern is refused with the name of the parameter and the rule.
     #[test]
     fn refuses_impossible_patterns() {
         let good = pattern(Address::Sequential, Timing::Consecutive);

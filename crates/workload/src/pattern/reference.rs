@@ -7,16 +7,16 @@ use super::{Pattern, PatternError, PatternStream, UniformWrites};
 use crate::playback::{Pace, Playback};
 use crate::{Stream, seed_for};
 
-/// A reference pattern: what one run executes (uFLIP section 3.2, principle 1).
+/// A reference pattern: the work of one run (uFLIP section 3.2, principle 1).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "kind", deny_unknown_fields)]
 pub enum Reference {
-    /// One process, one pattern.
+    /// One process with one pattern.
     Basic {
-        /// What it issues.
+        /// The pattern.
         pattern: Pattern,
     },
-    /// One process that issues `ratio` IOs of the first pattern, then one of the second.
+    /// One process that alternates between `ratio` IOs of the first pattern and one of the second.
     ///
     /// `IOCount` and `IOIgnore` of the first pattern are not used: both follow from those of the
     /// second, scaled by `ratio`, as section 5.1 asks for (a start-up phase that takes 128 writes
@@ -26,51 +26,51 @@ pub enum Reference {
         first: Pattern,
         /// Pattern #2 of Table 1.
         second: Pattern,
-        /// IOs of the first pattern for each one of the second.
+        /// IOs of the first pattern per IO of the second.
         ratio: u64,
     },
     /// `degree` processes execute the same pattern concurrently, each on its share of the target
     /// space: the p-th from `TargetOffset + p × TargetSize/degree` on. `IOCount` is shared as
     /// well, so that runs of different degrees do the same work.
     Parallel {
-        /// What each of them issues.
+        /// The pattern of each process.
         pattern: Pattern,
-        /// How many processes.
+        /// The number of processes.
         degree: u16,
     },
-    /// One process that executes the patterns one after the other, without a pause between them.
+    /// One process that executes the patterns in sequence, without pauses.
     Sequence {
         /// The patterns, in order.
         patterns: Vec<Pattern>,
     },
-    /// One process that keeps several IOs of a pattern in flight, of which a share reads, each with
-    /// that probability, whatever the others do.
+    /// One process that keeps several IOs of a pattern in flight. Each IO is a read with a given
+    /// probability, independently.
     Blend {
-        /// What it issues, but for what reads instead; `IOCount` IOs at most.
+        /// The pattern before the conversion to reads; `IOCount` is the maximum number of IOs.
         pattern: Pattern,
-        /// How many of a hundred IOs read, on average.
+        /// The average number of reads per hundred IOs.
         reads_percent: u8,
-        /// How many are in flight at most.
+        /// The maximum number of IOs in flight.
         queue_depth: u32,
-        /// After so long on the clock of the drive no further IO is issued; absent where `IOCount`
-        /// alone ends it.
+        /// The time on the clock of the drive after which no IO is issued; absent if only `IOCount`
+        /// ends the run.
         #[serde(rename = "time_ns", default, skip_serializing_if = "Option::is_none")]
         time: Option<Nanos>,
     },
     /// One process that writes uniformly.
     Uniform {
-        /// What it writes.
+        /// The writes.
         writes: UniformWrites,
     },
     /// The requests of a trace.
     Trace {
-        /// Which, and when they are issued.
+        /// The trace and its pacing.
         playback: Playback,
-        /// How many are in flight at most.
+        /// The maximum number of IOs in flight.
         queue_depth: u32,
-        /// How many IOs they become.
+        /// The number of IOs that they become.
         ios: u64,
-        /// Whether some of them change what the drive holds.
+        /// True if some of them change the content of the drive.
         modifies: bool,
     },
 }
@@ -108,7 +108,7 @@ impl Reference {
         }
     }
 
-    /// How many IOs a run issues.
+    /// Returns the number of IOs that a run issues.
     pub fn io_count(&self) -> u64 {
         match self {
             Reference::Basic { pattern } | Reference::Blend { pattern, .. } => pattern.io_count,
@@ -126,7 +126,7 @@ impl Reference {
         }
     }
 
-    /// How many of them, at the start of the run, are left out of the statistics.
+    /// Returns the number of initial IOs that the statistics ignore.
     pub fn io_ignore(&self) -> u64 {
         match self {
             Reference::Basic { pattern }
@@ -141,7 +141,8 @@ impl Reference {
         }
     }
 
-    /// Which of its [patterns](Reference::patterns) issues the IO at `position` in the run.
+    /// Returns the index of the [pattern](Reference::patterns) that issues the IO at `position` in
+    /// the run.
     pub fn part_of(&self, position: u64) -> usize {
         match self {
             Reference::Basic { .. }
@@ -162,7 +163,7 @@ impl Reference {
         }
     }
 
-    /// How many IOs each of its streams has in flight at most.
+    /// Returns the maximum number of IOs in flight per stream.
     pub fn queue_depth(&self) -> u32 {
         match self {
             Reference::Trace { queue_depth, .. } | Reference::Blend { queue_depth, .. } => {
@@ -172,7 +173,7 @@ impl Reference {
         }
     }
 
-    /// After how long on the clock of the drive a run ends, where that is given.
+    /// Returns the time limit of a run on the clock of the drive, if any.
     pub fn time(&self) -> Option<Nanos> {
         match self {
             Reference::Blend { time, .. } => *time,
@@ -180,12 +181,13 @@ impl Reference {
         }
     }
 
-    /// Whether its IOs are due at times of their own, whatever is in flight.
+    /// Returns true if IOs are due at their own times, independent of the IOs in flight (an open
+    /// loop).
     pub fn is_open_loop(&self) -> bool {
         matches!(self, Reference::Trace { playback, .. } if playback.pace == Pace::Timed)
     }
 
-    /// How many concurrent streams there are.
+    /// Returns the number of concurrent streams.
     pub fn streams_count(&self) -> u16 {
         match self {
             Reference::Parallel { degree, .. } => *degree,
@@ -201,7 +203,7 @@ impl Reference {
         }
     }
 
-    /// Whether a run changes what the drive holds.
+    /// Returns true if a run changes the content of the drive.
     pub fn writes(&self) -> bool {
         match self {
             Reference::Trace { modifies, .. } => *modifies,
@@ -245,7 +247,7 @@ impl Reference {
     /// The concurrent streams of a run. The reference must be [valid](Reference::validate).
     ///
     /// # Errors
-    /// Where `open` cannot open a trace.
+    /// `open` fails to open a trace.
     pub fn streams<E>(
         &self,
         open: impl FnOnce(&Playback) -> Result<Box<dyn Stream + Send>, E>,
@@ -277,12 +279,12 @@ impl Reference {
     }
 }
 
-/// What is left for process `p` when `count` IOs are shared by `degree` processes.
+/// Returns the share of process `p` if `degree` processes divide `count` IOs.
 fn share(count: u64, degree: u16, p: StreamId) -> u64 {
     count / u64::from(degree) + u64::from(u64::from(p) < count % u64::from(degree))
 }
 
-/// What process `p` of `degree` executes (Table 1, Parallelism).
+/// Returns the pattern of process `p` of `degree` (Table 1, Parallelism).
 fn process(pattern: &Pattern, degree: u16, p: StreamId) -> Pattern {
     // Whole IOs, so that every process stays aligned.
     let target_size = Bytes(pattern.target_size.0 / u64::from(degree)).round_down(pattern.io_size);
@@ -360,7 +362,7 @@ mod tests {
         reference.streams(|_| Err("a trace")).unwrap().into_iter().map(collect).collect()
     }
 
-    // Does a mix issue `ratio` of the first for each of the second, and scale what is counted?
+    // A mix issues `ratio` IOs of the first pattern per IO of the second, and scales the counts.
     #[test]
     fn mixed_keeps_its_ratio() {
         let first = pattern(Op::Read, Address::Sequential, Bytes(0), 99);
@@ -375,7 +377,7 @@ mod tests {
         assert_eq!(parts, ops);
     }
 
-    // Are counts of a manifest that are too large for their sum as large as can be, without a panic?
+    // Counts from a manifest saturate if their sum overflows.
     #[test]
     fn huge_counts_do_not_wrap() {
         let all =
@@ -387,7 +389,7 @@ mod tests {
         assert_eq!((sequence.io_count(), sequence.part_of(u64::MAX - 1)), (u64::MAX, 0));
     }
 
-    // Are parallel processes on disjoint parts, doing the same work in total at every degree?
+    // Parallel processes work on disjoint parts, and their total work is the same at every degree.
     #[test]
     fn parallel_processes_share_the_target_space() {
         let pattern = pattern(Op::Read, Address::Random, Bytes::kib(8), 30);
@@ -409,7 +411,7 @@ mod tests {
         }
     }
 
-    // Is a degree whose processes would have no room, or none at all, refused?
+    // A degree of 0, or one that leaves no room per process, is refused.
     #[test]
     fn refuses_impossible_compositions() {
         let pattern = pattern(Op::Read, Address::Random, Bytes(0), 300);
@@ -423,7 +425,7 @@ mod tests {
         assert_eq!(check(Reference::Sequence { patterns: vec![] }), "patterns");
     }
 
-    // Does a sequence execute its patterns one after the other?
+    // A sequence executes its patterns in order.
     #[test]
     fn sequence_is_in_order() {
         let read = pattern(Op::Read, Address::Sequential, Bytes(0), 3);
@@ -460,7 +462,7 @@ mod tests {
     }
 
     proptest! {
-        // Does every pattern that is accepted stay within its target space, aligned as asked?
+        // Every accepted pattern stays within its target space, and keeps the requested alignment.
         #[test]
         fn valid_patterns_stay_inside(pattern in any_pattern(), degree in 1u16..6) {
             let reference = Reference::Parallel { pattern, degree };

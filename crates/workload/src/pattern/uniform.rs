@@ -6,7 +6,8 @@ use super::{PatternError, check_aligned, check_room};
 use crate::Stream;
 use crate::synthetic::Generator;
 
-/// No write is longer than so many times the mean: one in nine million would be.
+/// The maximum length of a write as a multiple of the mean; one write in nine million would be
+/// longer.
 const LONGEST: u64 = 16;
 
 /// Writes of a geometric number of pages, each of which starts at any page of the target space with the
@@ -17,33 +18,33 @@ const LONGEST: u64 = 16;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UniformWrites {
-    /// What places and lengths are multiples of.
+    /// The unit of addresses and lengths.
     #[serde(rename = "page_bytes")]
     pub page: Bytes,
     /// The mean length in pages, 1 or more.
     pub mean_len: u32,
-    /// Where the target space begins.
+    /// The start of the target space.
     #[serde(rename = "target_offset_bytes")]
     pub target_offset: Bytes,
-    /// How large the target space is.
+    /// The size of the target space.
     #[serde(rename = "target_size_bytes")]
     pub target_size: Bytes,
-    /// How many writes at most.
+    /// The maximum number of writes.
     pub io_count: u64,
-    /// How many of them, at the start, are left out of the statistics.
+    /// The number of initial writes that the statistics ignore.
     pub io_ignore: u64,
-    /// Seed of lengths and places.
+    /// The seed of lengths and addresses.
     #[schemars(range(max = u64::MAX))]
     pub seed: u64,
 }
 
 impl UniformWrites {
-    /// Bytes of a write on average.
+    /// Returns the average size of a write in bytes.
     pub fn mean_bytes(&self) -> Bytes {
         Bytes(self.page.0.saturating_mul(self.mean_len.into()))
     }
 
-    /// Bytes of the longest write: 16 times the mean, or the target space.
+    /// Returns the size of the longest write in bytes: 16 times the mean, or the target space.
     pub fn longest(&self) -> Bytes {
         let whole = Bytes(self.target_size.0 - self.target_size.0 % self.page.0.max(1));
         Bytes(self.mean_bytes().0.saturating_mul(LONGEST)).min(whole)
@@ -122,8 +123,8 @@ mod tests {
         std::iter::from_fn(|| streams[0].next(Nanos(0))).collect()
     }
 
-    // Are they as many as asked for, whole pages within the target space, as long as asked for on
-    // average, and spread evenly over it?
+    // The writes have the requested number and mean length, consist of whole pages in the target
+    // space, and cover it evenly.
     #[test]
     #[allow(clippy::cast_precision_loss)]
     fn lengths_and_places_are_as_asked() {
@@ -145,14 +146,14 @@ mod tests {
         }
     }
 
-    // Does the seed alone decide them?
+    // The seed alone determines the writes.
     #[test]
     fn seeds_decide() {
         assert_eq!(ios(writes(4)), ios(writes(4)));
         assert_ne!(ios(writes(4)), ios(UniformWrites { seed: 8, ..writes(4) }));
     }
 
-    // Is each impossible one refused with the parameter and the rule?
+    // Each impossible configuration is refused with the parameter and the rule.
     #[test]
     fn refuses_impossible_writes() {
         let message = |change: fn(&mut UniformWrites)| {

@@ -3,22 +3,22 @@ use rand::Rng;
 /// Draws one of some values by its weight in constant time: the alias method, set up as by Vose
 /// ("A Linear Algorithm for Generating Random Numbers with a Given Distribution", IEEE TSE 1991).
 ///
-/// Of one random number the upper part chooses a column, the lower one of the two values in it;
-/// `rand_distr` has the method with two numbers.
+/// The upper part of one random number selects a column, and the lower part selects one of its two
+/// values; `rand_distr` takes two random numbers.
 pub(super) struct AliasTable<T> {
     values: Vec<T>,
     columns: Vec<Column>,
 }
 
 struct Column {
-    /// Below this it is the value of the column itself.
+    /// The threshold below which the column's own value is drawn.
     own: u64,
-    /// Which value it is else.
+    /// The value drawn otherwise.
     other: usize,
 }
 
 impl<T> AliasTable<T> {
-    /// Values with their weights, which are positive. There is at least one.
+    /// Creates a table from positive weights; there must be at least one.
     #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     pub(super) fn new(weighted: Vec<(T, f64)>) -> AliasTable<T> {
         let total: f64 = weighted.iter().map(|(_, weight)| weight).sum();
@@ -28,7 +28,7 @@ impl<T> AliasTable<T> {
         let mut columns: Vec<Column> = (0..shares.len()).map(full).collect();
         let (mut below, mut above): (Vec<usize>, Vec<usize>) =
             (0..shares.len()).partition(|&i| shares[i] < 1.0);
-        // What a small share leaves of its column is filled from a large one.
+        // Fill the rest of a small share's column from a large share.
         while let (Some(small), Some(&large)) = (below.pop(), above.last()) {
             columns[small] = Column { own: (shares[small] * 2f64.powi(64)) as u64, other: large };
             shares[large] -= 1.0 - shares[small];

@@ -1,4 +1,4 @@
-//! What models of applications have in common.
+//! Common parts of the application models.
 
 use flashscope_block::{Bytes, Data, Io, Nanos, Op};
 use rand::rand_core::SeedableRng;
@@ -9,18 +9,18 @@ use super::values::Values;
 use super::{Field, Ios, Models, Target, WorkloadError, field};
 use crate::{Stream, seed_for};
 
-/// The page of most file systems, in which they allocate.
+/// The page size of most file systems, and their unit of allocation.
 pub(super) const BLOCK: Bytes = Bytes::kib(4);
 
-/// Into what operating systems cut larger requests: 256 KiB is the size of five in six of the writes
-/// in the IOzone trace of N. Agrawal et al. (USENIX ATC 2008).
+/// The size at which operating systems split larger requests: 256 KiB is the size of five in six
+/// writes in the IOzone trace of N. Agrawal et al. (USENIX ATC 2008).
 pub(super) const REQUEST: Field =
     field("request", Some("256KiB"), "bytes in the largest IO, into which larger ones are cut");
 
 /// The largest there can be.
 pub(super) const MOST_REQUEST: Bytes = Bytes::mib(16);
 
-/// What an application reads, writes or trims, by the place in its target range.
+/// A request of an application, by its offset in the target range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Access {
     pub(super) op: Op,
@@ -29,7 +29,7 @@ pub(super) struct Access {
 }
 
 impl Access {
-    /// Cuts off a request of at most `most` bytes; `None` when nothing is left. A trim is not cut.
+    /// Splits off a request of at most `most` bytes; `None` at the end. Trims are not split.
     #[inline]
     pub(super) fn cut(&mut self, most: u64) -> Option<Access> {
         let len = if self.op == Op::Trim { self.len } else { self.len.min(most) };
@@ -40,29 +40,29 @@ impl Access {
     }
 }
 
-/// The range that an application has for itself.
+/// The range that an application uses.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Space {
-    /// Bytes, a multiple of the logical block.
+    /// The size in bytes, a multiple of the logical block.
     pub(super) length: u64,
-    /// Offsets and lengths are multiples of this.
+    /// The unit of offsets and lengths.
     pub(super) logical_block: Bytes,
     /// The seed of what the application draws once, at its beginning.
     pub(super) seed: u64,
 }
 
-/// The most places (pages, blocks) that a workload keeps something of: with up to 32 bytes for each, it takes 2 GiB
-/// of memory at most, whatever the size of the drive.
+/// The maximum number of places (pages or blocks) that a workload tracks. At up to 32 bytes each,
+/// this bounds memory to 2 GiB for any drive size.
 pub(super) const MOST_PLACES: u64 = 1 << 26;
 
-/// `count` places, if a workload may have so many.
+/// Returns `count` if a workload may track that many places.
 pub(super) fn places(count: u64) -> Option<u32> {
     u32::try_from(count).ok().filter(|_| count <= MOST_PLACES)
 }
 
 impl Space {
     /// # Errors
-    /// If the range is smaller than what an application needs at least.
+    /// The range is smaller than the application's minimum.
     pub(super) fn holds(&self, values: &Values, least: u64) -> Result<(), WorkloadError> {
         if self.length >= least {
             return Ok(());
@@ -73,7 +73,7 @@ impl Space {
     }
 }
 
-/// An endless stream of IOs, of an application that uses the drive.
+/// An endless stream of IOs from an application.
 pub struct Application {
     model: Models,
     rng: Xoshiro256PlusPlus,

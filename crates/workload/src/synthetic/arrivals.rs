@@ -1,4 +1,4 @@
-//! When the IOs of an open loop are due, whatever happened to those before.
+//! The arrival times of an open loop, which are independent of completions.
 
 use flashscope_block::Nanos;
 use rand::{Rng, RngExt};
@@ -6,14 +6,14 @@ use rand::{Rng, RngExt};
 use super::WorkloadError;
 use super::values::Values;
 
-/// How the times between arrivals are distributed around their mean.
+/// The distribution of interarrival times around their mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Gaps {
-    /// All the same.
+    /// Constant.
     Constant,
-    /// Exponentially: a Poisson process.
+    /// Exponential: a Poisson process.
     Poisson,
-    /// Uniformly, from none to twice the mean.
+    /// Uniform, from zero to twice the mean.
     Uniform,
 }
 
@@ -23,12 +23,12 @@ pub(super) struct Arrivals {
     gaps: Gaps,
     mean_ns: f64,
     start: Option<Nanos>,
-    /// Since the start; a fraction of a nanosecond is kept, so that the rate is exact.
+    /// The time since the start, with fractions of a nanosecond, which keeps the rate exact.
     next_ns: f64,
 }
 
 impl Arrivals {
-    /// What the fields `rate` and `arrivals` ask for; `None` for a closed loop.
+    /// Parses the fields `rate` and `arrivals`; `None` for a closed loop.
     pub(super) fn read(values: &Values) -> Result<Option<Arrivals>, WorkloadError> {
         let rule = "it must be a number of IOs a second, from 0.001 to 1e9";
         let rate = values.number("rate", rule, |rate: &f64| (1e-3..=1e9).contains(rate))?;
@@ -48,7 +48,7 @@ impl Arrivals {
         Ok(rate.map(arrivals))
     }
 
-    /// When the next IO is due; the first comes when the loop began, which was at `start`.
+    /// Returns the time of the next IO. The first arrival is at `start`.
     #[inline]
     pub(super) fn next(&mut self, start: Nanos, rng: &mut impl Rng) -> Nanos {
         let start = *self.start.get_or_insert(start);

@@ -11,22 +11,22 @@ use super::values::Values;
 use super::zipf::Zipf;
 use super::{APPLICATION, Application, Kind, Models, WorkloadError, field};
 
-/// A B-tree whose pages are written where they lie, as those of most databases are.
+/// A B-tree with in-place page writes, as in most databases.
 ///
-/// Of the target range the tree takes what the log leaves: inner pages, the root first, then leaves in
-/// no order of their keys. Each operation goes from the root to a leaf through a page cache (CLOCK, of
-/// a share of the tree's pages, which keeps the upper levels by itself): a page that is not there is
-/// read, and one that was changed is written when it has to give way. An update changes the leaf. An
-/// insert does, too, and fills one leaf in half as many as a page holds entries: then its parent
-/// changes, and a new leaf, which takes a page that deletions have emptied. So the tree neither
-/// grows nor shrinks, and deletions themselves are left out.
+/// The tree takes the part of the target range that the log leaves: inner pages, the root first,
+/// then leaves in random order of their keys. Each operation descends from the root to a leaf
+/// through a page cache. The cache uses CLOCK and holds a share of the tree's pages; it keeps the
+/// upper levels by itself. A miss reads the page, and eviction writes it if it is dirty. An update
+/// changes the leaf. An insert also changes the leaf and splits it once per half a page of entries.
+/// A split changes the parent and writes a new leaf, which reuses a page emptied by deletions. The
+/// tree size is therefore constant, and the model omits deletions.
 ///
-/// With a log, each change appends an entry to it; of every `commit` changes, the blocks of the log
-/// that have new entries are written, the last block again and again until it is full. When the log is
-/// full, all changed pages are written in the order of their places (a checkpoint), and it starts over.
+/// With a log, each change appends an entry. After every `commit` changes, the log blocks with new
+/// entries are written; the last block is rewritten until it is full. A full log triggers a
+/// checkpoint: all dirty pages are written in address order, and the log restarts.
 ///
-/// Left out are the splits of inner pages, one for `fanout` / 2 of leaves; reads ahead; and that
-/// writers wait for the log.
+/// The model omits splits of inner pages (one per `fanout` / 2 leaf splits), read-ahead, and
+/// writers' waits for the log.
 pub(super) const KIND: Kind = Kind {
     name: "btree",
     argument: None,
@@ -55,7 +55,7 @@ pub(super) const KIND: Kind = Kind {
     open: |values, target| Application::open(values, target, |space| open(values, space)),
 };
 
-/// A page cache that is all but as large as the tree would leave nothing to be read.
+/// The largest share for the page cache: a cache nearly as large as the tree would leave no reads.
 const MOST_CACHE: f64 = 0.9;
 
 fn open(values: &Values, space: Space) -> Result<Models, WorkloadError> {
@@ -74,7 +74,7 @@ fn open(values: &Values, space: Space) -> Result<Models, WorkloadError> {
     let rule = format!("it must be a number above 0 and up to {MOST_CACHE}");
     let cache = values.number("cache", &rule, |c: &f64| *c > 0.0 && *c <= MOST_CACHE)?;
     let cached = share_of(levels.pages, cache.unwrap_or(MOST_CACHE));
-    // What an operation holds at once: its path, and a leaf that is new.
+    // The pages that an operation pins at once: its path, and a new leaf.
     if cached <= levels.path.len() {
         let rule = format!("{cached} of {} pages are less than an operation needs", levels.pages);
         return Err(values.invalid("cache", rule));
@@ -153,10 +153,10 @@ pub(super) struct BTree {
     cache: Clock,
     /// A random number below this is a lookup.
     lookups: u64,
-    /// And for a change, an insert.
+    /// A random number below this is an insert, for operations that are changes.
     inserts: u64,
     log: Option<Log>,
-    /// What operations have brought about.
+    /// The IOs that operations caused.
     due: VecDeque<Access>,
     /// The changed pages that a checkpoint has still to write, the last first.
     checkpoint: Vec<u32>,
@@ -193,7 +193,7 @@ impl BTree {
         }
     }
 
-    /// Goes from the root to a leaf.
+    /// Descends from the root to a leaf.
     #[inline]
     fn descend(&mut self, leaf: u64, change: bool) {
         let last = self.levels.path.len() - 1;
@@ -213,7 +213,7 @@ impl BTree {
         self.touch(parents + page_number(leaf / self.fanout), true, true);
     }
 
-    /// Brings a page into the cache, and reads it unless all of it is new.
+    /// Brings a page into the cache. Reads it unless all of it is new.
     #[inline]
     fn touch(&mut self, page: u32, change: bool, read: bool) {
         let Touch::Miss { changed } = self.cache.touch(page, change) else { return };
@@ -232,16 +232,16 @@ impl BTree {
     }
 }
 
-/// A log of changes, which is full some time and then written from its start again.
+/// A circular log of changes, rewritten from its start when it is full.
 struct Log {
     offset: u64,
     length: u64,
-    /// Bytes in a block, in which it is written.
+    /// The size of a block, the unit of log writes, in bytes.
     block: u64,
     entry: u64,
-    /// Changes in a commit.
+    /// The number of changes per commit.
     commit: u64,
-    /// Entries since the start of the log, and of those how many have been written.
+    /// The entries since the start of the log, and the number of them written.
     entries: u64,
     written: u64,
 }
@@ -272,7 +272,7 @@ impl Log {
         Ok(Some(Log { offset, length, block: block.0, entry, commit, entries: 0, written: 0 }))
     }
 
-    /// Appends an entry, and gives whether the log is full.
+    /// Appends an entry. Returns true if the log is full.
     fn append(&mut self, due: &mut VecDeque<Access>) -> bool {
         self.entries += 1;
         let full = (self.entries + 1) * self.entry > self.length;

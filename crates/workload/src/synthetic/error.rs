@@ -4,7 +4,7 @@ pub enum WorkloadError {
     /// No workload has this name.
     #[error("no workload is called `{name}`{}; there are: {}", meant(nearest), valid.join(", "))]
     Unknown {
-        /// What was asked for.
+        /// The name given.
         name: String,
         /// The valid name that is most like it.
         nearest: Option<&'static str>,
@@ -19,7 +19,7 @@ pub enum WorkloadError {
     UnknownField {
         /// The workload.
         workload: &'static str,
-        /// What was asked for.
+        /// The value given.
         name: String,
         /// The valid name that is most like it.
         nearest: Option<&'static str>,
@@ -36,7 +36,7 @@ pub enum WorkloadError {
         field: &'static str,
         /// Its value.
         value: String,
-        /// What a value must fulfil.
+        /// The requirement for a value.
         rule: String,
     },
     /// uFLIP has no micro-benchmark or experiment of this name, or the drive can run none of it.

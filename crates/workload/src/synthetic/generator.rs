@@ -122,7 +122,7 @@ impl Stream for Generator {
     }
 }
 
-/// What is written.
+/// The written part of the target range.
 fn data(values: &Values) -> Result<Data, WorkloadError> {
     let name = values.text(DATA.name);
     let found = Data::ALL.into_iter().find(|data| Some(data.name()) == name);

@@ -48,10 +48,10 @@ const SMALLEST_RECORD: Bytes = Bytes::kib(4);
 const LARGE_FILE: Bytes = Bytes::mib(16);
 const SMALLEST_RECORD_OF_LARGE_FILES: Bytes = Bytes::kib(64);
 
-/// How many records a strided test goes on.
+/// The stride of a strided test, in records.
 const STRIDE: u64 = 17;
 
-/// In which order a pass takes the records of a file.
+/// The order in which a pass accesses the records of a file.
 #[derive(Debug, Clone, Copy)]
 enum Order {
     Forward,
@@ -127,14 +127,14 @@ pub(super) struct IoZone {
     pass: usize,
     /// Bytes in a piece, which is a record, or as many as the cache gathers.
     piece: u64,
-    /// How many the file has.
+    /// The number of records in the file.
     pieces: u64,
-    /// How many of them the pass has taken.
+    /// The number of records accessed in this pass.
     done: u64,
     /// The next of a strided pass, and where its row began.
     stride: (u64, u64),
     order: Permutation,
-    /// What is left of the piece.
+    /// The rest of the request that is split.
     rest: Access,
 }
 
@@ -230,7 +230,7 @@ mod tests {
         ios.iter().map(|io| io.offset.0).collect()
     }
 
-    // Does each pass of a direct test take each record once, in its order, with its operation?
+    // Each pass of a direct test accesses each record once, in its order, with its operation.
     #[test]
     fn passes() {
         // 16 and 8 records of the file of 64 KiB come before the 32 of that of 128 KiB.
@@ -271,7 +271,7 @@ mod tests {
         assert_eq!(offsets(&ios[..round]), offsets(&ios[round..]));
     }
 
-    // Are small records left out of large files?
+    // Small records are skipped for large files.
     #[test]
     fn large_files() {
         let spec = "iozone?direct=true&record=4KiB&length=32MiB";

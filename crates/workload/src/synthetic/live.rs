@@ -46,7 +46,7 @@ impl Live {
         Some((first as u64, (end - first) as u64))
     }
 
-    /// Whether the slot was live, which it is no longer.
+    /// Removes a slot; returns true if it was live.
     fn remove(&mut self, slot: usize) -> bool {
         let position = std::mem::replace(&mut self.position[slot], DEAD);
         if position == DEAD {

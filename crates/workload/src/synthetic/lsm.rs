@@ -294,7 +294,7 @@ mod tests {
     use super::*;
     use crate::Stream;
 
-    // Is what is written for each memtable exactly what the formula says, however many levels there are?
+    // The bytes written per memtable match the formula for any number of levels.
     #[test]
     fn amplification() {
         for (length, ratio, levels) in [
@@ -322,7 +322,7 @@ mod tests {
                     |op| memtable.iter().filter(|io| io.op == op).map(|io| io.len.0).sum::<u64>();
                 let written = num(bytes(Op::Write)) / num(log.0);
                 assert!((written - expected).abs() < 1e-9, "{spec}: {written}, not {expected}");
-                // What is written below the memtable was read, with what it replaces.
+                // Data written below the memtable was read before, with the data that it replaces.
                 let read = num(bytes(Op::Read)) / num(log.0);
                 let replaced = num(between.len() as u64) * (f64::from(ratio) - 1.0) / 2.0;
                 let read_expected = num(levels.len() as u64) + replaced + f64::from(*last);
@@ -336,7 +336,7 @@ mod tests {
         bytes as f64
     }
 
-    // Are deleted tables trimmed, whole and once, and never read?
+    // Deleted tables are trimmed completely and once, and never read afterwards.
     #[test]
     fn trims() {
         assert_nothing_dead_is_wanted("lsm?trims=true");
@@ -348,7 +348,7 @@ mod tests {
         assert!((bytes(Op::Trim) / bytes(Op::Write) - 1.0).abs() < 0.01);
     }
 
-    // Do lookups have their share, and do they go to tables alone?
+    // Lookups have the requested share, and read only tables.
     #[test]
     fn lookups() {
         let ios = ios_on(&LARGE, "lsm?lookups=0.7&lookup=2KiB", 50_000);
@@ -359,7 +359,7 @@ mod tests {
     }
 
     proptest! {
-        // Is every place that of one table, or free, whatever the sizes?
+        // Every place is free or belongs to exactly one table, for any sizes.
         #[test]
         fn places_belong_to_one_table(
             parts in 1u64..5, ratio in 2u64..13, room in 0u64..3000, seed in any::<u64>(),

@@ -47,13 +47,13 @@ use crate::playback::{Pace, Playback};
 pub struct Kind {
     /// Its name before the `?`.
     pub name: &'static str,
-    /// What stands after the name and a colon, where something must.
+    /// The argument after the name and a colon, if one is required.
     pub argument: Option<&'static str>,
-    /// What it does, in a sentence.
+    /// A one-sentence description.
     pub summary: &'static str,
-    /// Where it is described.
+    /// The source that describes it.
     pub source: &'static str,
-    /// What it leaves out of what it models, where that is something in the world.
+    /// The aspects of the modelled application that it omits, if any.
     pub leaves_out: Option<&'static str>,
     /// The fields of its own.
     pub fields: &'static [Field],
@@ -113,7 +113,7 @@ registry![
     exchange, uflip, trace
 ];
 
-/// Where an IO goes: a multiple of the alignment in the target range.
+/// The distribution of addresses: multiples of the alignment in the target range.
 #[derive(Clone, Copy)]
 struct Place {
     unit: u64,
@@ -191,7 +191,7 @@ pub struct Target {
     pub capacity: Bytes,
     /// Offsets and lengths are multiples of this.
     pub logical_block: Bytes,
-    /// Whether every byte of it has been written: only what holds data is trimmed.
+    /// True if every byte of it has been written; trims only affect data.
     pub filled: bool,
     /// The seed, unless the workload names one.
     pub seed: u64,
@@ -211,11 +211,11 @@ pub enum Ios {
 
 /// A workload that fits its drive.
 pub struct Workload {
-    /// What it issues.
+    /// The IOs.
     pub ios: Ios,
-    /// How many IOs are to be in flight at once, where that was asked for.
+    /// The requested number of IOs in flight, if given.
     pub queue_depth: Option<u32>,
-    /// Whether IOs come at their time, whatever is in flight.
+    /// True for an open loop, in which IOs arrive independently of completions.
     pub open_loop: bool,
     /// The seed of everything random in it.
     pub seed: u64,

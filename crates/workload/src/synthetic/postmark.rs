@@ -111,13 +111,13 @@ pub(super) struct PostMark {
     trims: bool,
     files: Vec<File>,
     most_files: usize,
-    /// How many files of the pool are still to be created.
+    /// The number of files of the pool still to create.
     missing: u64,
     blocks: Blocks,
-    /// Whether a transaction has yet to create or to delete.
+    /// True if a transaction still has to create or delete a file.
     second_half: bool,
     walk: Walk,
-    /// What is left of neighbouring blocks.
+    /// The rest of adjacent blocks to access.
     rest: Access,
 }
 
@@ -285,7 +285,7 @@ mod tests {
     use super::super::tests::{LARGE, assert_law, assert_nothing_dead_is_wanted, ios_on};
     use super::*;
 
-    // Do the files of the pool have sizes from 500 to 10 000 bytes, all as likely?
+    // File sizes in the pool are uniform from 500 to 10 000 bytes.
     #[test]
     fn sizes_of_files() {
         let mut blocks = [0.0; 3];
@@ -297,7 +297,7 @@ mod tests {
         assert_law(&blocks, |i| [3597.0, 4096.0, 1808.0][i] / 9501.0);
     }
 
-    // Are half of the transactions reads, and is a file created or deleted in each?
+    // Half of the transactions read, and each one creates or deletes a file.
     #[test]
     fn shares_of_transactions() {
         // Files of a block, to which nothing can be appended.

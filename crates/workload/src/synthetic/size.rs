@@ -1,4 +1,4 @@
-//! How large IOs are.
+//! The sizes of IOs.
 
 use flashscope_block::Bytes;
 use rand::{Rng, RngExt};
@@ -47,7 +47,7 @@ pub(super) enum Size {
     Mix(Vec<(u64, f64)>),
 }
 
-/// What is asked for, before the grain and the range are known.
+/// The requested sizes, before the grain and the range are known.
 enum Asked {
     Fixed(u64),
     Geometric(u64),
@@ -191,7 +191,7 @@ impl Size {
         self.all().max().unwrap_or_default()
     }
 
-    /// Whether all are the same.
+    /// Returns true if all sizes are equal.
     pub(super) fn fixed(&self) -> Option<u64> {
         match self {
             Size::Fixed(size) => Some(*size),

@@ -109,7 +109,7 @@ fn places(values: &Values, room: Room) -> Result<Places, WorkloadError> {
     Ok(Places::TpcC(TpcC { warehouses, stock, customer, order_line, item, of_district }))
 }
 
-/// Where the rows of a warehouse lie.
+/// The layout of a warehouse's rows.
 struct Stored {
     rows_per_page: u64,
     pages: u64,
@@ -184,7 +184,7 @@ mod tests {
     /// Two warehouses of 8334 pages, and some pages more.
     const TWO: Target = Target { capacity: Bytes::kib(8 * 2 * 8334 + 40), ..LARGE };
 
-    // Does each table have its share of IOs, and does each warehouse; are there two reads to a write?
+    // Each table and warehouse has its share of IOs, with two reads per write.
     #[test]
     fn shares() {
         let ios = ios_on(&TWO, "tpcc", 300_000);
@@ -208,7 +208,8 @@ mod tests {
         assert_law(&ops, |i| [2.0 / 3.0, 1.0 / 3.0][i]);
     }
 
-    // Are customers drawn by the clause's law, as counted over all pairs of its two random numbers?
+    // Customers follow the distribution of the clause, as counted over all pairs of its two random
+    // numbers.
     #[test]
     fn non_uniform_numbers() {
         const CLASS: u64 = 60;

@@ -8,7 +8,7 @@ use super::{Field, Kind, Target, WorkloadError};
 
 /// The fields of a workload as they were given.
 pub(super) struct Values<'a> {
-    /// What stands between the name and the `?`, after a colon.
+    /// The argument between the name and the `?`, after a colon.
     pub(super) argument: &'a str,
     kind: &'static Kind,
     given: Vec<(&'static Field, &'a str)>,
@@ -37,7 +37,7 @@ impl<'a> Values<'a> {
         given.or_else(|| self.field(name).default)
     }
 
-    /// What was given, if it was.
+    /// Returns the value of a field, if given.
     pub(super) fn given(&self, name: &str) -> Option<&str> {
         self.given.iter().rfind(|(field, _)| field.name == name).map(|(_, value)| *value)
     }
@@ -112,7 +112,7 @@ impl<'a> Values<'a> {
         Ok(self.number(name, "it must be `true` or `false`", |_: &bool| true)?.unwrap_or_default())
     }
 
-    /// That the value of a field breaks a rule.
+    /// Returns the error that a field's value breaks a rule.
     pub(super) fn invalid(&self, name: &str, rule: impl Display) -> WorkloadError {
         let value = self
             .text(name)

@@ -127,7 +127,8 @@ mod tests {
     use super::super::Target;
     use super::super::tests::{TARGET, assert_law, endless, histogram, ios};
 
-    // Is each of 1000 ranks as frequent as Zipf's law says, below, near, at and above exponent 1?
+    // Each of 1000 ranks has the frequency of Zipf's law, for exponents below, near, at and above
+    // 1.
     #[test]
     fn zipf_ranks() {
         for exponent in [0.2_f64, 0.8, 0.99, 1.0, 1.2] {
@@ -154,7 +155,7 @@ mod tests {
         assert_eq!(spread, ranked);
     }
 
-    // Do zipf's ranks reach the last of very many places, and is a single place no trouble?
+    // The ranks reach the last of very many places, and a single place works.
     #[test]
     #[allow(clippy::cast_precision_loss)]
     fn zipf_has_no_cut_off() {
@@ -188,7 +189,7 @@ mod tests {
             law.push(2f64.powf(-40.0 * exponent));
             let total: f64 = law.iter().sum();
             law.iter_mut().for_each(|weight| *weight /= total);
-            // What has too few for the test is put to its neighbour.
+            // Merge ranks with too few samples for the test into their neighbour.
             let (mut found, mut expected) = (vec![0.0], vec![0.0]);
             for (count, weight) in octaves.iter().zip(&law) {
                 if expected.last().is_some_and(|last| last * 4e5 > 10.0) {

@@ -3,7 +3,7 @@ use flashscope_block::Bytes;
 use super::{Baseline, Experiment, MicroBenchmark, Setup, Unit};
 use super::{powers_of_two, signed, unsigned, vary};
 
-/// What do IOs cost that are not aligned to their size?
+/// Measures the cost of IOs that are not aligned to their size.
 ///
 /// Table 1: IOShift in [2⁰, …, IOSize/512] × 512 B. The text varies it "from 0 to IOSize", so 0 is
 /// there as well: the aligned pattern that the others are compared with.

@@ -49,7 +49,7 @@ pub fn all() -> impl Iterator<Item = &'static MicroBenchmark> {
     std::iter::once(PREPARATION).chain(MICRO_BENCHMARKS)
 }
 
-/// What a drive must be opened with for some micro-benchmarks.
+/// The requirements of micro-benchmarks on an open drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Needs {
     /// The largest IO.
@@ -58,7 +58,7 @@ pub struct Needs {
     pub streams: u16,
 }
 
-/// What `benchmarks` need together, with IOs of `io_size` where the size does not vary.
+/// Returns the combined requirements of `benchmarks`, with IOs of `io_size` unless the size varies.
 pub fn needs(benchmarks: &[&MicroBenchmark], io_size: Bytes) -> Needs {
     // Neither depends on the target space.
     let setup = Setup { io_size, ..Setup::paper(io_size, 0) };
@@ -71,22 +71,22 @@ pub fn needs(benchmarks: &[&MicroBenchmark], io_size: Bytes) -> Needs {
 
 /// One micro-benchmark: a varying parameter, and the experiments that vary it.
 pub struct MicroBenchmark {
-    /// How it is named on the command line and in results.
+    /// The name on the command line and in results.
     pub name: &'static str,
-    /// How it is named to people.
+    /// The display name.
     pub title: &'static str,
     /// The question it answers.
     pub question: &'static str,
-    /// Where it is defined.
+    /// The source that defines it.
     pub source: &'static str,
     /// uFLIP's name of the varying parameter, such as `IOSize`.
     pub parameter: &'static str,
-    /// What its values count.
+    /// The unit of the parameter's values.
     pub unit: Unit,
     experiments: fn(&Setup) -> Vec<Experiment>,
 }
 
-/// What the values of a parameter count.
+/// The unit of a parameter's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
@@ -123,7 +123,7 @@ pub struct Experiment {
 pub struct Run {
     /// The value, in the unit of the parameter.
     pub value: i64,
-    /// What is executed.
+    /// The pattern to execute.
     pub reference: Reference,
 }
 
@@ -163,7 +163,7 @@ impl Baseline {
         }
     }
 
-    /// Whether it reads or writes.
+    /// Returns the operation of its IOs.
     pub const fn op(self) -> Op {
         match self {
             SequentialRead | RandomRead => Op::Read,
@@ -171,7 +171,7 @@ impl Baseline {
         }
     }
 
-    /// Whether its addresses are drawn at random, not in sequence.
+    /// Returns true if its addresses are random rather than sequential.
     pub const fn is_random(self) -> bool {
         matches!(self, RandomRead | RandomWrite)
     }
@@ -217,15 +217,15 @@ pub struct Setup {
     /// The IO size wherever it does not vary.
     #[serde(rename = "io_size_bytes")]
     pub io_size: Bytes,
-    /// Where the space that may be used begins.
+    /// The start of the usable space.
     #[serde(rename = "target_offset_bytes")]
     pub target_offset: Bytes,
-    /// How large it is.
+    /// The size of the usable space.
     #[serde(rename = "target_size_bytes")]
     pub target_size: Bytes,
     /// Length of a run.
     pub io_count: PerBaseline,
-    /// How much of it, at the start, is left out of the statistics.
+    /// The number of initial IOs that the statistics ignore.
     pub io_ignore: PerBaseline,
     /// Length of the preparation runs, which have to show start-up and period.
     pub preparation_io_count: u64,

@@ -27,7 +27,7 @@ fn golden(reference: &Reference) -> String {
     line
 }
 
-// Do the micro-benchmarks issue exactly the IOs they always did? (Table 1 as golden vectors.)
+// The micro-benchmarks issue exactly the IOs of the golden vectors (Table 1).
 #[test]
 fn golden_vectors() {
     for benchmark in all() {
@@ -46,7 +46,7 @@ fn golden_vectors() {
     }
 }
 
-// Are there the 39 experiments of the slides: 34 of Table 1, and 5 to prepare?
+// There are 39 experiments as in the slides: 34 of Table 1, and 5 for the preparation.
 #[test]
 fn thirty_nine_experiments() {
     let count = |benchmark: &MicroBenchmark| benchmark.experiments(&setup()).len();
@@ -54,7 +54,7 @@ fn thirty_nine_experiments() {
     assert_eq!(count(PREPARATION), 5);
 }
 
-// Is the registry in order: names unique and findable, everything said?
+// The registry is consistent: names are unique and resolvable, and every entry is documented.
 #[test]
 fn registry_is_complete() {
     for (i, benchmark) in all().enumerate() {
@@ -101,7 +101,7 @@ fn seeds_are_distinct_and_reproducible() {
     assert_eq!(first.len(), count);
 }
 
-// Does every field of the setup change what is executed?
+// Every field of the setup changes the patterns.
 #[test]
 fn every_field_of_the_setup_matters() {
     let plan = |setup: &Setup| -> Vec<Experiment> {
@@ -132,7 +132,7 @@ fn every_field_of_the_setup_matters() {
     }
 }
 
-// Is what a drive is opened with enough for the largest IO and the most streams?
+// The requirements cover the largest IO and the most streams.
 #[test]
 fn needs_cover_every_run() {
     let everything: Vec<_> = all().collect();
@@ -143,7 +143,7 @@ fn needs_cover_every_run() {
     assert_eq!(needs(&one, Bytes::kib(32)), Needs { io: Bytes::kib(32), streams: 1 });
 }
 
-// Are values shown in the unit that they have?
+// Values appear in their unit.
 #[test]
 fn values_are_shown_in_their_unit() {
     assert_eq!(Unit::Bytes.text(32 << 10), "32 KiB");

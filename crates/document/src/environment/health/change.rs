@@ -1,4 +1,4 @@
-//! What became of a drive between two readings of its health.
+//! The change of a drive's health between two readings.
 
 use flashscope_block::Bytes;
 use schemars::JsonSchema;
@@ -6,78 +6,80 @@ use serde::{Deserialize, Serialize};
 
 use super::{CriticalWarning, DATA_UNIT, Health, OcpHealth};
 
-/// The fewest data units that write amplification is told of, so that the host's counter, which may
-/// be off by less than one of them, makes it uncertain by 1 % at most.
+/// The minimum number of data units for a write amplification. The host's counter may be off by
+/// less than one unit; this bounds the uncertainty to 1 %.
 const FEWEST_UNITS: u64 = 101;
 
-/// What became of a drive between two readings of its health.
+/// The change of a drive's health between two readings.
 ///
-/// What a counter says is absent where it is lower afterwards: it was reset, or it is another drive.
+/// A value is absent if its counter is lower in the second reading: it was reset, or the drive was
+/// exchanged.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HealthChange {
-    /// Bytes that hosts read, as the drive counts; within 512,000.
+    /// Bytes that hosts read, by the drive's counter; exact to within 512,000.
     pub host_bytes_read: Option<Bytes>,
-    /// Bytes that hosts wrote, as the drive counts; within 512,000.
+    /// Bytes that hosts wrote, by the drive's counter; exact to within 512,000.
     pub host_bytes_written: Option<Bytes>,
-    /// Bytes read from the flash; absent where the drive does not count them.
+    /// Bytes read from the flash; absent if the drive does not count them.
     pub media_bytes_read: Option<Bytes>,
-    /// Bytes written to the flash; absent where the drive does not count them.
+    /// Bytes written to the flash; absent if the drive does not count them.
     pub media_bytes_written: Option<Bytes>,
-    /// The second by the first of what was written; absent where either is, and where the host wrote
-    /// less than 101 data units of 512,000 bytes.
+    /// The bytes written to the flash over the bytes that hosts wrote. Absent if either is unknown,
+    /// or if the host wrote less than 101 data units of 512,000 bytes.
     pub write_amplification: Option<WriteAmplification>,
-    /// What its counters of heat say; empty where they say nothing, as of drives that lack them.
+    /// The signs of heat; empty if there were none or the drive has no such counters.
     pub thermal: Vec<ThermalSign>,
-    /// What it warns of that it did not warn of before.
+    /// The warnings that are new in the second reading.
     pub new_critical_warnings: Vec<CriticalWarning>,
-    /// Data that it could not give back as they were written.
+    /// Errors of media and data integrity: the drive could not return data as written.
     pub media_errors: Option<u64>,
-    /// Times that it lost power without being told before.
+    /// Power losses without prior notice.
     pub unsafe_shutdowns: Option<u64>,
-    /// Reads of the flash that nothing could correct; absent where the drive does not count them.
+    /// Uncorrectable flash reads; absent if the drive does not count them.
     pub uncorrectable_reads: Option<u64>,
-    /// Blocks that were retired; absent where the drive does not count them.
+    /// Retired blocks; absent if the drive does not count them.
     pub retired_blocks: Option<u64>,
 }
 
-/// Bytes written to the flash for each byte that the host wrote.
+/// Write amplification: bytes written to the flash for each byte that the host wrote.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WriteAmplification {
-    /// The ratio of the counters. What was still in the drive's write buffer, or is yet to be cleaned
-    /// for what was written, is not in it.
+    /// The ratio of the counters. It excludes data still in the drive's write buffer, and garbage
+    /// collection that these writes will cause later.
     #[schemars(range(min = 0.0))]
     pub ratio: f64,
-    /// How far the host's counter, which is rounded to data units, lets the ratio be off, as a share
-    /// of it: at most 0.01. How often the drive brings its other counter up to date is not known.
+    /// The relative uncertainty of the ratio due to the rounding of the host's counter to data
+    /// units: at most 0.01. The update interval of the drive's flash counter is unknown.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub relative_uncertainty: f64,
 }
 
-/// What tells that a drive was hot.
+/// A sign that a drive was hot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ThermalSign {
-    /// It throttled lightly (thermal management temperature 1).
+    /// Light throttling (thermal management temperature 1).
     LightThrottling,
-    /// It throttled heavily (thermal management temperature 2).
+    /// Heavy throttling (thermal management temperature 2).
     HeavyThrottling,
-    /// Its OCP page counts throttling, or says that it throttled at one of the readings.
+    /// Throttling by the OCP page: its counter rose, or its status showed throttling at a reading.
     OcpThrottling,
-    /// It was hotter than its warning threshold, where it still works as always.
+    /// A temperature above the warning threshold, at which the drive still works normally.
     WarningTemperature,
-    /// It was hotter than its critical threshold, where it may do anything to cool down.
+    /// A temperature above the critical threshold, at which the drive may take any action to cool
+    /// down.
     CriticalTemperature,
 }
 
 impl ThermalSign {
-    /// Whether the drive was slower for it.
+    /// Returns true if the sign means that the drive was slower.
     pub fn throttles(self) -> bool {
         self != ThermalSign::WarningTemperature
     }
 }
 
 impl HealthChange {
-    /// From `before` to `after`, of the same drive.
+    /// Returns the change from `before` to `after` of the same drive.
     pub fn between(before: &Health, after: &Health) -> HealthChange {
         let both = before.ocp.as_ref().zip(after.ocp.as_ref());
         let ocp = |counter: fn(&OcpHealth) -> u64| {
@@ -105,13 +107,13 @@ impl HealthChange {
         }
     }
 
-    /// Whether the drive throttled, as far as it tells.
+    /// Returns true if the drive reports that it throttled.
     pub fn throttled(&self) -> bool {
         self.thermal.iter().any(|sign| sign.throttles())
     }
 
-    /// Whether errors appeared, as far as the drive tells: new warnings, data or power lost, or blocks
-    /// retired.
+    /// Returns true if the drive reports new errors: warnings, data errors, power losses or retired
+    /// blocks.
     pub fn has_errors(&self) -> bool {
         let counts = [
             self.media_errors,
@@ -124,13 +126,13 @@ impl HealthChange {
     }
 }
 
-/// None where the host wrote too little.
+/// Returns `None` if the host wrote too little.
 fn write_amplification(host: Bytes, media: Bytes) -> Option<WriteAmplification> {
     let units = host.0 / DATA_UNIT.0;
     if units < FEWEST_UNITS {
         return None;
     }
-    // Both readings are rounded up, so that what was written is within one unit of the difference.
+    // Both readings are rounded up, hence the true number is within one unit of the difference.
     let relative_uncertainty = 1.0 / (units - 1) as f64;
     Some(WriteAmplification { ratio: media.0 as f64 / host.0 as f64, relative_uncertainty })
 }

@@ -1,6 +1,6 @@
 use super::*;
 
-/// A page with `fields` as bytes at offsets, the rest of which is zero.
+/// Returns a page with `fields` as bytes at offsets, and zeros elsewhere.
 fn page(fields: &[(usize, &[u8])]) -> LogPage {
     let mut page = [0; 512];
     for (at, bytes) in fields {
@@ -9,17 +9,17 @@ fn page(fields: &[(usize, &[u8])]) -> LogPage {
     page
 }
 
-/// A page whose byte at `i` is `7 * i + 1`, modulo 256, so that no two fields look alike.
+/// Returns a page whose byte at `i` is `7 * i + 1`, modulo 256, which makes all fields differ.
 fn numbered() -> LogPage {
     std::array::from_fn(|i| u8::try_from((7 * i + 1) % 256).unwrap())
 }
 
-/// The GUID as it stands in a page.
+/// The GUID in the byte order of a page.
 const GUID: [u8; 16] = [
     0xC5, 0xAF, 0x10, 0x28, 0xEA, 0xBF, 0xF2, 0xA4, 0x9C, 0x4F, 0x6F, 0x7C, 0xC9, 0x14, 0xD5, 0xAF,
 ];
 
-// Is every field of a page as of a drive in use read from its place, in its unit?
+// Every field of a used drive's page comes from its offset, in its unit.
 #[test]
 fn smart_of_a_drive_in_use() {
     let smart = page(&[
@@ -75,7 +75,7 @@ fn smart_of_a_drive_in_use() {
     assert_eq!(Health::decode(&smart, None), Some(expected));
 }
 
-// Does each bit of the warnings have its name, and a bit that is not defined none?
+// Each warning bit has its name, and undefined bits have none.
 #[test]
 fn each_warning() {
     let warnings = |bits| Health::decode(&page(&[(0, &[bits])]), None).unwrap().critical_warnings;
@@ -88,8 +88,8 @@ fn each_warning() {
     assert_eq!(warnings(0b1100_0000), []);
 }
 
-// Does a counter that does not fit end where it should rather than begin anew, and is the largest
-// that fits exact?
+// A counter that exceeds 64 bits saturates instead of wrapping, and the largest one that fits is
+// exact.
 #[test]
 fn large_counters() {
     let read = |bytes: &[u8]| Health::decode(&page(&[(32, bytes), (64, bytes)]), None).unwrap();
@@ -101,8 +101,7 @@ fn large_counters() {
     assert_eq!(highest.host_read_commands, u64::MAX);
 }
 
-// Is a drive that answers with an empty page said to tell nothing, rather than to be at 0 K and
-// without a spare block?
+// An empty page gives no health, rather than a drive at 0 K without spare blocks.
 #[test]
 fn empty_pages() {
     assert_eq!(Health::decode(&[0; 512], None), None);
@@ -111,8 +110,8 @@ fn empty_pages() {
     assert_eq!((told.temperature_celsius, told.percentage_used), (None, 1));
 }
 
-// Is a page that ends where it did in the first version of the specification, or was cut off in a
-// counter, read as far as it goes?
+// A short page, of the first version of the specification or truncated in a counter, is read as far
+// as it goes.
 #[test]
 fn pages_cut_short() {
     let whole = Health::decode(&numbered(), None).unwrap();
@@ -128,7 +127,7 @@ fn pages_cut_short() {
     assert_eq!((cut(66).host_read_commands, cut(66).host_write_commands), (0xC8C1, 0));
 }
 
-// Is every field of OCP's page read from its place?
+// Every field of the OCP page comes from its offset.
 #[test]
 fn extended_page() {
     let extended = page(&[
@@ -189,8 +188,8 @@ fn extended_page() {
     assert_eq!((silent.endurance_bytes, silent.media_bytes_written), (None, Bytes(0)));
 }
 
-// Is a page of another vendor at the same identifier left alone, whichever byte of its GUID differs,
-// and also where the GUID stands the other way round?
+// A vendor-specific page of the same identifier is ignored, whichever byte of the GUID differs, and
+// if the GUID is in reverse order.
 #[test]
 fn pages_of_other_vendors() {
     let ocp = |guid: &[u8]| {
@@ -210,7 +209,7 @@ fn pages_of_other_vendors() {
     assert_eq!(ocp(&[0; 16]), None);
 }
 
-// Does health come back from JSON as it was?
+// Health survives a round trip through JSON.
 #[test]
 fn survives_json() {
     let mut extended = numbered();

@@ -133,7 +133,7 @@ fn damage_is_said() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path();
     let read = || read_sweep(path).unwrap_err().to_string();
-    assert!(read().contains("is no sweep"), "{}", read());
+    assert!(read().contains("is not a sweep"), "{}", read());
     for (text, says) in [
         ("{", "damaged"),
         ("{}", "damaged"),

@@ -1,6 +1,6 @@
 use super::*;
 
-/// A drive of OCP in the middle of its life.
+/// An OCP drive in the middle of its life.
 fn drive() -> Health {
     // 16 is the length of the long counters.
     let mut smart: [u8; 512] = std::array::from_fn(|i| if i % 16 == 0 { 3 } else { 0 });
@@ -14,7 +14,7 @@ fn drive() -> Health {
     health
 }
 
-/// What changed of it when `change` did.
+/// Returns the health change of this drive after `change`.
 fn after(change: impl FnOnce(&mut Health, &mut OcpHealth)) -> HealthChange {
     let mut after = drive();
     let mut ocp = after.ocp.take().unwrap();
@@ -23,7 +23,8 @@ fn after(change: impl FnOnce(&mut Health, &mut OcpHealth)) -> HealthChange {
     HealthChange::between(&drive(), &after)
 }
 
-/// Of a drive that wrote `media` bytes to its flash while the host wrote `units`.
+/// Returns the change of a drive that wrote `media` bytes to its flash while the host wrote
+/// `units`.
 fn written(units: u64, media: u64) -> HealthChange {
     after(|health, ocp| {
         health.host_bytes_written.0 += units * 512_000;
@@ -31,7 +32,7 @@ fn written(units: u64, media: u64) -> HealthChange {
     })
 }
 
-// Are the differences those of the counters, and is nothing claimed where nothing changed?
+// Differences equal those of the counters, and unchanged counters report no change.
 #[test]
 fn differences() {
     let nothing = HealthChange {
@@ -55,7 +56,7 @@ fn differences() {
         health.host_bytes_written.0 += 1_024_000;
         ocp.media_bytes_read.0 += 70_000;
         ocp.media_bytes_written.0 += 3_000_001;
-        // Rejected commands, our own among them, are no errors of the drive.
+        // Rejected commands, including our own, are not errors of the drive.
         health.error_log_entries += 1;
         health.power_on_hours += 1;
     });
@@ -70,8 +71,8 @@ fn differences() {
     assert!(!busy.has_errors());
 }
 
-// Is write amplification the ratio of the two, and told only where the host wrote enough for the
-// counter's steps: from 101 of them, which leaves 1 %?
+// Write amplification is the ratio of the counters, and is absent below 101 data units, where the
+// uncertainty would exceed 1 %.
 #[test]
 fn write_amplification_and_its_uncertainty() {
     assert_eq!(written(100, 1 << 40).write_amplification, None);
@@ -82,8 +83,7 @@ fn write_amplification_and_its_uncertainty() {
     assert!((much.relative_uncertainty - 1e-6).abs() < 1e-18, "{much:?}");
 }
 
-// Does the uncertainty hold what the host can have written, at its extremes: whatever part of a unit
-// each reading was rounded up by?
+// The uncertainty covers all true numbers of bytes, however much each reading was rounded up.
 #[test]
 fn the_uncertainty_is_a_bound() {
     for true_bytes in [101 * 512_000, 51_800_123, 77_777_777] {
@@ -100,7 +100,7 @@ fn the_uncertainty_is_a_bound() {
     }
 }
 
-// Is there no write amplification, and no media byte, where one reading lacks OCP's page?
+// Without the OCP page in both readings, there is no write amplification and no flash count.
 #[test]
 fn without_ocp() {
     let plain = Health { ocp: None, ..drive() };
@@ -117,7 +117,7 @@ fn without_ocp() {
     }
 }
 
-// Is a counter that went back, as of a drive that was exchanged or reset, said to tell nothing?
+// A counter that decreased, as after a reset or an exchange of the drive, reports nothing.
 #[test]
 fn counters_that_went_back() {
     let change = after(|health, ocp| {
@@ -131,7 +131,7 @@ fn counters_that_went_back() {
     assert!(!change.has_errors());
 }
 
-// Does each counter of heat give its sign, and count as throttling but for the mere warning?
+// Each counter of heat gives its sign, and all except the warning count as throttling.
 #[test]
 fn heat() {
     type Change = fn(&mut Health, &mut OcpHealth);
@@ -155,7 +155,7 @@ fn heat() {
     assert!(HealthChange::between(&hot, &drive()).throttled());
 }
 
-// Does each kind of error count as one, and a warning that was there before not?
+// Each kind of error counts as one; a warning in both readings does not.
 #[test]
 fn errors() {
     type Change = fn(&mut Health, &mut OcpHealth);
