@@ -1,6 +1,7 @@
-//! Division by numbers that are known when the drive is made.
+//! Fast division by constants of a drive.
 
-/// A divisor, which most often is a power of two: a shift takes a tenth of the time of a division.
+/// A divisor. Most divisors are powers of two, where a shift takes a tenth of the time of a
+/// division.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Divisor {
     value: u64,
@@ -8,7 +9,7 @@ pub(crate) struct Divisor {
 }
 
 impl Divisor {
-    /// For division by `value`, which is not 0.
+    /// Prepares division by `value`, which is not 0.
     pub(crate) fn new(value: u64) -> Self {
         Divisor { value, shift: value.is_power_of_two().then(|| value.trailing_zeros()) }
     }
@@ -17,25 +18,25 @@ impl Divisor {
         self.value
     }
 
-    /// What it leaves of `number`.
+    /// Returns the remainder of `number`.
     #[inline]
     pub(crate) fn remainder(self, number: u64) -> u64 {
         number - self.quotient(number) * self.value
     }
 
-    /// As [`Divisor::quotient`], of a smaller number.
+    /// Does the same as [`Divisor::quotient`] for a `u32`.
     #[inline]
     pub(crate) fn quotient_of(self, number: u32) -> u32 {
         u32::try_from(self.quotient(number.into())).expect("at most the number")
     }
 
-    /// As [`Divisor::remainder`], of a smaller number.
+    /// Does the same as [`Divisor::remainder`] for a `u32`.
     #[inline]
     pub(crate) fn remainder_of(self, number: u32) -> u32 {
         u32::try_from(self.remainder(number.into())).expect("at most the number")
     }
 
-    /// How often it goes into `number`.
+    /// Returns the quotient of `number`.
     #[inline]
     pub(crate) fn quotient(self, number: u64) -> u64 {
         match self.shift {
@@ -49,9 +50,8 @@ impl Divisor {
 mod tests {
     use super::*;
 
-    // Are quotient and remainder those of a division, for powers of two and other divisors?
     #[test]
-    fn quotients_are_those_of_division() {
+    fn quotients_and_remainders_equal_those_of_division() {
         for divisor in [1, 2, 3, 4096, 4608, u64::MAX] {
             for number in [0, 1, 2, 4095, 4096, 123_456_789, u64::MAX] {
                 assert_eq!(Divisor::new(divisor).quotient(number), number / divisor);

@@ -6,11 +6,12 @@ use crate::device::SimDevice;
 use crate::raid::Raid0;
 use crate::setup::{Profile, ProfileError};
 
-/// What a profile describes: one simulated drive, or several behind a RAID-0 controller.
+/// A drive that a profile describes: a single simulated drive, or several behind a RAID-0
+/// controller.
 pub enum Drive {
-    /// `raid.drives` is 1.
+    /// A single drive: `raid.drives` is 1.
     One(Box<SimDevice>),
-    /// `raid.drives` is more, with the memory of all.
+    /// An array, with the memory reserved for all its drives.
     Raid0(Box<Raid0<SimDevice>>, Reservation),
 }
 
@@ -34,7 +35,7 @@ impl Drive {
         let memory = profile.reserve(name, memory)?;
         let first = SimDevice::of_array(name, profile)?;
         let others = (1..profile.raid.drives).map(|nth| {
-            // As large as a seed can be in a profile.
+            // The mask keeps the seed within the range of a profile.
             let seed = profile.seed.wrapping_add(nth.into()) & (u64::MAX >> 1);
             SimDevice::of_array(name, &Profile { seed, ..profile.clone() })
         });
@@ -43,7 +44,7 @@ impl Drive {
         Ok(Drive::Raid0(Box::new(array), memory))
     }
 
-    /// The drives, in the order of the stripes.
+    /// Returns the drives in stripe order.
     pub fn members(&self) -> &[SimDevice] {
         match self {
             Drive::One(drive) => std::slice::from_ref(drive),
@@ -51,7 +52,7 @@ impl Drive {
         }
     }
 
-    /// The drive, if there is only one.
+    /// Returns the drive, or `None` for an array.
     pub fn only(&mut self) -> Option<&mut SimDevice> {
         match self {
             Drive::One(drive) => Some(drive),
@@ -59,13 +60,13 @@ impl Drive {
         }
     }
 
-    /// Whether ranges can be trimmed.
+    /// Returns true if the drive supports trim.
     pub fn trims(&self) -> bool {
         self.members().iter().all(SimDevice::trims)
     }
 
-    /// What all drives together have done so far. A page of the host's request counts once for the
-    /// drive that it is on.
+    /// Returns the sum of the counters of all drives. A page of a host request counts once, for
+    /// the drive that holds it.
     pub fn counters(&self) -> Counters {
         let counters = self.members().iter().map(SimDevice::counters);
         counters.fold(Counters::default(), |sum, drive| sum.plus(&drive))

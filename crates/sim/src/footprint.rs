@@ -1,5 +1,5 @@
-//! How much memory a simulated drive takes, stated before any of it is allocated: each part of a
-//! drive says so beside what it allocates. Sums saturate instead of overflowing.
+//! Computes the memory of a simulated drive before any of it is allocated. Each part of a drive
+//! states its need beside its allocation. Sums saturate instead of overflowing.
 
 use std::ops::{Add, Mul};
 
@@ -12,24 +12,25 @@ use crate::{cache, observe};
 /// The memory that a drive takes at most, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Footprint {
-    /// Of the drive itself, filled and in use, without what a power cut could take back.
+    /// The memory of the drive when it is full, without the records needed to undo commands after
+    /// a power cut.
     pub drive: Bytes,
-    /// Of all observers that yield a report, which a drive may have beside.
+    /// The memory of all observers that produce a report.
     pub observers: Bytes,
 }
 
 impl Footprint {
-    /// Both together.
+    /// Returns the sum of both.
     pub const fn total(&self) -> Bytes {
         Bytes(self.drive.0.saturating_add(self.observers.0))
     }
 
-    /// That of a drive with something more.
+    /// Returns this footprint with `more` added to the drive.
     pub(crate) fn and(&self, more: Size) -> Footprint {
         Footprint { drive: Bytes((Size(self.drive.0) + more).0), ..*self }
     }
 
-    /// That of so many such drives.
+    /// Returns the footprint of `count` such drives.
     pub(crate) const fn times(&self, drives: u32) -> Footprint {
         Footprint {
             drive: Bytes(self.drive.0.saturating_mul(drives as u64)),
@@ -56,25 +57,26 @@ impl Mul<u64> for Size {
     }
 }
 
-/// A vector of `count` items that is made at its length.
+/// Returns the size of a vector of `count` items that is allocated at its final length.
 pub(crate) fn fixed<T>(count: impl Into<u64>) -> Size {
     Size(size_of::<T>() as u64) * count.into()
 }
 
-/// A vector or queue that grows item by item to `count`: its capacity doubles, from 4 on.
+/// Returns the size of a vector or queue that grows item by item to `count`. Its capacity doubles
+/// from 4.
 pub(crate) fn grown<T>(count: impl Into<u64>) -> Size {
     fixed::<T>(count.into().saturating_mul(2).saturating_add(4))
 }
 
-/// An ordered set or map of the standard library with `count` entries of type `T`, its nodes half
-/// full: they have room for 11 entries and, within the tree, 12 children.
+/// Returns the size of an ordered set or map of the standard library with `count` entries of type
+/// `T`. Its nodes are half full: they have room for 11 entries and, inside the tree, 12 children.
 pub(crate) fn tree<T>(count: impl Into<u64>) -> Size {
     let (count, node) = (count.into(), 11 * size_of::<T>() as u64 + 16);
     let leaves = Size(node) * (count / 5).saturating_add(1);
     leaves + Size(node + 96) * (count / 25).saturating_add(1)
 }
 
-/// That of a drive of this layout with such an interface.
+/// Returns the footprint of a drive of this layout whose interface needs `interface`.
 pub(crate) fn of(layout: &Layout, interface: Size) -> Footprint {
     let slc = layout.slc_blocks_per_lane > 0;
     let parts = [
@@ -82,7 +84,7 @@ pub(crate) fn of(layout: &Layout, interface: Size) -> Footprint {
         (layout.ftl.footprint)(layout),
         cache::footprint(layout),
         interface,
-        // What is moved at once, names, and the drive itself.
+        // Buffers for moved pages, names, and the drive structure itself.
         grown::<[u64; 8]>(layout.slots_per_block()) + Size(16 << 10),
     ];
     let drive = parts.into_iter().fold(Size(0), Size::add);

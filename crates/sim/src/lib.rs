@@ -1,14 +1,14 @@
 //! A simulated SSD: a [`flashscope_block::Device`] on virtual time, after Agrawal et al., "Design
 //! Tradeoffs for SSD Performance", USENIX ATC 2008.
 //!
-//! From the outside in: [`SimDevice`] takes IOs over a host interface and splits them into
-//! pages; buffer memory ([`cache`]) may hold them for a while; an FTL ([`ftl`]) finds each page a
-//! place and cleans, choosing victims by a policy ([`gc`]); the flash array ([`nand`]) says how
-//! long each command takes, refuses illegal ones and counts them. Several drives may form an array
-//! ([`raid`]). A [`Profile`] says what all of these are like.
+//! From the outside in: [`SimDevice`] receives IOs over a host interface and splits them into
+//! pages. Buffer memory ([`cache`]) may hold these. An FTL ([`ftl`]) maps each page to flash and
+//! collects garbage, choosing victims by a policy ([`gc`]). The flash array ([`nand`]) determines
+//! how long each command takes, rejects illegal commands, and counts the rest. Several drives may
+//! form an array ([`raid`]). A [`Profile`] describes all of these.
 //!
-//! No clock and no data, and what is random is drawn from the seed of the profile: the same IOs
-//! give the same completions.
+//! The simulator uses no real clock and stores no data, and draws random numbers from the seed of
+//! the profile. The same IOs always give the same completions.
 
 mod arithmetic;
 pub mod budget;
@@ -36,11 +36,11 @@ pub use drive::Drive;
 pub use footprint::Footprint;
 pub use setup::{Profile, ProfileError};
 
-/// Opens the drive that `spec`, what follows `sim:` on the command line, describes: see
+/// Opens the drive that `spec` describes, the text after `sim:` on the command line: see
 /// [`setup::parse`].
 ///
 /// # Errors
-/// What is wrong with the spec, or the first field with which the drive cannot work.
+/// Returns an error if the spec is invalid, or that names the first field with an unusable value.
 pub fn open(spec: &str) -> Result<Drive, ProfileError> {
     open_within(spec, &Budget::default())
 }

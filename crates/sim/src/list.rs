@@ -1,8 +1,8 @@
-//! A list by age.
+//! A list ordered by age.
 
 use crate::footprint::{Size, fixed};
 
-/// The end of a list, and the neighbour of what is in none.
+/// The value of a link at the end of the list, and of a node that is not in the list.
 const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Copy)]
@@ -21,7 +21,7 @@ pub(crate) struct List {
 }
 
 impl List {
-    /// What one takes.
+    /// Returns the memory of a list.
     pub(crate) fn footprint(nodes: u32) -> Size {
         fixed::<Link>(nodes)
     }
@@ -39,7 +39,7 @@ impl List {
         self.links[node as usize].newer != NONE || self.newest == node
     }
 
-    /// Puts `node` at the new end, wherever it was.
+    /// Makes `node` the newest, wherever it was.
     #[inline]
     pub(crate) fn make_newest(&mut self, node: u32) {
         self.remove(node);
@@ -51,7 +51,7 @@ impl List {
         self.newest = node;
     }
 
-    /// Puts `node` at the old end, wherever it was.
+    /// Makes `node` the oldest, wherever it was.
     pub(crate) fn make_oldest(&mut self, node: u32) {
         self.remove(node);
         self.links[node as usize] = Link { newer: self.oldest, older: NONE };
@@ -62,7 +62,7 @@ impl List {
         self.oldest = node;
     }
 
-    /// Takes `node` out, if it is in.
+    /// Removes `node`, if the list contains it.
     #[inline]
     pub(crate) fn remove(&mut self, node: u32) {
         if !self.contains(node) {
@@ -87,7 +87,6 @@ mod tests {
     use super::*;
 
     proptest! {
-        // Does the list stay in the order of a plain one, after any sequence of calls?
         #[test]
         fn agrees_with_a_plain_list(calls in prop::collection::vec((0u32..3, 0u32..6), 1..60)) {
             let mut list = List::new(6);

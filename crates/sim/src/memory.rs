@@ -2,8 +2,8 @@
 
 #![allow(unsafe_code, reason = "a hint to the processor to fetch memory, which has no safe form")]
 
-/// Has the processor fetch `items[index]` into its cache, without waiting for it. Of no
-/// consequence where there is no such item, or no such instruction.
+/// Makes the processor fetch `items[index]` into its cache without waiting for it. Does nothing if
+/// the index is out of range or the processor has no such instruction.
 #[inline]
 pub(crate) fn prefetch<T>(items: &[T], index: usize) {
     let Some(item) = items.get(index) else { return };

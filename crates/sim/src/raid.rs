@@ -1,4 +1,4 @@
-//! A RAID-0 controller over several drives, which the larger workloads of Agrawal et al. take
+//! A RAID-0 controller over several drives. Agrawal et al. use one for their larger workloads
 //! (USENIX ATC 2008, section 4.3), after Patterson, Gibson and Katz, SIGMOD 1988.
 
 use std::cmp::Reverse;
@@ -8,23 +8,23 @@ use flashscope_block::{Bytes, Completion, Device, DeviceInfo, Errno, Io, Nanos, 
 
 use crate::footprint::{Size, fixed, grown};
 
-/// How addresses are spread: stripe unit `n` of the array is on member `n % members`.
+/// Maps addresses to drives: stripe unit `n` of the array is on member `n % members`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stripes {
-    /// Drives, at least one.
+    /// The number of drives, at least one.
     pub members: u32,
-    /// Bytes that go to one drive before the next has its turn, at least one.
+    /// The size of a stripe unit in bytes, at least one.
     pub unit: Bytes,
 }
 
 impl Stripes {
-    /// The part of the range from `start` to `end` that is on `member`, as a range there. What
-    /// falls on one drive is always in one piece.
+    /// Returns the part of the range `start..end` that is on `member`, as a range of that drive.
+    /// This part is always contiguous.
     pub fn part(&self, member: u32, start: Bytes, end: Bytes) -> (Bytes, Bytes) {
         (self.before(member, start), self.before(member, end))
     }
 
-    /// How many of the bytes before `address` are on `member`.
+    /// Returns how many of the bytes before `address` are on `member`.
     fn before(&self, member: u32, address: Bytes) -> Bytes {
         let row = u64::from(self.members) * self.unit.0;
         let (rows, rest) = (address.0 / row, address.0 % row);
@@ -40,22 +40,22 @@ struct Request {
     /// The order of submission.
     sequence: u64,
     result: Result<(), Errno>,
-    /// Parts that are not yet done.
+    /// The number of unfinished parts.
     parts: u32,
 }
 
-/// A part of a request: what a member is asked, and where the request is in [`Raid0::requests`].
+/// A part of a request: the request to a member, and the index in [`Raid0::requests`].
 #[derive(Clone, Copy)]
 struct Part {
     io: Io,
     request: usize,
 }
 
-/// What one drive has to do.
+/// The work of one drive.
 #[derive(Default)]
 struct Queue {
     in_flight: VecDeque<Part>,
-    /// What is more than the drive takes at once, first come first served.
+    /// Parts beyond the queue depth of the drive, in order of arrival.
     waiting: VecDeque<Part>,
 }
 
@@ -69,14 +69,14 @@ impl Queue {
         }
     }
 
-    /// Takes the completion that is there at `due`, and hands over what waited for its place.
+    /// Takes the completion that is due at `due` and submits a waiting part in its place.
     fn complete(
         &mut self,
         drive: &mut impl Device,
         due: Nanos,
     ) -> Option<(Part, Result<(), Errno>)> {
         let completion = drive.complete(due)?;
-        // Of parts that are all the same it does not matter which was answered.
+        // Identical parts are interchangeable.
         let place = self.in_flight.iter().position(|part| part.io == completion.io)?;
         let part = self.in_flight.remove(place)?;
         if let Some(mut next) = self.waiting.pop_front() {
@@ -87,15 +87,16 @@ impl Queue {
     }
 }
 
-/// Equal drives as one: bytes are striped over them, each request is split into a part for each
-/// drive that it concerns, and is done when its last part is. The controller itself takes no time.
+/// An array of equal drives. It stripes bytes over them, splits each request into a part for each
+/// drive concerned, and completes it when its last part is done. The controller itself takes no
+/// time.
 ///
-/// A flush goes to every drive. A request with a part that fails has failed, with the error of the
-/// part that was answered first; the other parts are carried out. As many requests may be in flight
-/// as all drives together take; those that gather at one drive wait for their turn.
+/// A flush goes to every drive. If a part fails, the request fails with the error of the part that
+/// was answered first; the other parts are still carried out. The queue depth of the array is the
+/// sum of those of its drives. Parts beyond the queue depth of a drive wait.
 ///
-/// A drive is brought up to the time of the array when it is needed: the clock of one that has
-/// nothing to do may lag behind.
+/// The array advances the clock of a drive only when it needs the drive. The clock of an idle
+/// drive may lag behind.
 pub struct Raid0<D> {
     info: DeviceInfo,
     stripes: Stripes,
@@ -103,18 +104,17 @@ pub struct Raid0<D> {
     members: Vec<D>,
     queues: Vec<Queue>,
     requests: Vec<Request>,
-    /// Places in `requests` that are free.
+    /// The free indexes of `requests`.
     vacant: Vec<usize>,
     submitted: u64,
-    /// Requests that are done and not yet answered: when, in which order, and where.
+    /// Requests that are done and not yet answered: time, order of submission, and index.
     done: BinaryHeap<Reverse<(Nanos, u64, usize)>>,
 }
 
-/// What an array of so many drives, each of which takes `queue_depth` requests at once, takes beside
-/// them.
+/// Returns the memory that an array needs beside its drives, each of queue depth `queue_depth`.
 pub(crate) fn footprint(drives: u32, queue_depth: u32) -> Size {
     let most = most_in_flight(drives, queue_depth);
-    // What a drive does not take at once waits: at most a part of each request.
+    // At most one part of each request waits at a drive.
     let parts = grown::<Part>(queue_depth) + grown::<Part>(most);
     (fixed::<Queue>(1u32) + parts) * drives.into()
         + grown::<Request>(most)
@@ -122,18 +122,18 @@ pub(crate) fn footprint(drives: u32, queue_depth: u32) -> Size {
         + grown::<Reverse<(Nanos, u64, usize)>>(most)
 }
 
-/// How many requests an array takes at once.
+/// Returns the queue depth of an array.
 fn most_in_flight(drives: u32, queue_depth: u32) -> u32 {
     queue_depth.saturating_mul(drives).min(1 << 16)
 }
 
 impl<D: Device> Raid0<D> {
-    /// An array of `members`, which are idle, in the order of the stripes; `unit` bytes go to one
-    /// before the next has its turn. What is left of their capacity beyond whole units is not used.
+    /// Creates an array of idle `members` in stripe order, with stripe units of `unit` bytes.
+    /// Capacity of a member beyond whole units is unused.
     ///
     /// # Panics
-    /// If there are no members, they differ, or `unit` is no multiple of their logical block or
-    /// more than their capacity.
+    /// Panics if `members` is empty, if the members differ, or if `unit` is larger than a member
+    /// or no multiple of its logical block.
     pub fn new(members: Vec<D>, unit: Bytes) -> Self {
         let info = members[0].info();
         let usable = Bytes(info.capacity.0 / unit.0 * unit.0);
@@ -162,7 +162,7 @@ impl<D: Device> Raid0<D> {
         }
     }
 
-    /// The drives, in the order of the stripes.
+    /// Returns the drives in stripe order.
     pub fn members(&self) -> &[D] {
         &self.members
     }
@@ -180,7 +180,7 @@ impl<D: Device> Raid0<D> {
         }
     }
 
-    /// Keeps a request; returns where.
+    /// Stores a request and returns its index.
     fn keep(&mut self, request: Request) -> usize {
         match self.vacant.pop() {
             Some(place) => {
@@ -194,7 +194,7 @@ impl<D: Device> Raid0<D> {
         }
     }
 
-    /// Hands its parts of a request to the drives; returns how many there are.
+    /// Submits the parts of a request to the drives. Returns the number of parts.
     fn split(&mut self, io: &Io, at: Nanos, request: usize) -> u32 {
         let mut parts = 0;
         for (index, (drive, queue)) in self.members.iter_mut().zip(&mut self.queues).enumerate() {
@@ -213,7 +213,7 @@ impl<D: Device> Raid0<D> {
         parts
     }
 
-    /// When the next part is done, and on which drive.
+    /// Returns the time at which the next part is done, and the index of its drive.
     fn next_part(&self) -> Option<(Nanos, usize)> {
         let due = self.members.iter().enumerate();
         due.filter_map(|(index, drive)| Some((drive.next_due()?, index))).min()
@@ -309,7 +309,8 @@ mod tests {
 
     use super::*;
 
-    /// A drive that answers `delay` after submission with `result`, and notes what it was asked.
+    /// A drive that answers `delay` after submission with `result`, and records the requests it
+    /// received.
     struct Fake {
         info: DeviceInfo,
         now: Nanos,
@@ -357,10 +358,8 @@ mod tests {
         }
     }
 
-    // Does a request fail with the error of the part that is answered first, once all parts are
-    // done, and is every drive asked for its part and no other?
     #[test]
-    fn a_failed_part_fails_its_request() {
+    fn a_failed_part_fails_its_request_after_all_parts_are_done() {
         let members =
             vec![fake(10, Ok(())), fake(30, Err(Errno::EIO)), fake(20, Err(Errno::ENOSPC))];
         let mut array = Raid0::new(members, Bytes(8));
@@ -384,8 +383,7 @@ mod tests {
     }
 
     proptest! {
-        // Does every byte of a range go to exactly one drive, to the place that dealing out the
-        // stripe units one by one gives it, and is what falls on one drive in one piece?
+        // Compares each part with one computed by assigning stripe units one by one.
         #[test]
         fn stripes_are_dealt_out(
             members in 1u32..7,

@@ -149,9 +149,8 @@ fn small(with: &str) -> Option<Profile> {
     setup::parse(&format!("{SMALL}&{with}")).ok().filter(|profile| profile.layout().is_ok())
 }
 
-// Does every profile, made smaller where it is large, take what it states?
 #[test]
-fn every_profile_takes_what_it_states() {
+fn every_profile_takes_the_memory_it_states() {
     for kind in setup::KINDS {
         let whole = setup::parse(kind.name).expect("it is registered");
         let smaller = (6..=11).map(|bits| 1 << bits).chain([whole.flash.blocks_per_plane]);
@@ -165,9 +164,8 @@ fn every_profile_takes_what_it_states() {
     }
 }
 
-// Does every FTL with every policy of cleaning, wear levelling and buffer take what it states?
 #[test]
-fn every_variant_takes_what_it_states() {
+fn every_variant_takes_the_memory_it_states() {
     let mut checked = 0;
     for ftl in ftl::KINDS {
         let logs = "background_cleaning=false&persistence.map=pages&log.blocks=6&log.group=2\
@@ -186,9 +184,8 @@ fn every_variant_takes_what_it_states() {
     assert!(checked >= 70, "{checked}");
 }
 
-// And with every option that has memory of its own?
 #[test]
-fn every_option_takes_what_it_states() {
+fn every_option_takes_the_memory_it_states() {
     for option in [
         "persistence.map=nv-ram",
         "persistence.map=pages",
@@ -225,7 +222,6 @@ fn every_option_takes_what_it_states() {
     }
 }
 
-// Do the observers of a drive take no more than is stated for them?
 #[test]
 fn observers_take_no_more_than_is_stated() {
     for with in ["", "interleaving=die", "ftl=fast&background_cleaning=false&persistence.map=pages"]
@@ -236,7 +232,6 @@ fn observers_take_no_more_than_is_stated() {
     }
 }
 
-// Is a drive refused before anything of it is allocated?
 #[test]
 fn a_refused_drive_allocates_nothing() {
     let spec = "demo?flash.pages_per_block=400000";

@@ -22,11 +22,11 @@ const ASKED: [&str; 7] =
     ["--grid", "--grid-lengths", "1,8,64", "--grid-spaces", "0.2,1,0.5", "--grid-page", "2KiB"];
 
 fn measured(place: &Scratch, name: &str, more: &[&str]) -> (Measured, Grid, String) {
-    let told = place.run(&[&["bench", DRIVE, "--output", name][..], more].concat()).ok().stdout;
+    let output = place.run(&[&["bench", DRIVE, "--output", name][..], more].concat()).ok().stdout;
     let result = place.result(name);
     result.assert_readable();
     let grid = result.folder.grid().unwrap().expect("a grid");
-    (result, grid, told)
+    (result, grid, output)
 }
 
 fn at(grid: &Grid, mean_len: u32, about: f64) -> GridPoint {
@@ -48,7 +48,7 @@ fn by_theory(grid: &Grid, point: &GridPoint) -> f64 {
 #[test]
 fn grid_has_the_erasures_of_the_theory() {
     let place = Scratch::in_memory();
-    let (result, grid, told) = measured(&place, "r", &ASKED);
+    let (result, grid, output) = measured(&place, "r", &ASKED);
     assert_eq!(result.manifest.options.state, State::Sequential);
     assert_eq!((grid.page, grid.block), (Bytes::kib(2), Some(Bytes::kib(128))));
     assert_eq!(grid.physical_capacity, Bytes::mib(128));
@@ -74,10 +74,10 @@ fn grid_has_the_erasures_of_the_theory() {
         }
     }
     assert!(at(&grid, 8, 1.0).erasures_per_page < at(&grid, 8, 0.2).erasures_per_page);
-    assert!(told.contains("blocks erased for each page, by mean length in pages"), "{told}");
-    assert!(!told.contains("not steady"), "{told}");
+    assert!(output.contains("blocks erased for each page, by mean length in pages"), "{output}");
+    assert!(!output.contains("not steady"), "{output}");
     let again = place.run(&["report", "r", "--terminal"]).ok().stdout;
-    assert!(told.starts_with(&again), "{again}");
+    assert!(output.starts_with(&again), "{again}");
     place.run(&["report", "r"]).ok();
 }
 
@@ -203,9 +203,9 @@ fn invalid_grids_are_refused_with_advice() {
     let place = Scratch::in_memory();
     let refused = |more: &[&str]| {
         let arguments = [&["bench", DRIVE, "--output", "r"][..], more].concat();
-        let said = place.run(&arguments).says(2, &place);
+        let message = place.run(&arguments).says(2, &place);
         assert!(place.names().is_empty(), "{:?}", place.names());
-        said.replace(DRIVE, "DRIVE").split("\n\n").next().unwrap().to_string()
+        message.replace(DRIVE, "DRIVE").split("\n\n").next().unwrap().to_string()
     };
     assert_snapshot!(refused(&["--grid", "--grid-spaces", "0.05"]), @"flashscope: a free space of 0.05: `DRIVE` has 0.075 times what is written when all of it is, and more when less is; ask for no less (--grid-spaces)");
     assert_snapshot!(refused(&["--grid", "--grid-spaces", "1000"]), @"flashscope: a free space of 1000: that would be writes to 8 KiB, and 8 of the mean length of 256 pages take 8 MiB; ask for less (--grid-spaces), or for shorter writes (--grid-lengths)");

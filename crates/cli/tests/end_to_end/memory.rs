@@ -86,8 +86,8 @@ fn ask(address: &str, question: &Value) -> String {
 #[test]
 fn what_if_beyond_memory_is_refused_and_the_server_lives() {
     let place = Scratch::in_memory();
-    let (mut server, told) = start(&place, &["--memory", "64MiB"]);
-    let address = told["address"].as_str().unwrap();
+    let (mut server, output) = start(&place, &["--memory", "64MiB"]);
+    let address = output["address"].as_str().unwrap();
     let changes = json!([{ "changes": "flash.pages_per_block=400000" }]);
     let asked = |drive: &str| json!({ "drive": drive, "workload": "uniform?trims=0.1", "ios": 100, "repeats": 1, "variants": changes });
     let refused = ask(address, &asked(HUGE));

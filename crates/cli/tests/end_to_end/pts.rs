@@ -25,11 +25,11 @@ fn round_of(test: &str) -> &'static str {
 /// Runs a test with rounds of a few milliseconds.
 fn test(place: &Scratch, name: &str, more: &[&str]) -> (Measured, String) {
     let arguments = ["bench", DRIVE, "--output", name, "--test", name, "--round", round_of(name)];
-    let told = place.run(&[&arguments[..], more].concat()).ok().stdout;
+    let output = place.run(&[&arguments[..], more].concat()).ok().stdout;
     let measured = place.result(name);
     measured.assert_readable();
     assert_eq!(measured.manifest.options.state, State::Purged);
-    (measured, told)
+    (measured, output)
 }
 
 fn rounds(measured: &Measured) -> Value {
@@ -129,7 +129,7 @@ fn assert_preconditioned(measured: &Measured) {
 #[test]
 fn iops_test_covers_every_size_and_mix() {
     let place = Scratch::in_memory();
-    let (measured, told) = test(&place, "pts-iops", &["--most-rounds", "7"]);
+    let (measured, output) = test(&place, "pts-iops", &["--most-rounds", "7"]);
     assert_preconditioned(&measured);
     let facts = rounds(&measured);
     assert_ended_when_steady(&measured, &facts);
@@ -157,7 +157,7 @@ fn iops_test_covers_every_size_and_mix() {
         (&"100/0 1 MiB".into(), &100.into())
     );
     assert_eq!(facts["deviations"], serde_json::json!(["each run took 4 ms instead of 60 s"]));
-    assert!(told.contains("SNIA PTS IOPS") && told.contains("range"), "{told}");
+    assert!(output.contains("SNIA PTS IOPS") && output.contains("range"), "{output}");
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn mixes_have_the_specified_share_of_reads() {
 #[test]
 fn latency_test_has_one_io_in_flight() {
     let place = Scratch::in_memory();
-    let (measured, told) = test(&place, "pts-latency", &[]);
+    let (measured, output) = test(&place, "pts-latency", &[]);
     assert_preconditioned(&measured);
     let facts = rounds(&measured);
     assert_ended_when_steady(&measured, &facts);
@@ -196,14 +196,14 @@ fn latency_test_has_one_io_in_flight() {
         let longest = records.iter().flatten().map(|record| record.latency.0).max();
         assert_eq!(cell["max_latency_ns"].as_u64(), longest);
     }
-    assert!(told.contains("one IO at a time"), "{told}");
+    assert!(output.contains("one IO at a time"), "{output}");
 }
 
 #[test]
 fn throughput_tests_read_and_write_in_sequence() {
     let place = Scratch::in_memory();
     for (name, size) in [("pts-throughput", 1 << 20), ("pts-throughput-128k", 128 << 10)] {
-        let (measured, told) = test(&place, name, &[]);
+        let (measured, output) = test(&place, name, &[]);
         assert_preconditioned(&measured);
         let facts = rounds(&measured);
         assert_ended_when_steady(&measured, &facts);
@@ -223,7 +223,7 @@ fn throughput_tests_read_and_write_in_sequence() {
                 assert_eq!(record.offset.0, i as u64 * size);
             }
         }
-        assert!(told.contains("MB/s"), "{told}");
+        assert!(output.contains("MB/s"), "{output}");
     }
 }
 
@@ -232,11 +232,11 @@ fn saturation_test_writes_a_purged_drive_four_times() {
     let place = Scratch::in_memory();
     let more = ["--round", "100ms"];
     let arguments = ["bench", DRIVE, "--output", "r", "--test", "pts-write-saturation", "--json"];
-    let told = place.run(&[&arguments[..], &more].concat()).ok().stdout;
-    let told: Value = serde_json::from_str(&told).unwrap();
+    let output = place.run(&[&arguments[..], &more].concat()).ok().stdout;
+    let output: Value = serde_json::from_str(&output).unwrap();
     let measured = place.result("r");
     let facts = rounds(&measured);
-    assert_eq!(told["facts"]["rounds"], facts);
+    assert_eq!(output["facts"]["rounds"], facts);
     let written: u64 = measured.all_records().iter().map(|record| record.len.0).sum();
     let size = measured.manifest.options.setup.target_size.0;
     let last = measured.done().last().unwrap();
@@ -258,12 +258,12 @@ fn saturation_test_writes_a_purged_drive_four_times() {
 #[test]
 fn unsteady_drive_is_reported() {
     let place = Scratch::in_memory();
-    let (measured, told) = test(&place, "pts-latency", &["--most-rounds", "3"]);
+    let (measured, output) = test(&place, "pts-latency", &["--most-rounds", "3"]);
     let facts = rounds(&measured);
     assert_eq!((&facts["steady"], &facts["rounds"]), (&false.into(), &3.into()));
     assert_eq!(facts["steady_round"], Value::Null);
-    assert!(told.contains("NOT STEADY in any 5 of 3 rounds"), "{told}");
-    assert!(told.contains("too few rounds, or too few IOs in one"), "{told}");
+    assert!(output.contains("NOT STEADY in any 5 of 3 rounds"), "{output}");
+    assert!(output.contains("too few rounds, or too few IOs in one"), "{output}");
 }
 
 #[test]
@@ -321,9 +321,9 @@ fn planned_test_runs_as_planned() {
     let place = Scratch::in_memory();
     let options = ["--test", "pts-throughput", "--round", "4ms"];
     let planned = place.run(&[&["plan", DRIVE][..], &options, &["--output", "p.json"]].concat());
-    let told = planned.ok().stdout;
-    assert!(told.contains("4 ms for each run of a round, until 5 rounds are steady"), "{told}");
-    assert!(told.contains("pts-throughput: 25 rounds at most"), "{told}");
+    let output = planned.ok().stdout;
+    assert!(output.contains("4 ms for each run of a round, until 5 rounds are steady"), "{output}");
+    assert!(output.contains("pts-throughput: 25 rounds at most"), "{output}");
     place.run(&["bench", "--plan", "p.json", "--output", "planned"]).ok();
     place.run(&[&["bench", DRIVE, "--output", "asked"][..], &options].concat()).ok();
     let [planned, asked] = ["planned", "asked"].map(|name| place.result(name));

@@ -51,8 +51,9 @@ fn runs_disturbed_by_other_programs_are_flagged() {
     let times = disturbed.iter().filter(|conditions| used(conditions)).count();
     assert!(times > disturbed.len() / 2, "{disturbed:?}");
     let facts = printed["facts"]["runs"].as_array().unwrap();
-    let told = |run: &&Value| run["disturbed_by"].as_array().is_some_and(|by| by[0] == "ios");
-    assert_eq!(facts.iter().filter(told).count(), times, "{facts:?}");
+    let is_disturbed =
+        |run: &&Value| run["disturbed_by"].as_array().is_some_and(|by| by[0] == "ios");
+    assert_eq!(facts.iter().filter(is_disturbed).count(), times, "{facts:?}");
     // Each disturbed run was repeated once.
     let again = disturbed.iter().filter(|c| !c.repeated_as_disturbed_by.is_empty());
     assert!(again.count() >= times);

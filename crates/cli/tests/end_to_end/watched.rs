@@ -13,7 +13,7 @@ use crate::simulate::{assert_conforms, published};
 /// A drive that is attached at a socket of a scratch folder, the only one that programs in the folder find.
 struct Drive {
     process: Child,
-    told: Value,
+    output: Value,
 }
 
 impl Drive {
@@ -24,7 +24,7 @@ impl Drive {
         let mut process = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        Drive { process, told: serde_json::from_str(&line).unwrap() }
+        Drive { process, output: serde_json::from_str(&line).unwrap() }
     }
 
     /// Ends the process with a signal.
@@ -36,7 +36,7 @@ impl Drive {
 
     /// Returns the body of a response of its server.
     fn get(&self, path: &str) -> String {
-        let page = self.told["page"].as_str().unwrap();
+        let page = self.output["page"].as_str().unwrap();
         let host = page.strip_prefix("http://").unwrap().trim_end_matches('/');
         let mut stream = TcpStream::connect(host).unwrap();
         let request = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
@@ -92,7 +92,7 @@ fn devices_browser_and_prometheus_show_a_write() {
     assert_conforms(&live, &schema, &schema, "live");
     for seen in [&listed[0], &live] {
         assert_eq!(seen["process"], drive.process.id());
-        assert_eq!(seen["places"][0], drive.told["place"]);
+        assert_eq!(seen["places"][0], drive.output["place"]);
         assert_eq!(seen["ops"][1]["bytes"], 4096);
         assert_eq!(seen["flash"]["programmed_bytes"], 4096);
         assert_eq!(seen["health"]["host_bytes_written"], 512_000, "a data unit");

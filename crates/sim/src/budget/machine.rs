@@ -1,4 +1,4 @@
-//! How much memory this machine has for this process.
+//! Determines how much memory this process may use.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,14 +6,14 @@ use std::sync::OnceLock;
 
 use flashscope_block::Bytes;
 
-/// The memory of this machine, or less where a control group of Linux gives this process less.
-/// `None` where the system does not say so.
+/// Returns the memory of this machine, or the limit of this process's Linux control group if that
+/// is less. Returns `None` if the system does not report it.
 pub fn memory_of_machine() -> Option<Bytes> {
     static MEMORY: OnceLock<Option<Bytes>> = OnceLock::new();
     *MEMORY.get_or_init(|| memory_below(Path::new("/")))
 }
 
-/// As [`memory_of_machine`], of a system whose files are below `root`.
+/// Does the same as [`memory_of_machine`] for a system whose files are below `root`.
 fn memory_below(root: &Path) -> Option<Bytes> {
     let all = memory_in_all(&fs::read_to_string(root.join("proc/meminfo")).ok()?)?;
     let groups = fs::read_to_string(root.join("proc/self/cgroup")).unwrap_or_default();
@@ -22,14 +22,14 @@ fn memory_below(root: &Path) -> Option<Bytes> {
     Some(Bytes(limits.fold(all, u64::min)))
 }
 
-/// `MemTotal` of `/proc/meminfo`.
+/// Returns `MemTotal` of `/proc/meminfo` in bytes.
 fn memory_in_all(meminfo: &str) -> Option<u64> {
     let line = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
     line.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// The files with the limits of the groups that a line of `/proc/self/cgroup` names: its own and
-/// those that it is in, of version 2 or of the memory controller of version 1.
+/// Returns the files with the limits of the groups that a line of `/proc/self/cgroup` names: the
+/// group itself and its ancestors. Covers version 2 and the memory controller of version 1.
 fn limit_files(root: &Path, line: &str) -> Vec<PathBuf> {
     let mut parts = line.splitn(3, ':').skip(1);
     let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else { return Vec::new() };
@@ -48,7 +48,7 @@ fn limit_files(root: &Path, line: &str) -> Vec<PathBuf> {
 mod tests {
     use super::*;
 
-    /// A folder with the files of a system, removed when it is dropped.
+    /// A folder with the files of a test system, removed when dropped.
     struct System(PathBuf);
 
     impl System {
@@ -71,9 +71,8 @@ mod tests {
 
     const MEMINFO: (&str, &str) = ("proc/meminfo", "MemFree: 1 kB\nMemTotal:       8388608 kB\n");
 
-    // Is the memory that of the machine, or the least that a group on the way to the process has?
     #[test]
-    fn groups_lower_the_memory() {
+    fn the_least_limit_of_the_ancestor_groups_applies() {
         let free = System::new("free", &[MEMINFO, ("proc/self/cgroup", "0::/a/b\n")]);
         assert_eq!(memory_below(&free.0), Some(Bytes::gib(8)));
         let inner = ("sys/fs/cgroup/a/b/memory.max", "max\n");
@@ -86,15 +85,14 @@ mod tests {
             ("sys/fs/cgroup/memory/c/memory.limit_in_bytes", "1073741824\n"),
         ];
         assert_eq!(memory_below(&System::new("one", &one).0), Some(Bytes::gib(1)));
-        // A group that may take more than there is changes nothing.
+        // A limit above the memory of the machine changes nothing.
         let unlimited = ("sys/fs/cgroup/memory/c/memory.limit_in_bytes", "9223372036854771712\n");
         let most = System::new("most", &[one[0], one[1], unlimited]);
         assert_eq!(memory_below(&most.0), Some(Bytes::gib(8)));
     }
 
-    // Is nothing known of a system without these files?
     #[test]
-    fn other_systems_are_unknown() {
+    fn memory_is_unknown_without_these_files() {
         assert_eq!(memory_below(Path::new("/nowhere")), None);
     }
 }

@@ -14,7 +14,7 @@ pub use machine::memory_of_machine;
 /// The limit if the memory of the machine is unknown.
 const UNKNOWN: Bytes = Bytes::gib(4);
 
-/// The size from which an allocation is tried before the drive is created.
+/// The size from which the budget tries an allocation before it creates a drive.
 const LARGE: Bytes = Bytes::mib(64);
 
 /// A limit on the memory of simulated drives.
@@ -33,7 +33,7 @@ pub struct Limit {
 pub enum Source {
     /// Half of the machine's memory.
     Machine,
-    /// The user set it.
+    /// A value that the user set.
     Option,
     /// The share of one request to a server.
     Server,
@@ -86,7 +86,7 @@ pub enum Refusal {
         /// The limit.
         limit: Limit,
     },
-    /// The machine does not have as much.
+    /// The machine does not have that much memory.
     Unavailable {
         /// The need of the drive.
         need: Bytes,

@@ -24,9 +24,9 @@ pub type BplruBuffer = Buffered<Bplru>;
 /// A logical block: as many consecutive logical pages as a flash block has.
 #[derive(Clone, Copy, Default)]
 struct Block {
-    /// Pages of it in the buffer.
+    /// The number of its pages in the buffer.
     buffered: u32,
-    /// Bytes written from its start on in order; 0 if something else was written since.
+    /// The number of bytes written in order from its start; 0 if another write came in between.
     in_order: u64,
 }
 
@@ -46,7 +46,7 @@ impl Bplru {
         first..first.saturating_add(self.pages_per_block).min(self.logical_pages)
     }
 
-    /// Notes a write; true if with it the whole block has been written in order.
+    /// Records a write. Returns true if the whole block has now been written in order.
     fn completes_in_order(&mut self, block: u32, slice: &Slice) -> bool {
         let pages = self.pages(block);
         let from = u64::from(slice.lpn.0 - pages.start) * self.page_size + u64::from(slice.start);

@@ -11,34 +11,35 @@ use crate::ftl::{Ftl, Slice};
 use crate::nand::{Array, Lpn};
 use crate::setup::Layout;
 
-/// Which pages a full buffer gives up. It is told of every change, and of nothing that is read: what
-/// is read is no likelier to be written again.
+/// A policy that chooses the pages that a full buffer evicts. The buffer reports every change to
+/// it, but no reads: a page that is read is no more likely to be written again.
 pub trait Replacement {
-    /// Whether pages of a victim that are not in the buffer are copied on the flash, so that the FTL
-    /// is given all of them. Pages that hold nothing are not.
+    /// True if the buffer copies the missing pages of a victim from the flash, to give the FTL the
+    /// whole victim. Pages without data are not copied.
     const PADS: bool;
 
-    /// What one takes: see [`Replacement::new`].
+    /// Returns the memory of the policy: see [`Replacement::new`].
     fn footprint(layout: &Layout) -> Size;
 
-    /// One that knows of no page, for a buffer of `layout.cache.pages` slots.
+    /// Creates a policy for an empty buffer of `layout.cache.pages` slots.
     fn new(layout: &Layout) -> Self;
 
-    /// Whether what is in the buffer must leave before a page is written so.
+    /// Returns true if the buffer must be emptied before it accepts this slice.
     fn keeps_out(&self, _slice: &Slice) -> bool {
         false
     }
 
-    /// `lpn` has come into `slot`; [`Replacement::written`] follows.
+    /// Records that `lpn` entered `slot`; [`Replacement::written`] follows.
     fn inserted(&mut self, slot: u32, lpn: Lpn);
 
-    /// The page in `slot` was written as `slice` says.
+    /// Records that the page in `slot` was written by `slice`.
     fn written(&mut self, slot: u32, slice: &Slice);
 
-    /// `lpn` has left `slot`.
+    /// Records that `lpn` left `slot`.
     fn removed(&mut self, slot: u32, lpn: Lpn);
 
-    /// The logical pages to give up next, some of which are in the buffer; empty if none are.
+    /// Returns the logical pages to evict next, at least one of which is in the buffer. The range
+    /// is empty if the buffer is empty.
     fn victim(&self) -> Range<u32>;
 }
 
@@ -46,12 +47,12 @@ pub trait Replacement {
 struct Slot {
     lpn: Lpn,
     held: Held,
-    /// Whether all that is held is zeros.
+    /// True if the buffered bytes are all zeros.
     zero: bool,
-    /// Whether it was written last by a long request.
+    /// True if the last write of this page was part of a long request.
     long: bool,
     stream: StreamId,
-    /// When the page that was here before had left.
+    /// The time at which the previous page left this slot.
     ready: Nanos,
 }
 
@@ -62,51 +63,50 @@ impl Slot {
     }
 }
 
-/// What is programmed at once: a page on its way out or, where several fit on a page of the flash,
-/// neighbours that share one.
+/// Pages that are programmed together: one page, or neighbours that share a flash page.
 struct Run {
     slice: Slice,
-    /// When all of it is in the controller.
+    /// The time at which all of its data is in the controller.
     ready: Nanos,
 }
 
-/// The `slot_of` a page that is not in the buffer.
+/// The value in `slot_of` of a page that is not in the buffer.
 const NOWHERE: u32 = 0;
 
-/// A write buffer with one page to a slot, which gives up pages as `R` says.
+/// A write buffer with one page per slot and the replacement policy `R`.
 pub struct Buffered<R> {
     slots: Vec<Slot>,
     capacity: u32,
-    /// For each logical page one more than its slot, or [`NOWHERE`]: 4 bytes a logical page, which
-    /// cost no memory where nothing was ever written.
+    /// The slot of each logical page plus one, or [`NOWHERE`]. It has 4 bytes for each logical
+    /// page, which the system allocates only when a page is written.
     slot_of: Vec<u32>,
-    /// Slots without a page, by when the page that was there has left.
+    /// Free slots, by the time at which their last page left.
     free: BinaryHeap<Reverse<(Nanos, u32)>>,
-    /// Pages whose program was given and when it is done, in the order in which they were given;
-    /// only where they are to be kept.
+    /// Pages with issued programs and the times at which these are done, in the order of issue.
+    /// Filled only while power cuts are expected.
     leaving: Option<VecDeque<(Nanos, Slice)>>,
-    /// Bytes of a logical page.
+    /// The size of a logical page in bytes.
     page_size: u32,
-    /// Bytes from which on a write is long.
+    /// The size in bytes from which a write is long.
     long: u64,
-    /// Logical pages that share a page of the flash.
+    /// The number of logical pages that share a flash page.
     together: u32,
-    /// When the last program that was given is done.
+    /// The time at which the last issued program is done.
     programmed: Nanos,
-    /// When the last programs that were given are done, as many as may be under way at once.
+    /// The times at which the last issued programs are done, as many as may be unfinished at once.
     under_way: BinaryHeap<Reverse<Nanos>>,
-    /// Victims that are given up at once.
+    /// The number of victims that are evicted at once.
     batch: u32,
-    /// When the last request came.
+    /// The arrival time of the last request.
     requested: Nanos,
-    /// Slots to keep free in the background.
+    /// The number of slots to keep free in the background.
     keep_free: u32,
     protected: bool,
     replacement: R,
 }
 
 impl<R: Replacement> Buffered<R> {
-    /// What one takes.
+    /// Returns the memory of the buffer.
     pub(super) fn footprint(layout: &Layout) -> Size {
         let (slots, batch) = (layout.cache.pages, u64::from(layout.cache.batch));
         fixed::<u32>(layout.logical_pages())
@@ -150,7 +150,7 @@ impl<R: Replacement> Buffered<R> {
         self.slots.len() - self.free.len()
     }
 
-    /// From when on fewer programs are under way than may be in the background.
+    /// Returns the time from which another eviction may begin in the background.
     fn lets_another_begin(&self) -> Nanos {
         match self.under_way.peek() {
             Some(Reverse(first)) if self.under_way.len() == self.batch as usize => *first,
@@ -158,7 +158,7 @@ impl<R: Replacement> Buffered<R> {
         }
     }
 
-    /// Puts a page that is not here into a slot; returns when that is free.
+    /// Puts a new page into a slot. Returns the time at which that slot is free.
     fn insert<F: Ftl>(
         &mut self,
         ftl: &mut F,
@@ -180,7 +180,7 @@ impl<R: Replacement> Buffered<R> {
             true => self.evict_batch(ftl, nand, at)?,
             false => at,
         };
-        // A slot that was never used is better than one that is waited for.
+        // Prefers an unused slot to one that becomes free later.
         let all_used = used == self.capacity;
         let takes = |free: &Reverse<(Nanos, u32)>| all_used || free.0.0 <= at;
         let slot = match self.free.peek().copied().filter(takes) {
@@ -199,7 +199,7 @@ impl<R: Replacement> Buffered<R> {
         Ok(slot)
     }
 
-    /// Takes the page out of `slot`, which it has left at `free`.
+    /// Removes the page from `slot`, which it left at `free`.
     fn remove(&mut self, slot: u32, free: Nanos) {
         let page = &self.slots[slot as usize];
         let lpn = page.lpn;
@@ -208,7 +208,7 @@ impl<R: Replacement> Buffered<R> {
         self.replacement.removed(slot, lpn);
     }
 
-    /// Takes a page, or a part of one; returns when it is acknowledged.
+    /// Accepts a page or a part of one. Returns the time at which it is acknowledged.
     fn write_page<F: Ftl>(
         &mut self,
         ftl: &mut F,
@@ -235,8 +235,9 @@ impl<R: Replacement> Buffered<R> {
         Ok(at.max(self.slot(slot).ready))
     }
 
-    /// Gives a batch of victims to the FTL, or those there are. Returns when a page of each is
-    /// programmed. A victim that is refused after others stays for the next time.
+    /// Evicts a batch of victims, or all if there are fewer. Returns the time at which one page of
+    /// each is programmed. If the FTL refuses a victim after others, that victim stays until the
+    /// next eviction.
     fn evict_batch<F: Ftl>(
         &mut self,
         ftl: &mut F,
@@ -253,8 +254,8 @@ impl<R: Replacement> Buffered<R> {
         Ok(room)
     }
 
-    /// Gives a victim, if there is one, to the FTL, in the order of its pages. Returns when the first
-    /// of them is programmed.
+    /// Evicts a victim, if there is one, in the order of its pages. Returns the time at which its
+    /// first page is programmed.
     fn evict<F: Ftl>(&mut self, ftl: &mut F, nand: &mut Array, at: Nanos) -> Result<Nanos, Errno> {
         let (mut run, mut first) = (None::<Run>, Nanos::MAX);
         let victim = self.replacement.victim();
@@ -281,7 +282,7 @@ impl<R: Replacement> Buffered<R> {
         }
     }
 
-    /// What of a page of a victim is to be programmed, if any, from the buffer or the flash.
+    /// Returns the part of a page of a victim to program, from the buffer or the flash, or `None`.
     fn fetch<F: Ftl>(
         &mut self,
         ftl: &mut F,
@@ -300,7 +301,7 @@ impl<R: Replacement> Buffered<R> {
         Ok(Some(Run { slice, ready: ftl.read(nand, slice, at)? }))
     }
 
-    /// Whether `next` goes on where `run` ends, on the same page of the flash.
+    /// Returns true if `next` begins where `run` ends, on the same flash page.
     fn joins(&self, run: &Run, next: &Run) -> bool {
         let (first, then) = (run.slice, next.slice);
         let from = |slice: &Slice| slice.lpn.0 % self.together * self.page_size + slice.start;
@@ -308,8 +309,8 @@ impl<R: Replacement> Buffered<R> {
             && from(&first) + first.len == from(&then)
     }
 
-    /// Gives pages to the FTL; those that were in the buffer leave it. Returns when they are
-    /// programmed.
+    /// Writes pages to the FTL and removes them from the buffer. Returns the time at which they
+    /// are programmed.
     fn write_out<F: Ftl>(
         &mut self,
         ftl: &mut F,
@@ -449,7 +450,7 @@ mod tests {
     use crate::nand::{Page, Slot as Place};
     use crate::setup::Profile;
 
-    /// An FTL that takes `room` more pages and then has no space left.
+    /// An FTL that accepts `room` more pages and then has no space left.
     struct Filling {
         ftl: AnyFtl,
         room: u32,
@@ -507,7 +508,7 @@ mod tests {
     }
 
     impl Drive {
-        /// One with a buffer of `pages` pages over an FTL that takes `room` pages.
+        /// Creates a drive with a buffer of `pages` pages over an FTL that accepts `room` pages.
         fn new(kind: &str, pages: u64, room: u32) -> Self {
             let mut profile = Profile::default();
             profile.flash.blocks_per_plane = 16;
@@ -542,16 +543,14 @@ mod tests {
         }
     }
 
-    /// The buffers that hold pages from anywhere, and what they are written over with.
+    /// Returns the names of the buffers that hold pages at any addresses.
     fn kinds() -> impl Iterator<Item = &'static str> {
         let names = KINDS.iter().map(|kind| kind.name);
         names.filter(|name| !["none", "fifo", "gather"].contains(name))
     }
 
-    // Does the write that needs the slot of a page that the FTL refuses fail, with nothing lost
-    // and nothing taken, and work once the FTL takes pages again?
     #[test]
-    fn a_refused_page_stays() {
+    fn a_refused_page_stays_in_the_buffer_and_its_write_fails() {
         for kind in kinds() {
             let mut drive = Drive::new(kind, 2, 0);
             assert_eq!((drive.write(0), drive.write(100)), (Ok(()), Ok(())), "{kind}");
@@ -564,10 +563,8 @@ mod tests {
         }
     }
 
-    // Does a write that a run has to leave for fail if the FTL refuses a page of it, with that page and
-    // those after it kept, and work once the FTL takes pages again?
     #[test]
-    fn a_refused_run_stays() {
+    fn a_refused_run_stays_in_the_buffer_and_its_write_fails() {
         let mut drive = Drive::new("gather", 4, 1);
         for lpn in [6, 7, 5] {
             assert_eq!(drive.write(lpn), Ok(()));
@@ -579,9 +576,8 @@ mod tests {
         assert_eq!((drive.held(), drive.on_flash()), (vec![100], vec![5, 6, 7]));
     }
 
-    // Does a flush that the FTL refuses in the middle fail, and keep what is not on flash?
     #[test]
-    fn a_refused_flush_keeps_the_rest() {
+    fn a_refused_flush_keeps_the_pages_that_are_not_on_flash() {
         for kind in kinds() {
             let mut drive = Drive::new(kind, 4, 2);
             for lpn in [7, 70, 6, 71] {
@@ -599,10 +595,8 @@ mod tests {
         }
     }
 
-    // Is a buffer that lost power empty and as good as new, and is what it named before all that
-    // is to be written to bring its pages back?
     #[test]
-    fn a_cleared_buffer_is_new() {
+    fn a_buffer_is_empty_and_usable_after_a_power_cut() {
         for kind in kinds() {
             let mut drive = Drive::new(kind, 3, 9);
             for lpn in [7, 70, 6] {

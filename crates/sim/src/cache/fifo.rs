@@ -19,13 +19,13 @@ pub(super) const KIND: Kind = Kind {
     footprint: FifoBuffer::footprint,
 };
 
-/// A write buffer that writes every page out as often as it was written.
+/// A write buffer that never merges writes: each write of a page is programmed.
 pub type FifoBuffer = Buffered<Fifo>;
 
 /// Pages in the order of their writes.
 pub struct Fifo {
     order: Lru,
-    /// For each logical page whether it is in the buffer.
+    /// For each logical page, true if it is in the buffer.
     held: Vec<bool>,
 }
 

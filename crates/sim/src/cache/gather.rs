@@ -23,7 +23,7 @@ pub type GatherBuffer = Buffered<Gather>;
 
 /// The run of bytes in the buffer.
 pub struct Gather {
-    /// In bytes of the drive; empty if the buffer is.
+    /// The range in bytes of the drive, empty if the buffer is empty.
     run: Range<u64>,
     pages: u32,
     page_size: u64,

@@ -1,22 +1,22 @@
-/// Which bytes of a page the buffer holds: those from `start` to `end`, but for what may be missing
-/// in between.
+/// The bytes of a page that the buffer holds: those from `start` to `end`, except for a possible
+/// gap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Held {
     start: u32,
     end: u32,
-    /// Every missing byte between `start` and `end` is from `gap_start` to `gap_end`; there may be
-    /// others in there too. Nothing is missing where the two are equal.
+    /// A range that includes every missing byte between `start` and `end`. It may include bytes
+    /// that are present. It is empty if no byte is missing.
     gap_start: u32,
     gap_end: u32,
 }
 
 impl Held {
-    /// The bytes from `start` on, at least one.
+    /// Creates a record of `len` bytes, at least one, from `start`.
     pub(super) fn new(start: u32, len: u32) -> Self {
         Held { start, end: start + len, gap_start: 0, gap_end: 0 }
     }
 
-    /// Adds `len` bytes from `start` on.
+    /// Adds `len` bytes from `start`.
     pub(super) fn add(&mut self, start: u32, len: u32) {
         let end = start + len;
         if start > self.end {
@@ -51,15 +51,16 @@ impl Held {
         }
     }
 
-    /// Whether `len` bytes from `start` on are all here for certain.
+    /// Returns true if the buffer certainly holds `len` bytes from `start`.
     pub(super) fn covers(&self, start: u32, len: u32) -> bool {
         let end = start + len;
         let outside_gap = end <= self.gap_start || self.gap_end <= start || !self.has_gap();
         self.start <= start && end <= self.end && outside_gap
     }
 
-    /// Start and length of what to hand to the FTL as written, for it to read and keep the rest: the
-    /// longest part that is here without a gap. The shorter part is merged into what is read.
+    /// Returns start and length of the longest part without a gap. The caller writes it to the
+    /// FTL, which reads the rest of the page from flash. The shorter part is merged into that
+    /// read.
     pub(super) fn to_write(self) -> (u32, u32) {
         if !self.has_gap() {
             return (self.start, self.end - self.start);
@@ -75,9 +76,8 @@ mod tests {
 
     use super::*;
 
-    // Do parts that touch or overlap become one, and do parts apart leave a gap until it is filled?
     #[test]
-    fn parts_merge() {
+    fn touching_parts_merge_and_a_gap_stays_until_filled() {
         let mut held = Held::new(512, 512);
         held.add(1024, 512);
         assert_eq!(held.to_write(), (512, 1024));

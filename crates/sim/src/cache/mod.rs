@@ -1,39 +1,39 @@
-//! The drive's buffer memory, between the host interface and the FTL: a write buffer, and beside it
-//! a small memory of its own for pages that are read ahead.
+//! The drive's buffer memory, between the host interface and the FTL: a write buffer, and a
+//! separate memory for pages that are read ahead.
 //!
-//! *When a write is done.* A buffered page is acknowledged when its data has arrived, if a slot of
-//! the buffer is free; what it replaces in the buffer needs no slot. When none is free, the buffer
-//! writes out what its replacement policy gives up, and the page is acknowledged when the slot that
-//! it gets is free: when the program of the page that was there is done. Until then the page waits
-//! in the controller, from where it can be read, merged into and programmed like any other.
+//! *When a write is done.* A page is acknowledged when its data has arrived, if a slot of the
+//! buffer is free. A page that replaces an older version of itself needs no slot. If no slot is
+//! free, the buffer writes out the victims of its replacement policy. The new page is then
+//! acknowledged when the program of the victim in its slot is done. Until then the page waits in
+//! the controller, where it can be read, merged and programmed like any buffered page.
 //!
-//! *In batches.* A full buffer gives up `cache.batch` victims at once, and the page that needed room
-//! waits until a page of each of them is programmed. So what pages in several parts of the flash
-//! wait for, merges above all, overlaps.
+//! *In batches.* A full buffer evicts `cache.batch` victims at once. The page that needs a slot
+//! waits until one page of each victim is programmed. This overlaps the work that pages in
+//! different parts of the flash wait for, mostly merges.
 //!
-//! *In the background,* as long as less of the buffer is free than `cache.write_back` asks for, what
-//! would be given up next is written out at the moment when no request has come and fewer than
-//! `cache.batch` of the programs that the buffer gave are not done. A request waits for no more than
-//! these, and takes the slot that is free first.
+//! *In the background,* the buffer evicts victims while fewer slots are free than
+//! `cache.write_back` requests. It starts an eviction only if no request has arrived and fewer
+//! than `cache.batch` of its programs are unfinished. A request waits for these programs at most,
+//! and takes the slot that is free first.
 //!
-//! *What is on flash.* A flush writes out every page and is done when all programs are, those of
-//! earlier evictions included. A buffer that is protected against power cuts need not: there a
-//! flush is done at once. Trimming a page drops it from the buffer. From the moment its program is
-//! given, a page is the flash's, and a read of it waits for that.
+//! *What is on flash.* A flush writes out every page and is done when all programs are done, those
+//! of earlier evictions included. A buffer that is protected against power cuts answers a flush at
+//! once. Trimming a page drops it from the buffer. A read of a page whose program was issued waits
+//! for that program.
 //!
-//! *A power cut* empties the buffer. Out of one that is protected, what was not on flash is written
-//! there at power-on, once the map is found again: the pages that the buffer held, and those whose
-//! programs were not done. So that it can be, a protected buffer keeps a page until then.
+//! *A power cut* empties the buffer. A protected buffer keeps each page until its program is done.
+//! At power-on, after the map is recovered, the drive writes these pages to the flash: those in
+//! the buffer, and those with unfinished programs.
 //!
-//! *What leaves together.* Where several logical pages fit on a page of the flash, those that are
-//! given up together and share one are programmed at once.
+//! *Shared flash pages.* If several logical pages fit on a flash page, evicted pages that share
+//! one are programmed at once.
 //!
-//! *Errors.* If the FTL refuses a page that is written out, the write or flush that caused this
-//! fails with its error. The refused page stays in the buffer, readable and to be tried again;
-//! the write that was to get its slot is not taken. In the background a refusal ends the work; it
-//! is met again by the next write or flush that needs the page out.
+//! *Errors.* If the FTL refuses an evicted page, the write or flush that caused the eviction fails
+//! with its error. The refused page stays in the buffer, is readable and is evicted again later.
+//! The write that needed its slot is not accepted. A refusal in the background ends the background
+//! work; the next write or flush that evicts the page meets it again.
 //!
-//! A buffer is one file and its line in the registry below.
+//! Each buffer is one file and a line in the registry below.
 
 mod bplru;
 mod buffer;
@@ -52,17 +52,18 @@ use crate::nand::{Array, Lpn};
 use crate::setup::Layout;
 use read_ahead::ReadAhead;
 
-/// A write buffer. Its requests take the times of [`Ftl`], to which it passes what it does not
-/// keep.
+/// A write buffer. Its methods return the same times as those of [`Ftl`], to which it passes on
+/// everything it does not keep.
 pub trait Buffer {
-    /// A request comes at this time: catches up with the background work before.
+    /// Catches up with the background work before a request that arrives at `at`.
     fn begin<F: Ftl>(&mut self, ftl: &mut F, nand: &mut Array, at: Nanos);
 
-    /// Takes the parts of logical pages that are written; returns when they are acknowledged.
+    /// Accepts the written parts of logical pages. Returns the time at which they are
+    /// acknowledged.
     ///
     /// # Errors
-    /// Those of [`Ftl::write`] for what had to be written out first; the page that it was for, and
-    /// those of the slice behind it, were not taken then.
+    /// Returns an error of [`Ftl::write`] if an eviction fails. The page that needed the eviction,
+    /// and the pages after it in the request, are not accepted.
     fn write<F: Ftl>(
         &mut self,
         ftl: &mut F,
@@ -71,10 +72,10 @@ pub trait Buffer {
         at: Nanos,
     ) -> Result<Nanos, Errno>;
 
-    /// Forgets a page, here and on the flash.
+    /// Drops a page from the buffer and trims it on the flash.
     ///
     /// # Errors
-    /// Those of [`Ftl::trim`]; the page is kept then.
+    /// Returns an error of [`Ftl::trim`]; the buffer then keeps the page.
     fn trim<F: Ftl>(
         &mut self,
         ftl: &mut F,
@@ -83,30 +84,30 @@ pub trait Buffer {
         at: Nanos,
     ) -> Result<(), Errno>;
 
-    /// Makes what was acknowledged durable; returns when it is.
+    /// Makes every acknowledged write durable. Returns the time at which it is.
     ///
     /// # Errors
-    /// Those of [`Ftl::write`]; what was not written out is kept.
+    /// Returns an error of [`Ftl::write`]; the buffer keeps every page that is not written out.
     fn flush<F: Ftl>(&mut self, ftl: &mut F, nand: &mut Array, at: Nanos) -> Result<Nanos, Errno>;
 
-    /// Works in the background, starting nothing at or after `until`. Returns until when it would
-    /// start nothing more: see [`Ftl::background`].
+    /// Works in the background and starts nothing at or after `until`. Returns the time before
+    /// which it starts nothing more: see [`Ftl::background`].
     fn background<F: Ftl>(&mut self, ftl: &mut F, nand: &mut Array, until: Nanos) -> Nanos;
 
-    /// Whether a page, or a part of it, is in the buffer.
+    /// Returns true if the buffer holds a page or a part of it.
     fn holds(&self, lpn: Lpn) -> bool;
 
-    /// Whether all of a slice of one logical page is in the buffer.
+    /// Returns true if the buffer holds a whole slice of a logical page.
     fn covers(&self, slice: &Slice) -> bool;
 
-    /// From now on, keeps what is on its way to the flash.
+    /// Makes the buffer keep each page until its program is done.
     fn expect_power_cuts(&mut self);
 
-    /// Forgets what was on its way and is on the flash at `now`.
+    /// Discards the kept pages whose programs are done at `now`.
     fn settle(&mut self, now: Nanos);
 
-    /// What is in the buffer memory and, as far as it is kept, what is not on flash at `at`. Of
-    /// pages that come twice, the later is the newer.
+    /// Returns the content of the buffer and, if they are kept, the pages whose programs are not
+    /// done at `at`. If a page appears twice, the later entry is the newer.
     fn dirty(&self, at: Nanos) -> Vec<Slice>;
 
     /// Drops everything.
@@ -116,20 +117,20 @@ pub trait Buffer {
 /// A registered write buffer.
 #[derive(Debug, Clone, Copy)]
 pub struct Kind {
-    /// Its name in a profile.
+    /// The name in a profile.
     pub name: &'static str,
-    /// What it gives up when it is full, in a sentence.
+    /// The rule by which a full buffer chooses its victims, in a sentence.
     pub summary: &'static str,
-    /// Where it is described.
+    /// The source that describes it.
     pub source: &'static str,
-    /// Makes an empty one for a drive of this layout.
+    /// Creates an empty buffer for a drive of this layout.
     pub new: fn(&Layout) -> AnyBuffer,
-    /// What it takes.
+    /// Returns the memory of the buffer.
     pub(crate) footprint: fn(&Layout) -> Size,
 }
 
-/// Makes [`AnyBuffer`] and [`KINDS`] from one list, so that a call on the path of a page is a match
-/// and not a virtual call.
+/// Makes [`AnyBuffer`] and [`KINDS`] from one list. Calls for each page are then a match instead
+/// of a virtual call.
 macro_rules! registry {
     ($($module:ident :: $buffer:ident),+ $(,)?) => {
         /// Any registered write buffer.
@@ -196,7 +197,7 @@ macro_rules! registry {
             }
         }
 
-        /// Every write buffer, in the order in which they are shown.
+        /// Every write buffer, in display order.
         pub const KINDS: &[Kind] = &[$($module::KIND),+];
     };
 }
@@ -209,31 +210,31 @@ registry![
     gather::GatherBuffer
 ];
 
-/// What a profile says of the buffer memory, checked.
+/// The settings of the buffer memory in a profile, checked.
 #[derive(Debug, Clone, Copy)]
 pub struct Setup {
     /// The write buffer.
     pub kind: Kind,
-    /// Logical pages that it holds, at least one; 0 if there is none.
+    /// The capacity in logical pages; 0 without a buffer.
     pub pages: u32,
-    /// How many of these are kept free in the background; 0 if none are.
+    /// The number of pages that are kept free in the background; 0 disables it.
     pub keep_free: u32,
-    /// How many victims are given up at once; at least one.
+    /// The number of victims that are evicted at once, at least one.
     pub batch: u32,
-    /// Whether it survives a power cut.
+    /// True if the buffer survives a power cut.
     pub protected: bool,
-    /// Pages that are read ahead; 0 if none are.
+    /// The number of pages that are read ahead; 0 disables reading ahead.
     pub read_ahead: u32,
 }
 
 impl Setup {
-    /// Whether there is any buffer memory.
+    /// Returns true if the drive has buffer memory.
     pub(crate) fn is_some(&self) -> bool {
         self.pages > 0 || self.read_ahead > 0
     }
 }
 
-/// What the buffer memory of a drive of this layout takes.
+/// Returns the memory that the buffers of a drive of this layout need.
 pub(crate) fn footprint(layout: &Layout) -> Size {
     (layout.cache.kind.footprint)(layout) + ReadAhead::footprint(layout)
 }
@@ -243,16 +244,16 @@ pub struct Cache {
     buffer: AnyBuffer,
     read_ahead: ReadAhead,
     protected: bool,
-    /// Bytes of a logical page.
+    /// The size of a logical page in bytes.
     page_size: u32,
     read_hits: u64,
     write_hits: u64,
 }
 
-// A drive without buffer memory calls none of this for a page: what it does then is to stay out of
-// the way of the plain path.
+// A drive without buffer memory calls none of these methods for a page. They must not slow down
+// its path.
 impl Cache {
-    /// An empty one.
+    /// Creates empty buffers.
     pub(crate) fn new(layout: &Layout) -> Self {
         Cache {
             buffer: (layout.cache.kind.new)(layout),
@@ -281,10 +282,11 @@ impl Cache {
         self.buffer.write(ftl, nand, slice, at)
     }
 
-    /// Reads what was read ahead, what the buffer holds whole, and the rest from the flash.
+    /// Reads pages from the read-ahead memory and from the write buffer if it holds all of them,
+    /// and the rest from the flash.
     ///
     /// # Errors
-    /// Those of [`Ftl::read`].
+    /// Returns an error of [`Ftl::read`].
     #[cold]
     pub(crate) fn read<F: Ftl>(
         &mut self,
@@ -297,7 +299,7 @@ impl Cache {
         let (mut ready, mut missing) = (at, None::<Slice>);
         for page in slice.pages(self.page_size) {
             let Some(here) = self.find(&page, at) else {
-                // Neighbours that are missing are read at once.
+                // Adjacent pages that are not buffered are read together.
                 let run = missing.get_or_insert(Slice { len: 0, ..page });
                 run.len += page.len;
                 continue;
@@ -314,7 +316,8 @@ impl Cache {
         }
     }
 
-    /// When a slice of one logical page, asked for at `at`, is here, if it is or will be.
+    /// Returns the time at which a slice requested at `at` is available, or `None` if no buffer
+    /// holds it.
     fn find(&self, slice: &Slice, at: Nanos) -> Option<Nanos> {
         let fetched = self.read_ahead.find(slice.lpn).map(|fetched| fetched.max(at));
         fetched.or_else(|| self.buffer.covers(slice).then_some(at))
@@ -327,12 +330,12 @@ impl Cache {
         let buffer = &self.buffer;
         self.read_ahead.follow(io, |slice| match buffer.holds(slice.lpn) {
             true => None,
-            // Should the flash fail here, the host will learn when it asks for the page.
+            // If the flash fails here, the host gets the error when it requests the page.
             false => ftl.read(nand, slice, at).ok(),
         });
     }
 
-    /// Trims everywhere: see [`Buffer::trim`].
+    /// Trims a page in the buffers and on the flash: see [`Buffer::trim`].
     pub(crate) fn trim<F: Ftl>(
         &mut self,
         ftl: &mut F,
@@ -367,24 +370,24 @@ impl Cache {
         self.buffer.background(ftl, nand, until)
     }
 
-    /// From now on, keeps what [`Cache::recover`] needs.
+    /// Makes the buffers keep the pages that [`Cache::write_out`] needs.
     pub(crate) fn expect_power_cuts(&mut self) {
         if self.protected {
             self.buffer.expect_power_cuts();
         }
     }
 
-    /// Forgets what a power cut at or after `now` can no longer undo.
+    /// Discards the kept pages that a power cut at or after `now` can no longer undo.
     pub(crate) fn settle(&mut self, now: Nanos) {
         self.buffer.settle(now);
     }
 
-    /// The power was cut at `cut`, and the map was found again at `at`: writes out what a protected
-    /// buffer holds and what it keeps. Returns when that is on the flash, and the buffer can be
-    /// cleared.
+    /// Writes out the pages that a protected buffer holds and keeps, after a power cut at `cut`
+    /// and the recovery of the map at `at`. Returns the time at which they are on flash; the
+    /// buffer can be cleared then.
     ///
     /// # Errors
-    /// Those of [`Ftl::write`].
+    /// Returns an error of [`Ftl::write`].
     pub(crate) fn write_out<F: Ftl>(
         &mut self,
         ftl: &mut F,
@@ -401,30 +404,31 @@ impl Cache {
         Ok(done)
     }
 
-    /// Forgets what is in the buffers, after a power cut.
+    /// Empties the buffers, after a power cut.
     pub(crate) fn clear(&mut self) {
         self.buffer.clear();
         self.read_ahead.clear();
     }
 
-    /// Logical pages that were read, and written, while they were here.
+    /// Returns how many logical pages were read from the buffers, and how many were overwritten in
+    /// them.
     pub(crate) fn hits(&self) -> (u64, u64) {
         (self.read_hits, self.write_hits)
     }
 
-    /// Whether the buffer survives a power cut.
+    /// Returns true if the buffer survives a power cut.
     pub fn protected(&self) -> bool {
         self.protected
     }
 
-    /// Whether the write buffer holds a page or a part of it.
+    /// Returns true if the write buffer holds a page or a part of it.
     pub fn holds(&self, lpn: Lpn) -> bool {
         self.buffer.holds(lpn)
     }
 
-    /// What is in the write buffer: what a power cut at `at`, which must not lie before the clock,
-    /// loses. Where the buffer is protected and power cuts are expected, also what is on its way to
-    /// the flash then: what is to be written out at power-on, in this order.
+    /// Returns the content of the write buffer, which a power cut at `at` loses. The time must not
+    /// lie before the clock. For a protected buffer that expects power cuts, the list also has the
+    /// pages whose programs are not done; power-on writes out the list in this order.
     pub fn dirty(&self, at: Nanos) -> Vec<Slice> {
         self.buffer.dirty(at)
     }

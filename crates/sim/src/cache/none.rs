@@ -13,7 +13,7 @@ pub(super) const KIND: Kind = Kind {
     footprint: |_| Size(0),
 };
 
-/// Passes everything on to the FTL.
+/// Buffers nothing: passes every request on to the FTL.
 pub struct PassThrough;
 
 impl Buffer for PassThrough {
@@ -39,7 +39,7 @@ impl Buffer for PassThrough {
         ftl.trim(nand, lpn, at)
     }
 
-    /// What was acknowledged is on flash already.
+    /// Returns `at`: every acknowledged page is on flash already.
     fn flush<F: Ftl>(
         &mut self,
         _ftl: &mut F,

@@ -7,17 +7,17 @@ use crate::ftl::Slice;
 use crate::nand::Lpn;
 use crate::setup::Layout;
 
-/// Sequential streams that are told apart, so that hosts that read several files at once are helped
-/// as well. Chosen.
+/// The number of sequential streams that are tracked, to serve hosts that read several files at
+/// once. This value is a choice of the model.
 const STREAMS: usize = 8;
 
-/// Where the host has read, and what was fetched behind it.
+/// A sequential stream: the position of the host and the pages fetched beyond it.
 struct Stream {
-    /// The byte after the last read.
+    /// The address of the byte after the last read.
     next: u64,
     /// The first page that was fetched.
     first: u32,
-    /// When that page and those behind it are here.
+    /// The times at which the first page and its successors arrive.
     fetched: VecDeque<Nanos>,
 }
 
@@ -31,7 +31,7 @@ impl Stream {
         self.first + u32::try_from(self.fetched.len()).expect("at most what is read ahead")
     }
 
-    /// Lets go of what lies before page `from`.
+    /// Discards the pages before page `from`.
     fn advance(&mut self, from: u32) {
         let passed = from.saturating_sub(self.first) as usize;
         self.fetched.drain(..passed.min(self.fetched.len()));
@@ -41,27 +41,28 @@ impl Stream {
 
 /// Pages that are fetched before the host asks for them.
 ///
-/// *The rule:* a read that begins at the byte where one of the last 8 streams ended continues it; any
-/// other begins one. After a read that continues a stream the next pages are fetched, so many that
-/// `cache.read_ahead` whole ones are on their way or here. They stop before the end of the drive and
-/// before a page that is in the write buffer, and are given up when the host writes or trims one of
-/// them (with those behind it), has read past them, or begins an eighth other stream.
+/// *The rule:* a read continues a stream if it begins where one of the last 8 streams ended. Any
+/// other read begins a stream. After a read that continues a stream, the drive fetches the next
+/// pages until `cache.read_ahead` whole pages are in the buffer or on their way. Fetching stops
+/// before the end of the drive and before a page that is in the write buffer. The drive discards a
+/// fetched page when the host writes or trims it or an earlier page of the stream, has read past
+/// it, or begins an eighth other stream.
 ///
-/// *The memory* is one of its own, of 8 times `cache.read_ahead` + 1 pages.
+/// *The memory* is separate from the write buffer and has 8 × (`cache.read_ahead` + 1) pages.
 pub(super) struct ReadAhead {
     depth: u32,
     page_size: u64,
     logical_pages: u32,
-    /// The one that was used last comes last.
+    /// The streams, the most recently used last.
     streams: VecDeque<Stream>,
 }
 
 impl ReadAhead {
-    /// What it takes.
+    /// Returns the memory of the read-ahead buffer.
     pub(super) fn footprint(layout: &Layout) -> Size {
         match layout.cache.read_ahead {
             0 => Size(0),
-            // The pages that the host is in, and those behind.
+            // The pages that the host reads now, and the pages after them.
             depth => (fixed::<Stream>(2u32) + grown::<Nanos>(depth + 1)) * STREAMS as u64,
         }
     }
@@ -75,7 +76,7 @@ impl ReadAhead {
         }
     }
 
-    /// When a page is here, if it is or will be.
+    /// Returns the time at which the page is in the buffer, or `None` if it is not being fetched.
     #[inline]
     pub(super) fn find(&self, lpn: Lpn) -> Option<Nanos> {
         if self.depth == 0 {
@@ -84,7 +85,7 @@ impl ReadAhead {
         self.streams.iter().find_map(|stream| Some(stream.fetched[stream.place(lpn)?]))
     }
 
-    /// Gives up what was fetched of a page, which is to change.
+    /// Discards a page that is about to change, and the pages fetched after it.
     #[inline]
     pub(super) fn forget(&mut self, lpn: Lpn) {
         if self.depth == 0 {
@@ -101,7 +102,7 @@ impl ReadAhead {
         self.streams.clear();
     }
 
-    /// Notes a read, and calls `fetch` for the pages to read ahead, until it returns none.
+    /// Records a read and calls `fetch` for each page to read ahead, until `fetch` returns `None`.
     #[inline]
     pub(super) fn follow(&mut self, read: &Io, fetch: impl FnMut(Slice) -> Option<Nanos>) {
         if self.depth > 0 {

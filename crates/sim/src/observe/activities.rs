@@ -18,18 +18,18 @@ pub(super) const KIND: Kind = Kind {
              its commands, and how many there were of each kind",
 };
 
-/// How many pieces a report has at most.
+/// The most activities in a report.
 const MOST: usize = 2000;
 
-/// How many stretches of time pieces are counted in at most.
+/// The most buckets in which activities are counted.
 const BUCKETS: usize = 256;
 
-/// What a piece of work is.
+/// A kind of background activity.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 pub enum ActivityKind {
-    /// The valid pages of a block were moved, and it was erased.
+    /// Garbage collection: the valid pages of a block were moved, and it was erased.
     #[serde(rename = "cleaning")]
     Cleaning,
     /// See [`Cause::SwitchMerge`].
@@ -38,28 +38,29 @@ pub enum ActivityKind {
     /// See [`Cause::PartialMerge`].
     #[serde(rename = "partial merge")]
     PartialMerge,
-    /// See [`Cause::FullMerge`]; one for each data block that is made. Erasing the log block is a
-    /// part of the last.
+    /// See [`Cause::FullMerge`]. Each merged data block is one activity; the last includes the
+    /// erase of the log block.
     #[serde(rename = "full merge")]
     FullMerge,
-    /// Something of the map was read and not written: the entry of a page, or, at power-on, what is
-    /// where.
+    /// A read of the map without a write: the entry of a page, or the scan of the flash at
+    /// power-on.
     #[serde(rename = "mapping read")]
     MappingRead,
-    /// Something of the map was written: a page of the map with entries that were changed, the
-    /// summary of a block, or a record of trims.
+    /// A write of the map: a page of changed entries, the summary of a block, or a record of
+    /// trims.
     #[serde(rename = "mapping write-back")]
     MappingWriteBack,
-    /// The valid pages of a block of the SLC region were moved to the rest, and it was erased.
+    /// SLC folding: the valid pages of a block of the SLC region were moved to the rest of the
+    /// drive, and the block was erased.
     #[serde(rename = "folding")]
     Folding,
-    /// Cold pages were moved to a worn block, and their block was erased.
+    /// Wear leveling: cold pages were moved to a worn block, and their block was erased.
     #[serde(rename = "wear levelling")]
     WearLevelling,
 }
 
 impl ActivityKind {
-    /// Every one, in the order in which they are shown; as a number, each is its place.
+    /// Every kind, in display order. The number of a kind is its index.
     pub const ALL: [ActivityKind; 8] = [
         ActivityKind::Cleaning,
         ActivityKind::SwitchMerge,
@@ -71,7 +72,7 @@ impl ActivityKind {
         ActivityKind::WearLevelling,
     ];
 
-    /// Its name in what is printed.
+    /// Returns the name of this kind for output.
     pub const fn name(self) -> &'static str {
         match self {
             ActivityKind::Cleaning => "cleaning",
@@ -85,7 +86,7 @@ impl ActivityKind {
         }
     }
 
-    /// What a command for this cause is a part of; none for the host.
+    /// Returns the activity that a command for this cause belongs to; `None` for the host.
     const fn of(cause: Cause) -> Option<ActivityKind> {
         match cause {
             Cause::Host => None,
@@ -99,45 +100,46 @@ impl ActivityKind {
         }
     }
 
-    /// Whether it empties a block, page by page, with other work in between.
+    /// Returns true if this activity empties a block page by page, with other work in between.
     const fn empties(self) -> bool {
         use ActivityKind::{Cleaning, Folding, WearLevelling};
         matches!(self, Cleaning | Folding | WearLevelling)
     }
 }
 
-/// A piece of work inside a drive that is more than a flash command. Commands on an element of
-/// several packages count once for each package, as in the counters of the drive.
+/// A background activity inside a drive, made of flash commands. A command on an element of
+/// several packages counts once for each package, as in the counters of the drive.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 pub struct Activity {
-    /// When the flash began with it, from the begin of the measurement; 0 where that was before.
+    /// The start, from the begin of the measurement; 0 for an activity that started earlier.
     pub start_ns: Nanos,
-    /// When it was done, from the begin of the measurement; of one that is not, up to then.
+    /// The end, from the begin of the measurement. For an unfinished activity, the end of its last
+    /// command.
     pub end_ns: Nanos,
-    /// What it was.
+    /// The kind of activity.
     pub kind: ActivityKind,
-    /// The unit on which it began.
+    /// The unit on which it started.
     pub unit: u32,
-    /// The block that it was about: the one that was cleaned or emptied, the log block of a merge,
-    /// the block of the page of the map. Blocks are counted over the drive, as in the wear map.
+    /// The block concerned: the victim of a collection or move, the log block of a merge, or the
+    /// block of the map page. Blocks are numbered over the drive, as in the wear map.
     pub block: u32,
-    /// Flash pages that it read. Pages copied within a plane are programmed, but not read.
+    /// Flash pages read. Pages copied within a plane count as programmed, but not as read.
     pub pages_read: u32,
-    /// Flash pages that it programmed.
+    /// Flash pages programmed.
     pub pages_programmed: u32,
-    /// Blocks that it erased.
+    /// Blocks erased.
     pub blocks_erased: u32,
 }
 
 impl Activity {
-    /// How long it took.
+    /// Returns the duration.
     pub const fn length(&self) -> Nanos {
         Nanos(self.end_ns.0.saturating_sub(self.start_ns.0))
     }
 
-    /// One about `block`, of which nothing is done yet.
+    /// Creates an activity about `block` without any commands yet.
     fn begun(kind: ActivityKind, block: BlockId, first: &Command) -> Activity {
         Activity {
             start_ns: first.start,
@@ -161,7 +163,7 @@ impl Activity {
         }
     }
 
-    /// With times from `begin` on.
+    /// Returns this activity with times relative to `begin`.
     fn since(self, begin: Nanos) -> Activity {
         let from_begin = |time: Nanos| Nanos(time.0.saturating_sub(begin.0));
         let (start_ns, end_ns) = (from_begin(self.start_ns), from_begin(self.end_ns));
@@ -169,56 +171,58 @@ impl Activity {
     }
 }
 
-/// What a drive did inside over a measurement.
+/// The background activities of a drive during a measurement.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ActivitiesReport {
-    /// How many pieces of work there were.
+    /// The number of activities.
     pub total: u64,
-    /// How many of them are not in `longest`.
+    /// The number of activities that are not in `longest`.
     pub left_out: u64,
-    /// How long each stretch of time of `count_by_bucket` is. The first begins with the measurement.
+    /// The length of each bucket of `count_by_bucket`. The first begins with the measurement.
     pub bucket_ns: Nanos,
-    /// How many pieces of each kind were done that began in each stretch of time; a kind that there
-    /// was none of is left out.
+    /// For each kind, the number of activities that started in each bucket. Kinds without
+    /// activities are absent.
     pub count_by_bucket: BTreeMap<String, Vec<u64>>,
-    /// All pieces, or, where there were more than some thousands, the longest of each stretch of
-    /// time; in the order of their begin.
+    /// All activities in order of start. If there are more than some thousands, only the longest
+    /// of each bucket.
     pub longest: Vec<Activity>,
 }
 
-/// Puts commands together to pieces of work, and keeps the longest of each stretch of time.
+/// Combines commands into activities, and keeps the longest of each stretch of time.
 ///
-/// A cleaning, a folding or a move of cold data is made of the commands about one block up to its
-/// erase, whatever comes between them. A merge is made of successive commands for that cause, up to
-/// another merge that is announced or the first page that is moved after an erase; one of the map,
-/// of successive commands up to the next page that is read after one that was written.
+/// An activity that empties a block consists of all commands about that block up to its erase,
+/// even if other commands come in between. A merge consists of successive merge commands. It ends
+/// when another merge is announced or when a page is moved after an erase. A map activity consists
+/// of successive map commands. It ends at the next read that follows a write.
 pub struct Activities {
     from: Nanos,
-    /// Blocks that are being emptied.
+    /// The blocks that are being emptied.
     emptied: HashMap<BlockId, Activity>,
-    /// The block that was last read of each kind that empties.
+    /// The block that was last read, for each kind that empties blocks.
     source: [Option<BlockId>; ActivityKind::ALL.len()],
-    /// The merge or the work on the map whose commands are being given, and the last of them.
+    /// The merge or map activity in progress, and its last command.
     current: Option<(Activity, Command)>,
-    /// The log block that merges are about.
+    /// The log block of the merges in progress.
     log: Option<BlockId>,
     kept: Longest,
     counts: Sums,
 }
 
 impl Activities {
-    /// What one takes on a drive of so many lanes, each of which empties a few blocks at once.
+    /// Returns the memory of this observer on a drive of so many lanes, each of which empties a
+    /// few blocks at once.
     pub(super) fn footprint(lanes: u32) -> Size {
         let sums = Sums::footprint(ActivityKind::ALL.len() as u64, BUCKETS) * 2;
         grown::<Activity>(4 * MOST as u64) * 2 + grown::<(BlockId, Activity)>(lanes) * 4 + sums
     }
 
-    /// One for this drive, from now on.
+    /// Creates an observer that starts now.
     pub fn new(drive: &SimDevice) -> Self {
         Activities::with_most(drive, MOST)
     }
 
-    /// As [`Activities::new`], with at most so many pieces in the report; at least 1.
+    /// Does the same as [`Activities::new`], with at most `most` activities in the report; at
+    /// least 1.
     pub fn with_most(drive: &SimDevice, most: usize) -> Self {
         Activities {
             from: drive.now(),
@@ -231,7 +235,7 @@ impl Activities {
         }
     }
 
-    /// The work whose commands were given so far, with what is not done yet.
+    /// Returns the activities of all issued commands, unfinished activities included.
     pub fn report(&self, _until: Nanos) -> ActivitiesReport {
         let mut kept = self.kept.clone();
         let under_way = self.emptied.values().chain(self.current.iter().map(|(piece, _)| piece));
@@ -253,7 +257,7 @@ impl Activities {
         }
     }
 
-    /// A piece is done.
+    /// Stores a finished activity.
     fn keep(&mut self, piece: Activity) {
         if piece.end_ns > self.from {
             self.counts.add(piece.start_ns, piece.kind as usize, 1);
@@ -267,7 +271,7 @@ impl Activities {
         }
     }
 
-    /// A command of work that empties a block.
+    /// Adds a command of an activity that empties a block.
     fn empty(&mut self, kind: ActivityKind, command: &Command) {
         let source = &mut self.source[kind as usize];
         let block = match command.kind {
@@ -278,17 +282,17 @@ impl Activities {
         *source = Some(block);
         let begun = || Activity::begun(kind, block, command);
         let piece = self.emptied.entry(block).or_insert_with(begun);
-        // A block that was given up without an erase may be emptied for another reason.
+        // A block that was retired without an erase may be emptied again for another reason.
         piece.kind = kind;
         piece.add(command);
-        // The last package of an element is the last to be told of.
+        // The command of an element's last package is reported last.
         let whole = command.kind == CommandKind::Erase && command.member + 1 == command.members;
         if whole && let Some(piece) = self.emptied.remove(&block) {
             self.keep(piece);
         }
     }
 
-    /// A command of a merge or for the map.
+    /// Adds a command of a merge or map activity.
     fn go_on(&mut self, kind: ActivityKind, command: &Command) {
         let goes_on = self.current.is_some_and(|(piece, last)| {
             last.cause == command.cause && belongs(kind, piece.pages_programmed > 0, &last, command)
@@ -311,14 +315,16 @@ impl Activities {
     }
 }
 
-/// Whether a command is of the same piece as the one `last` before it, which was for the same cause.
+/// Returns true if `command` belongs to the same activity as `last`, the previous command for this
+/// cause.
 fn belongs(kind: ActivityKind, programmed: bool, last: &Command, command: &Command) -> bool {
     match (kind, command.kind) {
         (ActivityKind::MappingRead, CommandKind::Read) => {
             !programmed && last.block == command.block && last.at == command.at
         }
         (ActivityKind::MappingRead, _) => !programmed || last.block == command.block,
-        // The erase of the data block, and that of the log block, or the next package's.
+        // The erases of the data block and of the log block, or the erase in the next package,
+        // belong to the merge.
         (ActivityKind::FullMerge, CommandKind::Erase) => true,
         (_, CommandKind::Erase) => last.kind != CommandKind::Erase || command.member > 0,
         (..) => last.kind != CommandKind::Erase,
@@ -344,7 +350,7 @@ impl Observer for Activities {
         self.close();
         self.from = now;
         self.counts.restart(now);
-        // What was given before and is not done yet is a part of what is to come.
+        // Unfinished commands issued before the restart belong to the new measurement.
         let kept = self.kept.take();
         kept.into_iter().for_each(|piece| self.keep(piece));
     }

@@ -15,25 +15,25 @@ pub(super) const KIND: Kind = Kind {
     yields: "pages programmed, pages read and blocks erased in each stretch of time, by cause",
 };
 
-/// How many stretches of time there are at most.
+/// The most buckets of a report.
 const BUCKETS: usize = 256;
 
-/// Pages programmed, pages read, blocks erased: a lane for each cause of each.
+/// The counters: pages programmed, pages read, blocks erased. Each has a lane for each cause.
 const PROGRAMS: usize = 0;
 const READS: usize = 1;
 const ERASES: usize = 2;
 
-/// What the flash did over time, by cause. Every list has a number for each stretch of time, and
-/// adds up to the counter of its name; a cause that there was nothing for is left out.
+/// Flash commands over time, by cause. Each list has a number for each bucket and adds up to the
+/// counter of its name. Causes without commands are absent.
 ///
-/// The write amplification of a stretch is the sum of all its programs over those for `host`, as
-/// that of the whole is; a stretch without any for `host` has none. A command belongs to the stretch
-/// in which it began; one that the flash began after the last answer, to the last.
+/// The write amplification of a bucket is the sum of all its programs divided by those for `host`.
+/// It is undefined for a bucket without programs for `host`. A command belongs to the bucket in
+/// which it starts. A command that starts after the last answer belongs to the last bucket.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AmplificationReport {
-    /// Where the first stretch begins, on the clock of the drive: where the measurement does.
+    /// The begin of the first bucket, on the clock of the drive: the begin of the measurement.
     pub from_ns: Nanos,
-    /// How long each is; the last is not over yet.
+    /// The length of each bucket; the last is incomplete.
     pub bucket_ns: Nanos,
     /// Flash pages programmed, by cause (see `flash_programs`).
     pub programs: BTreeMap<String, Vec<u64>>,
@@ -50,13 +50,13 @@ pub struct Amplification {
 }
 
 impl Amplification {
-    /// One for this drive, from now on.
+    /// Creates an observer that starts now.
     pub fn new(drive: &SimDevice) -> Self {
         let from = drive.now();
         Amplification { from, sums: Sums::new(from, 3 * Cause::ALL.len(), BUCKETS) }
     }
 
-    /// What was done by commands given so far.
+    /// Returns the counts of all issued commands.
     pub fn report(&self, _until: Nanos) -> AmplificationReport {
         AmplificationReport {
             from_ns: self.from,

@@ -1,14 +1,14 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether the observers of a drive look: as long as they look away, the drive works as one without
-/// observers, and as fast. A handle, which may be used at any time; what it says holds from the next
-/// request or pause on.
+/// Switches the observers of a drive on and off. While they are off, the drive works as fast as
+/// one without observers. The switch may be used at any time; a change takes effect at the next
+/// request or pause.
 ///
-/// An observer that looks again knows nothing of the time between: it is as one that is put on the
-/// drive then (see [`super::Observer::look_again`]). So who wants to know of a stretch of time what
-/// is known of it with eyes that were open all the time, lets them look again a while before it: as
-/// long as the drive works on what it was given, at least.
+/// An observer that is switched on knows nothing of the time before, as if it had just been
+/// attached (see [`super::Observer::look_again`]). To observe a period without gaps, switch the
+/// observers on early enough: before the drive receives the work that is in progress when the
+/// period begins.
 #[derive(Debug, Clone)]
 pub struct Attention(Arc<AtomicBool>);
 
@@ -17,13 +17,14 @@ impl Attention {
         Attention(Arc::new(AtomicBool::new(true)))
     }
 
-    /// Looks, or looks away.
+    /// Switches the observers on or off.
     pub fn set(&self, looks: bool) {
-        // The drive reads it between its commands, on whichever thread: nothing else hangs on it.
+        // The drive reads the flag between commands, on any thread. No other data depends on it,
+        // and relaxed ordering suffices.
         self.0.store(looks, Ordering::Relaxed);
     }
 
-    /// Whether they look, or will from the next request or pause on.
+    /// Returns true if the observers are on, or will be from the next request or pause.
     pub fn looks(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }

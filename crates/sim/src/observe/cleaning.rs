@@ -15,51 +15,52 @@ pub(super) const KIND: Kind = Kind {
              many valid pages victims have",
 };
 
-/// What cleaning did. Commands count when they are given, as in [`crate::Counters`].
+/// A summary of garbage collection. Commands count when they are issued, as in
+/// [`crate::Counters`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CleaningReport {
-    /// Blocks of packages that were cleaned, to their erase.
+    /// The number of package blocks that were collected and erased.
     pub count: u64,
-    /// Flash pages programmed to move what was valid.
+    /// The number of flash pages programmed to move valid data.
     pub pages_moved: u64,
-    /// Share of the data pages of cleaned blocks that were superseded (0 to 1), Agrawal's
-    /// *cleaning efficiency*; absent where nothing was cleaned. Below 0 where moves of blocks that
-    /// have failed, which are not erased, outweigh it.
+    /// Agrawal's *cleaning efficiency*: the share of data pages of collected blocks that were
+    /// superseded (0 to 1). Absent if nothing was collected. Below 0 if moves out of failed
+    /// blocks, which are never erased, outweigh the rest.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub efficiency: Option<f64>,
-    /// For how long units worked on it, all together.
+    /// The time that all units together spent on it.
     pub busy_ns: Nanos,
-    /// From the start of the first move out of a block to the end of its erase; absent where
-    /// nothing was cleaned.
+    /// The time from the start of the first move out of a block to the end of its erase. Absent if
+    /// nothing was collected.
     pub time_per_block_ns: Option<CleaningTime>,
-    /// How many blocks had so many pages with valid data when they were cleaned, from 0 pages on.
-    /// Blocks of packages that work in step count once.
+    /// A histogram over collected blocks: how many had 0, 1, 2, … pages with valid data. Blocks of
+    /// packages that work in step count once.
     pub victims_by_valid_pages: Vec<u64>,
-    /// Valid pages of a victim, on average; absent where nothing was cleaned.
+    /// The mean number of valid pages of a victim. Absent if nothing was collected.
     #[schemars(range(min = 0.0))]
     pub mean_valid_pages: Option<f64>,
 }
 
-/// How long the cleaning of a block takes.
+/// The time to collect a block.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CleaningTime {
     /// The mean.
     #[schemars(range(min = 0.0))]
     pub mean: f64,
-    /// The least.
+    /// The minimum.
     pub min: Nanos,
-    /// The most.
+    /// The maximum.
     pub max: Nanos,
 }
 
-/// A block that is being cleaned.
+/// A block that is being collected.
 struct Victim {
-    /// Pages read from it or copied so far.
+    /// The number of pages read from it or copied so far.
     pages: u32,
     begun: Nanos,
 }
 
-/// Follows the cleaning of blocks.
+/// Observes the garbage collection of blocks.
 pub struct Cleaning {
     data_pages: u32,
     under_way: HashMap<BlockId, Victim>,
@@ -73,7 +74,7 @@ pub struct Cleaning {
 }
 
 impl Cleaning {
-    /// One for this drive, from now on.
+    /// Creates an observer that starts now.
     pub fn new(drive: &SimDevice) -> Self {
         let data_pages = drive.nand().geometry().data_pages();
         Cleaning {
@@ -89,7 +90,7 @@ impl Cleaning {
         }
     }
 
-    /// What cleaning did, whose commands were given so far.
+    /// Returns the summary of all issued commands.
     pub fn report(&self, _until: Nanos) -> CleaningReport {
         let victims: u64 = self.victims.iter().sum();
         let valid = (0u64..).zip(&self.victims).map(|(pages, count)| pages * count).sum::<u64>();
@@ -109,7 +110,7 @@ impl Cleaning {
         }
     }
 
-    /// A page of `victim` is on its way out.
+    /// Records that a page of `victim` is moved.
     fn move_out(&mut self, victim: BlockId, command: &Command) {
         if command.member == 0 {
             let begun = command.start;
@@ -127,7 +128,8 @@ impl Cleaning {
         let time = Nanos(command.done.0.saturating_sub(victim.begun.0));
         self.time += u128::from(time.0);
         (self.shortest, self.longest) = (self.shortest.min(time), self.longest.max(time));
-        // A program that failed is done again without another read, so there are no more.
+        // A failed program is repeated without another read, and the number of reads is the number
+        // of moved pages.
         if let Some(count) = self.victims.get_mut(victim.pages as usize) {
             *count += 1;
         }

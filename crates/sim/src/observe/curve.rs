@@ -2,12 +2,12 @@ use flashscope_block::Nanos;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The least and the most that a value was in a stretch of time.
+/// The minimum and maximum of a value in a bucket of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Bucket {
-    /// The least.
+    /// The minimum.
     pub min: u64,
-    /// The most.
+    /// The maximum.
     pub max: u64,
 }
 
@@ -17,15 +17,15 @@ impl Bucket {
     }
 }
 
-/// A value over time in at most so many buckets of equal length, which doubles whenever there
-/// would be more.
+/// A value over time, in a limited number of buckets of equal length. The length doubles whenever
+/// the limit would be exceeded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Curve {
-    /// Where the first bucket begins.
+    /// The begin of the first bucket.
     pub from_ns: Nanos,
-    /// The length of each; the last is not over yet.
+    /// The length of each bucket; the last is incomplete.
     pub bucket_ns: Nanos,
-    /// The buckets, in the order of time.
+    /// The buckets, in order of time.
     pub buckets: Vec<Bucket>,
     #[serde(skip)]
     most: usize,
@@ -34,18 +34,19 @@ pub struct Curve {
 }
 
 impl Curve {
-    /// A curve that begins at `from` with `value`, of at most `most` buckets (at least 2).
+    /// Creates a curve that begins at `from` with `value`, of at most `most` buckets (at least 2).
     pub(super) fn new(from: Nanos, value: u64, most: usize) -> Self {
         let buckets = vec![Bucket { min: value, max: value }];
         Curve { from_ns: from, bucket_ns: Nanos(1), buckets, most: most.max(2), value }
     }
 
-    /// The value as it is now.
+    /// The current value.
     pub(super) const fn value(&self) -> u64 {
         self.value
     }
 
-    /// The value stayed as it was until `at`. What is earlier than the last bucket belongs to it.
+    /// Records that the value did not change until `at`. A time before the last bucket counts as
+    /// part of that bucket.
     pub(super) fn hold(&mut self, at: Nanos) {
         let after = at.0.saturating_sub(self.from_ns.0);
         while after / self.bucket_ns.0 >= self.most as u64 {
@@ -57,7 +58,7 @@ impl Curve {
         }
     }
 
-    /// The value changes at `at`.
+    /// Changes the value at `at`.
     pub(super) fn change(&mut self, value: u64, at: Nanos) {
         self.hold(at);
         self.value = value;
@@ -77,9 +78,8 @@ impl Curve {
 mod tests {
     use super::*;
 
-    // Does a curve hold every value in the bucket of its time, however often it was halved?
     #[test]
-    fn buckets_hold_what_happened_in_them() {
+    fn every_value_is_in_the_bucket_of_its_time_after_halving() {
         let mut random = fastrand::Rng::with_seed(5);
         for most in [2, 3, 8, 100] {
             let (mut at, mut changes) = (1000, vec![(1000, 7)]);

@@ -6,13 +6,14 @@ use crate::SimDevice;
 use crate::ftl::Health;
 use crate::nand::BlockId;
 
-/// How many bins a histogram has at most.
+/// The most bins of a histogram.
 const BINS: u32 = 32;
 
-/// How often the blocks of a drive were erased, without those that were bad from the factory.
+/// Statistics of the erases of the blocks of a drive, without blocks that were bad from the
+/// factory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EraseReport {
-    /// How many blocks.
+    /// The number of blocks.
     pub blocks: u64,
     /// The fewest erases.
     pub min: u32,
@@ -30,31 +31,32 @@ pub struct EraseReport {
     /// The standard deviation over all blocks.
     #[schemars(range(min = 0.0))]
     pub standard_deviation: f64,
-    /// How many blocks have how many erases.
+    /// A histogram of blocks by erases.
     pub histogram: Histogram,
-    /// Erases after which a block is taken out of use.
+    /// The number of erases after which a block is retired.
     pub block_lifetime: u32,
-    /// Erases that blocks have left, on average (Table 7 of Agrawal et al.).
+    /// The mean number of erases that blocks have left (Table 7 of Agrawal et al.).
     pub mean_remaining_lifetime: f64,
-    /// Blocks by what they have left, relative to that (Table 8).
+    /// Blocks by their remaining lifetime relative to that mean (Table 8).
     pub remaining_lifetime: LifetimeClasses,
-    /// Where the drive stands in its life.
+    /// The stage of the drive's life.
     pub health: Health,
 }
 
 /// Counts in bins of equal width.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Histogram {
-    /// Where the first bin begins.
+    /// The lower end of the first bin.
     pub from: u32,
-    /// The width of each: the bin `n` counts values from `from + n * width` to below
-    /// `from + (n + 1) * width`.
+    /// The width of each bin: bin `n` counts values from `from + n * width` to below `from + (n +
+    /// 1) * width`.
     pub width: u32,
     /// The counts.
     pub counts: Vec<u64>,
 }
 
-/// How many blocks have which share of the mean remaining lifetime left (Agrawal et al., Table 8).
+/// The number of blocks in each class of remaining lifetime, relative to the mean (Agrawal et al.,
+/// Table 8).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct LifetimeClasses {
     /// Below 40 % of the mean.
@@ -67,12 +69,12 @@ pub struct LifetimeClasses {
     pub at_least_100_percent: u64,
 }
 
-/// How often the blocks of a drive, or of several in one array, were erased; none if they have no
-/// good block.
+/// Returns the erase statistics of the blocks of all `drives`, or `None` if they have no good
+/// block.
 pub fn erases(drives: &[SimDevice]) -> Option<EraseReport> {
     let counts = drives.iter().flat_map(|drive| {
         let nand = drive.nand();
-        // A block that was never erased and is bad was never used.
+        // A bad block with no erases was bad from the factory.
         let used = (0u32..).map(BlockId).zip(nand.erase_counts());
         used.filter(|(block, erases)| *erases > 0 || !nand.is_bad(*block)).map(|(_, erases)| erases)
     });
@@ -87,9 +89,9 @@ fn report(mut counts: Vec<u32>, block_lifetime: u32, health: Health) -> Option<E
     let sum: u64 = counts.iter().copied().map(u64::from).sum();
     let mean = ratio(sum.into(), blocks.into());
     let squares = counts.iter().map(|erases| (f64::from(*erases) - mean).powi(2));
-    // The mean of the squares, of a number of blocks that a f64 holds exactly.
+    // The mean of the squares; an f64 holds the number of blocks exactly.
     let variance = squares.sum::<f64>() * ratio(1, blocks.into());
-    // The least value that so many percent of all are not above.
+    // The least value that is not exceeded by so many percent of all values.
     let quantile = |percent: usize| counts[(counts.len() * percent).div_ceil(100).max(1) - 1];
     Some(EraseReport {
         blocks,
@@ -121,7 +123,7 @@ fn classes(counts: &[u32], sum: u64, lifetime: u32) -> LifetimeClasses {
     let remaining_in_all = i128::from(lifetime) * blocks - i128::from(sum);
     let mut classes = LifetimeClasses::default();
     for erases in counts {
-        // Whole numbers: what is left, times 100, against so many percent of the mean.
+        // Integers: the remaining erases times 100, against a percentage of the mean.
         let left = 100 * blocks * (i128::from(lifetime) - i128::from(*erases));
         let class = match left {
             left if left < 40 * remaining_in_all => &mut classes.below_40_percent,
@@ -138,11 +140,10 @@ fn classes(counts: &[u32], sum: u64, lifetime: u32) -> LifetimeClasses {
 mod tests {
     use super::*;
 
-    // Is a summary that of the definition, with the classes of Table 8 decided at their very
-    // edges?
     #[test]
-    fn summaries_are_exact() {
-        // 100 erases to live, a mean of 50 left: the edges are at 20, 40 and 50 left.
+    fn summaries_match_the_definition_at_the_edges_of_the_classes() {
+        // A lifetime of 100 erases and a mean of 50 left: the class edges are at 20, 40 and 50
+        // left.
         let left = [0, 19, 20, 39, 40, 49, 50, 183];
         let counts = left.map(|left| 183 - left);
         assert_eq!(left.iter().sum::<u32>(), 400);

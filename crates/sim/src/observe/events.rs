@@ -14,60 +14,61 @@ pub(super) const KIND: Kind = Kind {
              chrome://tracing open: a process a package, a thread a unit",
 };
 
-/// Of which time events are recorded.
+/// The period in which events are recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
-    /// So long after the observer was put on the drive, or started anew.
+    /// The time from attaching or restarting the observer to the begin of the window.
     pub after: Nanos,
-    /// For so long.
+    /// The length of the window.
     pub length: Nanos,
 }
 
-/// The process of the host; packages follow.
+/// The process number of the host; those of packages follow.
 const HOST: u32 = 1;
 
 /// Writes an event trace in the [trace event format]: an object with `traceEvents`.
 ///
-/// Each flash command is a complete event (`X`) of its unit's thread in its package's process, each
-/// request a pair of asynchronous ones (`b`, `e`) of the host's. Times are microseconds of virtual
-/// time, with fractions. Whatever overlaps with the window is written, whole, as soon as it is
-/// known, so events are not in the order of time.
+/// Each flash command is a complete event (`X`) of its unit's thread in its package's process.
+/// Each request is a pair of asynchronous events (`b`, `e`) of the host's process. Times are
+/// fractional microseconds of virtual time. Every event that overlaps with the window is written
+/// whole as soon as it is known, which means that events are not ordered by time.
 ///
-/// Nothing is kept but a buffer. The trace is closed by [`Events::finish`], or when the observer
-/// is dropped.
+/// Memory is limited to a buffer. [`Events::finish`], or dropping the observer, closes the trace.
 ///
 /// [trace event format]: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
 pub struct Events<W: Write + Send> {
     out: BufWriter<W>,
     window: Window,
-    /// The window on the clock of the drive; none while it waits to be started.
+    /// The window on the clock of the drive; `None` until it starts.
     range: Option<(Nanos, Nanos)>,
     units: Vec<Track>,
     requests: u64,
-    /// The first error of `out`; nothing is written after it.
+    /// The first error of `out`; nothing is written afterwards.
     error: Option<io::Error>,
     finished: bool,
     line: String,
 }
 
-/// Where the commands of a unit are shown.
+/// The threads on which the commands of a unit appear.
 struct Track {
     process: u32,
-    /// When the last command shown on the unit's thread is done.
+    /// The end of the last command on the unit's thread.
     end: Nanos,
-    /// Whether the thread for the second plane of a pair, whose commands overlap, has its name.
+    /// True if the extra thread is named. It shows the second plane of a pair, whose commands
+    /// overlap those of the first.
     paired: bool,
 }
 
 impl<W: Write + Send> Events<W> {
-    /// Records a window that counts from now on.
+    /// Creates an observer whose window counts from now.
     pub fn new(drive: &SimDevice, out: W, window: Window) -> Self {
         let mut events = Events::waiting(drive, out, window);
         events.restart(drive.now());
         events
     }
 
-    /// Records nothing until [`Observer::restart`]; the window counts from there.
+    /// Creates an observer that records nothing until [`Observer::restart`], from which the window
+    /// counts.
     pub fn waiting(drive: &SimDevice, out: W, window: Window) -> Self {
         let nand = drive.nand();
         let tracks = (0..nand.units()).map(|unit| {
@@ -103,10 +104,10 @@ impl<W: Write + Send> Events<W> {
         events
     }
 
-    /// Ends the trace and writes out what is in the buffer; afterwards nothing is recorded.
+    /// Ends the trace and flushes the buffer. Nothing is recorded afterwards.
     ///
     /// # Errors
-    /// The first error there was in writing.
+    /// Returns the first error of writing.
     pub fn finish(&mut self) -> io::Result<()> {
         if !self.finished {
             self.finished = true;
@@ -147,13 +148,14 @@ impl<W: Write + Send> Events<W> {
         let _ = self.line.write_fmt(text);
     }
 
-    /// Whether something from `start` to `end` is to be recorded.
+    /// Returns true if an event from `start` to `end` overlaps the window.
     fn wants(&self, start: Nanos, end: Nanos) -> bool {
         let within = |(from, until): (Nanos, Nanos)| start < until && (end > from || start >= from);
         !self.finished && self.error.is_none() && self.range.is_some_and(within)
     }
 
-    /// The thread for a command of this unit: its own, or another if its partner is at work.
+    /// Returns the thread for a command of this unit: its own, or the extra thread while its
+    /// partner is busy.
     fn thread(&mut self, command: &Command) -> u32 {
         let unit = command.unit;
         let track = &mut self.units[unit as usize];
@@ -233,7 +235,7 @@ impl<W: Write + Send> Observer for Events<W> {
 
 impl<W: Write + Send> Drop for Events<W> {
     fn drop(&mut self) {
-        // Who wants to know of errors has called it before.
+        // Callers that handle errors call `finish` before they drop the observer.
         let _ = self.finish();
     }
 }

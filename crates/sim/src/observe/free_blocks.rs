@@ -12,21 +12,21 @@ pub(super) const KIND: Kind = Kind {
              over time",
 };
 
-/// How many buckets a curve has at most.
+/// The most buckets of a curve.
 const BUCKETS: usize = 512;
 
-/// How many blocks were free over an interval of virtual time, without those of the SLC region.
+/// The number of free blocks over an interval of virtual time, without those of the SLC region.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FreeBlocksReport {
-    /// The fewest in all lanes together.
+    /// The minimum over all lanes together.
     pub min: u64,
-    /// The fewest in each lane (part of an allocation pool that is cleaned for itself).
+    /// The minimum in each lane (a part of an allocation pool that is collected independently).
     pub lane_min: Vec<u32>,
-    /// In all lanes together, over time.
+    /// The number in all lanes together, over time.
     pub curve: Curve,
 }
 
-/// Follows the number of free blocks.
+/// Observes the number of free blocks.
 pub struct FreeBlocks {
     lanes: Vec<u32>,
     lane_min: Vec<u32>,
@@ -36,12 +36,13 @@ pub struct FreeBlocks {
 }
 
 impl FreeBlocks {
-    /// One for this drive, from now on.
+    /// Creates an observer that starts now.
     pub fn new(drive: &SimDevice) -> Self {
         FreeBlocks::with_buckets(drive, BUCKETS)
     }
 
-    /// As [`FreeBlocks::new`], with at most so many buckets in the curve; at least 2.
+    /// Does the same as [`FreeBlocks::new`], with at most `buckets` buckets in the curve; at least
+    /// 2.
     pub fn with_buckets(drive: &SimDevice, buckets: usize) -> Self {
         let lanes = drive.free_blocks();
         let min = sum(&lanes);
@@ -49,7 +50,7 @@ impl FreeBlocks {
         FreeBlocks { lane_min: lanes.clone(), lanes, min, curve, buckets }
     }
 
-    /// How many blocks were free up to `until`.
+    /// Returns the numbers of free blocks up to `until`.
     pub fn report(&self, until: Nanos) -> FreeBlocksReport {
         let mut curve = self.curve.clone();
         curve.hold(until);

@@ -1,39 +1,39 @@
-//! When to look into a simulated drive that is prepared for a measurement.
+//! Switches the observers of a drive on before a measurement begins.
 
 use std::cell::Cell;
 
 use super::Attention;
 
-/// Which part of what prepares a drive is looked at: the last of so many. What is under way inside the
-/// drive when a measurement begins is a part of it, and was begun within that.
+/// The last 1/`PARTS` of the preparation is observed. Work in progress when the measurement begins
+/// started within this part.
 const PARTS: u64 = 32;
 
-/// Lets the observers of a drive look away while it is filled and warmed up, of which nothing is
-/// kept, but for the last part.
+/// Switches the observers of a drive off while it is filled and warmed up, except for the last
+/// part. Observations of the preparation are not kept.
 pub struct Glances {
     attention: Attention,
-    /// How much was prepared when it was told last.
-    told: Cell<u64>,
+    /// The progress at the last report.
+    last_done: Cell<u64>,
 }
 
 impl Glances {
-    /// Of a drive whose observers this directs.
+    /// Creates a director of the observers that `attention` switches.
     pub fn new(attention: Attention) -> Glances {
-        Glances { attention, told: Cell::new(0) }
+        Glances { attention, last_done: Cell::new(0) }
     }
 
-    /// So much of `total` is prepared.
+    /// Reports that `done` of `total` is prepared.
     pub fn prepare(&self, done: u64, total: u64) {
-        // A smaller number is that of another preparation.
-        let step = done.checked_sub(self.told.replace(done)).unwrap_or(done);
-        // It is told now and then only: what comes until then must leave the last part to look at.
+        // A smaller number belongs to another preparation.
+        let step = done.checked_sub(self.last_done.replace(done)).unwrap_or(done);
+        // Reports are rare: the step until the next report must not reach into the last part.
         let near = (total / PARTS).saturating_add(step.saturating_mul(2));
         self.attention.set(total.saturating_sub(done) <= near);
     }
 
-    /// The measurement begins.
+    /// Switches the observers on for the measurement.
     pub fn measure(&self) {
-        self.told.set(0);
+        self.last_done.set(0);
         self.attention.set(true);
     }
 }
@@ -42,17 +42,15 @@ impl Glances {
 mod tests {
     use super::*;
 
-    // Is the last part looked at however seldom it is told, most of the rest not where it is told often,
-    // and everything once it is measured, whatever is prepared after what?
     #[test]
-    fn the_last_part_is_looked_at() {
+    fn observers_are_on_in_the_last_part_and_the_measurement() {
         let mut drive = crate::open("demo").unwrap_or_else(|_| panic!("no demo"));
         let attention = drive.only().expect("one drive").attention();
         let glances = Glances::new(attention.clone());
         let total = 640_000;
         for (step, most) in [(1, 20_003), (4096, 32_768), (100_000, 300_000), (640_000, 640_000)] {
             assert!(attention.looks());
-            // Of what follows when it is told, until it is told again.
+            // The state holds from this report until the next.
             let (mut done, mut seen) = (0, step);
             while done + step < total {
                 done += step;

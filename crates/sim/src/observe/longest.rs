@@ -4,20 +4,20 @@ use flashscope_block::Nanos;
 
 use super::Activity;
 
-/// In how many stretches of time the longest pieces are kept, if there is room for so many.
+/// The number of periods whose longest activities are kept, if there is room for so many.
 const STRETCHES: usize = 256;
 
-/// Pieces of work: all of them, or, where there are too many, the longest of each stretch of time.
+/// Keeps all activities, or only the longest of each period if there are too many.
 #[derive(Debug, Clone)]
 pub(super) struct Longest {
     most: usize,
-    /// Up to twice as many, so that they are thinned out rarely.
+    /// Up to twice `most` activities. Thinning out is then rare.
     pieces: Vec<Activity>,
     total: u64,
 }
 
 impl Longest {
-    /// None yet, and at most so many (at least 1).
+    /// Creates an empty collection of at most `most` activities (at least 1).
     pub(super) fn new(most: usize) -> Self {
         Longest { most: most.max(1), pieces: Vec::new(), total: 0 }
     }
@@ -30,30 +30,30 @@ impl Longest {
         }
     }
 
-    /// How many are kept at most.
+    /// Returns the most activities that are kept.
     pub(super) const fn most(&self) -> usize {
         self.most
     }
 
-    /// How many were added.
+    /// Returns the number of activities added.
     pub(super) const fn total(&self) -> u64 {
         self.total
     }
 
-    /// Those that are left, which are no longer kept then.
+    /// Removes and returns the remaining activities.
     pub(super) fn take(&mut self) -> Vec<Activity> {
         self.total = 0;
         std::mem::take(&mut self.pieces)
     }
 
-    /// Those that are left, in the order of their begin.
+    /// Returns the remaining activities in order of start.
     pub(super) fn into_sorted(mut self) -> Vec<Activity> {
         self.thin_out();
         self.pieces.sort_unstable();
         self.pieces
     }
 
-    /// Leaves as many of each stretch of time as make no more than `most` in all, the longest ones.
+    /// Keeps the longest activities of each period, at most `most` in all.
     fn thin_out(&mut self) {
         if self.pieces.len() <= self.most {
             return;
@@ -64,7 +64,7 @@ impl Longest {
             (begins().min().unwrap_or_default(), begins().max().unwrap_or_default());
         let stretch = |start: Nanos| {
             let (after, span) = (start.0 - first.0, last.0 - first.0 + 1);
-            // Below `stretches`.
+            // The value is below `stretches`.
             usize::try_from(u128::from(after) * stretches as u128 / u128::from(span)).unwrap_or(0)
         };
         let mut counts = vec![0; stretches];
@@ -81,7 +81,7 @@ impl Longest {
     }
 }
 
-/// The largest number that `most` allows for if no stretch has more.
+/// Returns the largest quota per period with which no more than `most` remain.
 fn quota(counts: &[usize], most: usize) -> usize {
     let fits = |quota: usize| counts.iter().map(|count| *count.min(&quota)).sum::<usize>() <= most;
     let (mut low, mut high) = (0, most);
@@ -110,10 +110,8 @@ mod tests {
         }
     }
 
-    // Is everything kept as long as there is room, and is it then the longest of every stretch of
-    // time that is, with a long piece among short ones never lost?
     #[test]
-    fn the_longest_are_kept_everywhere() {
+    fn the_longest_of_each_period_are_kept_when_room_runs_out() {
         let mut random = fastrand::Rng::with_seed(11);
         for most in [1, 10, 1000] {
             let mut kept = Longest::new(most);
@@ -123,7 +121,7 @@ mod tests {
                 kept.add(added[added.len() - 1]);
             }
             assert_eq!(kept.clone().into_sorted(), added, "all of {most}");
-            // A crowd of short ones late, after which a single long one comes.
+            // Many short activities late, followed by a single long one.
             for nth in 0..20 * most as u64 {
                 kept.add(piece(most as u64 * 10 + nth / 10, random.u64(1..50)));
             }
@@ -133,7 +131,7 @@ mod tests {
             let left = kept.into_sorted();
             assert!(left.len() <= most && left.len() * 3 >= most, "{} of {most}", left.len());
             assert!(left.is_sorted() && left.contains(&long), "the longest of {most}");
-            // Where there was no crowd, there still is something.
+            // Periods with few activities keep some.
             let early = left.iter().filter(|piece| piece.start_ns.0 < most as u64 * 10).count();
             assert!(most < 10 || early * 4 > left.len(), "{early} of {}", left.len());
         }

@@ -1,9 +1,9 @@
-//! Observers: what happens inside a drive, for those who want to know. A drive without observers
-//! pays one branch a command, and so does one whose observers look away: see [`Attention`].
+//! Observers, which report what happens inside a drive. A drive without observers, or with
+//! observers that are switched off, pays one branch per command: see [`Attention`].
 //!
-//! An observer is one file and its line in the registry below. [`SimDevice::observe`] puts one on a
-//! drive and returns a handle to it, [`Watch`] several by their names; [`erases`] needs none, as
-//! the flash knows how often its blocks were erased.
+//! An observer is one file and its line in the registry below. [`SimDevice::observe`] attaches one
+//! and returns a handle to it; [`Watch`] attaches several by name. [`erases`] needs no observer,
+//! because the flash counts the erases of its blocks.
 
 mod activities;
 mod amplification;
@@ -43,26 +43,26 @@ pub use glances::Glances;
 pub use utilization::{BusUse, CommandUse, UnitUse, Utilization, UtilizationReport};
 pub use wear_map::{UnitWear, WearMap, WearMapReport};
 
-/// What a flash command does.
+/// A kind of flash command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CommandKind {
-    /// Cells to register, register to controller.
+    /// Read: cells to register, register to controller.
     Read,
-    /// Controller to register, register to cells.
+    /// Program: controller to register, register to cells.
     Program,
-    /// Cells to register to cells of the same plane.
+    /// Copy-back: cells to register to cells of the same plane.
     CopyBack,
     /// Erase of a block.
     Erase,
 }
 
 impl CommandKind {
-    /// Every kind, in the order in which they are shown; `kind as usize` is its place.
+    /// Every kind, in display order; `kind as usize` is its index.
     pub const ALL: [CommandKind; 4] =
         [CommandKind::Read, CommandKind::Program, CommandKind::CopyBack, CommandKind::Erase];
 
-    /// Its name in what is printed.
+    /// Returns the name of this kind for output.
     pub const fn name(self) -> &'static str {
         match self {
             CommandKind::Read => "read",
@@ -73,40 +73,40 @@ impl CommandKind {
     }
 }
 
-/// A flash command as it was carried out by one package. One that concerns several packages of an
-/// element is a command of each.
+/// A flash command as one package carried it out. A command for several packages of an element
+/// appears once for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Command {
-    /// What it does.
+    /// The kind of command.
     pub kind: CommandKind,
-    /// Why it was given.
+    /// The cause of the command.
     pub cause: Cause,
-    /// The unit that carries it out, counted over the drive: see [`crate::nand::Array`].
+    /// The unit that executes it, counted over the drive: see [`crate::nand::Array`].
     pub unit: u32,
     /// The serial bus of that unit, counted over the drive.
     pub bus: u32,
-    /// The block it works on; for a copy-back, the one that is programmed.
+    /// The block it works on; for a copy-back, the block that is programmed.
     pub block: BlockId,
     /// The page of the block; 0 for an erase.
     pub index: u32,
     /// For a copy-back, the block that is read.
     pub from: Option<BlockId>,
-    /// Which package of its element carries it out, from 0.
+    /// The package of the element that executes it, from 0.
     pub member: u32,
-    /// The package after the last of its element that carries it out.
+    /// One more than the last package of the element that executes it.
     pub members: u32,
-    /// When it reached the queue of its unit.
+    /// The time at which it entered the queue of its unit.
     pub at: Nanos,
-    /// When it began: the unit, and the bus where it is needed first, were free.
+    /// The start: the unit, and the bus if the command needs it first, were free.
     pub start: Nanos,
-    /// When it was done. From start to end the unit is taken, also while it waits for the bus.
+    /// The end. The unit is busy from start to end, including waits for the bus.
     pub done: Nanos,
-    /// For how long it has the bus: at its end if it reads, at its start if it programs.
+    /// The time on the bus: at the end of a read, at the start of a program.
     pub transfer: Nanos,
 }
 
 impl Command {
-    /// When it has the bus; empty if it needs none.
+    /// Returns the period on the bus; empty if the command needs no bus.
     pub fn on_bus(&self) -> Range<Nanos> {
         match self.kind {
             CommandKind::Read => Nanos(self.done.0.saturating_sub(self.transfer.0))..self.done,
@@ -115,7 +115,7 @@ impl Command {
     }
 }
 
-/// What all observers take that yield a report, on a drive of this layout.
+/// Returns the memory of all observers that produce a report, on a drive of this layout.
 pub(crate) fn footprint(layout: &Layout) -> Size {
     let geometry = &layout.geometry;
     let blocks = u64::from(geometry.blocks());
@@ -131,37 +131,38 @@ pub(crate) fn footprint(layout: &Layout) -> Size {
     parts.into_iter().fold(Size(0), std::ops::Add::add)
 }
 
-/// Something that looks on. It changes nothing.
+/// Receives the events of a drive. Observers never change what a drive does.
 ///
-/// It sees what happens from when it is put on the drive; of commands given before, it knows
-/// nothing. Those that a power cut takes back have been seen.
+/// An observer receives events from the moment it is attached, none of earlier commands. It also
+/// receives commands that a power cut undoes later.
 pub trait Observer: Send {
-    /// A flash command was given; its times may lie in the future of the drive's clock, or, for
-    /// background work that is worked out late, in its past. Commands of one unit come in the
-    /// order of their times, but that two of a pair of planes may work at once.
+    /// Receives an issued flash command. Its times may lie in the future of the drive's clock. For
+    /// background work that is computed late, they may lie in the past. Commands of one unit
+    /// arrive in order of time, except that the two planes of a pair may work at once.
     fn command(&mut self, _command: &Command) {}
 
-    /// A request was answered.
+    /// Receives an answered request.
     fn request(&mut self, _completion: &Completion) {}
 
-    /// The commands of merges that follow are about this log block.
+    /// Announces that the merge commands that follow concern this log block.
     fn merge(&mut self, _log: BlockId) {}
 
-    /// The number of free blocks of a lane, as the FTL counts them, changed: a block is in use
-    /// when the first program on it is given, and free when its erase is. The time is when the
-    /// work was given of which this is part; it may go back by the time of a read.
+    /// Receives a change of the number of free blocks of a lane, as the FTL counts them. A block
+    /// is in use once the first program on it is issued, and free once its erase is issued. The
+    /// time `at` is when the work that includes this change was issued; it may go back by the time
+    /// of a read.
     fn free_blocks(&mut self, _lane: u32, _free: u32, _at: Nanos) {}
 
-    /// Forgets what it has counted: what it yields is about the time from `now` on, which the
-    /// clock of the drive shows.
+    /// Discards all counts. Later reports cover the time from `now`, which is the clock of the
+    /// drive.
     fn restart(&mut self, _now: Nanos) {}
 
-    /// Looks again after it looked away: it was not told of what the drive did meanwhile. What it
-    /// yields is about the time from now on, as if it had just been put on the drive.
+    /// Resumes after the observer was switched off and missed events. Later reports cover the time
+    /// from now, as if the observer had just been attached.
     fn look_again(&mut self, _drive: &SimDevice) {}
 }
 
-/// A handle to an observer that is on a drive.
+/// A handle to an observer that is attached to a drive.
 pub struct Observed<O>(Arc<Mutex<O>>);
 
 impl<O> Observed<O> {
@@ -169,9 +170,9 @@ impl<O> Observed<O> {
         Observed(Arc::new(Mutex::new(observer)))
     }
 
-    /// The observer. While it is held, the drive cannot be used.
+    /// Locks the observer. The drive cannot be used while the lock is held.
     pub fn lock(&self) -> MutexGuard<'_, O> {
-        // An observer that panicked has at worst missed something.
+        // A panic in an observer loses events at worst.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -211,27 +212,27 @@ impl<O: Observer> Observer for Observed<O> {
 /// A registered observer.
 #[derive(Debug, Clone, Copy)]
 pub struct Kind {
-    /// Its name.
+    /// The name.
     pub name: &'static str,
-    /// What it looks at, in a sentence.
+    /// The subject of the observer, in a sentence.
     pub summary: &'static str,
-    /// What it yields.
+    /// The content of its report.
     pub yields: &'static str,
 }
 
-/// Makes [`Watch`], [`Observations`] and [`KINDS`] from one list: observers that yield a report,
-/// then those that yield something else.
+/// Makes [`Watch`], [`Observations`] and [`KINDS`] from one list: first the observers that produce
+/// a report, then the others.
 macro_rules! registry {
     ($($module:ident :: $observer:ident => $report:ident),+ ; $($other:ident),+ $(,)?) => {
-        /// Observers on one drive, chosen by their names.
+        /// Observers of one drive, chosen by name.
         #[derive(Default)]
         pub struct Watch {
             $($module: Option<Observed<$observer>>,)+
         }
 
         impl Watch {
-            /// Puts the observer of this name on the drive, if it is not yet; false if there is
-            /// none that yields a report.
+            /// Attaches the observer of this name, if it is not attached yet. Returns false if no
+            /// observer of this name produces a report.
             pub fn add(&mut self, name: &str, drive: &mut SimDevice) -> bool {
                 $(if name == $module::KIND.name {
                     if self.$module.is_none() {
@@ -243,17 +244,17 @@ macro_rules! registry {
                 false
             }
 
-            /// Puts every observer that yields a report on the drive.
+            /// Attaches every observer that produces a report.
             pub fn add_all(&mut self, drive: &mut SimDevice) {
                 $(self.add($module::KIND.name, drive);)+
             }
 
-            /// See [`Observer::restart`].
+            /// Restarts all observers: see [`Observer::restart`].
             pub fn restart(&self, now: Nanos) {
                 $(if let Some(observed) = &self.$module { observed.lock().restart(now); })+
             }
 
-            /// What they have found up to `until`, which must not be before the last answer.
+            /// Returns the reports up to `until`, which must not be before the last answer.
             pub fn report(&self, until: Nanos) -> Observations {
                 Observations {
                     $($module: self.$module.as_ref().map(|observed| observed.lock().report(until)),)+
@@ -261,7 +262,7 @@ macro_rules! registry {
             }
         }
 
-        /// What the observers of a [`Watch`] have found.
+        /// The reports of the observers of a [`Watch`].
         #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
         pub struct Observations {
             $(#[doc = concat!("Of the observer `", stringify!($module), "`; absent if it was not there.")]
@@ -269,7 +270,7 @@ macro_rules! registry {
             pub $module: Option<$report>,)+
         }
 
-        /// Every observer, in the order in which they are shown.
+        /// Every observer, in display order.
         pub const KINDS: &[Kind] = &[$($module::KIND,)+ $($other::KIND),+];
     };
 }
@@ -284,17 +285,18 @@ registry![
     events,
 ];
 
-/// What a drive shows of itself beside its counters.
+/// Observations of a drive beyond its counters.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Findings {
-    /// How often its blocks were erased since it was new; absent where it has no good block.
+    /// Statistics of the erases of its blocks since the drive was new. Absent if the drive has no
+    /// good block.
     pub erases: Option<EraseReport>,
-    /// What observers saw, where there were any.
+    /// The reports of its observers, if any.
     #[serde(flatten)]
     pub observed: Observations,
 }
 
-/// `part` of `whole`; 0 where there is nothing.
+/// Returns `part` divided by `whole`, or 0 if `whole` is 0.
 #[allow(clippy::cast_precision_loss)] // for shares and means, which a f64 holds to 15 digits
 fn ratio(part: u128, whole: u128) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }

@@ -4,56 +4,56 @@ use flashscope_block::Nanos;
 
 use crate::footprint::{Size, grown};
 
-/// Sums over time, several side by side, in at most so many buckets of equal length, which doubles
-/// whenever there would be more: what was added stays in the bucket of its time.
+/// Several sums over time, in a limited number of buckets of equal length. The length doubles
+/// whenever the limit would be exceeded; each amount stays in the bucket of its time.
 #[derive(Debug, Clone)]
 pub(super) struct Sums {
     from: Nanos,
     bucket: Nanos,
-    /// How many sums there are side by side.
+    /// The number of sums.
     lanes: usize,
     most: usize,
-    /// A row of all lanes for each bucket.
+    /// The buckets, each a row of all lanes.
     values: Vec<u64>,
 }
 
 impl Sums {
-    /// What they take: see [`Sums::new`].
+    /// Returns the memory of the sums: see [`Sums::new`].
     pub(super) fn footprint(lanes: u64, most: usize) -> Size {
         grown::<u64>(lanes.max(1).saturating_mul(most as u64))
     }
 
-    /// Sums of 0 in `lanes` lanes (at least 1), from `from` on, in at most `most` buckets (at least
-    /// 2).
+    /// Creates sums of 0 in `lanes` lanes (at least 1) from `from`, in at most `most` buckets (at
+    /// least 2).
     pub(super) fn new(from: Nanos, lanes: usize, most: usize) -> Self {
         let lanes = lanes.max(1);
         Sums { from, bucket: Nanos(1), lanes, most: most.max(2), values: vec![0; lanes] }
     }
 
-    /// Begins anew, from `from` on.
+    /// Resets all sums, to begin at `from`.
     pub(super) fn restart(&mut self, from: Nanos) {
         *self = Sums::new(from, self.lanes, self.most);
     }
 
-    /// How long each bucket is.
+    /// Returns the length of a bucket.
     pub(super) const fn bucket(&self) -> Nanos {
         self.bucket
     }
 
-    /// Adds to a lane in the bucket of `at`; what is earlier than the first belongs to that.
+    /// Adds to a lane in the bucket of `at`. Earlier amounts go to the first bucket.
     pub(super) fn add(&mut self, at: Nanos, lane: usize, amount: u64) {
         let nth = self.nth(at.0.saturating_sub(self.from.0));
         self.values[nth * self.lanes + lane] += amount;
     }
 
-    /// Adds the time of a span to a lane, each bucket what lies in it.
+    /// Adds the duration of a span to a lane, divided over its buckets.
     pub(super) fn spread(&mut self, span: Range<Nanos>, lane: usize) {
         let mut at = span.start.0.saturating_sub(self.from.0);
         let end = span.end.0.saturating_sub(self.from.0);
         if at >= end {
             return;
         }
-        // So that buckets have their length before the first is added to.
+        // Creating the last bucket first fixes the bucket length.
         self.nth(end - 1);
         while at < end {
             let nth = self.nth(at);
@@ -63,17 +63,18 @@ impl Sums {
         }
     }
 
-    /// One lane, bucket by bucket.
+    /// Returns the values of one lane, bucket by bucket.
     pub(super) fn lane(&self, lane: usize) -> Vec<u64> {
         self.values.chunks(self.lanes).map(|row| row[lane]).collect()
     }
 
-    /// The bucket that is `after` the first, which there is from then on.
+    /// Returns the index of the bucket at the time `after` past the first, and creates it if
+    /// needed.
     fn nth(&mut self, after: u64) -> usize {
         while after / self.bucket.0 >= self.most as u64 {
             self.halve();
         }
-        // Fewer than `most`, which is a usize.
+        // The index is below `most`, which is a usize.
         let nth = usize::try_from(after / self.bucket.0).unwrap_or(usize::MAX);
         if self.values.len() <= nth * self.lanes {
             self.values.resize((nth + 1) * self.lanes, 0);
@@ -98,10 +99,8 @@ impl Sums {
 mod tests {
     use super::*;
 
-    // Is what was added in the bucket of its time, in its lane, however often the buckets were
-    // halved?
     #[test]
-    fn sums_are_where_they_were_added() {
+    fn amounts_stay_in_the_bucket_of_their_time_after_halving() {
         let mut random = fastrand::Rng::with_seed(3);
         for most in [2, 3, 8, 100] {
             let mut sums = Sums::new(Nanos(1000), 3, most);

@@ -17,74 +17,72 @@ pub(super) const KIND: Kind = Kind {
              the mean wait, and the busy time over time; for each serial bus the share of time",
 };
 
-/// How many stretches of time there are at most.
+/// The most buckets of a report.
 const BUCKETS: usize = 256;
 
-/// What the units and buses of a drive did over an interval of virtual time.
+/// The use of the units and buses of a drive over an interval of virtual time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UtilizationReport {
-    /// Where the interval begins.
+    /// The begin of the interval.
     pub from_ns: Nanos,
-    /// Where it ends. Of commands that reach over its ends, what lies within counts.
+    /// The end of the interval. Commands that extend beyond either end count with the part inside.
     pub until_ns: Nanos,
-    /// The units, in their order.
+    /// The units, in order.
     pub units: Vec<UnitUse>,
-    /// The serial buses, in their order: one a package, or one a gang that shares it.
+    /// The serial buses, in order: one per package, or one per gang that shares it.
     pub buses: Vec<BusUse>,
-    /// How long each stretch of time of `busy_by_bucket_ns` is. The first begins at `from_ns`; the
-    /// last ends at `until_ns`.
+    /// The length of each bucket of `busy_by_bucket_ns`. The first begins at `from_ns`; the last
+    /// ends at `until_ns`.
     pub bucket_ns: Nanos,
 }
 
-/// What a unit did.
+/// The use of a unit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UnitUse {
-    /// The first package whose commands it carries out.
+    /// The first package that the unit belongs to.
     pub package: u32,
-    /// For how long it had something to do.
+    /// The time for which it was busy.
     pub busy_ns: Nanos,
     /// That as a share of the interval (0 to 1).
     #[schemars(range(min = 0.0, max = 1.0))]
     pub busy_share: f64,
-    /// For how long it had something to do in each stretch of time (`bucket_ns`), which adds up to
-    /// `busy_ns`; over the length of the stretch it is the share of that. Stretches at the end in
-    /// which no unit had anything to do are left out.
+    /// The busy time in each bucket (`bucket_ns`). The values add up to `busy_ns`. Trailing
+    /// buckets in which no unit was busy are absent.
     pub busy_by_bucket_ns: Vec<u64>,
-    /// What it did, without what it did not do. The times of two planes that work as a pair count
-    /// for each.
+    /// Its commands by kind and cause; combinations without commands are absent. The times of two
+    /// planes that work as a pair count for each.
     pub commands: Vec<CommandUse>,
-    /// Commands that waited for their start, on average over the interval: by Little's law, the
-    /// time that they waited in it over its length.
+    /// The mean number of waiting commands over the interval. By Little's law it is the total
+    /// waiting time divided by the length of the interval.
     #[schemars(range(min = 0.0))]
     pub mean_queue_length: f64,
-    /// How long the commands that began in the interval had waited, on average; absent where none
-    /// began.
+    /// The mean wait of the commands that started in the interval. Absent if none started.
     #[schemars(range(min = 0.0))]
     pub mean_wait_ns: Option<f64>,
-    /// How long the one of them had waited that waited longest.
+    /// The longest wait of these commands.
     pub max_wait_ns: Nanos,
 }
 
-/// What a unit did with commands of one kind and cause.
+/// The commands of one kind and cause on a unit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CommandUse {
-    /// What they did.
+    /// The kind of command.
     pub kind: CommandKind,
-    /// Why they were given.
+    /// The cause.
     pub cause: Cause,
-    /// How many began in the interval.
+    /// The number of commands that started in the interval.
     pub count: u64,
-    /// How long they took, the wait of a read for the bus included.
+    /// The time they took, including waits of reads for the bus.
     pub busy_ns: Nanos,
     /// That as a share of the interval (0 to 1).
     #[schemars(range(min = 0.0, max = 1.0))]
     pub busy_share: f64,
 }
 
-/// What a serial bus did.
+/// The use of a serial bus.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BusUse {
-    /// For how long it carried data.
+    /// The time for which it carried data.
     pub busy_ns: Nanos,
     /// That as a share of the interval (0 to 1).
     #[schemars(range(min = 0.0, max = 1.0))]
@@ -101,11 +99,11 @@ struct Tally {
 struct UnitTotals {
     commands: [[Tally; Cause::ALL.len()]; CommandKind::ALL.len()],
     busy: u128,
-    /// Until when it is known to be busy.
+    /// The time until which it is known to be busy.
     end: Nanos,
-    /// Time that commands waited within the interval.
+    /// The time that commands waited within the interval.
     waiting: u128,
-    /// How long commands that began in the interval waited in all.
+    /// The total wait of commands that started in the interval.
     waited: u128,
     longest: Nanos,
 }
@@ -117,7 +115,7 @@ struct Interval {
 }
 
 impl Interval {
-    /// How much of `start..end` lies within.
+    /// Returns how much of `start..end` lies within the interval.
     fn part(self, start: Nanos, end: Nanos) -> u128 {
         let (start, end) = (start.max(self.from), end.min(self.until));
         end.0.saturating_sub(start.0).into()
@@ -132,7 +130,7 @@ impl Interval {
 struct Totals {
     units: Vec<UnitTotals>,
     buses: Vec<u128>,
-    /// Busy time, a lane a unit.
+    /// Busy time, one lane per unit.
     over_time: Sums,
 }
 
@@ -159,8 +157,8 @@ impl Totals {
     }
 }
 
-/// Adds up what the units and buses do. Commands that are not done are kept apart until the clock
-/// has passed them, so that the interval may end at any time of the clock.
+/// Adds up the busy time of units and buses. Unfinished commands are kept separately until the
+/// clock passes them. The interval may therefore end at any time of the clock.
 pub struct Utilization {
     from: Nanos,
     clock: Nanos,
@@ -170,8 +168,8 @@ pub struct Utilization {
 }
 
 impl Utilization {
-    /// What one takes on a drive with so many units and buses. Commands that are not done yet are
-    /// as many as a merge or a cleaning gives.
+    /// Returns the memory of this observer on a drive with so many units and buses. A merge or a
+    /// collection bounds the number of unfinished commands.
     pub(super) fn footprint(units: u64, buses: u32) -> Size {
         let unit = fixed::<UnitTotals>(2u32)
             + fixed::<VecDeque<Command>>(1u32)
@@ -180,7 +178,7 @@ impl Utilization {
         unit * units + fixed::<u128>(buses) * 2 + Sums::footprint(units, BUCKETS) * 2
     }
 
-    /// One for this drive, whose interval begins now.
+    /// Creates an observer whose interval begins now.
     pub fn new(drive: &SimDevice) -> Self {
         let (units, buses) = (drive.nand().units(), drive.nand().buses());
         let now = flashscope_block::Device::now(drive);
@@ -197,7 +195,7 @@ impl Utilization {
         }
     }
 
-    /// What was done up to `until`, but no earlier than up to the last answer.
+    /// Returns the use up to `until`, or up to the last answer if that is later.
     pub fn report(&self, until: Nanos) -> UtilizationReport {
         let interval = Interval { from: self.from, until: until.max(self.clock) };
         let mut totals = self.totals.clone();

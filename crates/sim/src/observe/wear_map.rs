@@ -13,42 +13,43 @@ pub(super) const KIND: Kind = Kind {
              many successive blocks together as make a map that can be shown",
 };
 
-/// How many cells the map has at most, but that each unit has one of its own.
+/// The most cells of the map, except that each unit has at least one.
 const CELLS: usize = 16_384;
 
-/// How often each block was erased, in the order of units and of the blocks of a unit. A block of
-/// packages that work in step (`page_span` of the profile) is erased as one and counts once.
+/// The erases of each block, in the order of units and their blocks. A block of packages that work
+/// in step (`page_span` of the profile) is erased as one and counts once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WearMapReport {
-    /// How many successive blocks of a unit a cell stands for: 1 unless there are more than some
-    /// 16,000 blocks. The last cell of a unit may stand for fewer.
+    /// The number of successive blocks of a unit per cell: 1 unless the drive has more than about
+    /// 16,000 blocks. The last cell of a unit may have fewer.
     pub blocks_per_cell: u32,
-    /// The units that have blocks, in their order.
+    /// The units that have blocks, in order.
     pub units: Vec<UnitWear>,
 }
 
-/// How often the blocks of a unit were erased. The lists have a number for each cell.
+/// The erases of the blocks of a unit. Each list has a number for each cell.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UnitWear {
     /// The number of the unit.
     pub unit: u32,
     /// The number of its first block.
     pub first_block: u32,
-    /// How many blocks it has, the bad ones among them.
+    /// The number of its blocks, bad blocks included.
     pub blocks: u32,
-    /// Erases in the measurement, of all blocks of a cell together.
+    /// Erases during the measurement, summed over the blocks of each cell.
     pub erases: Vec<u64>,
-    /// Erases since the drive was new, fill and warm-up included, of all blocks of a cell together.
+    /// Erases since the drive was new, including fill and warm-up, summed over the blocks of each
+    /// cell.
     pub erases_since_new: Vec<u64>,
-    /// Erases since the drive was new of the block of a cell that has most; absent where a cell is
-    /// one block.
+    /// For each cell, the erases since the drive was new of its most erased block. Absent if a
+    /// cell is one block.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub most_since_new: Option<Vec<u64>>,
 }
 
 /// Counts the erases of each block.
 pub struct WearMap {
-    /// The unit of each block; its blocks follow upon one another.
+    /// The unit of each block; the blocks of a unit are contiguous.
     units: Vec<u32>,
     measured: Vec<u32>,
     before: Vec<u32>,
@@ -56,12 +57,13 @@ pub struct WearMap {
 }
 
 impl WearMap {
-    /// One for this drive, from now on.
+    /// Creates an observer that starts now.
     pub fn new(drive: &SimDevice) -> Self {
         WearMap::with_cells(drive, CELLS)
     }
 
-    /// As [`WearMap::new`], with at most so many cells (at least 1), but one for each unit.
+    /// Does the same as [`WearMap::new`], with at most `cells` cells (at least 1), but at least
+    /// one per unit.
     pub fn with_cells(drive: &SimDevice, cells: usize) -> Self {
         let nand = drive.nand();
         let before: Vec<u32> = nand.erase_counts().collect();
@@ -74,7 +76,7 @@ impl WearMap {
         }
     }
 
-    /// How often each block was erased by commands given so far.
+    /// Returns the erases of each block by issued commands.
     pub fn report(&self, _until: Nanos) -> WearMapReport {
         let per_cell = self.units.len().div_ceil(self.cells).max(1);
         let mut units = Vec::new();
@@ -86,7 +88,7 @@ impl WearMap {
         WearMapReport { blocks_per_cell: number(per_cell), units }
     }
 
-    /// The unit whose blocks begin at `first`, one for each of `alike`.
+    /// Returns the unit whose blocks begin at `first`, one for each entry of `alike`.
     fn unit(&self, first: usize, alike: &[u32], per_cell: usize) -> UnitWear {
         let blocks = first..first + alike.len();
         let measured = &self.measured[blocks.clone()];

@@ -112,10 +112,8 @@ fn assert_counted(
     }
 }
 
-// Is every command that is not the host's a part of just one piece of work, and are there as many
-// merges as the FTL counts, in every FTL and wiring?
 #[test]
-fn pieces_are_made_of_all_commands() {
+fn every_background_command_belongs_to_one_activity() {
     let mut merges = [0; 3];
     for (name, profile) in profiles() {
         let mut drive = drive(&profile);
@@ -157,10 +155,8 @@ fn pieces_are_made_of_all_commands() {
     assert!(merges.iter().all(|count| *count > 100), "{merges:?}");
 }
 
-// Is a cleaning about its victim, and does it last from the first read out of it to the end of its
-// erase?
 #[test]
-fn a_cleaning_is_about_its_victim() {
+fn a_collection_lasts_from_first_read_to_end_of_erase() {
     let mut drive = drive(&small("page-map"));
     let activities = drive.observe(Activities::with_most(&drive, ALL));
     let mut random = fastrand::Rng::with_seed(2);
@@ -231,10 +227,8 @@ fn counted(counts: &ByCause) -> BTreeMap<String, u64> {
     named.filter(|(_, count)| *count > 0).collect()
 }
 
-// Do the series over time and the map of wear add up to what is counted, from when they were
-// started anew?
 #[test]
-fn series_add_up_to_the_counters() {
+fn series_and_wear_map_add_up_to_the_counters() {
     for (name, profile) in profiles() {
         let mut drive = drive(&profile);
         let amplification = drive.observe(Amplification::new(&drive));
@@ -287,10 +281,8 @@ fn series_add_up_to_the_counters() {
     }
 }
 
-// Is work that was given before a measurement but goes on in it a part of it, and what was done
-// before not?
 #[test]
-fn a_measurement_begins_with_what_is_under_way() {
+fn a_measurement_includes_work_in_progress_at_its_begin() {
     let mut drive = drive(&small("page-map"));
     let activities = drive.observe(Activities::with_most(&drive, ALL));
     work(&mut drive, 8);
@@ -309,10 +301,8 @@ fn a_measurement_begins_with_what_is_under_way() {
     }
 }
 
-// Do those who looked away, and look again for the last part of a fill, see of what follows what those
-// see who looked all the time, and is what the drive does the same?
 #[test]
-fn who_looks_in_time_misses_nothing() {
+fn observers_resumed_in_time_miss_nothing() {
     let mut under_way = 0;
     for (name, profile) in profiles() {
         let found = |looks_from: u64| {
@@ -350,10 +340,8 @@ fn who_looks_in_time_misses_nothing() {
     assert!(under_way > 5, "{under_way}");
 }
 
-// Do observers that look away see nothing, and know what there is once they look again, without what
-// they saw before?
 #[test]
-fn who_looks_away_sees_nothing() {
+fn switched_off_observers_record_nothing() {
     for (name, profile) in profiles() {
         let mut drive = drive(&profile);
         let mut watch = Watch::default();

@@ -105,9 +105,8 @@ fn a_flush_waits_for_the_flash() {
     }
 }
 
-// Are reads answered from the buffer as far as it holds what is asked, parts of pages included?
 #[test]
-fn reads_hit_the_buffer() {
+fn reads_are_served_from_the_buffer_as_far_as_it_holds_them() {
     let mut drive = drive(&buffered("lru", 4));
     write(&mut drive, 0);
     flush(&mut drive);
@@ -147,9 +146,8 @@ fn parts_of_a_page_are_written_out_as_one() {
     }
 }
 
-// Is a trimmed page dropped from the buffer, so that it is never programmed and its slot free?
 #[test]
-fn trimmed_pages_are_dropped() {
+fn trimmed_pages_leave_the_buffer_unprogrammed() {
     for kind in ["lru", "bplru"] {
         let mut drive = drive(&buffered(kind, 2));
         write(&mut drive, 0);
@@ -511,10 +509,8 @@ fn sequential_reads_are_read_ahead() {
     }
 }
 
-// Does read-ahead let a host with one read in flight use all packages, for several streams at
-// once?
 #[test]
-fn read_ahead_uses_the_packages() {
+fn read_ahead_uses_all_packages_with_one_read_in_flight() {
     let time = |read_ahead, streams: u64| {
         let mut profile = Profile::default();
         profile.cache.read_ahead = read_ahead;
@@ -565,18 +561,15 @@ fn with_locality(kind: &str) -> (f64, f64) {
     (each(done.pages_moved()), each(done.flash.programs.total()))
 }
 
-// Does BPLRU turn random writes with locality into writes of whole blocks, which leave cleaning
-// next to nothing to move, where page-level LRU leaves it much?
 #[test]
-fn bplru_spares_cleaning() {
+fn bplru_leaves_less_to_move_than_lru() {
     let [none, lru, bplru] = ["none", "lru", "bplru"].map(with_locality);
     println!("moved and programmed a host page: none {none:?}, lru {lru:?}, bplru {bplru:?}");
     assert!(bplru.0 < 0.5 * lru.0 && lru.0 < none.0, "{none:?} {lru:?} {bplru:?}");
 }
 
-// Is a stream's hint kept with the page that waits in the buffer?
 #[test]
-fn hints_travel_with_the_page() {
+fn stream_hints_stay_with_the_buffered_page() {
     let mut drive = drive(&buffered("lru", 2));
     drive.submit(&Io { stream: 3, ..request(Op::Write, 0, PAGE, Nanos(0)) });
     drain(&mut drive);

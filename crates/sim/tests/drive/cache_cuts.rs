@@ -240,10 +240,8 @@ fn host(protected: bool) -> Host {
     Host::new(&profile)
 }
 
-// Does a protected buffer bring back the pages it held and those on their way to the flash, whether
-// their programs had begun or not, where an unprotected one loses them all?
 #[test]
-fn a_protected_buffer_is_written_out() {
+fn a_protected_buffer_restores_its_pages_after_a_power_cut() {
     for protected in [true, false] {
         let mut host = host(protected);
         for page in 0..2 {
@@ -263,8 +261,6 @@ fn a_protected_buffer_is_written_out() {
     }
 }
 
-// Does a protected buffer bring back what it held even if the power is cut while it is written out, at any
-// time of that, and again?
 #[test]
 fn a_cut_while_the_buffer_is_written_out_loses_nothing() {
     let mut interrupted = 0;
@@ -286,10 +282,8 @@ fn a_cut_while_the_buffer_is_written_out_loses_nothing() {
     assert!(interrupted > 10, "{interrupted} cuts fell into the recovery");
 }
 
-// Does a page that left a protected buffer and is on flash at the moment t of the power cut stay as
-// it is, while at t - 1 it is written once more?
 #[test]
-fn what_is_on_flash_is_not_written_again() {
+fn pages_on_flash_at_the_cut_are_not_written_again() {
     let program = 305_600;
     for early in [0, 1] {
         let mut host = host(true);
@@ -303,9 +297,8 @@ fn what_is_on_flash_is_not_written_again() {
     }
 }
 
-// Is a buffer that was emptied by a power cut as good as new?
 #[test]
-fn the_buffer_goes_on_after_a_cut() {
+fn a_buffer_works_after_a_power_cut() {
     for protected in [true, false] {
         let mut host = host(protected);
         for _ in 0..3 {

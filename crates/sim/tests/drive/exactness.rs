@@ -59,9 +59,8 @@ fn uniform_write_amplification_is_the_mean_fields() {
     }
 }
 
-// Are sequential rewrites free of moved pages, each block being superseded whole?
 #[test]
-fn sequential_rewrites_move_nothing() {
+fn sequential_rewrites_move_no_pages() {
     let (mut drive, pages) = drive_at(0.9);
     for lpn in (0..pages).cycle().take(3 * usize::try_from(pages).expect("small")) {
         round_trip(&mut drive, Op::Write, lpn * PAGE, PAGE);

@@ -112,7 +112,6 @@ fn extreme_values_are_refused_or_work() {
     assert!(usable > 1000 && refused > 1000, "{usable} usable, {refused} refused");
 }
 
-// And are pairs of large sizes, whose products overflow?
 #[test]
 fn products_of_large_values_are_refused_or_work() {
     let sizes = [

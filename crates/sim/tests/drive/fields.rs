@@ -243,9 +243,8 @@ const NEEDS: &[(&str, &str)] = &[
     ("wear.retirement_age", "reliability.block_lifetime=14&wear.policy=migrate"),
 ];
 
-// Does every field of a profile change something that the host can see?
 #[test]
-fn every_field_has_an_effect() {
+fn every_field_has_a_visible_effect() {
     for field in field_names() {
         let (_, other) = (OTHERS.iter().find(|(name, _)| *name == field))
             .unwrap_or_else(|| panic!("no other value is given for {field}"));
@@ -267,9 +266,8 @@ fn every_field_has_an_effect() {
     assert_eq!(OTHERS.len(), field_names().len(), "a value is given for a field that is gone");
 }
 
-// Does the same sequence of IOs give the same completions, with blocks drawn at random, too?
 #[test]
-fn equal_runs_are_equal() {
+fn equal_ios_give_equal_completions() {
     for with in ["", "cleaning.policy=random", "cleaning.policy=d-choices"] {
         let run = || behaviour(open(&format!("{BASE}&{with}")).expect("it works"));
         assert_eq!(run(), run());

@@ -2,9 +2,8 @@ use flashscope_block::{Bytes, Device, Nanos, Op};
 
 use crate::request;
 
-// Does a drive tell what its flash holds and what was done to it, and an array that of its drives?
 #[test]
-fn flash_is_told() {
+fn an_array_reports_the_flash_of_its_drives() {
     for drives in [1u64, 2] {
         let spec = format!("flashsim-2009?raid.drives={drives}");
         let mut drive = flashscope_sim::open(&spec).unwrap_or_else(|error| panic!("{error}"));
@@ -23,10 +22,8 @@ fn flash_is_told() {
     }
 }
 
-// Does what is told of blocks follow what is done: fewer are free as they are written, erases are
-// those of the busiest block and the laziest, and blocks that go bad are missing from the spare?
 #[test]
-fn wear_is_told() {
+fn wear_follows_writes_erases_and_bad_blocks() {
     let spec = "demo?reliability.block_lifetime=20&reliability.factory_bad_blocks=0.01";
     let mut drive = flashscope_sim::open(spec).unwrap_or_else(|error| panic!("{error}"));
     let page = 4096;
@@ -59,9 +56,8 @@ fn wear_is_told() {
     assert!(worn.read > Bytes(0));
 }
 
-// Is a write that begins within a page counted, and one that only ends within it not?
 #[test]
-fn unaligned_writes_are_told() {
+fn only_writes_that_begin_within_a_page_are_unaligned() {
     let mut drive = flashscope_sim::open("demo").unwrap_or_else(|error| panic!("{error}"));
     for (offset, len) in [(0, 512), (512, 3584), (4096, 4096), (8704, 4096)] {
         drive.submit(&request(Op::Write, offset, len, drive.now()));

@@ -89,10 +89,8 @@ fn reads_cost_what_their_stack_distance_says() {
     }
 }
 
-// Are uniform accesses found in each memory as often as its share of the map, within four standard
-// errors?
 #[test]
-fn uniform_hits_are_the_shares_of_the_map() {
+fn uniform_hit_rates_are_the_shares_of_the_map() {
     let (entries, on_host, accesses) = (100, 300, 100_000);
     let mut drive = filled(&profile(entries, on_host));
     let mut random = fastrand::Rng::with_seed(6);

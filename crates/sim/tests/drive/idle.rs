@@ -136,7 +136,6 @@ fn long_gaps_cost_no_more_than_short_ones() {
     assert!(checked >= 200, "{checked}");
 }
 
-// And with what else works in the background or shares the flash?
 #[test]
 fn long_gaps_cost_nothing_with_every_option() {
     for option in [
@@ -159,9 +158,8 @@ fn long_gaps_cost_nothing_with_every_option() {
     }
 }
 
-// Are flash commands that last for hours waited for in few steps, too?
 #[test]
-fn slow_flash_is_waited_for_in_few_steps() {
+fn commands_of_hours_are_awaited_in_few_steps() {
     let spec = format!("{SMALL}&flash.block_erase=5h&flash.page_program=1h&flash.page_read=30min");
     let mut drive = used(&spec).expect("it works");
     let before = drive.counters();
@@ -172,9 +170,8 @@ fn slow_flash_is_waited_for_in_few_steps() {
     assert!(steps <= 2 * commands + 8, "{steps} steps, {commands} commands");
 }
 
-// Do hundreds of gaps of a year cost as much as one each, on every profile, and on an array?
 #[test]
-fn many_long_gaps_cost_little() {
+fn many_long_gaps_cost_no_more_than_single_ones() {
     let smaller = "flash.blocks_per_plane=64";
     let profiles = setup::KINDS.iter().map(|kind| kind.name.to_string());
     let small = [format!("{SMALL}&raid.drives=4"), format!("{SMALL}&ftl=dftl&map_cache.size=1KiB")];
@@ -198,7 +195,6 @@ fn many_long_gaps_cost_little() {
     }
 }
 
-// Does the end of time, 584 years after its begin, come without a panic?
 #[test]
 fn time_ends_without_a_panic() {
     let slow = "flash.page_program=5000000h&flash.page_read=5000000h&flash.block_erase=5000000h";

@@ -160,10 +160,8 @@ fn outcome(mut drive: SimDevice) -> (Vec<Completion>, Counters, Vec<u32>) {
     (done, drive.counters(), drive.free_blocks())
 }
 
-// Does each registered observer leave every completion and every counter as they are, however the
-// drive is wired?
 #[test]
-fn observers_change_nothing() {
+fn observers_change_no_completion_and_no_counter() {
     for (name, profile) in profiles() {
         let expected = outcome(drive(&profile));
         let cleaned = expected.1.cleanings();
@@ -180,10 +178,8 @@ fn observers_change_nothing() {
     }
 }
 
-// Is every observer documented, once under its name, and its report a section of that name, and
-// is a name that there is not refused?
 #[test]
-fn observers_are_registered() {
+fn observers_are_unique_documented_and_selectable() {
     let mut drive = drive(&small());
     let mut watch = Watch::default();
     let mut sections = 0;
@@ -209,10 +205,8 @@ fn three_requests(drive: &mut SimDevice) {
     }
 }
 
-// Are times, waits and shares those that come out by hand, to the nanosecond, whether the interval
-// ends with the work, after it, or in the midst of it?
 #[test]
-fn utilization_is_exact() {
+fn utilization_is_exact_to_the_nanosecond() {
     let mut drive = drive(&one_pool(64));
     let utilization = drive.observe(Utilization::new(&drive));
     three_requests(&mut drive);
@@ -340,9 +334,8 @@ fn cleaning_is_what_was_counted() {
     }
 }
 
-// Does cleaning a block of one valid page take its read, its program and its erase?
 #[test]
-fn the_time_of_a_cleaned_block_is_exact() {
+fn collecting_one_valid_page_takes_read_program_and_erase() {
     let mut profile = one_pool(8);
     profile.flash.pages_per_block = 4;
     profile.over_provisioning = 0.5;
@@ -369,10 +362,8 @@ fn the_time_of_a_cleaned_block_is_exact() {
     assert_eq!(found.busy_ns, Nanos(time.max.0 * found.count));
 }
 
-// Are the free blocks at every change those of the drive, and the curve and the minima those of
-// the changes?
 #[test]
-fn free_blocks_are_followed() {
+fn free_block_reports_follow_every_change() {
     for (name, profile) in profiles() {
         let mut drive = drive(&profile);
         let start = drive.free_blocks();
@@ -410,10 +401,8 @@ fn nanos(micros: &Value) -> u64 {
     whole.parse::<u64>().expect("a number") * 1000 + part.parse::<u64>().expect("a number")
 }
 
-// Does the trace have what Chrome's format requires of each event, and are its events the commands
-// and requests, to the nanosecond, none overlapping on its thread?
 #[test]
-fn the_trace_is_what_happened() {
+fn the_trace_holds_every_command_and_request() {
     for (name, profile) in profiles() {
         let mut drive = drive(&profile);
         let file = Shared::default();
@@ -463,7 +452,6 @@ fn the_trace_is_what_happened() {
     }
 }
 
-// Is the list of events of three requests the one worked out by hand?
 #[test]
 fn three_requests_make_six_events() {
     let mut drive = drive(&one_pool(64));
@@ -559,9 +547,8 @@ fn a_trace_may_wait_and_fail() {
     assert_eq!(error.kind(), std::io::ErrorKind::StorageFull);
 }
 
-// Is the erase report that of the blocks' counts?
 #[test]
-fn erases_are_those_of_the_blocks() {
+fn erase_reports_match_the_counts_of_the_blocks() {
     let mut profile = small();
     profile.reliability.factory_bad_blocks = 0.1;
     profile.over_provisioning = 0.5;

@@ -73,9 +73,8 @@ fn the_corpus_is_lived_through() {
     assert!(lives.count() > 5);
 }
 
-// Does the same life tell the same story, even while another is lived in turns with it?
 #[test]
-fn lives_do_not_touch_each_other() {
+fn interleaved_lives_do_not_affect_each_other() {
     let scripts: Vec<_> = (0..40).map(|seed| script(seed, 1500)).collect();
     let scripts: Vec<_> = scripts.iter().filter(|bytes| Life::new(bytes).is_some()).collect();
     let life = |bytes: &'static [u8]| Life::new(bytes).expect("it works");
@@ -122,9 +121,8 @@ fn recovery_takes_its_reads() {
     assert_eq!(drive.now(), recovery.done);
 }
 
-// Is a map in memory that survives there at once?
 #[test]
-fn a_map_that_survives_needs_no_reads() {
+fn a_map_that_survives_a_power_cut_needs_no_reads() {
     let mut drive = drive(&one_pool(64));
     drive.expect_power_cuts();
     round_trip(&mut drive, Op::Write, 0, 4096);
@@ -134,10 +132,9 @@ fn a_map_that_survives_needs_no_reads() {
     assert_eq!(drive.stamp(Lpn(0)), stamp);
 }
 
-// Would the tests above notice a drive that lost an acknowledged write in a power cut?
 #[test]
 #[should_panic(expected = "page 0 came back as")]
-fn a_lost_write_is_noticed() {
+fn losing_an_acknowledged_write_is_detected() {
     compare_with_another(&mut two_packages(), &mut two_packages());
 }
 

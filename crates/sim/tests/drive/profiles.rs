@@ -7,9 +7,8 @@ fn refusal(spec: &str) -> String {
     open(spec).err().unwrap_or_else(|| panic!("{spec} works")).to_string()
 }
 
-// Do all registered profiles keep the duties of a device?
 #[test]
-fn every_profile_keeps_the_contract() {
+fn every_profile_keeps_the_device_contract() {
     for kind in KINDS {
         let mut drive = open(kind.name).expect("a registered profile works");
         assert_eq!(drive.info().name, format!("sim:{}", kind.name));
@@ -18,9 +17,8 @@ fn every_profile_keeps_the_contract() {
     }
 }
 
-// Is everything that is registered documented, once under each name, and can be had by it?
 #[test]
-fn registries_are_sound() {
+fn registered_names_are_unique_documented_and_selectable() {
     let profiles = KINDS.iter().map(|kind| ("", kind.name, kind.summary, kind.source));
     let ftls = ftl::KINDS.iter().map(|kind| ("ftl", kind.name, kind.summary, kind.source));
     let policies =
@@ -56,10 +54,8 @@ fn profiles_are_what_they_say() {
     assert!((1 << 30..(1 << 30) + (1 << 24)).contains(&capacity("demo")));
 }
 
-// Can every field be set after `?`, sizes and times as people write them, and a profile be read
-// from a file that gives only some?
 #[test]
-fn specs_and_files_are_read() {
+fn specs_and_partial_files_are_read() {
     let spec = "demo?over_provisioning=0.28&flash.page_size=8KiB&flash.page_read=60us\
                 &interleaving=die&allocation_pool=plane&model=12&interface.queue_depth=4";
     let profile = parse(spec).expect("valid");
@@ -86,7 +82,6 @@ fn specs_and_files_are_read() {
     assert_eq!(open(&spec).expect("works").info().name, format!("sim:{spec}"));
 }
 
-// Is what does not exist refused with the nearest name that does, and the list?
 #[test]
 fn unknown_names_are_refused_with_the_nearest() {
     let message = refusal("agrawal2008");
@@ -112,9 +107,8 @@ fn a_section_is_no_field() {
     }
 }
 
-// Is a wrong file refused with its name and what is wrong, where?
 #[test]
-fn wrong_files_are_refused() {
+fn invalid_files_are_refused_with_name_and_position() {
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
     let cases = [
         ("[flash]\npackges = 4\n", "did you mean `flash.packages`?"),
@@ -134,9 +128,8 @@ fn wrong_files_are_refused() {
     }
 }
 
-// Are profiles that cannot work refused with the field, its value and the rule?
 #[test]
-fn profiles_that_cannot_work_are_refused() {
+fn unusable_profiles_are_refused_with_field_value_and_rule() {
     let cases = [
         ("flash.packages=0", "`flash.packages` is 0: it must be at least 1"),
         ("flash.pages_per_block=0", "`flash.pages_per_block` is 0"),

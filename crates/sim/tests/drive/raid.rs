@@ -30,9 +30,8 @@ fn page(op: Op, page: u64, pages: u64) -> Io {
     request(op, page * PAGE, pages * PAGE, Nanos(0))
 }
 
-// Does an array keep the duties of a device, with one drive, several, and buffers?
 #[test]
-fn keeps_the_contract() {
+fn an_array_keeps_the_device_contract() {
     for members in [1, 2, 5] {
         contract::check(&mut array(members), true);
     }
@@ -41,9 +40,8 @@ fn keeps_the_contract() {
     }
 }
 
-// Is the array as large as its drives, whole stripe units of each, with their places together?
 #[test]
-fn is_the_sum_of_its_drives() {
+fn capacity_is_the_sum_of_whole_stripe_units() {
     let one = drive(&one_pool(64)).info().clone();
     let unit = 5 * PAGE;
     let units = one.capacity.0 / unit;
@@ -58,8 +56,6 @@ fn is_the_sum_of_its_drives() {
     assert!(matches!(open("demo"), Ok(Drive::One(_))));
 }
 
-// Do n drives serve n requests, or one request over all, in the time that one takes for one, while
-// requests for one drive are served one after the other?
 #[test]
 fn drives_work_in_parallel() {
     for members in 1..=6 {
@@ -78,10 +74,8 @@ fn drives_work_in_parallel() {
     }
 }
 
-// Are answers in the order of time, and those of one time in the order of submission whichever
-// drive they come from; and does a flush wait for every drive?
 #[test]
-fn answers_are_in_order() {
+fn answers_are_ordered_by_time_then_submission() {
     let mut array = array(3);
     all(&mut array, &[page(Op::Write, 0, 12)]);
     let ios = [
@@ -97,10 +91,8 @@ fn answers_are_in_order() {
     assert_eq!(order, expected);
 }
 
-// Does the array stop at its limit when an answer comes a nanosecond later, and does a drive that
-// had nothing to do meanwhile begin at the array's time, not at its own?
 #[test]
-fn drives_share_one_clock() {
+fn an_idle_drive_starts_at_the_time_of_the_array() {
     let mut array = array(2);
     array.submit(&page(Op::Write, 0, 1));
     assert_eq!(array.complete(Nanos(WRITE - 1)), None);
@@ -113,10 +105,8 @@ fn drives_share_one_clock() {
     assert!(array.members().iter().all(|drive| drive.now() == Nanos::secs(1)));
 }
 
-// Do more requests than a drive has places for wait for one, while the array takes no more than all
-// drives have?
 #[test]
-fn requests_wait_for_a_place() {
+fn requests_beyond_the_queue_depth_of_a_drive_wait() {
     let mut array = array(2);
     let depth = array.info().queue_depth;
     all(&mut array, &[page(Op::Write, 0, 1)]);
@@ -129,9 +119,8 @@ fn requests_wait_for_a_place() {
     assert_eq!(answers.len(), depth as usize);
 }
 
-// Are IOs that the array cannot do answered as a drive would, without reaching a drive?
 #[test]
-fn impossible_ios_are_answered_with_an_error() {
+fn invalid_ios_fail_without_reaching_a_drive() {
     let mut array = array(2);
     let end = array.info().capacity.0;
     for (offset, len) in [(end, 512), (end - 512, 1024), (u64::MAX - 511, 512), (0, 0), (256, 512)]
@@ -144,9 +133,8 @@ fn impossible_ios_are_answered_with_an_error() {
     assert!(array.members().iter().all(|drive| drive.counters() == Default::default()));
 }
 
-// Are the counters of an array the sums of its drives', each page of a request counted once?
 #[test]
-fn counters_add_up() {
+fn counters_are_the_sums_over_the_drives() {
     let mut array = open("demo?raid.drives=3&raid.stripe_unit=8KiB").expect("it works");
     let pages = [(Op::Write, 0, 12), (Op::Read, 1, 5), (Op::Trim, 2, 3)];
     for (op, first, pages) in pages {

@@ -257,9 +257,8 @@ fn the_tightest_drive_works() {
     }
 }
 
-// Does the clock stop at the end of time, instead of passing it?
 #[test]
-fn the_end_of_time_is_no_panic() {
+fn the_clock_stops_at_the_end_of_time() {
     let mut drive = drive(&crate::one_pool(64));
     drive.idle_until(Nanos(u64::MAX - 1));
     for op in [Op::Write, Op::Read, Op::Trim, Op::Flush] {
@@ -268,9 +267,8 @@ fn the_end_of_time_is_no_panic() {
     }
 }
 
-// Does a drive at the end of its life count the pages that it took, and not the one it refused?
 #[test]
-fn refused_pages_do_not_count() {
+fn refused_pages_are_not_counted() {
     let mut profile = Profile::default();
     profile.flash.packages = 1;
     profile.flash.blocks_per_plane = 8;
