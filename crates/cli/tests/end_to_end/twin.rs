@@ -35,7 +35,7 @@ fn fill_sweep_becomes_a_profile() {
     let asked = ["twin", "predict", "drive.toml", "--draws", "3"];
     let predicted = place.run(&[&asked[..], &work[..]].concat()).ok().stdout;
     assert!(
-        predicted.contains("99th percentile") && predicted.contains("over 3 drives"),
+        predicted.contains("99th percentile") && predicted.contains("from 3 alternative drives"),
         "{predicted}"
     );
     let twice = place.run(&["twin", "fit", "sweep.csv", "-o", "drive.toml"]);
