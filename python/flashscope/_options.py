@@ -29,6 +29,8 @@ class BenchOptions(TypedDict, total=False):
     """Run this plan, as `flashscope plan` saved it"""
     only: Sequence[str | int]
     """Run only these micro-benchmarks, by name and separated by commas"""
+    trace: str | Workload
+    """Play a trace instead: a file, with any field of a trace after `?`"""
     test: str | int
     """Run a test of the SNIA Solid State Storage Performance Test Specification (PTS 2.0) instead"""
     round: Time
@@ -36,21 +38,17 @@ class BenchOptions(TypedDict, total=False):
     most_rounds: int
     """Rounds of --test at most [default: 25, or 1440 for pts-write-saturation]"""
     queue_depth: int
-    """IOs in flight in --test [default: 128 (32 for each of four threads), or what the drive takes]"""
-    trace: str | Workload
-    """Play a trace instead: a file, with any field of a trace after `?`"""
+    """IOs in flight in --test [default: 128 (32 for each of four threads), or all that the drive accepts]"""
     grid: bool
     """Measure uniform writes instead, over a grid of mean lengths and of free space"""
     grid_lengths: Sequence[int]
     """Mean lengths of --grid in pages, separated by commas [default: 1,4,16,64,256]"""
     grid_spaces: Sequence[Share]
-    """Free space of --grid relative to what is written, separated by commas [default: that of the drive, and from there to 100 in steps of 1, 2 and 5, as far as the longest writes allow]"""
+    """Free space of --grid relative to the space written, separated by commas [default: that of the drive, and from there to 100 in steps of 1, 2 and 5, as far as the longest writes allow]"""
     grid_page: Size
     """The page of --grid"""
     capacity_inside: Size
     """Bytes of flash in the drive, its free space included [default: known for a simulated drive; for others the next usual size, such as 64GiB for 64 GB]"""
-    read_only: bool
-    """Open the drive for reading only, and run only reads"""
     state: Literal["random", "sequential", "purged", "formatted", "sanitized", "keep"]
     """The state to bring the drive into first [default: random; keep with --read-only; purged with --test; sequential with --grid]"""
     precision: Share
@@ -83,24 +81,26 @@ class BenchOptions(TypedDict, total=False):
     """Use the drive from this byte on (TargetOffset)"""
     target_size: Size
     """Use this much of the drive (TargetSize) [default: all of it]"""
+    seed: int
+    """Seed of all random choices, unless the workload has its own; the same seed gives the same IOs"""
     budget_time: Time
-    """Time limit: experiments that do not fit are left out, and runs still open at the end are skipped"""
+    """Time limit, on the clock of the drive; experiments that do not fit are left out"""
     budget_bytes: Size
     """Limit on bytes written, including those that bring the drive into its state"""
     on_error: Literal["continue", "stop"]
     """Effect of an IO error on the runs after it"""
-    seed: int
-    """Seed of all random choices; the same seed gives the same IOs"""
+    read_only: bool
+    """Open the drive for reading only, and do only what reads allow"""
     memory: Size
     """Limit the memory of all simulated drives together; one that needs more is refused [default: half of this machine's]"""
-    output: Path
-    """Write the result here [default: named after the drive and the time]"""
     keep: bool
     """Keep the file that was created as a drive; without this it is removed once the plan is complete"""
     destroy_data_on: str | int
     """Confirm that all data on the drive may be destroyed, by typing its serial number or path"""
     ignore_open_by_others: bool
     """Write although another program has the drive open for writing, if that holds no lock on it"""
+    output: Path
+    """Write the result to this folder, which must not exist yet [default: named after the drive and the time]"""
 
 
 class PredictOptions(TypedDict, total=False):
@@ -121,9 +121,9 @@ class PredictOptions(TypedDict, total=False):
     stretches: Literal["log-list", "stationary", "own-time"]
     """With equations: divide time into stretches of the log list's length, at changes of the workload, or of each range by itself"""
     ios: int
-    """IOs of an endless workload that are taken at a time"""
+    """IOs in a pass of an endless workload; passes repeat until the prediction has converged"""
     confidence: Share
-    """Confidence level of the intervals"""
+    """Confidence level of the intervals. It is lower than that of `bench`, because 95 % takes more validation cases than most models have"""
     compare: bool
     """Simulate the same workload as well, and show the error of the prediction"""
     lifetime: bool
@@ -133,7 +133,7 @@ class PredictOptions(TypedDict, total=False):
     worn: int
     """Erases of each block so far"""
     seed: int
-    """Seed of all random choices"""
+    """Seed of all random choices, unless the workload has its own; the same seed gives the same IOs"""
 
 
 class ProbeOptions(TypedDict, total=False):
@@ -141,24 +141,24 @@ class ProbeOptions(TypedDict, total=False):
 
     only: Sequence[str | int]
     """Probe only these parameters, by name and separated by commas, and those they depend on"""
-    budget_bytes: Size
-    """Limit on bytes written, including those that fill the drive [default: 10 times its capacity]"""
     budget_time: Time
-    """Time limit, on the clock of the drive"""
+    """Time limit, on the clock of the drive; experiments that do not fit are left out"""
     read_only: bool
-    """Write nothing: find only what reads reveal"""
+    """Open the drive for reading only, and do only what reads allow"""
     seed: int
-    """Seed of all random choices"""
+    """Seed of all random choices, unless the workload has its own; the same seed gives the same IOs"""
     memory: Size
     """Limit the memory of all simulated drives together; one that needs more is refused [default: half of this machine's]"""
-    output: Path
-    """Write the result here [default: named after the drive and the time]"""
     profile: Path
     """Save the findings as the profile of a simulated drive, for `sim:`"""
     destroy_data_on: str | int
     """Confirm that all data on the drive may be destroyed, by typing its serial number or path"""
     ignore_open_by_others: bool
     """Write although another program has the drive open for writing, if that holds no lock on it"""
+    budget_bytes: Size
+    """Limit on bytes written, including those that fill the drive [default: 10 times its capacity]"""
+    output: Path
+    """Write the result to this folder, which must not exist yet [default: named after the drive and the time]"""
 
 
 class SimulateOptions(TypedDict, total=False):
@@ -166,41 +166,41 @@ class SimulateOptions(TypedDict, total=False):
 
     ios: int
     """IOs to measure [default: 1000000, or all of a workload that ends]"""
+    warmup: str | int
+    """Run the workload before it is measured: `steady`, `none`, a number of IOs, or a number of times the capacity, as in `10x` [default: steady, or none for a workload that ends]"""
+    queue_depth: int
+    """IOs in flight at once, unless the workload sets it [default: 1, or in an open loop all that the drive accepts]"""
+    seed: int
+    """Seed of all random choices, unless the workload has its own; the same seed gives the same IOs"""
     duration: Time
     """Time to measure, in simulated time"""
     fill: Literal["none", "sequential", "random"]
     """Contents of the drive at the start"""
-    warmup: str | int
-    """Run the workload before it is measured: `steady`, `none`, a number of IOs, or a number of times the capacity, as in `10x` [default: steady, or none for a workload that ends]"""
-    queue_depth: int
-    """IOs in flight at once, unless the workload sets it [default: 1, or in an open loop all that the drive takes]"""
-    seed: int
-    """Seed of all random choices, unless the workload has its own; the same seed gives the same IOs"""
     memory: Size
     """Limit the memory of all simulated drives together; one that needs more is refused [default: half of this machine's]"""
     observe: Sequence[str | int]
     """Observe the drive during the measurement: names of observers, separated by commas"""
-    output: Path
-    """Write the results to this folder, as `simulation.json`, with the output of all observers and the distribution of latencies over time, for the web pages of a simulation"""
     trace_events: Path
     """Write every flash command and every request to this file, in the format that ui.perfetto.dev and chrome://tracing open"""
     trace_from: Time
     """Start the trace this long after the start of the measurement, in simulated time [default: at once]"""
     trace_for: Time
     """Length of the trace, in simulated time [default: 100ms]"""
+    output: Path
+    """Write the result to this folder, which must not exist yet [default: none, nothing is written]"""
 
 
 class SweepOptions(TypedDict, total=False):
     """Options of `flashscope sweep`."""
 
-    output: Path
-    """Write the results to this folder, which must not exist yet [default: the name of the space with `.flashscope`]"""
     resume: Path
     """Resume a sweep that was interrupted; rows that exist are not simulated again"""
     jobs: str | int
     """Simulate this many drives at once [default: all processors]; the outcome does not depend on it"""
     memory: Size
     """Limit the memory of all simulated drives together; one that needs more is refused [default: half of this machine's]"""
+    output: Path
+    """Write the result to this folder, which must not exist yet [default: the name of the space with `.flashscope`]"""
 
 
 class TwinCheckOptions(TypedDict, total=False):
@@ -218,11 +218,11 @@ class TwinFitOptions(TypedDict, total=False):
     output: Path
     """Write the profile here, and all details beside it to NAME.twin.json (schema: docs/schemas/twin.schema.json)"""
     confidence: Share
-    """Confidence level of the intervals"""
+    """Confidence level of the intervals. It is lower than that of `bench`, because 95 % takes more validation cases than most models have"""
     sample: Size
-    """Fit the structure of the drive to a sample of runs that read and write this much in all, its state included; the times are fitted to all runs. A larger sample finds the structure more often, and takes longer"""
+    """Fit the structure of the drive to a sample of runs that read and write at most this much, preparation included"""
     seed: int
-    """Seed of all random choices"""
+    """Seed of all random choices, unless the workload has its own; the same seed gives the same IOs"""
     jobs: str | int
     """Simulate this many drives at once [default: all processors]; the outcome does not depend on it"""
     memory: Size
@@ -235,13 +235,13 @@ class TwinPredictOptions(TypedDict, total=False):
     ios: int
     """IOs to measure [default: 1000000, or all of a workload that ends]"""
     warmup: str | int
-    """Run the workload before it is measured, as `flashscope simulate --warmup` does"""
+    """Run the workload before it is measured: `steady`, `none`, a number of IOs, or a number of times the capacity, as in `10x` [default: steady, or none for a workload that ends]"""
     queue_depth: int
-    """IOs in flight at once, unless the workload sets it"""
+    """IOs in flight at once, unless the workload sets it [default: 1, or in an open loop all that the drive accepts]"""
+    seed: int
+    """Seed of all random choices, unless the workload has its own; the same seed gives the same IOs"""
     draws: int
     """Alternative drives to simulate beside the twin; without any, intervals are the errors of its fit alone"""
-    seed: int
-    """Seed of all random choices, unless the workload has its own"""
     jobs: str | int
     """Simulate this many drives at once [default: all processors]; the outcome does not depend on it"""
     memory: Size
@@ -253,16 +253,16 @@ class WhatIfOptions(TypedDict, total=False):
 
     ios: int
     """IOs to measure [default: 1000000, or all of a workload that ends]"""
+    warmup: str | int
+    """Run the workload before it is measured: `steady`, `none`, a number of IOs, or a number of times the capacity, as in `10x` [default: steady, or none for a workload that ends]"""
+    queue_depth: int
+    """IOs in flight at once, unless the workload sets it [default: 1, or in an open loop all that the drive accepts]"""
+    seed: int
+    """Seed of all random choices, unless the workload has its own; the same seed gives the same IOs"""
     duration: Time
     """Time to measure, in simulated time"""
     fill: Literal["none", "sequential", "random"]
     """Contents of the drive at the start"""
-    warmup: str | int
-    """Run the workload before it is measured: `steady`, `none`, a number of IOs, or a number of times the capacity, as in `10x` [default: steady, or none for a workload that ends]"""
-    queue_depth: int
-    """IOs in flight at once, unless the workload sets it [default: 1, or in an open loop all that the drive takes]"""
-    seed: int
-    """Seed of all random choices, unless the workload has its own; the same seed gives the same IOs"""
     repeats: int
     """Simulations of each variant, with consecutive seeds [default: 3, or 1 for a trace, in which nothing is random]"""
     jobs: str | int
@@ -270,4 +270,4 @@ class WhatIfOptions(TypedDict, total=False):
     memory: Size
     """Limit the memory of all simulated drives together; one that needs more is refused [default: half of this machine's]"""
     output: Path
-    """Write the results to this folder, as `what-if.json`; it must not exist yet"""
+    """Write the result to this folder, which must not exist yet [default: none, nothing is written]"""

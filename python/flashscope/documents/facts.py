@@ -6,16 +6,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-
-@dataclass(frozen=True)
-class Bounded1:
-    """
-    No value is cheap, not even the smallest.
-    """
-
-    limit: Literal['no']
-
-
 Bytes: TypeAlias = int
 """
 A number of bytes, or an address in bytes.
@@ -66,30 +56,39 @@ class Cell:
     """
 
 
+@dataclass(frozen=True)
+class CheapLimit1:
+    """
+    No value is cheap, not even the smallest.
+    """
+
+    limit: Literal['no']
+
+
 Disturbance: TypeAlias = Literal['ios', 'processors']
 """
-What others did during a run that may have changed its numbers.
+A disturbance by other processes that may have changed the numbers of a run.
 """
 
 
 @dataclass(frozen=True)
 class Estimate:
     """
-    A number that is estimated, with its 95 % interval.
+    An estimated number with its 95 % interval.
     """
 
     value: float
     """
-    The estimate.
+    The point estimate.
     """
     high: float | None = None
     """
-    Upper end of the interval; absent where there is too little data for one, and of a ratio that has
-    none.
+    Upper end of the interval; absent if there is too little data for one, and for a ratio whose
+    denominator may be 0.
     """
     low: float | None = None
     """
-    Lower end of the interval; absent where there is too little data for one.
+    Lower end of the interval; absent if there is too little data for one.
     """
 
 
@@ -149,7 +148,7 @@ class Latency:
 
 Metric: TypeAlias = Literal['iops', 'throughput', 'latency']
 """
-What of a run has to be steady.
+The metric of a run that must be steady.
 """
 
 
@@ -161,7 +160,7 @@ A duration, or a point in time, in nanoseconds.
 
 Op: TypeAlias = Literal['read', 'write', 'trim', 'flush']
 """
-What an [`Io`] does.
+The operation of an [`Io`].
 
 The discriminants are the codes stored in the `op` column of a result's records.
 """
@@ -293,7 +292,7 @@ WindowItem: TypeAlias = int
 
 
 @dataclass(frozen=True)
-class Tracked:
+class TrackedValue:
     """
     A value that has to become steady.
     """
@@ -382,7 +381,7 @@ class Verdict:
 
 
 @dataclass(frozen=True)
-class Bounded2:
+class CheapLimit2:
     """
     Every measured value is cheap.
     """
@@ -399,7 +398,7 @@ class Bounded2:
 
 
 @dataclass(frozen=True)
-class Bounded3:
+class CheapLimit3:
     """
     Values up to this one are cheap.
     """
@@ -415,62 +414,10 @@ class Bounded3:
     """
 
 
-Bounded: TypeAlias = Bounded1 | Bounded2 | Bounded3
+CheapLimit: TypeAlias = CheapLimit1 | CheapLimit2 | CheapLimit3
 """
 The limit up to which something is cheap.
 """
-
-
-@dataclass(frozen=True)
-class Characteristics:
-    """
-    The columns of uFLIP's Table 3 for one drive. A column is absent if its runs are.
-    """
-
-    in_place: Estimate | None = None
-    """
-    Sequential writes in place (Incr = 0), relative to those in order (Incr = 1).
-    """
-    io_size_bytes: Bytes | None = None
-    """
-    IO size of the basic patterns.
-    """
-    large_increments: Estimate | None = None
-    """
-    The slowest of the large increments (1 MiB to 8 MiB), relative to random writes.
-    """
-    locality: Bounded | None = None
-    """
-    The area in which random writes are cheap.
-    """
-    partitioning: Bounded | None = None
-    """
-    The number of partitions that sequential writes can alternate between.
-    """
-    pause: PauseEffect | None = None
-    """
-    The effect of pauses on random writes.
-    """
-    random_read_ns: Estimate | None = None
-    """
-    Mean response time of random reads, ns.
-    """
-    random_write_ns: Estimate | None = None
-    """
-    Mean response time of random writes, ns.
-    """
-    reverse: Estimate | None = None
-    """
-    Sequential writes in reverse order (Incr = −1), relative to those in order (Incr = 1).
-    """
-    sequential_read_ns: Estimate | None = None
-    """
-    Mean response time of sequential reads, ns.
-    """
-    sequential_write_ns: Estimate | None = None
-    """
-    Mean response time of sequential writes, ns.
-    """
 
 
 @dataclass(frozen=True)
@@ -559,7 +506,7 @@ class RoundsFacts:
     """
     The micro-benchmark, such as `pts-iops`.
     """
-    tracked: list[Tracked]
+    tracked: list[TrackedValue]
     """
     The values tracked for steadiness.
     """
@@ -633,6 +580,58 @@ class RunFacts:
     uniform: UniformFacts | None = None
     """
     The time per byte of uniform writes, which have many lengths.
+    """
+
+
+@dataclass(frozen=True)
+class Characteristics:
+    """
+    The columns of uFLIP's Table 3 for one drive. A column is absent if its runs are.
+    """
+
+    in_place: Estimate | None = None
+    """
+    Sequential writes in place (Incr = 0), relative to those in order (Incr = 1).
+    """
+    io_size_bytes: Bytes | None = None
+    """
+    IO size of the basic patterns.
+    """
+    large_increments: Estimate | None = None
+    """
+    The slowest of the large increments (1 MiB to 8 MiB), relative to random writes.
+    """
+    locality: CheapLimit | None = None
+    """
+    The area in which random writes are cheap.
+    """
+    partitioning: CheapLimit | None = None
+    """
+    The number of partitions that sequential writes can alternate between.
+    """
+    pause: PauseEffect | None = None
+    """
+    The effect of pauses on random writes.
+    """
+    random_read_ns: Estimate | None = None
+    """
+    Mean response time of random reads, ns.
+    """
+    random_write_ns: Estimate | None = None
+    """
+    Mean response time of random writes, ns.
+    """
+    reverse: Estimate | None = None
+    """
+    Sequential writes in reverse order (Incr = −1), relative to those in order (Incr = 1).
+    """
+    sequential_read_ns: Estimate | None = None
+    """
+    Mean response time of sequential reads, ns.
+    """
+    sequential_write_ns: Estimate | None = None
+    """
+    Mean response time of sequential writes, ns.
     """
 
 

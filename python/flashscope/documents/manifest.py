@@ -65,7 +65,7 @@ class Address4:
 
 Address: TypeAlias = Address1 | Address2 | Address3 | Address4
 """
-The function that gives the location of the i-th IO, relative to the target space.
+The address function: the location of the i-th IO, relative to the target space.
 
 Addresses are first computed in whole IOs, then moved by [`Pattern::io_shift`] and
 [`Pattern::target_offset`]. Below, *slots* is how many IOs fit in the target space.
@@ -86,163 +86,147 @@ A number of bytes, or an address in bytes.
 
 CriticalWarning: TypeAlias = Literal['low_spare', 'temperature', 'degraded', 'read_only', 'memory_backup', 'persistent_memory']
 """
-What an NVMe drive warns of.
+A critical warning of an NVMe drive.
 """
 
 
 DeviceKind: TypeAlias = Literal['null', 'sim', 'file', 'block']
 """
-What kind of thing is behind a [`Device`].
+The kind of drive behind a [`Device`].
 """
 
 
 Disturbance: TypeAlias = Literal['ios', 'processors']
 """
-What others did during a run that may have changed its numbers.
+A disturbance by other processes that may have changed the numbers of a run.
 """
 
 
 EndedBy: TypeAlias = Literal['precision', 'ios', 'time', 'bytes']
 """
-What ends a run.
+The condition that ended a run.
 """
 
 
 @dataclass(frozen=True)
 class Enforcing:
     """
-    A state that is being enforced, so that it can be gone on with.
+    The progress of enforcing a drive state, needed to resume it.
     """
 
     bytes: Bytes
     """
-    Their bytes.
+    The bytes of these IOs.
     """
     ios: int
     """
-    IOs of the fill, from its start, that are done.
+    Completed IOs of the fill, from its start.
     """
 
 
 Errno: TypeAlias = int
 """
-The error number of a failed IO, as Linux numbers them.
+A Linux error number, as the result of a failed IO.
 
-A simulated drive answers with the numbers a real one would give.
+Simulated drives return the numbers that a real drive would return.
 """
-
-
-@dataclass(frozen=True)
-class Found:
-    """
-    A number of IOs that was found.
-    """
-
-    confidence: float
-    """
-    1 less the probability that a series without it seems to have it as clearly.
-    """
-    ios: int
-    """
-    How many.
-    """
 
 
 @dataclass(frozen=True)
 class GridRule:
     """
-    How the runs of a grid are measured. Each writes until the drive has become used to it: until what a
-    byte comes to is level over several windows of writes; only then IOs count. In a window half of the
-    flash that these writes may take is written once, the target space and the free space.
+    The measurement rule of a grid. Each run writes until the drive is steady: until the cost per
+    byte is level over several windows of writes. IOs count from then on. A window writes half of
+    the flash available to these writes, which is the target space and the free space.
     """
 
     free_bytes: Bytes
     """
-    What the flash of the drive holds beyond the capacity of the drive.
+    The flash capacity beyond the drive's capacity.
     """
     least_counted: int
     """
-    So many windows count at least.
+    The minimum number of windows that count.
     """
     most_counted: int
     """
-    A run ends when so many have counted, however well it knows its mean.
+    The maximum number of windows that count, whatever the uncertainty of the mean.
     """
     most_windows: int
     """
-    After so many windows IOs count in any case.
+    The number of windows after which IOs count even if the drive is not steady.
     """
     page_bytes: Bytes
     """
-    The unit of lengths and places.
+    The unit of lengths and addresses.
     """
     range: float
     """
-    How far the largest value of these windows may be from the smallest, relative to their mean.
+    The maximum range of the values in these windows, relative to their mean.
     """
     slope: float
     """
-    How far the line fitted to them may rise or fall, relative to their mean.
+    The maximum rise or fall of the fitted line, relative to the mean of the values.
     """
     windows: int
     """
-    How many windows are looked at together.
+    The number of windows compared for steadiness.
     """
 
 
 @dataclass(frozen=True)
 class Inside:
     """
-    What a drive did inside.
+    The internal work of a drive.
     """
 
     block_bytes: Bytes
     """
-    What a block of its flash holds.
+    The bytes in a flash block.
     """
     erasures: int
     """
-    Blocks that it erased.
+    Blocks erased.
     """
     programmed_bytes: Bytes
     """
-    Bytes that it programmed.
+    Bytes programmed.
     """
 
 
 @dataclass(frozen=True)
 class Length:
     """
-    How a run came to its length, where that was found while measuring.
+    The outcome of an adaptive run length.
     """
 
     ended_by: EndedBy
     """
-    What ended the run.
+    The condition that ended the run.
     """
     period_ios: int
     """
-    The period that its IOs were taken to oscillate with, in IOs; 1 for none.
+    The assumed oscillation period in IOs; 1 for none.
     """
     relative_precision: float | None = None
     """
-    Half the width of the interval relative to the estimate; absent of too few IOs.
+    Half the width of the interval relative to the estimate; absent for too few IOs.
     """
 
 
 @dataclass(frozen=True)
 class Level:
     """
-    How the drive stood when the IOs of a run began to count, and what it did inside since.
+    The state of the drive at the first counted IO of a run, and its internal work since then.
     """
 
     steady: bool
     """
-    Whether what a byte came to was level.
+    True if the cost per byte was level.
     """
     inside: Inside | None = None
     """
-    What the drive did while the IOs that count were done; absent where it does not tell.
+    The internal work of the drive during the counted IOs; absent if not reported.
     """
 
 
@@ -262,17 +246,17 @@ class Machine:
     """
     processor: str
     """
-    Model of the processor.
+    The CPU model.
     """
     processors: int
     """
-    Logical processors.
+    Logical CPUs.
     """
 
 
 Metric: TypeAlias = Literal['iops', 'throughput', 'latency']
 """
-What of a run has to be steady.
+The metric of a run that must be steady.
 """
 
 
@@ -285,100 +269,99 @@ A duration, or a point in time, in nanoseconds.
 @dataclass(frozen=True)
 class OcpHealth:
     """
-    What drives for data centres tell besides: SMART / Health Information Extended (OCP Datacenter
-    NVMe SSD Specification, log identifier C0h).
+    The additional health data of data centre drives: SMART / Health Information Extended (OCP
+    Datacenter NVMe SSD Specification, log identifier C0h).
 
-    Counters of 16 bytes end at 2⁶⁴ - 1.
+    Counters of 16 bytes saturate at 2⁶⁴ - 1.
     """
 
     bad_system_blocks: int
     """
-    Blocks for the drive's own data that were retired.
+    Retired blocks of the system area.
     """
     bad_user_blocks: int
     """
-    Blocks for the host's data that were retired.
+    Retired blocks of the user data area.
     """
     fewest_erases: int
     """
-    Erases of the block for the host's data that was erased least.
+    The lowest erase count of a user data block.
     """
     free_blocks_percent: int
     """
-    Free blocks, in percent of all.
+    Free blocks, in percent of all blocks.
     """
     incomplete_shutdowns: int
     """
-    How often it could not save all of its state when power went.
+    The number of incomplete shutdowns: at power loss, the drive could not save its full state.
     """
     media_bytes_read: Bytes
     """
-    Bytes read from the flash, for whatever reason.
+    Bytes read from the flash for any purpose.
     """
     media_bytes_written: Bytes
     """
-    Bytes written to the flash: for the host, and for cleaning, wear levelling and metadata.
+    Bytes written to the flash: host data, garbage collection, wear levelling and metadata.
     """
     most_erases: int
     """
-    Erases of the block for the host's data that was erased most.
+    The highest erase count of a user data block.
     """
     page_version: int
     """
-    Version of the page: 2, 3 and 4 for versions 1.0, 2.0 and 2.5 of the specification.
+    The version of the page: 2, 3 and 4 for versions 1.0, 2.0 and 2.5 of the specification.
     """
     pcie_correctable_errors: int
     """
-    Errors of its PCI Express link that were corrected.
+    Corrected errors of the PCI Express link.
     """
     refreshes: int
     """
-    Blocks that were rewritten so that their data stay readable.
+    Blocks refreshed to keep their data readable.
     """
     soft_ecc_errors: int
     """
-    Reads that the first, fast error correction could not correct.
+    Reads that exceeded the first, fast error correction.
     """
     system_percentage_used: int
     """
-    How much of the rated life of the blocks for the drive's own data is used, in percent.
+    The used share of the rated life of the system area, in percent.
     """
     throttling_events: int
     """
-    How often it began to throttle for its temperature: of one byte, so 255 at most.
+    The number of thermal throttling events: a one-byte counter, 255 at most.
     """
     throttling_level: int
     """
-    How much it throttles now: 0 not at all, 1 to 3 rising.
+    The current throttling level: 0 is none, 1 to 3 are increasing levels.
     """
     unaligned_ios: int
     """
-    IOs of the host that were not aligned to its own unit of writing.
+    Host IOs not aligned to the drive's indirection unit.
     """
     uncorrectable_reads: int
     """
-    Reads that nothing could correct.
+    Uncorrectable reads.
     """
     xor_recoveries: int
     """
-    How often data were rebuilt from the parity over several dies.
+    The number of data recoveries from parity across dies (XOR).
     """
     endurance_bytes: Bytes | None = None
     """
-    How many bytes may be written to it in all its life, as its maker reckons; absent where it
-    does not say.
+    The rated endurance in bytes written, as the vendor estimates it; absent if not reported.
     """
 
 
 OnError: TypeAlias = Literal['continue', 'stop']
 """
-What an IO error does to the rest of the plan.
+The effect of an IO error on the rest of the plan.
 """
 
 
 Op: TypeAlias = Literal['read', 'write', 'trim', 'flush']
 """
-What an [`Io`] does.
+The operation of an [`Io`].
 
 The discriminants are the codes stored in the `op` column of a result's records.
 """
@@ -386,7 +369,7 @@ The discriminants are the codes stored in the `op` column of a result's records.
 
 Pace: TypeAlias = Literal['timed', 'asap']
 """
-When the requests of a trace are issued.
+The pacing of a trace's requests.
 """
 
 
@@ -415,22 +398,39 @@ class PerBaseline:
 
 
 @dataclass(frozen=True)
+class PhaseLength:
+    """
+    An estimated number of IOs.
+    """
+
+    confidence: float
+    """
+    The significance: 1 minus the probability that a series without the phenomenon shows it as
+    clearly.
+    """
+    ios: int
+    """
+    The number.
+    """
+
+
+@dataclass(frozen=True)
 class Playback:
     """
-    A trace that is to be played on a drive.
+    A trace to replay on a drive.
     """
 
     capacity_bytes: Bytes
     """
-    Addressable bytes of the drive.
+    The capacity of the drive in bytes.
     """
     fields: dict[str, str]
     """
-    How they are read, and what is made of them: fields of traces, by name.
+    The reader's options and transforms: trace fields by name.
     """
     files: list[str]
     """
-    Its files.
+    The files.
     """
     logical_block_bytes: Bytes
     """
@@ -443,39 +443,38 @@ class Playback:
     """
     pace: Pace
     """
-    When its requests are issued.
+    The pacing.
     """
 
 
 @dataclass(frozen=True)
 class Precision:
     """
-    How well a run is to know its statistic.
+    The required precision of a run's statistic.
     """
 
     confidence: float
     """
-    How often such intervals hold the truth, from 0 to 1.
+    The confidence level, from 0 to 1.
     """
     least_periods: int
     """
-    So many periods of the oscillation are covered at least.
+    The minimum number of oscillation periods that a run covers.
     """
     relative: float
     """
-    Half the width of the interval relative to the estimate, at most.
+    The maximum half width of the interval, relative to the estimate.
     """
     quantile: float | None = None
     """
-    The share of response times that the percentile wanted does not exceed, as 0.99; absent for
-    the mean.
+    The quantile to estimate, such as 0.99; absent for the mean.
     """
 
 
 @dataclass(frozen=True)
 class Progress1:
     """
-    Not run yet.
+    Not executed yet.
     """
 
     status: Literal['pending']
@@ -484,12 +483,12 @@ class Progress1:
 @dataclass(frozen=True)
 class Progress2:
     """
-    Cannot be run on this drive.
+    Impossible on this drive.
     """
 
     reason: str
     """
-    Why.
+    The reason.
     """
     status: Literal['skipped']
 
@@ -497,7 +496,7 @@ class Progress2:
 @dataclass(frozen=True)
 class Progress3:
     """
-    Run to its end without an error.
+    Completed without an error.
     """
 
     ios: int
@@ -510,7 +509,7 @@ class Progress3:
 @dataclass(frozen=True)
 class Progress4:
     """
-    Ended early by the user; what was recorded is kept.
+    Stopped early by the user; the records are kept.
     """
 
     ios: int
@@ -523,42 +522,42 @@ class Progress4:
 @dataclass(frozen=True)
 class Progress5:
     """
-    An IO failed; what was recorded is kept.
+    Ended by a failed IO; the records are kept.
     """
 
     errno: Errno
     """
-    The error of the first one.
+    The error number of the first failed IO.
     """
     error: str
     """
-    The error in words.
+    The error as text.
     """
     errors: int
     """
-    How many of them failed.
+    The number of failed IOs.
     """
     ios: int
     """
-    IOs recorded, the failed ones among them.
+    IOs recorded, including failed ones.
     """
     offset_bytes: Bytes
     """
-    Where the first one was to read or write.
+    The address of the first failed IO.
     """
     status: Literal['failed']
 
 
 Progress: TypeAlias = Progress1 | Progress2 | Progress3 | Progress4 | Progress5
 """
-How far a run came.
+The progress of a run.
 """
 
 
 @dataclass(frozen=True)
 class Queue:
     """
-    What the kernel does with the IOs of a drive.
+    The kernel's settings for the IOs of a drive.
     """
 
     drive: str
@@ -571,15 +570,15 @@ class Queue:
     """
     no_merges: int | None = None
     """
-    0 where requests are merged, 1 where only simply, 2 where not.
+    Merging of requests: 0 is enabled, 1 is limited to simple merges, 2 is disabled.
     """
     read_ahead_bytes: Bytes | None = None
     """
-    What is read ahead of a file that is not read directly.
+    The read-ahead of buffered reads.
     """
     requests: int | None = None
     """
-    Requests that a queue holds.
+    The number of requests that a queue holds.
     """
     scheduler: str | None = None
     """
@@ -591,7 +590,8 @@ class Queue:
     """
     write_throttle_us: int | None = None
     """
-    The latency that the kernel throttles buffered writes by, in microseconds; 0 is off.
+    The target latency, in microseconds, for which the kernel throttles buffered writes; 0 is
+    off.
     """
 
 
@@ -603,20 +603,36 @@ class Reference7:
 
     ios: int
     """
-    How many IOs they become.
+    The number of IOs that they become.
     """
     kind: Literal['trace']
     modifies: bool
     """
-    Whether some of them change what the drive holds.
+    True if some of them change the content of the drive.
     """
     playback: Playback
     """
-    Which, and when they are issued.
+    The trace and its pacing.
     """
     queue_depth: int
     """
-    How many are in flight at most.
+    The maximum number of IOs in flight.
+    """
+
+
+@dataclass(frozen=True)
+class ResourceUse:
+    """
+    The cost of a measurement, including drive states and pauses.
+    """
+
+    bytes: Bytes
+    """
+    Bytes written.
+    """
+    time_ns: Nanos
+    """
+    Time on the clock of the drive.
     """
 
 
@@ -629,44 +645,44 @@ class Rounds:
 
     metric: Metric
     """
-    What of them.
+    The metric that must be steady.
     """
     range: float
     """
-    How far the largest value in the window may be from the smallest, relative to their mean.
+    The maximum range of the values in the window, relative to their mean.
     """
     round_ns: Nanos
     """
-    How long each run of a round is.
+    The duration of each run of a round.
     """
     slope: float
     """
-    How far the line fitted to the values may rise or fall over the window, relative to their
-    mean.
+    The maximum rise or fall of the fitted line over the window, relative to the mean of the
+    values.
     """
     specified_round_ns: Nanos
     """
-    How long it is by the specification.
+    The duration that the specification requires.
     """
     test: str
     """
-    The micro-benchmark that is run in rounds, such as `pts-iops`.
+    The micro-benchmark that runs in rounds, such as `pts-iops`.
     """
     tracked: list[str]
     """
-    The experiments that have to be steady, all of them.
+    The experiments that must all be steady.
     """
     until_steady: bool
     """
-    Whether the test ends as soon as the drive is steady.
+    True if the test ends as soon as the drive is steady.
     """
     window: int
     """
-    How many rounds are looked at together: the measurement window.
+    The number of rounds in the measurement window.
     """
     most_bytes: Bytes | None = None
     """
-    The test ends after the round in which so many bytes are written.
+    The number of written bytes after which the test ends, at the end of the round.
     """
 
 
@@ -686,7 +702,7 @@ class Setup:
     """
     io_ignore: PerBaseline
     """
-    How much of it, at the start, is left out of the statistics.
+    The number of initial IOs that the statistics ignore.
     """
     io_size_bytes: Bytes
     """
@@ -702,27 +718,11 @@ class Setup:
     """
     target_offset_bytes: Bytes
     """
-    Where the space that may be used begins.
+    The start of the usable space.
     """
     target_size_bytes: Bytes
     """
-    How large it is.
-    """
-
-
-@dataclass(frozen=True)
-class Spent:
-    """
-    What measuring has taken, states of the drive and pauses among it.
-    """
-
-    bytes: Bytes
-    """
-    Bytes written.
-    """
-    time_ns: Nanos
-    """
-    Time on the clock of the drive.
+    The size of the usable space.
     """
 
 
@@ -734,20 +734,20 @@ The state of the drive before the first run (uFLIP section 4.1).
 
 Status: TypeAlias = Literal['running', 'complete', 'interrupted', 'failed']
 """
-How far a result came.
+The progress of a result.
 """
 
 
 ThermalSign: TypeAlias = Literal['light_throttling', 'heavy_throttling', 'ocp_throttling', 'warning_temperature', 'critical_temperature']
 """
-What tells that a drive was hot.
+A sign that a drive was hot.
 """
 
 
 @dataclass(frozen=True)
 class Timing1:
     """
-    Each IO as soon as the previous one is answered.
+    Each IO starts when the previous one completes.
     """
 
     function: Literal['consecutive']
@@ -762,7 +762,7 @@ class Timing2:
     function: Literal['pause']
     pause_ns: Nanos
     """
-    From the answer of an IO to the next IO, in nanoseconds.
+    The time from the completion of an IO to the next IO, in nanoseconds.
     """
 
 
@@ -774,12 +774,12 @@ class Timing3:
 
     burst: int
     """
-    IOs in a group.
+    The number of IOs in a group.
     """
     function: Literal['burst']
     pause_ns: Nanos
     """
-    From the answer of the last IO of a group to the next IO, in nanoseconds.
+    The time from the completion of a group's last IO to the next IO, in nanoseconds.
     """
 
 
@@ -787,10 +787,10 @@ Timing: TypeAlias = Timing1 | Timing2 | Timing3
 """
 The function that gives the time of the i-th IO.
 
-Table 1 prints the time of the *next* IO on the right-hand side of the consecutive pattern; it
-means `t(IO_i) = t(IO_{i−1}) + rt(IO_{i−1})`. It prints `(i mod Burst) × Pause` for bursts, by
-which nearly every IO would be delayed, ever longer; the text ("a pause of length *Pause* is
-introduced between groups of *Burst* IOs") is what is done.
+For the consecutive pattern, Table 1 prints the time of the *next* IO on the right-hand side; it
+means `t(IO_i) = t(IO_{i−1}) + rt(IO_{i−1})`. For bursts it prints `(i mod Burst) × Pause`,
+which would delay nearly every IO by ever longer times. This code follows the text ("a pause of
+length *Pause* is introduced between groups of *Burst* IOs").
 """
 
 
@@ -802,18 +802,18 @@ class Tool:
 
     version: str
     """
-    Its version.
+    The version.
     """
     commit: str | None = None
     """
-    The commit it was built from, where known.
+    The commit of the build, if known.
     """
 
 
 @dataclass(frozen=True)
 class Totals:
     """
-    What the IOs of a run come to that were answered without an error.
+    The results of the successful IOs of a run.
     """
 
     bytes: Bytes
@@ -822,11 +822,11 @@ class Totals:
     """
     duration_ns: Nanos
     """
-    From the first submission to the last completion.
+    The time from the first submission to the last completion.
     """
     ios: int
     """
-    How many there are.
+    The number of IOs.
     """
     latency_ns: Nanos
     """
@@ -850,11 +850,11 @@ class UniformWrites:
 
     io_count: int
     """
-    How many writes at most.
+    The maximum number of writes.
     """
     io_ignore: int
     """
-    How many of them, at the start, are left out of the statistics.
+    The number of initial writes that the statistics ignore.
     """
     mean_len: int
     """
@@ -862,43 +862,43 @@ class UniformWrites:
     """
     page_bytes: Bytes
     """
-    What places and lengths are multiples of.
+    The unit of addresses and lengths.
     """
     seed: int
     """
-    Seed of lengths and places.
+    The seed of lengths and addresses.
     """
     target_offset_bytes: Bytes
     """
-    Where the target space begins.
+    The start of the target space.
     """
     target_size_bytes: Bytes
     """
-    How large the target space is.
+    The size of the target space.
     """
 
 
 Unit: TypeAlias = Literal['bytes', 'nanoseconds', 'count']
 """
-What the values of a parameter count.
+The unit of a parameter's values.
 """
 
 
 @dataclass(frozen=True)
 class WriteAmplification:
     """
-    Bytes written to the flash for each byte that the host wrote.
+    Write amplification: bytes written to the flash for each byte that the host wrote.
     """
 
     ratio: float
     """
-    The ratio of the counters. What was still in the drive's write buffer, or is yet to be cleaned
-    for what was written, is not in it.
+    The ratio of the counters. It excludes data still in the drive's write buffer, and garbage
+    collection that these writes will cause later.
     """
     relative_uncertainty: float
     """
-    How far the host's counter, which is rounded to data units, lets the ratio be off, as a share
-    of it: at most 0.01. How often the drive brings its other counter up to date is not known.
+    The relative uncertainty of the ratio due to the rounding of the host's counter to data
+    units: at most 0.01. The update interval of the drive's flash counter is unknown.
     """
 
 
@@ -914,23 +914,23 @@ class BaselinePhases:
     """
     run: int
     """
-    The run that showed them.
+    The run that showed the phases.
     """
-    period: Found | None = None
+    period: PhaseLength | None = None
     """
-    IOs from one dear IO, or one height of a wave, to the next in the running phase; absent where it
-    does not oscillate.
+    The oscillation period in the running phase: IOs from one slow IO, or one peak, to the next.
+    Absent if it does not oscillate.
     """
-    start_up: Found | None = None
+    start_up: PhaseLength | None = None
     """
-    IOs of the start-up phase; absent where there is none.
+    IOs of the start-up phase; absent if there is none.
     """
 
 
 @dataclass(frozen=True)
 class Budget:
     """
-    What a plan may take, the state of the drive and the pauses among it.
+    A budget for a plan, including drive states and pauses.
     """
 
     bytes: Bytes | None = None
@@ -946,32 +946,32 @@ class Budget:
 @dataclass(frozen=True)
 class Calibration:
     """
-    What the harness costs on its own. Nothing is subtracted from what is measured.
+    The overhead of the harness. It is not subtracted from the measurements.
     """
 
     clock_cost_ns: Nanos
     """
-    The cost of one reading of the clock.
+    The cost of reading the clock once.
     """
     clock_resolution_ns: Nanos
     """
-    The smallest step of the clock that was seen.
+    The smallest observed step of the clock.
     """
     harness_cost_ns: float | None = None
     """
-    What an IO takes on a drive that answers at once, two readings of the clock among it.
+    The cost of an IO on a drive with zero latency, including two clock readings.
     """
 
 
 @dataclass(frozen=True)
 class Conditions:
     """
-    What happened around one run.
+    The conditions of one run.
     """
 
     disturbed_by: list[Disturbance]
     """
-    Why the run is not to be trusted without a second look; empty where nobody disturbed it.
+    The disturbances that make the run doubtful; empty if there were none.
     """
     load_average: float | None = None
     """
@@ -979,32 +979,31 @@ class Conditions:
     """
     others_bytes: Bytes | None = None
     """
-    Bytes of others on the drive during the run.
+    Bytes by other processes on the drive during the run.
     """
     others_ios: int | None = None
     """
-    IOs of others on the drive during the run, at most.
-
-    The drive's own counters, without the IOs of the run. As the kernel may split those, their
-    number is bounded by the bytes that others moved, in IOs of 4 KiB.
+    The maximum number of IOs by other processes on the drive during the run: the drive's
+    counters minus the IOs of the run. The kernel may split IOs; the bytes by other processes,
+    in IOs of 4 KiB, therefore bound the number.
     """
     others_ios_before: int | None = None
     """
-    IOs of others on the drive during the pause before the run.
+    IOs by other processes on the drive during the pause before the run.
     """
     others_processor_share: float | None = None
     """
-    The share of all the processors' time during the run that others took, the host of a virtual
-    machine among them, from 0 to 1. Absent of runs too short for the kernel's ticks.
+    The share of total CPU time during the run that other processes or the host of a virtual
+    machine took, from 0 to 1. Absent for runs too short for the kernel's tick.
     """
     repeated_as_disturbed_by: list[Disturbance] | None = None
     """
-    What disturbed the run when it was done for the first time, and was why it was done once more;
-    that first time is not in the records.
+    The disturbances of the first attempt, which caused a repetition. The records contain only
+    the repetition.
     """
     temperature_celsius_after: float | None = None
     """
-    The same after the run.
+    The temperature of the drive after the run, in degrees Celsius.
     """
     temperature_celsius_before: float | None = None
     """
@@ -1015,68 +1014,69 @@ class Conditions:
 @dataclass(frozen=True)
 class DeviceInfo:
     """
-    What is known about a drive without measuring it.
+    The properties of a drive that are known without measuring it.
     """
 
     capacity_bytes: Bytes
     """
-    Addressable bytes.
+    Addressable capacity in bytes.
     """
     kind: DeviceKind
     """
-    What is behind it.
+    The kind of drive.
     """
     logical_block_bytes: Bytes
     """
-    Offsets and lengths must be multiples of this.
+    Logical block size in bytes: offsets and lengths must be multiples of it.
     """
     name: str
     """
-    How the drive was named on the command line, such as `sim:agrawal-2008`.
+    The drive's name on the command line, such as `sim:agrawal-2008`.
     """
     queue_depth: int
     """
-    How many IOs may be in flight at once.
+    The maximum number of IOs in flight.
     """
     engine: str | None = None
     """
-    How IOs reach it, such as `io_uring`, and why that way was chosen.
+    The engine that submits IOs, such as `io_uring`, and the reason for choosing it.
     """
     firmware: str | None = None
     """
-    Firmware revision, where there is one.
+    The firmware revision, if known.
     """
     model: str | None = None
     """
-    The maker's name for it, where there is one.
+    The vendor's model name, if known.
     """
     serial: str | None = None
     """
-    Serial number, where there is one.
+    The serial number, if known.
     """
 
 
 @dataclass(frozen=True)
 class Environment:
     """
-    The settings under which a real drive was measured. What the kernel does not tell is absent.
+    The machine settings during the measurement of a real drive. Values that the kernel does not
+    report are absent.
     """
 
     governors: list[str]
     """
-    How the clock rate of the processors is chosen; where they differ, each way once.
+    The CPU frequency governors; each one once if the CPUs differ.
     """
     deepest_idle_state: str | None = None
     """
-    The deepest state of sleep that is allowed, of the first processor.
+    The deepest enabled idle state of the first CPU.
     """
     deepest_idle_state_exit_us: int | None = None
     """
-    How long leaving that state takes, in microseconds, as the kernel reckons.
+    The exit latency of that state in microseconds, as the kernel estimates it.
     """
     idle_driver: str | None = None
     """
-    What puts processors to sleep.
+    The CPU idle driver.
     """
     load_average: float | None = None
     """
@@ -1084,56 +1084,56 @@ class Environment:
     """
     numa_nodes: int | None = None
     """
-    Nodes of memory (NUMA).
+    NUMA nodes.
     """
     queue: Queue | None = None
     """
-    The drive that is measured, or that the file lies on.
+    The measured drive, or the drive that contains the measured file.
     """
 
 
 @dataclass(frozen=True)
 class Health:
     """
-    What an NVMe drive tells of itself over its life so far: its SMART / Health Information (NVM
-    Express Base Specification, log identifier 02h).
+    The lifetime health data of an NVMe drive: its SMART / Health Information (NVM Express Base
+    Specification, log identifier 02h).
 
-    Counters of 16 bytes end at 2⁶⁴ - 1.
+    Counters of 16 bytes saturate at 2⁶⁴ - 1.
     """
 
     available_spare_percent: int
     """
-    What is left of its spare blocks, in percent.
+    The remaining spare blocks, in percent.
     """
     available_spare_threshold_percent: int
     """
-    Below how much of them it warns, in percent.
+    The warning threshold for spare blocks, in percent.
     """
     busy_minutes: int
     """
-    For how long it was busy with IOs, in minutes.
+    The time busy with IOs, in minutes.
     """
     critical_temperature_minutes: int
     """
-    For how long it was hotter than its critical threshold, in minutes.
+    The time above the critical temperature, in minutes.
     """
     critical_warnings: list[CriticalWarning]
     """
-    What it warns of now.
+    The active warnings.
     """
     error_log_entries: int
     """
-    Entries of its error log. They count rejected commands too, so that questions for pages that
-    it lacks raise it, and a rise is no fault.
+    The number of error log entries. Rejected commands count too. Requests for unsupported pages
+    raise the number, hence a rise alone is not a fault.
     """
     heavy_throttling_s: int
     """
-    For how long it throttled heavily, in seconds.
+    The time in heavy throttling, in seconds.
     """
     heavy_throttling_transitions: int
     """
-    How often it began to throttle heavily, whatever it costs in performance (thermal management
-    temperature 2). Drives that cannot be told such a temperature say 0.
+    The number of transitions to heavy throttling, regardless of performance (thermal management
+    temperature 2). Always 0 for drives without this feature.
     """
     host_bytes_read: Bytes
     """
@@ -1145,121 +1145,122 @@ class Health:
     """
     host_read_commands: int
     """
-    Read commands of the host.
+    Read commands from the host.
     """
     host_write_commands: int
     """
-    Write commands of the host.
+    Write commands from the host.
     """
     light_throttling_s: int
     """
-    For how long it throttled lightly, in seconds.
+    The time in light throttling, in seconds.
     """
     light_throttling_transitions: int
     """
-    How often it began to throttle lightly, minding performance (thermal management
-    temperature 1). Drives that cannot be told such a temperature say 0.
+    The number of transitions to light throttling, which limits the performance loss (thermal
+    management temperature 1). Always 0 for drives without this feature.
     """
     media_errors: int
     """
-    How often it could not give back data as they were written.
+    The number of detected errors of media and data integrity: the drive could not return data
+    as written.
     """
     percentage_used: int
     """
-    How much of its rated life is used, as its maker reckons, in percent: it may be over 100, and
-    ends at 255.
+    The used share of the rated life, as the vendor estimates it, in percent. It may exceed 100
+    and saturates at 255.
     """
     power_cycles: int
     """
-    How often it was powered on.
+    The number of power cycles.
     """
     power_on_hours: int
     """
-    For how long it was powered, in hours; perhaps without its low power states.
+    The time powered on, in hours; it may exclude low-power states.
     """
     unsafe_shutdowns: int
     """
-    How often it lost power without being told before.
+    The number of power losses without prior notice.
     """
     warning_temperature_minutes: int
     """
-    For how long it was hotter than its warning threshold, in minutes.
+    The time above the warning temperature, in minutes.
     """
     ocp: OcpHealth | None = None
     """
-    What drives for data centres tell besides; absent where it was not asked for or the drive does
-    not have it.
+    The additional data of data centre drives; absent if not requested or not supported.
     """
     temperature_celsius: float | None = None
     """
-    Its composite temperature, in degrees Celsius; absent where it reports none.
+    The composite temperature in degrees Celsius; absent if the drive reports none.
     """
 
 
 @dataclass(frozen=True)
 class HealthChange:
     """
-    What became of a drive between two readings of its health.
+    The change of a drive's health between two readings.
 
-    What a counter says is absent where it is lower afterwards: it was reset, or it is another drive.
+    A value is absent if its counter is lower in the second reading: it was reset, or the drive was
+    exchanged.
     """
 
     new_critical_warnings: list[CriticalWarning]
     """
-    What it warns of that it did not warn of before.
+    The warnings that are new in the second reading.
     """
     thermal: list[ThermalSign]
     """
-    What its counters of heat say; empty where they say nothing, as of drives that lack them.
+    The signs of heat; empty if there were none or the drive has no such counters.
     """
     host_bytes_read: Bytes | None = None
     """
-    Bytes that hosts read, as the drive counts; within 512,000.
+    Bytes that hosts read, by the drive's counter; exact to within 512,000.
     """
     host_bytes_written: Bytes | None = None
     """
-    Bytes that hosts wrote, as the drive counts; within 512,000.
+    Bytes that hosts wrote, by the drive's counter; exact to within 512,000.
     """
     media_bytes_read: Bytes | None = None
     """
-    Bytes read from the flash; absent where the drive does not count them.
+    Bytes read from the flash; absent if the drive does not count them.
     """
     media_bytes_written: Bytes | None = None
     """
-    Bytes written to the flash; absent where the drive does not count them.
+    Bytes written to the flash; absent if the drive does not count them.
     """
     media_errors: int | None = None
     """
-    Data that it could not give back as they were written.
+    Errors of media and data integrity: the drive could not return data as written.
     """
     retired_blocks: int | None = None
     """
-    Blocks that were retired; absent where the drive does not count them.
+    Retired blocks; absent if the drive does not count them.
     """
     uncorrectable_reads: int | None = None
     """
-    Reads of the flash that nothing could correct; absent where the drive does not count them.
+    Uncorrectable flash reads; absent if the drive does not count them.
     """
     unsafe_shutdowns: int | None = None
     """
-    Times that it lost power without being told before.
+    Power losses without prior notice.
     """
     write_amplification: WriteAmplification | None = None
     """
-    The second by the first of what was written; absent where either is, and where the host wrote
-    less than 101 data units of 512,000 bytes.
+    The bytes written to the flash over the bytes that hosts wrote. Absent if either is unknown,
+    or if the host wrote less than 101 data units of 512,000 bytes.
     """
 
 
 @dataclass(frozen=True)
 class Interference:
     """
-    How long writes lingered in reads after them (uFLIP section 4.3).
+    The lingering effect of writes on subsequent reads (uFLIP section 4.3).
     """
 
     lasted_ns: Nanos
     """
-    How long they took.
+    The duration of these reads.
     """
     run: int
     """
@@ -1267,68 +1268,69 @@ class Interference:
     """
     run_pause_ns: Nanos
     """
-    The pause between runs from then on.
+    The pause between later runs.
     """
     settled: bool
     """
-    Whether the drive came back to its former times within the reads that were made; else it
-    may have lasted longer.
+    True if the response times returned to normal within the run; otherwise the effect may have
+    lasted longer.
     """
-    reads: Found | None = None
+    reads: PhaseLength | None = None
     """
-    Reads that were affected; absent where none was.
+    Affected reads; absent if there were none.
     """
 
 
 @dataclass(frozen=True)
 class Methodology:
     """
-    What is found while measuring instead of being given.
+    The quantities determined during the measurement instead of given.
     """
 
     finds_io_ignore: bool
     """
-    Whether IOIgnore follows from the start-up phases of the preparation.
+    True if IOIgnore follows from the start-up phases in the preparation.
     """
     finds_run_pause: bool
     """
-    Whether the pause between runs follows from how long writes linger in the preparation.
+    True if the pause between runs follows from the lingering effect of writes in the
+    preparation.
     """
     repeats: int
     """
-    How often each run is done, each time with other random addresses.
+    The number of repeats of each run, each with other random addresses.
     """
     budget: Budget | None = None
     """
-    What all runs together may take; runs that are left then are skipped.
+    The budget of all runs together; runs beyond it are skipped.
     """
     most_run_bytes: Bytes | None = None
     """
-    A run ends after so many bytes written, however far it came.
+    The maximum number of bytes that a run writes.
     """
     most_run_time_ns: Nanos | None = None
     """
-    A run ends after so long on the clock of the drive, however far it came.
+    The maximum duration of a run on the clock of the drive.
     """
     precision: Precision | None = None
     """
-    When a run is long enough; absent where IOCount was given.
+    The precision at which a run is long enough; absent if IOCount was given.
     """
 
 
 @dataclass(frozen=True)
 class Options:
     """
-    What was asked for.
+    The configuration of a benchmark.
     """
 
     on_error: OnError
     """
-    What an IO error does.
+    The handling of an IO error.
     """
     run_pause_ns: Nanos
     """
-    The pause between runs; where it is found, the one before that.
+    The pause between runs; if it is adaptive, the initial pause.
     """
     setup: Setup
     """
@@ -1336,47 +1338,47 @@ class Options:
     """
     state: State
     """
-    The state that was enforced before the first run.
+    The drive state enforced before the first run.
     """
     grid: GridRule | None = None
     """
-    The rule of the runs of a grid of uniform writes.
+    The rule for the runs of a grid of uniform writes.
     """
     methodology: Methodology | None = None
     """
-    What is found while measuring.
+    The quantities determined during the measurement.
     """
     rounds: Rounds | None = None
     """
-    The rule of a test that is run in rounds.
+    The rule of a test in rounds.
     """
 
 
 @dataclass(frozen=True)
 class Pattern:
     """
-    A basic pattern: what one process issues.
+    A basic pattern: the IOs of one process.
     """
 
     address: Address
     """
-    Where.
+    The address function.
     """
     io_count: int
     """
-    How many IOs.
+    The number of IOs.
     """
     io_ignore: int
     """
-    How many of them, at the start, are left out of the statistics.
+    The number of initial IOs that the statistics ignore.
     """
     io_shift_bytes: Bytes
     """
-    How far every address is moved from its alignment, 0 to `io_size`.
+    The shift of every address from its alignment, 0 to `io_size`.
     """
     io_size_bytes: Bytes
     """
-    Bytes in each IO.
+    The size of each IO in bytes.
     """
     op: Op
     """
@@ -1384,39 +1386,39 @@ class Pattern:
     """
     seed: int
     """
-    Seed of the random addresses.
+    The seed of the random addresses.
     """
     target_offset_bytes: Bytes
     """
-    Where the target space begins.
+    The start of the target space.
     """
     target_size_bytes: Bytes
     """
-    How large the target space is. No IO passes its end, whatever the shift.
+    The size of the target space. No IO passes its end, whatever the shift.
     """
     timing: Timing
     """
-    When.
+    The time function.
     """
 
 
 @dataclass(frozen=True)
 class Reference1:
     """
-    One process, one pattern.
+    One process with one pattern.
     """
 
     kind: Literal['basic']
     pattern: Pattern
     """
-    What it issues.
+    The pattern.
     """
 
 
 @dataclass(frozen=True)
 class Reference2:
     """
-    One process that issues `ratio` IOs of the first pattern, then one of the second.
+    One process that alternates between `ratio` IOs of the first pattern and one of the second.
 
     `IOCount` and `IOIgnore` of the first pattern are not used: both follow from those of the
     second, scaled by `ratio`, as section 5.1 asks for (a start-up phase that takes 128 writes
@@ -1430,7 +1432,7 @@ class Reference2:
     kind: Literal['mixed']
     ratio: int
     """
-    IOs of the first pattern for each one of the second.
+    IOs of the first pattern per IO of the second.
     """
     second: Pattern
     """
@@ -1448,19 +1450,19 @@ class Reference3:
 
     degree: int
     """
-    How many processes.
+    The number of processes.
     """
     kind: Literal['parallel']
     pattern: Pattern
     """
-    What each of them issues.
+    The pattern of each process.
     """
 
 
 @dataclass(frozen=True)
 class Reference4:
     """
-    One process that executes the patterns one after the other, without a pause between them.
+    One process that executes the patterns in sequence, without pauses.
     """
 
     kind: Literal['sequence']
@@ -1473,27 +1475,27 @@ class Reference4:
 @dataclass(frozen=True)
 class Reference5:
     """
-    One process that keeps several IOs of a pattern in flight, of which a share reads, each with
-    that probability, whatever the others do.
+    One process that keeps several IOs of a pattern in flight. Each IO is a read with a given
+    probability, independently.
     """
 
     kind: Literal['blend']
     pattern: Pattern
     """
-    What it issues, but for what reads instead; `IOCount` IOs at most.
+    The pattern before the conversion to reads; `IOCount` is the maximum number of IOs.
     """
     queue_depth: int
     """
-    How many are in flight at most.
+    The maximum number of IOs in flight.
     """
     reads_percent: int
     """
-    How many of a hundred IOs read, on average.
+    The average number of reads per hundred IOs.
     """
     time_ns: Nanos | None = None
     """
-    After so long on the clock of the drive no further IO is issued; absent where `IOCount`
-    alone ends it.
+    The time on the clock of the drive after which no IO is issued; absent if only `IOCount`
+    ends the run.
     """
 
 
@@ -1506,13 +1508,13 @@ class Reference6:
     kind: Literal['uniform']
     writes: UniformWrites
     """
-    What it writes.
+    The writes.
     """
 
 
 Reference: TypeAlias = Reference1 | Reference2 | Reference3 | Reference4 | Reference5 | Reference6 | Reference7
 """
-A reference pattern: what one run executes (uFLIP section 3.2, principle 1).
+A reference pattern: the work of one run (uFLIP section 3.2, principle 1).
 """
 
 
@@ -1524,15 +1526,15 @@ class Run:
 
     id: int
     """
-    Its number in the result, from 1, in the order of the plan; `run` in the records.
+    The number in the result, from 1, in the order of the plan; `run` in the records.
     """
     progress: Progress
     """
-    How far it came.
+    The progress.
     """
     reference: Reference
     """
-    What is executed; of a run whose length is found, at most so many IOs.
+    The pattern to execute; for an adaptive run length, with the maximum number of IOs.
     """
     value: int
     """
@@ -1540,31 +1542,31 @@ class Run:
     """
     conditions: Conditions | None = None
     """
-    What happened around it; of real drives alone, once it was run.
+    The conditions of the run; for real drives only, and absent before the run.
     """
     length: Length | None = None
     """
-    How it came to its length, where that is found, once it was run.
+    For an adaptive run length: the reason that the run ended. Absent before the run.
     """
     level: Level | None = None
     """
-    Of a grid, once it was run: how level the drive was.
+    For a grid: the steadiness of the drive. Absent before the run.
     """
     repeat: int | None = None
     """
-    Which time it is that this value is run, from 1.
+    The number of the repeat of this value, from 1.
     """
     reset: bool | None = None
     """
-    Whether the state of the drive is enforced again before it: sequential writes have passed over
-    the whole target space since (uFLIP section 4.1).
+    True if the drive state is enforced again before the run, because sequential writes have
+    covered the whole target space since the last time (uFLIP section 4.1).
     """
 
 
 @dataclass(frozen=True)
 class Experiment:
     """
-    A collection of runs of the same reference pattern.
+    A series of runs of the same reference pattern.
     """
 
     name: str
@@ -1573,47 +1575,47 @@ class Experiment:
     """
     runs: list[Run]
     """
-    One for each value of the parameter and each repeat of it, rising.
+    The runs by rising value of the parameter, with all repeats of each value.
     """
 
 
 @dataclass(frozen=True)
 class Findings:
     """
-    What the preparation found, and what runs before tell those after them.
+    The findings of the preparation, and of earlier runs for later ones.
     """
 
     interference: list[Interference]
     """
-    How long writes lingered, each time that was looked at.
+    The lingering effects of writes, one for each measurement of them.
     """
     phases: list[BaselinePhases]
     """
-    The phases of each baseline that was run long enough to show them.
+    The phases of each baseline with a sufficiently long run.
     """
     rounds: list[Totals] | None = None
     """
-    Of a test in rounds: what the runs came to by which it is judged whether the drive is steady.
+    For a test in rounds: the results of the runs by which steadiness is judged.
     """
 
 
 @dataclass(frozen=True)
 class HealthAround:
     """
-    What a drive told of its health around a measurement.
+    The health of a drive before and after a measurement.
     """
 
     before: Health
     """
-    Before anything was done to it.
+    The health before any access to the drive.
     """
     after: Health | None = None
     """
-    After the last run; absent while there was none.
+    The health after the last run; absent before.
     """
     change: HealthChange | None = None
     """
-    What happened in between.
+    The change between the two readings.
     """
 
 
@@ -1625,39 +1627,39 @@ class MicroBenchmark:
 
     experiments: list[Experiment]
     """
-    One for each baseline or mix.
+    An experiment for each baseline or mix.
     """
     name: str
     """
-    Its name, such as `granularity`.
+    The name, such as `granularity`.
     """
     parameter: str
     """
-    uFLIP's name of the parameter that varies, such as `IOSize`.
+    The name of the varying parameter in uFLIP, such as `IOSize`.
     """
     question: str
     """
-    The question it answers.
+    The question that it answers.
     """
     title: str
     """
-    Its name for people.
+    The display name.
     """
     unit: Unit
     """
-    What the values of the parameter count.
+    The unit of the parameter's values.
     """
 
 
 @dataclass(frozen=True)
 class Manifest:
     """
-    Everything about a result but the IOs themselves.
+    The manifest of a result: everything except the IOs.
     """
 
     calibration: Calibration
     """
-    What the harness itself costs, measured before the first run.
+    The overhead of the harness, measured before the first run.
     """
     device: DeviceInfo
     """
@@ -1665,7 +1667,7 @@ class Manifest:
     """
     machine: Machine
     """
-    The machine it ran on.
+    The machine.
     """
     micro_benchmarks: list[MicroBenchmark]
     """
@@ -1673,19 +1675,19 @@ class Manifest:
     """
     options: Options
     """
-    What was asked for.
+    The configuration of the benchmark.
     """
     schema_version: int
     """
-    Version of the format, [`SCHEMA_VERSION`].
+    The version of the format, [`SCHEMA_VERSION`].
     """
     started: str
     """
-    When it began, as RFC 3339 in UTC.
+    The start, as RFC 3339 in UTC.
     """
     status: Status
     """
-    How far it came.
+    The progress.
     """
     tool: Tool
     """
@@ -1693,30 +1695,30 @@ class Manifest:
     """
     enforcing: Enforcing | None = None
     """
-    How far a state that is being enforced is; absent while none is.
+    The progress of enforcing a drive state; absent if none is in progress.
     """
     environment: Environment | None = None
     """
-    The settings under which it was measured; of real drives alone, and absent from results of
-    versions that did not record it.
+    The machine settings during the measurement; for real drives only, and absent from earlier
+    versions that did not record them.
     """
     findings: Findings | None = None
     """
-    What the preparation found.
+    The findings of the preparation.
     """
     finished: str | None = None
     """
-    When it ended; absent while it runs, or when it was cut off.
+    The end; absent while it runs, or if it was interrupted.
     """
     health: HealthAround | None = None
     """
-    What an NVMe drive told of its health; absent where there was nothing to read.
+    The health of an NVMe drive; absent if it was unavailable.
     """
     resumed: list[str] | None = None
     """
-    When it was gone on with after it had been stopped or cut off, in order.
+    The times at which an interrupted measurement was resumed, in order.
     """
-    spent: Spent | None = None
+    spent: ResourceUse | None = None
     """
-    What measuring has taken so far.
+    The cost of the measurement until now.
     """

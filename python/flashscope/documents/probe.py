@@ -77,15 +77,15 @@ A number of bytes, or an address in bytes.
 
 DeviceKind: TypeAlias = Literal['null', 'sim', 'file', 'block']
 """
-What kind of thing is behind a [`Device`].
+The kind of drive behind a [`Device`].
 """
 
 
 Errno: TypeAlias = int
 """
-The error number of a failed IO, as Linux numbers them.
+A Linux error number, as the result of a failed IO.
 
-A simulated drive answers with the numbers a real one would give.
+Simulated drives return the numbers that a real drive would return.
 """
 
 
@@ -113,7 +113,7 @@ A duration, or a point in time, in nanoseconds.
 
 Op: TypeAlias = Literal['read', 'write', 'trim', 'flush']
 """
-What an [`Io`] does.
+The operation of an [`Io`].
 
 The discriminants are the codes stored in the `op` column of a result's records.
 """
@@ -220,8 +220,14 @@ class Signal:
     """
 
 
+Unit: TypeAlias = Literal['bytes', 'nanoseconds', 'count', 'share', 'class']
+"""
+The unit of a parameter's value.
+"""
+
+
 @dataclass(frozen=True)
-class Spent:
+class BudgetAmount:
     """
     An amount of bytes and time.
     """
@@ -234,12 +240,6 @@ class Spent:
     """
     Time on the clock of the drive; absent if unlimited.
     """
-
-
-Unit: TypeAlias = Literal['bytes', 'nanoseconds', 'count', 'share', 'class']
-"""
-The unit of a parameter's value.
-"""
 
 
 @dataclass(frozen=True)
@@ -261,44 +261,44 @@ class Contradiction:
 @dataclass(frozen=True)
 class DeviceInfo:
     """
-    What is known about a drive without measuring it.
+    The properties of a drive that are known without measuring it.
     """
 
     capacity_bytes: Bytes
     """
-    Addressable bytes.
+    Addressable capacity in bytes.
     """
     kind: DeviceKind
     """
-    What is behind it.
+    The kind of drive.
     """
     logical_block_bytes: Bytes
     """
-    Offsets and lengths must be multiples of this.
+    Logical block size in bytes: offsets and lengths must be multiples of it.
     """
     name: str
     """
-    How the drive was named on the command line, such as `sim:agrawal-2008`.
+    The drive's name on the command line, such as `sim:agrawal-2008`.
     """
     queue_depth: int
     """
-    How many IOs may be in flight at once.
+    The maximum number of IOs in flight.
     """
     engine: str | None = None
     """
-    How IOs reach it, such as `io_uring`, and why that way was chosen.
+    The engine that submits IOs, such as `io_uring`, and the reason for choosing it.
     """
     firmware: str | None = None
     """
-    Firmware revision, where there is one.
+    The firmware revision, if known.
     """
     model: str | None = None
     """
-    The maker's name for it, where there is one.
+    The vendor's model name, if known.
     """
     serial: str | None = None
     """
-    Serial number, where there is one.
+    The serial number, if known.
     """
 
 
@@ -368,7 +368,7 @@ class IoErrors:
 
 
 @dataclass(frozen=True)
-class Stated:
+class StatedFinding:
     """
     A finding with the description of its parameter.
     """
@@ -441,7 +441,7 @@ class ProbeReport:
     """
     The start time as RFC 3339, in UTC.
     """
-    budget: Spent
+    budget: BudgetAmount
     """
     The budget.
     """
@@ -449,7 +449,7 @@ class ProbeReport:
     """
     The description of the drive, known without measurement.
     """
-    findings: list[Stated]
+    findings: list[StatedFinding]
     """
     The statements about each parameter, known or not, in display order.
     """
@@ -477,7 +477,7 @@ class ProbeReport:
     """
     The experiments in order.
     """
-    used: Spent
+    used: BudgetAmount
     """
     The part of the budget used.
     """

@@ -8,23 +8,23 @@ from typing import Literal, TypeAlias
 
 ActivityKind: TypeAlias = Literal['cleaning', 'switch merge', 'partial merge', 'full merge', 'mapping read', 'mapping write-back', 'folding', 'wear levelling']
 """
-What a piece of work is.
+A kind of background activity.
 """
 
 
 @dataclass(frozen=True)
 class Bucket:
     """
-    The least and the most that a value was in a stretch of time.
+    The minimum and maximum of a value in a bucket of time.
     """
 
     max: int
     """
-    The most.
+    The maximum.
     """
     min: int
     """
-    The least.
+    The minimum.
     """
 
 
@@ -43,54 +43,54 @@ The reason for a flash command.
 @dataclass(frozen=True)
 class Cleaning:
     """
-    What cleaning did.
+    The garbage collection.
     """
 
     count: int
     """
-    Blocks that were cleaned.
+    Blocks collected.
     """
     pages_moved: int
     """
-    Valid pages that were moved out of them.
+    Valid pages moved.
     """
     efficiency: float | None = None
     """
-    Share of the pages of cleaned blocks that were superseded, 0 to 1 (Agrawal's *cleaning
-    efficiency*); absent where nothing was cleaned.
+    The share of invalid pages in collected blocks, 0 to 1 (Agrawal's *cleaning efficiency*);
+    absent if no block was collected.
     """
 
 
 CommandKind: TypeAlias = Literal['read', 'program', 'copy-back', 'erase']
 """
-What a flash command does.
+A kind of flash command.
 """
 
 
 DeviceKind: TypeAlias = Literal['null', 'sim', 'file', 'block']
 """
-What kind of thing is behind a [`Device`].
+The kind of drive behind a [`Device`].
 """
 
 
 @dataclass(frozen=True)
 class Estimate:
     """
-    A number that is estimated, with its 95 % interval.
+    An estimated number with its 95 % interval.
     """
 
     value: float
     """
-    The estimate.
+    The point estimate.
     """
     high: float | None = None
     """
-    Upper end of the interval; absent where there is too little data for one, and of a ratio that has
-    none.
+    Upper end of the interval; absent if there is too little data for one, and for a ratio whose
+    denominator may be 0.
     """
     low: float | None = None
     """
-    Lower end of the interval; absent where there is too little data for one.
+    Lower end of the interval; absent if there is too little data for one.
     """
 
 
@@ -106,12 +106,12 @@ class Histogram:
     """
     from_: int
     """
-    Where the first bin begins.
+    The lower end of the first bin.
     """
     width: int
     """
-    The width of each: the bin `n` counts values from `from + n * width` to below
-    `from + (n + 1) * width`.
+    The width of each bin: bin `n` counts values from `from + n * width` to below `from + (n +
+    1) * width`.
     """
 
 
@@ -123,11 +123,11 @@ class LatencyNs:
 
     count: int
     """
-    How many.
+    The number of latencies.
     """
     max: int
     """
-    The most.
+    The maximum.
     """
     mean: Estimate
     """
@@ -135,26 +135,27 @@ class LatencyNs:
     """
     min: int
     """
-    The least.
+    The minimum.
     """
     p50: int
     """
-    Half of all are not above this, within 0.1 %.
+    The median, accurate to within 0.1 %.
     """
     p99: int
     """
-    99 % of all are not above this.
+    The 99th percentile.
     """
     p999: int
     """
-    99.9 % of all are not above this.
+    The 99.9th percentile.
     """
 
 
 @dataclass(frozen=True)
 class LifetimeClasses:
     """
-    How many blocks have which share of the mean remaining lifetime left (Agrawal et al., Table 8).
+    The number of blocks in each class of remaining lifetime, relative to the mean (Agrawal et al.,
+    Table 8).
     """
 
     at_least_100_percent: int
@@ -183,13 +184,13 @@ A duration, or a point in time, in nanoseconds.
 
 SimulationFill: TypeAlias = Literal['none', 'sequential', 'random']
 """
-What the drive held before the warm-up.
+The content of the drive before the warm-up.
 """
 
 
 SimulationStatus: TypeAlias = Literal['complete', 'interrupted', 'failed']
 """
-How a simulation ended.
+The reason that a simulation ended.
 """
 
 
@@ -201,44 +202,45 @@ class SimulationWarmUp:
 
     bytes: Bytes
     """
-    Bytes that they read, wrote and trimmed.
+    The bytes of these IOs: read, written and trimmed.
     """
     ios: int
     """
-    IOs of the workload that were answered before the measurement.
+    IOs of the workload that completed before the measurement.
     """
     window_write_amplification: list[float]
     """
-    Write amplification in each window of the warm-up, a window being the capacity of the
-    drive; empty unless it was to become steady.
+    The write amplification in each window of the warm-up. A window writes the capacity of the
+    drive. Empty unless the warm-up continued until steady state.
     """
     criterion: str | None = None
     """
-    What is asked of it to be steady; absent where it was not looked at.
+    The criterion of steadiness; absent if not examined.
     """
     steady: bool | None = None
     """
-    Whether write amplification became steady; absent where it was not looked at.
+    True if the write amplification became steady; absent if not examined.
     """
 
 
 @dataclass(frozen=True)
 class UnitWear:
     """
-    How often the blocks of a unit were erased. The lists have a number for each cell.
+    The erases of the blocks of a unit. Each list has a number for each cell.
     """
 
     blocks: int
     """
-    How many blocks it has, the bad ones among them.
+    The number of its blocks, bad blocks included.
     """
     erases: list[int]
     """
-    Erases in the measurement, of all blocks of a cell together.
+    Erases during the measurement, summed over the blocks of each cell.
     """
     erases_since_new: list[int]
     """
-    Erases since the drive was new, fill and warm-up included, of all blocks of a cell together.
+    Erases since the drive was new, including fill and warm-up, summed over the blocks of each
+    cell.
     """
     first_block: int
     """
@@ -250,85 +252,86 @@ class UnitWear:
     """
     most_since_new: list[int] | None = None
     """
-    Erases since the drive was new of the block of a cell that has most; absent where a cell is
-    one block.
+    For each cell, the erases since the drive was new of its most erased block. Absent if a
+    cell is one block.
     """
 
 
 @dataclass(frozen=True)
 class WearMapReport:
     """
-    How often each block was erased, in the order of units and of the blocks of a unit. A block of
-    packages that work in step (`page_span` of the profile) is erased as one and counts once.
+    The erases of each block, in the order of units and their blocks. A block of packages that work
+    in step (`page_span` of the profile) is erased as one and counts once.
     """
 
     blocks_per_cell: int
     """
-    How many successive blocks of a unit a cell stands for: 1 unless there are more than some
-    16,000 blocks. The last cell of a unit may stand for fewer.
+    The number of successive blocks of a unit per cell: 1 unless the drive has more than about
+    16,000 blocks. The last cell of a unit may have fewer.
     """
     units: list[UnitWear]
     """
-    The units that have blocks, in their order.
+    The units that have blocks, in order.
     """
 
 
 @dataclass(frozen=True)
 class Activity:
     """
-    A piece of work inside a drive that is more than a flash command. Commands on an element of
-    several packages count once for each package, as in the counters of the drive.
+    A background activity inside a drive, made of flash commands. A command on an element of
+    several packages counts once for each package, as in the counters of the drive.
     """
 
     block: int
     """
-    The block that it was about: the one that was cleaned or emptied, the log block of a merge,
-    the block of the page of the map. Blocks are counted over the drive, as in the wear map.
+    The block concerned: the victim of a collection or move, the log block of a merge, or the
+    block of the map page. Blocks are numbered over the drive, as in the wear map.
     """
     blocks_erased: int
     """
-    Blocks that it erased.
+    Blocks erased.
     """
     end_ns: Nanos
     """
-    When it was done, from the begin of the measurement; of one that is not, up to then.
+    The end, from the begin of the measurement. For an unfinished activity, the end of its last
+    command.
     """
     kind: ActivityKind
     """
-    What it was.
+    The kind of activity.
     """
     pages_programmed: int
     """
-    Flash pages that it programmed.
+    Flash pages programmed.
     """
     pages_read: int
     """
-    Flash pages that it read. Pages copied within a plane are programmed, but not read.
+    Flash pages read. Pages copied within a plane count as programmed, but not as read.
     """
     start_ns: Nanos
     """
-    When the flash began with it, from the begin of the measurement; 0 where that was before.
+    The start, from the begin of the measurement; 0 for an activity that started earlier.
     """
     unit: int
     """
-    The unit on which it began.
+    The unit on which it started.
     """
 
 
 @dataclass(frozen=True)
 class AmplificationReport:
     """
-    What the flash did over time, by cause. Every list has a number for each stretch of time, and
-    adds up to the counter of its name; a cause that there was nothing for is left out.
+    Flash commands over time, by cause. Each list has a number for each bucket and adds up to the
+    counter of its name. Causes without commands are absent.
 
-    The write amplification of a stretch is the sum of all its programs over those for `host`, as
-    that of the whole is; a stretch without any for `host` has none. A command belongs to the stretch
-    in which it began; one that the flash began after the last answer, to the last.
+    The write amplification of a bucket is the sum of all its programs divided by those for `host`.
+    It is undefined for a bucket without programs for `host`. A command belongs to the bucket in
+    which it starts. A command that starts after the last answer belongs to the last bucket.
     """
 
     bucket_ns: Nanos
     """
-    How long each is; the last is not over yet.
+    The length of each bucket; the last is incomplete.
     """
     erases: dict[str, list[int]]
     """
@@ -336,7 +339,7 @@ class AmplificationReport:
     """
     from_ns: Nanos
     """
-    Where the first stretch begins, on the clock of the drive: where the measurement does.
+    The begin of the first bucket, on the clock of the drive: the begin of the measurement.
     """
     programs: dict[str, list[int]]
     """
@@ -351,12 +354,12 @@ class AmplificationReport:
 @dataclass(frozen=True)
 class BusUse:
     """
-    What a serial bus did.
+    The use of a serial bus.
     """
 
     busy_ns: Nanos
     """
-    For how long it carried data.
+    The time for which it carried data.
     """
     busy_share: float
     """
@@ -367,12 +370,12 @@ class BusUse:
 @dataclass(frozen=True)
 class CleaningTime:
     """
-    How long the cleaning of a block takes.
+    The time to collect a block.
     """
 
     max: Nanos
     """
-    The most.
+    The maximum.
     """
     mean: float
     """
@@ -380,19 +383,19 @@ class CleaningTime:
     """
     min: Nanos
     """
-    The least.
+    The minimum.
     """
 
 
 @dataclass(frozen=True)
 class CommandUse:
     """
-    What a unit did with commands of one kind and cause.
+    The commands of one kind and cause on a unit.
     """
 
     busy_ns: Nanos
     """
-    How long they took, the wait of a read for the bus included.
+    The time they took, including waits of reads for the bus.
     """
     busy_share: float
     """
@@ -400,100 +403,100 @@ class CommandUse:
     """
     cause: Cause
     """
-    Why they were given.
+    The cause.
     """
     count: int
     """
-    How many began in the interval.
+    The number of commands that started in the interval.
     """
     kind: CommandKind
     """
-    What they did.
+    The kind of command.
     """
 
 
 @dataclass(frozen=True)
 class Curve:
     """
-    A value over time in at most so many buckets of equal length, which doubles whenever there
-    would be more.
+    A value over time, in a limited number of buckets of equal length. The length doubles whenever
+    the limit would be exceeded.
     """
 
     bucket_ns: Nanos
     """
-    The length of each; the last is not over yet.
+    The length of each bucket; the last is incomplete.
     """
     buckets: list[Bucket]
     """
-    The buckets, in the order of time.
+    The buckets, in order of time.
     """
     from_ns: Nanos
     """
-    Where the first bucket begins.
+    The begin of the first bucket.
     """
 
 
 @dataclass(frozen=True)
 class DeviceInfo:
     """
-    What is known about a drive without measuring it.
+    The properties of a drive that are known without measuring it.
     """
 
     capacity_bytes: Bytes
     """
-    Addressable bytes.
+    Addressable capacity in bytes.
     """
     kind: DeviceKind
     """
-    What is behind it.
+    The kind of drive.
     """
     logical_block_bytes: Bytes
     """
-    Offsets and lengths must be multiples of this.
+    Logical block size in bytes: offsets and lengths must be multiples of it.
     """
     name: str
     """
-    How the drive was named on the command line, such as `sim:agrawal-2008`.
+    The drive's name on the command line, such as `sim:agrawal-2008`.
     """
     queue_depth: int
     """
-    How many IOs may be in flight at once.
+    The maximum number of IOs in flight.
     """
     engine: str | None = None
     """
-    How IOs reach it, such as `io_uring`, and why that way was chosen.
+    The engine that submits IOs, such as `io_uring`, and the reason for choosing it.
     """
     firmware: str | None = None
     """
-    Firmware revision, where there is one.
+    The firmware revision, if known.
     """
     model: str | None = None
     """
-    The maker's name for it, where there is one.
+    The vendor's model name, if known.
     """
     serial: str | None = None
     """
-    Serial number, where there is one.
+    The serial number, if known.
     """
 
 
 @dataclass(frozen=True)
 class FreeBlocksReport:
     """
-    How many blocks were free over an interval of virtual time, without those of the SLC region.
+    The number of free blocks over an interval of virtual time, without those of the SLC region.
     """
 
     curve: Curve
     """
-    In all lanes together, over time.
+    The number in all lanes together, over time.
     """
     lane_min: list[int]
     """
-    The fewest in each lane (part of an allocation pool that is cleaned for itself).
+    The minimum in each lane (a part of an allocation pool that is collected independently).
     """
     min: int
     """
-    The fewest in all lanes together.
+    The minimum over all lanes together.
     """
 
 
@@ -529,50 +532,49 @@ class Health:
 @dataclass(frozen=True)
 class LatencyHeatMap:
     """
-    How latencies are distributed over time: a picture with time to the right, the logarithm of
-    latency upwards, and counts as colours.
+    A heat map of latencies: time on the x axis, the logarithm of latency on the y axis, and counts
+    as colours.
     """
 
     bucket_ns: Nanos
     """
-    How long each stretch of time is. The first begins with the measurement.
+    The length of a time step. The first step begins with the measurement.
     """
     limits_ns: list[int]
     """
-    The limits of the bins of latency, in nanoseconds, each 1/16 of a factor of ten wide: the bin
-    `n` holds latencies from limit `n` to below limit `n + 1`, so there is one limit more than
-    bins. From the first bin to the last that holds any.
+    The limits of the latency bins in nanoseconds, 16 bins per factor of ten. Bin `n` contains
+    latencies from limit `n` to below limit `n + 1`, hence there is one more limit than bins.
+    The bins run from the first to the last nonempty one.
     """
     others: list[list[int]]
     """
-    Trims and flushes, likewise.
+    The trims and flushes, in the same layout.
     """
     reads: list[list[int]]
     """
-    Reads: for each stretch of time, how many were answered in it with a latency in each bin.
-    Empty where there was none; with the others they add up to `ios`.
+    For each time step, the reads completed in it, by latency bin. Empty if there were none. All
+    three lists together sum up to `ios`.
     """
     writes: list[list[int]]
     """
-    Writes, likewise.
+    The writes, in the same layout.
     """
 
 
 @dataclass(frozen=True)
 class UnitUse:
     """
-    What a unit did.
+    The use of a unit.
     """
 
     busy_by_bucket_ns: list[int]
     """
-    For how long it had something to do in each stretch of time (`bucket_ns`), which adds up to
-    `busy_ns`; over the length of the stretch it is the share of that. Stretches at the end in
-    which no unit had anything to do are left out.
+    The busy time in each bucket (`bucket_ns`). The values add up to `busy_ns`. Trailing
+    buckets in which no unit was busy are absent.
     """
     busy_ns: Nanos
     """
-    For how long it had something to do.
+    The time for which it was busy.
     """
     busy_share: float
     """
@@ -580,149 +582,150 @@ class UnitUse:
     """
     commands: list[CommandUse]
     """
-    What it did, without what it did not do. The times of two planes that work as a pair count
-    for each.
+    Its commands by kind and cause; combinations without commands are absent. The times of two
+    planes that work as a pair count for each.
     """
     max_wait_ns: Nanos
     """
-    How long the one of them had waited that waited longest.
+    The longest wait of these commands.
     """
     mean_queue_length: float
     """
-    Commands that waited for their start, on average over the interval: by Little's law, the
-    time that they waited in it over its length.
+    The mean number of waiting commands over the interval. By Little's law it is the total
+    waiting time divided by the length of the interval.
     """
     package: int
     """
-    The first package whose commands it carries out.
+    The first package that the unit belongs to.
     """
     mean_wait_ns: float | None = None
     """
-    How long the commands that began in the interval had waited, on average; absent where none
-    began.
+    The mean wait of the commands that started in the interval. Absent if none started.
     """
 
 
 @dataclass(frozen=True)
 class UtilizationReport:
     """
-    What the units and buses of a drive did over an interval of virtual time.
+    The use of the units and buses of a drive over an interval of virtual time.
     """
 
     bucket_ns: Nanos
     """
-    How long each stretch of time of `busy_by_bucket_ns` is. The first begins at `from_ns`; the
-    last ends at `until_ns`.
+    The length of each bucket of `busy_by_bucket_ns`. The first begins at `from_ns`; the last
+    ends at `until_ns`.
     """
     buses: list[BusUse]
     """
-    The serial buses, in their order: one a package, or one a gang that shares it.
+    The serial buses, in order: one per package, or one per gang that shares it.
     """
     from_ns: Nanos
     """
-    Where the interval begins.
+    The begin of the interval.
     """
     units: list[UnitUse]
     """
-    The units, in their order.
+    The units, in order.
     """
     until_ns: Nanos
     """
-    Where it ends. Of commands that reach over its ends, what lies within counts.
+    The end of the interval. Commands that extend beyond either end count with the part inside.
     """
 
 
 @dataclass(frozen=True)
 class ActivitiesReport:
     """
-    What a drive did inside over a measurement.
+    The background activities of a drive during a measurement.
     """
 
     bucket_ns: Nanos
     """
-    How long each stretch of time of `count_by_bucket` is. The first begins with the measurement.
+    The length of each bucket of `count_by_bucket`. The first begins with the measurement.
     """
     count_by_bucket: dict[str, list[int]]
     """
-    How many pieces of each kind were done that began in each stretch of time; a kind that there
-    was none of is left out.
+    For each kind, the number of activities that started in each bucket. Kinds without
+    activities are absent.
     """
     left_out: int
     """
-    How many of them are not in `longest`.
+    The number of activities that are not in `longest`.
     """
     longest: list[Activity]
     """
-    All pieces, or, where there were more than some thousands, the longest of each stretch of
-    time; in the order of their begin.
+    All activities in order of start. If there are more than some thousands, only the longest
+    of each bucket.
     """
     total: int
     """
-    How many pieces of work there were.
+    The number of activities.
     """
 
 
 @dataclass(frozen=True)
 class CleaningReport:
     """
-    What cleaning did. Commands count when they are given, as in [`crate::Counters`].
+    A summary of garbage collection. Commands count when they are issued, as in
+    [`crate::Counters`].
     """
 
     busy_ns: Nanos
     """
-    For how long units worked on it, all together.
+    The time that all units together spent on it.
     """
     count: int
     """
-    Blocks of packages that were cleaned, to their erase.
+    The number of package blocks that were collected and erased.
     """
     pages_moved: int
     """
-    Flash pages programmed to move what was valid.
+    The number of flash pages programmed to move valid data.
     """
     victims_by_valid_pages: list[int]
     """
-    How many blocks had so many pages with valid data when they were cleaned, from 0 pages on.
-    Blocks of packages that work in step count once.
+    A histogram over collected blocks: how many had 0, 1, 2, … pages with valid data. Blocks of
+    packages that work in step count once.
     """
     efficiency: float | None = None
     """
-    Share of the data pages of cleaned blocks that were superseded (0 to 1), Agrawal's
-    *cleaning efficiency*; absent where nothing was cleaned. Below 0 where moves of blocks that
-    have failed, which are not erased, outweigh it.
+    Agrawal's *cleaning efficiency*: the share of data pages of collected blocks that were
+    superseded (0 to 1). Absent if nothing was collected. Below 0 if moves out of failed
+    blocks, which are never erased, outweigh the rest.
     """
     mean_valid_pages: float | None = None
     """
-    Valid pages of a victim, on average; absent where nothing was cleaned.
+    The mean number of valid pages of a victim. Absent if nothing was collected.
     """
     time_per_block_ns: CleaningTime | None = None
     """
-    From the start of the first move out of a block to the end of its erase; absent where
-    nothing was cleaned.
+    The time from the start of the first move out of a block to the end of its erase. Absent if
+    nothing was collected.
     """
 
 
 @dataclass(frozen=True)
 class EraseReport:
     """
-    How often the blocks of a drive were erased, without those that were bad from the factory.
+    Statistics of the erases of the blocks of a drive, without blocks that were bad from the
+    factory.
     """
 
     block_lifetime: int
     """
-    Erases after which a block is taken out of use.
+    The number of erases after which a block is retired.
     """
     blocks: int
     """
-    How many blocks.
+    The number of blocks.
     """
     health: Health
     """
-    Where the drive stands in its life.
+    The stage of the drive's life.
     """
     histogram: Histogram
     """
-    How many blocks have how many erases.
+    A histogram of blocks by erases.
     """
     max: int
     """
@@ -734,7 +737,7 @@ class EraseReport:
     """
     mean_remaining_lifetime: float
     """
-    Erases that blocks have left, on average (Table 7 of Agrawal et al.).
+    The mean number of erases that blocks have left (Table 7 of Agrawal et al.).
     """
     min: int
     """
@@ -754,7 +757,7 @@ class EraseReport:
     """
     remaining_lifetime: LifetimeClasses
     """
-    Blocks by what they have left, relative to that (Table 8).
+    Blocks by their remaining lifetime relative to that mean (Table 8).
     """
     standard_deviation: float
     """
@@ -765,7 +768,7 @@ class EraseReport:
 @dataclass(frozen=True)
 class Findings:
     """
-    What a drive shows of itself beside its counters.
+    Observations of a drive beyond its counters.
     """
 
     activities: ActivitiesReport | None = None
@@ -782,7 +785,8 @@ class Findings:
     """
     erases: EraseReport | None = None
     """
-    How often its blocks were erased since it was new; absent where it has no good block.
+    Statistics of the erases of its blocks since the drive was new. Absent if the drive has no
+    good block.
     """
     free_blocks: FreeBlocksReport | None = None
     """
@@ -801,8 +805,9 @@ class Findings:
 @dataclass(frozen=True)
 class Simulation:
     """
-    What `flashscope simulate --json` prints, and `--output` writes to `simulation.json`. All that is counted is of the measurement alone, without
-    fill and warm-up. `O` is what observers of the drive yield.
+    The output of `flashscope simulate --json`, and the `simulation.json` that `--output` writes.
+    All counts cover the measurement only, without fill and warm-up. `O` is the output of the
+    drive's observers.
     """
 
     bytes_read: Bytes
@@ -819,7 +824,7 @@ class Simulation:
     """
     cleaning: Cleaning
     """
-    What cleaning did.
+    The garbage collection.
     """
     drive: DeviceInfo
     """
@@ -831,12 +836,12 @@ class Simulation:
     """
     events: dict[str, int]
     """
-    What the FTL did that takes more than one flash command, or saves some: merges by kind,
-    evictions of log blocks, and what became of look-ups of the map.
+    FTL operations that take several flash commands or save some: merges by kind, evictions of
+    log blocks, and the results of map lookups.
     """
     fill: SimulationFill
     """
-    What was written before: nothing, or everything once.
+    The fill before the warm-up: none, or every page once.
     """
     flash_programs: dict[str, int]
     """
@@ -848,12 +853,13 @@ class Simulation:
     """
     host_pages_read: int
     """
-    Logical pages that the host read, whole or in part. Pages count when their IO reaches the
-    drive, so that with many in flight they are not to the IO those of `ios`.
+    Logical pages that the host read, whole or in part. A page counts when its IO reaches the
+    drive. With many IOs in flight, the number therefore differs slightly from that of the IOs
+    in `ios`.
     """
     host_pages_trimmed: int
     """
-    Logical pages that the host trimmed as a whole.
+    Logical pages that the host trimmed completely.
     """
     host_pages_written: int
     """
@@ -861,85 +867,85 @@ class Simulation:
     """
     ios: int
     """
-    IOs that were answered.
+    Completed IOs.
     """
     observations: Findings
     """
-    What was seen inside the drive.
+    The output of the drive's observers.
     """
     open_loop: bool
     """
-    Whether IOs came at their time, whatever was in flight; latency then counts from when an
-    IO was due.
+    True for an open loop, in which IOs arrive at their own times. Latency then counts from the
+    time at which an IO was due.
     """
     queue_depth: int
     """
-    IOs of each stream in flight at once, at most.
+    The maximum number of IOs in flight per stream.
     """
     seed: int
     """
-    Seed of everything random.
+    The seed of all random numbers.
     """
     simulated_ns: Nanos
     """
-    How long the measurement took on the clock of the drive.
+    The duration of the measurement on the clock of the drive.
     """
     status: SimulationStatus
     """
-    How the measurement ended.
+    The reason that the measurement ended.
     """
     wall_ns: Nanos
     """
-    How long all of it took on the clock of this machine, fill and warm-up included. The one
-    field in which two runs of one seed differ.
+    The wall-clock duration on this machine, including fill and warm-up. It is the only field
+    that differs between two runs with the same seed.
     """
     warm_up: SimulationWarmUp
     """
-    What was done before the measurement.
+    The warm-up before the measurement.
     """
     workload: str
     """
-    The workload, as it was asked for.
+    The workload, as requested.
     """
     equivalent_throughput: float | None = None
     """
-    The fewest erases that the host's programs may take over those that they took (the
-    *equivalent throughput* of Boboila and Desnoyers): 1 at best once every block is in use;
-    absent where nothing was erased.
+    The minimum number of erases for the host's programs over the actual number (the *equivalent
+    throughput* of Boboila and Desnoyers): at most 1 once every block is in use. Absent if there
+    were no erases.
     """
     error: str | None = None
     """
-    The error that ended it.
+    The error that ended the measurement.
     """
     ios_per_second: float | None = None
     """
-    IOs answered in a second of simulated time.
+    IOs completed per second of simulated time.
     """
     latency_heat_map: LatencyHeatMap | None = None
     """
-    How latencies are distributed over time; absent without `--output`.
+    The distribution of latencies over time; absent without `--output`.
     """
     latency_ns: LatencyNs | None = None
     """
-    Latency of all IOs; absent where there was none.
+    The latency of all IOs; absent if there were none.
     """
     read_latency_ns: LatencyNs | None = None
     """
-    Latency of reads; absent where there was none.
+    The latency of reads; absent if there were none.
     """
     schema_version: int | None = 0
     """
-    The version of this format; 0 of those that did not say.
+    The version of this format; 0 for documents without a version.
     """
     trim_latency_ns: LatencyNs | None = None
     """
-    Latency of trims; absent where there was none.
+    The latency of trims; absent if there were none.
     """
     write_amplification: float | None = None
     """
-    Flash pages programmed for each page programmed for the host; absent where there was none.
+    Flash pages programmed per page programmed for the host; absent if there were none.
     """
     write_latency_ns: LatencyNs | None = None
     """
-    Latency of writes; absent where there was none.
+    The latency of writes; absent if there were none.
     """

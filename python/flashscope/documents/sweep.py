@@ -10,68 +10,68 @@ from typing import Literal, TypeAlias
 @dataclass(frozen=True)
 class Counts:
     """
-    How many simulations there are.
+    The number of simulations by outcome.
     """
 
     asked: int
     """
-    Simulations that are asked for; of a search, at most.
+    Simulations requested; for a search, the maximum.
     """
     done: int
     """
-    Those that were simulated.
+    Complete simulations.
     """
     failed: int
     """
-    Those that failed.
+    Failed simulations.
     """
     impossible: int
     """
-    Those that cannot be.
+    Impossible simulations.
     """
     points: int
     """
-    Points of the sweep; of a search, those that it has come to.
+    Points of the sweep; for a search, those reached until now.
     """
 
 
 @dataclass(frozen=True)
 class Estimate:
     """
-    A number that is estimated, with its 95 % interval.
+    An estimated number with its 95 % interval.
     """
 
     value: float
     """
-    The estimate.
+    The point estimate.
     """
     high: float | None = None
     """
-    Upper end of the interval; absent where there is too little data for one, and of a ratio that has
-    none.
+    Upper end of the interval; absent if there is too little data for one, and for a ratio whose
+    denominator may be 0.
     """
     low: float | None = None
     """
-    Lower end of the interval; absent where there is too little data for one.
+    Lower end of the interval; absent if there is too little data for one.
     """
 
 
 Goal: TypeAlias = Literal['minimize', 'maximize']
 """
-What is better.
+The direction of an objective.
 """
 
 
 Level: TypeAlias = float | str
 """
-What a factor is set to.
+The level of a factor.
 """
 
 
 @dataclass(frozen=True)
 class Objective:
     """
-    What points are judged by.
+    A quantity by which points are compared.
     """
 
     field: str
@@ -80,19 +80,19 @@ class Objective:
     """
     goal: Goal
     """
-    What is better.
+    The direction.
     """
 
 
 @dataclass(frozen=True)
-class Regressed:
+class RegressionFit:
     """
-    How far an objective is understood as a sum of effects and interactions.
+    The fit of a linear regression with interactions for an objective.
     """
 
     explained: float
     """
-    The share of the variance that it explains, 0 to 1. The rest is curved, or luck.
+    The share of variance explained, 0 to 1. The rest is nonlinear or noise.
     """
     objective: str
     """
@@ -100,20 +100,20 @@ class Regressed:
     """
     points: int
     """
-    Points that the regression is over.
+    The points of the regression.
     """
 
 
 RowStatus: TypeAlias = Literal['done', 'impossible', 'failed']
 """
-How a row came to be.
+The outcome of a simulation in a row.
 """
 
 
 @dataclass(frozen=True)
 class Setting:
     """
-    A factor and what it is set to.
+    A factor and its level.
     """
 
     factor: str
@@ -122,14 +122,14 @@ class Setting:
     """
     level: Level
     """
-    What it is set to.
+    The level.
     """
 
 
 @dataclass(frozen=True)
-class Skipped:
+class SkippedPoint:
     """
-    A point that was not simulated to its end.
+    A point whose simulation did not finish.
     """
 
     point: int
@@ -138,15 +138,15 @@ class Skipped:
     """
     reason: str
     """
-    Why.
+    The reason.
     """
     settings: list[Setting]
     """
-    Where it is in the space.
+    The coordinates of the point in the space.
     """
     status: RowStatus
     """
-    Whether it is impossible, or failed.
+    The outcome: impossible or failed.
     """
 
 
@@ -162,30 +162,31 @@ class Step:
     """
     from_: Level
     """
-    What it is set to before.
+    The level before.
     """
     to: Level
     """
-    What it is set to after.
+    The level after.
     """
 
 
 SweepStatus: TypeAlias = Literal['complete', 'unfinished']
 """
-Whether a sweep is at its end.
+The completeness of a sweep.
 """
 
 
 @dataclass(frozen=True)
 class Effect:
     """
-    What a change of a factor does to an objective.
+    The effect of a factor change on an objective.
     """
 
     difference: Estimate
     """
-    The mean difference of the pairs, with its interval over the repeats; of a regression its slope from
-    the one level to the other, with its interval over the points.
+    The mean difference over pairs of points, with its interval over the repeats. For a
+    regression, the predicted difference between the two levels, with its interval over the
+    points.
     """
     objective: str
     """
@@ -193,11 +194,12 @@ class Effect:
     """
     pairs: int
     """
-    Pairs of points that differ in nothing else; of a regression, the points.
+    The number of pairs of points that differ in nothing else; for a regression, of points.
     """
     sign: int
     """
-    1 where the objective rises, -1 where it falls, 0 where that is not sure: the interval holds 0.
+    1 for a significant rise, -1 for a significant fall, 0 if not significant: the interval
+    contains 0.
     """
     step: Step
     """
@@ -205,7 +207,7 @@ class Effect:
     """
     relative: float | None = None
     """
-    The same as a share of the mean before the change; absent where that is 0.
+    The effect relative to the mean before the change; absent if that is 0.
     """
 
 
@@ -221,25 +223,26 @@ class FrontPoint:
     """
     settings: list[Setting]
     """
-    Where it is in the space.
+    The coordinates of the point in the space.
     """
     values: list[Estimate]
     """
-    The objectives, in the order of [`Sweep::objectives`], with the interval of the mean over the
-    repeats.
+    The objectives, in the order of [`Sweep::objectives`], each with the interval of its mean
+    over the repeats.
     """
 
 
 @dataclass(frozen=True)
 class Interaction:
     """
-    How much more a change does to an objective after another change than before it.
+    The interaction of two changes: the effect of one after the other change, minus its effect
+    before.
     """
 
     difference: Estimate
     """
-    The mean difference of differences, with its interval over the repeats; of a regression over the
-    points.
+    The mean difference of differences, with its interval over the repeats; for a regression,
+    over the points.
     """
     objective: str
     """
@@ -247,32 +250,32 @@ class Interaction:
     """
     sign: int
     """
-    1 where together they raise the objective by more than each for itself, -1 where by less, 0
-    where that is not sure.
+    1 if both changes together raise the objective significantly more than the sum of their
+    effects, -1 if significantly less, 0 if not significant.
     """
     squares: int
     """
-    Squares of points that differ in nothing else; of a regression, the points.
+    The number of squares of points that differ in nothing else; for a regression, of points.
     """
     steps: list[Step]
     """
-    The changes, of which none is the first: it is the same both ways.
+    The two changes; their order does not matter.
     """
 
 
 @dataclass(frozen=True)
 class Sweep:
     """
-    What `flashscope sweep --json` prints, and `sweep.json` holds.
+    The output of `flashscope sweep --json`, and the content of `sweep.json`.
     """
 
     counts: Counts
     """
-    How many there are of what.
+    The number of simulations by outcome.
     """
     effects: list[Effect]
     """
-    What a factor does to an objective, other things equal.
+    The effect of each factor on each objective, other things equal.
     """
     factors: list[str]
     """
@@ -280,39 +283,39 @@ class Sweep:
     """
     front: list[FrontPoint]
     """
-    The points than which no other is better in one objective and as good in all others, by their
-    means over the repeats.
+    The Pareto front: the points that no other point dominates, by their means over the repeats.
     """
     interactions: list[Interaction]
     """
-    How much more or less one factor does where another is changed too.
+    The interactions: the dependence of one factor's effect on another factor.
     """
     objectives: list[Objective]
     """
-    What points are judged by.
+    The objectives.
     """
     repeats: int
     """
-    Simulations of each point.
+    The number of simulations of each point.
     """
     schema_version: int
     """
     The version of this format.
     """
-    skipped: list[Skipped]
+    skipped: list[SkippedPoint]
     """
-    The points that were not simulated to their end, with the reason.
+    The points whose simulation did not finish, with the reason.
     """
     space: str
     """
-    The design space, as it was given: TOML.
+    The design space as given, in TOML.
     """
     status: SweepStatus
     """
-    Whether it is at its end.
+    The completeness.
     """
-    regressions: list[Regressed] | None = field(default_factory=list)
+    regressions: list[RegressionFit] | None = field(default_factory=list)
     """
-    Where points were drawn: of which objectives effects and interactions are slopes of a regression,
-    and how far that goes. Elsewhere they are differences of points that differ in nothing else.
+    For randomly sampled points: the objectives for which effects and interactions are
+    regression coefficients, with the fit. Otherwise, they are differences between points that
+    differ in nothing else.
     """

@@ -24,21 +24,21 @@ The kinds of warnings about a trace.
 @dataclass(frozen=True)
 class Estimate:
     """
-    A number that is estimated, with its 95 % interval.
+    An estimated number with its 95 % interval.
     """
 
     value: float
     """
-    The estimate.
+    The point estimate.
     """
     high: float | None = None
     """
-    Upper end of the interval; absent where there is too little data for one, and of a ratio that has
-    none.
+    Upper end of the interval; absent if there is too little data for one, and for a ratio whose
+    denominator may be 0.
     """
     low: float | None = None
     """
-    Lower end of the interval; absent where there is too little data for one.
+    Lower end of the interval; absent if there is too little data for one.
     """
 
 
@@ -207,7 +207,7 @@ A duration, or a point in time, in nanoseconds.
 
 Op: TypeAlias = Literal['read', 'write', 'trim', 'flush']
 """
-What an [`Io`] does.
+The operation of an [`Io`].
 
 The discriminants are the codes stored in the `op` column of a result's records.
 """

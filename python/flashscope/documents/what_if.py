@@ -10,84 +10,85 @@ from typing import Literal, TypeAlias
 @dataclass(frozen=True)
 class Change:
     """
-    A field that is set.
+    A changed field.
     """
 
     field: str
     """
-    A field of the drive's profile by its dotted name, `workload.FIELD`, or `drive` or `workload` as a
-    whole.
+    The field: a dotted name in the drive's profile, `workload.FIELD`, or `drive` or `workload`
+    as a whole.
     """
     value: str
     """
-    What it is set to, as it stands on the command line.
+    The value, as on the command line.
     """
 
 
 @dataclass(frozen=True)
 class Estimate:
     """
-    A number that is estimated, with its 95 % interval.
+    An estimated number with its 95 % interval.
     """
 
     value: float
     """
-    The estimate.
+    The point estimate.
     """
     high: float | None = None
     """
-    Upper end of the interval; absent where there is too little data for one, and of a ratio that has
-    none.
+    Upper end of the interval; absent if there is too little data for one, and for a ratio whose
+    denominator may be 0.
     """
     low: float | None = None
     """
-    Lower end of the interval; absent where there is too little data for one.
+    Lower end of the interval; absent if there is too little data for one.
     """
 
 
 Quantity: TypeAlias = Literal['latency_ns.mean', 'latency_ns.p99', 'ios_per_second', 'bytes_per_second', 'write_amplification', 'erases_per_gib', 'endurance_bytes']
 """
-What variants are compared by.
+A quantity by which variants are compared.
 """
 
 
 RowStatus: TypeAlias = Literal['done', 'impossible', 'failed']
 """
-How a row came to be.
+The outcome of a simulation in a row.
 """
 
 
 WhatIfStatus: TypeAlias = Literal['complete', 'unfinished']
 """
-Whether a what-if is at its end.
+The completeness of a what-if.
 """
 
 
 @dataclass(frozen=True)
 class Difference:
     """
-    By how much a variant differs from the base.
+    The difference between a variant and the baseline.
     """
 
     absolute: Estimate
     """
-    The mean difference of the pairs of simulations with the same seed, with its interval over the
+    The mean difference over pairs of simulations with the same seed, with its interval over the
     repeats.
     """
     sign: int
     """
-    1 where the quantity rises, -1 where it falls, 0 where that is not sure: the interval holds 0.
+    1 for a significant rise, -1 for a significant fall, 0 if not significant: the interval
+    contains 0.
     """
     relative: float | None = None
     """
-    The same as a share of the mean of the base; absent where that is 0.
+    The mean difference relative to the mean of the baseline; absent if that is 0.
     """
 
 
 @dataclass(frozen=True)
-class Expected:
+class ModelEstimate:
     """
-    A quantity that a model expects.
+    A predicted quantity.
     """
 
     quantity: Quantity
@@ -96,27 +97,27 @@ class Expected:
     """
     value: float
     """
-    The number.
+    The value.
     """
     high: float | None = None
     """
-    Upper end of it; likewise.
+    The upper end of the interval; absent if the model's error is unknown.
     """
     low: float | None = None
     """
-    Lower end of the interval; absent where nothing says how far the model may be off.
+    The lower end of the interval; absent if the model's error is unknown.
     """
     relative: float | None = None
     """
-    By how much it is more than in the base, as a share of that; absent of the base, and where nothing
-    is expected of it.
+    The relative difference to the baseline; absent for the baseline, and if the baseline has no
+    prediction.
     """
 
 
 @dataclass(frozen=True)
-class Simulated:
+class SimulatedQuantity:
     """
-    A quantity that was simulated.
+    A simulated quantity.
     """
 
     quantity: Quantity
@@ -129,23 +130,23 @@ class Simulated:
     """
     difference: Difference | None = None
     """
-    What differs from the base; absent of the base.
+    The difference to the baseline; absent for the baseline.
     """
 
 
 @dataclass(frozen=True)
 class ClosedForm:
     """
-    What a model expects.
+    The prediction of a model.
     """
 
-    expected: list[Expected]
+    expected: list[ModelEstimate]
     """
-    The quantities that it knows.
+    The predicted quantities.
     """
     level: float
     """
-    How often the intervals are to hold the truth, from 0 to 1.
+    The confidence level of the intervals, from 0 to 1.
     """
     model: str
     """
@@ -153,67 +154,68 @@ class ClosedForm:
     """
     not_modelled: list[str]
     """
-    What of the drive or the workload the model does not know, in words.
+    The properties of the drive or workload that the model ignores, as text.
     """
 
 
 @dataclass(frozen=True)
 class Variant:
     """
-    A drive and a workload, and what comes of them.
+    A drive and a workload, with the results.
     """
 
     changes: list[Change]
     """
-    What is set otherwise than in the base.
+    The changes from the baseline.
     """
     drive: str
     """
-    The drive, as `flashscope simulate --drive` takes it.
+    The drive, in the syntax of `flashscope simulate --drive`.
     """
     name: str
     """
-    What it is called.
+    The display name.
     """
-    simulated: list[Simulated]
+    simulated: list[SimulatedQuantity]
     """
-    What the simulations came to, as far as each quantity is known.
+    The known quantities from the simulations.
     """
     workload: str
     """
-    The workload, as `flashscope simulate --workload` takes it.
+    The workload, in the syntax of `flashscope simulate --workload`.
     """
     closed_form: ClosedForm | None = None
     """
-    What a model expects; absent until one was asked, and where none can say.
+    The prediction of a model; absent until one was computed, or if no model applies.
     """
     not_predicted: str | None = None
     """
-    Why no model can say.
+    The reason that no model applies.
     """
     reason: str | None = None
     """
-    Why it is impossible, or failed.
+    The reason that the variant is impossible or failed.
     """
     status: RowStatus | None = None
     """
-    How its simulations ended; absent until they did.
+    The status of the simulations; absent until they end.
     """
 
 
 @dataclass(frozen=True)
 class WhatIf:
     """
-    What `flashscope what-if --json` prints, and `what-if.json` holds.
+    The output of `flashscope what-if --json`, and the content of `what-if.json`.
     """
 
     base: Variant
     """
-    What is asked about, as it is.
+    The baseline.
     """
     repeats: int
     """
-    Simulations of each variant, with one seed after the other: all variants have the same seeds.
+    The number of simulations of each variant, with consecutive seeds; all variants have the
+    same seeds.
     """
     schema_version: int
     """
@@ -221,13 +223,13 @@ class WhatIf:
     """
     seed: int
     """
-    Seed of everything random in the first simulation of each variant.
+    The seed of the first simulation of each variant.
     """
     status: WhatIfStatus
     """
-    Whether all that was asked for is here.
+    The completeness.
     """
     variants: list[Variant]
     """
-    The same with something changed, in the order in which it was asked for.
+    The variants, in the order of the request.
     """
