@@ -55,7 +55,7 @@ pub enum Ties {
 }
 
 /// A command of a script: microseconds, kind, die, plane, row.
-pub type Scripted = (f64, String, u32, u32, u32);
+pub type ScriptLine = (f64, String, u32, u32, u32);
 
 /// A tenant; what it leaves out is as in the case.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -115,7 +115,7 @@ pub struct Case {
     pub tenants: Option<Vec<Tenant>>,
     pub arbitration: Arbitration,
     pub device_limit: Option<u32>,
-    pub script: Option<Vec<Scripted>>,
+    pub script: Option<Vec<ScriptLine>>,
     /// When each command of the script should be done.
     pub done_us: Option<Vec<f64>>,
     pub seed: u64,

@@ -19,7 +19,7 @@ const STEP: u64 = 1 << 63;
 
 /// A command of a tenant, from submission to completion.
 #[derive(Debug, Clone, Copy)]
-struct Issued {
+struct IssuedCommand {
     command: Command,
     tenant: usize,
     submitted: u64,
@@ -35,7 +35,7 @@ struct Tenant {
     read_share: f64,
     erase_share: f64,
     weight: i64,
-    queue: VecDeque<Issued>,
+    queue: VecDeque<IssuedCommand>,
     clock: f64,
 }
 
@@ -50,7 +50,7 @@ struct Cleaner {
 
 /// A completed command.
 #[derive(Debug, Clone, Copy)]
-pub struct Done {
+pub struct DoneCommand {
     pub at: u64,
     pub latency: u64,
     pub op: Op,
@@ -76,7 +76,7 @@ pub struct Host<'a> {
     reads_ns: Vec<u64>,
     programs_ns: Vec<u64>,
     tenants: Vec<Tenant>,
-    issued: Vec<Issued>,
+    issued: Vec<IssuedCommand>,
     free: Vec<u32>,
     outstanding: u32,
     turn: usize,
@@ -88,7 +88,7 @@ pub struct Host<'a> {
     cleaners: Vec<Cleaner>,
     clean_clock: f64,
     jobs_done: u64,
-    pub done: Vec<Done>,
+    pub done: Vec<DoneCommand>,
     script_done: Vec<u64>,
 }
 
@@ -291,7 +291,7 @@ impl<'a> Host<'a> {
         let joins = true;
         let command = Command { plane, row, joins, ..self.command(op, class, die, cells) };
         let submitted = self.scheduler.now().0;
-        self.tenants[tenant].queue.push_back(Issued { command, tenant, submitted, label });
+        self.tenants[tenant].queue.push_back(IssuedCommand { command, tenant, submitted, label });
         self.admit();
     }
 
@@ -328,7 +328,7 @@ impl<'a> Host<'a> {
         }
     }
 
-    fn let_in(&mut self, issued: Issued) {
+    fn let_in(&mut self, issued: IssuedCommand) {
         let index = match self.free.pop() {
             Some(index) => {
                 self.issued[index as usize] = issued;
@@ -345,11 +345,11 @@ impl<'a> Host<'a> {
 
     fn complete(&mut self, owner: u64) {
         let index = u32::try_from(owner).expect("an index of a command");
-        let Issued { command, tenant, submitted, label } = self.issued[index as usize];
+        let IssuedCommand { command, tenant, submitted, label } = self.issued[index as usize];
         self.free.push(index);
         let now = self.scheduler.now();
         self.outstanding -= 1;
-        self.done.push(Done {
+        self.done.push(DoneCommand {
             at: now.0,
             latency: now.0 - submitted,
             op: command.op,

@@ -50,7 +50,8 @@ fn start(place: &Scratch, device: &str, output: &str) -> Option<Running> {
             std::thread::sleep(Duration::from_millis(1));
         }
         let message = running.wait().1;
-        let missing = ["with `sudo`", "locked down", "tracefs is not mounted", "CONFIG_BLK_DEV_IO_TRACE"];
+        let missing =
+            ["with `sudo`", "locked down", "tracefs is not mounted", "CONFIG_BLK_DEV_IO_TRACE"];
         if missing.iter().any(|missing| message.contains(missing)) {
             println!("passed by: {message}");
             return None;

@@ -168,5 +168,8 @@ fn ctrl_c_summarises_the_requests_so_far() {
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("\ninterrupted: this covers only what was read before\n"), "{text}");
     let stderr = String::from_utf8(output.stderr).unwrap();
-    assert!(stderr.contains("interrupted: the summary covers the requests read before"), "{stderr}");
+    assert!(
+        stderr.contains("interrupted: the summary covers the requests read before"),
+        "{stderr}"
+    );
 }

@@ -20,7 +20,7 @@ use crate::footprint::{Size, fixed, grown};
 use crate::observe::{Attention, Observer};
 
 pub use gathering::NOWHERE;
-use queued::Queued;
+use queued::QueuedArray;
 pub use queued::{Event, Queues};
 
 /// The parts and settings of an [`Array`].
@@ -68,7 +68,7 @@ pub struct Array {
     blocks: Blocks,
     schedule: Schedule,
     /// The commands that wait in queues, if they do.
-    queued: Option<Box<Queued>>,
+    queued: Option<Box<QueuedArray>>,
     /// Is true while commands take their parts when they are given although there are queues:
     /// nothing else can arrive while a drive recovers.
     direct: bool,
@@ -102,7 +102,7 @@ impl Array {
         Blocks::footprint(geometry, parts.stamped, parts.timing.distinguishes_zeros(), torn)
             + Schedule::footprint(geometry, parts.wiring)
             + match parts.queues {
-                Some(_) => Queued::footprint(blocks, super::units(geometry, parts.wiring)),
+                Some(_) => QueuedArray::footprint(blocks, super::units(geometry, parts.wiring)),
                 None => Size(0),
             }
             + DisturbState::footprint(reliability.read_disturb, u64::from(blocks) * pages)
@@ -127,7 +127,8 @@ impl Array {
             }
         }
         let schedule = Schedule::new(&geometry, parts.timing, parts.wiring, parts.timed);
-        let queued = |queues| Queued::new(queues, &schedule.scheduled_parts(), geometry.blocks());
+        let queued =
+            |queues| QueuedArray::new(queues, &schedule.scheduled_parts(), geometry.blocks());
         let mut array = Array {
             blocks,
             queued: parts.queues.map(queued).map(Box::new),

@@ -152,7 +152,7 @@ fn translation_blocks_are_cleaned() {
         drive.step();
         erased += before.iter().filter(|(block, n)| drive.nand.erases(*block) > *n).count();
         before = drive.translation_blocks();
-        // None is collected while free blocks remain.
+        // GC collects no translation block while free blocks remain.
         assert!(round < 1000 || before.len() <= most as usize, "{before:?}, at most {most}");
     }
     assert!(erased > 200, "{erased} translation blocks were cleaned");

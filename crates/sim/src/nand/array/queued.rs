@@ -41,7 +41,7 @@ pub struct Queues {
 
 /// A flash command of an array, as the scheduler needs to know it.
 #[derive(Clone)]
-pub(super) struct Given {
+pub(super) struct FlashRequest {
     pub(super) op: Op,
     pub(super) cause: Cause,
     pub(super) page: Page,
@@ -76,7 +76,7 @@ struct Block {
     written: Ticket,
     /// Waits for what an erase of the block has to wait for.
     used: Ticket,
-    /// The programs that may not be done, in the order of pages: see [`Queued::programs`].
+    /// The programs that may not be done, in the order of pages: see [`QueuedArray::programs`].
     first: u32,
     last: u32,
 }
@@ -94,7 +94,7 @@ struct Program {
 }
 
 /// The commands of an array that wait in queues.
-pub(super) struct Queued {
+pub(super) struct QueuedArray {
     pub(super) scheduler: Scheduler,
     queues: Queues,
     blocks: Vec<Block>,
@@ -110,14 +110,14 @@ pub(super) struct Queued {
     free_observed: Vec<u32>,
 }
 
-impl Queued {
+impl QueuedArray {
     /// Returns the memory for the queues of so many blocks and dies.
     pub(super) fn footprint(blocks: u32, dies: u64) -> Size {
         fixed::<Block>(blocks) + fixed::<Ticket>(dies) + grown::<[u64; 8]>(dies) + Size(64 << 10)
     }
 
-    pub(super) fn new(queues: Queues, parts: &Parts, blocks: u32) -> Queued {
-        Queued {
+    pub(super) fn new(queues: Queues, parts: &Parts, blocks: u32) -> QueuedArray {
+        QueuedArray {
             scheduler: Scheduler::new(queues.setup, parts),
             queues,
             blocks: vec![UNUSED; blocks as usize],
@@ -131,7 +131,7 @@ impl Queued {
         }
     }
 
-    fn class(given: &Given) -> Class {
+    fn class(given: &FlashRequest) -> Class {
         match (given.cause, given.op) {
             (Cause::Host, Op::Read) => Class::HostRead,
             (Cause::Host, _) => Class::HostWrite,
@@ -142,8 +142,8 @@ impl Queued {
         }
     }
 
-    fn command(&self, given: &Given) -> Command {
-        let class = Queued::class(given);
+    fn command(&self, given: &FlashRequest) -> Command {
+        let class = QueuedArray::class(given);
         let level = match class {
             _ if self.background => Level::Low,
             Class::HostRead | Class::HostWrite | Class::Mapping => Level::Equal,
@@ -165,7 +165,11 @@ impl Queued {
     }
 
     /// Gives a command. Returns when it is done.
-    pub(super) fn give(&mut self, given: &Given, observed: Option<observe::Command>) -> Nanos {
+    pub(super) fn give(
+        &mut self,
+        given: &FlashRequest,
+        observed: Option<observe::Command>,
+    ) -> Nanos {
         let mut command = self.command(given);
         if let Some(observed) = observed {
             command.owner = Some(self.observe(observed));

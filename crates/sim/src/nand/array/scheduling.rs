@@ -6,7 +6,7 @@ use std::ops::Range;
 use flashscope_block::Nanos;
 
 use super::Array;
-use super::queued::{Event, Given, Queued};
+use super::queued::{Event, FlashRequest, QueuedArray};
 use crate::nand::due::awaited;
 use crate::nand::schedule::{Schedule, Span};
 use crate::nand::{BlockId, Cause, Page, Place};
@@ -113,12 +113,12 @@ impl Array {
 
     /// Returns the queues, if commands wait in them.
     #[inline]
-    pub(super) fn queues(&self) -> Option<&Queued> {
+    pub(super) fn queues(&self) -> Option<&QueuedArray> {
         self.queued.as_deref().filter(|_| !self.direct)
     }
 
     #[inline]
-    fn queues_mut(&mut self) -> Option<&mut Queued> {
+    fn queues_mut(&mut self) -> Option<&mut QueuedArray> {
         self.queued.as_deref_mut().filter(|_| !self.direct)
     }
 
@@ -126,7 +126,7 @@ impl Array {
     fn give(&mut self, job: &Job, op: Op, cells: Nanos, at: Nanos) -> Span {
         let place = self.schedule.place(job.page.block);
         let (plane, row) = self.schedule.plane_and_pair(place);
-        let given = Given {
+        let given = FlashRequest {
             op,
             cause: job.cause,
             page: job.page,
