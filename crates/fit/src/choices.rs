@@ -326,7 +326,7 @@ mod tests {
 
     #[test]
     fn every_registered_ftl_is_proposed() {
-        let start = flashscope_sim::setup::parse("sim:flashsim-2009").unwrap();
+        let start = flashscope_sim::setup::parse("flashsim-2009").unwrap();
         let capacity = Drive::new("sim:flashsim-2009", &start).unwrap().info().capacity;
         let proposed: Vec<String> = alternatives(&start, capacity)
             .into_iter()
