@@ -1,5 +1,5 @@
 // The row of a drive in uFLIP's Table 3: each cell in the paper's signs and in a sentence.
-import type { CheapLimit, Characteristics, Estimate, PauseEffect } from './data/views.gen';
+import type { Characteristics, CheapLimit, Estimate, PauseEffect } from './data/views.gen';
 import { bytes, count, exactTime, interval, MISSING, milliseconds, ratio, time } from './format';
 
 /** One cell of the table. */

@@ -1,6 +1,13 @@
 // Words for the numbers and settings of a sweep, and the order of its tables.
 import { bytes, decimal, MISSING, time } from '../format';
-import type { Effect, ExploredSweep, Interaction, Objective, Setting, SkippedPoint } from './views.gen';
+import type {
+  Effect,
+  ExploredSweep,
+  Interaction,
+  Objective,
+  Setting,
+  SkippedPoint,
+} from './views.gen';
 
 /** The value of a factor. */
 type Level = Setting['level'];
@@ -44,7 +51,9 @@ export function bySize<T extends Effect | Interaction>(effects: T[], field: stri
 }
 
 /** The reasons for skipping points, each with its number of points, most frequent first. */
-export function byReason(skipped: SkippedPoint[]): { reason: string; count: number; first: SkippedPoint }[] {
+export function byReason(
+  skipped: SkippedPoint[],
+): { reason: string; count: number; first: SkippedPoint }[] {
   const reasons = new Map<string, { reason: string; count: number; first: SkippedPoint }>();
   for (const point of skipped) {
     const known = reasons.get(point.reason);
@@ -67,7 +76,10 @@ export interface Order {
 }
 
 /** The points in an order; points without a value come last. */
-export function ordered({ points, sweep }: ExploredSweep, { column, down }: Order): ExploredSweep['points'] {
+export function ordered(
+  { points, sweep }: ExploredSweep,
+  { column, down }: Order,
+): ExploredSweep['points'] {
   const key = (point: ExploredSweep['points'][number]) => {
     if (column < 0) return point.point;
     const factors = sweep.factors.length;

@@ -3,10 +3,10 @@
 //!
 //! A block loses its pages one by one, at a rate proportional to the valid ones. GC collects it
 //! when it reaches j pages, or when it waits there and loses one more. Let m_i be the share of
-//! blocks at i pages and rho = U/T. Then m_i = rho A / i above j. The remaining share, m_j = 1 -
-//! rho A (H_b - H_j), must lie between 0 and rho A / j. This gives A = (rho b - j) / (rho ((b - j)
-//! - j (H_b - H_j))), with harmonic numbers H. It is Van Houdt's mean field of d choices in the
-//! limit of large d.
+//! blocks at i pages and rho = U/T. Then m_i = rho A / i above j. The remaining share,
+//! `m_j = 1 - rho A (H_b - H_j)`, must lie between 0 and rho A / j. This gives
+//! `A = (rho b - j) / (rho ((b - j) - j (H_b - H_j)))`, with harmonic numbers H. It is Van Houdt's
+//! mean field of d choices in the limit of large d.
 
 use super::{between_whole, units};
 use crate::page_map::desnoyers;
