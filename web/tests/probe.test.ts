@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { makeProbe } from '../fixtures/make-probe.mjs';
 import { serve } from '../fixtures/server.mjs';
 import { answerText, byReason, runsText, sureness } from '../src/data/probe';
-import type { Stated } from '../src/data/probe.gen';
+import type { StatedFinding } from '../src/data/probe.gen';
 import { parseRoute, probeHref } from '../src/route';
 import { Bench, drawAll, inked, overflow, template, violations } from './browser';
 
@@ -109,7 +109,7 @@ describe('a probe', () => {
 
 describe('the words of a probe', () => {
   it('state answers with unit and interval', () => {
-    const { findings } = makeProbe() as unknown as { findings: Stated[] };
+    const { findings } = makeProbe() as unknown as { findings: StatedFinding[] };
     const told = findings.map(({ finding, unit }) => answerText(finding.answer, unit));
     expect(told).toEqual([
       'flash',

@@ -6,7 +6,7 @@ import { parseJson } from '../src/data/json';
 import { loadPage } from '../src/data/load';
 import { Served } from '../src/data/served';
 import { SourceError } from '../src/data/source';
-import type { Colours, Compared, Comparison, Outline } from '../src/data/views.gen';
+import type { Colours, ComparedNumber, Comparison, Outline } from '../src/data/views.gen';
 import { cropColours, cropOutline } from '../src/data/window';
 
 const page = (text: string) =>
@@ -134,7 +134,7 @@ describe('an embedded source', () => {
       return i === 0 ? own : { ...own, ratio: { value: value / first } };
     });
     const mixed = [0, 1, 2].map((i) => ((n + i) % 3 === 2 ? { value: { value: 9 } } : {}));
-    const experiment = (name: string, of: Compared[]) => ({
+    const experiment = (name: string, of: ComparedNumber[]) => ({
       micro_benchmark: name,
       experiment: 'RW',
       values: [{ value: 7, results: of }],

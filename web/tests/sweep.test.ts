@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { makeSweep } from '../fixtures/make-sweep.mjs';
 import { serve } from '../fixtures/server.mjs';
 import { bySize, levelText, ordered, writer } from '../src/data/sweep';
-import type { Explored } from '../src/data/views.gen';
+import type { ExploredSweep } from '../src/data/views.gen';
 import { parseRoute, sweepHref } from '../src/route';
 import { Bench, drawAll, inked, overflow, template, violations } from './browser';
 
@@ -155,7 +155,7 @@ describe('a sweep', () => {
 });
 
 describe('the words of a sweep', () => {
-  const explored = makeSweep() as unknown as Explored;
+  const explored = makeSweep() as unknown as ExploredSweep;
 
   it('write numbers by their names', () => {
     expect(writer('latency_ns.p99')(1500)).toBe('1.50 µs');

@@ -1,5 +1,5 @@
 // The live status of an attached drive, polled once a second.
-import type { Live, Sample } from './live.gen';
+import type { DriveStatus, Sample } from './live.gen';
 import { fetched, jsonOf } from './served';
 
 /** The time between two polls in milliseconds. */
@@ -11,7 +11,7 @@ const KEPT = 300;
 /** The drive that this server has attached. */
 export class Attached {
   /** The latest snapshot; undefined before the first. */
-  live = $state.raw<Live>();
+  live = $state.raw<DriveStatus>();
   /** The samples of the last five minutes, oldest first. */
   samples = $state.raw<Sample[]>([]);
   /** The error of the last poll, if it failed. */
@@ -40,13 +40,13 @@ export class Attached {
         { signal },
         'flashscope attach',
       );
-      this.#take((await jsonOf(response)) as Live, after);
+      this.#take((await jsonOf(response)) as DriveStatus, after);
     } catch (error) {
       if (!signal.aborted) this.problem = error instanceof Error ? error.message : String(error);
     }
   }
 
-  #take(live: Live, after: number): void {
+  #take(live: DriveStatus, after: number): void {
     this.problem = undefined;
     if (live.process !== this.live?.process && this.live !== undefined) {
       // Another drive is attached at this address: the next response has all of its samples.
