@@ -81,11 +81,11 @@ pub struct SimDevice {
     host_bytes_written: u64,
     unaligned_writes: u64,
     expects_power_cuts: bool,
-    /// Whether flash commands wait in queues.
+    /// Is true if flash commands wait in queues.
     queued: bool,
     /// See [`Device::quiet_until`].
     quiet_until: Nanos,
-    /// What the present request waits for in the queues of the flash.
+    /// The queued flash commands that the present request waits for.
     awaited: Vec<Nanos>,
     /// The memory of the drive, unless it is that of its array.
     _memory: Option<Reservation>,

@@ -22,7 +22,7 @@ pub(super) enum Event {
     Released(u32),
     /// The page of one of several joined reads has come over the bus.
     PageOver(u32),
-    /// A time that the owner of the scheduler asked for.
+    /// A time that the owner of the scheduler set.
     Timer(u32),
 }
 

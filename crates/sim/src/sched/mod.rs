@@ -6,7 +6,7 @@
 //! to the end of its last phase. A read is command cycles on the bus, cells, data on the bus; a
 //! program is command and data on the bus, then cells; an erase is command cycles, then cells.
 //!
-//! *The bus* is asked for when the phase before has ended. It serves in the order of asking and is
+//! *The bus* gets a request when the phase before has ended. It serves in the order of requests and is
 //! never kept for what is not ready.
 //!
 //! *Instants.* What happens at one instant happens before any decision of that instant: first

@@ -21,7 +21,7 @@ pub enum Happened {
         /// When its die began with it; the time of the clock for a join.
         started: Nanos,
     },
-    /// A time that was asked for by [`Scheduler::set_timer`].
+    /// A time that [`Scheduler::set_timer`] set.
     Timer(u32),
     /// A die has nothing to do, and nothing waits for it.
     Idle(u32),

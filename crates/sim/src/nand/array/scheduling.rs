@@ -164,7 +164,7 @@ impl Array {
         }
     }
 
-    /// Returns when `done` is reached and the block is written as far as that was asked for.
+    /// Returns the later of `done` and the time at which the requested part of the block is written.
     #[inline]
     pub fn written_by(&mut self, block: BlockId, done: Nanos) -> Nanos {
         let place = self.place(block);

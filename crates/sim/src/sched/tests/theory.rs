@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::*;
 
-/// What an open loop of Poisson arrivals on one die gives: mean times from arrival to completion of
+/// The outcome of an open loop of Poisson arrivals on one die: mean times from arrival to completion of
 /// reads and of programs, in nanoseconds.
 struct OpenLoop {
     reads: f64,
