@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::*;
 
@@ -49,19 +49,31 @@ fn every_item_has_its_expected_state_at_full_length() {
     assert!(failed.is_empty(), "{failed:#?}");
 }
 
-// An input without effect would mean that the outcome is hard-coded.
+/// The inputs that leave the claims of an item unchanged.
+fn inputs_without_effect(item: &Item, reproduction: &Reproduction) -> Vec<String> {
+    let changes_nothing = |input: &&Input| {
+        let mut inputs = Inputs::of(item.inputs);
+        inputs.set(input.name, input.other).unwrap();
+        reproduction.claims == reproduce(item, inputs).claims
+    };
+    let inputs = item.inputs.iter().filter(changes_nothing);
+    inputs.map(|input| format!("{}: {}", item.id, input.name)).collect()
+}
+
+// An input without effect would mean that the outcome is hard-coded. Two threads share the items, as
+// one alone would be the longest of all tests.
 #[test]
 fn every_input_changes_the_outcome() {
-    let mut without_effect = Vec::new();
-    for (item, reproduction) in ITEMS.iter().zip(REPRODUCTIONS.iter()) {
-        for input in item.inputs {
-            let mut inputs = Inputs::of(item.inputs);
-            inputs.set(input.name, input.other).unwrap();
-            if reproduction.claims == reproduce(item, inputs).claims {
-                without_effect.push(format!("{}: {}", item.id, input.name));
-            }
-        }
-    }
+    let reproductions: &[Reproduction] = &REPRODUCTIONS;
+    let next = AtomicUsize::new(0);
+    let without_effect = std::thread::scope(|threads| {
+        let work = || {
+            let indices = std::iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed));
+            let items = indices.map_while(|index| Some((ITEMS.get(index)?, &reproductions[index])));
+            items.flat_map(|(item, one)| inputs_without_effect(item, one)).collect::<Vec<_>>()
+        };
+        [threads.spawn(work), threads.spawn(work)].map(|thread| thread.join().unwrap()).concat()
+    });
     assert!(without_effect.is_empty(), "{without_effect:#?}");
 }
 
