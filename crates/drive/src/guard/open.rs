@@ -17,8 +17,8 @@ use std::time::Duration;
 use super::lock::{self, Lock};
 use super::openers::{Process, serves};
 use super::{
-    FileMark, Identity, Refusal, System, check_confirmation, check_same,
-    check_unmarked, reservation,
+    FileMark, Identity, Refusal, System, check_confirmation, check_same, check_unmarked,
+    reservation,
 };
 use crate::error::OpenError;
 use crate::hardware::Hardware;
