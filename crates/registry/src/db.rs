@@ -4,7 +4,7 @@
     lint_writes,
     expect(
         clippy::disallowed_methods,
-        reason = "the database of a registry: in the file that the operator names; SQLite refuses a file that is not a database"
+        reason = "the database of a registry: in the file that the operator names, unless it holds something else, such as the database of another program"
     )
 )]
 
@@ -14,7 +14,7 @@ use std::time::Duration;
 use flashscope_report::{ResultKind, Shelf, ShelfItem};
 use flashscope_serve::{LARGEST, Problem, ShelfQuery, Sort};
 use sqlx::any::{AnyPoolOptions, AnyRow};
-use sqlx::{AnyConnection, AnyPool, AssertSqlSafe, Row};
+use sqlx::{AnyConnection, AnyPool, AssertSqlSafe, Connection, Row};
 
 use crate::submission::{Content, Part, PartName, Submission};
 use crate::{Error, limits};
@@ -111,11 +111,29 @@ pub(crate) struct Db {
     searched: &'static str,
 }
 
+/// Checks that an SQLite database is that of a registry, or empty. Reads only: migrating the database
+/// of another program would change it.
+async fn check_own(url: &str) -> Result<(), Error> {
+    let mut connection = AnyConnection::connect(url).await?;
+    let tables = "SELECT name FROM sqlite_master WHERE type = 'table'";
+    let tables = sqlx::query(tables).fetch_all(&mut connection).await?;
+    let tables: Vec<String> = tables.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>()?;
+    connection.close().await?;
+    let own = ["tokens", "submissions", "arrived", "results"];
+    if tables.is_empty() || own.iter().all(|own| tables.iter().any(|table| table == own)) {
+        return Ok(());
+    }
+    Err(Error::ForeignDatabase(url.into()))
+}
+
 impl Db {
     /// Opens the database at `url`, `postgres://…` or `sqlite://…`, and migrates it.
     pub async fn open(url: &str) -> Result<Db, Error> {
         sqlx::any::install_default_drivers();
         let sqlite = url.starts_with("sqlite:");
+        if sqlite {
+            check_own(url).await?;
+        }
         let options = AnyPoolOptions::new()
             .max_connections(16)
             // A connection to a file is never lost, and a test query would slow down every

@@ -65,6 +65,12 @@ pub enum Error {
     /// The database failed.
     #[error("the database: {0}")]
     Database(#[from] sqlx::Error),
+    /// The file of the database belongs to another program.
+    #[error(
+        "`{0}` is the database of another program, and stays as it is: keep the registry in another \
+         folder, or name another database"
+    )]
+    ForeignDatabase(String),
     /// The object store failed.
     #[error("the store: {0}")]
     Store(#[from] object_store::Error),

@@ -109,36 +109,24 @@ pub(crate) fn write_named(
         _ => Ok(()),
     };
     removed.map_err(Error::io("remove", &unfinished))?;
-    let written = write(&unfinished).and_then(|()| {
-        fs::rename(&unfinished, path).map_err(Error::io("name", path))?;
+    write_and_name(path, &unfinished, write)
+}
+
+/// Writes a file under the name `unfinished`, and then gives it the name `path`.
+fn write_and_name(
+    path: &Path,
+    unfinished: &Path,
+    write: impl FnOnce(&Path) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let written = write(unfinished).and_then(|()| {
+        fs::rename(unfinished, path).map_err(Error::io("name", path))?;
         path.parent().map_or(Ok(()), sync_folder)
     });
     if written.is_err() {
         // Ignore a failed removal: the first error explains more.
-        let _ = fs::remove_file(&unfinished);
+        let _ = fs::remove_file(unfinished);
     }
     written
-}
-
-/// Writes an output that the user named: a file atomically like [`write_text`], a pipe or terminal
-/// directly. Never overwrites a disk.
-///
-/// # Errors
-/// The output cannot be written, or is a disk or a folder.
-pub fn write_output(path: &Path, text: &str) -> Result<(), Error> {
-    let kind = fs::metadata(path).ok().map(|found| found.file_type());
-    match kind {
-        // Write through a system link to an open file, such as /dev/stdout, instead of replacing
-        // it.
-        Some(_) if path.is_symlink() && (path.starts_with("/dev") || path.starts_with("/proc")) => {
-            fs::write(path, text).map_err(Error::io("write", path))
-        }
-        Some(kind) if system::is_stream(kind) => {
-            fs::write(path, text).map_err(Error::io("write", path))
-        }
-        Some(kind) if !kind.is_file() => Err(Error::NoFile(path.into())),
-        _ => write_text(path, text),
-    }
 }
 
 /// Writes a file atomically: it has either its old or its new content. Replaces a link instead of
@@ -147,11 +135,27 @@ pub fn write_output(path: &Path, text: &str) -> Result<(), Error> {
 /// # Errors
 /// The file cannot be written.
 pub fn write_text(path: &Path, text: &str) -> Result<(), Error> {
-    write_named(path, |unfinished| {
-        let mut file = File::create_new(unfinished).map_err(Error::io("write", path))?;
-        let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
-        written.map_err(Error::io("write", path))
-    })
+    write_named(path, |unfinished| write_new(unfinished, path, text))
+}
+
+/// Writes a file atomically like [`write_text`], in a folder of the user, whose other files all
+/// stay.
+///
+/// # Errors
+/// The file cannot be written.
+pub(crate) fn write_text_beside_others(path: &Path, text: &str) -> Result<(), Error> {
+    let unfinished = path.with_extension(format!("{}.unfinished", std::process::id()));
+    if unfinished.symlink_metadata().is_ok() {
+        return Err(Error::io("write", &unfinished)(io::ErrorKind::AlreadyExists.into()));
+    }
+    write_and_name(path, &unfinished, |unfinished| write_new(unfinished, path, text))
+}
+
+/// Writes the new file `unfinished`, which is to become `path`.
+fn write_new(unfinished: &Path, path: &Path, text: &str) -> Result<(), Error> {
+    let mut file = File::create_new(unfinished).map_err(Error::io("write", path))?;
+    let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
+    written.map_err(Error::io("write", path))
 }
 
 /// Makes the names of files in `folder` durable.
@@ -359,17 +363,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
-
-    // A system link to an open file is written through and not replaced, which only root could do.
-    #[test]
-    fn a_link_to_standard_output_stays() {
-        use std::os::fd::AsRawFd;
-        let place = tempfile::tempdir().unwrap();
-        let page = File::create(place.path().join("page")).unwrap();
-        let path = PathBuf::from(format!("/proc/self/fd/{}", page.as_raw_fd()));
-        write_output(&path, "one").unwrap();
-        assert_eq!(fs::read(place.path().join("page")).unwrap(), b"one");
-    }
+    use crate::write_output;
 
     // Files and links are replaced atomically, links are not followed, pipes are written to, and a
     // failed write loses nothing.

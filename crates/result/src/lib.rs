@@ -16,6 +16,7 @@ mod document;
 mod error;
 mod folder;
 pub mod guarded;
+mod output;
 mod probe;
 mod reader;
 mod recorder;
@@ -28,7 +29,8 @@ pub mod what_if;
 mod writer;
 
 pub use error::Error;
-pub use folder::{ResultFolder, activities_path, records_path, rows, write_output, write_text};
+pub use folder::{ResultFolder, activities_path, records_path, rows, write_text};
+pub use output::write_output;
 pub use probe::{ProbeFolder, is_probe, read_probe};
 pub use reader::Rows;
 pub use recorder::Recorder;

@@ -12,7 +12,9 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-pub(crate) use imp::{is_own, is_same, is_stream, lock, rename_new, sync};
+pub(crate) use imp::{
+    is_own, is_same, is_stream, is_system_link, lock, own_descriptor, rename_new, sync,
+};
 
 /// Renames `from` to `to` on systems that cannot refuse an existing target atomically: checks for
 /// it first.
@@ -25,10 +27,10 @@ pub(crate) fn rename_unless_taken(from: &Path, to: &Path) -> io::Result<()> {
 
 #[cfg(unix)]
 mod imp {
-    use std::fs::{File, FileType, Metadata, TryLockError};
+    use std::fs::{File, Metadata, TryLockError};
     use std::io;
     use std::os::unix::fs::MetadataExt;
-    use std::path::Path;
+    use std::path::{Path, PathBuf};
 
     use rustix::fs::{CWD, RenameFlags, renameat_with};
     use rustix::io::Errno;
@@ -52,10 +54,60 @@ mod imp {
         open.is_some() && open == there
     }
 
-    /// Returns true for a stream: a pipe or a terminal.
-    pub(crate) fn is_stream(kind: FileType) -> bool {
+    /// Returns true for a stream: a pipe, a terminal, or a device that discards what it receives.
+    pub(crate) fn is_stream(found: &Metadata) -> bool {
         use std::os::unix::fs::FileTypeExt;
-        kind.is_fifo() || kind.is_char_device()
+        let kind = found.file_type();
+        kind.is_fifo() || kind.is_char_device() && !is_hardware(found)
+    }
+
+    /// Returns true for a character device that may lead to data, such as memory, flash, a tape or
+    /// a drive (`/dev/mem`, `/dev/mtd0`, `/dev/st0`, `/dev/ng0n1`).
+    #[cfg(target_os = "linux")]
+    fn is_hardware(found: &Metadata) -> bool {
+        // `Documentation/admin-guide/devices.txt` of Linux: memory devices, terminals, consoles,
+        // and pseudoterminals.
+        const MEMORY: u32 = 1;
+        const NULL_ZERO_FULL: [u32; 3] = [3, 5, 7];
+        const TERMINALS: [u32; 10] = [4, 5, 136, 137, 138, 139, 140, 141, 142, 143];
+        let (major, minor) = (rustix::fs::major(found.rdev()), rustix::fs::minor(found.rdev()));
+        let discards = major == MEMORY && NULL_ZERO_FULL.contains(&minor);
+        !discards && !TERMINALS.contains(&major)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn is_hardware(_: &Metadata) -> bool {
+        false
+    }
+
+    /// Returns true for a link in `/dev`, `/proc` or `/sys`, which belongs to the system. `/dev/shm`
+    /// is a folder like any other.
+    pub(crate) fn is_system_link(path: &Path) -> bool {
+        let Some(folder) = folder_of(path).filter(|_| path.is_symlink()) else { return false };
+        let is_device_folder = folder.starts_with("/dev") && !folder.starts_with("/dev/shm");
+        is_device_folder || folder.starts_with("/proc") || folder.starts_with("/sys")
+    }
+
+    /// Returns the number of an open descriptor of this process if the path is a name of one, such
+    /// as `/dev/stdout`.
+    pub(crate) fn own_descriptor(path: &Path) -> Option<u32> {
+        let descriptors = Path::new("/dev/fd").canonicalize().ok()?;
+        let mut path = path.to_path_buf();
+        // `/dev/stdout` leads to `/proc/self/fd/1`.
+        for _ in 0..3 {
+            let folder = folder_of(&path).filter(|_| is_system_link(&path))?;
+            if folder == descriptors {
+                return path.file_name()?.to_str()?.parse().ok();
+            }
+            path = folder.join(path.read_link().ok()?);
+        }
+        None
+    }
+
+    /// Returns the folder that a name stands in, without links.
+    fn folder_of(path: &Path) -> Option<PathBuf> {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        folder.unwrap_or(Path::new(".")).canonicalize().ok()
     }
 
     /// Returns true if this user created the folder and its lock shows whether its process runs.
@@ -81,7 +133,7 @@ mod imp {
 // continuing one result.
 #[cfg(windows)]
 mod imp {
-    use std::fs::{File, FileType, Metadata, OpenOptions, TryLockError};
+    use std::fs::{File, Metadata, OpenOptions, TryLockError};
     use std::io;
     use std::os::windows::fs::OpenOptionsExt;
     use std::path::Path;
@@ -107,8 +159,18 @@ mod imp {
     }
 
     /// Pipes and terminals have no names here.
-    pub(crate) fn is_stream(_: FileType) -> bool {
+    pub(crate) fn is_stream(_: &Metadata) -> bool {
         false
+    }
+
+    /// Links of the system do not exist here.
+    pub(crate) fn is_system_link(_: &Path) -> bool {
+        false
+    }
+
+    /// Descriptors have no names here.
+    pub(crate) fn own_descriptor(_: &Path) -> Option<u32> {
+        None
     }
 
     /// Without locks, nothing shows whether the process of a folder runs.

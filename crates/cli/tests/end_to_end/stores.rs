@@ -287,3 +287,43 @@ fn outputs_replace_earlier_outputs_but_no_image_or_link() {
         simulate("events.json").ok();
     }
 }
+
+// A link in `/dev` may lead to a disk (`/dev/disk/by-id`). The test has a `/dev` of its own, in which
+// links lead to images.
+#[test]
+fn outputs_follow_no_link_of_the_system_and_keep_it() {
+    let place = Scratch::on_disk();
+    let trace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/traces/msr.csv");
+    let trace = trace.to_str().unwrap();
+    let script = r#"
+        program=$1 trace=$2 here=$(pwd)
+        mkdir dev && mount -t tmpfs none dev && mkdir -p dev/disk &&
+            ln -s /proc/self/fd dev/fd && ln -s /proc/self/fd/1 dev/stdout &&
+            ln -s "$here/image" dev/disk/drive && : > dev/null && mount --bind /dev/null dev/null &&
+            mount --rbind dev /dev || { echo skipped; exit; }
+        for to in /dev/disk/drive /proc/self/root/dev/disk/drive; do
+            "$program" trace stat "$trace" --html $to 2>> errors && echo "$to was written"
+        done
+        simulate="simulate --fill none --warmup 100 --ios 100 --trace-events"
+        "$program" $simulate /dev/disk/drive > summary 2>> errors && echo "the drive was replaced"
+        "$program" $simulate /dev/stdout > summary 2>> errors && echo "/dev/stdout was replaced"
+        cd /dev && "$program" $simulate stdout > "$here/summary" 2>> "$here/errors"
+        test -L /dev/stdout || echo "/dev/stdout is gone"
+        test -L /dev/disk/drive || echo "the link is gone"
+        "$program" trace stat "$trace" --html /dev/stdout > "$here/page" || echo "no page"
+        echo done"#;
+    let mut image = vec![0; 1 << 20];
+    image[..4].copy_from_slice(b"XFSB");
+    fs::write(place.at("image"), &image).unwrap();
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "--user", "--map-root-user", "sh", "-c", script, "sh"]);
+    command.args([env!("CARGO_BIN_EXE_flashscope"), trace]).current_dir(place.path());
+    let output = command.output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    if said == "skipped\n" || said.is_empty() {
+        return println!("passed by: no folder can be mounted here");
+    }
+    assert_eq!(said, "done\n");
+    assert!(fs::read(place.at("image")).unwrap() == image, "the image was written");
+    assert!(fs::read_to_string(place.at("page")).unwrap().starts_with("<!doctype html>"));
+}

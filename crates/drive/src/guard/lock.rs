@@ -42,17 +42,18 @@ impl Lock {
         Ok(lock)
     }
 
-    /// Also locks the whole disk of a partition, as systemd and udev expect. `disk` must be open
-    /// for reading only, because closing a writable descriptor makes udev probe the disk. Its OFD
-    /// lock is therefore a read lock, which keeps writers away.
+    /// Also locks a related device, such as the whole disk of a partition, as systemd and udev
+    /// expect, or the file behind a loop device. `related` must be open for reading only, because
+    /// closing a writable descriptor makes udev probe a device. Its OFD lock is therefore a read
+    /// lock, which keeps writers away.
     ///
     /// # Errors
     /// The errors of [`Lock::take`].
-    pub(crate) fn add_disk(&mut self, disk: File) -> io::Result<()> {
-        if is_ofd_locked(&disk)? {
+    pub(crate) fn add_related(&mut self, related: File) -> io::Result<()> {
+        if is_ofd_locked(&related)? {
             return Err(io::ErrorKind::WouldBlock.into());
         }
-        self.add(disk, libc::F_RDLCK, true)
+        self.add(related, libc::F_RDLCK, true)
     }
 
     fn add(&mut self, file: File, kind: libc::c_int, is_device: bool) -> io::Result<()> {
@@ -198,11 +199,11 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         let theirs = open(&file);
         let mut lock = Lock::default();
-        lock.add_disk(File::open(file.path()).unwrap()).unwrap();
+        lock.add_related(File::open(file.path()).unwrap()).unwrap();
         assert!(set(&theirs, libc::F_WRLCK).is_err());
         assert!(is_locked(&theirs).unwrap());
         let mut second = Lock::default();
-        assert!(second.add_disk(File::open(file.path()).unwrap()).is_err());
+        assert!(second.add_related(File::open(file.path()).unwrap()).is_err());
         drop(lock);
         set(&theirs, libc::F_WRLCK).unwrap();
     }

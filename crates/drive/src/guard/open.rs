@@ -17,8 +17,8 @@ use std::time::Duration;
 use super::lock::{self, Lock};
 use super::openers::{Process, serves};
 use super::{
-    DeviceNumber, FileMark, Identity, Refusal, System, check_confirmation, check_same,
-    check_unmarked, reservation,
+    FileMark, Identity, Refusal, System, check_confirmation, check_same, check_unmarked,
+    reservation,
 };
 use crate::error::OpenError;
 use crate::hardware::Hardware;
@@ -229,29 +229,18 @@ fn locked(system: &System, path: &Path, identity: Identity) -> Refusal {
 }
 
 /// Takes the locks of an open device or file. For a block device, also locks its other device
-/// nodes, and the whole disk of a partition.
+/// node, its partitions or the whole disk of a partition, and the file behind a loop device.
 fn locks(system: &System, file: &File, identity: Identity) -> io::Result<Lock> {
-    let Identity::Block(number) = identity else { return Lock::take(file, false) };
+    let Identity::Block(_) = identity else { return Lock::take(file, false) };
+    let inode = |file: &File| file.metadata().map(|metadata| (metadata.dev(), metadata.ino()));
     let mut lock = Lock::take(file, true)?;
-    let opened = file.metadata()?;
-    let mut directories: Vec<_> = system.directory(number).ok().into_iter().collect();
-    directories.extend(system.whole_disk(number).filter(|disk| !directories.contains(disk)));
-    for directory in directories {
-        let Some((name, device)) = named(&directory) else { continue };
-        // A container may lack the node.
-        let Ok(node) = File::open(system.path("dev").join(name)) else { continue };
-        let metadata = node.metadata()?;
-        let is_opened = (metadata.dev(), metadata.ino()) == (opened.dev(), opened.ino());
-        if !is_opened && Identity::from(&metadata) == Identity::Block(device) {
-            lock.add_disk(node)?;
+    let mut locked = vec![inode(file)?];
+    for related in system.open_kin(identity)? {
+        let inode = inode(&related)?;
+        if !locked.contains(&inode) {
+            locked.push(inode);
+            lock.add_related(related)?;
         }
     }
     Ok(lock)
-}
-
-/// Returns the name below `/dev` and the number of the device with this sysfs directory.
-fn named(directory: &Path) -> Option<(String, DeviceNumber)> {
-    let number = crate::hardware::text(&directory.join("dev"))?;
-    let name = directory.file_name()?.to_string_lossy().replace('!', "/");
-    Some((name, super::parse_number(&number)?))
 }

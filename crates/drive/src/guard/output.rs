@@ -41,19 +41,30 @@ pub fn check_output(path: &Path) -> Result<(), OpenError> {
 }
 
 /// Creates an output file in place of an existing one, if [`check_output`] agrees. The existing
-/// file is not written; it disappears once no process has it open.
+/// file is not written; it disappears once no process has it open. A link of the system, such as
+/// `/dev/stdout`, stays.
 ///
 /// # Errors
 /// The errors of [`check_output`], and those of creating the file.
 pub fn create_output(path: &Path) -> Result<File, OpenError> {
     check_output(path)?;
     match fs::symlink_metadata(path) {
+        Ok(metadata) if metadata.is_symlink() && is_in_system_folder(path) => {}
         Ok(metadata) if metadata.is_file() || metadata.is_symlink() => {
             fs::remove_file(path).map_err(OpenError::system("replace", path))?;
         }
         _ => {}
     }
     File::create_new(path).map_err(OpenError::system("create", path))
+}
+
+/// Returns true for a name in `/dev`, `/proc` or `/sys`, whose links belong to the system.
+fn is_in_system_folder(path: &Path) -> bool {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    folder.unwrap_or(Path::new(".")).canonicalize().is_ok_and(|folder| {
+        let is_device_folder = folder.starts_with("/dev") && !folder.starts_with("/dev/shm");
+        is_device_folder || folder.starts_with("/proc") || folder.starts_with("/sys")
+    })
 }
 
 #[cfg(test)]

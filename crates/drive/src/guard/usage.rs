@@ -3,7 +3,7 @@
 #![allow(unsafe_code, reason = "declares the size of the argument of a loop device ioctl")]
 
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata};
 use std::io;
 use std::ops::Range;
 use std::os::unix::ffi::OsStringExt;
@@ -120,6 +120,37 @@ impl System {
             layer = below;
         }
         Ok(kin)
+    }
+
+    /// Opens all related devices and files for reading, as far as their names lead to them: a
+    /// container may lack a node of a device, and the name of a backing file may be stale.
+    pub(crate) fn open_kin(&self, identity: Identity) -> io::Result<Vec<File>> {
+        let mut opened = Vec::new();
+        let mut open = |path: &Path, expected: Identity| {
+            // Nothing but a device or a regular file is opened, which could block.
+            let is_expected = |metadata: Metadata| Identity::from(&metadata) == expected;
+            if fs::metadata(path).is_ok_and(is_expected)
+                && let Ok(file) = File::open(path)
+                && Identity::of(&file)? == expected
+            {
+                opened.push(file);
+            }
+            io::Result::Ok(())
+        };
+        let mut layer = identity;
+        while let Identity::Block(number) = layer {
+            for relative in self.relatives(number)? {
+                open(&self.node(&relative), Identity::Block(relative.number))?;
+            }
+            let Some((top, below)) = self.below(number)? else { break };
+            if let (Identity::File { .. }, Ok(disk)) = (below, self.directory(top))
+                && let Some(Ok(backing)) = backing_file(&disk)
+            {
+                open(&backing, below)?;
+            }
+            layer = below;
+        }
+        Ok(opened)
     }
 
     /// Checks one layer, like [`System::check_unused`]. Its use by the loop device `top`, which led

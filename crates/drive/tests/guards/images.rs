@@ -130,6 +130,8 @@ pub const EXAMPLES: &[Example] = &[
     known("HFS", "hfs", &[(1024, b"BD"), (1024 + 20, b"\0\0\x02\0")]),
     known("bfs", "bfs", &[(0, b"\xce\xfa\xad\x1b")]),
     known("romfs", "romfs", &[(0, b"-rom1fs-")]),
+    ours("JFFS2", &[(0, b"\x85\x19\x03\x20")]),
+    ours("an anchor of UDF", &[(256 * 512, b"\x02\0\x03\0\xc6\0\x01\0\xd8\xf6\xf0\x01\0\x01\0\0")]),
     known("cramfs", "cramfs", &[(0, b"\x45\x3d\xcd\x28")]),
     known("System V", "sysv", &[(512 + 504, b"\x20\x7e\x18\xfd")]),
     known("Xenix", "xenix", &[(2048, b"\x2b\x55\x44")]),

@@ -171,3 +171,34 @@ fn the_disk_of_a_partition_is_locked_with_it() {
     drop(shell);
     opened(&writing(Path::new(&partition)));
 }
+
+// Is a disk refused while a tool holds a lock on one of its partitions, and a loop device while one
+// holds a lock on its file, even if that tool only reads?
+#[test]
+fn locks_on_partitions_and_backing_files_protect_the_device() {
+    let lock = "exec flock \"$1\" sh -c 'echo ready; exec cat'";
+    let free = |path: &str| run("flock", &["--nonblock", path, "true"]);
+    let Some(device) = Loop::new() else { return };
+    let image = device.image.to_str().unwrap();
+    for options in [
+        writing(&device.device),
+        OpenOptions { ignore_open_by_others: true, ..writing(&device.device) },
+    ] {
+        let shell = Shell::new(lock, &[image]);
+        assert!(matches!(refusal(&options), Refusal::Locked { .. }));
+        drop(shell);
+        let ours = opened(&options);
+        assert!(!free(image));
+        drop(ours);
+        assert!(free(image));
+    }
+    let Some((device, partition)) = partitioned() else { return };
+    blank(&device.device);
+    let shell = Shell::new(lock, &[&partition]);
+    assert!(matches!(refusal(&writing(&device.device)), Refusal::Locked { .. }));
+    drop(shell);
+    let ours = opened(&writing(&device.device));
+    assert!(!free(&partition));
+    drop(ours);
+    assert!(free(&partition) && free(device.path()));
+}

@@ -226,3 +226,31 @@ fn deleting_a_submission_does_not_block_other_tokens() {
     });
     done.unwrap();
 }
+
+// A migration would add tables to the database of another program, and change its journal.
+#[test]
+fn the_database_of_another_program_is_refused_unchanged() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("registry.sqlite");
+    let url = Db::embedded(&path);
+    let done = block_on(async {
+        for table in ["places (url TEXT)", "tokens (secret TEXT)"] {
+            sqlx::any::install_default_drivers();
+            let mut other = AnyConnection::connect(&url).await?;
+            let create = AssertSqlSafe(format!("CREATE TABLE {table}"));
+            sqlx::query(create).execute(&mut other).await?;
+            other.close().await?;
+            let before = std::fs::read(&path).unwrap();
+            let refused = Db::open(&url).await.err();
+            assert!(matches!(refused, Some(Error::ForeignDatabase(_))), "{refused:?}");
+            assert!(std::fs::read(&path).unwrap() == before);
+            assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 1, "more files");
+            std::fs::remove_file(&path).unwrap();
+        }
+        std::fs::write(&path, "").unwrap();
+        Db::open(&url).await?;
+        Db::open(&url).await?;
+        Ok(())
+    });
+    done.unwrap();
+}

@@ -168,3 +168,16 @@ pub(super) fn silicon(image: &Image, at: u64) -> bool {
 pub(super) fn gzip(image: &Image, at: u64) -> bool {
     image.u8(at + 3).is_some_and(|flags| flags < 0x20) && !image.is_random(at)
 }
+
+/// An anchor of UDF: checks the version of its tag, the sum of the tag, and the block number in it.
+pub(super) fn udf_anchor(image: &Image, at: u64) -> bool {
+    let Some(tag) = image.bytes(at, 16) else { return false };
+    let sum = tag.iter().fold(0u8, |sum, byte| sum.wrapping_add(*byte)).wrapping_sub(tag[4]);
+    let block = u64::from(u32::from_le_bytes(tag[12..16].try_into().expect("four")));
+    let is_block = |size: u64| block > 0 && block * size == at;
+    matches!(tag[2], 2 | 3)
+        && tag[3] == 0
+        && tag[5] == 0
+        && tag[4] == sum
+        && [512, 1024, 2048, 4096].into_iter().any(is_block)
+}

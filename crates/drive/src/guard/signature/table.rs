@@ -55,6 +55,7 @@ const FAT: &str = "a FAT file system";
 const HFS_PLUS: &str = "an HFS+ file system";
 const HFSX: &str = "an HFSX file system";
 const HIBERNATED: &str = "a hibernated system";
+const JFFS2: &str = "a JFFS2 file system";
 const MD: &str = "a member of a Linux RAID (MD)";
 const MINIX: &str = "a Minix file system";
 const OCFS2: &str = "an OCFS2 file system";
@@ -242,6 +243,12 @@ pub const SIGNATURES: &[Signature] = &[
     mark("a cramfs file system", &["cramfs"], &[Start(0), Start(512)], b"\x45\x3d\xcd\x28"),
     mark("a cramfs file system", &["cramfs"], &[Start(0), Start(512)], b"\x28\xcd\x3d\x45"),
     mark("a romfs file system", &["romfs"], &[Start(0)], b"-rom1fs-"),
+    other(JFFS2, &[Start(0)], b"\x85\x19\x03\x20"),
+    other(JFFS2, &[Start(0)], b"\x85\x19\x01\xe0"),
+    other(JFFS2, &[Start(0)], b"\x85\x19\x02\xe0"),
+    other(JFFS2, &[Start(0)], b"\x19\x85\x20\x03"),
+    other(JFFS2, &[Start(0)], b"\x19\x85\xe0\x01"),
+    other(JFFS2, &[Start(0)], b"\x19\x85\xe0\x02"),
     mark("a UBI volume", &["ubi"], &[Start(0)], b"UBI#"),
     mark("a UBIFS file system", &["ubifs"], &[Start(0)], b"\x31\x18\x10\x06"),
     mark("a zonefs file system", &["zonefs"], &[Start(0)], b"SFOZ"),
@@ -380,6 +387,7 @@ pub const SIGNATURES: &[Signature] = &[
         &[Start(4096 + 1024)],
         b"\x10\x20\xf5\xf2",
     ),
+    other("an anchor of a UDF file system", &UDF_ANCHORS, b"\x02\x00").when(confirm::udf_anchor),
     other("a copy of the superblock of a JFS file system", &[Start(0xf000)], b"JFS1"),
     other(
         "a copy of the boot sector of an NTFS file system",
@@ -459,6 +467,18 @@ const SYSV_PLACES: [Place; 4] = [
 
 /// The volume recognition sequence.
 const UDF: [Place; 2] = [Start(32769), Start(34817)];
+
+/// Block 256 and the last block, for each block size (ECMA-167, 3/8.4.2.1).
+const UDF_ANCHORS: [Place; 8] = [
+    Start(256 * 512),
+    Start(256 * 1024),
+    Start(256 * 2048),
+    Start(256 * 4096),
+    End(512),
+    End(1024),
+    End(2048),
+    End(4096),
+];
 
 /// The last ten bytes of the first page, for each page size of Linux.
 const SWAP: [Place; 5] = [Start(4086), Start(8182), Start(16374), Start(32758), Start(65526)];

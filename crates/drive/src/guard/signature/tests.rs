@@ -134,6 +134,11 @@ fn beside(signature: &Signature, at: u64) -> Vec<(u64, Vec<u8>)> {
                 (start + 90, u16::try_from(group).unwrap().to_le_bytes().into()),
             ]
         }
+        ("an anchor of a UDF file system", _) => {
+            let block = u32::try_from(at / 512).unwrap().to_le_bytes();
+            let sum = block.iter().fold(2 + 3, |sum: u8, byte| sum.wrapping_add(*byte));
+            vec![(at + 2, vec![3, 0, sum, 0]), (at + 12, block.into())]
+        }
         _ => vec![],
     }
 }
