@@ -303,6 +303,7 @@ impl SimDevice {
         self.heed();
         self.interface.reset(self.now);
         let cut = self.now;
+        self.cache.settle(&self.nand, cut);
         let mut recovery = self.recover(cut)?;
         for wait in after {
             let again = later(self.now, *wait);
@@ -385,12 +386,22 @@ impl SimDevice {
 
     fn write(&mut self, request: &mut Request) {
         self.unaligned_writes += u64::from(self.page_size.remainder(request.io.offset.0) > 0);
-        let (mut from, mut arrived) = (request.io.offset.0, request.ready);
+        self.write_from(request, request.io.offset.0, request.ready);
+    }
+
+    /// Writes from `from` on, part by part, where the first command reached the controller at
+    /// `arrived`.
+    #[inline]
+    fn write_from(&mut self, request: &mut Request, from: u64, arrived: Nanos) {
+        let (mut from, mut arrived) = (from, arrived);
         loop {
             let end = self.end_of_part(request.io, from);
             self.write_part(request, from, end, arrived);
             if end == request.io.end().0 || request.result.is_err() {
                 break;
+            }
+            if !self.awaited.is_empty() {
+                return self.answer_later(request, Nanos::MAX, None, Some(end));
             }
             (from, arrived) = (end, self.interface.receive_command(request.ready));
         }
@@ -402,7 +413,7 @@ impl SimDevice {
     #[inline]
     fn answer(&mut self, request: &Request, first: Nanos, data: Option<(Bytes, Bytes)>) {
         if !self.awaited.is_empty() {
-            return self.answer_later(request, first, data);
+            return self.answer_later(request, first, data, None);
         }
         match data {
             Some((len, page)) => self.interface.send_data(request, first, len, page),
@@ -410,13 +421,41 @@ impl SimDevice {
         }
     }
 
-    /// Does the same for a request that waits for commands in the queues of the flash.
-    fn answer_later(&mut self, request: &Request, first: Nanos, data: Option<(Bytes, Bytes)>) {
+    /// Does the same for a request that waits for commands in the queues of the flash; or goes on
+    /// with the part that begins at `next`.
+    fn answer_later(
+        &mut self,
+        request: &Request,
+        first: Nanos,
+        data: Option<(Bytes, Bytes)>,
+        next: Option<u64>,
+    ) {
         let parts = u32::try_from(self.awaited.len()).expect("fewer than the pages of a drive");
-        let number = self.interface.wait(request, parts, first, data);
+        let number = self.interface.wait(request, parts, first, data, next);
         for at in self.awaited.drain(..) {
             self.nand.notify_done(at, number);
         }
+    }
+
+    /// Records that a command in the queues of the flash is done for which a request waits, and goes
+    /// on with the next part of that if this was the last one of a part.
+    fn part_done(&mut self, number: u32, at: Nanos) {
+        let Some(part) = self.interface.part_done(number, at) else { return };
+        let mut request = part.request();
+        let answered = match part.data {
+            Some((len, page)) => self.interface.sent(part.first, request.ready, len, page),
+            None => request.ready,
+        };
+        let arrived = self.interface.receive_command(answered);
+        match part.data {
+            Some(_) => self.read_from(&mut request, part.next, arrived),
+            None => self.write_from(&mut request, part.next, arrived),
+        }
+    }
+
+    /// Lets the buffer write back in the background.
+    fn write_back(&mut self, at: Nanos) {
+        self.cache.background(&mut self.ftl, &mut self.nand, later(at, Nanos(1)));
     }
 
     /// Lets a request wait until `done`, which may stand for a command that waits in a queue.
@@ -461,7 +500,14 @@ impl SimDevice {
     }
 
     fn read(&mut self, request: &mut Request) {
-        let (mut from, mut arrived) = (request.io.offset.0, request.ready);
+        self.read_from(request, request.io.offset.0, request.ready);
+    }
+
+    /// Reads from `from` on, part by part, where the first command reached the controller at
+    /// `arrived`.
+    #[inline]
+    fn read_from(&mut self, request: &mut Request, from: u64, arrived: Nanos) {
+        let (mut from, mut arrived) = (from, arrived);
         let (first, len) = loop {
             let end = self.end_of_part(request.io, from);
             let first = self.read_part(request, from, end, arrived);
@@ -469,6 +515,9 @@ impl SimDevice {
                 break (first, Bytes(end - from));
             }
             let (len, page) = (Bytes(end - from), Bytes(self.extent.value()));
+            if !self.awaited.is_empty() {
+                return self.answer_later(request, first, Some((len, page)), Some(end));
+            }
             let answered = self.interface.sent(first, request.ready, len, page);
             (from, arrived) = (end, self.interface.receive_command(answered));
         };
@@ -563,13 +612,14 @@ impl SimDevice {
     fn flush(&mut self, request: &mut Request) {
         match self.cache.flush(&mut self.ftl, &mut self.nand, request.ready) {
             Ok(done) => {
-                let done = self.nand.after_writes(request.ready.max(done), done);
+                let ready = self.nand.both(request.ready, done);
+                let done = self.nand.after_writes(ready, done);
                 self.await_part(request, done);
             }
             Err(errno) => request.result = Err(errno),
         }
         if !self.awaited.is_empty() {
-            return self.answer_later(request, Nanos::MAX, None);
+            return self.answer_later(request, Nanos::MAX, None, None);
         }
         self.interface.flush(request);
     }
@@ -581,11 +631,13 @@ impl SimDevice {
             let due = self.interface.next_due(self.now).map_or(until, |due| due.min(until));
             match self.nand.advance(due) {
                 None => return,
-                Some((QueueEvent::Done(number), at)) => self.interface.part_done(number, at),
+                Some((QueueEvent::Done(QueueEvent::WRITE_BACK), at)) => self.write_back(at),
+                Some((QueueEvent::Done(number), at)) => self.part_done(number, at),
                 Some((QueueEvent::Idle, at)) => {
                     let worked = self.ftl.background(&mut self.nand, later(at, Nanos(1)));
                     debug_assert!(worked.is_ok(), "{worked:?}");
                 }
+                Some((QueueEvent::Timer, at)) => self.write_back(at),
             }
         }
     }
@@ -663,7 +715,7 @@ impl Device for SimDevice {
         if self.expects_power_cuts {
             self.nand.settle(self.now);
             self.ftl.settle(&self.nand, self.now);
-            self.cache.settle(self.now);
+            self.cache.settle(&self.nand, self.now);
         }
         if let Some(completion) = &completion {
             self.nand.notify(|observer| observer.request(completion));

@@ -82,6 +82,27 @@ struct WaitingRequest {
     first: Nanos,
     /// The length of what is sent, and that of its pages.
     data: Option<(Bytes, Bytes)>,
+    /// Where the next part of the request begins, if this is not the last.
+    next: Option<u64>,
+}
+
+/// A part of a request that is done, and that another part follows.
+pub(crate) struct DonePart {
+    request: Pending,
+    /// Where the next part begins.
+    pub(crate) next: u64,
+    /// When the first page is there.
+    pub(crate) first: Nanos,
+    /// See [`Interface::wait`].
+    pub(crate) data: Option<(Bytes, Bytes)>,
+}
+
+impl DonePart {
+    /// The request, ready as far as it is done.
+    pub(crate) fn request(&self) -> Request<'_> {
+        let Pending { io, submitted, sequence, result, ready } = &self.request;
+        Request { io, submitted: *submitted, sequence: *sequence, result: *result, ready: *ready }
+    }
 }
 
 /// What waits in a heap, earliest first, equal times in the order of submission.
@@ -232,16 +253,18 @@ impl Interface {
 
     /// Keeps a request that waits for `parts` commands until [`Interface::part_done`] was called as
     /// often. Returns its number. `data` is the length of what a read sends and that of its pages,
-    /// and `first` when the first page is there, if that is known.
+    /// `first` when the first page is there, if that is known, and `next` where the next part of the
+    /// request begins if there is one.
     pub(crate) fn wait(
         &mut self,
         request: &Request,
         parts: u32,
         first: Nanos,
         data: Option<(Bytes, Bytes)>,
+        next: Option<u64>,
     ) -> u32 {
         self.queue_lone();
-        let waiting = WaitingRequest { request: request.pending(), parts, first, data };
+        let waiting = WaitingRequest { request: request.pending(), parts, first, data, next };
         match self.free_numbers.pop() {
             Some(number) => {
                 self.waiting[number as usize] = Some(waiting);
@@ -255,18 +278,21 @@ impl Interface {
     }
 
     /// Records that a command of a waiting request was done at `now`, and answers the request if
-    /// that was the last one.
-    pub(crate) fn part_done(&mut self, number: u32, now: Nanos) {
-        let Some(Some(waiting)) = self.waiting.get_mut(number as usize) else { return };
+    /// that was the last one; returns it if another part of it follows.
+    pub(crate) fn part_done(&mut self, number: u32, now: Nanos) -> Option<DonePart> {
+        let waiting = self.waiting.get_mut(number as usize)?.as_mut()?;
         waiting.parts -= 1;
         waiting.first = waiting.first.min(now);
         waiting.request.ready = waiting.request.ready.max(now);
         if waiting.parts > 0 {
-            return;
+            return None;
         }
-        let WaitingRequest { request, first, data, .. } = *waiting;
+        let WaitingRequest { request, first, data, next, .. } = *waiting;
         self.waiting[number as usize] = None;
         self.free_numbers.push(number);
+        if let Some(next) = next.filter(|_| request.result.is_ok()) {
+            return Some(DonePart { request, next, first, data });
+        }
         match data {
             Some((len, page)) => self.fetched.push(Reverse(ByTime(Fetched {
                 request,
@@ -277,6 +303,7 @@ impl Interface {
             None if request.io.op == Op::Flush => self.flushes.push_back(request),
             None => self.acknowledged.push(Reverse(ByTime(request))),
         }
+        None
     }
 
     /// Another request comes: the lone one is alone no longer.

@@ -219,10 +219,11 @@ impl<D: Device> Raid0<D> {
         due.filter_map(|(index, drive)| Some((drive.next_due()?, index))).min()
     }
 
-    /// Takes the part that is done at `due` on drive `index`.
+    /// Takes the part that is done at `due` on drive `index`; none if the drive has only come nearer
+    /// to its end.
     fn collect(&mut self, due: Nanos, index: usize) {
         let answer = self.queues[index].complete(&mut self.members[index], due);
-        let (part, result) = answer.expect("a drive answers when it is due");
+        let Some((part, result)) = answer else { return };
         let request = &mut self.requests[part.request];
         request.result = request.result.and(result);
         request.parts -= 1;

@@ -237,6 +237,7 @@ impl Case {
             bus_of: (0..self.dies()).map(|die| die % self.channels).collect(),
             buses: self.channels,
             planes: self.planes_per_die,
+            packages: 1,
         }
     }
 

@@ -301,8 +301,8 @@ impl<'a> Host<'a> {
             Op::Read | Op::Program => Nanos(nanoseconds(self.case.bus_page_us)),
         };
         let (level, cells) = (Level::Equal, Nanos(cells));
-        let (plane, row, joins, owner) = (0, 0, false, None);
-        Command { op, class, level, die, plane, row, joins, cells, transfer, owner }
+        let (package, plane, row, joins, owner) = (0, 0, 0, false, None);
+        Command { op, class, level, die, package, plane, row, joins, cells, transfer, owner }
     }
 
     /// Lets commands into the device, from the tenants in turn, as far as its limit goes.

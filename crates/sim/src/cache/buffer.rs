@@ -1,14 +1,14 @@
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 use std::ops::Range;
 
 use flashscope_block::{Errno, Nanos, StreamId};
 
 use super::Buffer;
+use super::free_slots::{FreeSlots, UnderWay};
 use super::held::Held;
 use crate::footprint::{Size, fixed, grown};
 use crate::ftl::{Ftl, Slice};
-use crate::nand::{Array, Lpn};
+use crate::nand::{Array, Lpn, QueueEvent};
 use crate::setup::Layout;
 
 /// A policy that chooses the pages that a full buffer evicts. The buffer reports every change to
@@ -70,6 +70,11 @@ struct Run {
     ready: Nanos,
 }
 
+/// Returns the earlier of two times; of those that are not known, the one that was given first.
+fn earlier(nand: &Array, first: Option<Nanos>, then: Nanos) -> Option<Nanos> {
+    Some(first.map_or(then, |first| if nand.is_awaited(first) { first } else { first.min(then) }))
+}
+
 /// The value in `slot_of` of a page that is not in the buffer.
 const NOWHERE: u32 = 0;
 
@@ -80,8 +85,7 @@ pub struct Buffered<R> {
     /// The slot of each logical page plus one, or [`NOWHERE`]. It has 4 bytes for each logical
     /// page, which the system allocates only when a page is written.
     slot_of: Vec<u32>,
-    /// Free slots, by the time at which their last page left.
-    free: BinaryHeap<Reverse<(Nanos, u32)>>,
+    free: FreeSlots,
     /// Pages with issued programs and the times at which these are done, in the order of issue.
     /// Filled only while power cuts are expected.
     leaving: Option<VecDeque<(Nanos, Slice)>>,
@@ -93,8 +97,7 @@ pub struct Buffered<R> {
     together: u32,
     /// The time at which the last issued program is done.
     programmed: Nanos,
-    /// The times at which the last issued programs are done, as many as may be unfinished at once.
-    under_way: BinaryHeap<Reverse<Nanos>>,
+    under_way: UnderWay,
     /// The number of victims that are evicted at once.
     batch: u32,
     /// The arrival time of the last request.
@@ -111,8 +114,8 @@ impl<R: Replacement> Buffered<R> {
         let (slots, batch) = (layout.cache.pages, u64::from(layout.cache.batch));
         fixed::<u32>(layout.logical_pages())
             + grown::<Slot>(slots)
-            + grown::<Reverse<(Nanos, u32)>>(slots)
-            + grown::<Reverse<Nanos>>(batch + 1)
+            + FreeSlots::footprint(slots)
+            + UnderWay::footprint(batch)
             + R::footprint(layout)
     }
 
@@ -122,13 +125,13 @@ impl<R: Replacement> Buffered<R> {
             slots: Vec::new(),
             capacity,
             slot_of: vec![NOWHERE; layout.logical_pages() as usize],
-            free: BinaryHeap::new(),
+            free: FreeSlots::default(),
             leaving: None,
             page_size: layout.logical_page_size(),
             long: layout.logs.long,
             together: layout.slots_per_page(),
             programmed: Nanos(0),
-            under_way: BinaryHeap::new(),
+            under_way: UnderWay::new(layout.cache.batch),
             batch: layout.cache.batch,
             requested: Nanos(0),
             keep_free: layout.cache.keep_free,
@@ -150,12 +153,9 @@ impl<R: Replacement> Buffered<R> {
         self.slots.len() - self.free.len()
     }
 
-    /// Returns the time from which another eviction may begin in the background.
-    fn lets_another_begin(&self) -> Nanos {
-        match self.under_way.peek() {
-            Some(Reverse(first)) if self.under_way.len() == self.batch as usize => *first,
-            _ => Nanos(0),
-        }
+    /// Returns true if fewer slots are free than in the background should be.
+    fn writes_back(&self) -> bool {
+        self.keep_free > 0 && self.pages() > (self.capacity - self.keep_free) as usize
     }
 
     /// Puts a new page into a slot. Returns the time at which that slot is free.
@@ -181,12 +181,9 @@ impl<R: Replacement> Buffered<R> {
             false => at,
         };
         // Prefers an unused slot to one that becomes free later.
-        let all_used = used == self.capacity;
-        let takes = |free: &Reverse<(Nanos, u32)>| all_used || free.0.0 <= at;
-        let slot = match self.free.peek().copied().filter(takes) {
-            Some(Reverse((ready, slot))) => {
-                self.free.pop();
-                *self.slot(slot) = page(ready.max(room));
+        let slot = match self.free.take(nand, at, used == self.capacity) {
+            Some((ready, slot)) => {
+                *self.slot(slot) = page(nand.both(ready, room));
                 slot
             }
             None => {
@@ -200,10 +197,11 @@ impl<R: Replacement> Buffered<R> {
     }
 
     /// Removes the page from `slot`, which it left at `free`.
-    fn remove(&mut self, slot: u32, free: Nanos) {
+    fn remove(&mut self, nand: &mut Array, slot: u32, free: Nanos) {
         let page = &self.slots[slot as usize];
         let lpn = page.lpn;
-        self.free.push(Reverse((free.max(page.ready), slot)));
+        let free = nand.both(free, page.ready);
+        self.free.push(nand, free, slot);
         self.slot_of[lpn.0 as usize] = NOWHERE;
         self.replacement.removed(slot, lpn);
     }
@@ -232,7 +230,7 @@ impl<R: Replacement> Buffered<R> {
             None => self.insert(ftl, nand, slice, at)?,
         };
         self.replacement.written(slot, slice);
-        Ok(at.max(self.slot(slot).ready))
+        Ok(nand.both(at, self.slot(slot).ready))
     }
 
     /// Evicts a batch of victims, or all if there are fewer. Returns the time at which one page of
@@ -247,7 +245,7 @@ impl<R: Replacement> Buffered<R> {
         let mut room = self.evict(ftl, nand, at)?;
         for _ in 1..self.batch {
             match self.evict(ftl, nand, at) {
-                Ok(done) => room = room.max(done),
+                Ok(done) => room = nand.both(room, done),
                 Err(_) => break,
             }
         }
@@ -257,7 +255,7 @@ impl<R: Replacement> Buffered<R> {
     /// Evicts a victim, if there is one, in the order of its pages. Returns the time at which its
     /// first page is programmed.
     fn evict<F: Ftl>(&mut self, ftl: &mut F, nand: &mut Array, at: Nanos) -> Result<Nanos, Errno> {
-        let (mut run, mut first) = (None::<Run>, Nanos::MAX);
+        let (mut run, mut first) = (None::<Run>, None);
         let victim = self.replacement.victim();
         let long = victim.len() as u64 * u64::from(self.page_size) >= self.long;
         for lpn in victim.map(Lpn) {
@@ -267,17 +265,21 @@ impl<R: Replacement> Buffered<R> {
                 Some(run) if self.joins(run, &next) => {
                     run.slice.len += next.slice.len;
                     run.slice.zero &= next.slice.zero;
-                    run.ready = run.ready.max(next.ready);
+                    run.ready = nand.both(run.ready, next.ready);
                 }
                 _ => {
                     if let Some(before) = run.replace(next) {
-                        first = first.min(self.write_out(ftl, nand, &before, at)?);
+                        let done = self.write_out(ftl, nand, &before, at)?;
+                        first = earlier(nand, first, done);
                     }
                 }
             }
         }
         match run {
-            Some(last) => Ok(first.min(self.write_out(ftl, nand, &last, at)?)),
+            Some(last) => {
+                let done = self.write_out(ftl, nand, &last, at)?;
+                Ok(earlier(nand, first, done).unwrap_or(done))
+            }
             None => Ok(at),
         }
     }
@@ -318,18 +320,21 @@ impl<R: Replacement> Buffered<R> {
         run: &Run,
         at: Nanos,
     ) -> Result<Nanos, Errno> {
-        let done = ftl.write(nand, run.slice, run.ready.max(at))?;
-        self.programmed = self.programmed.max(done);
-        self.under_way.push(Reverse(done));
-        if self.under_way.len() > self.batch as usize {
-            self.under_way.pop();
+        let ready = nand.both(run.ready, at);
+        let done = ftl.write(nand, run.slice, ready)?;
+        if !nand.is_awaited(done) {
+            // A flush waits for every program in a queue anyway.
+            self.programmed = self.programmed.max(done);
+        } else if self.keep_free > 0 {
+            nand.notify_done(done, QueueEvent::WRITE_BACK);
         }
+        self.under_way.push(nand, done);
         for page in run.slice.pages(self.page_size) {
             let Some(slot) = self.find(page.lpn) else { continue };
             if let Some(leaving) = &mut self.leaving {
                 leaving.push_back((done, page));
             }
-            self.remove(slot, done);
+            self.remove(nand, slot, done);
         }
         Ok(done)
     }
@@ -350,7 +355,11 @@ impl<R: Replacement> Buffer for Buffered<R> {
     ) -> Result<Nanos, Errno> {
         let mut done = at;
         for page in slice.pages(self.page_size) {
-            done = done.max(self.write_page(ftl, nand, &page, at)?);
+            let written = self.write_page(ftl, nand, &page, at)?;
+            done = nand.both(done, written);
+        }
+        if self.writes_back() {
+            nand.wake_at(self.requested);
         }
         Ok(done)
     }
@@ -364,7 +373,7 @@ impl<R: Replacement> Buffer for Buffered<R> {
     ) -> Result<(), Errno> {
         ftl.trim(nand, lpn, at)?;
         if let Some(slot) = self.find(lpn) {
-            self.remove(slot, at);
+            self.remove(nand, slot, at);
         }
         if let Some(leaving) = &mut self.leaving {
             leaving.retain(|(_, slice)| slice.lpn != lpn);
@@ -383,10 +392,9 @@ impl<R: Replacement> Buffer for Buffered<R> {
     }
 
     fn background<F: Ftl>(&mut self, ftl: &mut F, nand: &mut Array, until: Nanos) -> Nanos {
-        let most = (self.capacity - self.keep_free) as usize;
         let mut quiet = Nanos::MAX;
-        while self.keep_free > 0 && self.pages() > most {
-            let idle = self.lets_another_begin().max(self.requested);
+        while self.writes_back() {
+            let idle = self.under_way.lets_another_begin(nand).max(self.requested);
             if idle >= until {
                 return quiet.min(idle);
             }
@@ -411,10 +419,9 @@ impl<R: Replacement> Buffer for Buffered<R> {
         self.leaving = Some(VecDeque::new());
     }
 
-    fn settle(&mut self, now: Nanos) {
-        let Some(leaving) = &mut self.leaving else { return };
-        while leaving.front().is_some_and(|(done, _)| *done <= now) {
-            leaving.pop_front();
+    fn settle(&mut self, nand: &Array, now: Nanos) {
+        if let Some(leaving) = &mut self.leaving {
+            leaving.retain(|(done, _)| !nand.is_past(*done, now));
         }
     }
 

@@ -38,6 +38,7 @@
 mod bplru;
 mod buffer;
 mod fifo;
+mod free_slots;
 mod gather;
 mod held;
 mod lru;
@@ -104,7 +105,7 @@ pub trait Buffer {
     fn expect_power_cuts(&mut self);
 
     /// Discards the kept pages whose programs are done at `now`.
-    fn settle(&mut self, now: Nanos);
+    fn settle(&mut self, nand: &Array, now: Nanos);
 
     /// Returns the content of the buffer and, if they are kept, the pages whose programs are not
     /// done at `at`. If a page appears twice, the later entry is the newer.
@@ -186,8 +187,8 @@ macro_rules! registry {
             fn expect_power_cuts(&mut self) {
                 match self { $(AnyBuffer::$buffer(buffer) => buffer.expect_power_cuts(),)+ }
             }
-            fn settle(&mut self, now: Nanos) {
-                match self { $(AnyBuffer::$buffer(buffer) => buffer.settle(now),)+ }
+            fn settle(&mut self, nand: &Array, now: Nanos) {
+                match self { $(AnyBuffer::$buffer(buffer) => buffer.settle(nand, now),)+ }
             }
             fn dirty(&self, at: Nanos) -> Vec<Slice> {
                 match self { $(AnyBuffer::$buffer(buffer) => buffer.dirty(at),)+ }
@@ -305,13 +306,17 @@ impl Cache {
                 continue;
             };
             self.read_hits += 1;
-            ready = ready.max(here);
+            ready = nand.both(ready, here);
             if let Some(run) = missing.take() {
-                ready = ready.max(ftl.read(nand, run, at)?);
+                let read = ftl.read(nand, run, at)?;
+                ready = nand.both(ready, read);
             }
         }
         match missing {
-            Some(run) => Ok(ready.max(ftl.read(nand, run, at)?)),
+            Some(run) => {
+                let read = ftl.read(nand, run, at)?;
+                Ok(nand.both(ready, read))
+            }
             None => Ok(ready),
         }
     }
@@ -319,8 +324,7 @@ impl Cache {
     /// Returns the time at which a slice requested at `at` is available, or `None` if no buffer
     /// holds it.
     fn find(&self, slice: &Slice, at: Nanos) -> Option<Nanos> {
-        let fetched = self.read_ahead.find(slice.lpn).map(|fetched| fetched.max(at));
-        fetched.or_else(|| self.buffer.covers(slice).then_some(at))
+        self.read_ahead.find(slice.lpn).or_else(|| self.buffer.covers(slice).then_some(at))
     }
 
     /// Reads ahead after the read `io`, which reached the controller at `at`, if it continues an
@@ -357,7 +361,8 @@ impl Cache {
     ) -> Result<Nanos, Errno> {
         self.buffer.begin(ftl, nand, at);
         let written = self.buffer.flush(ftl, nand, at)?;
-        Ok(written.max(ftl.flush(nand, at)?))
+        let durable = ftl.flush(nand, at)?;
+        Ok(nand.both(written, durable))
     }
 
     /// Writes back in the background: see [`Buffer::background`].
@@ -378,8 +383,8 @@ impl Cache {
     }
 
     /// Discards the kept pages that a power cut at or after `now` can no longer undo.
-    pub(crate) fn settle(&mut self, now: Nanos) {
-        self.buffer.settle(now);
+    pub(crate) fn settle(&mut self, nand: &Array, now: Nanos) {
+        self.buffer.settle(nand, now);
     }
 
     /// Writes out the pages that a protected buffer holds and keeps, after a power cut at `cut`
@@ -398,7 +403,8 @@ impl Cache {
         let mut done = at;
         if self.protected {
             for slice in self.buffer.dirty(cut) {
-                done = done.max(ftl.write(nand, slice, at)?);
+                let written = ftl.write(nand, slice, at)?;
+                done = nand.both(done, written);
             }
         }
         Ok(done)

@@ -63,7 +63,7 @@ impl Buffer for PassThrough {
 
     fn expect_power_cuts(&mut self) {}
 
-    fn settle(&mut self, _now: Nanos) {}
+    fn settle(&mut self, _nand: &Array, _now: Nanos) {}
 
     fn dirty(&self, _at: Nanos) -> Vec<Slice> {
         Vec::new()

@@ -102,7 +102,10 @@ impl Array {
         Blocks::footprint(geometry, parts.stamped, parts.timing.distinguishes_zeros(), torn)
             + Schedule::footprint(geometry, parts.wiring)
             + match parts.queues {
-                Some(_) => QueuedArray::footprint(blocks, super::units(geometry, parts.wiring)),
+                Some(queues) => QueuedArray::footprint(
+                    blocks * queues.span,
+                    super::units(geometry, parts.wiring),
+                ),
                 None => Size(0),
             }
             + DisturbState::footprint(reliability.read_disturb, u64::from(blocks) * pages)
@@ -523,9 +526,7 @@ impl Array {
         self.counters.erases.count(cause, self.geometry().span);
         let at = self.settled(block, at);
         let span = self.schedule_erase(block, at, cause);
-        if let Some(undo) = &mut self.undo {
-            undo.erase(block, self.blocks.image(block), span.start, span.done);
-        }
+        self.note_undo_of_erase(block, span);
         self.blocks.erase(block);
         if let Some(disturb) = &mut self.disturb {
             disturb.erased(block);

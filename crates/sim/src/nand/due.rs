@@ -19,5 +19,11 @@ pub(crate) const fn when_done(ticket: Ticket) -> Nanos {
 /// Returns the command that a time stands for, unless it is a time.
 #[inline]
 pub(crate) const fn awaited(at: Nanos) -> Option<Ticket> {
-    if at.0 & FLAG == 0 || at.0 == u64::MAX { None } else { Some(Ticket::of_number(at.0 & !FLAG)) }
+    if is_awaited(at) { Some(Ticket::of_number(at.0 & !FLAG)) } else { None }
+}
+
+/// Returns true if a time stands for a command.
+#[inline]
+const fn is_awaited(at: Nanos) -> bool {
+    at.0 & FLAG != 0 && at.0 != u64::MAX
 }

@@ -85,6 +85,19 @@ impl Place {
     }
 }
 
+/// The queue of commands of the scheduler, and the part of its die.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Seat {
+    /// The die of the scheduler.
+    pub(super) die: u32,
+    /// The package, where those of a gang begin together; 0 otherwise.
+    pub(super) package: u32,
+    /// The plane among those that may be joined.
+    pub(super) plane: u32,
+    /// The pair of planes.
+    pub(super) row: u32,
+}
+
 /// The last command of a unit, which a command on the partner plane may join.
 #[derive(Clone, Copy, Default)]
 struct Last {
@@ -208,19 +221,38 @@ impl Schedule {
         first..first + count
     }
 
-    /// Returns the parts that queued commands occupy: the units are the dies of the scheduler.
+    /// Returns the parts that queued commands occupy. A die of the scheduler is a unit, or a gang
+    /// that shares control pins: see [`Schedule::seat`].
     pub(super) fn scheduled_parts(&self) -> Parts {
-        let per_bus = if self.shares_bus() { self.wiring.gang } else { 1 } * self.units_per_package;
-        Parts {
-            bus_of: (0..self.units()).map(|unit| unit / per_bus).collect(),
-            buses: self.buses(),
-            planes: if self.wiring.two_plane { 2 } else { 1 },
-        }
+        let dies = u32::try_from(self.gangs.len()).expect("fewer than packages, a u32");
+        let (two_plane, gang) = (self.wiring.two_plane, self.wiring.gang);
+        let (bus_of, packages) = match (self.shares_control(), self.wiring.queue_per_package) {
+            (true, _) => ((0..dies).collect(), gang),
+            (false, false) => ((0..dies).collect(), 1),
+            (false, true) => {
+                let per_bus = if self.shares_bus() { gang } else { 1 } * self.units_per_package;
+                ((0..self.units()).map(|unit| unit / per_bus).collect(), 1)
+            }
+        };
+        Parts { bus_of, buses: self.buses(), planes: if two_plane { 2 } else { 1 }, packages }
     }
 
-    /// Returns the plane of a place among those that may be joined, and the pair of planes.
-    pub(super) const fn plane_and_pair(&self, place: Place) -> (u32, u32) {
-        (place.plane % 2, place.plane / 2)
+    /// Returns where package `member` of an element has its queue.
+    pub(super) fn seat(&self, place: Place, member: u32) -> Seat {
+        let package = place.package + member;
+        let (die, package) = match (self.shares_control(), self.wiring.queue_per_package) {
+            (true, _) => (package / self.wiring.gang, package % self.wiring.gang),
+            (false, false) => (package / self.wiring.gang, 0),
+            (false, true) => (place.unit + member * self.units_per_package, 0),
+        };
+        Seat { die, package, plane: place.plane % 2, row: place.plane / 2 }
+    }
+
+    /// Returns the dies of the scheduler on which the blocks from that at `first` to that at `last`
+    /// are, as of [`Schedule::idle_from`].
+    pub(super) fn dies(&self, first: Place, last: Place) -> impl Iterator<Item = u32> {
+        (0..self.span)
+            .flat_map(move |member| self.seat(first, member).die..=self.seat(last, member).die)
     }
 
     /// Marks the commands from now on as belonging to another request.

@@ -16,6 +16,8 @@ enum Undo {
 struct TimedCommand {
     start: Nanos,
     done: Nanos,
+    /// The commands of which it consists, if it waits in queues and there are several.
+    parts: Box<[Nanos]>,
     undo: Undo,
 }
 
@@ -28,17 +30,37 @@ pub(super) struct UndoLog {
 }
 
 impl UndoLog {
-    pub(super) fn program(&mut self, page: Page, pages: u32, start: Nanos, done: Nanos) {
-        self.commands.push_back(TimedCommand { start, done, undo: Undo::Program { page, pages } });
+    pub(super) fn program(
+        &mut self,
+        page: Page,
+        pages: u32,
+        start: Nanos,
+        done: Nanos,
+        parts: Box<[Nanos]>,
+    ) {
+        let undo = Undo::Program { page, pages };
+        self.commands.push_back(TimedCommand { start, done, parts, undo });
     }
 
-    pub(super) fn erase(&mut self, block: BlockId, image: Image, start: Nanos, done: Nanos) {
+    pub(super) fn erase(
+        &mut self,
+        block: BlockId,
+        image: Image,
+        start: Nanos,
+        done: Nanos,
+        parts: Box<[Nanos]>,
+    ) {
         let undo = Undo::Erase { block, image: Box::new(image) };
-        self.commands.push_back(TimedCommand { start, done, undo });
+        self.commands.push_back(TimedCommand { start, done, parts, undo });
     }
 
     pub(super) fn retire(&mut self, block: BlockId, at: Nanos) {
-        self.commands.push_back(TimedCommand { start: at, done: at, undo: Undo::Retire { block } });
+        self.commands.push_back(TimedCommand {
+            start: at,
+            done: at,
+            parts: Box::default(),
+            undo: Undo::Retire { block },
+        });
     }
 
     /// Forgets the oldest commands that are done. `is_past` tells whether a time is past.
@@ -59,15 +81,15 @@ impl UndoLog {
 
     /// Undoes the commands that are not done, newest first. A page whose program was in progress,
     /// and a block whose erase was in progress, become unreadable. `progress` tells of a start and
-    /// an end whether they are past.
+    /// an end, and of the parts if there are several, whether they are past.
     pub(super) fn cut(
         &mut self,
         blocks: &mut Blocks,
-        progress: impl Fn(Nanos, Nanos) -> (bool, bool),
+        progress: impl Fn(Nanos, Nanos, &[Nanos]) -> (bool, bool),
     ) {
         let pages_per_block = blocks.geometry().pages_per_block;
-        while let Some(TimedCommand { start, done, undo }) = self.commands.pop_back() {
-            let (begun, past) = progress(start, done);
+        while let Some(TimedCommand { start, done, parts, undo }) = self.commands.pop_back() {
+            let (begun, past) = progress(start, done, &parts);
             if past {
                 continue;
             }

@@ -79,6 +79,9 @@ pub struct Command {
     /// The die, numbered from 0. The scheduler calls a die what works by itself, so it is a pair of
     /// planes where these do.
     pub die: u32,
+    /// The package, where the die of the scheduler is several packages that share control pins;
+    /// 0 otherwise.
+    pub package: u32,
     /// The plane of the die.
     pub plane: u32,
     /// The row, which commands in several planes must share to be carried out at once.

@@ -36,6 +36,8 @@ pub(super) struct Node {
     edges: u32,
     /// When it arrives at its die at the earliest.
     earliest: Nanos,
+    /// The time from the end of what it waits for to its arrival.
+    pub(super) delay: Nanos,
     /// Is true if the node goes when nothing is left that it waits for, though nobody released it.
     collects: bool,
     /// The command that follows without the die becoming free.
@@ -50,6 +52,11 @@ pub(super) struct Node {
 }
 
 impl Node {
+    /// Returns when the node arrives at its die, if it waits for nothing else.
+    pub(super) fn arrival(&self) -> Option<Nanos> {
+        (self.blockers == 0).then_some(self.earliest)
+    }
+
     /// Returns true if another command follows without the die becoming free.
     pub(super) const fn is_row(&self) -> bool {
         self.then != NONE
@@ -92,6 +99,7 @@ impl Graph {
             blockers: 1,
             edges: NONE,
             earliest: Nanos(0),
+            delay: Nanos(0),
             collects,
             then: NONE,
             links: Links::NONE,
@@ -115,6 +123,7 @@ impl Graph {
             blockers: 0,
             edges: NONE,
             earliest: Nanos(0),
+            delay: Nanos(0),
             collects: false,
             then: NONE,
             links: Links::NONE,
@@ -154,6 +163,12 @@ impl Graph {
         };
         self.nodes[earlier.node as usize].edges = index;
         self.nodes[later.node as usize].blockers += 1;
+    }
+
+    /// Returns the nodes that are not done, in the order of their places.
+    pub(super) fn unfinished(&self) -> Vec<u32> {
+        let count = u32::try_from(self.nodes.len()).unwrap_or(NONE);
+        (0..count).filter(|node| self.nodes[*node as usize].state != State::Free).collect()
     }
 
     /// Lets `later` wait for all commands of a kind.

@@ -2,12 +2,13 @@ use std::collections::VecDeque;
 
 use flashscope_block::Nanos;
 
-use super::command::{Class, Command, Op, Ticket};
+use super::command::{Class, Command, Level, Op, Ticket};
 use super::die::{Bus, Die, Group};
 use super::events::{Event, Events};
 use super::graph::{Graph, NONE, State};
 use super::setup::{Parts, Setup};
 use super::statistics::{Busy, Totals};
+use crate::nand::later;
 
 /// The result of [`Scheduler::advance`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,6 +51,8 @@ pub struct Scheduler {
     pub(super) groups: Vec<Group>,
     pub(super) free_groups: Vec<u32>,
     pub(super) planes: u32,
+    /// See [`Parts::packages`].
+    pub(super) packages: u32,
     /// Dies and buses that have something to decide at the end of this instant.
     pub(super) touched_dies: Vec<u32>,
     pub(super) touched_buses: Vec<u32>,
@@ -79,6 +82,7 @@ impl Scheduler {
             groups: Vec::new(),
             free_groups: Vec::new(),
             planes: parts.planes,
+            packages: parts.packages,
             touched_dies: Vec::new(),
             touched_buses: Vec::new(),
             deciding_dies: Vec::new(),
@@ -91,9 +95,19 @@ impl Scheduler {
         }
     }
 
+    /// Returns true if dies stand for several packages: see [`Parts::packages`].
+    pub(crate) fn has_gangs(&self) -> bool {
+        self.packages > 1
+    }
+
     /// Lets dies report from now on that they are idle: see [`Happened::Idle`].
     pub fn report_idle(&mut self) {
         self.reports_idle = true;
+    }
+
+    /// Returns true if dies report that they are idle.
+    pub(crate) fn reports_idle(&self) -> bool {
+        self.reports_idle
     }
 
     /// Returns the time of the clock.
@@ -109,6 +123,15 @@ impl Scheduler {
     /// Adds something that takes no time and waits for commands, until it is released.
     pub fn add_join(&mut self, owner: Option<u64>) -> Ticket {
         self.graph.add(None, owner, false)
+    }
+
+    /// Returns what is done `delay` after a command is.
+    pub(crate) fn add_delay(&mut self, after: Ticket, delay: Nanos) -> Ticket {
+        let ticket = self.graph.add(None, None, false);
+        self.graph.nodes[ticket.node as usize].delay = delay;
+        self.graph.follow(ticket, after);
+        self.unblock(ticket.node);
+        ticket
     }
 
     /// Adds something that waits for commands, and goes when nothing is left that it waits for. So
@@ -161,10 +184,14 @@ impl Scheduler {
         }
     }
 
-    /// Returns true if a command waits at its die, so that a later one of the same kind and level
-    /// there cannot go before it; or if it is running or done.
-    pub fn has_arrived(&self, ticket: Ticket) -> bool {
-        self.graph.node_of(ticket).is_none_or(|node| node.state != State::Blocked)
+    /// Returns from when on a later command of the same kind and level cannot go before this one at
+    /// its die: from now on if it waits there, is running or is done, and when it arrives if that is
+    /// known. `None` if it waits for others before it arrives.
+    pub(crate) fn arrival(&self, ticket: Ticket) -> Option<Nanos> {
+        match self.graph.node_of(ticket) {
+            Some(node) if node.state == State::Blocked => node.arrival(),
+            _ => Some(self.now),
+        }
     }
 
     /// Returns a command that is not done; `None` for a join.
@@ -181,6 +208,33 @@ impl Scheduler {
         free
     }
 
+    /// Gives every command that is low and has not begun another level, as when a command of the
+    /// host waits for one of them.
+    pub(crate) fn raise_low(&mut self, level: Level) {
+        for node in self.graph.unfinished() {
+            let raised = &mut self.graph.nodes[node as usize];
+            let (state, is_row) = (raised.state, raised.is_row());
+            let Some(command) = raised.command.as_mut() else { continue };
+            if command.level != Level::Low || state == State::Running {
+                continue;
+            }
+            command.level = level;
+            let command = *command;
+            if state == State::Queued {
+                self.arrivals += 1;
+                let die = &mut self.dies[command.die as usize];
+                raised.number = self.arrivals;
+                raised.reads_before = die.reads_arrived;
+                let queue = die.queue_for(&command, is_row);
+                die.reads_arrived += u64::from(queue == super::die::Queue::Reads);
+                die.queues[super::die::Queue::Low as usize].remove(&mut self.graph.nodes, node);
+                die.queues[queue as usize].push(&mut self.graph.nodes, node);
+                self.stirred = true;
+                self.touch_die(command.die);
+            }
+        }
+    }
+
     /// Lets `later` wait for every program and erase that is not done.
     pub(crate) fn follow_writes(&mut self, later: Ticket) {
         self.graph.follow_all(later, |command| command.op != Op::Read);
@@ -191,11 +245,16 @@ impl Scheduler {
         self.events.schedule(at.max(self.now), Event::Timer(token));
     }
 
-    /// Returns when something happens next as far as is known, if anything does.
+    /// Returns when something happens next as far as is known, if anything does. What has to be
+    /// decided at this instant is decided when the clock goes on.
     pub fn next_event(&self) -> Option<Nanos> {
-        match self.happened.is_empty() {
-            true if !self.has_decisions() => self.events.next(),
-            _ => Some(self.now),
+        let next = self.events.next();
+        match (self.happened.is_empty(), self.has_decisions()) {
+            (false, _) => Some(self.now),
+            (true, true) if next.is_none_or(|next| next > self.now) => {
+                Some(later(self.now, Nanos(1)))
+            }
+            (true, _) => next,
         }
     }
 
@@ -297,6 +356,7 @@ impl Scheduler {
     /// Takes away one of the things that a node waits for, and lets it arrive after the last one.
     fn unblock(&mut self, node: u32) {
         let Some(earliest) = self.graph.unblock(node) else { return };
+        let earliest = earliest.max(later(self.now, self.graph.nodes[node as usize].delay));
         if earliest > self.now {
             self.events.schedule(earliest, Event::Arrival(node));
         } else {

@@ -59,6 +59,9 @@ pub struct Parts {
     pub buses: u32,
     /// Planes of a die that can be joined.
     pub planes: u32,
+    /// Packages that a die stands for: they carry out commands of one kind at once, each with its
+    /// own data pins. At most 64; 1 otherwise.
+    pub packages: u32,
 }
 
 /// The settings of a [`super::Scheduler`].

@@ -199,9 +199,11 @@ impl Layout {
             timed: self.timed,
             stamped: !self.map_survives,
             settling: self.timed,
-            queues: self
-                .queues
-                .map(|queues| Queues { blocks_per_lane: self.blocks_per_lane(), ..queues }),
+            queues: self.queues.map(|queues| Queues {
+                blocks_per_lane: self.blocks_per_lane(),
+                span: self.geometry.span,
+                ..queues
+            }),
         }
     }
 

@@ -126,7 +126,7 @@ impl Profile {
                 seed: self.seed ^ FAULT_SEED,
             },
             timed: self.timed,
-            queues: self.queues(ftl, wiring)?,
+            queues: self.queues(wiring)?,
             pools: lanes.pools,
             lanes_per_pool: lanes.per_pool,
             stripe,

@@ -1,13 +1,12 @@
 //! How flash commands wait for their die and their bus: the section of a profile, and its rules.
 
-use flashscope_block::{Bytes, Nanos};
+use flashscope_block::Nanos;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::rules::{broken, require};
 use super::{Profile, ProfileError, quantity};
-use crate::ftl::{self, Family};
-use crate::nand::{GangSharing, Queues, Wiring};
+use crate::nand::{Queues, Wiring};
 use crate::sched::{self, BusOrder, ChoiceTime, Invalid, Level, Limits, Setup, Suspension};
 
 /// The policy by which commands do not wait in queues.
@@ -108,11 +107,7 @@ impl Default for Scheduling {
 
 impl Profile {
     /// How commands wait in queues, if they do.
-    pub(super) fn queues(
-        &self,
-        ftl: ftl::Kind,
-        wiring: Wiring,
-    ) -> Result<Option<Queues>, ProfileError> {
+    pub(super) fn queues(&self, wiring: Wiring) -> Result<Option<Queues>, ProfileError> {
         let scheduling = &self.scheduling;
         let policy = &scheduling.policy;
         if policy == AT_SUBMISSION {
@@ -125,52 +120,15 @@ impl Profile {
         let rule = format!("it must be one of: {AT_SUBMISSION}, {}", names.join(", "));
         let kind = sched::kind(policy).ok_or_else(|| broken("scheduling.policy", policy, rule))?;
         let setup = scheduling.setup(*kind, wiring);
-        self.check_queues(ftl, wiring)?;
+        let rule = "commands that take no time do not wait in queues";
+        require(self.timed, "timed", "false", rule)?;
         setup.check().map_err(|invalid| scheduling.refusal(invalid))?;
         let steps = scheduling.cleaning == CleaningUnit::Step;
-        let in_order = kind.name == "fcfs" && !setup.cache_program && !setup.multi_plane;
-        let rule = "it needs the policy fcfs, without cache_program and two-plane commands: where \
-                    others overtake, work for a block is given in steps";
-        require(steps || in_order, "scheduling.cleaning", "block", rule)?;
+        let rule = "it needs the policy fcfs: where others overtake, work for a block is given in \
+                    steps";
+        require(steps || kind.name == "fcfs", "scheduling.cleaning", "block", rule)?;
         let foreground = scheduling.cleaning_priority;
-        Ok(Some(Queues { setup, steps, foreground, blocks_per_lane: 1 }))
-    }
-
-    /// Refuses what has no queues.
-    fn check_queues(&self, ftl: ftl::Kind, wiring: Wiring) -> Result<(), ProfileError> {
-        let (gang, cache, rule) = (&self.gang, &self.cache, "it must be");
-        let in_memory = ftl.family == Family::PageMapped { map_on_flash: false };
-        let queues = format!("where scheduling.policy is \"{}\"", self.scheduling.policy);
-        let needed = [
-            (self.timed, "timed", self.timed.to_string(), "true"),
-            (in_memory, "ftl", self.ftl.clone(), "page-map"),
-            (cache.kind == "none", "cache.kind", cache.kind.clone(), "none"),
-            (cache.read_ahead == 0, "cache.read_ahead", cache.read_ahead.to_string(), "0"),
-            (self.page_span == 1, "page_span", self.page_span.to_string(), "1"),
-            (self.raid.drives == 1, "raid.drives", self.raid.drives.to_string(), "1"),
-            (
-                self.interface.largest_request == Bytes(0),
-                "interface.largest_request",
-                self.interface.largest_request.0.to_string(),
-                "0",
-            ),
-            (
-                wiring.gang == 1 || gang.sharing == GangSharing::Bus,
-                "gang.sharing",
-                "control".into(),
-                "bus",
-            ),
-            (
-                wiring.gang == 1 || gang.queue_per_package,
-                "gang.queue_per_package",
-                "false".into(),
-                "true",
-            ),
-        ];
-        for (kept, field, value, only) in needed {
-            require(kept, field, value, format!("{rule} {only} {queues}"))?;
-        }
-        Ok(())
+        Ok(Some(Queues { setup, steps, foreground, blocks_per_lane: 1, span: 1 }))
     }
 }
 

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use flashscope_block::{Device, Errno, Io, Nanos, Op};
 use flashscope_sim::nand::{Lpn, Stamp};
-use flashscope_sim::{Profile, SimDevice};
+use flashscope_sim::{Profile, SimDevice, sched};
 use proptest::prelude::*;
 
 use crate::cache::buffered_profiles;
@@ -205,7 +205,7 @@ impl Host {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 48, failure_persistence: None, ..ProptestConfig::default()
+        cases: 96, failure_persistence: None, ..ProptestConfig::default()
     })]
 
     // On any drive with any buffer whose power is cut at any time, again and again: is nothing
@@ -213,8 +213,13 @@ proptest! {
     #[test]
     fn what_is_durable_survives(
         profile in buffered_profiles().prop_map(without_slc).prop_filter("refused", works),
+        policy in 0..=sched::KINDS.len(),
         seed: u64,
     ) {
+        let mut profile = profile;
+        if let Some(kind) = sched::KINDS.get(policy).filter(|_| profile.timed) {
+            profile.scheduling.policy = kind.name.into();
+        }
         // What cuts leave unreadable can fill the tightest drives.
         let lived = Host::new(&profile).exercise(seed);
         prop_assert!(matches!(lived, Ok(()) | Err(Errno::ENOSPC)), "{lived:?}");

@@ -5,6 +5,7 @@ use flashscope_sim::nand::Interleaving;
 use flashscope_sim::sched;
 use flashscope_sim::setup::{CleaningUnit, Scope};
 use flashscope_sim::{Counters, Profile, SimDevice};
+use proptest::prelude::*;
 
 use crate::{drain, drive, one_pool, request};
 
@@ -204,4 +205,104 @@ fn every_policy_answers_every_request_and_counts_the_same() {
     }
     assert!(counters[0].flash.erases.total() > 10);
     assert!(counters.windows(2).all(|pair| pair[0] == pair[1]), "{counters:?}");
+}
+
+// Drives whose buses have one die each, with an FTL, a buffer, spans or gangs: does a closed loop of
+// one request take the same time by fcfs as at submission?
+#[test]
+fn the_short_way_is_fcfs_on_drives_of_every_kind() {
+    for spec in [
+        "seed=1",
+        "ftl=bast&persistence.map=pages",
+        "ftl=fast&persistence.map=pages",
+        "ftl=superblock&persistence.map=pages&log.group=2",
+        "ftl=last&persistence.map=pages&log.sequential_request=8KiB",
+        "cache.kind=lru&cache.size=32KiB",
+        "interface.largest_request=8KiB",
+        "gang.packages=2&gang.queue_per_package=false",
+    ] {
+        let [short, queued] = ["at-submission", "fcfs"].map(|policy| {
+            let base = "demo?flash.packages=2&flash.dies_per_package=1&flash.planes_per_die=1\
+                        &flash.blocks_per_plane=32&flash.pages_per_block=8&over_provisioning=0.3\
+                        &background_cleaning=false&interleaving=none";
+            let cleaning = if policy == "fcfs" { "block" } else { "step" };
+            let spec =
+                format!("{base}&{spec}&scheduling.policy={policy}&scheduling.cleaning={cleaning}");
+            let profile = flashscope_sim::setup::parse(&spec).expect("the spec reads");
+            let mut drive = drive(&profile);
+            let mut random = fastrand::Rng::with_seed(3);
+            let unit = u64::from(drive.nand().geometry().logical_page_size);
+            let units = drive.info().capacity.0 / unit;
+            let done: Vec<_> = (0..1500)
+                .map(|_| {
+                    let op = if random.u32(..4) == 0 { Op::Read } else { Op::Write };
+                    let offset = random.u64(..units - 8) * unit;
+                    let io = request(op, offset, random.u64(1..8) * unit, drive.now());
+                    drive.submit(&io);
+                    drive.complete(Nanos::MAX).expect("a request in flight completes")
+                })
+                .collect();
+            (done, drive.counters())
+        });
+        assert_eq!(short.1, queued.1, "{spec}");
+        let apart = short.0.iter().zip(&queued.0).position(|(one, other)| one != other);
+        let apart = apart.map(|nth| (nth, short.0[nth], queued.0[nth]));
+        assert_eq!(apart, None, "{spec}");
+    }
+}
+
+/// Submits the same requests at the same times to a drive that works nothing in the background.
+fn counters_of(profile: &Profile, seed: u64) -> Counters {
+    let mut drive = drive(profile);
+    let mut random = fastrand::Rng::with_seed(seed);
+    let (blocks, mut at) = (drive.info().capacity.0 / 512, Nanos(0));
+    let mut answers = 0;
+    for _ in 0..300 {
+        let op = [Op::Write, Op::Write, Op::Write, Op::Read, Op::Flush][random.usize(..5)];
+        let limit = if random.bool() { blocks } else { blocks.div_ceil(4) };
+        let offset = random.u64(..limit);
+        let len = random.u64(1..=(blocks - offset).min(24));
+        let (offset, len) = if op == Op::Flush { (0, 0) } else { (offset * 512, len * 512) };
+        answers += std::iter::from_fn(|| drive.complete(at)).count();
+        drive.submit(&request(op, offset, len, at));
+        at.0 += if random.bool() { 0 } else { random.u64(..3_000_000) };
+    }
+    let rest = drain(&mut drive);
+    assert!(rest.iter().all(|completion| completion.result == Ok(())));
+    assert_eq!(answers + rest.len(), 300);
+    drive.counters()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    // On any drive with any FTL and any buffer: does each policy move the same pages, as the
+    // scheduler only says when?
+    #[test]
+    fn counts_are_the_same_by_every_policy(
+        profile in crate::cache::buffered_profiles(),
+        ftl in 0..flashscope_sim::ftl::KINDS.len(),
+        seed: u64,
+    ) {
+        let mut profile = profile;
+        let kind = flashscope_sim::ftl::KINDS[ftl];
+        profile.ftl = kind.name.into();
+        if !kind.is_page_mapped() {
+            crate::life::shape::without_cleaning(&mut profile);
+            crate::life::shape::share_out(&mut profile, seed);
+            profile.log.blocks = profile.log.blocks.max(3);
+        }
+        profile.background_cleaning = false;
+        profile.cache.write_back = 0.0;
+        profile.timed = true;
+        profile.interface.queue_depth = 512;
+        if profile.layout().is_ok() {
+            profile.scheduling.policy = "at-submission".into();
+            let expected = counters_of(&profile, seed);
+            for policy in sched::KINDS {
+                profile.scheduling.policy = policy.name.into();
+                prop_assert_eq!(counters_of(&profile, seed), expected, "{}", policy.name);
+            }
+        }
+    }
 }

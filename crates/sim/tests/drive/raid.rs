@@ -1,4 +1,4 @@
-use flashscope_block::{Bytes, Device, Errno, Io, Nanos, Op, contract};
+use flashscope_block::{Bytes, Completion, Device, Errno, Io, Nanos, Op, contract};
 use flashscope_sim::raid::Raid0;
 use flashscope_sim::{Drive, SimDevice, open};
 
@@ -35,9 +35,51 @@ fn an_array_keeps_the_device_contract() {
     for members in [1, 2, 5] {
         contract::check(&mut array(members), true);
     }
-    for spec in ["demo?raid.drives=3", "demo?raid.drives=2&cache.kind=bplru&cache.read_ahead=4"] {
+    for spec in [
+        "demo?raid.drives=3",
+        "demo?raid.drives=2&cache.kind=bplru&cache.read_ahead=4",
+        "demo?raid.drives=3&scheduling.policy=fcfs",
+        "demo?raid.drives=2&scheduling.policy=suspend&cache.kind=bplru&cache.read_ahead=4",
+    ] {
         contract::check(&mut open(spec).expect("it works"), true);
     }
+}
+
+// Drives whose buses have one die each: do requests of an array come to the same in queues?
+#[test]
+#[allow(clippy::cast_precision_loss)]
+fn an_array_of_drives_with_queues_is_as_fast() {
+    let [short, queued] = ["at-submission", "fcfs"].map(|policy| {
+        let mut profile = one_pool(64);
+        profile.scheduling.policy = policy.into();
+        profile.background_cleaning = false;
+        if policy == "fcfs" {
+            profile.scheduling.cleaning = flashscope_sim::setup::CleaningUnit::Block;
+        }
+        let drives = (0..3).map(|_| drive(&profile)).collect();
+        let mut array = Raid0::new(drives, Bytes(UNIT * PAGE));
+        let mut random = fastrand::Rng::with_seed(8);
+        let pages = array.info().capacity.0 / PAGE;
+        let mut done = Vec::new();
+        for stream in 0..6000 {
+            let op = if random.u32(..3) == 0 { Op::Read } else { Op::Write };
+            let io = page(op, random.u64(..pages - 8), random.u64(1..8));
+            array.submit(&Io { stream, at: array.now(), ..io });
+            if stream > 4 {
+                done.extend(array.complete(Nanos::MAX));
+            }
+        }
+        done.extend(std::iter::from_fn(|| array.complete(Nanos::MAX)));
+        (done, array.members().iter().map(|drive| drive.counters()).collect::<Vec<_>>())
+    });
+    assert_eq!(short.1, queued.1);
+    assert!(short.1.iter().all(|counters| counters.flash.erases.total() > 20));
+    let mean = |done: &[Completion]| {
+        assert!(done.len() == 6000 && done.iter().all(|completion| completion.result.is_ok()));
+        done.iter().map(|completion| completion.latency().0 as f64).sum::<f64>()
+    };
+    let ratio = mean(&queued.0) / mean(&short.0);
+    assert!((ratio - 1.0).abs() < 0.001, "{ratio}");
 }
 
 #[test]

@@ -44,7 +44,7 @@ use super::{AnyFtl, Family, Kind, Recovery};
 use crate::arithmetic::Divisor;
 use crate::footprint::{Size, fixed};
 use crate::gc::{self, Policy, VictimPolicy};
-use crate::nand::{Array, BlockId, Cause, Entry, Event, Lpn, Note, Page, Slot, later};
+use crate::nand::{Array, BlockId, Cause, Entry, Event, Lpn, Note, Page, Slot};
 use crate::setup::Layout;
 
 pub(super) const KIND: Kind = Kind {
@@ -154,7 +154,8 @@ fn fetch(ftl: &Dftl, nand: &mut Array, page: u32, at: Nanos) -> Result<Nanos, Er
     let mut ready = at;
     for index in first..first + geometry.pages_per_slot {
         let page = Page { block, index };
-        ready = ready.max(nand.read(page, 0..geometry.span, at, Cause::Mapping)?);
+        let read = nand.read(page, 0..geometry.span, at, Cause::Mapping)?;
+        ready = nand.both(ready, read);
     }
     Ok(ready)
 }
@@ -171,7 +172,9 @@ fn write(
     let pool = ftl.mapping.pool_of(page);
     let front = ftl.make_room(nand, pool, Role::Map, at)?;
     // Changed entries in the host memory buffer are fetched over the link meanwhile.
-    let ready = fetch(ftl, nand, page, at)?.max(later(at, ftl.mapping.memory.access()));
+    let fetched = nand.after(at, ftl.mapping.memory.access());
+    let read = fetch(ftl, nand, page, at)?;
+    let ready = nand.both(read, fetched);
     let content = contents(ftl, nand, page, evicted);
     ftl.stamp = ftl.next_stamp(nand);
     let (lpn, stamp) = (ftl.mapping.lpn(page), ftl.stamp);
@@ -288,7 +291,7 @@ impl MapStorage for CachedMap {
             }
             EntryLocation::Host => {
                 nand.count(Event::MapHostHit);
-                Ok(later(at, ftl.mapping.memory.access()))
+                Ok(nand.after(at, ftl.mapping.memory.access()))
             }
             EntryLocation::Nowhere => {
                 nand.count(Event::MapMiss);

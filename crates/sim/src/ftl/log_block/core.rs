@@ -296,7 +296,8 @@ impl Core {
         for member in 0..span {
             let bytes = member * part..(member + 1) * part;
             if wanted().any(|range| range.start < bytes.end && bytes.start < range.end) {
-                ready = ready.max(nand.read(page, member..member + 1, at, Cause::Host)?);
+                let read = nand.read(page, member..member + 1, at, Cause::Host)?;
+                ready = nand.both(ready, read);
             }
         }
         Ok(ready)
@@ -311,14 +312,14 @@ impl Core {
         if errno != Errno::ENOSPC || lost == 0 {
             return errno;
         }
-        self.health.end_of_life.get_or_insert(at);
+        self.health.end_of_life.get_or_insert(nand.known(at));
         Errno::EROFS
     }
 
     /// Reports the number of free blocks of a pool to observers.
     fn announce_free(&self, nand: &mut Array, pool: u32, at: Nanos) {
         if nand.is_observed() {
-            let free = self.free_in(pool);
+            let (free, at) = (self.free_in(pool), nand.known(at));
             nand.notify(|observer| observer.free_blocks(pool, free, at));
         }
     }
@@ -361,7 +362,7 @@ impl Core {
             self.health.failed_blocks += u64::from(!worn);
             self.health.expired_blocks += u64::from(worn);
         }
-        self.set_busy_until(pool, done);
+        self.set_busy_until(nand, pool, done);
         Ok(done)
     }
 
@@ -369,12 +370,12 @@ impl Core {
     fn retire(&mut self, nand: &mut Array, pool: u32, block: BlockId, at: Nanos) {
         nand.mark_bad(block, at);
         self.health.failed_blocks += 1;
-        self.set_busy_until(pool, at);
+        self.set_busy_until(nand, pool, at);
     }
 
-    fn set_busy_until(&mut self, pool: u32, until: Nanos) {
+    fn set_busy_until(&mut self, nand: &mut Array, pool: u32, until: Nanos) {
         let busy = &mut self.pool[pool as usize].busy;
-        *busy = until.max(*busy);
+        *busy = nand.both(*busy, until);
     }
 
     /// Merges a log block with the data blocks of its newest pages, and recycles it unless it
@@ -477,7 +478,7 @@ impl Core {
             Ok(done) => {
                 nand.skip_pages(log.block, index)?;
                 log.next = index;
-                self.set_busy_until(self.pool_of(log.logical), done);
+                self.set_busy_until(nand, self.pool_of(log.logical), done);
                 Ok(done)
             }
             Err(Fault::Failed(done)) => {
@@ -595,7 +596,7 @@ impl Core {
         at: Nanos,
         cause: Cause,
     ) -> Result<Nanos, Errno> {
-        self.set_busy_until(pool, at);
+        self.set_busy_until(nand, pool, at);
         match std::mem::replace(&mut self.data[logical as usize], block.0 + 1) {
             0 => Ok(at),
             before => self.recycle(nand, pool, BlockId(before - 1), at, cause),

@@ -127,7 +127,7 @@ impl<S: Scheme> LogBlock<S> {
     ) -> Result<Nanos, Errno> {
         let zero = slice.zero && slice.len == self.core.layout.logical_page_size();
         let entry = self.core.next_entry(nand, page, zero);
-        let mut at = at.max(self.core.busy(page.pool));
+        let mut at = nand.both(at, self.core.busy(page.pool));
         loop {
             let room = self.scheme.room(&mut self.core, nand, page, slice.long, at)?;
             let slot = nand.geometry().slot(room.block, room.index);

@@ -454,7 +454,7 @@ impl<M: MapStorage> PageMap<M> {
         lane: u32,
         until: Nanos,
     ) -> Result<Nanos, Errno> {
-        let mut quiet = Nanos::MAX;
+        let (mut quiet, until) = (Nanos::MAX, nand.known(until));
         loop {
             let state = &self.lanes[lane as usize];
             let idle = nand.idle_from(state.places.0, state.places.1).max(state.settled);

@@ -316,7 +316,7 @@ impl<M: MapStorage> PageMap<M> {
         if errno != Errno::ENOSPC || lost == 0 {
             return errno;
         }
-        self.health.end_of_life.get_or_insert(at);
+        self.health.end_of_life.get_or_insert(nand.known(at));
         Errno::EROFS
     }
 

@@ -28,8 +28,8 @@ impl Array {
     pub(super) fn settle_block(&mut self, block: BlockId, until: Nanos) {
         match (&mut self.queued, awaited(until)) {
             (Some(queued), Some(program)) => {
-                let die = self.schedule.place(block).unit();
-                queued.use_block(block, die, program);
+                let (schedule, place) = (&self.schedule, self.schedule.place(block));
+                queued.use_block(block, |member| schedule.seat(place, member).die, program);
             }
             _ => self.blocks.settle(block, until),
         }
@@ -101,7 +101,7 @@ impl Array {
     #[inline]
     pub fn idle_from(&self, first: Place, last: Place) -> Nanos {
         if let Some(queued) = self.queues() {
-            return queued.idle_from(first.unit()..=last.unit());
+            return queued.idle_from(self.schedule.dies(first, last));
         }
         self.schedule.idle_from(first, last)
     }
@@ -206,8 +206,11 @@ impl Array {
     pub fn cut_power(&mut self, now: Nanos) {
         if let Some(undo) = &mut self.undo {
             let queued = self.queued.as_deref().filter(|_| !self.direct);
-            undo.cut(&mut self.blocks, |start, done| match queued {
-                Some(queued) => (queued.has_begun(done), queued.is_past(done)),
+            undo.cut(&mut self.blocks, |start, done, parts| match queued {
+                Some(queued) if parts.is_empty() => (queued.has_begun(done), queued.is_past(done)),
+                Some(queued) => {
+                    (parts.iter().any(|part| queued.has_begun(*part)), queued.is_past(done))
+                }
                 None => (start < now, done <= now),
             });
         }

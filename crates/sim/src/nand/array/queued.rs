@@ -18,6 +18,7 @@ use flashscope_block::Nanos;
 
 use crate::footprint::{Size, fixed, grown};
 use crate::nand::due::{awaited, when_done};
+use crate::nand::schedule::Seat;
 use crate::nand::{BlockId, Cause, Page};
 use crate::observe;
 use crate::sched::{
@@ -37,6 +38,8 @@ pub struct Queues {
     pub foreground: Level,
     /// Blocks of a part of the array with its own free blocks.
     pub blocks_per_lane: u32,
+    /// Packages of an element.
+    pub span: u32,
 }
 
 /// A flash command of an array, as the scheduler needs to know it.
@@ -47,10 +50,9 @@ pub(super) struct FlashRequest {
     pub(super) page: Page,
     /// The block that a copy within a plane reads.
     pub(super) from: Option<BlockId>,
-    /// The die of the scheduler, and the plane and row there.
-    pub(super) die: u32,
-    pub(super) plane: u32,
-    pub(super) row: u32,
+    /// The package of the element, and where it has its queue.
+    pub(super) member: u32,
+    pub(super) seat: Seat,
     pub(super) cells: Nanos,
     pub(super) transfer: Nanos,
     /// The time at which it begins at the earliest, or the command that it begins after.
@@ -64,12 +66,19 @@ pub enum Event {
     Done(u32),
     /// A die has nothing to do.
     Idle,
+    /// The time given to [`super::Array::wake_at`] is reached.
+    Timer,
+}
+
+impl Event {
+    /// The number of what a write buffer evicts.
+    pub const WRITE_BACK: u32 = u32::MAX;
 }
 
 /// The owner of a command that observers are to be told of.
 const OBSERVED: u64 = 1 << 32;
 
-/// The commands on a block that are not done.
+/// The commands on a block of a package that are not done.
 #[derive(Debug, Clone, Copy)]
 struct Block {
     /// The last program or erase.
@@ -97,7 +106,11 @@ struct Program {
 pub(super) struct QueuedArray {
     pub(super) scheduler: Scheduler,
     queues: Queues,
+    /// The blocks of the first package of each element, then those of the second, and so on.
     blocks: Vec<Block>,
+    blocks_per_package: usize,
+    /// The commands of which the last one given consists: one of each package.
+    parts: Vec<Nanos>,
     programs: Vec<Program>,
     free_programs: Vec<u32>,
     /// The last command of each die that no host gave.
@@ -106,6 +119,8 @@ pub(super) struct QueuedArray {
     erased: Vec<Nanos>,
     /// Is true while work is given that nobody waits for.
     pub(super) background: bool,
+    /// Is true if commands may be low that have not begun.
+    has_low: bool,
     observed: Vec<observe::Command>,
     free_observed: Vec<u32>,
 }
@@ -120,12 +135,15 @@ impl QueuedArray {
         QueuedArray {
             scheduler: Scheduler::new(queues.setup, parts),
             queues,
-            blocks: vec![UNUSED; blocks as usize],
+            blocks: vec![UNUSED; (blocks * queues.span) as usize],
+            blocks_per_package: blocks as usize,
+            parts: Vec::new(),
             programs: Vec::new(),
             free_programs: Vec::new(),
             last_step: vec![Ticket::DONE; parts.bus_of.len()],
             erased: vec![Nanos(0); blocks.div_ceil(queues.blocks_per_lane) as usize],
             background: false,
+            has_low: false,
             observed: Vec::new(),
             free_observed: Vec::new(),
         }
@@ -153,9 +171,10 @@ impl QueuedArray {
             op: given.op,
             class,
             level,
-            die: given.die,
-            plane: given.plane,
-            row: given.row,
+            die: given.seat.die,
+            package: given.seat.package,
+            plane: given.seat.plane,
+            row: given.seat.row,
             // A copy within a plane takes another time than an erase.
             joins: given.from.is_none(),
             cells: given.cells,
@@ -164,7 +183,22 @@ impl QueuedArray {
         }
     }
 
-    /// Gives a command. Returns when it is done.
+    /// Returns the place of a block of a package of its element in [`QueuedArray::blocks`].
+    fn place(&self, block: BlockId, member: u32) -> usize {
+        block.0 as usize + member as usize * self.blocks_per_package
+    }
+
+    /// Begins a command of one package or of several, each of which gets its own.
+    pub(super) fn begin(&mut self) {
+        self.parts.clear();
+    }
+
+    /// Returns the commands of which the last one given consists.
+    pub(super) fn parts(&self) -> &[Nanos] {
+        &self.parts
+    }
+
+    /// Gives a command of one package. Returns when it is done.
     pub(super) fn give(
         &mut self,
         given: &FlashRequest,
@@ -174,83 +208,164 @@ impl QueuedArray {
         if let Some(observed) = observed {
             command.owner = Some(self.observe(observed));
         }
+        self.has_low |= command.level == Level::Low;
         let ticket = self.scheduler.add(command);
         let mut at = given.at;
         if let Some(earlier) = awaited(at) {
-            self.order(ticket, &command, earlier);
-            at = Nanos(0);
+            at = self.order(ticket, &command, earlier, Nanos(0));
         }
-        if given.cause != Cause::Host && self.queues.steps {
-            let last = std::mem::replace(&mut self.last_step[given.die as usize], ticket);
+        if self.is_step(&command) {
+            let last = std::mem::replace(&mut self.last_step[given.seat.die as usize], ticket);
+            self.raise_for(command.level, last);
             self.scheduler.follow(ticket, last);
         }
-        let block = given.page.block.0 as usize;
-        if given.op == Op::Read {
-            self.order(ticket, &command, self.program_of(given.page));
-        } else {
-            self.order(ticket, &command, self.blocks[block].written);
-        }
-        if let Some(from) = given.from {
-            self.order(ticket, &command, self.blocks[from.0 as usize].written);
-        }
         let erases = given.op == Op::Erase && given.from.is_none();
-        let lane = (given.page.block.0 / self.queues.blocks_per_lane) as usize;
-        if given.page.index == 0
-            && !erases
-            && given.op != Op::Read
-            && let Some(erased) = awaited(self.erased[lane])
-        {
-            self.order(ticket, &command, erased);
-        }
-        if erases {
-            let used = std::mem::replace(&mut self.blocks[block].used, Ticket::DONE);
-            self.scheduler.follow_collector(ticket, used);
-        }
+        let at = self.follow_block(ticket, &command, given, at);
         self.scheduler.release(ticket, at);
+        let block = self.place(given.page.block, given.member);
         match given.op {
             Op::Read => {}
             Op::Erase if erases => self.forget_programs(block),
-            Op::Program | Op::Erase => self.note_program(given.page, ticket),
+            Op::Program | Op::Erase => self.note_program(block, given.page.index, ticket),
         }
         if given.op != Op::Read {
             self.blocks[block].written = ticket;
         }
         if erases {
-            self.erased[lane] = self.both(self.erased[lane], when_done(ticket));
+            let lane = self.lane_of(given.page.block);
+            let before = self.erased[lane];
+            self.erased[lane] = match awaited(before) {
+                Some(earlier) if self.ends_before(earlier, &command) => when_done(ticket),
+                _ => self.both(before, when_done(ticket)),
+            };
         }
-        for used in [Some(given.page.block).filter(|_| !erases), given.from].into_iter().flatten() {
-            self.use_block(used, given.die, ticket);
+        let used = [Some(given.page.block).filter(|_| !erases), given.from];
+        for block in used.into_iter().flatten() {
+            self.use_block_of(block, given.member, given.seat.die, ticket);
         }
+        self.parts.push(when_done(ticket));
         when_done(ticket)
     }
 
-    /// Lets a command wait for an earlier one, unless the order of arrival at its die is enough.
-    fn order(&mut self, ticket: Ticket, command: &Command, earlier: Ticket) {
-        if !self.follows_anyway(earlier, command.die, command.level) {
-            self.scheduler.follow(ticket, earlier);
+    /// Returns true if a command is a step of the drive's own work: of one die, they wait one at a
+    /// time.
+    fn is_step(&self, command: &Command) -> bool {
+        let own = matches!(command.class, Class::Cleaning | Class::Erase | Class::Wear);
+        self.queues.steps && (own || command.level == Level::Low)
+    }
+
+    /// Lets a command that arrives at `at` wait for those on its block that it depends on. Returns
+    /// when it arrives.
+    fn follow_block(
+        &mut self,
+        ticket: Ticket,
+        command: &Command,
+        given: &FlashRequest,
+        at: Nanos,
+    ) -> Nanos {
+        let erases = given.op == Op::Erase && given.from.is_none();
+        let block = self.place(given.page.block, given.member);
+        let before = match given.op {
+            Op::Read => self.program_of(block, given.page.index),
+            Op::Program | Op::Erase => self.blocks[block].written,
+        };
+        let mut at = self.order(ticket, command, before, at);
+        if let Some(from) = given.from {
+            let from = self.place(from, given.member);
+            at = self.order(ticket, command, self.blocks[from].written, at);
+        }
+        let begins_block = given.page.index == 0 && !erases && given.op != Op::Read;
+        let erased = self.erased[self.lane_of(given.page.block)];
+        if begins_block && let Some(erased) = awaited(erased) {
+            at = self.order(ticket, command, erased, at);
+        }
+        if erases {
+            let used = std::mem::replace(&mut self.blocks[block].used, Ticket::DONE);
+            self.raise_for(command.level, used);
+            self.scheduler.follow_collector(ticket, used);
+        }
+        at
+    }
+
+    fn lane_of(&self, block: BlockId) -> usize {
+        (block.0 / self.queues.blocks_per_lane) as usize
+    }
+
+    /// Lets a command that arrives at `at` wait for an earlier one, unless the order of arrival at
+    /// its die is enough. Returns when it arrives.
+    fn order(&mut self, ticket: Ticket, command: &Command, earlier: Ticket, at: Nanos) -> Nanos {
+        self.raise_for(command.level, earlier);
+        match self.follows_from(earlier, command.die, command.level) {
+            Some(from) => at.max(from),
+            None => {
+                self.scheduler.follow(ticket, earlier);
+                at
+            }
         }
     }
 
-    /// Returns true if a command that arrives at a die now is carried out after an earlier one
-    /// anyway.
-    fn follows_anyway(&self, earlier: Ticket, die: u32, level: Level) -> bool {
-        let setup = &self.queues.setup;
-        let in_order = !setup.policy.overtakes && !setup.cache_program && !setup.multi_plane;
-        let there = |command: &Command| command.die == die && command.level == level;
-        in_order
-            && !self.queues.steps
-            && self.scheduler.has_arrived(earlier)
-            && self.scheduler.command(earlier).is_none_or(there)
-    }
-
-    /// Lets the next erase of a block wait for a command.
-    pub(super) fn use_block(&mut self, block: BlockId, die: u32, ticket: Ticket) {
-        let level = if self.background { Level::Low } else { self.queues.foreground };
-        if self.scheduler.status(ticket) == Status::Done || self.follows_anyway(ticket, die, level)
-        {
+    /// Lets low commands be low no longer if one that is not, of this level, waits for one of them
+    /// that is not done: work in the background is in the foreground when a write needs it.
+    fn raise_for(&mut self, level: Level, earlier: Ticket) {
+        if !self.has_low || level == Level::Low || self.scheduler.status(earlier) == Status::Done {
             return;
         }
-        let state = &mut self.blocks[block.0 as usize];
+        // What is no command may wait for several.
+        if self.scheduler.command(earlier).is_none_or(|command| command.level == Level::Low) {
+            self.raise();
+        }
+    }
+
+    fn raise(&mut self) {
+        if std::mem::take(&mut self.has_low) && self.queues.foreground != Level::Low {
+            self.scheduler.raise_low(self.queues.foreground);
+        }
+    }
+
+    /// Returns from when on a command that arrives at a die is carried out after an earlier one
+    /// anyway, if it is.
+    fn follows_from(&self, earlier: Ticket, die: u32, level: Level) -> Option<Nanos> {
+        let setup = &self.queues.setup;
+        let in_order = !setup.policy.overtakes
+            && !setup.cache_program
+            && !setup.multi_plane
+            && !self.scheduler.has_gangs();
+        let there = |command: &Command| command.die == die && command.level == level;
+        let follows =
+            in_order && !self.queues.steps && self.scheduler.command(earlier).is_none_or(there);
+        self.scheduler.arrival(earlier).filter(|_| follows)
+    }
+
+    /// Returns true if a command that was just given is done after an earlier one in any case.
+    fn ends_before(&self, earlier: Ticket, command: &Command) -> bool {
+        let in_steps = |other: &Command| {
+            other.die == command.die && self.is_step(other) && self.is_step(command)
+        };
+        let from = self.follows_from(earlier, command.die, command.level);
+        from.is_some() || self.scheduler.command(earlier).is_some_and(in_steps)
+    }
+
+    /// Lets the next erase of a block, in every package of its element, wait for a command. `die`
+    /// returns the die of a package.
+    pub(super) fn use_block(&mut self, block: BlockId, die: impl Fn(u32) -> u32, ticket: Ticket) {
+        for member in 0..self.queues.span {
+            self.use_block_of(block, member, die(member), ticket);
+        }
+    }
+
+    /// Does the same in one package.
+    fn use_block_of(&mut self, block: BlockId, member: u32, die: u32, ticket: Ticket) {
+        let level = if self.background { Level::Low } else { self.queues.foreground };
+        if self.scheduler.status(ticket) == Status::Done {
+            return;
+        }
+        // What is done in the background may be given for an earlier time.
+        let arrived = |from: Nanos| !self.scheduler.reports_idle() || from <= self.scheduler.now();
+        if self.follows_from(ticket, die, level).is_some_and(arrived) {
+            return;
+        }
+        let place = self.place(block, member);
+        let state = &mut self.blocks[place];
         if self.scheduler.status(state.used) == Status::Done {
             state.used = self.scheduler.add_collector();
         }
@@ -258,10 +373,10 @@ impl QueuedArray {
     }
 
     /// Returns the program of a page that may not be done.
-    fn program_of(&self, page: Page) -> Ticket {
-        let mut next = self.blocks[page.block.0 as usize].first;
+    fn program_of(&self, block: usize, index: u32) -> Ticket {
+        let mut next = self.blocks[block].first;
         while let Some(program) = self.programs.get(next as usize) {
-            if program.index == page.index {
+            if program.index == index {
                 return program.ticket;
             }
             next = program.next;
@@ -270,8 +385,7 @@ impl QueuedArray {
     }
 
     /// Adds a program to those of its block, and drops those that are done.
-    fn note_program(&mut self, page: Page, ticket: Ticket) {
-        let block = page.block.0 as usize;
+    fn note_program(&mut self, block: usize, index: u32, ticket: Ticket) {
         while let Some(program) = self.programs.get(self.blocks[block].first as usize) {
             if self.scheduler.status(program.ticket) != Status::Done {
                 break;
@@ -279,7 +393,7 @@ impl QueuedArray {
             self.free_programs.push(self.blocks[block].first);
             self.blocks[block].first = program.next;
         }
-        let program = Program { index: page.index, ticket, next: NONE };
+        let program = Program { index, ticket, next: NONE };
         let place = match self.free_programs.pop() {
             Some(place) => {
                 self.programs[place as usize] = program;
@@ -308,8 +422,17 @@ impl QueuedArray {
     }
 
     /// Returns when the programs and the erase of a block that were given are done.
-    pub(super) fn written(&self, block: BlockId) -> Nanos {
-        when_done(self.blocks[block.0 as usize].written)
+    pub(super) fn written(&mut self, block: BlockId) -> Nanos {
+        (0..self.queues.span).fold(Nanos(0), |done, member| {
+            let place = self.place(block, member);
+            let written = when_done(self.blocks[place].written);
+            if member == 0 { written } else { self.both(done, written) }
+        })
+    }
+
+    /// Returns when `delay` has passed since a command was done.
+    pub(super) fn after(&mut self, ticket: Ticket, delay: Nanos) -> Nanos {
+        when_done(self.scheduler.add_delay(ticket, delay))
     }
 
     /// Returns the later of two times.
@@ -329,6 +452,9 @@ impl QueuedArray {
 
     /// Returns when every program and erase that was given is done, and `at` is reached.
     pub(super) fn after_writes(&mut self, at: Nanos) -> Nanos {
+        if !self.background {
+            self.raise();
+        }
         let join = self.scheduler.add_join(None);
         self.scheduler.follow_writes(join);
         self.release_after(join, [at, Nanos(0)])
@@ -399,7 +525,8 @@ impl QueuedArray {
             Happened::Done { owner, .. } => {
                 Some(Ok(Event::Done(u32::try_from(owner).unwrap_or(NONE))))
             }
-            Happened::Idle(_) | Happened::Timer(_) => Some(Ok(Event::Idle)),
+            Happened::Idle(_) => Some(Ok(Event::Idle)),
+            Happened::Timer(_) => Some(Ok(Event::Timer)),
         }
     }
 

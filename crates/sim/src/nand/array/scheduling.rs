@@ -9,7 +9,7 @@ use super::Array;
 use super::queued::{Event, FlashRequest, QueuedArray};
 use crate::nand::due::awaited;
 use crate::nand::schedule::{Schedule, Span};
-use crate::nand::{BlockId, Cause, Page, Place};
+use crate::nand::{BlockId, Cause, Page, Place, later};
 use crate::observe::{Command, CommandKind};
 use crate::sched::Op;
 
@@ -122,28 +122,53 @@ impl Array {
         self.queued.as_deref_mut().filter(|_| !self.direct)
     }
 
-    /// Gives a command to the scheduler.
-    fn give(&mut self, job: &Job, op: Op, cells: Nanos, at: Nanos) -> Span {
+    /// Gives a command on these packages of its element to the scheduler.
+    fn give(&mut self, job: &Job, members: Range<u32>, op: Op, cells: Nanos, at: Nanos) -> Span {
         let place = self.schedule.place(job.page.block);
-        let (plane, row) = self.schedule.plane_and_pair(place);
-        let given = FlashRequest {
-            op,
-            cause: job.cause,
-            page: job.page,
-            from: job.from,
-            die: place.unit(),
-            plane,
-            row,
-            cells: if self.schedule.timed() { cells } else { Nanos(0) },
-            transfer: if self.schedule.timed() { job.transfer } else { Nanos(0) },
-            at,
-        };
-        let observed = self.is_observed().then(|| {
-            let times = Span { start: Nanos(0), done: Nanos(0) };
-            self.command_of(job, place, 0..1, Nanos(0), times)
-        });
-        let done = self.queued.as_mut().map_or(at, |queued| queued.give(&given, observed));
+        let end = members.end;
+        if let Some(queued) = &mut self.queued {
+            queued.begin();
+        }
+        let mut done = at;
+        for member in members.clone() {
+            let given = FlashRequest {
+                op,
+                cause: job.cause,
+                page: job.page,
+                from: job.from,
+                member,
+                seat: self.schedule.seat(place, member),
+                cells,
+                transfer: job.transfer,
+                at,
+            };
+            let observed = self.is_observed().then(|| {
+                let times = Span { start: Nanos(0), done: Nanos(0) };
+                self.command_of(job, place, member..end, Nanos(0), times)
+            });
+            let Some(queued) = &mut self.queued else { break };
+            let part = queued.give(&given, observed);
+            done = if member == members.start { part } else { queued.both(done, part) };
+        }
         Span { start: Nanos(0), done }
+    }
+
+    /// Returns the commands of which the last one given consists, if there are several.
+    fn parts(&self) -> Box<[Nanos]> {
+        match self.queues() {
+            Some(queued) if queued.parts().len() > 1 => queued.parts().into(),
+            _ => Box::default(),
+        }
+    }
+
+    /// Returns when `delay` has passed since `at`: see [`crate::nand::due`].
+    #[inline]
+    pub fn after(&mut self, at: Nanos, delay: Nanos) -> Nanos {
+        match (self.queues_mut(), awaited(at)) {
+            (Some(_), Some(_)) if delay == Nanos(0) => at,
+            (Some(queued), Some(ticket)) => queued.after(ticket, delay),
+            _ => later(at, delay),
+        }
     }
 
     /// Returns the later of two times: see [`crate::nand::due`].
@@ -170,7 +195,10 @@ impl Array {
         let place = self.place(block);
         match self.queues_mut() {
             None => done.max(self.schedule.idle_from(place, place)),
-            Some(queued) => queued.both(done, queued.written(block)),
+            Some(queued) => {
+                let written = queued.written(block);
+                queued.both(done, written)
+            }
         }
     }
 
@@ -196,6 +224,11 @@ impl Array {
             (Some(queued), Some(_)) => queued.is_past(at),
             _ => at <= now,
         }
+    }
+
+    /// Returns true if a time stands for a command that waits in a queue.
+    pub fn is_awaited(&self, at: Nanos) -> bool {
+        self.queues().is_some() && awaited(at).is_some()
     }
 
     /// Returns a time for observers: that of the clock for one that is not known yet.
@@ -227,6 +260,13 @@ impl Array {
             queued.notify_done(at, number);
         }
         awaited
+    }
+
+    /// Lets [`Event::Timer`] be reported at a time, if commands wait in queues.
+    pub fn wake_at(&mut self, at: Nanos) {
+        if let Some(queued) = self.queues_mut() {
+            queued.scheduler.set_timer(at, 0);
+        }
     }
 
     /// Lets the queued commands be carried out until something is to be reported, at `until` at the
@@ -282,7 +322,7 @@ impl Array {
         if self.queues().is_some() {
             let timing = self.schedule.timing();
             let cells = if slc { timing.slc_read } else { timing.page_read };
-            return self.give(&job, Op::Read, cells, at);
+            return self.give(&job, members, Op::Read, cells, at);
         }
         self.carry_out(job, members, at, |schedule, place, members| {
             schedule.read(place, members, at, slc, transfer)
@@ -307,15 +347,24 @@ impl Array {
         let members = 0..self.geometry().span;
         let job = Job::over_bus(CommandKind::Program, cause, page, transfer);
         let span = match self.queues().is_some() {
-            true => self.give(&job, Op::Program, cells, at),
+            true => self.give(&job, members, Op::Program, cells, at),
             false => self.carry_out(job, members, at, |schedule, place, members| {
                 schedule.program(place, members, at, cells, transfer)
             }),
         };
-        if let Some(undo) = &mut self.undo {
-            undo.program(page, 1, span.start, span.done);
-        }
+        self.note_undo_of_program(page, span);
         span
+    }
+
+    /// Records what a power cut would undo of the program that was given last.
+    #[inline]
+    fn note_undo_of_program(&mut self, page: Page, span: Span) {
+        if self.undo.is_some() {
+            let parts = self.parts();
+            if let Some(undo) = &mut self.undo {
+                undo.program(page, 1, span.start, span.done, parts);
+            }
+        }
     }
 
     /// Schedules `pages` copies within a plane, from `from` to `target` and the pages after it.
@@ -337,16 +386,14 @@ impl Array {
             let span = match self.queues().is_some() {
                 true => {
                     let cells = self.schedule.copy_back_time(slc);
-                    self.give(&job, Op::Erase, cells, at)
+                    self.give(&job, members.clone(), Op::Erase, cells, at)
                 }
                 false => self.carry_out(job, members.clone(), at, |schedule, place, members| {
                     schedule.copy_back(place, members, at, slc)
                 }),
             };
             done = self.both(done, span.done);
-            if let Some(undo) = &mut self.undo {
-                undo.program(page, 1, span.start, span.done);
-            }
+            self.note_undo_of_program(page, span);
         }
         done
     }
@@ -399,13 +446,25 @@ impl Array {
         done.max(program)
     }
 
+    /// Records what a power cut would undo of the erase that was given last.
+    #[inline]
+    pub(super) fn note_undo_of_erase(&mut self, block: BlockId, span: Span) {
+        if self.undo.is_some() {
+            let (parts, image) = (self.parts(), self.blocks.image(block));
+            if let Some(undo) = &mut self.undo {
+                undo.erase(block, image, span.start, span.done, parts);
+            }
+        }
+    }
+
     #[inline]
     pub(super) fn schedule_erase(&mut self, block: BlockId, at: Nanos, cause: Cause) -> Span {
         let members = 0..self.geometry().span;
         let (kind, transfer, page) = (CommandKind::Erase, Nanos(0), Page { block, index: 0 });
         let job = Job { kind, cause, page, from: None, transfer };
         if self.queues().is_some() {
-            return self.give(&job, Op::Erase, self.schedule.timing().block_erase, at);
+            let cells = self.schedule.timing().block_erase;
+            return self.give(&job, members, Op::Erase, cells, at);
         }
         self.carry_out(job, members, at, |schedule, place, members| {
             schedule.erase(place, members, at)

@@ -24,6 +24,7 @@ fn command(op: Op, die: u32) -> Command {
         class,
         level: Level::Equal,
         die,
+        package: 0,
         plane: 0,
         row: 0,
         joins: true,
@@ -35,7 +36,7 @@ fn command(op: Op, die: u32) -> Command {
 
 fn scheduler(setup: Setup, dies: u32, planes: u32) -> Scheduler {
     setup.check().expect("no contradiction");
-    Scheduler::new(setup, &Parts { bus_of: vec![0; dies as usize], buses: 1, planes })
+    Scheduler::new(setup, &Parts { bus_of: vec![0; dies as usize], buses: 1, planes, packages: 1 })
 }
 
 fn policy(name: &str) -> Setup {

@@ -121,10 +121,10 @@ impl<'a> Life<'a> {
     }
 
     /// As [`Life::on`], of a drive whose commands wait in queues by this policy.
-    pub(crate) fn queued(policy: &str, bytes: &'a [u8]) -> Option<Self> {
+    pub(crate) fn queued(ftl: &ftl::Kind, policy: &str, bytes: &'a [u8]) -> Option<Self> {
         let mut script = Unstructured::new(bytes);
         let wears_out = draw(&mut script, 0, 3) == 3;
-        let mut profile = shape::profile(&ftl::KINDS[0], &mut script);
+        let mut profile = shape::profile(ftl, &mut script);
         if wears_out {
             shape::make_unreliable(&mut script, &mut profile);
         }

@@ -168,9 +168,6 @@ fn make_room(profile: &mut Profile) {
 pub(crate) fn wait_in_queues(profile: &mut Profile, policy: &str) {
     let (way, micros) = (profile.seed, |count: u64| Nanos::micros(count));
     profile.timed = true;
-    profile.page_span = 1;
-    profile.gang.sharing = GangSharing::Bus;
-    profile.gang.queue_per_package = true;
     let scheduling = &mut profile.scheduling;
     scheduling.policy = policy.into();
     scheduling.command_cycles = micros(way % 2);
@@ -186,7 +183,7 @@ pub(crate) fn wait_in_queues(profile: &mut Profile, policy: &str) {
             scheduling.least_progress = micros(way % 40);
             scheduling.most_suspensions = u32::try_from(way % 4).expect("below 4");
         }
-        "fcfs" if way % 5 < 2 && !profile.flash.two_plane_commands => {
+        "fcfs" if way % 5 < 2 => {
             scheduling.cleaning = CleaningUnit::Block;
         }
         _ => {

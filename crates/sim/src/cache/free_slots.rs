@@ -1,0 +1,117 @@
+//! The free slots of a write buffer, and the programs that free them.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use flashscope_block::Nanos;
+
+use crate::footprint::{Size, grown};
+use crate::nand::Array;
+
+/// The free slots of a write buffer, by the time at which their last page left.
+#[derive(Default)]
+pub(super) struct FreeSlots {
+    known: BinaryHeap<Reverse<(Nanos, u32)>>,
+    /// Slots that a queued program frees, in the order in which the programs were given.
+    awaited: VecDeque<(Nanos, u32)>,
+}
+
+impl FreeSlots {
+    /// Returns the memory for so many slots.
+    pub(super) fn footprint(slots: u32) -> Size {
+        grown::<Reverse<(Nanos, u32)>>(slots) + grown::<(Nanos, u32)>(slots)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.known.len() + self.awaited.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.known.clear();
+        self.awaited.clear();
+    }
+
+    /// Adds a slot that is free at `at`.
+    pub(super) fn push(&mut self, nand: &Array, at: Nanos, slot: u32) {
+        match nand.is_awaited(at) {
+            true => self.awaited.push_back((at, slot)),
+            false => self.known.push(Reverse((at, slot))),
+        }
+    }
+
+    /// Takes the slot that is free first, if it is free at `at` or any will do. Of those whose
+    /// program waits in a queue, the oldest counts as the first.
+    pub(super) fn take(&mut self, nand: &Array, at: Nanos, any: bool) -> Option<(Nanos, u32)> {
+        let known = &mut self.known;
+        self.awaited.retain(|(free, slot)| {
+            let past = nand.is_past(*free, at);
+            if past {
+                known.push(Reverse((nand.known(*free), *slot)));
+            }
+            !past
+        });
+        match known.peek() {
+            Some(Reverse((free, _))) if any || *free <= at => known.pop().map(|slot| slot.0),
+            None if any => self.awaited.pop_front(),
+            _ => None,
+        }
+    }
+}
+
+/// The ends of the last programs that were issued.
+pub(super) struct UnderWay {
+    /// The number of programs that may be unfinished when another begins.
+    most: usize,
+    /// Known ends, as many as that.
+    known: BinaryHeap<Reverse<Nanos>>,
+    /// Programs in the queues of the flash.
+    awaited: Vec<Nanos>,
+}
+
+/// The time from which another program may begin that has to wait for one in a queue.
+const UNKNOWN: Nanos = Nanos(u64::MAX >> 1);
+
+impl UnderWay {
+    /// Returns the memory for so many programs.
+    pub(super) fn footprint(most: u64) -> Size {
+        grown::<Reverse<Nanos>>(most + 1) + grown::<Nanos>(most + 1)
+    }
+
+    pub(super) fn new(most: u32) -> Self {
+        UnderWay { most: most as usize, known: BinaryHeap::new(), awaited: Vec::new() }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.known.clear();
+        self.awaited.clear();
+    }
+
+    /// Adds a program that ends at `done`.
+    pub(super) fn push(&mut self, nand: &Array, done: Nanos) {
+        if nand.is_awaited(done) {
+            self.awaited.retain(|done| !nand.is_past(*done, Nanos(0)));
+            self.awaited.push(done);
+            return;
+        }
+        self.known.push(Reverse(done));
+        if self.known.len() > self.most {
+            self.known.pop();
+        }
+    }
+
+    /// Returns the time from which another program may begin.
+    pub(super) fn lets_another_begin(&mut self, nand: &Array) -> Nanos {
+        self.awaited.retain(|done| !nand.is_past(*done, Nanos(0)));
+        if self.awaited.len() >= self.most {
+            return UNKNOWN;
+        }
+        match self.known.peek() {
+            Some(Reverse(first)) if self.known.len() == self.most => *first,
+            _ => Nanos(0),
+        }
+    }
+}
