@@ -653,6 +653,7 @@ impl SimDevice {
         // A command that the flash refuses is reported with the next IO that needs it.
         let ftl = self.ftl.background(&mut self.nand, until);
         debug_assert!(ftl.is_ok(), "{ftl:?}");
+        self.nand.end_request();
         self.quiet_until = match self.queued {
             false => buffer.min(ftl.unwrap_or(Nanos::MAX)),
             true => self.nand.next_event().map_or(Nanos::MAX, |_| until),
@@ -698,6 +699,9 @@ impl Device for SimDevice {
             (Ok(()), Op::Read) => self.read(&mut request),
             (Ok(()), Op::Trim) => self.trim(&mut request),
             (Ok(()), Op::Flush) => self.flush(&mut request),
+        }
+        if self.queued {
+            self.nand.end_request();
         }
     }
 

@@ -1,6 +1,7 @@
 mod gathering;
 mod ledger;
 mod queued;
+mod rows;
 mod scheduling;
 
 use std::ops::Range;

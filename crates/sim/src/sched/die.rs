@@ -521,8 +521,11 @@ impl Scheduler {
         self.complete(done);
         let now = self.now;
         let node = &mut self.graph.nodes[next as usize];
-        (node.state, node.started) = (State::Running, now);
+        (node.state, node.arrived, node.started) = (State::Running, now, now);
         let command = node.command.expect("a row is of commands");
+        let class = &mut self.totals.classes[command.class as usize];
+        class.arrive(now);
+        class.start(now, now);
         let program = command.op == Op::Program;
         let phase = if self.begins_on_bus(command.op) { Phase::In } else { Phase::Cells };
         let group = &mut self.groups[index as usize];

@@ -184,6 +184,11 @@ impl Scheduler {
         }
     }
 
+    /// Returns true if a command is at its die, or done, so that it waits for no other.
+    pub(crate) fn has_arrived(&self, ticket: Ticket) -> bool {
+        self.graph.node_of(ticket).is_none_or(|node| node.state != State::Blocked)
+    }
+
     /// Returns from when on a later command of the same kind and level cannot go before this one at
     /// its die: from now on if it waits there, is running or is done, and when it arrives if that is
     /// known. `None` if it waits for others before it arrives.

@@ -67,6 +67,10 @@ pub struct Scheduling {
     /// a die when the last one is done (`step`), so that others go in between. Default: `step`.
     /// Source: none.
     pub cleaning: CleaningUnit,
+    /// How many commands of the drive's own work a die carries out in a row before it looks at what
+    /// else waits, where work is given in steps: 1 to the pages of a block. Those in a row are not
+    /// suspended. Default: 1. Source: none.
+    pub steps_in_a_row: u32,
     /// What the drive's own work goes before that a write waits for: `urgent` before the host's
     /// commands, `equal` as these, `low` when none waits. What is done in the background is low.
     /// Default: `equal`. Source: none.
@@ -100,6 +104,7 @@ impl Default for Scheduling {
             bus_order: BusOrder::Asking,
             choice_time: ChoiceTime::DieFree,
             cleaning: CleaningUnit::Step,
+            steps_in_a_row: 1,
             cleaning_priority: Level::Equal,
         }
     }
@@ -127,8 +132,20 @@ impl Profile {
         let rule = "it needs the policy fcfs: where others overtake, work for a block is given in \
                     steps";
         require(steps || kind.name == "fcfs", "scheduling.cleaning", "block", rule)?;
-        let foreground = scheduling.cleaning_priority;
-        Ok(Some(Queues { setup, steps, foreground, blocks_per_lane: 1, span: 1 }))
+        let (in_a_row, pages) = (scheduling.steps_in_a_row, self.flash.pages_per_block);
+        let field = "scheduling.steps_in_a_row";
+        let rule = format!("it must be from 1 to the {pages} pages of a block");
+        require((1..=pages).contains(&in_a_row), field, in_a_row, rule)?;
+        let rule = "all of a block is in a row where scheduling.cleaning is block";
+        require(steps || in_a_row == 1, field, in_a_row, rule)?;
+        Ok(Some(Queues {
+            setup,
+            steps,
+            steps_in_a_row: in_a_row,
+            foreground: scheduling.cleaning_priority,
+            blocks_per_lane: 1,
+            span: 1,
+        }))
     }
 }
 

@@ -171,6 +171,45 @@ fn the_short_way_is_fcfs() {
     }
 }
 
+/// The latencies of reads beside writes that make a die clean, sorted.
+fn read_latencies(profile: &Profile) -> (Counters, Vec<Nanos>) {
+    let mut drive = drive(profile);
+    fill(&mut drive, 1);
+    let done = closed_loop(&mut drive, 4, 0.8, 12_000);
+    let reads = done.iter().filter(|completion| completion.io.op == Op::Read);
+    let mut latencies: Vec<Nanos> = reads.map(Completion::latency).collect();
+    latencies.sort_unstable();
+    (drive.counters(), latencies)
+}
+
+// With more steps in a row, a read waits for more of them; what is moved stays about the same.
+#[test]
+fn steps_in_a_row_delay_reads() {
+    let mut slow = Vec::new();
+    for (policy, steps) in [("fcfs", 1), ("fcfs", 4), ("fcfs", 32), ("read-first", 1)] {
+        let mut profile = dies_on_a_bus(1, policy);
+        profile.flash.blocks_per_plane = 32;
+        profile.scheduling.steps_in_a_row = steps;
+        let (counters, latencies) = read_latencies(&profile);
+        assert!(counters.flash.erases.total() > 20);
+        slow.push(latencies[latencies.len() * 99 / 100].0);
+    }
+    assert!(slow[1] > slow[0] + 600_000 && slow[2] > 3 * slow[1], "{slow:?}");
+    assert!(slow[3] < slow[0], "{slow:?}");
+}
+
+#[test]
+fn too_many_steps_in_a_row_are_refused() {
+    for (steps, cleaning) in [(0, "step"), (65, "step"), (2, "block")] {
+        let spec = format!(
+            "demo?scheduling.policy=fcfs&scheduling.cleaning={cleaning}\
+             &scheduling.steps_in_a_row={steps}"
+        );
+        let error = flashscope_sim::open(&spec).err().expect("it is refused").to_string();
+        assert!(error.contains("scheduling.steps_in_a_row"), "{error}");
+    }
+}
+
 /// Submits the same requests in the same order, whenever they are done.
 fn same_order(profile: &Profile) -> (Counters, Vec<Completion>) {
     let mut drive = drive(profile);

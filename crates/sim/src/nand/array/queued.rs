@@ -16,6 +16,7 @@
 
 use flashscope_block::Nanos;
 
+use super::rows::Rows;
 use crate::footprint::{Size, fixed, grown};
 use crate::nand::due::{awaited, when_done};
 use crate::nand::schedule::Seat;
@@ -34,6 +35,8 @@ pub struct Queues {
     /// after the other to each die, and the next one when the last one is done; otherwise all of a
     /// block at once.
     pub steps: bool,
+    /// How many of these a die carries out in a row, before it looks at what else waits.
+    pub steps_in_a_row: u32,
     /// The level of work that a write of the host waits for.
     pub foreground: Level,
     /// Blocks of a part of the array with its own free blocks.
@@ -115,6 +118,7 @@ pub(super) struct QueuedArray {
     free_programs: Vec<u32>,
     /// The last command of each die that no host gave.
     last_step: Vec<Ticket>,
+    rows: Rows,
     /// For each lane, what is done when its erases are.
     erased: Vec<Nanos>,
     /// Is true while work is given that nobody waits for.
@@ -141,6 +145,7 @@ impl QueuedArray {
             programs: Vec::new(),
             free_programs: Vec::new(),
             last_step: vec![Ticket::DONE; parts.bus_of.len()],
+            rows: Rows::new(queues.steps_in_a_row, parts.bus_of.len()),
             erased: vec![Nanos(0); blocks.div_ceil(queues.blocks_per_lane) as usize],
             background: false,
             has_low: false,
@@ -209,19 +214,8 @@ impl QueuedArray {
             command.owner = Some(self.observe(observed));
         }
         self.has_low |= command.level == Level::Low;
-        let ticket = self.scheduler.add(command);
-        let mut at = given.at;
-        if let Some(earlier) = awaited(at) {
-            at = self.order(ticket, &command, earlier, Nanos(0));
-        }
-        if self.is_step(&command) {
-            let last = std::mem::replace(&mut self.last_step[given.seat.die as usize], ticket);
-            self.raise_for(command.level, last);
-            self.scheduler.follow(ticket, last);
-        }
         let erases = given.op == Op::Erase && given.from.is_none();
-        let at = self.follow_block(ticket, &command, given, at);
-        self.scheduler.release(ticket, at);
+        let ticket = self.add(given, &command, erases);
         let block = self.place(given.page.block, given.member);
         match given.op {
             Op::Read => {}
@@ -254,37 +248,65 @@ impl QueuedArray {
         self.queues.steps && (own || command.level == Level::Low)
     }
 
-    /// Lets a command that arrives at `at` wait for those on its block that it depends on. Returns
-    /// when it arrives.
-    fn follow_block(
-        &mut self,
-        ticket: Ticket,
-        command: &Command,
-        given: &FlashRequest,
-        at: Nanos,
-    ) -> Nanos {
-        let erases = given.op == Op::Erase && given.from.is_none();
+    /// Hands a command to the scheduler, after those that it depends on.
+    fn add(&mut self, given: &FlashRequest, command: &Command, erases: bool) -> Ticket {
+        let (needs, die) = (self.needs(given, erases), given.seat.die);
+        let is_step = self.is_step(command);
+        // The steps of a die are carried out in the order in which they are given.
+        let chained = |other: &Command| is_step && other.die == die && self.is_step(other);
+        let apart = needs.map(|earlier| {
+            let is_chained = self.scheduler.command(earlier).is_some_and(chained);
+            if is_chained { Ticket::DONE } else { earlier }
+        });
+        // A block is erased in a row of its own.
+        if is_step && !erases {
+            let needs = apart.iter().copied().filter(|ticket| *ticket != Ticket::DONE);
+            if let Some(ticket) = self.rows.extend(&mut self.scheduler, command, needs) {
+                self.last_step[die as usize] = ticket;
+                return ticket;
+            }
+        }
+        let ticket = self.scheduler.add(*command);
+        let mut at = if awaited(given.at).is_some() { Nanos(0) } else { given.at };
+        if is_step {
+            self.rows.close(&mut self.scheduler, die);
+            let last = std::mem::replace(&mut self.last_step[die as usize], ticket);
+            self.raise_for(command.level, last);
+            self.scheduler.follow(ticket, last);
+        }
+        for earlier in apart {
+            at = self.order(ticket, command, earlier, at);
+        }
+        if erases {
+            let block = self.place(given.page.block, given.member);
+            let used = std::mem::replace(&mut self.blocks[block].used, Ticket::DONE);
+            self.raise_for(command.level, used);
+            self.scheduler.follow_collector(ticket, used);
+        }
+        match is_step {
+            true => self.rows.begin(&mut self.scheduler, command, ticket, at),
+            false => self.scheduler.release(ticket, at),
+        }
+        ticket
+    }
+
+    /// Returns the commands that a command depends on, but for what an erase waits for.
+    fn needs(&self, given: &FlashRequest, erases: bool) -> [Ticket; 4] {
         let block = self.place(given.page.block, given.member);
         let before = match given.op {
             Op::Read => self.program_of(block, given.page.index),
             Op::Program | Op::Erase => self.blocks[block].written,
         };
-        let mut at = self.order(ticket, command, before, at);
-        if let Some(from) = given.from {
-            let from = self.place(from, given.member);
-            at = self.order(ticket, command, self.blocks[from].written, at);
-        }
+        let from = given.from.map(|from| self.blocks[self.place(from, given.member)].written);
         let begins_block = given.page.index == 0 && !erases && given.op != Op::Read;
-        let erased = self.erased[self.lane_of(given.page.block)];
-        if begins_block && let Some(erased) = awaited(erased) {
-            at = self.order(ticket, command, erased, at);
-        }
-        if erases {
-            let used = std::mem::replace(&mut self.blocks[block].used, Ticket::DONE);
-            self.raise_for(command.level, used);
-            self.scheduler.follow_collector(ticket, used);
-        }
-        at
+        let erased = awaited(self.erased[self.lane_of(given.page.block)]);
+        let erased = erased.filter(|_| begins_block);
+        [awaited(given.at), Some(before), from, erased].map(|need| need.unwrap_or(Ticket::DONE))
+    }
+
+    /// Lets the scheduler take what was given so far, though more steps could follow in a row.
+    pub(super) fn close_rows(&mut self) {
+        self.rows.close_all(&mut self.scheduler);
     }
 
     fn lane_of(&self, block: BlockId) -> usize {
@@ -514,6 +536,7 @@ impl QueuedArray {
     /// Lets the clock go on until something is to be reported, at `until` at the latest: an event,
     /// or a command that observers are to be told of.
     pub(super) fn advance(&mut self, until: Nanos) -> Option<Result<Event, observe::Command>> {
+        self.close_rows();
         match self.scheduler.advance(until)? {
             Happened::Done { owner, arrived, started } if owner & OBSERVED != 0 => {
                 let place = u32::try_from(owner & !OBSERVED).unwrap_or(NONE);
@@ -545,6 +568,7 @@ impl QueuedArray {
         self.programs.clear();
         self.free_programs.clear();
         self.last_step.fill(Ticket::DONE);
+        self.rows.clear();
         self.erased.fill(Nanos(0));
         self.observed.clear();
         self.free_observed.clear();

@@ -262,6 +262,14 @@ impl Array {
         awaited
     }
 
+    /// Lets the scheduler take what was given so far, though more could follow in a row.
+    #[inline]
+    pub fn end_request(&mut self) {
+        if let Some(queued) = &mut self.queued {
+            queued.close_rows();
+        }
+    }
+
     /// Lets [`Event::Timer`] be reported at a time, if commands wait in queues.
     pub fn wake_at(&mut self, at: Nanos) {
         if let Some(queued) = self.queues_mut() {

@@ -191,6 +191,10 @@ pub(crate) fn wait_in_queues(profile: &mut Profile, policy: &str) {
             scheduling.cache_program = way.is_multiple_of(3);
         }
     }
+    if scheduling.cleaning == CleaningUnit::Step {
+        scheduling.steps_in_a_row = 1 + u32::try_from(way % 5).expect("below 5");
+        scheduling.steps_in_a_row = scheduling.steps_in_a_row.min(profile.flash.pages_per_block);
+    }
     if policy != "fcfs" {
         scheduling.overtake_limit = u32::try_from(way % 5).expect("below 5");
         scheduling.overtake_wait = micros(way % 3 * 500);
