@@ -125,6 +125,9 @@ impl ScriptedResult {
             rounds: None,
             grid: vec![],
             hints: vec![],
+            baselines: None,
+            conclusions: vec![],
+            verdicts_withheld: None,
         };
         ScriptedResult { folder, manifest, facts }
     }

@@ -70,6 +70,8 @@ function limit(endedBy: EndedBy, ios: number, methodology: Methodology | undefin
       const most = methodology?.most_run_bytes;
       return `${after}, at its write limit${most == null ? '' : ` of ${bytes(most)}`}`;
     }
+    case 'space':
+      return `${after}, at the end of its target space`;
   }
 }
 
@@ -143,6 +145,8 @@ export function remarks({ views, together }: ValueView): string[] {
     const which = views.length > 1 ? `${count(ended.length)} of ${count(views.length)} runs ` : '';
     all.push(`${which}ended at a limit${within}`);
   }
+  const sharing = views.filter(({ run }) => (run.shares_space_with ?? []).length > 0);
+  if (sharing.length > 0) all.push('space written by other runs before');
   const disturbed = views.filter(({ run }) => disturbances(run).length > 0);
   if (disturbed.length > 0) {
     const which = disturbed.map(({ run }) => repeatOf(run)).join(', ');
@@ -190,6 +194,12 @@ export function conditionNotes(c: Conditions): Note[] {
   return notes;
 }
 
+/** That other runs had written to the space of a run. */
+export function sharedWords(runs: number[]): string {
+  const which = runs.length === 1 ? `Run ${runs[0]}` : `Runs ${listed(runs.map(String))}`;
+  return `${which} had written to its target space before, and the state was not restored.`;
+}
+
 /** Notes on how a run was measured. */
 export function runNotes(view: RunView, ios: number | undefined): Note[] {
   const { run, methodology, phases, interference, together, repeats } = view;
@@ -215,9 +225,11 @@ export function runNotes(view: RunView, ios: number | undefined): Note[] {
   if (run.reset) {
     notes.push([
       'State',
-      'The initial state was restored before this run, because sequential writes had covered the whole target space.',
+      'The initial state was restored before this run, because no space in that state was left.',
     ]);
   }
+  const shares = run.shares_space_with ?? [];
+  if (shares.length > 0) notes.push(['Space', sharedWords(shares)]);
   if (together !== undefined) {
     const same = 'their means do not differ significantly';
     const how = differs(together) ? differWords(together) : same;
@@ -247,19 +259,30 @@ export function disturbedRuns(manifest: Manifest): { by: string; runs: Run[] }[]
     .filter(({ runs }) => runs.length > 0);
 }
 
+/** How precisely the mean of the least precise run is known. */
+function leastKnown(ended: Run[]): string {
+  const unknown = ended.filter((run) => run.length?.relative_precision == null).length;
+  if (unknown > 0) return `; ${count(unknown)} had too few IOs for an interval`;
+  const widest = Math.max(...ended.map((run) => run.length?.relative_precision ?? 0));
+  return `; the least precise is known to within ${share(widest)}`;
+}
+
 /** How many runs reached the target precision, and the limits that ended the others. */
 function reached(manifest: Manifest): string {
   const runs = runsOf(manifest.micro_benchmarks).filter((run) => run.length != null);
   const ended = runs.filter(isShort);
   if (ended.length === 0) return `All ${counted(runs.length, 'run')} reached this precision.`;
-  const limits = { ios: 'the IO limit', time: 'the time limit', bytes: 'the write limit' };
-  const stopped = (['ios', 'time', 'bytes'] as const).flatMap((by) => {
+  const limits = {
+    ios: 'the IO limit',
+    time: 'the time limit',
+    bytes: 'the write limit',
+    space: 'the end of the space',
+  };
+  const stopped = (['ios', 'time', 'bytes', 'space'] as const).flatMap((by) => {
     const n = ended.filter((run) => run.length?.ended_by === by).length;
     return n === 0 ? [] : [`${count(n)} ended at ${limits[by]}`];
   });
-  const widest = Math.max(...ended.map((run) => run.length?.relative_precision ?? 0));
-  const least = widest > 0 ? `; the least precise is known to within ${share(widest)}` : '';
-  return `${count(runs.length - ended.length)} of ${counted(runs.length, 'run')} reached this precision; ${listed(stopped)}${least}.`;
+  return `${count(runs.length - ended.length)} of ${counted(runs.length, 'run')} reached this precision; ${listed(stopped)}${leastKnown(ended)}.`;
 }
 
 /** The state of the drive before the first run, and how often it was restored. */
@@ -272,7 +295,7 @@ function stateNote(manifest: Manifest): Note {
   const times = resets === 1 ? 'once' : `${count(resets)} times`;
   return [
     'State',
-    `${first} This state was restored ${times}, whenever sequential writes had covered the whole target space.`,
+    `${first} This state was restored ${times}, whenever no space in it was left for a run.`,
   ];
 }
 

@@ -5,11 +5,11 @@
 use std::ops::Range;
 
 use flashscope_block::{Bytes, Nanos};
-use flashscope_stats::Estimate;
+use flashscope_stats::{Estimate, Knee, knee};
 
 use crate::hints::NEARLY;
 use crate::means::{Mean, Means};
-use flashscope_document::facts::{Characteristics, CheapLimit, PauseEffect};
+use flashscope_document::facts::{Characteristics, CheapLimit, LimitRange, PauseEffect};
 
 /// The ratio up to which something costs "about the same" as sequential writes.
 pub(crate) const ABOUT_THE_SAME: f64 = 1.5;
@@ -17,11 +17,12 @@ pub(crate) const ABOUT_THE_SAME: f64 = 1.5;
 /// The least saving, as a share of the cost, that counts as an effect.
 const NOTICEABLE: f64 = 0.2;
 
-/// The share of the highest cost up to which a locality area or a number of partitions is good. In Table 3 they cost up to 19 %
-/// of it (the Transcend Module, x2 of x10.6).
+/// The share of the highest cost below which the smallest values have to come before a curve counts
+/// from them on: an area of one IO is written in place, which may be slow for another reason.
 const STILL_CHEAP: f64 = 0.25;
 
-/// The share of the highest cost up to which they are good if they also cost nearly the same as sequential writes.
+/// The share of the highest cost below which they have to come if they also cost nearly the same as
+/// sequential writes.
 const HALF: f64 = 0.5;
 
 /// The gaps in bytes that count as large increments (Table 3: "from one 1 MB to 8 MB").
@@ -63,7 +64,8 @@ impl Means {
         })
     }
 
-    /// Returns the value of the parameter up to which an experiment is cheap.
+    /// Returns the value of the parameter up to which an experiment is cheap: the knee of its curve
+    /// of costs (see [`knee`]).
     fn bounded(&self, benchmark: &str, experiment: &str) -> Option<CheapLimit> {
         let means = self.experiment(benchmark, experiment);
         let sequential = self.basic("SW")?.ns;
@@ -87,17 +89,28 @@ impl Means {
         }
         let highest = means.iter().map(|mean| mean.ns.value).fold(0.0, f64::max);
         let limit = (STILL_CHEAP * highest).max((HALF * highest).min(NEARLY * sequential.value));
-        let is_cheap = |mean: &&Mean| mean.ns.value <= limit;
-        // The smallest values may be slow for another reason: an area of one IO is written in place.
-        let Some(first) = means.iter().position(|mean| is_cheap(&mean)) else {
+        let Some(first) = means.iter().position(|mean| mean.ns.value <= limit) else {
             return Some(CheapLimit::No);
         };
-        let cheap = means[first..].iter().take_while(is_cheap).count();
-        let last = first + cheap;
-        Some(CheapLimit::UpTo {
-            value: unsigned(means[last - 1].value),
-            ratio: highest_cost(first..last)?,
-        })
+        let costs: Vec<Estimate> = means[first..].iter().map(|mean| mean.ns).collect();
+        let value = |at: usize| unsigned(means[first + at].value);
+        let (at, range) = match (knee(&costs), costs.len()) {
+            (Some(Knee { at, first, last, confidence }), _) => {
+                (at, Some(LimitRange { low: value(first), high: value(last), confidence }))
+            }
+            // Two costs that differ.
+            (None, 2) => (0, None),
+            // The costs fall, or rise no more than chance explains.
+            (None, _) => {
+                let measured = unsigned(means.last()?.value);
+                return Some(CheapLimit::Unlimited {
+                    measured,
+                    ratio: highest_cost(first..means.len())?,
+                });
+            }
+        };
+        let ratio = highest_cost(first..first + at + 1)?;
+        Some(CheapLimit::UpTo { value: value(at), ratio, range })
     }
 
     fn large_increments(&self) -> Option<Estimate> {
@@ -139,7 +152,8 @@ mod tests {
         assert_eq!(pause.pause, Some(PauseEffect::AsSequential { pause_ns: Nanos(6_400_000) }));
         let mib = |n: i64| n << 20;
         let areas = [(mib(1), 0.3), (mib(4), 0.3), (mib(8), 0.31), (mib(16), 3.0), (mib(64), 5.0)];
-        let Some(CheapLimit::UpTo { value, ratio }) = memoright("locality", "RW", &areas).locality
+        let Some(CheapLimit::UpTo { value, ratio, .. }) =
+            memoright("locality", "RW", &areas).locality
         else {
             panic!("the area is bounded");
         };
@@ -165,7 +179,9 @@ mod tests {
         let all = partitions(&[(1, 0.3), (2, 0.3), (256, 0.4)]);
         assert!(matches!(all, Some(CheapLimit::Unlimited { measured: 256, .. })));
         let four = partitions(&[(1, 0.3), (2, 0.3), (4, 0.6), (8, 4.0), (256, 5.0)]);
-        assert!(matches!(four, Some(CheapLimit::UpTo { value: 4, ratio }) if ratio.covers(2.0)));
+        assert!(
+            matches!(four, Some(CheapLimit::UpTo { value: 4, ratio, .. }) if ratio.covers(2.0))
+        );
         assert_eq!(partitions(&[]), None);
         // A drive may be slow in place and fast in an area, as Table 3 shows for USB drives.
         let areas = [(32 << 10, 12.0), (1 << 20, 0.6), (8 << 20, 0.6), (64 << 20, 9.0)];

@@ -1,8 +1,10 @@
 //! Derives facts with intervals from the records of a result. This crate knows no drive: it draws conclusions from the records
 //! alone.
 
+mod baselines;
 mod characteristics;
 pub mod compare;
+mod conclusions;
 mod costs;
 mod deviation;
 pub mod grid;
@@ -19,6 +21,7 @@ mod write_grid;
 
 use std::convert::Infallible;
 
+pub use baselines::AGREEMENT;
 pub use costs::costs;
 use flashscope_block::{DeviceKind, Record};
 use flashscope_document::Manifest;
@@ -47,7 +50,8 @@ pub fn analyse_telling(
     let total = recorded().map(|run| run.progress.ios()).fold(0, u64::saturating_add);
     let (mut found, mut done) = (Vec::new(), 0_u64);
     for run in recorded() {
-        found.extend(runs::find(run, |each| folder.records(run)?.for_each(each))?);
+        let records = |each: &mut dyn FnMut(&Record)| folder.records(run)?.for_each(each);
+        found.extend(runs::find(run, baselines::head(manifest, run), records)?);
         done = done.saturating_add(run.progress.ios());
         progress(done, total);
     }
@@ -57,7 +61,7 @@ pub fn analyse_telling(
 /// Does the same as [`analyse`] for records that are not in a folder: `records` returns those of a run, in order.
 pub fn analyse_records<'r>(manifest: &Manifest, records: impl Fn(&Run) -> &'r [Record]) -> Facts {
     let find = |run: &Run| {
-        let Ok(found) = runs::find(run, |each| {
+        let Ok(found) = runs::find(run, baselines::head(manifest, run), |each| {
             records(run).iter().for_each(each);
             Ok::<(), Infallible>(())
         });
@@ -70,6 +74,8 @@ pub fn analyse_records<'r>(manifest: &Manifest, records: impl Fn(&Run) -> &'r [R
 /// Combines the statistics of the runs into facts.
 fn conclude(manifest: &Manifest, found: Vec<runs::RunStatistics>) -> Facts {
     let repeats = repeats::repeat_facts(manifest, &found);
+    let heads: Vec<_> =
+        found.iter().filter_map(|found| Some((found.facts.run, found.head?))).collect();
     let mut runs: Vec<_> = found.into_iter().map(|found| found.facts).collect();
     let conditions = manifest.runs().filter_map(|run| Some((run.id, run.conditions.as_ref()?)));
     for (id, conditions) in conditions {
@@ -87,7 +93,35 @@ fn conclude(manifest: &Manifest, found: Vec<runs::RunStatistics>) -> Facts {
     let characteristics = means.characteristics();
     let rounds = rounds::rounds_facts(manifest, &runs);
     let schema_version = facts::SCHEMA_VERSION;
-    let grid = grid::grid(manifest, &means);
-    let hints = hints::hints(manifest, &means);
-    Facts { schema_version, characteristics, runs, repeats, rounds, grid, hints }
+    let verdicts_withheld = mostly_disturbed(&runs);
+    let (grid, hints) = match verdicts_withheld {
+        None => (grid::grid(manifest, &means), hints::hints(manifest, &means)),
+        Some(_) => (vec![], vec![]),
+    };
+    let conclusions = match verdicts_withheld {
+        None => conclusions::conclusions(&means, &characteristics),
+        Some(_) => vec![],
+    };
+    let baselines = baselines::baseline_check(manifest, &means.with_heads(&heads), &runs, &repeats);
+    Facts {
+        schema_version,
+        conclusions,
+        characteristics,
+        runs,
+        repeats,
+        rounds,
+        grid,
+        hints,
+        baselines,
+        verdicts_withheld,
+    }
+}
+
+/// Returns why there are no verdicts, if other processes disturbed most runs.
+fn mostly_disturbed(runs: &[facts::RunFacts]) -> Option<String> {
+    let disturbed = runs.iter().filter(|facts| !facts.disturbed_by.is_empty()).count();
+    (2 * disturbed > runs.len()).then(|| {
+        let all = runs.len();
+        format!("other processes disturbed {disturbed} of {all} runs: the numbers stand, but nothing follows from them")
+    })
 }

@@ -10,6 +10,9 @@ pub(crate) struct RunStatistics {
     pub facts: RunFacts,
     /// The standard error of the mean response time in ns, if there are enough data.
     pub standard_error: Option<f64>,
+    /// The mean response time in ns over as many IOs as other runs of the pattern may have; of the
+    /// preparation only.
+    pub head: Option<Estimate>,
 }
 
 /// The most response times kept for the interval of their mean. With more, the interval comes from batch means, which need no
@@ -19,16 +22,20 @@ const MOST_KEPT: usize = 1 << 22;
 /// The confidence level of intervals.
 const CONFIDENCE: f64 = 0.95;
 
-/// Computes the statistics of a run without its first `IOIgnore` IOs; `None` if no IO counts. `records` passes each record of the
-/// run to its argument, in order.
+/// Computes the statistics of a run without its first `IOIgnore` IOs; `None` if no IO counts.
+/// `records` passes each record of the run to its argument, in order. `head` is the number of
+/// counted IOs at the start that also get a mean of their own.
 pub(crate) fn find<E>(
     run: &Run,
+    head: Option<u64>,
     records: impl FnOnce(&mut dyn FnMut(&Record)) -> Result<(), E>,
 ) -> Result<Option<RunStatistics>, E> {
     let mut accumulator = RunAccumulator::new(&run.reference);
     records(&mut |record| accumulator.push(record))?;
     let period = run.length.map_or(1, |length| length.period_ios);
-    Ok(accumulator.facts(run.id).map(|facts| accumulator.with_interval(facts, period)))
+    let head = head.and_then(|ios| accumulator.head(ios));
+    let statistics = |facts| RunStatistics { head, ..accumulator.with_interval(facts, period) };
+    Ok(accumulator.facts(run.id).map(statistics))
 }
 
 struct RunAccumulator<'a> {
@@ -45,6 +52,8 @@ struct RunAccumulator<'a> {
     /// A summary and the bytes for each operation of a trace or a blend.
     operations: Vec<(Summary, u64)>,
     open_loop: Option<OpenLoopSummary>,
+    /// The time on the drive of concurrent streams, and whether any IO waited in the host before.
+    service: Option<(Summary, bool)>,
     /// The ns per byte of uniform writes.
     per_byte: Option<Ratio>,
     /// The response times in order, up to [`MOST_KEPT`].
@@ -77,6 +86,7 @@ impl RunAccumulator<'_> {
                 _ => vec![],
             },
             open_loop: reference.is_open_loop().then(OpenLoopSummary::default),
+            service: (reference.streams_count() > 1).then(Default::default),
             per_byte: matches!(reference, Reference::Uniform { .. }).then(Ratio::default),
             values: Vec::new(),
         }
@@ -98,6 +108,10 @@ impl RunAccumulator<'_> {
             if let Some(OpenLoopSummary { latency, late }) = &mut self.open_loop {
                 latency.push(record.late.0.saturating_add(record.latency.0));
                 late.push(record.late.0);
+            }
+            if let Some((service, waited)) = &mut self.service {
+                service.push(record.latency.0.saturating_sub(record.late.0));
+                *waited |= record.late.0 > 0;
             }
             if let Some(per_byte) = &mut self.per_byte {
                 #[allow(clippy::cast_precision_loss)] // far below 2^53
@@ -123,7 +137,18 @@ impl RunAccumulator<'_> {
             let (low, high) = (Some(interval.low), Some(interval.high));
             facts.latency_ns.mean = Estimate { low, high, ..facts.latency_ns.mean };
         }
-        RunStatistics { facts, standard_error: interval.map(|interval| interval.standard_error) }
+        let standard_error = interval.map(|interval| interval.standard_error);
+        RunStatistics { facts, standard_error, head: None }
+    }
+
+    /// Returns the mean of the first `ios` IOs that count, if there are more.
+    #[allow(clippy::cast_precision_loss)] // far below 2^53
+    fn head(&self, ios: u64) -> Option<Estimate> {
+        let ios = usize::try_from(ios).unwrap_or(usize::MAX);
+        let values = self.values.get(..ios).filter(|values| values.len() < self.values.len())?;
+        let interval = mean_interval(values, 1, CONFIDENCE)?;
+        let value = values.iter().sum::<f64>() / values.len() as f64;
+        Some(Estimate { value, low: Some(interval.low), high: Some(interval.high) })
     }
 
     #[allow(clippy::cast_precision_loss)]
@@ -142,6 +167,11 @@ impl RunAccumulator<'_> {
                     (Latency::of(&summary.latency)?, Latency::of(&summary.late)?);
                 Some(OpenLoop { latency_ns, late_ns })
             }),
+            service_ns: self
+                .service
+                .as_ref()
+                .filter(|(_, waited)| *waited)
+                .and_then(|(service, _)| Latency::of(service)),
             uniform: self.per_byte.as_ref().and_then(|per_byte| {
                 let (bytes, per_byte_ns) = (Bytes(self.bytes), per_byte.estimate()?);
                 Some(UniformFacts { bytes, per_byte_ns })
@@ -239,6 +269,17 @@ mod tests {
         accumulator.push(&late(100, 0, Op::Read));
         let facts = accumulator.facts(1).unwrap();
         assert!(facts.open_loop.is_none() && facts.operations.is_empty());
+    }
+
+    #[test]
+    fn the_service_time_leaves_out_the_queue_of_the_host() {
+        let reference = Reference::Parallel { pattern: pattern(0), degree: 2 };
+        let mut accumulator = RunAccumulator::new(&reference);
+        accumulator.push(&record(0, 100, Ok(())));
+        assert!(accumulator.facts(1).unwrap().service_ns.is_none());
+        accumulator.push(&Record { late: Nanos(90), ..record(0, 200, Ok(())) });
+        let facts = accumulator.facts(1).unwrap();
+        assert_eq!((facts.latency_ns.max, facts.service_ns.unwrap().max), (200, 110));
     }
 
     #[test]

@@ -51,12 +51,15 @@ pub(crate) fn means(given: &[GivenMeans]) -> Means {
 pub(crate) fn no_facts() -> Facts {
     Facts {
         schema_version: SCHEMA_VERSION,
+        conclusions: vec![],
         characteristics: Default::default(),
         runs: vec![],
         repeats: vec![],
         rounds: None,
         grid: vec![],
         hints: vec![],
+        baselines: None,
+        verdicts_withheld: None,
     }
 }
 
@@ -78,6 +81,7 @@ fn facts_of_run(run: u32, mean: Estimate) -> RunFacts {
         parts: vec![],
         operations: vec![],
         open_loop: None,
+        service_ns: None,
         uniform: None,
         duration_ns: Nanos(1),
         throughput_bytes_per_s: 1.0,

@@ -177,7 +177,8 @@ pub struct Record {
     /// Success, or the error.
     pub result: Result<(), Errno>,
     /// The delay from the due time to submission in an open loop, where each IO has a due time of
-    /// its own; 0 in a closed loop.
+    /// its own. In a closed loop: the part of the latency that the IO waited in the queue of the
+    /// host, because the drive takes fewer IOs at once than there are streams.
     pub late: Nanos,
 }
 
@@ -187,6 +188,14 @@ impl Record {
     pub fn open_loop(completion: &Completion, start: Nanos) -> Record {
         let late = Nanos(completion.submitted.0.saturating_sub(completion.io.at.0));
         Record { late, ..Record::new(completion, start) }
+    }
+
+    /// Creates the record of a closed-loop IO that may have waited in the queue of the host. Its
+    /// latency counts from when it was due. The run began at `start` on the drive's clock.
+    pub fn host_queued(completion: &Completion, start: Nanos) -> Record {
+        let whole = completion.from_host();
+        let late = Nanos(completion.submitted.0.saturating_sub(whole.submitted.0));
+        Record { late, ..Record::new(&whole, start) }
     }
 
     /// Creates the record of a closed-loop IO. The run began at `start` on the drive's clock.
@@ -206,6 +215,14 @@ impl Record {
     /// Returns the time of completion, on the run's clock.
     pub fn completed(&self) -> Nanos {
         Nanos(self.submitted.0.saturating_add(self.latency.0))
+    }
+}
+
+impl Completion {
+    /// Returns the completion as the host sees it: the IO waited in its queue from when it was due.
+    #[must_use]
+    pub fn from_host(&self) -> Completion {
+        Completion { submitted: self.io.at.min(self.submitted), ..*self }
     }
 }
 

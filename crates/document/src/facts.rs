@@ -10,13 +10,17 @@ use crate::manifest::{Experiment, Run};
 use crate::rounds::Metric;
 
 /// The version of the format of the facts.
-pub const SCHEMA_VERSION: u32 = 4;
+pub const SCHEMA_VERSION: u32 = 5;
 
 /// The facts about a result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Facts {
     /// The version of the format, [`SCHEMA_VERSION`].
     pub schema_version: u32,
+    /// What to do about the drive, in sentences with their evidence, the most consequential first.
+    /// Absent from facts before version 5.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conclusions: Vec<Conclusion>,
     /// The summary of the drive: a row of uFLIP's Table 3.
     pub characteristics: Characteristics,
     /// The statistics of each run with IOs, in the order of their numbers.
@@ -34,6 +38,70 @@ pub struct Facts {
     /// The design hints of uFLIP's section 5.3, judged for this drive, in order. Absent from facts before version 4.
     #[serde(default)]
     pub hints: Vec<Hint>,
+    /// The comparison of the identical baselines of the micro-benchmarks. Absent if no baseline was
+    /// run in two of them, and from facts before version 5.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baselines: Option<BaselineCheck>,
+    /// The reason why there are no verdicts and no judged hints. Absent where there are some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdicts_withheld: Option<String>,
+}
+
+/// The comparison of the identical baselines of the micro-benchmarks: a measurement that is sound
+/// gives each the same cost.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct BaselineCheck {
+    /// The number of means that were compared.
+    pub compared: u32,
+    /// The largest difference of a mean from the others of its baseline, as a share of them.
+    #[schemars(range(min = 0.0))]
+    pub largest_difference: f64,
+    /// True if no mean differs from the others by more than their intervals explain.
+    pub agree: bool,
+    /// The means that differ.
+    pub differences: Vec<BaselineDifference>,
+}
+
+/// A baseline whose mean differs from the identical baselines of other micro-benchmarks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct BaselineDifference {
+    /// The baseline, such as `SW`.
+    pub baseline: String,
+    /// The micro-benchmark.
+    pub micro_benchmark: String,
+    /// Its mean in ns.
+    pub mean_ns: Estimate,
+    /// Its mean relative to that of the others; the interval is widened for all comparisons made.
+    pub ratio: Estimate,
+    /// The runs of the mean.
+    pub runs: Vec<u32>,
+    /// The likely cause.
+    pub cause: Cause,
+    /// The difference and its likely cause, as text.
+    pub finding: String,
+}
+
+/// The likely cause of a difference between identical baselines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// The drive was in another state.
+    State,
+    /// The drive changed over the plan.
+    Drift,
+    /// Other processes used the drive or the processors.
+    Disturbance,
+    /// A run was too short.
+    Length,
+}
+
+/// A sentence about a drive that a reader can act on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Conclusion {
+    /// The sentence, with its numbers.
+    pub text: String,
+    /// The numbers that support the sentence.
+    pub evidence: Vec<Evidence>,
 }
 
 impl Facts {
@@ -268,6 +336,11 @@ pub struct RunFacts {
     /// The statistics of an open loop, in which IOs are due at times of their own.
     #[serde(default)]
     pub open_loop: Option<OpenLoop>,
+    /// The time on the drive of concurrent streams, if IOs waited in the queue of the host before:
+    /// the drive takes fewer at once than there are streams. The response times count from the
+    /// submission by the host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service_ns: Option<Latency>,
     /// The time per byte of uniform writes, which have many lengths.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uniform: Option<UniformFacts>,
@@ -417,5 +490,21 @@ pub enum CheapLimit {
         value: u64,
         /// The highest mean up to there, relative to sequential writes.
         ratio: Estimate,
+        /// The measured values among which the limit lies, with 95 % confidence. Absent from facts
+        /// before version 5, and if only two values were measured.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        range: Option<LimitRange>,
     },
+}
+
+/// The range of a limit that was found from a curve.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LimitRange {
+    /// The lowest value that the limit may have.
+    pub low: u64,
+    /// The highest value that the limit may have.
+    pub high: u64,
+    /// 1 minus the probability that a constant cost seems to rise as clearly.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub confidence: f64,
 }

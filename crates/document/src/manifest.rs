@@ -15,9 +15,10 @@ use crate::rounds::Rounds;
 
 /// The version of the result format. Version 2 added the lateness of IOs and runs of traces;
 /// version 3 added repeated runs, adaptive run lengths and tests in rounds; version 4 added grids
-/// of uniform writes. A higher version may add fields; readers refuse versions that they do not
+/// of uniform writes; version 5 added the runs that share target space and the runs that their
+/// target space limits. A higher version may add fields; readers refuse versions that they do not
 /// know.
-pub const SCHEMA_VERSION: u32 = 4;
+pub const SCHEMA_VERSION: u32 = 5;
 
 /// The maximum number of patterns in the sequence of a run; flashscope uses up to three.
 const MOST_PATTERNS: usize = 64;
@@ -234,6 +235,14 @@ pub struct Run {
     /// covered the whole target space since the last time (uFLIP section 4.1).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reset: bool,
+    /// The runs whose writes lie in the target space of this run. Set if no target space was left
+    /// in the state that the run needs, and the plan could not enforce that state again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shares_space_with: Vec<u32>,
+    /// The maximum number of IOs that the run would have in a larger target space; absent if the
+    /// target space holds all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut_from_ios: Option<u64>,
     /// The pattern to execute; for an adaptive run length, with the maximum number of IOs.
     pub reference: Reference,
     /// For an adaptive run length: the reason that the run ended. Absent before the run.
@@ -267,6 +276,8 @@ impl Run {
             value,
             repeat: first(),
             reset: false,
+            shares_space_with: Vec::new(),
+            cut_from_ios: None,
             reference,
             length: None,
             level: None,

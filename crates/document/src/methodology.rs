@@ -106,6 +106,8 @@ pub enum EndedBy {
     Time,
     /// The maximum number of bytes written.
     Bytes,
+    /// Its target space: further IOs would write to what the run had written before.
+    Space,
 }
 
 /// The findings of the preparation, and of earlier runs for later ones.
@@ -118,6 +120,52 @@ pub struct Findings {
     /// For a test in rounds: the results of the runs by which steadiness is judged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rounds: Vec<Totals>,
+    /// What the preparation could not find out, with what is assumed instead.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unknown: Vec<Unknown>,
+}
+
+/// A quantity that the preparation could not find out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Unknown {
+    /// The quantity.
+    pub quantity: Quantity,
+    /// The experiment of the preparation that was to show it, such as `RW`.
+    pub experiment: String,
+    /// The run.
+    pub run: u32,
+    /// What kept the run from showing it.
+    pub because: Obstacle,
+    /// The assumption made instead, as text.
+    pub assumed: String,
+}
+
+/// A quantity that the preparation finds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Quantity {
+    /// The start-up phase and the period of a baseline.
+    Phases,
+    /// How long writes linger in the reads after them.
+    Interference,
+}
+
+/// What keeps the preparation from finding a quantity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Obstacle {
+    /// The run ended at its limit of time.
+    Time,
+    /// The run ended at its limit of bytes written.
+    Bytes,
+    /// The run ended with its target space.
+    Space,
+    /// The budget was used up.
+    Budget,
+    /// The reads after the writes had not come back to their former times when the run ended.
+    Noise,
+    /// The run failed.
+    Failure,
 }
 
 /// The phases of one baseline (uFLIP section 4.2).
@@ -132,6 +180,10 @@ pub struct BaselinePhases {
     /// The oscillation period in the running phase: IOs from one slow IO, or one peak, to the next.
     /// Absent if it does not oscillate.
     pub period: Option<PhaseLength>,
+    /// The least counted IOs of a run whose mean is like that of a long one, as response times vary
+    /// slowly; absent where that was not looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub least_ios: Option<u64>,
 }
 
 /// An estimated number of IOs.

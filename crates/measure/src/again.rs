@@ -37,14 +37,14 @@ pub fn again<D: Device + ?Sized>(
             continue;
         }
         if run.reset && !fresh {
-            enforce(device, manifest, pause, stop);
+            fresh = enforce(device, manifest, pause, stop);
         }
         device.idle_until(device.now() + pause);
         let ended = repeat(device, run, stop, &mut each)?;
         if ended != RunEnd::Complete || last == Some(id) {
             return Ok(ended);
         }
-        fresh = !run.reference.writes();
+        fresh &= !run.reference.writes();
         if manifest.options.methodology.finds_run_pause {
             let mut looks = manifest.findings.interference.iter();
             pause = looks.find(|look| look.run == id).map_or(pause, |look| look.run_pause_ns);

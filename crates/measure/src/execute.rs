@@ -66,8 +66,11 @@ impl fmt::Display for FailedIo {
 /// A stream whose IOs are due regardless of answers is an open loop. IOs that fall due while `depth` IOs are in flight are held
 /// back, in order.
 ///
-/// The streams must be numbered by position (the IOs of a single stream may bear any number), and the drive must accept `depth`
-/// IOs for each. An error of `each` ends the run and is returned. When this function returns, nothing is left in flight.
+/// The streams must be numbered by position (the IOs of a single stream may bear any number). IOs
+/// beyond the queue depth of the drive wait in a queue of the host, first in, first out, as in an
+/// operating system: [`Io::at`] is when the host submitted them, and [`Completion::submitted`] when
+/// they reached the drive. An error of `each` ends the run and is returned. When this function
+/// returns, nothing is left in flight.
 ///
 /// An impossible answer (to an IO that was not submitted, or with a time before its submission) counts as an IO that failed with
 /// `EPROTO`; this happens if a clock goes back. IOs that the drive will never answer are passed to `each` with `ETIMEDOUT`.
@@ -82,7 +85,7 @@ pub fn execute<D: Device + ?Sized, S: Stream, E>(
     let mut outcome = Ok(());
     // IOs that are not due yet: at most `depth` of each stream.
     let mut waiting: Vec<Io> = Vec::new();
-    let mut in_flight = InFlight::default();
+    let mut in_flight = InFlight::of(device.info().queue_depth);
     let start = device.now();
     for stream in streams.iter_mut() {
         for _ in 0..depth {
@@ -111,8 +114,10 @@ pub fn execute<D: Device + ?Sized, S: Stream, E>(
                 }
                 if ended != RunEnd::Complete || outcome.is_err() {
                     waiting.clear();
+                    in_flight.held.clear();
                     continue;
                 }
+                in_flight.submit_held(device);
                 let alone = streams.len() == 1;
                 let index = if alone { 0 } else { usize::from(completion.io.stream) };
                 let stream = &mut streams[index];
@@ -152,20 +157,45 @@ pub(crate) fn step_towards<D: Device + ?Sized>(device: &D, until: Nanos) -> Nano
     until.min(now + Nanos(steps * LONGEST_WAIT.0))
 }
 
-/// Submitted IOs without an answer, in submission order, because most drives answer in that order.
-#[derive(Default)]
-struct InFlight(VecDeque<Io>);
+/// Submitted IOs without an answer.
+struct InFlight {
+    /// The IOs that the drive has, in submission order, because most drives answer in that order.
+    submitted: VecDeque<Io>,
+    /// The IOs that wait in the host, as the drive takes no more at once.
+    held: VecDeque<Io>,
+    queue_depth: usize,
+}
 
 impl InFlight {
+    /// Creates the queue for a drive that takes `queue_depth` IOs at once.
+    fn of(queue_depth: u32) -> InFlight {
+        let queue_depth = usize::try_from(queue_depth.max(1)).unwrap_or(usize::MAX);
+        InFlight { submitted: VecDeque::new(), held: VecDeque::new(), queue_depth }
+    }
+
     fn submit<D: Device + ?Sized>(&mut self, device: &mut D, io: Io) {
-        device.submit(&io);
-        self.0.push_back(io);
+        if self.submitted.len() < self.queue_depth && self.held.is_empty() {
+            device.submit(&io);
+            self.submitted.push_back(io);
+        } else {
+            self.held.push_back(io);
+        }
+    }
+
+    /// Submits the IOs that wait in the host, as far as the drive takes them.
+    fn submit_held<D: Device + ?Sized>(&mut self, device: &mut D) {
+        while self.submitted.len() < self.queue_depth
+            && let Some(io) = self.held.pop_front()
+        {
+            device.submit(&io);
+            self.submitted.push_back(io);
+        }
     }
 
     /// Removes the IO of an answer; an impossible answer becomes a failed one.
     fn take(&mut self, answered: Completion) -> Completion {
-        let index = self.0.iter().position(|io| *io == answered.io);
-        let asked = index.and_then(|index| self.0.remove(index)).is_some();
+        let index = self.submitted.iter().position(|io| *io == answered.io);
+        let asked = index.and_then(|index| self.submitted.remove(index)).is_some();
         let in_order = answered.submitted <= answered.completed
             && answered.io.at.since(answered.submitted) <= CLOCK_SLACK;
         let result = if asked && in_order { answered.result } else { Err(Errno::EPROTO) };
@@ -174,7 +204,7 @@ impl InFlight {
 
     /// Gives up the next IO that will never be answered, as failed now.
     fn unanswered<D: Device + ?Sized>(&mut self, device: &D) -> Option<Completion> {
-        let (io, now) = (self.0.pop_front()?, device.now());
+        let (io, now) = (self.submitted.pop_front()?, device.now());
         let result = Err(Errno::ETIMEDOUT);
         Some(Completion { io, submitted: io.at.min(now), completed: now, result })
     }

@@ -5,22 +5,24 @@ use std::sync::atomic::Ordering;
 use flashscope_block::{Bytes, Device, Erasure, Io, Nanos, Record};
 use flashscope_document::environment::Conditions;
 use flashscope_document::manifest::{
-    Enforcing, OnError, Progress, ResourceUse, State, Status, find_run,
+    Enforcing, MicroBenchmark, OnError, Progress, ResourceUse, State, Status, find_run,
 };
 use flashscope_document::methodology::Length;
 use flashscope_document::rounds::Totals;
 use flashscope_result::Recorder;
 use flashscope_workload::Stream;
 use flashscope_workload::pattern::Reference;
+use flashscope_workload::uflip;
 
 use crate::bench::{Bench, Error};
 use crate::execute::{FILL_DEPTH, FailedIo, PROGRESS_INTERVAL, RunEnd, execute, step_towards};
 use crate::length::{Aim, Limits, Watch};
 use crate::level::{LevelDetector, LevelOutcome};
+use crate::placement::{Placer, restore};
 use crate::rounds::{self, Meter};
 use crate::state::{eraser, erasure, rest_after_state, state_fill};
 use crate::surroundings::{IoCount, Snapshot, Surroundings};
-use crate::{findings, order};
+use crate::{findings, order, plan};
 
 /// The interval at which the progress of a fill is saved, on the clock of the drive. A crash loses at most this much.
 const NOTE_INTERVAL: Nanos = Nanos::secs(10);
@@ -39,6 +41,8 @@ pub(crate) struct Execution<'b, 'a, D: Device + ?Sized> {
     fresh: bool,
     /// The pause between runs, once it is known.
     pause: Option<Nanos>,
+    /// Assigns target spaces to the runs of uFLIP's micro-benchmarks; `None` for other plans.
+    placer: Option<Placer>,
 }
 
 impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
@@ -49,7 +53,10 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
         let finds = bench.manifest.options.methodology.finds_run_pause && !bench.forgot;
         let found = findings::run_pause(&bench.manifest.findings).filter(|_| finds);
         let (written, fresh) = (Bytes(0), false);
-        Execution { bench, before, began, written, fresh, pause: found }
+        let placed = |benchmark: &MicroBenchmark| uflip::find(&benchmark.name).is_some();
+        let placer = bench.manifest.micro_benchmarks.iter().any(placed);
+        let placer = placer.then(|| Placer::new(&bench.manifest.options));
+        Execution { bench, before, began, written, fresh, pause: found, placer }
     }
 
     pub(crate) fn run(&mut self) -> Result<Status, Error> {
@@ -65,29 +72,71 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
                 continue;
             }
             let over = matches!(run.progress, Progress::Done { .. } | Progress::Failed { .. });
-            let reset = run.reset;
             if over && !self.bench.forgot {
                 continue;
             }
-            if !over && let Some(reason) = self.exhausted() {
-                self.skip(id, reason)?;
+            if !over && !self.is_ready(id)? {
                 continue;
             }
-            if !over && let Some(reason) = rounds::over(self.bench.manifest, id) {
-                rounds::end(self.bench.manifest, &reason);
-                self.bench.folder.write_manifest(self.bench.manifest)?;
-                continue;
-            }
-            if reset && !self.fresh && self.enforce_state()? == RunEnd::Interrupted {
-                return Ok(Status::Interrupted);
-            }
-            let status = if over { self.repeat(id)? } else { self.measure(id, &mut recorder)? };
+            let status = self.reset(id)?;
+            let status = match status {
+                Some(status) => Some(status),
+                None if over => self.repeat(id)?,
+                None => self.measure(id, &mut recorder)?,
+            };
             self.follow(id);
             if let Some(status) = status {
                 return Ok(status);
             }
         }
         Ok(Status::Complete)
+    }
+
+    /// Prepares a pending run: applies the findings, and gives it a target space. Returns false if
+    /// it is not to be run, because the budget is exhausted, its test is over, or the space is too
+    /// small.
+    fn is_ready(&mut self, id: u32) -> Result<bool, Error> {
+        if let Some(reason) = self.exhausted(Bytes(0)) {
+            return self.skip(id, reason).map(|()| false);
+        }
+        if let Some(reason) = rounds::over(self.bench.manifest, id) {
+            rounds::end(self.bench.manifest, &reason);
+            self.bench.folder.write_manifest(self.bench.manifest)?;
+            return Ok(false);
+        }
+        self.adapt(id);
+        self.place(id)
+    }
+
+    /// Gives a pending run its target space. Returns false if it was skipped.
+    fn place(&mut self, id: u32) -> Result<bool, Error> {
+        let Some(placer) = &mut self.placer else { return Ok(true) };
+        let found = plan::find(&mut self.bench.manifest.micro_benchmarks, id);
+        let Some((run, keeps_size)) = found else { return Ok(false) };
+        placer.place(run, keeps_size);
+        let (reset, skipped) = (run.reset, matches!(run.progress, Progress::Skipped { .. }));
+        if skipped {
+            self.note_unknown(id);
+            self.bench.folder.write_manifest(self.bench.manifest)?;
+            return Ok(false);
+        }
+        let options = &self.bench.manifest.options;
+        let state = match options.state {
+            State::Sequential | State::Random => options.setup.target_size,
+            State::Keep | State::Purged | State::Formatted | State::Sanitized => Bytes(0),
+        };
+        match self.exhausted(state).filter(|_| reset && !self.fresh) {
+            Some(reason) => self.skip(id, reason).map(|()| false),
+            None => Ok(true),
+        }
+    }
+
+    /// Enforces the state before run `id` if the plan says so. Returns the final status if that
+    /// ends the execution.
+    fn reset(&mut self, id: u32) -> Result<Option<Status>, Error> {
+        let reset = self.bench.manifest.run_mut(id).is_some_and(|run| run.reset);
+        let interrupted = reset && !self.fresh && self.enforce_state()? == RunEnd::Interrupted;
+        Ok(interrupted.then_some(Status::Interrupted))
     }
 
     /// Takes the pause between runs from what run `id` showed, if it showed one.
@@ -105,6 +154,7 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
             return Ok(Some(Status::Interrupted));
         }
         let executed = self.execute(id, None, None)?;
+        self.note(id, None);
         Ok(executed.and_then(|executed| match executed.ended {
             RunEnd::Interrupted => Some(Status::Interrupted),
             RunEnd::Failed { gone: true, .. } => Some(Status::Failed),
@@ -114,7 +164,6 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
 
     /// Measures a pending run. Returns the final status if it ends the execution.
     fn measure(&mut self, id: u32, recorder: &mut Recorder) -> Result<Option<Status>, Error> {
-        self.adapt(id);
         let mut disturbed_before = None;
         loop {
             let before = self.bench.surroundings.map(Surroundings::snapshot);
@@ -131,6 +180,14 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
                 // Repeat only once: if the disturbance is permanent, the benchmark still finishes and reports it.
                 disturbed_before = conditions.map(|conditions| conditions.disturbed_by);
                 self.bench.folder.discard_unfinished(self.bench.manifest)?;
+                self.note(id, Some(progress.ios()));
+                // The first attempt has disturbed the target space.
+                if !self.place(id)? {
+                    return Ok(None);
+                }
+                if let Some(status) = self.reset(id)? {
+                    return Ok(Some(status));
+                }
                 continue;
             }
             if let Some(conditions) = &mut conditions {
@@ -144,6 +201,7 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
                 (run.conditions, run.length) = (conditions, executed.length);
                 executed.leveled.into_iter().for_each(|leveled| leveled.note(run));
             }
+            self.note(id, None);
             self.learn(id, &executed.series, executed.totals);
             self.bench.folder.write_manifest(self.bench.manifest)?;
             let gone = matches!(executed.ended, RunEnd::Failed { gone: true, .. });
@@ -156,6 +214,15 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
         }
     }
 
+    /// Notes in the map of disturbance what run `id` has written: `ios` IOs, or without as many as
+    /// were recorded.
+    fn note(&mut self, id: u32, ios: Option<u64>) {
+        let run = self.bench.manifest.runs().find(|run| run.id == id);
+        if let Some((placer, run)) = self.placer.as_mut().zip(run) {
+            placer.executed(run, ios.unwrap_or(run.progress.ios()));
+        }
+    }
+
     /// Applies the findings to a pending run. The preparation itself stays as planned.
     fn adapt(&mut self, id: u32) {
         let manifest = &mut *self.bench.manifest;
@@ -165,7 +232,10 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
             return;
         }
         let findings = std::mem::take(&mut manifest.findings);
-        manifest.run_mut(id).into_iter().for_each(|run| findings::adapt(&findings, run));
+        manifest.run_mut(id).into_iter().for_each(|run| {
+            restore(run);
+            findings::adapt(&findings, run);
+        });
         manifest.findings = findings;
     }
 
@@ -175,6 +245,7 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
         let found = find_run(&manifest.micro_benchmarks, id);
         let Some((benchmark, experiment, run)) = found else { return };
         if !matches!(run.progress, Progress::Done { .. }) {
+            self.note_unknown(id);
             return;
         }
         let methodology = &manifest.options.methodology;
@@ -187,7 +258,26 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
             }
             manifest.findings = findings;
         }
+        self.note_unknown(id);
+        let manifest = &mut *self.bench.manifest;
         totals.into_iter().for_each(|totals| rounds::keep(manifest, totals));
+    }
+
+    /// Notes what a preparation run could not show.
+    fn note_unknown(&mut self, id: u32) {
+        let manifest = &mut *self.bench.manifest;
+        let Some((benchmark, experiment, run)) = find_run(&manifest.micro_benchmarks, id) else {
+            return;
+        };
+        if !benchmark.prepares()
+            || !manifest.options.methodology.finds()
+            || matches!(run.progress, Progress::Pending | Progress::Interrupted { .. })
+        {
+            return;
+        }
+        let unknown = findings::unknown(&manifest.findings, &experiment.name, run);
+        manifest.findings.unknown.retain(|other| other.run != id);
+        manifest.findings.unknown.extend(unknown);
     }
 
     /// Returns what the plan has consumed so far.
@@ -196,13 +286,14 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
         ResourceUse { time_ns: self.before.time_ns + time, bytes: self.before.bytes + self.written }
     }
 
-    /// Returns the reason to run nothing more, if the budget is exhausted.
-    fn exhausted(&self) -> Option<String> {
+    /// Returns the reason to run nothing more, if the budget does not allow to write `more` bytes
+    /// first.
+    fn exhausted(&self, more: Bytes) -> Option<String> {
         let (budget, spent) = (self.bench.manifest.options.methodology.budget, self.spent());
         if let Some(time) = budget.time_ns.filter(|time| spent.time_ns >= *time) {
             return Some(format!("the time budget, {time}, is used up"));
         }
-        let bytes = budget.bytes.filter(|bytes| spent.bytes >= *bytes)?;
+        let bytes = budget.bytes.filter(|bytes| spent.bytes + more >= *bytes)?;
         Some(format!("the write budget, {bytes}, is used up"))
     }
 
@@ -221,6 +312,7 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
         if let Some(run) = self.bench.manifest.run_mut(id) {
             run.progress = Progress::Skipped { reason };
         }
+        self.note_unknown(id);
         Ok(self.bench.folder.write_manifest(self.bench.manifest)?)
     }
 
@@ -294,12 +386,20 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
             (Some(rule), Reference::Uniform { writes }) => {
                 Aim::Level(Box::new(LevelDetector::new(rule, writes, precision, device.flash())))
             }
-            _ => Aim::statistic(precision, period),
+            (_, reference) => Aim::statistic(
+                precision,
+                period,
+                findings::least_ios(&manifest.findings, reference),
+            ),
         };
         let mut watch = Watch::new(aim, limits, (run.reference.io_ignore(), period), start);
+        watch.is_cut = run.cut_from_ios.is_some();
         let mut series = Vec::new();
         let mut meter = manifest.options.rounds.as_ref().map(|_| Meter::default());
         let (mut own, mut tell_at) = (IoCount::default(), start + PROGRESS_INTERVAL);
+        // The host queues what the drive does not take at once.
+        let queued = run.reference.streams_count() > 1
+            && u32::from(run.reference.streams_count()) > device.info().queue_depth;
         let ended = execute(&mut **device, &mut streams, depth, stop, |device, completion| {
             own.add(completion);
             if let Some(meter) = &mut meter {
@@ -309,7 +409,8 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
                 tell_at = completion.completed + PROGRESS_INTERVAL;
                 observer.progress(own.ios);
             }
-            if watch.take(completion, || device.flash()) {
+            let whole = if queued { completion.from_host() } else { *completion };
+            if watch.take(&whole, || device.flash()) {
                 enough.set(true);
             }
             if prepares {
@@ -317,9 +418,10 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
                 series.push(completion.latency().0 as f64);
             }
             let Some(recorder) = &mut recorder else { return Ok(()) };
-            recorder.push(&match open_loop {
-                true => Record::open_loop(completion, start),
-                false => Record::new(completion, start),
+            recorder.push(&match (open_loop, queued) {
+                (true, _) => Record::open_loop(completion, start),
+                (false, true) => Record::host_queued(completion, start),
+                (false, false) => Record::new(completion, start),
             })
         })?;
         let took = device.now().since(start);
@@ -348,6 +450,7 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
             },
         };
         self.fresh = true;
+        self.placer.iter_mut().for_each(Placer::state_enforced);
         let rest = rest_after_state(self.bench.device.now().since(began), self.run_pause());
         let rested = ended == RunEnd::Interrupted || self.rest(rest);
         Ok(if rested { ended } else { RunEnd::Interrupted })

@@ -1,9 +1,12 @@
 //! Derives findings from the preparation and applies them to the runs after it (uFLIP sections 4.2 and 4.3).
 
 use flashscope_block::{Nanos, Op};
-use flashscope_document::manifest::Run;
-use flashscope_document::methodology::{BaselinePhases, Findings, Interference, PhaseLength};
-use flashscope_stats::{Phases, lingering};
+use flashscope_document::manifest::{Progress, Run};
+use flashscope_document::methodology::{
+    BaselinePhases, EndedBy, Findings, Interference, Obstacle, PhaseLength, Precision, Quantity,
+    Unknown,
+};
+use flashscope_stats::{Phases, least_length, lingering};
 use flashscope_workload::pattern::{Address, Pattern, Reference, Timing};
 use flashscope_workload::uflip::{Baseline, INTERFERENCE};
 
@@ -31,8 +34,56 @@ pub fn learn(findings: &mut Findings, experiment: &str, run: &Run, series: &[f64
         let start_up =
             start_up.map(|s| PhaseLength { ios: s.ios as u64, confidence: s.confidence });
         let period = period.map(|p| PhaseLength { ios: p.ios as u64, confidence: p.confidence });
-        findings.phases.push(BaselinePhases { baseline, run: run.id, start_up, period });
+        let ignored = start_up.map_or(0, |found| with_margin(found.ios));
+        let ignored = usize::try_from(ignored).unwrap_or(usize::MAX);
+        let running = series.get(ignored..).unwrap_or_default();
+        let least_ios = least_length(running, Precision::default().relative).map(|n| n as u64);
+        findings.phases.push(BaselinePhases { baseline, run: run.id, start_up, period, least_ios });
+        let place = |of: Baseline| Baseline::ALL.iter().position(|baseline| *baseline == of);
+        findings.phases.sort_by_key(|phases| place(phases.baseline));
     }
+}
+
+/// Returns what a preparation run could not show, after its findings were added.
+pub(crate) fn unknown(findings: &Findings, experiment: &str, run: &Run) -> Option<Unknown> {
+    let because = match run.progress {
+        Progress::Failed { .. } => Some(Obstacle::Failure),
+        Progress::Skipped { .. } if run.cut_from_ios.is_some() => Some(Obstacle::Space),
+        Progress::Skipped { .. } => Some(Obstacle::Budget),
+        _ => run.length.and_then(|length| match length.ended_by {
+            EndedBy::Time => Some(Obstacle::Time),
+            EndedBy::Bytes => Some(Obstacle::Bytes),
+            EndedBy::Space => Some(Obstacle::Space),
+            EndedBy::Ios | EndedBy::Precision => None,
+        }),
+    };
+    let look = findings.interference.iter().find(|look| look.run == run.id);
+    let (quantity, because, assumed) = if experiment == INTERFERENCE {
+        let pause = run_pause(findings).unwrap_or(LEAST_RUN_PAUSE);
+        match (look, because) {
+            (None, because) => {
+                let assumed = format!("pauses of {pause} between runs are enough");
+                (Quantity::Interference, because.unwrap_or(Obstacle::Noise), assumed)
+            }
+            (Some(look), because) if !look.settled => {
+                let assumed = format!("writes linger for {}, as far as seen", look.lasted_ns);
+                (Quantity::Interference, because.unwrap_or(Obstacle::Noise), assumed)
+            }
+            (Some(_), None) => return None,
+            (Some(_), Some(because)) => {
+                let assumed = format!("pauses of {pause} between runs are enough");
+                (Quantity::Interference, because, assumed)
+            }
+        }
+    } else {
+        let assumed = match run.progress.ios() {
+            0 => "there is no start-up phase and no period".to_string(),
+            ios => format!("no start-up phase and no period are longer than {ios} IOs show"),
+        };
+        (Quantity::Phases, because?, assumed)
+    };
+    let experiment = experiment.to_string();
+    Some(Unknown { quantity, experiment, run: run.id, because, assumed })
 }
 
 /// Excludes the start-up phase of a preparation run from its own statistics.
@@ -74,14 +125,20 @@ pub(crate) fn run_pause(findings: &Findings) -> Option<Nanos> {
 pub(crate) fn adapt(findings: &Findings, run: &mut Run) {
     let ops: Vec<Op> = run.reference.patterns().iter().map(|pattern| pattern.op).collect();
     let start_up = start_up(findings, &ops);
-    let adapt = |pattern: &mut Pattern| {
+    let adapt = |pattern: &mut Pattern, start_up: u64| {
         let counted = pattern.io_count - pattern.io_ignore;
         (pattern.io_count, pattern.io_ignore) = (counted + start_up, start_up);
     };
     match &mut run.reference {
-        Reference::Basic { pattern } | Reference::Parallel { pattern, .. } => adapt(pattern),
-        // The second pattern of a mix determines the IOs that count.
-        Reference::Mixed { second, .. } => adapt(second),
+        Reference::Basic { pattern } | Reference::Parallel { pattern, .. } => {
+            adapt(pattern, start_up);
+        }
+        // The second pattern of a mix determines the IOs that count. If the first one has the same
+        // operation, its IOs are a part of the start-up phase, too.
+        Reference::Mixed { first, second, ratio } => {
+            let of_both = if first.op == second.op { ratio.saturating_add(1) } else { 1 };
+            adapt(second, start_up.div_ceil(of_both));
+        }
         Reference::Sequence { .. }
         | Reference::Blend { .. }
         | Reference::Uniform { .. }
@@ -115,13 +172,34 @@ pub(crate) fn period(findings: &Findings, reference: &Reference) -> u64 {
     }
 }
 
+/// Returns the least number of counted IOs of a run, as far as the preparation shows that response
+/// times vary slowly.
+pub(crate) fn least_ios(findings: &Findings, reference: &Reference) -> u64 {
+    let of = |pattern: &Pattern| {
+        phases_of(findings, pattern).and_then(|phases| phases.least_ios).unwrap_or(0)
+    };
+    match reference {
+        Reference::Basic { pattern } | Reference::Parallel { pattern, .. } => of(pattern),
+        Reference::Mixed { second, ratio, .. } => of(second).saturating_mul(ratio + 1),
+        Reference::Sequence { .. }
+        | Reference::Blend { .. }
+        | Reference::Uniform { .. }
+        | Reference::Trace { .. } => 0,
+    }
+}
+
 /// Returns the period of the baseline that a pattern derives from.
 fn oscillation(findings: &Findings, pattern: &Pattern) -> u64 {
+    phases_of(findings, pattern).and_then(|phases| phases.period).map_or(1, |found| found.ios)
+}
+
+/// Returns the phases of the baseline that a pattern derives from.
+fn phases_of<'f>(findings: &'f Findings, pattern: &Pattern) -> Option<&'f BaselinePhases> {
     let random = pattern.address == Address::Random;
     let same = |phases: &&BaselinePhases| {
         (phases.baseline.op(), phases.baseline.is_random()) == (pattern.op, random)
     };
-    findings.phases.iter().find(same).and_then(|phases| phases.period).map_or(1, |found| found.ios)
+    findings.phases.iter().find(same)
 }
 
 /// Returns the period inherent in a pattern: its bursts and partitions.

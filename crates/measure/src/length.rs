@@ -36,11 +36,11 @@ pub(crate) enum Aim {
 }
 
 impl Aim {
-    /// Aims at a statistic with the `wanted` precision, for a run that oscillates with `period` IOs. Without a precision, the
-    /// length is given.
-    pub(crate) fn statistic(wanted: Option<Precision>, period: u64) -> Aim {
+    /// Aims at a statistic with the `wanted` precision from `least` IOs on, for a run that
+    /// oscillates with `period` IOs. Without a precision, the length is given.
+    pub(crate) fn statistic(wanted: Option<Precision>, period: u64, least: u64) -> Aim {
         wanted.map_or(Aim::Given, |wanted| {
-            Aim::Statistic(flashscope_stats::Length::new(rule(wanted, period)))
+            Aim::Statistic(flashscope_stats::Length::new(rule(wanted, period, least)))
         })
     }
 }
@@ -56,6 +56,8 @@ pub(crate) struct Watch {
     start: Nanos,
     written: Bytes,
     ended_by: Option<EndedBy>,
+    /// True if the target space holds fewer IOs than were planned.
+    pub is_cut: bool,
 }
 
 impl Watch {
@@ -66,7 +68,17 @@ impl Watch {
         (ignored, period): (u64, u64),
         start: Nanos,
     ) -> Watch {
-        Watch { ignored, seen: 0, period, aim, limits, start, written: Bytes(0), ended_by: None }
+        Watch {
+            ignored,
+            seen: 0,
+            period,
+            aim,
+            limits,
+            start,
+            written: Bytes(0),
+            ended_by: None,
+            is_cut: false,
+        }
     }
 
     /// Takes a completed IO and returns true if the run is over. `flash` returns the drive's flash counters at that moment.
@@ -120,14 +132,15 @@ impl Watch {
 
     /// Returns the length of the run and what ended it; `None` for a run of given length that was not cut short.
     pub(crate) fn length(&self) -> Option<Length> {
-        let limited = !matches!(self.aim, Aim::Given) || self.ended_by.is_some();
+        let limited = !matches!(self.aim, Aim::Given) || self.ended_by.is_some() || self.is_cut;
+        let last = if self.is_cut { EndedBy::Space } else { EndedBy::Ios };
         let interval = match &self.aim {
             Aim::Given => None,
             Aim::Statistic(length) => length.interval(),
             Aim::Level(level) => level.interval(),
         };
         limited.then(|| Length {
-            ended_by: self.ended_by.unwrap_or(EndedBy::Ios),
+            ended_by: self.ended_by.unwrap_or(last),
             relative_precision: interval
                 .map(|interval| interval.relative_precision())
                 .filter(|precision| precision.is_finite()),
@@ -136,12 +149,13 @@ impl Watch {
     }
 }
 
-fn rule(wanted: Precision, period: u64) -> Rule {
+fn rule(wanted: Precision, period: u64, least: u64) -> Rule {
+    let least_periods = u64::from(wanted.least_periods).max(least.div_ceil(period.max(1)));
     Rule {
         statistic: wanted.quantile.map_or(Statistic::Mean, Statistic::Quantile),
         precision: wanted.relative,
         confidence: wanted.confidence,
         period: usize::try_from(period).unwrap_or(usize::MAX),
-        least_periods: wanted.least_periods as usize,
+        least_periods: usize::try_from(least_periods).unwrap_or(usize::MAX),
     }
 }

@@ -1,19 +1,21 @@
 use flashscope_block::{Bytes, DeviceInfo};
-use flashscope_document::manifest::{Experiment, MicroBenchmark, Options, Progress, Run, State};
+use flashscope_document::manifest::{Experiment, MicroBenchmark, Options, Progress, Run};
 use flashscope_document::methodology::Methodology;
 use flashscope_workload::pattern::{Address, Pattern, Reference};
 use flashscope_workload::seed_for;
-use flashscope_workload::uflip::{self, Setup, Unit};
+use flashscope_workload::uflip::{self, Unit};
 
-/// The alignment of target spaces, a multiple of every usual flash block.
-const ALIGNMENT: Bytes = Bytes::mib(1);
+use crate::placement::Placer;
+
+/// The micro-benchmark whose parameter is the size of the target space.
+const LOCALITY: &str = "locality";
 
 /// Plans the runs of `benchmarks` on a drive, each with its target space. A run is skipped, with the reason, if the drive cannot
 /// do it within the space that the options allow. With `read_only`, runs that write are skipped.
 ///
-/// Sequential writes disturb the state of a drive most. Each run of a basic or parallel pattern that writes sequentially
-/// therefore gets a target space of its own, as long as there is room. When the space is used up, the state is enforced again and
-/// the next run begins at the start (uFLIP section 4.1).
+/// Sequential writes disturb the state of a drive most. Each run gets a target space that is in the
+/// state it needs, and large enough for all of its IOs. When no such space is left, the state is
+/// enforced again and the next run begins at the start (uFLIP section 4.1).
 pub fn plan(
     benchmarks: &[&uflip::MicroBenchmark],
     options: &Options,
@@ -110,19 +112,29 @@ fn repeated(reference: &Reference, repeat: u32) -> Reference {
     reference
 }
 
-/// Assigns target spaces to sequential writes in the order of execution, and marks the runs before which the state is enforced
-/// again. Call it again if the order of a plan changes.
+/// Assigns target spaces to the runs of a plan in the order of execution, and marks the runs before
+/// which the state is enforced again. Call it again if the order of a plan changes.
+///
+/// The plan assumes that each run has all the IOs that it may have. While a plan is executed,
+/// spaces are assigned again from what the runs really wrote.
 pub fn place(plan: &mut [MicroBenchmark], options: &Options) {
-    let mut spaces = Spaces::new(&options.setup);
-    let order = order(plan);
-    let mut runs: Vec<&mut Run> =
-        plan.iter_mut().flat_map(|m| &mut m.experiments).flat_map(|e| &mut e.runs).collect();
-    // Runs are numbered from 1 in this order.
-    for id in order {
-        let run = &mut runs[id as usize - 1];
-        run.reset = spaces.resets(&run.reference) && options.state != State::Keep;
-        spaces.place(&mut run.reference);
+    let mut placer = Placer::new(options);
+    for id in order(plan) {
+        let Some((run, keeps_size)) = find(plan, id) else { continue };
+        placer.place(run, keeps_size);
+        if run.progress == Progress::Pending {
+            placer.executed(run, run.reference.io_count());
+        }
     }
+}
+
+/// Returns run `id`, and whether the size of its target space is its parameter.
+pub(crate) fn find(plan: &mut [MicroBenchmark], id: u32) -> Option<(&mut Run, bool)> {
+    plan.iter_mut().find_map(|benchmark| {
+        let keeps_size = benchmark.name == LOCALITY;
+        let runs = benchmark.experiments.iter_mut().flat_map(|e| &mut e.runs);
+        runs.into_iter().find(|run| run.id == id).map(|run| (run, keeps_size))
+    })
 }
 
 /// Plans a single run that plays the trace of `reference` once.
@@ -147,39 +159,27 @@ pub(crate) fn refusal(
     end: Bytes,
     read_only: bool,
 ) -> Option<String> {
-    let (streams, depth) = (reference.streams_count(), device.queue_depth);
     if read_only && reference.writes() {
         return Some("it writes, and only reads are allowed".into());
-    }
-    if u32::from(streams) > depth {
-        return Some(format!("ParallelDegree = {streams}: the drive takes {depth} IOs at once"));
     }
     reference.validate(end, device.logical_block).err().map(|error| error.to_string())
 }
 
 /// Returns the numbers of the runs in the order of execution, without skipped ones.
 ///
-/// The preparation comes first, starting with the run that measures the pause. Then follow the runs that do not write
-/// sequentially, then those that do. Within both groups every run is done once before any is repeated, so that repeats show
-/// changes over the plan. Blends, which the rounds of a test use, are executed in the order of their numbers, because the rounds
-/// must follow each other.
+/// The preparation comes first, starting with the run that measures the pause and ending with the
+/// one that writes sequentially. Then follow the runs that leave the state as it is, reads first,
+/// then those that disturb it: they write in order, or at random in a small area. Within these
+/// groups every run is done once before any is repeated, so that repeats show changes over the
+/// plan. Blends, which the rounds of a test use, are executed in the order of their numbers,
+/// because the rounds must follow each other.
 pub fn order(plan: &[MicroBenchmark]) -> Vec<u32> {
     let mut runs: Vec<(u8, u32, u32)> = Vec::new();
     for benchmark in plan {
         for experiment in &benchmark.experiments {
-            let interference = experiment.name == uflip::INTERFERENCE;
             for run in &experiment.runs {
-                let rank = match (benchmark.prepares(), run.repeat) {
-                    (true, 1) => u8::from(!interference),
-                    (true, _) => 2,
-                    (false, _) => {
-                        let in_order = run.reference.patterns().into_iter().any(writes_in_order);
-                        let ordered = matches!(run.reference, Reference::Blend { .. });
-                        2 + u8::from(in_order && !ordered)
-                    }
-                };
                 if !matches!(run.progress, Progress::Skipped { .. }) {
-                    runs.push((rank, run.repeat, run.id));
+                    runs.push((rank(benchmark, &experiment.name, run), run.repeat, run.id));
                 }
             }
         }
@@ -188,66 +188,29 @@ pub fn order(plan: &[MicroBenchmark]) -> Vec<u32> {
     runs.into_iter().map(|(_, _, id)| id).collect()
 }
 
+/// Returns the group of a run in the order of execution.
+fn rank(benchmark: &MicroBenchmark, experiment: &str, run: &Run) -> u8 {
+    let in_order = run.reference.patterns().into_iter().any(writes_in_order);
+    if benchmark.prepares() && run.repeat == 1 {
+        return if experiment == uflip::INTERFERENCE { 0 } else { 1 + u8::from(in_order) };
+    }
+    let focused = benchmark.name == LOCALITY && run.reference.writes();
+    match run.reference {
+        Reference::Blend { .. } | Reference::Uniform { .. } | Reference::Trace { .. } => 3,
+        _ if in_order || focused => 5,
+        _ => 3 + u8::from(run.reference.writes()),
+    }
+}
+
 fn writes_in_order(pattern: &Pattern) -> bool {
     pattern.op.modifies() && pattern.address != Address::Random
 }
 
-/// Hands out disjoint target spaces from the start of the allowed space to its end, and then again from the start.
-struct Spaces {
-    start: u64,
-    end: u64,
-    next: u64,
-    /// Bytes written sequentially since the state was enforced.
-    disturbed: u64,
-}
-
-impl Spaces {
-    fn new(setup: &Setup) -> Spaces {
-        let start = setup.target_offset.0;
-        Spaces { start, end: start + setup.target_size.0, next: start, disturbed: 0 }
-    }
-
-    /// Gives a pattern that writes sequentially a space of its own, while there is one.
-    fn place(&mut self, reference: &mut Reference) {
-        // The two halves of a mix, and the parts of a sequence, must keep their places relative to each other.
-        let (Reference::Basic { pattern } | Reference::Parallel { pattern, .. }) = reference else {
-            return;
-        };
-        let movable = pattern.target_size.0 < self.end - self.start;
-        if !writes_in_order(pattern) || !movable {
-            return;
-        }
-        if self.end - self.next < pattern.target_size.0 {
-            self.next = self.start;
-        }
-        pattern.target_offset = Bytes(self.next);
-        let used = self.next - self.start + pattern.target_size.0;
-        self.next = (self.start + used.next_multiple_of(ALIGNMENT.0)).min(self.end);
-    }
-
-    /// Adds the sequential writes of a run, and returns true if the state must be enforced before it: if all sequential writes
-    /// since then, with this run, exceed the whole space.
-    fn resets(&mut self, reference: &Reference) -> bool {
-        let disturbs = |pattern: &&Pattern| writes_in_order(pattern);
-        let space = |pattern: &Pattern| {
-            pattern.target_size.0.min(pattern.io_count.saturating_mul(pattern.io_size.0))
-        };
-        let patterns = reference.patterns();
-        let more: u64 = patterns.into_iter().filter(disturbs).map(space).sum();
-        let resets =
-            more > 0 && self.disturbed > 0 && self.disturbed + more > self.end - self.start;
-        if resets {
-            (self.disturbed, self.next) = (0, self.start);
-        }
-        self.disturbed += more;
-        resets
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use flashscope_block::{DeviceKind, Nanos, Op};
-    use flashscope_document::manifest::OnError;
+    use flashscope_block::{DeviceKind, Nanos};
+    use flashscope_document::manifest::{OnError, State};
+    use flashscope_workload::uflip::Setup;
 
     use super::*;
 
@@ -300,23 +263,31 @@ mod tests {
         };
         let rest = &order[preparation..];
         let first = rest.iter().position(in_order).unwrap();
-        assert!(rest[first..].iter().all(in_order));
+        let focused =
+            |id: &u32| runs(&plan[3..4]).any(|run| run.id == *id && run.reference.writes());
+        assert!(rest[first..].iter().all(|id| in_order(id) || focused(id)));
     }
 
     #[test]
-    fn sequential_writes_are_disjoint() {
+    fn sequential_writes_are_disjoint_until_the_state_is_enforced_again() {
         let plan = everything(Bytes::gib(512), Bytes(512), false);
-        let mut spaces: Vec<(u64, u64)> = runs(&plan)
-            .filter_map(|run| match &run.reference {
-                Reference::Basic { pattern } if pattern.op == Op::Write => Some(pattern),
-                _ => None,
-            })
-            .filter(|p| p.address != Address::Random && p.target_size < Bytes::gib(512))
-            .map(|p| (p.target_offset.0, p.target_offset.0 + p.target_size.0))
-            .collect();
-        assert!(spaces.len() > 30);
-        spaces.sort_unstable();
-        assert!(spaces.windows(2).all(|pair| pair[0].1 <= pair[1].0));
+        let (mut spaces, mut most) = (Vec::<(u64, u64)>::new(), 0);
+        for id in order(&plan) {
+            let run = runs(&plan).find(|run| run.id == id).unwrap();
+            if run.reset {
+                spaces.clear();
+            }
+            let Reference::Basic { pattern } = &run.reference else { continue };
+            // Runs with gaps leave space for others in between.
+            if !pattern.op.modifies() || pattern.address != Address::Sequential {
+                continue;
+            }
+            let space = (pattern.target_offset.0, pattern.target_offset.0 + pattern.target_size.0);
+            assert!(spaces.iter().all(|other| other.1 <= space.0 || space.1 <= other.0));
+            spaces.push(space);
+            most = most.max(spaces.len());
+        }
+        assert!(most > 15, "{most}");
     }
 
     #[test]
@@ -351,16 +322,12 @@ mod tests {
     }
 
     #[test]
-    fn more_processes_than_the_queue_depth_are_skipped() {
+    fn more_processes_than_the_queue_depth_are_planned() {
         let benchmarks = [uflip::find("parallelism").unwrap()];
-        let shallow = DeviceInfo { queue_depth: 4, ..device(Bytes::gib(1), Bytes(512)) };
+        let shallow = DeviceInfo { queue_depth: 1, ..device(Bytes::gib(1), Bytes(512)) };
         let options = options(Setup::paper(Bytes::gib(1), 1));
         let plan = plan(&benchmarks, &options, &shallow, false);
-        for run in runs(&plan) {
-            let reason = format!("ParallelDegree = {}: the drive takes 4 IOs at once", run.value);
-            let skipped = run.progress == Progress::Skipped { reason };
-            assert_eq!(skipped, run.value > 4, "{}", run.value);
-        }
+        assert!(runs(&plan).all(|run| run.progress == Progress::Pending));
     }
 
     #[test]
@@ -388,11 +355,13 @@ mod tests {
         let run_of = |id: &u32| runs(&plan).find(|run| run.id == *id).unwrap();
         let interference: Vec<u32> = plan[0].experiments[4].runs.iter().map(|run| run.id).collect();
         assert_eq!(order[0], interference[0]);
+        let group = |run: &Run| {
+            let benchmark = &plan[usize::from(!interference.contains(&run.id))];
+            rank(benchmark, uflip::INTERFERENCE, run)
+        };
         for pair in order[5..].windows(2) {
             let [a, b] = [run_of(&pair[0]), run_of(&pair[1])];
-            let same_kind = |run: &Run| run.reference.patterns().into_iter().any(writes_in_order);
-            assert!(a.repeat <= b.repeat || same_kind(a) != same_kind(b));
-            assert!(a.repeat == b.repeat || interference.contains(&b.id) || same_kind(b));
+            assert!(a.repeat <= b.repeat || group(a) < group(b));
         }
         let random = &plan[1].experiments[1].runs;
         let seeds: Vec<u64> = random[..3].iter().map(|r| r.reference.patterns()[0].seed).collect();
@@ -400,26 +369,21 @@ mod tests {
     }
 
     #[test]
-    fn the_state_is_enforced_again_when_sequential_writes_exceed_the_space() {
+    fn the_state_is_enforced_again_when_no_space_in_it_is_left() {
         let benchmarks = [uflip::find("granularity").unwrap()];
-        let resets = |capacity, state| {
-            let setup = Setup::paper(capacity, 1);
-            let options = Options { state, ..options(setup) };
+        let runs_that = |capacity, state, is: fn(&Run) -> bool| {
+            let options = Options { state, ..options(Setup::paper(capacity, 1)) };
             let plan = plan(&benchmarks, &options, &device(capacity, Bytes(512)), false);
-            let (mut disturbed, mut resets) = (0, 0);
-            for id in order(&plan) {
-                let run = runs(&plan).find(|run| run.id == id).unwrap();
-                let pattern = *run.reference.patterns()[0];
-                let more = if writes_in_order(&pattern) { pattern.target_size.0 } else { 0 };
-                let due = state != State::Keep && more > 0 && disturbed + more > capacity.0;
-                assert_eq!(run.reset, due, "{id}");
-                disturbed = if due { more } else { disturbed + more };
-                resets += u32::from(due);
-            }
-            resets
+            runs(&plan).filter(|run| is(run)).count()
         };
-        assert_eq!(resets(Bytes::gib(32), State::Random), 0);
-        assert!(resets(Bytes::mib(300), State::Random) > 1);
-        assert_eq!(resets(Bytes::mib(300), State::Keep), 0);
+        assert_eq!(runs_that(Bytes::gib(512), State::Random, |run| run.reset), 0);
+        assert!(runs_that(Bytes::mib(300), State::Random, |run| run.reset) > 1);
+        // Random writes disturb a state in order.
+        assert!(runs_that(Bytes::gib(32), State::Sequential, |run| run.reset) > 10);
+        // If the state cannot be enforced again, the runs say what they share.
+        assert_eq!(runs_that(Bytes::mib(300), State::Keep, |run| run.reset), 0);
+        let shares = |run: &Run| !run.shares_space_with.is_empty();
+        assert!(runs_that(Bytes::mib(300), State::Keep, shares) > 1);
+        assert_eq!(runs_that(Bytes::mib(300), State::Random, shares), 0);
     }
 }

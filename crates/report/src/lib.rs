@@ -11,6 +11,7 @@ mod judgement;
 mod page;
 mod plan;
 mod recording;
+mod reliability;
 mod rounds;
 mod simulation;
 mod sweep;

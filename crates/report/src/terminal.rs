@@ -11,6 +11,7 @@ use flashscope_workload::pattern::Reference;
 use flashscope_workload::playback::Pace;
 
 use crate::judgement::judgement;
+use crate::reliability::{named, reliability};
 use crate::{rounds, write_grid};
 
 pub(crate) const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -20,6 +21,7 @@ pub(crate) const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '�
 pub fn terminal(manifest: &Manifest, facts: &Facts) -> String {
     let mut out = String::new();
     head(&mut out, manifest);
+    conclusions(&mut out, facts);
     harness(&mut out, manifest, facts);
     characteristics(&mut out, &facts.characteristics);
     if let Some(rounds) = &facts.rounds {
@@ -40,7 +42,19 @@ pub fn terminal(manifest: &Manifest, facts: &Facts) -> String {
             _ => micro_benchmark(&mut out, benchmark, facts),
         }
     }
+    reliability(&mut out, manifest, facts);
     out
+}
+
+/// Writes what to do about the drive.
+fn conclusions(out: &mut String, facts: &Facts) {
+    if facts.conclusions.is_empty() {
+        return;
+    }
+    line!(out);
+    for conclusion in &facts.conclusions {
+        line!(out, "{}", conclusion.text);
+    }
 }
 
 fn head(out: &mut String, manifest: &Manifest) {
@@ -119,15 +133,13 @@ fn methodology(out: &mut String, manifest: &Manifest) {
     }
     let short = |run: &&Run| run.length.is_some_and(|length| length.ended_by != EndedBy::Precision);
     let runs: Vec<&Run> = manifest.runs().filter(short).collect();
-    let widest = runs.iter().filter_map(|run| run.length?.relative_precision);
-    let widest = widest.fold(0.0, f64::max);
     if !runs.is_empty() {
         line!(
             out,
-            "{} runs ended before their mean was known within {} % (the worst: {:.1} %){}",
+            "{} runs ended before their mean was known within {} % ({}){}",
             runs.len(),
             100.0 * precision.relative,
-            100.0 * widest,
+            least_known(&runs),
             // The writes of a grid have a fixed limit.
             match manifest.options.grid {
                 Some(_) => "",
@@ -135,6 +147,19 @@ fn methodology(out: &mut String, manifest: &Manifest) {
             }
         );
     }
+}
+
+/// Describes the run whose mean is known least. A run without an interval is known less than any
+/// other.
+fn least_known(runs: &[&Run]) -> String {
+    let precision = |run: &&Run| run.length.and_then(|length| length.relative_precision);
+    let unknown = runs.iter().filter(|run| precision(run).is_none());
+    let unknown: Vec<String> = unknown.map(|run| run.id.to_string()).collect();
+    if !unknown.is_empty() {
+        return format!("{} had too few IOs for an interval", named(&unknown));
+    }
+    let widest = runs.iter().filter_map(precision).fold(0.0, f64::max);
+    format!("the worst: {:.1} %", 100.0 * widest)
 }
 
 /// Writes the share of the harness in response times, if any run is fast enough for it to matter.
@@ -164,9 +189,6 @@ fn lingering(effect: &Interference) -> String {
     }
 }
 
-/// The most runs that are listed by number; the rest are counted.
-const NAMED_RUNS: usize = 8;
-
 /// Writes the runs that other processes disturbed.
 fn disturbed(out: &mut String, manifest: &Manifest, what: Disturbance) {
     let is = |run: &&Run| run.conditions.as_ref().is_some_and(|c| c.disturbed_by.contains(&what));
@@ -174,12 +196,7 @@ fn disturbed(out: &mut String, manifest: &Manifest, what: Disturbance) {
     if runs.is_empty() {
         return;
     }
-    let named = runs[..runs.len().min(NAMED_RUNS)].join(", ");
-    let more = match runs.len().saturating_sub(NAMED_RUNS) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    line!(out, "disturbed, as others {} meanwhile: runs {named}{more}", what.text());
+    line!(out, "disturbed, as others {} meanwhile: {}", what.text(), named(&runs));
 }
 
 fn characteristics(out: &mut String, values: &Characteristics) {
@@ -201,11 +218,12 @@ fn characteristics(out: &mut String, values: &Characteristics) {
     }
     let area = |value| format!("cheap in areas up to {}", Bytes(value));
     let partitions = |value| format!("cheap in up to {value} partitions");
+    let (bytes, count) = (|value| Bytes(value).to_string(), |value: u64| value.to_string());
     if let Some(bounded) = values.locality {
-        line!(out, "  {:<19} {}", "random writes", up_to(bounded, area));
+        line!(out, "  {:<19} {}", "random writes", up_to(bounded, area, bytes));
     }
     if let Some(bounded) = values.partitioning {
-        line!(out, "  {:<19} {}", "sequential writes", up_to(bounded, partitions));
+        line!(out, "  {:<19} {}", "sequential writes", up_to(bounded, partitions, count));
     }
     let ratios = [
         ("reverse order", values.reverse, "writes in order"),
@@ -231,14 +249,24 @@ fn pause(effect: PauseEffect) -> String {
     }
 }
 
-fn up_to(bounded: CheapLimit, value_text: impl Fn(u64) -> String) -> String {
+fn up_to(
+    bounded: CheapLimit,
+    value_text: impl Fn(u64) -> String,
+    text: impl Fn(u64) -> String,
+) -> String {
     let times = |ratio| format!("×{} of sequential writes", ratio_text(ratio));
     match bounded {
         CheapLimit::No => "slow from the smallest number or area on".into(),
         CheapLimit::Unlimited { measured, ratio } => {
             format!("{} (all that was measured), {}", value_text(measured), times(ratio))
         }
-        CheapLimit::UpTo { value, ratio } => format!("{}, {}", value_text(value), times(ratio)),
+        CheapLimit::UpTo { value, ratio, range } => {
+            let range = range.filter(|range| range.low < range.high);
+            let range = range.map(|range| {
+                format!(" (the limit is {} to {})", text(range.low), text(range.high))
+            });
+            format!("{}{}, {}", value_text(value), range.unwrap_or_default(), times(ratio))
+        }
     }
 }
 

@@ -12,6 +12,12 @@ A number of bytes, or an address in bytes.
 """
 
 
+Cause: TypeAlias = Literal['state', 'drift', 'disturbance', 'length']
+"""
+The likely cause of a difference between identical baselines.
+"""
+
+
 @dataclass(frozen=True)
 class Cell:
     """
@@ -143,6 +149,26 @@ class Latency:
     standard_deviation: float
     """
     The standard deviation of single IOs.
+    """
+
+
+@dataclass(frozen=True)
+class LimitRange:
+    """
+    The range of a limit that was found from a curve.
+    """
+
+    confidence: float
+    """
+    1 minus the probability that a constant cost seems to rise as clearly.
+    """
+    high: int
+    """
+    The highest value that the limit may have.
+    """
+    low: int
+    """
+    The lowest value that the limit may have.
     """
 
 
@@ -381,6 +407,42 @@ class Verdict:
 
 
 @dataclass(frozen=True)
+class BaselineDifference:
+    """
+    A baseline whose mean differs from the identical baselines of other micro-benchmarks.
+    """
+
+    baseline: str
+    """
+    The baseline, such as `SW`.
+    """
+    cause: Cause
+    """
+    The likely cause.
+    """
+    finding: str
+    """
+    The difference and its likely cause, as text.
+    """
+    mean_ns: Estimate
+    """
+    Its mean in ns.
+    """
+    micro_benchmark: str
+    """
+    The micro-benchmark.
+    """
+    ratio: Estimate
+    """
+    Its mean relative to that of the others; the interval is widened for all comparisons made.
+    """
+    runs: list[int]
+    """
+    The runs of the mean.
+    """
+
+
+@dataclass(frozen=True)
 class CheapLimit2:
     """
     Every measured value is cheap.
@@ -411,6 +473,11 @@ class CheapLimit3:
     value: int
     """
     The value, in the unit of the parameter.
+    """
+    range: LimitRange | None = None
+    """
+    The measured values among which the limit lies, with 95 % confidence. Absent from facts
+    before version 5, and if only two values were measured.
     """
 
 
@@ -577,9 +644,40 @@ class RunFacts:
     """
     The response times of each operation; empty if there is only one.
     """
+    service_ns: Latency | None = None
+    """
+    The time on the drive of concurrent streams, if IOs waited in the queue of the host before:
+    the drive takes fewer at once than there are streams. The response times count from the
+    submission by the host.
+    """
     uniform: UniformFacts | None = None
     """
     The time per byte of uniform writes, which have many lengths.
+    """
+
+
+@dataclass(frozen=True)
+class BaselineCheck:
+    """
+    The comparison of the identical baselines of the micro-benchmarks: a measurement that is sound
+    gives each the same cost.
+    """
+
+    agree: bool
+    """
+    True if no mean differs from the others by more than their intervals explain.
+    """
+    compared: int
+    """
+    The number of means that were compared.
+    """
+    differences: list[BaselineDifference]
+    """
+    The means that differ.
+    """
+    largest_difference: float
+    """
+    The largest difference of a mean from the others of its baseline, as a share of them.
     """
 
 
@@ -636,6 +734,22 @@ class Characteristics:
 
 
 @dataclass(frozen=True)
+class Conclusion:
+    """
+    A sentence about a drive that a reader can act on.
+    """
+
+    evidence: list[Evidence]
+    """
+    The numbers that support the sentence.
+    """
+    text: str
+    """
+    The sentence, with its numbers.
+    """
+
+
+@dataclass(frozen=True)
 class Facts:
     """
     The facts about a result.
@@ -653,6 +767,16 @@ class Facts:
     """
     The version of the format, [`SCHEMA_VERSION`].
     """
+    baselines: BaselineCheck | None = None
+    """
+    The comparison of the identical baselines of the micro-benchmarks. Absent if no baseline was
+    run in two of them, and from facts before version 5.
+    """
+    conclusions: list[Conclusion] | None = None
+    """
+    What to do about the drive, in sentences with their evidence, the most consequential first.
+    Absent from facts before version 5.
+    """
     grid: list[Verdict] | None = field(default_factory=list)
     """
     The summary grid: a verdict for each experiment of the nine micro-benchmarks, in their order, including those that were
@@ -669,4 +793,8 @@ class Facts:
     rounds: RoundsFacts | None = None
     """
     The report of a test in rounds.
+    """
+    verdicts_withheld: str | None = None
+    """
+    The reason why there are no verdicts and no judged hints. Absent where there are some.
     """

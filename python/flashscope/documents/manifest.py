@@ -102,7 +102,7 @@ A disturbance by other processes that may have changed the numbers of a run.
 """
 
 
-EndedBy: TypeAlias = Literal['precision', 'ios', 'time', 'bytes']
+EndedBy: TypeAlias = Literal['precision', 'ios', 'time', 'bytes', 'space']
 """
 The condition that ended a run.
 """
@@ -263,6 +263,12 @@ The metric of a run that must be steady.
 Nanos: TypeAlias = int
 """
 A duration, or a point in time, in nanoseconds.
+"""
+
+
+Obstacle: TypeAlias = Literal['time', 'bytes', 'space', 'budget', 'noise', 'failure']
+"""
+What keeps the preparation from finding a quantity.
 """
 
 
@@ -551,6 +557,12 @@ class Progress5:
 Progress: TypeAlias = Progress1 | Progress2 | Progress3 | Progress4 | Progress5
 """
 The progress of a run.
+"""
+
+
+Quantity: TypeAlias = Literal['phases', 'interference']
+"""
+A quantity that the preparation finds.
 """
 
 
@@ -885,6 +897,34 @@ The unit of a parameter's values.
 
 
 @dataclass(frozen=True)
+class Unknown:
+    """
+    A quantity that the preparation could not find out.
+    """
+
+    assumed: str
+    """
+    The assumption made instead, as text.
+    """
+    because: Obstacle
+    """
+    What kept the run from showing it.
+    """
+    experiment: str
+    """
+    The experiment of the preparation that was to show it, such as `RW`.
+    """
+    quantity: Quantity
+    """
+    The quantity.
+    """
+    run: int
+    """
+    The run.
+    """
+
+
+@dataclass(frozen=True)
 class WriteAmplification:
     """
     Write amplification: bytes written to the flash for each byte that the host wrote.
@@ -915,6 +955,11 @@ class BaselinePhases:
     run: int
     """
     The run that showed the phases.
+    """
+    least_ios: int | None = None
+    """
+    The least counted IOs of a run whose mean is like that of a long one, as response times vary
+    slowly; absent where that was not looked at.
     """
     period: PhaseLength | None = None
     """
@@ -1544,6 +1589,11 @@ class Run:
     """
     The conditions of the run; for real drives only, and absent before the run.
     """
+    cut_from_ios: int | None = None
+    """
+    The maximum number of IOs that the run would have in a larger target space; absent if the
+    target space holds all of them.
+    """
     length: Length | None = None
     """
     For an adaptive run length: the reason that the run ended. Absent before the run.
@@ -1560,6 +1610,11 @@ class Run:
     """
     True if the drive state is enforced again before the run, because sequential writes have
     covered the whole target space since the last time (uFLIP section 4.1).
+    """
+    shares_space_with: list[int] | None = None
+    """
+    The runs whose writes lie in the target space of this run. Set if no target space was left
+    in the state that the run needs, and the plan could not enforce that state again.
     """
 
 
@@ -1596,6 +1651,10 @@ class Findings:
     rounds: list[Totals] | None = None
     """
     For a test in rounds: the results of the runs by which steadiness is judged.
+    """
+    unknown: list[Unknown] | None = None
+    """
+    What the preparation could not find out, with what is assumed instead.
     """
 
 

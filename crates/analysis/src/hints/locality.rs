@@ -43,7 +43,7 @@ fn locality(means: &Means) -> HintResult {
                 Bytes(measured)
             ),
         ),
-        CheapLimit::UpTo { value, ratio } => (
+        CheapLimit::UpTo { value, ratio, .. } => (
             nearly(&ratio),
             format!(
                 "In areas up to {} random writes cost at most {} sequential ones; beyond, they are slow.",
@@ -82,7 +82,7 @@ pub(super) fn bounds(
         Some(ratio(what, value, shown_by, runs))
     };
     let bound = match bounded {
-        CheapLimit::UpTo { value, ratio: found } => up_to(value).map(|evidence| Evidence {
+        CheapLimit::UpTo { value, ratio: found, .. } => up_to(value).map(|evidence| Evidence {
             // The smallest values may be slow for another reason.
             value: found,
             ..evidence

@@ -35,7 +35,7 @@ fn partitions(means: &Means) -> HintResult {
                 times(&ratio)
             ),
         ),
-        CheapLimit::UpTo { value, ratio } => (
+        CheapLimit::UpTo { value, ratio, .. } => (
             nearly(&ratio),
             format!(
                 "In up to {value} partitions writes cost at most {} sequential ones; in more, they are \

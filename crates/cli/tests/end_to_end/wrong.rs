@@ -274,10 +274,10 @@ fn unreadable_results_are_refused_with_the_reason() {
     assert_snapshot!(report(2, |place| fs::remove_file(place.at("r/manifest.json")).unwrap()), @"flashscope: r is not a result: a result folder contains a manifest.json");
     let cut = |place: &Scratch| fs::write(place.at("r/manifest.json"), "{\"schema_ver").unwrap();
     assert_snapshot!(report(2, cut), @"flashscope: r/manifest.json is damaged: EOF while parsing a string at line 1 column 12");
-    assert_snapshot!(reason(report(2, |place| replace(place, "\"schema_version\": 4,", ""))), @"flashscope: r/manifest.json is damaged: missing field `schema_version`");
+    assert_snapshot!(reason(report(2, |place| replace(place, "\"schema_version\": 5,", ""))), @"flashscope: r/manifest.json is damaged: missing field `schema_version`");
     assert_snapshot!(reason(report(2, |place| replace(place, "\"device\"", "\"drive\""))), @"flashscope: r/manifest.json is damaged: missing field `device`");
-    let newer = |place: &Scratch| replace(place, "\"schema_version\": 4", "\"schema_version\": 5");
-    assert_snapshot!(report(2, newer), @"flashscope: r/manifest.json has format version 5; this flashscope reads up to 4: update flashscope");
+    let newer = |place: &Scratch| replace(place, "\"schema_version\": 5", "\"schema_version\": 6");
+    assert_snapshot!(report(2, newer), @"flashscope: r/manifest.json has format version 6; this flashscope reads up to 5: update flashscope");
 }
 
 #[test]

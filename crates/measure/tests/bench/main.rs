@@ -6,6 +6,7 @@ mod erasing;
 mod faults;
 mod grid;
 mod methodology;
+mod placement;
 mod rounds;
 
 use std::sync::atomic::AtomicBool;

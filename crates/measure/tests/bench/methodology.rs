@@ -162,7 +162,7 @@ fn each_cap_ends_a_run_and_is_reported() {
                 EndedBy::Bytes => assert_eq!(ios, Bytes::mib(8).0 / Bytes::kib(32).0),
                 EndedBy::Time => assert!((100..2500).contains(&ios)),
                 EndedBy::Ios => assert_eq!(ios, run.reference.io_count()),
-                EndedBy::Precision => unreachable!(),
+                EndedBy::Precision | EndedBy::Space => unreachable!(),
             }
             // With few IOs there is no precision.
             assert!(length.relative_precision.is_none_or(|found| found > 1e-4));

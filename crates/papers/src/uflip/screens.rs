@@ -100,7 +100,7 @@ fn results(found: &Measurement) -> Vec<Claim> {
 /// Describes the limit up to which something is fast, and returns true if there is one.
 fn limit(bound: Option<CheapLimit>, show: impl Fn(u64) -> String) -> (String, bool) {
     match bound {
-        Some(CheapLimit::UpTo { value, ratio }) => {
+        Some(CheapLimit::UpTo { value, ratio, .. }) => {
             let text =
                 format!("up to {}, at {:.1} times sequential writes", show(value), ratio.value);
             (text, true)

@@ -1,0 +1,45 @@
+// How far the numbers of a result can be trusted, in sentences.
+import { runsOf } from './data/model';
+import type { BaselineCheck, Facts, Manifest, Obstacle, Unknown } from './data/views.gen';
+import { count } from './format';
+import { share } from './methodology';
+
+/** What kept the preparation from finding a quantity. */
+const OBSTACLES: Record<Obstacle, string> = {
+  time: 'ended at its limit of time',
+  bytes: 'ended at its limit of bytes',
+  space: 'ended with its target space',
+  budget: 'was skipped to keep within the budget',
+  noise: 'ended before the reads had come back to their former times',
+  failure: 'failed',
+};
+
+/** What is not known, why, and what is assumed instead. */
+function unknownWords({ quantity, experiment, run, because, assumed }: Unknown): string {
+  const what = quantity === 'phases' ? `The phases of ${experiment}` : 'How long writes linger';
+  return `${what} could not be found, as run ${run} ${OBSTACLES[because]}. Assumed: ${assumed}.`;
+}
+
+/** What a reader must know before using a number. */
+export function reliabilityWarnings(manifest: Manifest, facts: Facts): string[] {
+  const warnings = (manifest.findings?.unknown ?? []).map(unknownWords);
+  if (facts.verdicts_withheld != null) warnings.push(`No verdicts: ${facts.verdicts_withheld}.`);
+  const sharing = runsOf(manifest.micro_benchmarks).filter(
+    (run) => (run.shares_space_with ?? []).length > 0,
+  ).length;
+  if (sharing > 0) {
+    const runs = sharing === 1 ? '1 run' : `${count(sharing)} runs`;
+    warnings.push(`${runs} measured space that other runs had written to.`);
+  }
+  for (const { finding } of facts.baselines?.differences ?? []) {
+    warnings.push(`Baselines disagree: ${finding}`);
+  }
+  return warnings;
+}
+
+/** That the identical baselines agree, if they do. */
+export function agreementWords(check: BaselineCheck | null | undefined): string | undefined {
+  if (check == null || !check.agree) return undefined;
+  const largest = share(check.largest_difference);
+  return `${count(check.compared)} identical baselines of the micro-benchmarks agree; the largest difference is ${largest}.`;
+}
