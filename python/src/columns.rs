@@ -169,14 +169,14 @@ impl Columns for Samples {
 
 /// The columns of a workload's IOs.
 #[derive(Default)]
-pub struct Issued {
+pub struct IoColumns {
     at: Vec<u64>,
     offset: Vec<u64>,
     length: Vec<u64>,
     op: Vec<u8>,
 }
 
-impl Columns for Issued {
+impl Columns for IoColumns {
     type Row = Io;
 
     fn push(&mut self, io: &Io) {
@@ -203,7 +203,7 @@ impl Columns for Issued {
 /// The columns of a trace's requests. The volume is added when all names are known.
 #[derive(Default)]
 pub struct Requests {
-    issued: Issued,
+    issued: IoColumns,
     latency: Vec<Option<u64>>,
     volume: Vec<u32>,
 }

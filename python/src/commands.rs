@@ -25,7 +25,7 @@ use flashscope_workload::Stream;
 use flashscope_workload::synthetic::{self, Ios, Target};
 use pyo3::prelude::*;
 
-use crate::columns::{Growing, Issued, Records, Sample, Samples};
+use crate::columns::{Growing, IoColumns, Records, Sample, Samples};
 use crate::error::raised;
 use crate::options::parse;
 use crate::table::Table;
@@ -184,7 +184,7 @@ pub fn ios(
     let (capacity, logical_block) = (Bytes(capacity), Bytes(logical_block));
     let draw = || -> Result<Table, Failure> {
         let target = Target { capacity, logical_block, filled: true, seed };
-        let mut table = Growing::<Issued>::new();
+        let mut table = Growing::<IoColumns>::new();
         let mut left = count;
         let mut issue = |stream: &mut dyn Stream| {
             while left > 0

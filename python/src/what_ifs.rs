@@ -1,4 +1,4 @@
-//! What-ifs: a question in, rows as they are ready, and a document at the end.
+//! The what-if command: yields rows as they are ready, then the document.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -17,7 +17,7 @@ pub const SCHEMA_VERSION: u32 = 5;
 pub struct Facts {
     /// The version of the format, [`SCHEMA_VERSION`].
     pub schema_version: u32,
-    /// What to do about the drive, in sentences with their evidence, the most consequential first.
+    /// The conclusions about the drive, as sentences with their evidence, the most important first.
     /// Absent from facts before version 5.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conclusions: Vec<Conclusion>,

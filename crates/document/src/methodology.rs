@@ -120,7 +120,7 @@ pub struct Findings {
     /// For a test in rounds: the results of the runs by which steadiness is judged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rounds: Vec<Totals>,
-    /// What the preparation could not find out, with what is assumed instead.
+    /// The quantities that the preparation could not find out, with the assumptions made instead.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown: Vec<Unknown>,
 }
@@ -134,7 +134,7 @@ pub struct Unknown {
     pub experiment: String,
     /// The run.
     pub run: u32,
-    /// What kept the run from showing it.
+    /// The reason why the run did not show it.
     pub because: Obstacle,
     /// The assumption made instead, as text.
     pub assumed: String,
@@ -146,11 +146,11 @@ pub struct Unknown {
 pub enum Quantity {
     /// The start-up phase and the period of a baseline.
     Phases,
-    /// How long writes linger in the reads after them.
+    /// The time during which writes slow the reads after them.
     Interference,
 }
 
-/// What keeps the preparation from finding a quantity.
+/// A reason why the preparation did not find a quantity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Obstacle {

@@ -14,7 +14,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::guarded::{Limits, Positioned};
+use crate::guarded::{Limits, PositionedFile};
 use flashscope_block::Nanos;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
@@ -147,7 +147,7 @@ pub(crate) fn read(path: &Path, window: &Range<Nanos>) -> Result<Activities, Err
 }
 
 /// Returns the number of omitted operations that a file states.
-fn check(reader: &SerializedFileReader<Positioned>) -> Result<u64, &'static str> {
+fn check(reader: &SerializedFileReader<PositionedFile>) -> Result<u64, &'static str> {
     let metadata = reader.metadata();
     if metadata.file_metadata().schema().get_fields() != schema().get_fields() {
         return Err("its columns are not those of an activity");

@@ -18,10 +18,10 @@ use crate::rows;
 pub(crate) struct Constants {
     schema: SchemaDescriptor,
     properties: Arc<WriterProperties>,
-    encoded: Vec<Encoded>,
+    encoded: Vec<EncodedColumn>,
 }
 
-struct Encoded {
+struct EncodedColumn {
     column: usize,
     value: i64,
     rows: usize,
@@ -51,7 +51,7 @@ impl Constants {
         value: i64,
         rows: usize,
     ) -> Result<()> {
-        let wanted = |encoded: &Encoded| {
+        let wanted = |encoded: &EncodedColumn| {
             (encoded.column, encoded.value, encoded.rows) == (column, value, rows)
         };
         let index = match self.encoded.iter().position(wanted) {
@@ -69,7 +69,7 @@ impl Constants {
         group.append_column(&encoded.chunk, encoded.close.clone())
     }
 
-    fn encode(&self, column: usize, value: i64, rows: usize) -> Result<Encoded> {
+    fn encode(&self, column: usize, value: i64, rows: usize) -> Result<EncodedColumn> {
         let mut chunk = TrackedWrite::new(Vec::new());
         let close = {
             let pages = Box::new(SerializedPageWriter::new(&mut chunk));
@@ -89,6 +89,6 @@ impl Constants {
                 _ => return Err(ParquetError::General("a column is of whole numbers".into())),
             }
         };
-        Ok(Encoded { column, value, rows, chunk: chunk.into_inner()?.into(), close })
+        Ok(EncodedColumn { column, value, rows, chunk: chunk.into_inner()?.into(), close })
     }
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::Error;
 use crate::folder::{read_json, write_whole};
-use crate::staging::Staged;
+use crate::staging::StagingFolder;
 
 /// The maximum size in bytes of a document to read: about 50 times that of a large drive.
 const MOST_BYTES: u64 = 64 << 20;
@@ -65,13 +65,13 @@ impl Document {
 #[derive(Debug)]
 pub(crate) struct DocumentFolder {
     document: &'static Document,
-    staged: Staged,
+    staged: StagingFolder,
 }
 
 impl DocumentFolder {
     /// Creates the folder, and the subfolder of this document type. `path` must not exist.
     pub fn create(path: &Path, document: &'static Document) -> Result<DocumentFolder, Error> {
-        Ok(DocumentFolder { document, staged: Staged::create(path, document.beside)? })
+        Ok(DocumentFolder { document, staged: StagingFolder::create(path, document.beside)? })
     }
 
     /// Returns the current path: a temporary one until the document is written.

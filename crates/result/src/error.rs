@@ -1,7 +1,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::guarded::{Damage, Refused};
+use crate::guarded::{Damage, ReadError};
 
 /// An error while writing or reading a result.
 #[derive(Debug, thiserror::Error)]
@@ -102,11 +102,11 @@ impl Error {
     }
 
     /// The fault of a Parquet file, or of a part of it.
-    pub(crate) fn refused(path: &Path) -> impl FnOnce(Refused) -> Error {
+    pub(crate) fn refused(path: &Path) -> impl FnOnce(ReadError) -> Error {
         move |refused| match refused {
-            Refused::Io(error) => Error::io("read", path)(error),
-            Refused::Damaged(reason) => Error::Records { path: path.into(), reason },
-            Refused::Part(damage) => Error::Damaged { path: path.into(), damage },
+            ReadError::Io(error) => Error::io("read", path)(error),
+            ReadError::Damaged(reason) => Error::Records { path: path.into(), reason },
+            ReadError::Part(damage) => Error::Damaged { path: path.into(), damage },
         }
     }
 

@@ -16,7 +16,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::activity::Activities;
-use crate::staging::Staged;
+use crate::staging::StagingFolder;
 use crate::system;
 use crate::writer::files_of;
 use crate::{Error, Recorder, Rows, activities};
@@ -172,7 +172,7 @@ impl ResultFolder {
     /// [`Error::Exists`], or [`Error::Busy`] if another process creates a result of this name, or
     /// the folder cannot be written.
     pub fn create(path: &Path, manifest: &Manifest) -> Result<ResultFolder, Error> {
-        let mut staged = Staged::create(path, Some(RECORDS))?;
+        let mut staged = StagingFolder::create(path, Some(RECORDS))?;
         write_json(&staged.place().join(MANIFEST), manifest)?;
         staged.publish()?;
         Ok(ResultFolder { path: path.into() })

@@ -2,7 +2,7 @@ use std::fs::File;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use crate::guarded::{self, Damage, Limits, Positioned};
+use crate::guarded::{self, Damage, Limits, PositionedFile};
 use flashscope_block::Record;
 use parquet::column::reader::get_typed_column_reader;
 use parquet::data_type::{DataType, Int32Type, Int64Type};
@@ -14,7 +14,7 @@ use crate::writer::FILE_ROW_GROUPS;
 
 /// Reads the rows of a run one row group at a time; memory use is independent of the run's length.
 pub struct Rows {
-    files: Vec<(PathBuf, SerializedFileReader<Positioned>)>,
+    files: Vec<(PathBuf, SerializedFileReader<PositionedFile>)>,
     total: u64,
 }
 
@@ -116,7 +116,7 @@ impl Rows {
 /// A row group to read.
 struct Group<'a> {
     path: &'a Path,
-    reader: &'a SerializedFileReader<Positioned>,
+    reader: &'a SerializedFileReader<PositionedFile>,
     /// The index in the file.
     index: usize,
     /// The position of its first row in the run.
@@ -136,7 +136,7 @@ impl Group<'_> {
 pub(crate) fn open(
     path: &Path,
     limits: &Limits,
-) -> Result<SerializedFileReader<Positioned>, Error> {
+) -> Result<SerializedFileReader<PositionedFile>, Error> {
     let damaged = |reason: String| Error::Records { path: path.into(), reason };
     let metadata = path.metadata().map_err(Error::io("open", path))?;
     if !metadata.is_file() {
@@ -157,7 +157,7 @@ pub(crate) struct RowGroup<'a> {
 impl<'a> RowGroup<'a> {
     pub(crate) fn open(
         path: &'a Path,
-        reader: &'a SerializedFileReader<Positioned>,
+        reader: &'a SerializedFileReader<PositionedFile>,
         index: usize,
     ) -> Result<RowGroup<'a>, Error> {
         let group = guarded::read(index, None, || reader.get_row_group(index));
@@ -200,7 +200,7 @@ const LIMITS: Limits =
 
 /// Refuses a file with columns other than this program writes, because the reader selects columns
 /// by index.
-fn check(path: &Path, reader: &SerializedFileReader<Positioned>) -> Result<(), Error> {
+fn check(path: &Path, reader: &SerializedFileReader<PositionedFile>) -> Result<(), Error> {
     let damaged = |reason: String| Error::Records { path: path.into(), reason };
     let found = reader.metadata().file_metadata().schema();
     let (found, known) = (found.get_fields(), rows::schema());

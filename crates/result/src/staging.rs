@@ -34,7 +34,7 @@ const MOST_NAMES: u32 = 1000;
 
 /// A folder that is removed on drop unless it was published.
 #[derive(Debug)]
-pub(crate) struct Staged {
+pub(crate) struct StagingFolder {
     /// The final path.
     path: PathBuf,
     /// The current path.
@@ -45,14 +45,14 @@ pub(crate) struct Staged {
     published: bool,
 }
 
-impl Staged {
+impl StagingFolder {
     /// Creates a folder with the subfolder `inner`, to be published at `path`, which must not
     /// exist.
     ///
     /// # Errors
     /// [`Error::Exists`], or [`Error::Busy`] if another process writes a result of this name, or
     /// the folder cannot be created.
-    pub fn create(path: &Path, inner: Option<&str>) -> Result<Staged, Error> {
+    pub fn create(path: &Path, inner: Option<&str>) -> Result<StagingFolder, Error> {
         // A dangling link counts as existing, too.
         if path.symlink_metadata().is_ok() {
             return Err(Error::Exists(path.into()));
@@ -65,7 +65,7 @@ impl Staged {
         create_folders(parent)?;
         remove_leftovers(path, parent, &prefix_of(name))?;
         let (unfinished, lock) = create_locked(parent, name)?;
-        let staged = Staged { path: path.into(), unfinished, lock, published: false };
+        let staged = StagingFolder { path: path.into(), unfinished, lock, published: false };
         if let Some(inner) = inner {
             let inner = staged.unfinished.join(inner);
             fs::create_dir(&inner).map_err(Error::io("create", &inner))?;
@@ -96,7 +96,7 @@ impl Staged {
     /// the folder under another name, which the error contains.
     ///
     /// # Errors
-    /// [`Error::Taken`] in that case, or the errors of [`Staged::publish`].
+    /// [`Error::Taken`] in that case, or the errors of [`StagingFolder::publish`].
     pub fn publish_anyway(&mut self) -> Result<(), Error> {
         match self.publish() {
             Err(Error::Exists(path)) => {
@@ -150,7 +150,7 @@ impl Staged {
     }
 }
 
-impl Drop for Staged {
+impl Drop for StagingFolder {
     fn drop(&mut self) {
         if !self.published {
             // The next process that creates a result here removes the rest.

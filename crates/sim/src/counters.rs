@@ -1,6 +1,6 @@
 use crate::nand::FlashCounters;
 
-/// What a simulated drive has done since it was made.
+/// Counts of a simulated drive's operations since its creation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counters {
     /// Logical pages that the host has read, whole or in part.
@@ -54,13 +54,13 @@ impl Counters {
         (erases > 0).then_some(share)
     }
 
-    /// What was done since `earlier`, an earlier reading of the same drive.
+    /// Returns the counts since `earlier`, an earlier reading of the same drive.
     pub fn since(&self, earlier: &Counters) -> Counters {
         let flash = self.flash.since(&earlier.flash);
         Counters { flash, ..self.combine(earlier, |now, then| now - then) }
     }
 
-    /// What two drives have done together.
+    /// Returns the sum of the counts of two drives.
     pub fn plus(&self, other: &Counters) -> Counters {
         let flash = self.flash.plus(&other.flash);
         Counters { flash, ..self.combine(other, |one, two| one + two) }

@@ -9,10 +9,10 @@ use crate::counters::Counters;
 use crate::ftl::{AnyFtl, Ftl, Health, Recovery, Slice};
 use crate::interface::{Costs, Interface, Request};
 use crate::nand::{Array, BlockId, Lpn, Page, QueueEvent, Stamp, awaited, later};
-use crate::observe::{Attention, Observed, Observer};
+use crate::observe::{Observer, ObserverHandle, ObserverSwitch};
 use crate::setup::{self, Profile, ProfileError};
 
-/// Which group of the address space is at hand: see [`setup::Groups`].
+/// The current group of the address space: see [`setup::Groups`].
 struct Groups {
     size: Divisor,
     switch_time: Nanos,
@@ -20,7 +20,7 @@ struct Groups {
 }
 
 impl Groups {
-    /// None where requests need not care.
+    /// Returns `None` if switching between groups takes no time.
     fn new(groups: &setup::Groups, capacity: u64) -> Option<Groups> {
         let size = Divisor::new(capacity.div_ceil(groups.count.into()));
         let switch_time = groups.switch_time;
@@ -31,7 +31,7 @@ impl Groups {
         })
     }
 
-    /// What a request has to wait for its group.
+    /// Moves to the group of a request, and returns the time that this takes.
     fn switch_to(&mut self, io: &Io) -> Nanos {
         if io.len == Bytes(0) {
             return Nanos(0);
@@ -42,14 +42,15 @@ impl Groups {
     }
 }
 
-/// A simulated SSD on virtual time, which stands still except in [`Device::complete`] and
+/// A simulated SSD on virtual time, which advances only in [`Device::complete`] and
 /// [`Device::idle_until`].
 ///
-/// An IO is worked out when it is submitted: it is split into pages, each goes to its allocation
-/// pool, and the request is done when its last page is. It answers as a drive would: `EINVAL` for
-/// a range that is empty, unaligned or past the end, `EAGAIN` beyond the queue depth, `EOPNOTSUPP`
-/// for a trim where the FTL knows none, `ENOSPC` if no page can be freed. An [`Io`] that is due in the future is held until then. A write that
-/// fails part of the way has written the pages before.
+/// The drive computes an IO at submission: it splits the IO into pages, sends each to its allocation
+/// pool, and completes the request with its last page. Errors are those of a real drive: `EINVAL`
+/// for a range that is empty, unaligned or past the end, `EAGAIN` beyond the queue depth,
+/// `EOPNOTSUPP` for a trim that the FTL does not support, `ENOSPC` if no page can be freed. An
+/// [`Io`] that is due in the future waits until then. A write that fails midway has written the
+/// pages before the failure.
 pub struct SimDevice {
     info: DeviceInfo,
     now: Nanos,
@@ -60,18 +61,18 @@ pub struct SimDevice {
     /// Bytes that requests are split at: of a logical page, or of all that fit on one page.
     extent: Divisor,
     cut_through: bool,
-    /// Whether it matters what is written.
+    /// True if the drive treats pages of zeros differently.
     distinguishes_zeros: bool,
-    /// Bytes from which on a write is long.
+    /// The least length of a long write in bytes.
     long: u64,
-    /// Bytes of the longest part of a request that is carried out as one; 0 for any.
+    /// The longest part of a request that is carried out as one, in bytes; 0 for no limit.
     largest_request: u64,
     groups: Option<Groups>,
     nand: Array,
     ftl: AnyFtl,
-    /// Whether pages can be trimmed.
+    /// True if pages can be trimmed.
     trims: bool,
-    /// Whether requests go through the buffer memory.
+    /// True if requests go through the buffer memory.
     cached: bool,
     cache: Cache,
     interface: Interface,
@@ -171,7 +172,7 @@ impl SimDevice {
         })
     }
 
-    /// What the drive has done so far.
+    /// Returns the counts of operations so far.
     pub fn counters(&self) -> Counters {
         let (read_hits, write_hits) = self.cache.hits();
         Counters {
@@ -201,8 +202,8 @@ impl SimDevice {
         &self.cache
     }
 
-    /// Where the newest copy of a logical page on the flash is, if there is one; the buffer may hold
-    /// a newer one.
+    /// Returns the place of the newest copy of a logical page on the flash, if there is one. The
+    /// buffer may hold a newer copy.
     ///
     /// # Panics
     /// If `lpn` is beyond the capacity.
@@ -221,12 +222,12 @@ impl SimDevice {
         Some(entry.stamp)
     }
 
-    /// Whether pages can be trimmed.
+    /// Returns true if pages can be trimmed.
     pub fn trims(&self) -> bool {
         self.trims
     }
 
-    /// Where the drive stands in its life.
+    /// Returns the wear and the remaining life of the drive.
     pub fn health(&self) -> Health {
         self.ftl.health()
     }
@@ -237,19 +238,19 @@ impl SimDevice {
     }
 
     /// Adds someone who looks on; the handle is to ask what was seen.
-    pub fn observe<O: Observer + 'static>(&mut self, observer: O) -> Observed<O> {
+    pub fn observe<O: Observer + 'static>(&mut self, observer: O) -> ObserverHandle<O> {
         self.heed();
-        let observed = Observed::new(observer);
+        let observed = ObserverHandle::new(observer);
         self.nand.observe(Box::new(observed.clone()));
         observed
     }
 
-    /// Whether those who look on do look, or look away for a while; they look at first.
-    pub fn attention(&self) -> Attention {
-        self.nand.attention().clone()
+    /// Returns the switch that pauses and resumes all observers. They are active at first.
+    pub fn observer_switch(&self) -> ObserverSwitch {
+        self.nand.observer_switch().clone()
     }
 
-    /// Lets those who look on begin to look, or to look away, if they have just been told to.
+    /// Pauses or resumes the observers if their switch has just changed.
     #[inline]
     fn heed(&mut self) {
         if self.nand.observers_changed() {
@@ -261,7 +262,7 @@ impl SimDevice {
     fn heed_news(&mut self) {
         if self.nand.update_observed() {
             let mut observers = std::mem::take(self.nand.observers());
-            observers.iter_mut().for_each(|observer| observer.look_again(self));
+            observers.iter_mut().for_each(|observer| observer.resume(self));
             *self.nand.observers() = observers;
         }
     }
@@ -330,7 +331,10 @@ impl SimDevice {
         Ok(recovery)
     }
 
-    /// Whether the drive can do an IO at all.
+    /// Checks that the drive can carry out an IO.
+    ///
+    /// # Errors
+    /// The error code for the host.
     #[inline]
     fn check(&self, io: &Io) -> Result<(), Errno> {
         if self.interface.in_flight() >= self.info.queue_depth as usize {
@@ -584,7 +588,7 @@ impl SimDevice {
                     let (start, stream, long) = (0, 0, false);
                     let slice =
                         Slice { lpn: entry.lpn, start, len, zero: entry.zero, stream, long };
-                    // What is refused for want of room is refused to the host, too, when it writes.
+                    // A write that fails here for lack of space also fails when the host writes.
                     let _ = self.ftl.write(&mut self.nand, slice, at);
                 }
             }
@@ -676,7 +680,7 @@ impl Device for SimDevice {
                 u32::try_from(self.page_size.quotient(io.offset.0)).unwrap_or(u32::MAX)
             ));
         }
-        // What is written or trimmed may leave work for later.
+        // A write or a trim may leave background work.
         self.quiet_until = Nanos(0);
         let submitted = self.now.max(io.at);
         let switch = match &mut self.groups {

@@ -9,7 +9,7 @@ use flashscope_block::{Bytes, Completion, Errno, Io, Nanos, Op};
 use crate::footprint::{Size, fixed, grown};
 use crate::nand::{later, transfer_time};
 
-/// What crossing the interface costs.
+/// The times that a request spends on the interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Costs {
     /// The controller's work on each request, one request at a time.
@@ -63,11 +63,11 @@ impl Pending {
 
 /// A read whose data goes back to the host.
 #[derive(Debug, Clone, Copy)]
-struct Fetched {
+struct FetchedRead {
     request: Pending,
     /// When the first page is there, so that sending may begin.
     first: Nanos,
-    /// What sending takes: all of the data, and the last page of it.
+    /// The times to send all of the data, and its last page.
     transfer: Nanos,
     last_transfer: Nanos,
 }
@@ -80,16 +80,16 @@ struct WaitingRequest {
     parts: u32,
     /// When the first page is there.
     first: Nanos,
-    /// The length of what is sent, and that of its pages.
+    /// The length of the sent data, and that of its pages.
     data: Option<(Bytes, Bytes)>,
-    /// Where the next part of the request begins, if this is not the last.
+    /// The start of the request's next part, if this is not the last.
     next: Option<u64>,
 }
 
-/// A part of a request that is done, and that another part follows.
+/// A finished part of a request that another part follows.
 pub(crate) struct DonePart {
     request: Pending,
-    /// Where the next part begins.
+    /// The start of the next part.
     pub(crate) next: u64,
     /// When the first page is there.
     pub(crate) first: Nanos,
@@ -105,7 +105,7 @@ impl DonePart {
     }
 }
 
-/// What waits in a heap, earliest first, equal times in the order of submission.
+/// An entry of a heap: earliest first, and equal times in the order of submission.
 trait Waiting {
     fn request(&self) -> &Pending;
 }
@@ -116,7 +116,7 @@ impl Waiting for Pending {
     }
 }
 
-impl Waiting for Fetched {
+impl Waiting for FetchedRead {
     fn request(&self) -> &Pending {
         &self.request
     }
@@ -155,7 +155,7 @@ impl<T: Waiting> Ord for ByTime<T> {
 #[derive(Clone, Copy)]
 enum Source {
     Acknowledged,
-    Fetched,
+    FetchedRead,
     Flush,
 }
 
@@ -170,7 +170,7 @@ pub(crate) struct Interface {
     in_free: Nanos,
     out_free: Nanos,
     acknowledged: BinaryHeap<Reverse<ByTime<Pending>>>,
-    fetched: BinaryHeap<Reverse<ByTime<Fetched>>>,
+    fetched: BinaryHeap<Reverse<ByTime<FetchedRead>>>,
     /// Flushes wait for every earlier request, so they stay in the order of submission.
     flushes: VecDeque<Pending>,
     /// Requests that wait for commands in the queues of the flash, by number.
@@ -182,11 +182,11 @@ pub(crate) struct Interface {
 }
 
 impl Interface {
-    /// What one takes that has so many requests in flight at most.
+    /// Returns the memory of an interface with at most `queue_depth` requests in flight.
     pub(crate) fn footprint(queue_depth: u32) -> Size {
-        // What is refused for being too many is answered, too.
+        // Requests beyond the queue depth are answered as well, with an error.
         fixed::<Reverse<ByTime<Pending>>>(queue_depth) * 2
-            + fixed::<Reverse<ByTime<Fetched>>>(queue_depth)
+            + fixed::<Reverse<ByTime<FetchedRead>>>(queue_depth)
             + grown::<Pending>(queue_depth)
     }
 
@@ -294,7 +294,7 @@ impl Interface {
             return Some(DonePart { request, next, first, data });
         }
         match data {
-            Some((len, page)) => self.fetched.push(Reverse(ByTime(Fetched {
+            Some((len, page)) => self.fetched.push(Reverse(ByTime(FetchedRead {
                 request,
                 first,
                 transfer: self.costs.transfer(len),
@@ -332,7 +332,7 @@ impl Interface {
     /// up to `page` bytes.
     pub(crate) fn send_data(&mut self, request: &Request, first: Nanos, len: Bytes, page: Bytes) {
         self.queue_lone();
-        self.fetched.push(Reverse(ByTime(Fetched {
+        self.fetched.push(Reverse(ByTime(FetchedRead {
             request: request.pending(),
             first,
             transfer: self.costs.transfer(len),
@@ -367,7 +367,7 @@ impl Interface {
             return None;
         }
         let request = match source {
-            Source::Fetched => {
+            Source::FetchedRead => {
                 self.out_free = completed;
                 self.fetched.pop()?.0.0.request
             }
@@ -390,9 +390,9 @@ impl Interface {
     #[inline]
     fn earliest(&self, now: Nanos) -> Option<(Nanos, u64, Source)> {
         let fetched = self.fetched.peek().map(|Reverse(ByTime(read))| {
-            let Fetched { request, first, transfer, last_transfer } = read;
+            let FetchedRead { request, first, transfer, last_transfer } = read;
             let sent = self.sent_by(*first, request.ready, *transfer, *last_transfer);
-            (sent, request.sequence, Source::Fetched)
+            (sent, request.sequence, Source::FetchedRead)
         });
         let acknowledged = (self.acknowledged.peek()).map(|Reverse(ByTime(request))| {
             (request.ready, request.sequence, Source::Acknowledged)

@@ -68,7 +68,7 @@ fn peak_of(work: impl FnOnce()) -> u64 {
     u64::try_from(PEAK.get() - before).expect("at least nothing")
 }
 
-/// What is small beside any drive that is worth a limit: a statement may be too large by so much.
+/// The largest allowed excess of a footprint, which is small compared to any drive worth limiting.
 const SLACK: u64 = 96 << 10;
 
 fn give(drive: &mut Drive, op: Op, offset: u64, len: u64) {

@@ -101,7 +101,7 @@ impl Simulator {
     /// If nothing was measured, or a trace cannot be read again.
     pub fn run(self, stop: &AtomicBool, hooks: &mut dyn Hooks) -> Result<SimulationResult, Error> {
         let Simulator { name, mut drive, ios, load, fill, watch, pictures } = self;
-        let glances = drive.only().map(|device| Glances::new(device.attention()));
+        let glances = drive.only().map(|device| Glances::new(device.observer_switch()));
         let heat_map = pictures.then(|| HeatMap::new(3, HEAT_MAP_STRETCHES));
         let counts = pictures || hooks.wants_each();
         let callbacks = RefCell::new(Callbacks { hooks, watch: &watch, glances, heat_map });

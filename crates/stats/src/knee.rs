@@ -46,8 +46,8 @@ pub fn knee(costs: &[Estimate]) -> Option<Knee> {
     let points: Vec<Point> = costs.iter().map(|cost| Point::of(cost, highest)).collect();
     let fits: Vec<Fit> = (0..points.len() - 1).filter_map(|at| best_rise(&points, at)).collect();
     let best = *fits.iter().min_by(|a, b| a.misfit.total_cmp(&b.misfit))?;
-    // Where even the best curve misses the costs by more than they are uncertain, all of them are
-    // less certain.
+    // If even the best curve misses the costs by more than their uncertainty, all curves are less
+    // certain.
     #[allow(clippy::cast_precision_loss)] // dozens
     let freedom = points.len() as f64 - PARAMETERS - 1.0;
     let excess = if freedom > 0.0 { (best.misfit / freedom).max(1.0) } else { 1.0 };

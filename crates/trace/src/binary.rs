@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use super::error::{OnBad, Place, Reason};
-use super::reader::{BATCH, Options, Reader, Skipped};
+use super::reader::{BATCH, Options, Reader, SkippedInput};
 use super::text::Output;
 use super::{Error, Request, Source, Volumes};
 
@@ -88,7 +88,7 @@ impl Stream {
         &mut self,
         format: &F,
         on_bad: OnBad,
-        skipped: &mut Skipped,
+        skipped: &mut SkippedInput,
     ) -> Result<bool, Error> {
         while self.whole.is_none() && !self.at_end {
             self.whole = self.find(format)?;
@@ -158,7 +158,7 @@ pub(super) struct Records<F> {
     options: Options,
     at_end: bool,
     out: Output,
-    skipped: Skipped,
+    skipped: SkippedInput,
 }
 
 impl<F: BinaryFormat> Records<F> {
@@ -170,7 +170,7 @@ impl<F: BinaryFormat> Records<F> {
         for source in others? {
             streams.push(Records::<F>::stream(source, &options)?.1);
         }
-        let (out, skipped) = (Output::default(), Skipped::default());
+        let (out, skipped) = (Output::default(), SkippedInput::default());
         Ok(Box::new(Records { format, streams, options, at_end: false, out, skipped }))
     }
 
@@ -233,7 +233,7 @@ impl<F: BinaryFormat> Reader for Records<F> {
         &self.out.volumes
     }
 
-    fn skipped(&self) -> &Skipped {
+    fn skipped(&self) -> &SkippedInput {
         &self.skipped
     }
 }

@@ -1,6 +1,6 @@
 use flashscope_block::Nanos;
 
-use super::reader::{BATCH, Reader, Skipped};
+use super::reader::{BATCH, Reader, SkippedInput};
 use super::{Error, Request, VolumeId, Volumes};
 
 /// The origin of time for merged traces.
@@ -17,7 +17,7 @@ pub(super) enum Zero {
 pub(super) struct Merge {
     inputs: Vec<Input>,
     volumes: Volumes,
-    skipped: Skipped,
+    skipped: SkippedInput,
     zero: Zero,
     /// The time between the first requests of the earliest and the latest trace, before any shift.
     apart: Nanos,
@@ -52,7 +52,7 @@ impl Merge {
             inputs.push(input);
         }
         let apart = Nanos(latest.0.saturating_sub(earliest.0));
-        let (volumes, skipped) = (Volumes::new(), Skipped::default());
+        let (volumes, skipped) = (Volumes::new(), SkippedInput::default());
         let mut merge = Merge { inputs, volumes, skipped, zero, apart };
         for index in 0..merge.inputs.len() {
             merge.name_volumes(index);
@@ -93,9 +93,9 @@ impl Merge {
     }
 
     fn note_skipped(&mut self) {
-        self.skipped = Skipped::default();
+        self.skipped = SkippedInput::default();
         for input in &self.inputs {
-            let Skipped { count, examples } = input.reader.skipped();
+            let SkippedInput { count, examples } = input.reader.skipped();
             self.skipped.count += count;
             self.skipped.examples.extend(examples.iter().cloned());
         }
@@ -124,7 +124,7 @@ impl Reader for Merge {
         &self.volumes
     }
 
-    fn skipped(&self) -> &Skipped {
+    fn skipped(&self) -> &SkippedInput {
         &self.skipped
     }
 

@@ -3,7 +3,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use flashscope_block::Nanos;
 
-use super::reader::{Reader, Skipped};
+use super::reader::{Reader, SkippedInput};
 use super::repeat::{Reopen, Repeat};
 use super::{Error, Request, Volumes};
 
@@ -59,13 +59,13 @@ impl Reader for Trace {
         self.reader.volumes()
     }
 
-    fn skipped(&self) -> &Skipped {
+    fn skipped(&self) -> &SkippedInput {
         self.reader.skipped()
     }
 
     fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
-        let Skipped { count, examples } = self.skipped();
+        let SkippedInput { count, examples } = self.skipped();
         if *count > 0 {
             let examples: Vec<_> =
                 examples.iter().map(|(place, reason)| format!("{place}: {reason}")).collect();

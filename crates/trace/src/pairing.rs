@@ -13,7 +13,7 @@ const MOST_HELD: usize = 1 << 12;
 /// Holds requests until their completions are known, and emits them in the order of issue.
 #[derive(Debug, Default)]
 pub(super) struct Pairing {
-    held: VecDeque<Held>,
+    held: VecDeque<HeldRequest>,
     /// The number of requests emitted, which is the number of the first one held.
     given: u64,
     /// The numbers of requests without a completion, by key, in the order of issue.
@@ -24,7 +24,7 @@ pub(super) struct Pairing {
 type Key = (VolumeId, Bytes, u8);
 
 #[derive(Debug)]
-struct Held {
+struct HeldRequest {
     request: Request,
     state: State,
 }
@@ -47,7 +47,7 @@ impl Pairing {
     pub(super) fn issued(&mut self, request: Request, out: &mut Vec<Request>) -> u64 {
         let number = self.given + self.held.len() as u64;
         self.waiting.entry(key(&request)).or_default().push_back(number);
-        self.held.push_back(Held { request, state: State::Waiting });
+        self.held.push_back(HeldRequest { request, state: State::Waiting });
         if self.held.len() > MOST_HELD {
             self.give_first(out);
         }
@@ -103,7 +103,7 @@ impl Pairing {
     }
 
     /// Removes the oldest pending request for this key.
-    fn oldest(&mut self, key: Key) -> Option<&mut Held> {
+    fn oldest(&mut self, key: Key) -> Option<&mut HeldRequest> {
         let number = *self.waiting.get(&key)?.front()?;
         self.forget(key, number);
         let index = self.index(number)?;
@@ -133,7 +133,7 @@ impl Pairing {
     }
 
     fn give_first(&mut self, out: &mut Vec<Request>) {
-        let Some(Held { request, state }) = self.held.pop_front() else { return };
+        let Some(HeldRequest { request, state }) = self.held.pop_front() else { return };
         let number = self.given;
         self.given += 1;
         if state == State::Waiting {

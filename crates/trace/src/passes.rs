@@ -1,12 +1,12 @@
 use flashscope_workload::playback::Playback;
 
-use super::{Error, Failed, Replay, replay};
+use super::{Error, Replay, ReplayError, replay};
 
 /// Replays a trace repeatedly: each pass is a run of one stream.
 pub struct Passes {
     playback: Playback,
     /// The reason that the last pass ended early, if it did.
-    last: Option<Failed>,
+    last: Option<ReplayError>,
     failed: Option<Error>,
 }
 

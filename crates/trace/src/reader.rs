@@ -46,7 +46,7 @@ pub trait Reader: Send {
     fn volumes(&self) -> &Volumes;
 
     /// Returns the lines and records skipped until now.
-    fn skipped(&self) -> &Skipped;
+    fn skipped(&self) -> &SkippedInput;
 
     /// Returns remarks for the user about the content read until now.
     fn notes(&self) -> Vec<String> {
@@ -61,7 +61,7 @@ impl<R: Reader + ?Sized> Reader for Box<R> {
     fn volumes(&self) -> &Volumes {
         (**self).volumes()
     }
-    fn skipped(&self) -> &Skipped {
+    fn skipped(&self) -> &SkippedInput {
         (**self).skipped()
     }
     fn notes(&self) -> Vec<String> {
@@ -71,14 +71,14 @@ impl<R: Reader + ?Sized> Reader for Box<R> {
 
 /// The lines or records skipped because they are unreadable.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Skipped {
+pub struct SkippedInput {
     /// Their number.
     pub count: u64,
     /// The first of them, each with its error.
     pub examples: Vec<(Place, Reason)>,
 }
 
-impl Skipped {
+impl SkippedInput {
     /// Counts a bad line or record, or returns it as an error.
     #[cold]
     pub(super) fn note(

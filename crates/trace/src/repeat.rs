@@ -1,6 +1,6 @@
 use flashscope_block::Nanos;
 
-use super::reader::{Reader, Skipped};
+use super::reader::{Reader, SkippedInput};
 use super::{Error, Request, Volumes};
 
 pub(super) type Reopen = Box<dyn Fn() -> Result<Box<dyn Reader>, Error> + Send>;
@@ -68,7 +68,7 @@ impl Reader for Repeat {
         self.reader.volumes()
     }
 
-    fn skipped(&self) -> &Skipped {
+    fn skipped(&self) -> &SkippedInput {
         self.reader.skipped()
     }
 

@@ -161,7 +161,7 @@ pub fn replay(playback: &Playback) -> Result<Replay, Error> {
     Ok(Replay {
         batches,
         batch: Vec::new().into_iter(),
-        error: Failed(error),
+        error: ReplayError(error),
         playback: playback.clone(),
         part: None,
         zero: None,
@@ -202,9 +202,9 @@ fn whole_blocks(request: &Request, block: u64) -> (Bytes, Bytes) {
 
 /// The error that ended a replay early, if any.
 #[derive(Clone)]
-pub struct Failed(Arc<Mutex<Option<Error>>>);
+pub struct ReplayError(Arc<Mutex<Option<Error>>>);
 
-impl Failed {
+impl ReplayError {
     /// Takes the error.
     pub fn take(&self) -> Option<Error> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
@@ -215,7 +215,7 @@ impl Failed {
 pub struct Replay {
     batches: Receiver<Vec<Request>>,
     batch: std::vec::IntoIter<Request>,
-    error: Failed,
+    error: ReplayError,
     playback: Playback,
     /// The rest of a request that is split.
     part: Option<Io>,
@@ -225,7 +225,7 @@ pub struct Replay {
 
 impl Replay {
     /// Receives the error that ends the trace early.
-    pub fn error(&self) -> Failed {
+    pub fn error(&self) -> ReplayError {
         self.error.clone()
     }
 

@@ -42,12 +42,12 @@ pub struct Source {
 }
 
 /// A reader that counts its bytes.
-struct Counted<R> {
+struct CountingReader<R> {
     inner: R,
     taken: Arc<AtomicU64>,
 }
 
-impl<R: Read> Read for Counted<R> {
+impl<R: Read> Read for CountingReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(buffer)?;
         self.taken.fetch_add(count as u64, Ordering::Relaxed);
@@ -87,7 +87,7 @@ impl Source {
         total: Option<u64>,
     ) -> Result<Source, Error> {
         let taken = Arc::new(AtomicU64::new(0));
-        let mut counted = Counted { inner: reader, taken: taken.clone() };
+        let mut counted = CountingReader { inner: reader, taken: taken.clone() };
         let mut magic = Vec::new();
         counted.by_ref().take(6).read_to_end(&mut magic).map_err(Error::io("read", name))?;
         let (content, compression) = undo(&magic, counted).map_err(Error::io("read", name))?;

@@ -1,4 +1,4 @@
-//! What it costs to generate an IO.
+//! The cost of generating an IO.
 
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};

@@ -1,4 +1,4 @@
-//! Where IOs come from.
+//! The sources of IOs: patterns, micro-benchmarks and synthetic workloads.
 //!
 //! [`pattern`] holds uFLIP's IO patterns (Bouganim et al., CIDR 2009, section 3.1), [`uflip`] the
 //! nine micro-benchmarks built from them (section 3.2, Table 1); [`synthetic`] holds workloads whose

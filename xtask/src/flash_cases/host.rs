@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use anyhow::Result;
-use flashscope_sim::sched::{Busy, Class, Command, Happened, Level, Nanos, Op, Scheduler};
+use flashscope_sim::sched::{Busy, Class, Command, Level, Nanos, Op, Scheduler, SchedulerEvent};
 
 use super::case::{Arbitration, Arrivals, Case, Cleaning, Placement, Priority, nanoseconds};
 use super::twister::Twister;
@@ -194,12 +194,12 @@ impl<'a> Host<'a> {
         }
     }
 
-    fn happen(&mut self, happened: Happened) {
+    fn happen(&mut self, happened: SchedulerEvent) {
         match happened {
-            Happened::Done { owner, .. } if owner & STEP != 0 => self.step_done(owner),
-            Happened::Done { owner, .. } => self.complete(owner),
-            Happened::Idle(_) => {}
-            Happened::Timer(token) => {
+            SchedulerEvent::Done { owner, .. } if owner & STEP != 0 => self.step_done(owner),
+            SchedulerEvent::Done { owner, .. } => self.complete(owner),
+            SchedulerEvent::Idle(_) => {}
+            SchedulerEvent::Timer(token) => {
                 let index = (token & INDEX) as usize;
                 match token & !INDEX {
                     ARRIVAL => {

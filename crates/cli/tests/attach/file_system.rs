@@ -3,7 +3,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::Command;
 
-use crate::machine::{Attached, Loop, Mounted, has_fuse, place, run, success};
+use crate::machine::{AttachedDrive, Loop, MountedFileSystem, has_fuse, place, run, success};
 
 /// A text that occurs in no other file.
 fn content(file: u32, len: u32) -> Vec<u8> {
@@ -17,11 +17,11 @@ fn ext4_is_sound_after_writes_trim_and_unmount() {
         return;
     }
     let place = place();
-    let attached = Attached::fuse(place.path(), "sim:demo", &["--speed", "max"]);
+    let attached = AttachedDrive::fuse(place.path(), "sim:demo", &["--speed", "max"]);
     let device = Loop::new(&attached.place);
     run("mkfs.ext4", &["-q", &device.0]);
     {
-        let mounted = Mounted::new(&device, place.path());
+        let mounted = MountedFileSystem::new(&device, place.path());
         let path = |number: u32| mounted.0.join(number.to_string());
         for number in 0..64 {
             fs::write(path(number), content(number, 1 << 20)).unwrap();
@@ -34,7 +34,7 @@ fn ext4_is_sound_after_writes_trim_and_unmount() {
         changed.write_all_at(b"changed", 5000).unwrap();
     }
     run("fsck.ext4", &["-f", "-n", &device.0]);
-    let mounted = Mounted::new(&device, place.path());
+    let mounted = MountedFileSystem::new(&device, place.path());
     for number in 32..64 {
         let mut expected = content(number, 1 << 20);
         if number == 40 {
@@ -55,7 +55,7 @@ fn drive_that_ends_in_use_is_unmounted_with_a_note() {
         return;
     }
     let place = place();
-    let attached = Attached::fuse(place.path(), "sim:demo", &["--speed", "max"]);
+    let attached = AttachedDrive::fuse(place.path(), "sim:demo", &["--speed", "max"]);
     let (file, device) = (attached.place.clone(), Loop::new(&attached.place));
     let start = [&format!("if={}", device.0), "of=/dev/null", "bs=4k", "count=1"];
     let read = || success(Command::new("dd").args(start).arg("iflag=direct"));

@@ -3,7 +3,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::machine::{Attached, Loop, has, has_fuse, output, place, success};
+use crate::machine::{AttachedDrive, Loop, has, has_fuse, output, place, success};
 
 /// The options of fio for a loop device.
 const BLOCK_DEVICE: &str = "direct=1\nioengine=libaio\nfilename";
@@ -63,7 +63,7 @@ fn verify_fuse(kept_mib: u32, given_up_mib: u32) {
         return;
     }
     let place = place();
-    let attached = Attached::fuse(place.path(), "sim:demo", &["--speed", "max"]);
+    let attached = AttachedDrive::fuse(place.path(), "sim:demo", &["--speed", "max"]);
     let device = Loop::new(&attached.place);
     let mut trim = Command::new("blkdiscard");
     trim.args(["--offset", "1MiB", "--length", "64KiB", &device.0]);
@@ -78,7 +78,7 @@ fn verify_nbd(kept_mib: u32, given_up_mib: u32) {
         return;
     }
     let place = place();
-    let attached = Attached::nbd(place.path(), "sim:demo", &["--speed", "max"]);
+    let attached = AttachedDrive::nbd(place.path(), "sim:demo", &["--speed", "max"]);
     let mut trim = Command::new("qemu-io");
     trim.args(["--format", "raw", "--discard", "unmap", "--cmd", "discard 1M 64k"]);
     trim.arg(&attached.place);

@@ -60,7 +60,7 @@ pub fn place() -> TempDir {
 }
 
 /// A running `flashscope attach`.
-pub struct Attached {
+pub struct AttachedDrive {
     process: Child,
     /// The mount point, if it is mounted.
     folder: Option<PathBuf>,
@@ -68,17 +68,17 @@ pub struct Attached {
     pub place: String,
 }
 
-impl Attached {
+impl AttachedDrive {
     /// Attaches `drive` as a file below `place`, with more `options`.
-    pub fn fuse(place: &Path, drive: &str, options: &[&str]) -> Attached {
+    pub fn fuse(place: &Path, drive: &str, options: &[&str]) -> AttachedDrive {
         let folder = place.join("attached");
         fs::create_dir_all(&folder).unwrap();
-        Attached::start(drive, "--fuse", &folder, options, Some(folder.clone()))
+        AttachedDrive::start(drive, "--fuse", &folder, options, Some(folder.clone()))
     }
 
     /// Attaches `drive` to a socket below `place`, with more `options`.
-    pub fn nbd(place: &Path, drive: &str, options: &[&str]) -> Attached {
-        Attached::start(drive, "--nbd", &place.join("socket"), options, None)
+    pub fn nbd(place: &Path, drive: &str, options: &[&str]) -> AttachedDrive {
+        AttachedDrive::start(drive, "--nbd", &place.join("socket"), options, None)
     }
 
     fn start(
@@ -87,14 +87,14 @@ impl Attached {
         at: &Path,
         options: &[&str],
         folder: Option<PathBuf>,
-    ) -> Attached {
+    ) -> AttachedDrive {
         let mut command = Command::new(env!("CARGO_BIN_EXE_flashscope"));
         command.args(["attach", drive, "--json", way]).arg(at).args(options);
         let mut process = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(process.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
         // Created before the output is checked, so that the process ends with the test.
-        let mut attached = Attached { process, folder, place: String::new() };
+        let mut attached = AttachedDrive { process, folder, place: String::new() };
         let told: serde_json::Value = serde_json::from_str(&line).expect("it is attached");
         attached.place = told["place"].as_str().unwrap().into();
         attached
@@ -113,7 +113,7 @@ impl Attached {
     }
 }
 
-impl Drop for Attached {
+impl Drop for AttachedDrive {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
@@ -148,18 +148,18 @@ impl Drop for Loop {
 }
 
 /// An ext4 file system of a device, mounted below a folder.
-pub struct Mounted(pub PathBuf);
+pub struct MountedFileSystem(pub PathBuf);
 
-impl Mounted {
-    pub fn new(device: &Loop, place: &Path) -> Mounted {
+impl MountedFileSystem {
+    pub fn new(device: &Loop, place: &Path) -> MountedFileSystem {
         let folder = place.join("mounted");
         fs::create_dir_all(&folder).unwrap();
         run("mount", &["--types", "ext4", &device.0, folder.to_str().unwrap()]);
-        Mounted(folder)
+        MountedFileSystem(folder)
     }
 }
 
-impl Drop for Mounted {
+impl Drop for MountedFileSystem {
     fn drop(&mut self) {
         if !success(Command::new("umount").arg(&self.0)) {
             success(Command::new("umount").arg("--lazy").arg(&self.0));

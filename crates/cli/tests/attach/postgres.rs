@@ -2,7 +2,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::machine::{Attached, Loop, Mounted, has_fuse, output, place, run, success};
+use crate::machine::{
+    AttachedDrive, Loop, MountedFileSystem, has_fuse, output, place, run, success,
+};
 
 /// Returns true if PostgreSQL and the other requirements are installed.
 pub fn has_postgres() -> bool {
@@ -28,7 +30,7 @@ pub struct Postgres {
 
 impl Postgres {
     /// Creates a new database cluster in a file system.
-    pub fn make(on: &Mounted, place: &Path) -> Postgres {
+    pub fn make(on: &MountedFileSystem, place: &Path) -> Postgres {
         let postgres = Postgres::of(on, place);
         for folder in [&postgres.data, &postgres.socket] {
             let folder = folder.to_str().unwrap();
@@ -40,7 +42,7 @@ impl Postgres {
     }
 
     /// Returns the cluster that exists in a file system.
-    pub fn of(on: &Mounted, place: &Path) -> Postgres {
+    pub fn of(on: &MountedFileSystem, place: &Path) -> Postgres {
         Postgres { data: on.0.join("database"), socket: place.join("socket") }
     }
 
@@ -110,14 +112,14 @@ fn postgres_balances_survive_a_restart_and_a_remount() {
         return;
     }
     let place = place();
-    let attached = Attached::fuse(place.path(), "sim:demo", &["--speed", "max"]);
+    let attached = AttachedDrive::fuse(place.path(), "sim:demo", &["--speed", "max"]);
     let device = Loop::new(&attached.place);
     run("mkfs.ext4", &["-q", &device.0]);
     let sums = "SELECT (SELECT sum(abalance) FROM pgbench_accounts) = total, \
                 (SELECT sum(bbalance) FROM pgbench_branches) = total, transactions \
                 FROM (SELECT sum(delta) AS total, count(*) AS transactions FROM pgbench_history) _";
     {
-        let mounted = Mounted::new(&device, place.path());
+        let mounted = MountedFileSystem::new(&device, place.path());
         let postgres = Postgres::make(&mounted, place.path());
         assert!(postgres.start(&[]));
         output(postgres.client("pgbench").args(["--initialize", "--quiet", "postgres"]));
@@ -127,7 +129,7 @@ fn postgres_balances_survive_a_restart_and_a_remount() {
         postgres.stop();
     }
     run("fsck.ext4", &["-f", "-n", &device.0]);
-    let mounted = Mounted::new(&device, place.path());
+    let mounted = MountedFileSystem::new(&device, place.path());
     let postgres = Postgres::of(&mounted, place.path());
     assert!(postgres.start(&[]));
     assert_eq!(postgres.ask(sums), "t|t|1000\n");

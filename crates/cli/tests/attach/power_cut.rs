@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc::channel;
 use std::thread;
 
-use crate::machine::{Attached, Loop, Mounted, has, output, place, run, success};
+use crate::machine::{AttachedDrive, Loop, MountedFileSystem, has, output, place, run, success};
 use crate::postgres::{Postgres, has_postgres};
 
 /// A drive whose write buffer loses its data in a power cut.
@@ -31,10 +31,10 @@ impl Cut {
         let store = place.join("store");
         let options = ["--speed", "max", "--store", store.to_str().unwrap()];
         let acknowledged = {
-            let mut attached = Attached::fuse(place, DRIVE, &options);
+            let mut attached = AttachedDrive::fuse(place, DRIVE, &options);
             let device = Loop::new(&attached.place);
             run("mkfs.ext4", &["-q", &device.0]);
-            let mounted = Mounted::new(&device, place);
+            let mounted = MountedFileSystem::new(&device, place);
             let postgres = Postgres::make(&mounted, place);
             assert!(postgres.start(&[]));
             postgres.ask("CREATE TABLE noted (number int PRIMARY KEY, filler text)");
@@ -43,7 +43,7 @@ impl Cut {
             assert!(postgres.start(settings));
             insert(&postgres, place, || attached.kill())
         };
-        let attached = Attached::fuse(place, DRIVE, &options);
+        let attached = AttachedDrive::fuse(place, DRIVE, &options);
         let device = Loop::new(&attached.place);
         Cut { acknowledged, found: found(&device, place) }
     }
@@ -105,11 +105,11 @@ fn found(device: &Loop, place: &Path) -> Option<BTreeSet<u32>> {
     if !success(Command::new("mount").args(["--types", "ext4", &device.0]).arg(&at)) {
         return None;
     }
-    drop(Mounted(at));
+    drop(MountedFileSystem(at));
     if !success(Command::new("fsck.ext4").args(["-f", "-n", &device.0])) {
         return None;
     }
-    let mounted = Mounted::new(device, place);
+    let mounted = MountedFileSystem::new(device, place);
     let postgres = Postgres::of(&mounted, place);
     // The files of the killed server.
     let _ = fs::remove_file(mounted.0.join("database/postmaster.pid"));
@@ -142,7 +142,7 @@ fn database_without_flushes_loses_transactions_in_a_power_cut() {
 }
 
 /// Lets fio write 8 MiB of `pattern` from `offset` on, or only read them back.
-fn patterned(attached: &Attached, place: &Path, [offset, pattern, more]: [&str; 3]) -> bool {
+fn patterned(attached: &AttachedDrive, place: &Path, [offset, pattern, more]: [&str; 3]) -> bool {
     let mut fio = Command::new("fio");
     // fio writes its state to the current folder.
     fio.current_dir(place);
@@ -160,11 +160,11 @@ fn only_flushed_data_survives_a_power_cut_over_nbd() {
     let place = place();
     let store = place.path().join("store");
     let options = ["--speed", "max", "--store", store.to_str().unwrap()];
-    let mut attached = Attached::nbd(place.path(), DRIVE, &options);
+    let mut attached = AttachedDrive::nbd(place.path(), DRIVE, &options);
     assert!(patterned(&attached, place.path(), ["0", "0x11", "--end_fsync=1"]));
     assert!(patterned(&attached, place.path(), ["8m", "0x22", "--end_fsync=0"]));
     attached.kill();
-    let attached = Attached::nbd(place.path(), DRIVE, &options);
+    let attached = AttachedDrive::nbd(place.path(), DRIVE, &options);
     assert!(patterned(&attached, place.path(), ["0", "0x11", "--verify_only"]));
     assert!(!patterned(&attached, place.path(), ["8m", "0x22", "--verify_only"]));
 }

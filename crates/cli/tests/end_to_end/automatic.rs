@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::{Measured, Scratch};
+use crate::{OpenedResult, Scratch};
 
 /// The length of the reference runs.
 const FIXED: u64 = 5120;
 
 /// Returns the relative half-width of the interval of the mean, and the number of counted IOs, of each run.
-fn precision(measured: &Measured) -> BTreeMap<(String, String, i64), (f64, u64)> {
+fn precision(measured: &OpenedResult) -> BTreeMap<(String, String, i64), (f64, u64)> {
     let facts = measured.json("facts.json");
     let facts = facts["runs"].as_array().unwrap();
     let mut all = BTreeMap::new();

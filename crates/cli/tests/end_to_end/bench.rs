@@ -9,10 +9,10 @@ use std::process::Command;
 use flashscope_block::{Bytes, DeviceKind, Op, Record};
 use flashscope_document::manifest::{Progress, State, Status};
 
-use crate::{Measured, Scratch, succeeds};
+use crate::{OpenedResult, Scratch, succeeds};
 
 /// Asserts that every run that the drive supports was done and recorded.
-fn assert_everything_is_done(measured: &Measured) {
+fn assert_everything_is_done(measured: &OpenedResult) {
     let manifest = &measured.manifest;
     assert_eq!(manifest.status, Status::Complete);
     assert!(manifest.finished.is_some());

@@ -6,14 +6,14 @@ use flashscope_block::{Bytes, Errno};
 use flashscope_document::manifest::{Progress, Run, Status};
 use flashscope_measure::order;
 
-use crate::{Measured, Scratch, files_of_records, succeeds};
+use crate::{OpenedResult, Scratch, files_of_records, succeeds};
 
 /// The size to which a file is truncated.
 const LEFT: Bytes = Bytes::mib(2);
 
 /// Measures a file that is truncated after the first run. Runs of sequential reads, which stay in the rest of the file, alternate
 /// with runs of random reads, which do not.
-fn measure_a_file_that_is_cut(on_error: &str) -> (Scratch, Measured, String) {
+fn measure_a_file_that_is_cut(on_error: &str) -> (Scratch, OpenedResult, String) {
     let (disk, place) = (Scratch::on_disk(), Scratch::in_memory());
     let file = File::create(disk.at("drive")).unwrap();
     file.set_len(Bytes::mib(64).0).unwrap();
@@ -33,7 +33,7 @@ fn measure_a_file_that_is_cut(on_error: &str) -> (Scratch, Measured, String) {
 }
 
 /// Asserts that a run failed at an IO beyond the end of the file.
-fn assert_failed(measured: &Measured, run: &Run) {
+fn assert_failed(measured: &OpenedResult, run: &Run) {
     let Progress::Failed { ios, errors, errno, error, offset_bytes } = &run.progress else {
         panic!("run {}: {:?}", run.id, run.progress);
     };
@@ -47,7 +47,7 @@ fn assert_failed(measured: &Measured, run: &Run) {
     assert!(records[..records.len() - 1].iter().all(|record| record.result.is_ok()));
 }
 
-fn failed(measured: &Measured) -> Vec<&Run> {
+fn failed(measured: &OpenedResult) -> Vec<&Run> {
     let failed = |run: &&Run| matches!(run.progress, Progress::Failed { .. });
     measured.manifest.runs().filter(failed).collect()
 }

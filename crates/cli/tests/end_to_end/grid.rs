@@ -9,7 +9,7 @@ use flashscope_workload::pattern::Reference;
 use insta::assert_snapshot;
 
 use crate::resume::content;
-use crate::{Measured, Scratch, files_of_records};
+use crate::{OpenedResult, Scratch, files_of_records};
 
 /// The drive of Boboila and Desnoyers, an eighth as large: 119 MiB outside and 128 MiB inside.
 const DRIVE: &str = "sim:flashsim-2009?flash.blocks_per_plane=1024&log.blocks=69";
@@ -21,7 +21,7 @@ const LOG_BLOCKS: f64 = 69.0;
 const ASKED: [&str; 7] =
     ["--grid", "--grid-lengths", "1,8,64", "--grid-spaces", "0.2,1,0.5", "--grid-page", "2KiB"];
 
-fn measured(place: &Scratch, name: &str, more: &[&str]) -> (Measured, Grid, String) {
+fn measured(place: &Scratch, name: &str, more: &[&str]) -> (OpenedResult, Grid, String) {
     let output = place.run(&[&["bench", DRIVE, "--output", name][..], more].concat()).ok().stdout;
     let result = place.result(name);
     result.assert_readable();

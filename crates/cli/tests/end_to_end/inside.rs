@@ -8,7 +8,7 @@ use flashscope_result::{is_simulation, read_simulation};
 use serde_json::Value;
 
 use crate::simulate::{assert_conforms, published};
-use crate::{Measured, Scratch};
+use crate::{OpenedResult, Scratch};
 
 const EVER: std::ops::Range<Nanos> = Nanos(0)..Nanos(u64::MAX);
 
@@ -75,7 +75,7 @@ fn every_run_has_its_own_activities() {
     let place = Scratch::in_memory();
     let more = ["--only", "granularity", "--io-count", "400"];
     place.bench("sim:demo?flash.blocks_per_plane=48", "r", &more).ok();
-    let found: Measured = place.result("r");
+    let found: OpenedResult = place.result("r");
     let files = fs::read_dir(place.at("r/activities")).unwrap().count();
     assert_eq!(files, found.done().count());
     let all: Vec<Activity> =

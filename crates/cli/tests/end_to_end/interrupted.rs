@@ -2,7 +2,7 @@
 
 use flashscope_document::manifest::{Progress, Status};
 
-use crate::{Measured, Running, Scratch, files_of_records};
+use crate::{OpenedResult, Running, Scratch, files_of_records};
 
 /// Starts a benchmark with pauses of minutes, on a file of `disk`.
 fn start(disk: &Scratch, place: &Scratch) -> Running {
@@ -17,7 +17,7 @@ fn start(disk: &Scratch, place: &Scratch) -> Running {
 }
 
 /// Asserts that finished runs are kept, and that the plan is incomplete.
-fn assert_cut(measured: &Measured) {
+fn assert_cut(measured: &OpenedResult) {
     assert!(measured.done().count() >= 1);
     for run in measured.done() {
         assert_eq!(measured.records(run).len(), 256);

@@ -165,9 +165,9 @@ impl Scratch {
         names
     }
 
-    fn result(&self, name: &str) -> Measured {
+    fn result(&self, name: &str) -> OpenedResult {
         let (folder, manifest) = ResultFolder::open(&self.at(name)).unwrap();
-        Measured { folder, manifest }
+        OpenedResult { folder, manifest }
     }
 }
 
@@ -236,12 +236,12 @@ impl Drop for Running {
 }
 
 /// An opened result.
-struct Measured {
+struct OpenedResult {
     folder: ResultFolder,
     manifest: Manifest,
 }
 
-impl Measured {
+impl OpenedResult {
     fn rows(&self, run: &Run) -> Rows {
         self.folder.rows(run.id).unwrap()
     }

@@ -9,10 +9,10 @@ use flashscope_block::{Bytes, Nanos, Op, Record};
 use flashscope_document::manifest::State;
 
 use crate::bench::blocks_of_zeros;
-use crate::{Measured, Scratch};
+use crate::{OpenedResult, Scratch};
 
 /// Measures the first 16 MiB of a simulated drive.
-fn measure(place: &Scratch, name: &str, more: &[&str]) -> Measured {
+fn measure(place: &Scratch, name: &str, more: &[&str]) -> OpenedResult {
     let target: &[&str] =
         if more.contains(&"--target-size") { &[] } else { &["--target-size", "16MiB"] };
     place.bench("sim:demo", name, &[target, more].concat()).ok();
@@ -22,11 +22,11 @@ fn measure(place: &Scratch, name: &str, more: &[&str]) -> Measured {
     measured
 }
 
-fn offsets(measured: &Measured) -> Vec<Bytes> {
+fn offsets(measured: &OpenedResult) -> Vec<Bytes> {
     measured.all_records().iter().map(|record| record.offset).collect()
 }
 
-fn latencies(measured: &Measured) -> Vec<Nanos> {
+fn latencies(measured: &OpenedResult) -> Vec<Nanos> {
     measured.all_records().iter().map(|record| record.latency).collect()
 }
 
@@ -46,7 +46,7 @@ fn same_seed_gives_the_same_ios_and_another_seed_others() {
     assert_eq!(first.all_records(), same.all_records());
     assert_eq!(offsets(&first).len(), offsets(&other).len());
     assert_ne!(offsets(&first), offsets(&other));
-    let sequential = |measured: &Measured| -> Vec<Bytes> {
+    let sequential = |measured: &OpenedResult| -> Vec<Bytes> {
         let runs = measured.experiment("granularity", "SR");
         runs.iter().flat_map(|run| measured.records(run)).map(|record| record.offset).collect()
     };
@@ -165,7 +165,7 @@ fn run_pause_leaves_time_for_background_cleaning() {
     };
     let [without, with] = [with("a", "0ms"), with("b", "5s")];
     assert!(offsets(&without) == offsets(&with));
-    let of_writes = |measured: &Measured| -> u64 {
+    let of_writes = |measured: &OpenedResult| -> u64 {
         let records = measured.all_records();
         records.iter().filter(|r| r.op == Op::Write).map(|r| r.latency.0).sum()
     };
@@ -199,7 +199,7 @@ fn repeats_use_other_addresses_and_have_joint_facts() {
 }
 
 /// Measures with these options, and others that keep it short.
-fn found(place: &Scratch, name: &str, more: &[&str]) -> Measured {
+fn found(place: &Scratch, name: &str, more: &[&str]) -> OpenedResult {
     let short = ["--only", "alignment", "--preparation-io-count", "4096", "--repeats", "1"];
     place.run(&[&["bench", "sim:demo", "--output", name][..], &short, more].concat()).ok();
     place.result(name)

@@ -147,9 +147,9 @@ fn null_memory_and_cached_drives_are_not_flash() {
 }
 
 /// A loop device, which is detached when it is dropped.
-struct Detached(String);
+struct LoopDevice(String);
 
-impl Drop for Detached {
+impl Drop for LoopDevice {
     fn drop(&mut self) {
         let _ = Command::new("losetup").args(["--detach", &self.0]).status();
     }
@@ -168,7 +168,7 @@ fn loop_device_in_memory_is_memory() {
         return println!("no loop devices can be made here: passed by");
     };
     let device = String::from_utf8(made.stdout).unwrap().trim().to_string();
-    let loop_device = Detached(device);
+    let loop_device = LoopDevice(device);
     let device = loop_device.0.as_str();
     assert_memory(&place, "loop", &[device, "--destroy-data-on", device]);
 }

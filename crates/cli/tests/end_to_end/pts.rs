@@ -9,7 +9,7 @@ use insta::assert_snapshot;
 use serde_json::Value;
 
 use crate::resume::content;
-use crate::{Measured, Scratch, files_of_records};
+use crate::{OpenedResult, Scratch, files_of_records};
 
 /// A drive of 107 MiB, which fills quickly.
 const DRIVE: &str = "sim:demo?flash.blocks_per_plane=8";
@@ -23,7 +23,7 @@ fn round_of(test: &str) -> &'static str {
 }
 
 /// Runs a test with rounds of a few milliseconds.
-fn test(place: &Scratch, name: &str, more: &[&str]) -> (Measured, String) {
+fn test(place: &Scratch, name: &str, more: &[&str]) -> (OpenedResult, String) {
     let arguments = ["bench", DRIVE, "--output", name, "--test", name, "--round", round_of(name)];
     let output = place.run(&[&arguments[..], more].concat()).ok().stdout;
     let measured = place.result(name);
@@ -32,7 +32,7 @@ fn test(place: &Scratch, name: &str, more: &[&str]) -> (Measured, String) {
     (measured, output)
 }
 
-fn rounds(measured: &Measured) -> Value {
+fn rounds(measured: &OpenedResult) -> Value {
     measured.json("facts.json")["rounds"].clone()
 }
 
@@ -80,7 +80,7 @@ fn steadiness(values: &[f64]) -> (f64, f64) {
 }
 
 /// Asserts that the facts agree with the tracked values, and that the test ended as soon as all were steady.
-fn assert_ended_when_steady(measured: &Measured, facts: &Value) {
+fn assert_ended_when_steady(measured: &OpenedResult, facts: &Value) {
     let tracked = facts["tracked"].as_array().unwrap();
     assert!(!tracked.is_empty());
     let all: Vec<Vec<f64>> = tracked
@@ -115,7 +115,7 @@ fn assert_ended_when_steady(measured: &Measured, facts: &Value) {
 }
 
 /// Asserts that the target space was written twice from start to end before anything else.
-fn assert_preconditioned(measured: &Measured) {
+fn assert_preconditioned(measured: &OpenedResult) {
     let first = &measured.experiment("preconditioning", "SW")[0];
     assert_eq!(first.id, 1);
     let mut offsets: Vec<u64> = measured.records(first).iter().map(|r| r.offset.0).collect();

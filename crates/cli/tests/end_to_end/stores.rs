@@ -9,23 +9,23 @@ use super::*;
 const SIZE: usize = 64 << 20;
 
 /// A drive that is attached until it is dropped.
-struct Attached(Child);
+struct AttachedDrive(Child);
 
-impl Attached {
+impl AttachedDrive {
     /// Attaches `sim:demo` with the store `store` over NBD, or returns the error of the program.
-    fn new(place: &Scratch, store: &str, more: &[&str]) -> Result<Attached, String> {
+    fn new(place: &Scratch, store: &str, more: &[&str]) -> Result<AttachedDrive, String> {
         let way = ["attach", "sim:demo", "--size", "64MiB", "--speed", "max", "--nbd", "s"];
-        Attached::start(place, &[&way[..], &["--store", store], more].concat())
+        AttachedDrive::start(place, &[&way[..], &["--store", store], more].concat())
     }
 
-    fn start(place: &Scratch, arguments: &[&str]) -> Result<Attached, String> {
+    fn start(place: &Scratch, arguments: &[&str]) -> Result<AttachedDrive, String> {
         let mut command = place.command(arguments);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         let out = child.stdout.as_mut().unwrap();
         BufReader::new(out).read_line(&mut line).unwrap();
         if !line.is_empty() {
-            return Ok(Attached(child));
+            return Ok(AttachedDrive(child));
         }
         let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(2));
@@ -43,7 +43,7 @@ impl Attached {
     }
 }
 
-impl Drop for Attached {
+impl Drop for AttachedDrive {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -52,7 +52,7 @@ impl Drop for Attached {
 
 #[track_caller]
 fn refused(place: &Scratch, store: &str) -> String {
-    match Attached::new(place, store, &[]) {
+    match AttachedDrive::new(place, store, &[]) {
         Ok(_) => panic!("`{store}` was taken for a store"),
         Err(said) => said,
     }
@@ -129,7 +129,7 @@ fn mounted_image_is_not_a_store() {
         return println!("passed by: no image can be mounted here");
     }
     let before = fs::read(&image).unwrap();
-    let said = Attached::new(&place, "image", &[]).err();
+    let said = AttachedDrive::new(&place, "image", &[]).err();
     let after = fs::read(&image).unwrap();
     assert!(run("umount", &[&at]));
     let said = said.expect("a mounted image was taken for a store");
@@ -151,14 +151,14 @@ fn empty_file_becomes_a_store_unless_it_is_in_use() {
     assert!(said.contains("is open for writing by"), "{said}");
     drop(holder);
     assert_eq!(fs::metadata(place.at("empty")).unwrap().len(), 0);
-    drop(Attached::new(&place, "empty", &[]).unwrap());
+    drop(AttachedDrive::new(&place, "empty", &[]).unwrap());
     assert!(fs::read(place.at("empty")).unwrap().starts_with(b"flashscope store "));
 }
 
 #[test]
 fn bench_refuses_the_store_of_a_running_attach() {
     let place = Scratch::on_disk();
-    let attached = Attached::new(&place, "data", &[]).unwrap();
+    let attached = AttachedDrive::new(&place, "data", &[]).unwrap();
     let before = fs::read(place.at("data")).unwrap();
     let bench = |more: &[&str]| {
         let options = [&["--only", "order", "--destroy-data-on", "data"], more].concat();
@@ -171,7 +171,7 @@ fn bench_refuses_the_store_of_a_running_attach() {
     assert!(before == fs::read(place.at("data")).unwrap());
     // A second drive with the same store, at another socket.
     let way = ["--size", "64MiB", "--speed", "max", "--nbd", "other", "--store", "data"];
-    let said = Attached::start(&place, &[&["attach", "sim:demo"], &way[..]].concat());
+    let said = AttachedDrive::start(&place, &[&["attach", "sim:demo"], &way[..]].concat());
     let said = said.err().expect("two drives have one store");
     assert!(said.contains("is locked by another program (flashscope"), "{said}");
     attached.end("-INT");
@@ -184,16 +184,16 @@ fn bench_refuses_the_store_of_a_running_attach() {
 fn store_of_a_killed_process_opens_with_a_note() {
     let place = Scratch::on_disk();
     let cut = "was not closed cleanly the last time";
-    assert!(!Attached::new(&place, "data", &[]).unwrap().end("-INT").contains(cut));
-    assert!(!Attached::new(&place, "data", &[]).unwrap().end("-KILL").contains(cut));
-    assert!(Attached::new(&place, "data", &[]).unwrap().end("-INT").contains(cut));
-    assert!(!Attached::new(&place, "data", &[]).unwrap().end("-INT").contains(cut));
+    assert!(!AttachedDrive::new(&place, "data", &[]).unwrap().end("-INT").contains(cut));
+    assert!(!AttachedDrive::new(&place, "data", &[]).unwrap().end("-KILL").contains(cut));
+    assert!(AttachedDrive::new(&place, "data", &[]).unwrap().end("-INT").contains(cut));
+    assert!(!AttachedDrive::new(&place, "data", &[]).unwrap().end("-INT").contains(cut));
 }
 
 #[test]
 fn store_of_another_drive_is_refused() {
     let place = Scratch::on_disk();
-    drop(Attached::new(&place, "data", &[]).unwrap());
+    drop(AttachedDrive::new(&place, "data", &[]).unwrap());
     let way = ["--speed", "max", "--nbd", "s", "--store", "data"];
     for (drive, size) in [
         ("sim:demo", "32MiB"),
@@ -202,7 +202,7 @@ fn store_of_another_drive_is_refused() {
         ("null:", "64MiB"),
     ] {
         let said =
-            Attached::start(&place, &[&["attach", drive, "--size", size], &way[..]].concat());
+            AttachedDrive::start(&place, &[&["attach", drive, "--size", size], &way[..]].concat());
         let said = said.err().unwrap_or_else(|| panic!("{drive} {size} was attached"));
         assert!(said.contains("is the store of the drive `sim:demo` of 64 MiB"), "{said}");
         assert!(said.contains(&format!("not of `{drive}`")), "{said}");
@@ -239,7 +239,7 @@ fn flushed_data_follows_the_header_of_the_store() {
         "attach", "sim:demo", "--size", "64MiB", "--speed", "max", "--fuse", "mnt", "--store",
         "data",
     ];
-    let Ok(attached) = Attached::start(&place, &arguments) else {
+    let Ok(attached) = AttachedDrive::start(&place, &arguments) else {
         return println!("passed by: no drive can be attached by FUSE here");
     };
     let mut drive = fs::File::options().write(true).open(place.at("mnt/drive")).unwrap();
@@ -251,7 +251,7 @@ fn flushed_data_follows_the_header_of_the_store() {
     assert_eq!(kept.len(), SIZE + 4096);
     assert!(kept[4096..4096 + 8192].iter().all(|byte| *byte == 7));
     assert!(kept[4096 + 8192..].iter().all(|byte| *byte == 0));
-    let attached = Attached::start(&place, &arguments).unwrap();
+    let attached = AttachedDrive::start(&place, &arguments).unwrap();
     let mut read = [0; 8193];
     fs::File::open(place.at("mnt/drive")).unwrap().read_exact(&mut read).unwrap();
     assert!(read[..8192].iter().all(|byte| *byte == 7) && read[8192] == 0);

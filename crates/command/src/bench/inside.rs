@@ -6,7 +6,7 @@ use flashscope_measure::Observer;
 use flashscope_result::activity::{Activities, Activity};
 use flashscope_result::{Error, ResultFolder};
 use flashscope_sim::Drive;
-use flashscope_sim::observe::{self, Glances, Observed, Observer as _};
+use flashscope_sim::observe::{self, Glances, Observer as _, ObserverHandle};
 
 use super::ahead::Ahead;
 
@@ -15,7 +15,7 @@ const MOST: usize = 100_000;
 
 /// Observes the internal activity of a simulated drive.
 pub struct Inside {
-    observed: Observed<observe::Activities>,
+    observed: ObserverHandle<observe::Activities>,
     glances: Glances,
 }
 
@@ -24,7 +24,7 @@ impl Inside {
     pub fn of(drive: &mut Drive) -> Option<Inside> {
         let drive = drive.only()?;
         let activities = observe::Activities::with_most(drive, MOST);
-        let glances = Glances::new(drive.attention());
+        let glances = Glances::new(drive.observer_switch());
         Some(Inside { observed: drive.observe(activities), glances })
     }
 

@@ -17,7 +17,7 @@ use flashscope_document::SimulationStatus;
 use flashscope_drive::guard::create_output;
 use flashscope_drive::{Clock, OpenError};
 use flashscope_result::SimulationFolder;
-use flashscope_sim::observe::{Events, Observed, Observer, Window};
+use flashscope_sim::observe::{Events, Observer, ObserverHandle, Window};
 use flashscope_simulate::{
     Error, Hooks, Simulation, SimulationRequest, SimulationResult, Simulator, Work,
 };
@@ -112,7 +112,7 @@ pub fn failure(error: Error) -> Failure {
 struct SimulationHooks<'a, 'b> {
     sink: &'a mut dyn Progress,
     each: Option<&'a mut Each<'b>>,
-    events: Option<Observed<Events<File>>>,
+    events: Option<ObserverHandle<Events<File>>>,
 }
 
 impl Progress for SimulationHooks<'_, '_> {
@@ -156,7 +156,7 @@ impl SimulationHooks<'_, '_> {
 fn events(
     args: &SimulateArgs,
     simulator: &mut Simulator,
-) -> Result<Option<Observed<Events<File>>>, Failure> {
+) -> Result<Option<ObserverHandle<Events<File>>>, Failure> {
     let ObservationArgs { trace_events, trace_from, trace_for, .. } = &args.observation;
     let Some(path) = trace_events else { return Ok(None) };
     let device = simulator.only().map_err(failure)?;

@@ -6,7 +6,7 @@
 
 use std::fs::File;
 
-use super::Refused;
+use super::ReadError;
 use super::pages::{I32, LIST, STRUCT, Thrift};
 use super::positioned::read_exact_at;
 
@@ -25,7 +25,7 @@ const MOST_ELEMENTS: u64 = 1 << 14;
 
 /// Refuses a footer that is incomplete or whose schema exceeds the limits. Leaves a file without a
 /// footer to the library.
-pub(super) fn check(file: &File) -> Result<(), Refused> {
+pub(super) fn check(file: &File) -> Result<(), ReadError> {
     let length = file.metadata()?.len();
     let Some(end) = length.checked_sub(TAIL as u64) else { return Ok(()) };
     let mut tail = [0; TAIL];
@@ -37,7 +37,7 @@ pub(super) fn check(file: &File) -> Result<(), Refused> {
     read_exact_at(file, &mut footer, start)?;
     let sound = schemas_are_sound(&footer).unwrap_or(false);
     let refused =
-        || Refused::Damaged("its footer is not whole, or no table has such columns".into());
+        || ReadError::Damaged("its footer is not whole, or no table has such columns".into());
     sound.then_some(()).ok_or_else(refused)
 }
 

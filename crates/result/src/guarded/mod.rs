@@ -16,7 +16,7 @@ use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 
-pub use positioned::Positioned;
+pub use positioned::PositionedFile;
 
 /// The size limits of a file.
 #[derive(Debug, Clone, Copy)]
@@ -57,7 +57,7 @@ impl fmt::Display for Damage {
 
 /// The reason that a file or a part of it was not read.
 #[derive(Debug, thiserror::Error)]
-pub enum Refused {
+pub enum ReadError {
     /// An IO error.
     #[error("{0}")]
     Io(#[from] io::Error),
@@ -77,17 +77,19 @@ pub fn open(
     file: File,
     limits: &Limits,
     is_read: impl Fn(&str) -> bool,
-) -> Result<SerializedFileReader<Positioned>, Refused> {
+) -> Result<SerializedFileReader<PositionedFile>, ReadError> {
     let file = Arc::new(file);
     footer::check(&file)?;
-    let positioned = Positioned::new(Arc::clone(&file))?;
+    let positioned = PositionedFile::new(Arc::clone(&file))?;
     let reader = caught(|| SerializedFileReader::new(positioned)).map_err(|error| match error {
-        Caught::Io(error) => Refused::Io(error),
-        Caught::Damaged(reason) => Refused::Damaged(reason),
+        Caught::Io(error) => ReadError::Io(error),
+        Caught::Damaged(reason) => ReadError::Damaged(reason),
     })?;
     let metadata = reader.metadata();
     if !counts_add_up(metadata) {
-        return Err(Refused::Damaged("it has not as many rows as it says".into()));
+        return Err(ReadError::Damaged(
+            "the number of its rows is not the one in its footer".into(),
+        ));
     }
     let is_read = |column: &ColumnChunkMetaData| is_read(&column.column_path().string());
     pages::check(&file, metadata, limits, is_read)?;
@@ -108,11 +110,11 @@ pub fn read<T>(
     row_group: usize,
     column: Option<&str>,
     read: impl FnOnce() -> ParquetResult<T>,
-) -> Result<T, Refused> {
+) -> Result<T, ReadError> {
     caught(read).map_err(|error| match error {
-        Caught::Io(error) => Refused::Io(error),
+        Caught::Io(error) => ReadError::Io(error),
         Caught::Damaged(reason) => {
-            Refused::Part(Damage { row_group, column: column.map(String::from), reason })
+            ReadError::Part(Damage { row_group, column: column.map(String::from), reason })
         }
     })
 }

@@ -11,7 +11,7 @@ use std::fs::File;
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
 
 use super::positioned::read_at;
-use super::{Damage, Limits, Refused};
+use super::{Damage, Limits, ReadError};
 
 /// The maximum decompressed size of a page, unless it is large in the file, too.
 const LARGEST_PAGE: u64 = 64 << 20;
@@ -30,15 +30,15 @@ pub(super) fn check(
     metadata: &ParquetMetaData,
     limits: &Limits,
     is_read: impl Fn(&ColumnChunkMetaData) -> bool,
-) -> Result<(), Refused> {
+) -> Result<(), ReadError> {
     let length = file.metadata()?.len();
     let (groups, most) = (metadata.row_groups(), limits.row_groups);
     if groups.len() > most {
         let reason = format!("it has {} row groups: more than {most}", groups.len());
-        return Err(Refused::Damaged(reason));
+        return Err(ReadError::Damaged(reason));
     }
     for (row_group, group) in groups.iter().enumerate() {
-        let damaged = |column, reason| Refused::Part(Damage { row_group, column, reason });
+        let damaged = |column, reason| ReadError::Part(Damage { row_group, column, reason });
         if usize::try_from(group.num_rows()).map_or(true, |rows| rows > limits.rows) {
             return Err(damaged(None, format!("it has more than {} rows", limits.rows)));
         }
@@ -64,11 +64,11 @@ fn check_column(
     let starts = [column.dictionary_page_offset(), Some(column.data_page_offset())];
     let starts = starts.into_iter().flatten().map(u64::try_from).collect::<Result<Vec<_>, _>>();
     let (Ok(starts), Ok(len)) = (starts, u64::try_from(column.compressed_size())) else {
-        return Err("it lies nowhere".into());
+        return Err("its place is not a valid number".into());
     };
     let mut at = starts.into_iter().min().unwrap_or_default();
     let end = at.checked_add(len).filter(|end| *end <= length);
-    let end = end.ok_or("it is said to lie outside of the file")?;
+    let end = end.ok_or("its place is outside of the file")?;
     let (mut bytes, mut pages) = (0, 0);
     while at < end {
         let page = Page::read(file, at, end, limits)?;

@@ -9,7 +9,7 @@ use parquet::file::reader::{ChunkReader, Length};
 /// A file that several threads read at different positions. The library's own file reader moves the
 /// shared position of the file, which breaks concurrent readers.
 #[derive(Debug, Clone)]
-pub struct Positioned {
+pub struct PositionedFile {
     file: Arc<File>,
     length: u64,
 }
@@ -21,21 +21,21 @@ pub struct From {
     at: u64,
 }
 
-impl Positioned {
+impl PositionedFile {
     /// Opens the file with its current length.
-    pub(super) fn new(file: Arc<File>) -> io::Result<Positioned> {
+    pub(super) fn new(file: Arc<File>) -> io::Result<PositionedFile> {
         let length = file.metadata()?.len();
-        Ok(Positioned { file, length })
+        Ok(PositionedFile { file, length })
     }
 }
 
-impl Length for Positioned {
+impl Length for PositionedFile {
     fn len(&self) -> u64 {
         self.length
     }
 }
 
-impl ChunkReader for Positioned {
+impl ChunkReader for PositionedFile {
     type T = BufReader<From>;
 
     fn get_read(&self, start: u64) -> Result<Self::T> {

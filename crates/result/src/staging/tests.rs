@@ -14,7 +14,7 @@ fn names(folder: &Path) -> Vec<String> {
 fn a_folder_appears_when_it_is_published() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("above/it/r.flashscope");
-    let mut staged = Staged::create(&path, Some("records")).unwrap();
+    let mut staged = StagingFolder::create(&path, Some("records")).unwrap();
     assert!(!path.exists() && staged.place().join("records").is_dir());
     let [unfinished] = &names(path.parent().unwrap())[..] else { panic!("one folder") };
     assert!(is_unfinished(unfinished.as_ref()), "{unfinished}");
@@ -27,7 +27,7 @@ fn a_folder_appears_when_it_is_published() {
 #[test]
 fn a_folder_that_is_not_published_leaves_nothing() {
     let place = tempfile::tempdir().unwrap();
-    let staged = Staged::create(&place.path().join("r"), None).unwrap();
+    let staged = StagingFolder::create(&place.path().join("r"), None).unwrap();
     fs::write(staged.place().join("half"), "of it").unwrap();
     drop(staged);
     assert!(names(place.path()).is_empty());
@@ -41,7 +41,7 @@ fn what_is_there_is_never_replaced() {
     fs::write(at("file"), "precious").unwrap();
     std::os::unix::fs::symlink("nowhere", at("link")).unwrap();
     for name in ["folder", "file", "link"] {
-        let refused = Staged::create(&at(name), None);
+        let refused = StagingFolder::create(&at(name), None);
         assert!(matches!(refused, Err(Error::Exists(_))), "{name}: {refused:?}");
     }
     assert_eq!(names(place.path()), ["file", "folder", "link"]);
@@ -58,7 +58,7 @@ fn a_name_that_was_taken_meanwhile_keeps_both() {
         |path| std::os::unix::fs::symlink("nowhere", path).unwrap(),
     ];
     for (number, make) in (3..).zip(makers) {
-        let mut staged = Staged::create(&at("r.flashscope"), None).unwrap();
+        let mut staged = StagingFolder::create(&at("r.flashscope"), None).unwrap();
         fs::write(staged.place().join("hours"), "of work").unwrap();
         make(&at("r.flashscope"));
         let before = at("r.flashscope").symlink_metadata().unwrap().ino();
@@ -77,7 +77,7 @@ fn a_name_that_was_taken_meanwhile_keeps_both() {
 fn a_folder_without_work_goes_when_its_name_was_taken() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("r");
-    let mut staged = Staged::create(&path, Some("records")).unwrap();
+    let mut staged = StagingFolder::create(&path, Some("records")).unwrap();
     fs::create_dir(&path).unwrap();
     assert!(matches!(staged.publish(), Err(Error::Exists(_))));
     drop(staged);
@@ -110,7 +110,7 @@ fn leftovers_of_killed_processes_are_removed() {
     kept.retain(|name| !name.starts_with(".other"));
     kept.push(".link.flashscope-unfinished-1-0".into());
     kept.sort();
-    drop(Staged::create(&at("r"), None).unwrap());
+    drop(StagingFolder::create(&at("r"), None).unwrap());
     assert_eq!(names(place.path()), kept);
 }
 
@@ -118,10 +118,10 @@ fn leftovers_of_killed_processes_are_removed() {
 fn the_folders_of_running_processes_stay() {
     let place = tempfile::tempdir().unwrap();
     let at = |name: &str| place.path().join(name);
-    let staged = Staged::create(&at("r"), None).unwrap();
-    let again = Staged::create(&at("r"), None);
+    let staged = StagingFolder::create(&at("r"), None).unwrap();
+    let again = StagingFolder::create(&at("r"), None);
     assert!(matches!(again, Err(Error::Busy(_))), "{again:?}");
-    drop(Staged::create(&at("r2"), None).unwrap());
+    drop(StagingFolder::create(&at("r2"), None).unwrap());
     assert!(staged.place().is_dir());
 }
 
@@ -132,11 +132,11 @@ fn names_of_any_length_and_bytes_are_published() {
     assert_eq!(longest.len(), 255);
     for name in [longest.as_bytes(), b"\xFFr", b"a b\nc", b"..."] {
         let path = place.path().join(OsStr::from_bytes(name));
-        let mut staged = Staged::create(&path, Some("records")).unwrap();
+        let mut staged = StagingFolder::create(&path, Some("records")).unwrap();
         assert!(is_unfinished(staged.place().file_name().unwrap()), "{:?}", staged.place());
         staged.publish().unwrap();
         assert!(path.join("records").is_dir());
     }
-    let none = Staged::create(&place.path().join("new/.."), None);
+    let none = StagingFolder::create(&place.path().join("new/.."), None);
     assert!(none.is_err() && !place.path().join("new").exists());
 }

@@ -15,7 +15,7 @@ use flashscope_document::sweep::{ExploredSweep, Row, SWEEP_VERSION, Sweep};
 use super::points;
 use crate::Error;
 use crate::folder::{check_version, lock, read_json, sync_folder, write_json};
-use crate::staging::Staged;
+use crate::staging::StagingFolder;
 
 const SWEEP: &str = "sweep.json";
 const POINTS: &str = "points.parquet";
@@ -38,7 +38,7 @@ impl SweepFolder {
     /// [`Error::Exists`], or [`Error::Busy`] if another process creates a sweep of this name, or
     /// the folder cannot be written.
     pub fn create(path: &Path, sweep: &Sweep) -> Result<SweepFolder, Error> {
-        let mut staged = Staged::create(path, Some(PARTS))?;
+        let mut staged = StagingFolder::create(path, Some(PARTS))?;
         write_json(&staged.place().join(SWEEP), sweep)?;
         staged.publish()?;
         Ok(SweepFolder { path: path.into(), parts: 0, _lock: staged.into_lock()? })

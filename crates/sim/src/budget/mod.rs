@@ -138,18 +138,18 @@ fn enough(need: Bytes) -> String {
 /// The memory that a set of simulated drives shares. Clones share it, too.
 #[derive(Debug, Clone)]
 pub struct Budget {
-    shared: Arc<Shared>,
+    shared: Arc<Account>,
     waits: bool,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct Account {
     limit: Limit,
     reserved: Mutex<u64>,
     released: Condvar,
 }
 
-impl Shared {
+impl Account {
     fn reserved(&self) -> MutexGuard<'_, u64> {
         self.reserved.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -167,7 +167,7 @@ impl Budget {
     #[must_use]
     pub fn new(limit: Limit) -> Budget {
         let (reserved, released) = (Mutex::new(0), Condvar::new());
-        Budget { shared: Arc::new(Shared { limit, reserved, released }), waits: false }
+        Budget { shared: Arc::new(Account { limit, reserved, released }), waits: false }
     }
 
     /// Returns a handle whose reservations wait until other drives of the budget release enough memory, instead of being
@@ -208,7 +208,7 @@ impl Budget {
 /// Memory that is reserved until this is dropped.
 #[derive(Debug)]
 pub struct Reservation {
-    shared: Arc<Shared>,
+    shared: Arc<Account>,
     bytes: u64,
 }
 

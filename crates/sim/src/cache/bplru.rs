@@ -1,6 +1,6 @@
 use std::ops::Range;
 
-use super::buffer::{Buffered, Replacement};
+use super::buffer::{BufferCore, Replacement};
 use super::{AnyBuffer, Kind};
 use crate::footprint::{Size, fixed};
 use crate::ftl::Slice;
@@ -14,12 +14,12 @@ pub(super) const KIND: Kind = Kind {
               from its first byte to its last in order; pages of it that are not in the buffer are \
               read and written as well, so that the FTL is given whole blocks",
     source: "Kim and Ahn, BPLRU, FAST'08, section 3",
-    new: |layout| AnyBuffer::BplruBuffer(Buffered::new(layout)),
+    new: |layout| AnyBuffer::BplruBuffer(BufferCore::new(layout)),
     footprint: BplruBuffer::footprint,
 };
 
 /// A write buffer with logical blocks in the order of their last writes.
-pub type BplruBuffer = Buffered<Bplru>;
+pub type BplruBuffer = BufferCore<Bplru>;
 
 /// A logical block: as many consecutive logical pages as a flash block has.
 #[derive(Clone, Copy, Default)]

@@ -4,8 +4,8 @@ use std::ops::Range;
 use flashscope_block::{Errno, Nanos, StreamId};
 
 use super::Buffer;
+use super::extent::Extent;
 use super::free_slots::{FreeSlots, UnderWay};
-use super::held::Held;
 use crate::footprint::{Size, fixed, grown};
 use crate::ftl::{Ftl, Slice};
 use crate::nand::{Array, Lpn, QueueEvent};
@@ -46,7 +46,7 @@ pub trait Replacement {
 /// A page in the buffer.
 struct Slot {
     lpn: Lpn,
-    held: Held,
+    held: Extent,
     /// True if the buffered bytes are all zeros.
     zero: bool,
     /// True if the last write of this page was part of a long request.
@@ -79,7 +79,7 @@ fn earlier(nand: &Array, first: Option<Nanos>, then: Nanos) -> Option<Nanos> {
 const NOWHERE: u32 = 0;
 
 /// A write buffer with one page per slot and the replacement policy `R`.
-pub struct Buffered<R> {
+pub struct BufferCore<R> {
     slots: Vec<Slot>,
     capacity: u32,
     /// The slot of each logical page plus one, or [`NOWHERE`]. It has 4 bytes for each logical
@@ -108,7 +108,7 @@ pub struct Buffered<R> {
     replacement: R,
 }
 
-impl<R: Replacement> Buffered<R> {
+impl<R: Replacement> BufferCore<R> {
     /// Returns the memory of the buffer.
     pub(super) fn footprint(layout: &Layout) -> Size {
         let (slots, batch) = (layout.cache.pages, u64::from(layout.cache.batch));
@@ -121,7 +121,7 @@ impl<R: Replacement> Buffered<R> {
 
     pub(super) fn new(layout: &Layout) -> Self {
         let capacity = layout.cache.pages;
-        Buffered {
+        BufferCore {
             slots: Vec::new(),
             capacity,
             slot_of: vec![NOWHERE; layout.logical_pages() as usize],
@@ -166,7 +166,7 @@ impl<R: Replacement> Buffered<R> {
         slice: &Slice,
         at: Nanos,
     ) -> Result<u32, Errno> {
-        let held = Held::new(slice.start, slice.len);
+        let held = Extent::new(slice.start, slice.len);
         let page = |ready| Slot {
             lpn: slice.lpn,
             held,
@@ -340,7 +340,7 @@ impl<R: Replacement> Buffered<R> {
     }
 }
 
-impl<R: Replacement> Buffer for Buffered<R> {
+impl<R: Replacement> Buffer for BufferCore<R> {
     fn begin<F: Ftl>(&mut self, ftl: &mut F, nand: &mut Array, at: Nanos) {
         self.background(ftl, nand, at);
         self.requested = self.requested.max(at);

@@ -1,6 +1,6 @@
 use std::ops::Range;
 
-use super::buffer::{Buffered, Replacement};
+use super::buffer::{BufferCore, Replacement};
 use super::lru::Lru;
 use super::{AnyBuffer, Kind};
 use crate::footprint::{Size, fixed};
@@ -15,12 +15,12 @@ pub(super) const KIND: Kind = Kind {
               before it, when it is written again",
     source: "none; fitted to the writes in place of uFLIP's Transcend Module, Bouganim et al., CIDR'09, \
              Table 3",
-    new: |layout| AnyBuffer::FifoBuffer(Buffered::new(layout)),
+    new: |layout| AnyBuffer::FifoBuffer(BufferCore::new(layout)),
     footprint: FifoBuffer::footprint,
 };
 
 /// A write buffer that never merges writes: each write of a page is programmed.
-pub type FifoBuffer = Buffered<Fifo>;
+pub type FifoBuffer = BufferCore<Fifo>;
 
 /// Pages in the order of their writes.
 pub struct Fifo {

@@ -1,6 +1,6 @@
 use std::ops::Range;
 
-use super::buffer::{Buffered, Replacement};
+use super::buffer::{BufferCore, Replacement};
 use super::{AnyBuffer, Kind};
 use crate::footprint::Size;
 use crate::ftl::Slice;
@@ -14,12 +14,12 @@ pub(super) const KIND: Kind = Kind {
               write comes, as to what is in it already",
     source: "none; fitted to the writes in reverse of uFLIP's Kingston DTI, Bouganim et al., CIDR'09, \
              Table 3",
-    new: |layout| AnyBuffer::GatherBuffer(Buffered::new(layout)),
+    new: |layout| AnyBuffer::GatherBuffer(BufferCore::new(layout)),
     footprint: GatherBuffer::footprint,
 };
 
 /// A write buffer that holds one run of bytes.
-pub type GatherBuffer = Buffered<Gather>;
+pub type GatherBuffer = BufferCore<Gather>;
 
 /// The run of bytes in the buffer.
 pub struct Gather {

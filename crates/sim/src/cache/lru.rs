@@ -1,6 +1,6 @@
 use std::ops::Range;
 
-use super::buffer::{Buffered, Replacement};
+use super::buffer::{BufferCore, Replacement};
 use super::{AnyBuffer, Kind};
 use crate::footprint::{Size, fixed};
 use crate::ftl::Slice;
@@ -13,12 +13,12 @@ pub(super) const KIND: Kind = Kind {
     summary: "gives up the page whose last write is longest ago, with those in the buffer that \
               would share a page of the flash with it",
     source: "Kim and Ahn, FAST'08, section 2, the page-level LRU that BPLRU is compared with",
-    new: |layout| AnyBuffer::LruBuffer(Buffered::new(layout)),
+    new: |layout| AnyBuffer::LruBuffer(BufferCore::new(layout)),
     footprint: LruBuffer::footprint,
 };
 
 /// A write buffer with pages in the order of their last writes.
-pub type LruBuffer = Buffered<Lru>;
+pub type LruBuffer = BufferCore<Lru>;
 
 /// Pages in the order of their last writes.
 pub struct Lru {

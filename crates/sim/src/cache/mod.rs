@@ -37,10 +37,10 @@
 
 mod bplru;
 mod buffer;
+mod extent;
 mod fifo;
 mod free_slots;
 mod gather;
-mod held;
 mod lru;
 mod none;
 mod read_ahead;

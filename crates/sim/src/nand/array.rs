@@ -18,7 +18,7 @@ use super::{
     Timing, Wiring, bad_blocks,
 };
 use crate::footprint::{Size, fixed, grown};
-use crate::observe::{Attention, Observer};
+use crate::observe::{Observer, ObserverSwitch};
 
 pub use gathering::NOWHERE;
 use queued::QueuedArray;
@@ -83,7 +83,7 @@ pub struct Array {
     undo: Option<UndoLog>,
     block_lifetime: u32,
     observers: Vec<Box<dyn Observer>>,
-    attention: Attention,
+    switch: ObserverSwitch,
     /// Is true if there were active observers when the request began.
     observed: bool,
     /// The value of [`Array::is_plain`], cached.
@@ -146,7 +146,7 @@ impl Array {
             undo: None,
             block_lifetime: parts.reliability.block_lifetime,
             observers: Vec::new(),
-            attention: Attention::new(),
+            switch: ObserverSwitch::new(),
             observed: false,
             plain: false,
         };
@@ -161,20 +161,20 @@ impl Array {
     }
 
     /// Returns the switch that turns all observers on and off.
-    pub const fn attention(&self) -> &Attention {
-        &self.attention
+    pub const fn observer_switch(&self) -> &ObserverSwitch {
+        &self.switch
     }
 
     /// Returns true if observers were switched on or off since [`Array::update_observed`].
     #[inline]
     pub fn observers_changed(&self) -> bool {
-        !self.observers.is_empty() && self.attention.looks() != self.observed
+        !self.observers.is_empty() && self.switch.is_enabled() != self.observed
     }
 
     /// Applies the state of the observer switch from now on. Returns true if there are active
     /// observers.
     pub fn update_observed(&mut self) -> bool {
-        self.observed = !self.observers.is_empty() && self.attention.looks();
+        self.observed = !self.observers.is_empty() && self.switch.is_enabled();
         self.plain = self.is_plain();
         self.observed
     }

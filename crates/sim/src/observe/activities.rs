@@ -355,7 +355,7 @@ impl Observer for Activities {
         kept.into_iter().for_each(|piece| self.keep(piece));
     }
 
-    fn look_again(&mut self, drive: &SimDevice) {
+    fn resume(&mut self, drive: &SimDevice) {
         *self = Activities::with_most(drive, self.kept.most());
     }
 }

@@ -89,7 +89,7 @@ impl Observer for Amplification {
         self.sums.restart(now);
     }
 
-    fn look_again(&mut self, drive: &SimDevice) {
+    fn resume(&mut self, drive: &SimDevice) {
         self.restart(drive.now());
     }
 }

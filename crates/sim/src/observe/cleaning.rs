@@ -159,7 +159,7 @@ impl Observer for Cleaning {
         self.victims.fill(0);
     }
 
-    fn look_again(&mut self, drive: &SimDevice) {
+    fn resume(&mut self, drive: &SimDevice) {
         *self = Cleaning::new(drive);
     }
 }

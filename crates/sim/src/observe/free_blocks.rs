@@ -78,7 +78,7 @@ impl Observer for FreeBlocks {
         self.curve = Curve::new(now, self.min, self.buckets);
     }
 
-    fn look_again(&mut self, drive: &SimDevice) {
+    fn resume(&mut self, drive: &SimDevice) {
         *self = FreeBlocks::with_buckets(drive, self.buckets);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use super::Attention;
+use super::ObserverSwitch;
 
 /// The last 1/`PARTS` of the preparation is observed. Work in progress when the measurement begins
 /// started within this part.
@@ -11,15 +11,15 @@ const PARTS: u64 = 32;
 /// Switches the observers of a drive off while it is filled and warmed up, except for the last
 /// part. Observations of the preparation are not kept.
 pub struct Glances {
-    attention: Attention,
+    switch: ObserverSwitch,
     /// The progress at the last report.
     last_done: Cell<u64>,
 }
 
 impl Glances {
-    /// Creates a director of the observers that `attention` switches.
-    pub fn new(attention: Attention) -> Glances {
-        Glances { attention, last_done: Cell::new(0) }
+    /// Creates a director of the observers that `switch` controls.
+    pub fn new(switch: ObserverSwitch) -> Glances {
+        Glances { switch, last_done: Cell::new(0) }
     }
 
     /// Reports that `done` of `total` is prepared.
@@ -28,13 +28,13 @@ impl Glances {
         let step = done.checked_sub(self.last_done.replace(done)).unwrap_or(done);
         // Reports are rare: the step until the next report must not reach into the last part.
         let near = (total / PARTS).saturating_add(step.saturating_mul(2));
-        self.attention.set(total.saturating_sub(done) <= near);
+        self.switch.set(total.saturating_sub(done) <= near);
     }
 
     /// Switches the observers on for the measurement.
     pub fn measure(&self) {
         self.last_done.set(0);
-        self.attention.set(true);
+        self.switch.set(true);
     }
 }
 
@@ -45,11 +45,11 @@ mod tests {
     #[test]
     fn observers_are_on_in_the_last_part_and_the_measurement() {
         let mut drive = crate::open("demo").unwrap_or_else(|_| panic!("no demo"));
-        let attention = drive.only().expect("one drive").attention();
-        let glances = Glances::new(attention.clone());
+        let switch = drive.only().expect("one drive").observer_switch();
+        let glances = Glances::new(switch.clone());
         let total = 640_000;
         for (step, most) in [(1, 20_003), (4096, 32_768), (100_000, 300_000), (640_000, 640_000)] {
-            assert!(attention.looks());
+            assert!(switch.is_enabled());
             // The state holds from this report until the next.
             let (mut done, mut seen) = (0, step);
             while done + step < total {
@@ -57,18 +57,18 @@ mod tests {
                 glances.prepare(done, total);
                 let next = step.min(total - done);
                 let last = (done + next).saturating_sub(total - total / PARTS);
-                seen += if attention.looks() { next } else { 0 };
-                assert!(attention.looks() || last == 0, "{done} in steps of {step}");
+                seen += if switch.is_enabled() { next } else { 0 };
+                assert!(switch.is_enabled() || last == 0, "{done} in steps of {step}");
             }
             glances.prepare(total, total);
-            assert!(attention.looks() && (total / PARTS..=most).contains(&seen), "{seen}");
+            assert!(switch.is_enabled() && (total / PARTS..=most).contains(&seen), "{seen}");
             if step % 2 == 0 {
                 glances.measure();
             }
         }
         glances.prepare(1, total);
-        assert!(!attention.looks());
+        assert!(!switch.is_enabled());
         glances.measure();
-        assert!(attention.looks());
+        assert!(switch.is_enabled());
     }
 }

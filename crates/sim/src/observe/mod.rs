@@ -1,5 +1,5 @@
 //! Observers, which report what happens inside a drive. A drive without observers, or with
-//! observers that are switched off, pays one branch per command: see [`Attention`].
+//! observers that are switched off, pays one branch per command: see [`ObserverSwitch`].
 //!
 //! An observer is one file and its line in the registry below. [`SimDevice::observe`] attaches one
 //! and returns a handle to it; [`Watch`] attaches several by name. [`erases`] needs no observer,
@@ -7,7 +7,6 @@
 
 mod activities;
 mod amplification;
-mod attention;
 mod cleaning;
 mod curve;
 mod erases;
@@ -16,6 +15,7 @@ mod free_blocks;
 mod glances;
 mod longest;
 mod sums;
+mod switch;
 mod utilization;
 mod wear_map;
 
@@ -33,13 +33,13 @@ use crate::setup::Layout;
 
 pub use activities::{Activities, ActivitiesReport, Activity, ActivityKind};
 pub use amplification::{Amplification, AmplificationReport};
-pub use attention::Attention;
 pub use cleaning::{Cleaning, CleaningReport, CleaningTime};
 pub use curve::{Bucket, Curve};
 pub use erases::{EraseReport, Histogram, LifetimeClasses, erases};
 pub use events::{Events, Window};
 pub use free_blocks::{FreeBlocks, FreeBlocksReport};
 pub use glances::Glances;
+pub use switch::ObserverSwitch;
 pub use utilization::{BusUse, CommandUse, UnitUse, Utilization, UtilizationReport};
 pub use wear_map::{UnitWear, WearMap, WearMapReport};
 
@@ -159,15 +159,15 @@ pub trait Observer: Send {
 
     /// Resumes after the observer was switched off and missed events. Later reports cover the time
     /// from now, as if the observer had just been attached.
-    fn look_again(&mut self, _drive: &SimDevice) {}
+    fn resume(&mut self, _drive: &SimDevice) {}
 }
 
 /// A handle to an observer that is attached to a drive.
-pub struct Observed<O>(Arc<Mutex<O>>);
+pub struct ObserverHandle<O>(Arc<Mutex<O>>);
 
-impl<O> Observed<O> {
+impl<O> ObserverHandle<O> {
     pub(crate) fn new(observer: O) -> Self {
-        Observed(Arc::new(Mutex::new(observer)))
+        ObserverHandle(Arc::new(Mutex::new(observer)))
     }
 
     /// Locks the observer. The drive cannot be used while the lock is held.
@@ -177,13 +177,13 @@ impl<O> Observed<O> {
     }
 }
 
-impl<O> Clone for Observed<O> {
+impl<O> Clone for ObserverHandle<O> {
     fn clone(&self) -> Self {
-        Observed(Arc::clone(&self.0))
+        ObserverHandle(Arc::clone(&self.0))
     }
 }
 
-impl<O: Observer> Observer for Observed<O> {
+impl<O: Observer> Observer for ObserverHandle<O> {
     fn command(&mut self, command: &Command) {
         self.lock().command(command);
     }
@@ -204,8 +204,8 @@ impl<O: Observer> Observer for Observed<O> {
         self.lock().restart(now);
     }
 
-    fn look_again(&mut self, drive: &SimDevice) {
-        self.lock().look_again(drive);
+    fn resume(&mut self, drive: &SimDevice) {
+        self.lock().resume(drive);
     }
 }
 
@@ -227,7 +227,7 @@ macro_rules! registry {
         /// Observers of one drive, chosen by name.
         #[derive(Default)]
         pub struct Watch {
-            $($module: Option<Observed<$observer>>,)+
+            $($module: Option<ObserverHandle<$observer>>,)+
         }
 
         impl Watch {

@@ -266,7 +266,7 @@ impl Observer for Utilization {
         self.totals.over_time.restart(now);
     }
 
-    fn look_again(&mut self, drive: &SimDevice) {
+    fn resume(&mut self, drive: &SimDevice) {
         *self = Utilization::new(drive);
     }
 }

@@ -127,7 +127,7 @@ impl Observer for WearMap {
         }
     }
 
-    fn look_again(&mut self, drive: &SimDevice) {
+    fn resume(&mut self, drive: &SimDevice) {
         *self = WearMap::with_cells(drive, self.cells);
     }
 }

@@ -36,7 +36,7 @@ mod suspend;
 mod tests;
 
 pub use command::{Class, Command, Level, Op, Ticket};
-pub use scheduler::{Happened, Scheduler, Status};
+pub use scheduler::{Scheduler, SchedulerEvent, Status};
 pub use setup::{BusOrder, ChoiceTime, Invalid, Limits, Parts, Setup, Suspension};
 pub use statistics::{Busy, ClassCounts, Totals};
 

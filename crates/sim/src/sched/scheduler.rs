@@ -12,7 +12,7 @@ use crate::nand::later;
 
 /// The result of [`Scheduler::advance`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Happened {
+pub enum SchedulerEvent {
     /// A command with an owner is done, at the time of the clock.
     Done {
         /// See [`Command::owner`].
@@ -61,7 +61,7 @@ pub struct Scheduler {
     granting_buses: Vec<u32>,
     /// Is true if something has happened since the last decisions.
     stirred: bool,
-    happened: VecDeque<Happened>,
+    happened: VecDeque<SchedulerEvent>,
     /// The order of arrivals at dies.
     pub(super) arrivals: u64,
     pub(super) totals: Totals,
@@ -100,7 +100,7 @@ impl Scheduler {
         self.packages > 1
     }
 
-    /// Lets dies report from now on that they are idle: see [`Happened::Idle`].
+    /// Lets dies report from now on that they are idle: see [`SchedulerEvent::Idle`].
     pub fn report_idle(&mut self) {
         self.reports_idle = true;
     }
@@ -245,7 +245,7 @@ impl Scheduler {
         self.graph.follow_all(later, |command| command.op != Op::Read);
     }
 
-    /// Asks for [`Happened::Timer`] at a time.
+    /// Asks for [`SchedulerEvent::Timer`] at a time.
     pub fn set_timer(&mut self, at: Nanos, token: u32) {
         self.events.schedule(at.max(self.now), Event::Timer(token));
     }
@@ -270,7 +270,7 @@ impl Scheduler {
     /// Lets the clock go on until something is to be reported, at `until` at the latest. Takes no
     /// decision at `until`, so that what else happens at that instant can still be submitted.
     /// Returns `None` when nothing is to be reported by `until`.
-    pub fn advance(&mut self, until: Nanos) -> Option<Happened> {
+    pub fn advance(&mut self, until: Nanos) -> Option<SchedulerEvent> {
         loop {
             if let Some(happened) = self.happened.pop_front() {
                 return Some(happened);
@@ -313,7 +313,7 @@ impl Scheduler {
             Some(Event::Check(die)) => self.touch_die(die),
             Some(Event::Released(bus)) => self.released(bus),
             Some(Event::PageOver(node)) => self.complete(node),
-            Some(Event::Timer(token)) => self.happened.push_back(Happened::Timer(token)),
+            Some(Event::Timer(token)) => self.happened.push_back(SchedulerEvent::Timer(token)),
             None => {}
         }
     }
@@ -355,7 +355,7 @@ impl Scheduler {
     }
 
     pub(super) fn report_idle_die(&mut self, die: u32) {
-        self.happened.push_back(Happened::Idle(die));
+        self.happened.push_back(SchedulerEvent::Idle(die));
     }
 
     /// Takes away one of the things that a node waits for, and lets it arrive after the last one.
@@ -396,7 +396,7 @@ impl Scheduler {
     pub(super) fn complete(&mut self, node: u32) {
         let done = &self.graph.nodes[node as usize];
         if let Some(owner) = done.owner {
-            self.happened.push_back(Happened::Done {
+            self.happened.push_back(SchedulerEvent::Done {
                 owner,
                 arrived: done.arrived,
                 started: done.started,

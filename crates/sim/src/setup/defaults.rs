@@ -1,4 +1,4 @@
-//! What a field of a profile is that is left out.
+//! The values of fields that a profile leaves out.
 
 use flashscope_block::{Bytes, Nanos};
 

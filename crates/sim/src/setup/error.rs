@@ -11,9 +11,9 @@ pub enum ProfileError {
         did_you_mean(nearest), valid.join(", ")
     )]
     UnknownProfile {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// The valid name that is most like it.
+        /// The most similar valid name.
         nearest: Option<&'static str>,
         /// Every valid name.
         valid: Vec<&'static str>,
@@ -21,9 +21,9 @@ pub enum ProfileError {
     /// No field of a profile has this name.
     #[error("a profile has no field `{name}`{}", nearest_or_all(nearest, valid))]
     UnknownField {
-        /// What was asked for, as a dotted name.
+        /// The requested field, as a dotted name.
         name: String,
-        /// The valid name that is most like it.
+        /// The most similar valid name.
         nearest: Option<String>,
         /// Every valid name.
         valid: Vec<String>,
@@ -44,7 +44,7 @@ pub enum ProfileError {
     Invalid {
         /// The file, or the override.
         origin: String,
-        /// What is wrong, and where.
+        /// The fault and its place.
         message: String,
     },
     /// The drive needs more memory than it may take.
@@ -62,7 +62,7 @@ pub enum ProfileError {
         field: &'static str,
         /// Its value.
         value: String,
-        /// What a value must fulfil.
+        /// The rule for the value.
         rule: String,
     },
 }

@@ -33,7 +33,7 @@ pub use spec::{field_names, from_toml, parse};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Profile {
-    /// What the drive calls itself. Default: `Agrawal et al. 2008, 8 x 4 GB`. Source: section 4.3.
+    /// The model name that the drive reports. Default: `Agrawal et al. 2008, 8 x 4 GB`. Source: section 4.3.
     pub model: String,
     /// How logical pages are mapped: a name of [`crate::ftl::KINDS`]. Default: `page-map`.
     /// Source: section 3.1.
@@ -57,25 +57,25 @@ pub struct Profile {
     /// those that fit on one page. Default: 0, so 4 KiB. Source: section 4.3.
     #[serde(deserialize_with = "quantity::size")]
     pub stripe: Bytes,
-    /// What has an active block and is cleaned for itself: a whole `pool`, or each `package`,
-    /// `die` or `plane` of it, between which writes take turns. Default: `pool`. Source: section
-    /// 3.2.
+    /// The parts of a pool that have an active block and cleaning of their own: the whole `pool`, or
+    /// each `package`, `die` or `plane` of it, between which writes take turns. Default: `pool`.
+    /// Source: section 3.2.
     pub active_blocks: Scope,
     /// Share of the flash's places for data that the host cannot address (0 to 1, both
     /// excluded), the S_f of the literature. Default: 0.15. Source: section 4.3.
     pub over_provisioning: f64,
-    /// What works side by side within a package, taking turns on its serial bus: `none` (one
+    /// The parts of a package that work in parallel and take turns on its serial bus: `none` (one
     /// command at a time), `die`, or `plane-pair` (planes 0 & 1 beside 2 & 3). Default: `none`.
     /// Source: sections 2.2 and 4.3.
     pub interleaving: Interleaving,
-    /// Whether pools clean while their flash is idle, a page or an erase at a time. Default:
+    /// True if pools clean while their flash is idle, a page or an erase at a time. Default:
     /// false. Source: section 3.3.
     pub background_cleaning: bool,
-    /// Whether the flash takes time; otherwise it only counts, and the interface alone does. Default: true. Source: none,
-    /// for questions about counts alone, whatever the timing.
+    /// True if flash operations take time. If false, the drive only counts them, and only the
+    /// interface takes time. Default: true. Source: none, for studies of counts alone.
     pub timed: bool,
-    /// Where the drive's own random numbers begin (0 to 2^63 - 1), such as those that draw blocks
-    /// to clean and what fails. Default: 0. Source: none.
+    /// The seed of the drive's random numbers (0 to 2^63 - 1), which choose blocks to clean and
+    /// operations that fail. Default: 0. Source: none.
     pub seed: u64,
     /// The parts that packages share.
     pub gang: Gang,
@@ -115,8 +115,8 @@ pub struct Groups {
     /// How many there are (1 to 65536). Default: 1. Source: none; Sun and Zhang, Table 3, find 2 and
     /// 4.
     pub count: u32,
-    /// What a request takes longer that begins in another group than the one before ended in; of no
-    /// consequence where there is one group. Default: 0. Source: none; Sun and Zhang, section 4.1,
+    /// The extra time of a request that begins in another group than the previous one ended in; no
+    /// effect with one group. Default: 0. Source: none; Sun and Zhang, section 4.1,
     /// find 0.25 ms.
     #[serde(deserialize_with = "quantity::time")]
     pub switch_time: Nanos,
@@ -128,13 +128,13 @@ pub struct Groups {
 pub struct Gang {
     /// Packages in a gang (1 to 64); 1 if they share nothing. Default: 1. Source: section 4.3.
     pub packages: u32,
-    /// What a gang shares: the `bus` (Figure 4), or the `control` pins (Figure 5), so that
-    /// commands of one kind start at once. With control pins and pages that span the gang, it is
-    /// the paper's synchronous gang, else the asynchronous one. Default: `bus`; of no consequence
-    /// without gangs. Source: section 3.3.
+    /// The part that a gang shares: the `bus` (Figure 4), or the `control` pins (Figure 5), so that
+    /// commands of one kind start together. With control pins and pages that span the gang, this is
+    /// the paper's synchronous gang, else the asynchronous one. Default: `bus`; no effect without
+    /// gangs. Source: section 3.3.
     pub sharing: GangSharing,
-    /// Whether each package of a gang has a queue of its own; otherwise the gang carries out one
-    /// command at a time. Default: true; of no consequence without gangs. Source: section 3.3.
+    /// True if each package of a gang has a queue of its own; otherwise the gang carries out one
+    /// command at a time. Default: true; no effect without gangs. Source: section 3.3.
     pub queue_per_package: bool,
 }
 
@@ -153,14 +153,14 @@ pub struct Reliability {
     /// Probability that an erase fails, whereupon the block is taken out of use. Default: 0.
     /// Source: as `factory_bad_blocks`.
     pub erase_failures: f64,
-    /// Probability that a read of the host makes its page need one more retry whenever it is read, until
-    /// its data are written anew (read disturb). Default: 0. Source: Cai et al., DSN 2015.
+    /// The probability that a host read makes its page need one more retry at every later read, until
+    /// its data are rewritten (read disturb). Default: 0. Source: Cai et al., DSN 2015.
     pub read_disturb: f64,
-    /// How often a page that cannot be corrected is read again, each time for as long as a read takes,
-    /// before the host is told that its data cannot be read. Default: 8. Source: chosen.
+    /// The number of times that an uncorrectable page is read again, each taking the time of a read,
+    /// before the host's read fails. Default: 8. Source: chosen.
     pub read_retries: u32,
-    /// Retries from which on the drive writes the data of a page anew elsewhere; more than `read_retries`
-    /// means never. Default: 4. Source: chosen.
+    /// The number of retries from which on the drive rewrites the page's data elsewhere; more than
+    /// `read_retries` means never. Default: 4. Source: chosen.
     pub refresh_retries: u32,
 }
 
@@ -168,7 +168,7 @@ pub struct Reliability {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Wear {
-    /// What is done: a name of [`crate::wear::KINDS`]. Default: `none`. Source: section 5.
+    /// The wear-levelling policy: a name of [`crate::wear::KINDS`]. Default: `none`. Source: section 5.
     pub policy: String,
     /// How far the remaining lifetime of a block may fall below the average, as a share of it (0
     /// to 1), before it is rate-limited. Default: 0.2. Source: section 5.
@@ -227,8 +227,8 @@ pub struct MapCache {
     /// number. Default: 8. Source: Gupta et al., ASPLOS'09: a logical and a physical page number.
     #[serde(deserialize_with = "quantity::size")]
     pub entry_size: Bytes,
-    /// Whether an entry that is written back takes with it all others that have changed and are on
-    /// the same page of the flash. Default: true. Source: Gupta et al., ASPLOS'09, batch updates.
+    /// True if writing back an entry also writes back all other changed entries of the same page of
+    /// the map. Default: true. Source: Gupta et al., ASPLOS'09, batch updates.
     pub batch: bool,
     /// Bytes that the host lends of its own memory (NVMe's host memory buffer), for entries that the
     /// controller's has no room for; 0 for none, otherwise enough for one entry at least. A power cut
@@ -244,7 +244,7 @@ pub struct MapCache {
     pub host_access: Nanos,
 }
 
-/// Where the map is.
+/// The memory that holds the map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MapMemory {
@@ -295,8 +295,8 @@ pub struct Flash {
     /// section 2.1.
     #[serde(deserialize_with = "quantity::time")]
     pub serial_access_per_kib: Nanos,
-    /// Whether the planes 0 & 1, or 2 & 3, of a die carry out commands of the same kind at once
-    /// where they belong to one request. Default: false. Source: section 2.
+    /// True if the planes 0 & 1, or 2 & 3, of a die carry out commands of the same kind together
+    /// if these belong to one request. Default: false. Source: section 2.
     pub two_plane_commands: bool,
 }
 
@@ -349,10 +349,10 @@ pub struct Log {
     /// group that has all the blocks it may. Default: `eager`. Source: none, the papers leave it
     /// open.
     pub merge: Merge,
-    /// Whether a log block that holds its data block in order becomes the data block (switch and
-    /// partial merges); otherwise every merge is a full one. Of no consequence with `superblock`, which
-    /// cleans. Default: true. Source: none; the drives
-    /// of Sun and Zhang, section 3.3, copy even what was written in order.
+    /// True if a log block that holds its data block in order becomes the data block (switch and
+    /// partial merges); otherwise every merge is a full one. No effect with `superblock`, which
+    /// cleans. Default: true. Source: none; the drives of Sun and Zhang, section 3.3, copy even
+    /// data that was written in order.
     pub switch: bool,
     /// Which log block of a pool is merged when another data block needs one: the one that has been
     /// in use for longest (`fifo`), the one whose last write is longest ago (`lru`), or any
@@ -401,8 +401,8 @@ pub struct Cache {
     /// `none`. Default: 16 MiB. Source: none, chosen.
     #[serde(deserialize_with = "quantity::size")]
     pub size: Bytes,
-    /// Whether the write buffer survives a power cut, so that a flush need not wait for the flash;
-    /// of no consequence where `kind` is `none`. Default: false. Source: none, chosen.
+    /// True if the write buffer survives a power cut, so that a flush need not wait for the flash;
+    /// no effect if `kind` is `none`. Default: false. Source: none, chosen.
     pub protected: bool,
     /// Share of the write buffer (0 to 1) that is kept free in the background: while less is free,
     /// what would be given up next is written out when fewer than `batch` programs are under way. 0 for
@@ -454,7 +454,8 @@ pub struct HostInterface {
     /// 120 KiB.
     #[serde(deserialize_with = "quantity::size")]
     pub largest_request: Bytes,
-    /// Whether the pages of a write go to the flash as they arrive; otherwise once all have.
+    /// True if each page of a write goes to the flash as it arrives; otherwise all go once the last
+    /// has arrived.
     /// Default: true. Source: none.
     pub cut_through: bool,
     /// Time of 1024 bytes between host and drive, one transfer at a time in each direction; may

@@ -41,7 +41,7 @@ impl<T: FromStr<Err: fmt::Display>> Visitor<'_> for Quantity<T> {
 
     fn visit_i64<E: Error>(self, number: i64) -> Result<T, E> {
         if number == 0 && self.from_number.is_none() {
-            // None of a unit is none of any.
+            // Zero is the same in every unit.
             return self.visit_str("0ns");
         }
         let value = u64::try_from(number).ok().zip(self.from_number);

@@ -3,9 +3,9 @@
 pub struct Kind {
     /// Its name after `sim:`.
     pub name: &'static str,
-    /// What drive it is, in a sentence.
+    /// A sentence that describes the drive.
     pub summary: &'static str,
-    /// Where its parameters are from.
+    /// The source of its parameters.
     pub source: &'static str,
     /// The profile, each parameter with its source.
     pub toml: &'static str,

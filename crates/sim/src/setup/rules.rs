@@ -1,4 +1,4 @@
-//! What a profile must fulfil to work, and what it comes to.
+//! The rules for a profile, and the values that follow from it.
 
 mod log;
 mod map_cache;
@@ -16,7 +16,7 @@ use crate::nand::{
 use crate::setup::{Frontiers, Layout, Scope, Transfer};
 use crate::{cache, gc, raid, wear};
 
-/// What keeps the random numbers of the parts of a drive apart.
+/// Distinct seeds, so that the random numbers of a drive's parts are independent.
 const FAULT_SEED: u64 = 0x6661_756c_7473;
 const WEAR_SEED: u64 = 0x7765_6172;
 
@@ -589,7 +589,7 @@ impl Profile {
     }
 }
 
-/// What a name takes in a drive and its array.
+/// Returns the memory that a name takes in a drive and its array.
 fn text(name: &str) -> Size {
     Size(name.len() as u64) * 4
 }

@@ -9,23 +9,23 @@ use super::{Profile, ProfileError, quantity};
 use crate::nand::{Queues, Wiring};
 use crate::sched::{self, BusOrder, ChoiceTime, Invalid, Level, Limits, Setup, Suspension};
 
-/// The policy by which commands do not wait in queues.
+/// The policy without queues.
 const AT_SUBMISSION: &str = "at-submission";
 
-/// The policy by which flash commands wait for their die and their bus.
+/// The section `scheduling` of a profile: how flash commands wait for their die and their bus.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Scheduling {
-    /// What a die does next. By `at-submission`, a command takes its die and its bus when it is
-    /// given, in the order in which commands are given: exact where no two dies share a bus, and too
-    /// slow elsewhere, as the bus is kept for dies that are busy. Else commands wait in queues: a
-    /// name of [`crate::sched::KINDS`]. Default: `at-submission`. Source: section 2 has queues of
+    /// The policy that chooses the next command of a die. With `at-submission`, each command reserves
+    /// its die and its bus when it is submitted, in the order of submission. This is exact if no two
+    /// dies share a bus. Otherwise it is too slow, because it reserves the bus for dies that are still
+    /// busy. Other policies keep commands in queues: a name of [`crate::sched::KINDS`]. Default: `at-submission`. Source: section 2 has queues of
     /// packages.
     pub policy: String,
-    /// How often reads overtake the oldest program or erase of a die before it goes first; 0 for no
-    /// limit. Default: 0. Source: none; schedulers that prefer reads limit this.
+    /// The number of reads that may overtake the oldest program or erase of a die before it goes
+    /// first; 0 for no limit. Default: 0. Source: none; schedulers that prefer reads limit this.
     pub overtake_limit: u32,
-    /// How long the oldest program or erase of a die waits before it goes first; 0 for no limit.
+    /// The time that the oldest program or erase of a die waits before it goes first; 0 for no limit.
     /// Default: 0. Source: as `overtake_limit`.
     #[serde(deserialize_with = "quantity::time")]
     pub overtake_wait: Nanos,
@@ -33,51 +33,52 @@ pub struct Scheduling {
     /// Source: none; Wu and He, FAST'12, describe suspension.
     #[serde(deserialize_with = "quantity::time")]
     pub suspend_time: Nanos,
-    /// Time to resume what was suspended. Default: 0. Source: as `suspend_time`.
+    /// Time to resume a suspended program or erase. Default: 0. Source: as `suspend_time`.
     #[serde(deserialize_with = "quantity::time")]
     pub resume_time: Nanos,
-    /// How often a command is suspended at most; 0 for any number. Default: 0. Source: as
+    /// The largest number of suspensions of a command; 0 for any number. Default: 0. Source: as
     /// `suspend_time`.
     pub most_suspensions: u32,
-    /// Time in the cells since the start, or since it was resumed, before which a command is not
+    /// The least time in the cells, since its start or its last resumption, before a command may be
     /// suspended. Default: 0. Source: as `suspend_time`.
     #[serde(deserialize_with = "quantity::time")]
     pub least_progress: Nanos,
-    /// A command is not suspended for this last part of its time in the cells. Default: 0. Source: as
+    /// The last part of its time in the cells, in which a command is not suspended. Default: 0. Source: as
     /// `suspend_time`.
     #[serde(deserialize_with = "quantity::time")]
     pub least_remaining: Nanos,
-    /// Time of the command cycles of each command on the bus. Default: 0. Source: section 2.1, where
+    /// The time that the command cycles of each command take on the bus. Default: 0. Source: section 2.1, where
     /// they are part of the transfer.
     #[serde(deserialize_with = "quantity::time")]
     pub command_cycles: Nanos,
-    /// Whether the next read of a die begins when the data of the last one has moved to the cache
+    /// True if the next read of a die begins once the data of the previous one has moved to the cache
     /// register. Default: false. Source: none; ONFI's cache read.
     pub cache_read: bool,
-    /// Whether the data of the next program comes over while one is in the cells. Default: false.
-    /// Source: none; ONFI's cache program.
+    /// True if the data of the next program crosses the bus while the previous program is in the
+    /// cells. Default: false. Source: none; ONFI's cache program.
     pub cache_program: bool,
-    /// What the bus carries first: what asked first (`asking`), or the data of reads (`data-first`).
-    /// Default: `asking`. Source: none; `data-first` is as in MQSim.
+    /// The order of transfers on the bus: as dies request it (`asking`), or the data of reads first
+    /// (`data-first`). Default: `asking`. Source: none; `data-first` is as in MQSim.
     pub bus_order: BusOrder,
     /// When a die chooses its next command: when it is free (`die-free`), or when it gets the bus
     /// (`bus-granted`). Default: `die-free`. Source: none; `bus-granted` is as in MQSim.
     pub choice_time: ChoiceTime,
-    /// How the drive's own work waits: all commands for a block at once (`block`), or one command of
-    /// a die when the last one is done (`step`), so that others go in between. Default: `step`.
+    /// The unit in which the drive queues its own work: all commands for a block together (`block`),
+    /// or the next command of a die once the previous one is done (`step`), so that host commands can
+    /// run in between. Default: `step`.
     /// Source: none.
     pub cleaning: CleaningUnit,
-    /// How many commands of the drive's own work a die carries out in a row before it looks at what
-    /// else waits, where work is given in steps: 1 to the pages of a block. Those in a row are not
-    /// suspended. Default: 1. Source: none.
+    /// The number of commands of the drive's own work that a die carries out in a row before it looks
+    /// at other waiting commands, if `cleaning` is `step`: 1 to the pages of a block. Commands in a row
+    /// are not suspended. Default: 1. Source: none.
     pub steps_in_a_row: u32,
-    /// What the drive's own work goes before that a write waits for: `urgent` before the host's
-    /// commands, `equal` as these, `low` when none waits. What is done in the background is low.
+    /// The priority of the drive's own work that a write waits for: `urgent` before the host's
+    /// commands, `equal` like them, `low` after them. Background work is always `low`.
     /// Default: `equal`. Source: none.
     pub cleaning_priority: Level,
 }
 
-/// How much of the drive's own work waits in the queues at once.
+/// The unit in which the drive queues its own work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CleaningUnit {
@@ -111,7 +112,7 @@ impl Default for Scheduling {
 }
 
 impl Profile {
-    /// How commands wait in queues, if they do.
+    /// Returns the queues of flash commands, or `None` for the policy without queues.
     pub(super) fn queues(&self, wiring: Wiring) -> Result<Option<Queues>, ProfileError> {
         let scheduling = &self.scheduling;
         let policy = &scheduling.policy;
@@ -175,7 +176,7 @@ impl Scheduling {
         }
     }
 
-    /// The field that breaks a rule of the scheduler.
+    /// Returns the error for the field that breaks a rule of the scheduler.
     fn refusal(&self, invalid: Invalid) -> ProfileError {
         let limit = if self.overtake_limit > 0 { "overtake_limit" } else { "overtake_wait" };
         let register = if self.cache_read { "cache_read" } else { "cache_program" };

@@ -5,7 +5,7 @@ use flashscope_block::Bytes;
 use super::{Flash, Profile, ProfileError};
 
 impl Profile {
-    /// What the drive shows its host.
+    /// Returns the capacity that the host sees.
     ///
     /// # Errors
     /// The first field with which the drive cannot work.

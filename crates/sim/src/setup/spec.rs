@@ -13,8 +13,8 @@ use super::{KINDS, Profile, ProfileError};
 /// `demo?over_provisioning=0.28&flash.packages=4`. Of a field given twice the last counts.
 ///
 /// # Errors
-/// What is wrong with the spec or the file, with the nearest valid name where one is unknown.
-/// Whether the drive can work is only seen when it is made of the profile.
+/// An error in the spec or the file, with the nearest valid name if one is unknown. Rules that
+/// combine several fields are only checked when a drive is created from the profile.
 pub fn parse(spec: &str) -> Result<Profile, ProfileError> {
     // Most specs are right, and sweeps have thousands: only one that is wrong is checked part by part,
     // to say which part it is.
@@ -41,7 +41,7 @@ fn overridden(
 /// Reads a profile in TOML.
 ///
 /// # Errors
-/// What is wrong with it, with the nearest valid name where one is unknown.
+/// An error in the text, with the nearest valid name if one is unknown.
 pub fn from_toml(text: &str) -> Result<Profile, ProfileError> {
     checked(&read(text, "the profile")?, "the profile")
 }

@@ -77,12 +77,12 @@ fn value_of(table: &Table, name: &str) -> Value {
     }
 }
 
-/// Whether the value of a field is quoted in TOML: texts are, and times, which have a unit.
+/// Returns true if TOML quotes the value of a field: a text, or a time, which has a unit.
 fn is_text(name: &str) -> bool {
     matches!(value_of(defaults(), name), Value::String(_)) || is_time(name)
 }
 
-/// Whether a field is a time: a bare number leaves its unit open, so it is not taken.
+/// Returns true if a field is a time: one that refuses a bare number, which has no unit.
 fn is_time(name: &str) -> bool {
     let mut table = Table::new();
     let set = set(&mut table, name, "1").and_then(|()| checked(&table, name));

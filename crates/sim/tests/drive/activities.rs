@@ -1,4 +1,4 @@
-//! What observers say of a drive over time, against its counters.
+//! Compares what observers report over time with the counters of the drive.
 
 use std::collections::BTreeMap;
 
@@ -122,7 +122,7 @@ fn every_background_command_belongs_to_one_activity() {
         let found = activities.lock().report(drive.now());
         let flash = drive.counters().flash;
         let mut reads = flash.reads;
-        // What is programmed for a part of a page reads the rest for the host.
+        // A write of part of a page reads the rest of it for the host.
         reads.host = 0;
         assert_counted(&name, &found, &reads, |piece| piece.pages_read);
         assert_counted(&name, &found, &flash.programs, |piece| piece.pages_programmed);
@@ -308,13 +308,13 @@ fn observers_resumed_in_time_miss_nothing() {
         let found = |looks_from: u64| {
             let mut drive = drive(&profile);
             let mut watch = Watch::default();
-            // Where not all of them are kept, those of before are a reason to leave some out.
+            // The observer `activities` keeps a limited number, so earlier activities would change later ones.
             let kinds = KINDS.iter().filter(|kind| kind.name != "activities");
             kinds.for_each(|kind| _ = watch.add(kind.name, &mut drive));
             let activities = drive.observe(Activities::with_most(&drive, ALL));
-            let attention = drive.attention();
+            let switch = drive.observer_switch();
             for step in 0..4 {
-                attention.set(step >= looks_from);
+                switch.set(step >= looks_from);
                 work(&mut drive, step);
             }
             // Something is under way when the measurement begins.
@@ -348,10 +348,10 @@ fn switched_off_observers_record_nothing() {
         watch.add_all(&mut drive);
         work(&mut drive, 1);
         let (now, before) = (drive.now(), watch.report(drive.now()));
-        drive.attention().set(false);
+        drive.observer_switch().set(false);
         work(&mut drive, 2);
         assert_eq!(watch.report(now), before, "{name}");
-        drive.attention().set(true);
+        drive.observer_switch().set(true);
         let mut fresh = Watch::default();
         fresh.add_all(&mut drive);
         work(&mut drive, 3);

@@ -14,10 +14,10 @@ const PAGE: u64 = 4096;
 /// A number that grows with each write of the host; 0 is the empty page at the start.
 type Version = u32;
 
-/// What the host knows of a page.
+/// The host's knowledge of a page.
 #[derive(Default)]
 struct Page {
-    /// What was written to it.
+    /// The versions written to it.
     versions: Vec<Version>,
     /// The oldest version that may be there after a power cut.
     durable: Version,
@@ -46,7 +46,7 @@ struct Host {
     page_size: u64,
     pages: Vec<Page>,
     version: Version,
-    /// Whether a write is durable when it is acknowledged.
+    /// True if a write is durable when it is acknowledged.
     durable: bool,
     /// Requests in flight, with the version that each made.
     in_flight: Vec<(Io, Version)>,
@@ -88,7 +88,7 @@ impl Host {
             let (stamp, buffered) = (self.stamp(index), self.buffered(index));
             let page = &mut self.pages[index];
             let Some(copy) = stamp.filter(|_| stamp != page.stamp) else { continue };
-            // What came into the buffer just now is not what left it, or was copied, just before.
+            // The newest version has just entered the buffer, so the copy on the flash is an older one.
             let steps = usize::from(buffered && written.contains(&index));
             page.copies.insert(copy, page.before(steps));
             page.stamp = stamp;
@@ -162,7 +162,7 @@ impl Host {
                 None => 0,
             };
             assert!(version >= page.durable, "page {index}: {version} for {}", page.durable);
-            // What was found is what there is from now on; nothing else of it can come back.
+            // From now on, the recovered version is the only one: no other can come back.
             page.durable = version;
             page.versions.retain(|written| *written <= version);
             page.copies = found.map(|stamp| (stamp, version)).into_iter().collect();
@@ -220,7 +220,7 @@ proptest! {
         if let Some(kind) = sched::KINDS.get(policy).filter(|_| profile.timed) {
             profile.scheduling.policy = kind.name.into();
         }
-        // What cuts leave unreadable can fill the tightest drives.
+        // Pages that cuts leave unreadable can fill the smallest drives.
         let lived = Host::new(&profile).exercise(seed);
         prop_assert!(matches!(lived, Ok(()) | Err(Errno::ENOSPC)), "{lived:?}");
     }

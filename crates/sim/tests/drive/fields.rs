@@ -115,7 +115,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("raid.stripe_unit", "16KiB"),
 ];
 
-/// What a drive lets the host see: all but its name, which repeats the spec.
+/// The behaviour that the host can observe, without the drive's name, which repeats the spec.
 #[derive(Debug, PartialEq)]
 struct Behaviour {
     info: DeviceInfo,
@@ -157,11 +157,11 @@ fn open(spec: &str) -> Result<Drive, ProfileError> {
     flashscope_sim::open(spec)
 }
 
-/// What those need that `last` goes by alone.
+/// The other fields that the fields of `last` alone need.
 const LOCALITIES: &str =
     "ftl=last&background_cleaning=false&persistence.map=pages&log.sequential_request=12KiB";
 
-/// What a field needs to be of consequence.
+/// The other fields that a field needs to have an effect.
 const NEEDS: &[(&str, &str)] = &[
     ("ftl", "background_cleaning=false&persistence.map=pages"),
     ("log.blocks", "ftl=bast&background_cleaning=false&persistence.map=pages"),

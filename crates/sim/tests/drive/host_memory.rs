@@ -14,7 +14,7 @@ use crate::{drive, one_pool, request, round_trip};
 const PAGE: u64 = 512;
 const PAGES: u64 = 1000;
 
-/// What a page takes to read, and what an entry takes to come over the link.
+/// The times in nanoseconds to read a page, and to fetch an entry over the link.
 const READ: u64 = 41_000;
 const ACCESS: u64 = 700;
 
@@ -56,7 +56,7 @@ fn reads_cost_what_their_stack_distance_says() {
         let mut drive = filled(&profile(entries, on_host));
         // The last of these is the one that was used last.
         let mut stack: Vec<u64> = (0..PAGES).collect();
-        // What has changed is written back here, so that reads find nothing to write.
+        // These reads write back all changed entries, so that the measured ones find nothing to write.
         for page in 0..PAGES {
             round_trip(&mut drive, Op::Read, page * PAGE, PAGE);
         }
@@ -139,8 +139,8 @@ fn the_flash_sees_one_memory() {
     }
 }
 
-/// What random reads over so many bytes of a filled drive take in the mean, in microseconds, once all of
-/// that was read.
+/// Returns the mean time of random reads over the first `range` bytes of a filled drive, in
+/// microseconds, after one read of the whole range.
 fn random_reads(drive: &mut Drive, range: u64) -> f64 {
     const PAGE: u64 = 4096;
     let mut random = fastrand::Rng::with_seed(11);
@@ -154,9 +154,8 @@ fn random_reads(drive: &mut Drive, range: u64) -> f64 {
     (drive.now() - start).0 as f64 / f64::from(count) / 1000.0
 }
 
-// What is memory of the host good for: are random reads in `dram-less` as fast without it where the
-// controller has memory for their range; with it alone where the host has, nearly as fast as those; and
-// beyond that not much better with it than without?
+// Are random reads of `dram-less` as fast without host memory in a range that fits the controller's memory,
+// nearly as fast with host memory in a range that fits the host's, and hardly faster beyond that?
 #[test]
 fn host_memory_carries_ranges_that_the_controller_does_not() {
     let mib = 1 << 20;

@@ -1,4 +1,4 @@
-//! Time in which nothing is asked of a drive.
+//! Idle times of a drive.
 
 use flashscope_block::{Completion, Device, Nanos, Op};
 use flashscope_sim::nand::{Lpn, Page};
@@ -12,7 +12,7 @@ const SMALL: &str = "demo?flash.packages=2&flash.planes_per_die=2&flash.blocks_p
                      &cleaning.background_threshold=0.2&over_provisioning=0.35\
                      &cache.size=64KiB&cache.write_back=0.5";
 
-/// What FTLs with log blocks need.
+/// The fields that FTLs with log blocks need.
 const LOGS: &str = "background_cleaning=false&persistence.map=pages&log.blocks=6&log.group=2\
                     &log.per_group=2&log.sequential=2&log.hot=1";
 

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 use flashscope_block::{Completion, Device, Io, Nanos, Op};
 use flashscope_sim::nand::{BlockId, Cause};
 use flashscope_sim::observe::{
-    Bucket, Command, CommandKind, Events, FreeBlocks, KINDS, LifetimeClasses, Observed, Observer,
-    Utilization, Watch, Window, erases,
+    Bucket, Command, CommandKind, Events, FreeBlocks, KINDS, LifetimeClasses, Observer,
+    ObserverHandle, Utilization, Watch, Window, erases,
 };
 use flashscope_sim::{Counters, Profile, SimDevice};
 use serde_json::Value;
@@ -21,7 +21,7 @@ const WRITE: u64 = TRANSFER + CELLS_PROGRAM;
 
 const ALWAYS: Window = Window { after: Nanos(0), length: Nanos::MAX };
 
-/// Keeps all that it is told.
+/// Keeps all events that it receives.
 #[derive(Default)]
 struct Log {
     commands: Vec<Command>,
@@ -45,9 +45,9 @@ impl Observer for Log {
 
 /// A file that others can look into.
 #[derive(Clone, Default)]
-struct Shared(Arc<Mutex<Vec<u8>>>);
+struct SharedFile(Arc<Mutex<Vec<u8>>>);
 
-impl Write for Shared {
+impl Write for SharedFile {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.0.lock().expect("no panic").write(bytes)
     }
@@ -57,7 +57,7 @@ impl Write for Shared {
     }
 }
 
-impl Shared {
+impl SharedFile {
     fn events(&self) -> Vec<Value> {
         let bytes = self.0.lock().expect("no panic");
         let trace: Value = serde_json::from_slice(&bytes).expect("valid JSON");
@@ -265,7 +265,7 @@ fn busy_times_add_up() {
     for (name, profile) in profiles() {
         let mut drive = drive(&profile);
         let utilization = drive.observe(Utilization::new(&drive));
-        let log: Observed<Log> = drive.observe(Log::default());
+        let log: ObserverHandle<Log> = drive.observe(Log::default());
         work(&mut drive);
         let until = drive.now() + Nanos(1_000_000_000);
         let report = utilization.lock().report(until);
@@ -312,7 +312,7 @@ fn cleaning_is_what_was_counted() {
         let victims: u64 = found.victims_by_valid_pages.iter().sum();
         assert_eq!(victims * span, found.count, "{name}");
         let valid = (0u64..).zip(&found.victims_by_valid_pages).map(|(n, count)| n * count);
-        // What is on its way out of a block that is not erased yet has been moved, too. Small
+        // Pages moved out of a block that is not erased yet count as moved, too. Small
         // pages are gathered: several flash pages become one.
         let lanes = drive.free_blocks().len() as u64;
         let moved = valid.sum::<u64>() * span;
@@ -405,7 +405,7 @@ fn nanos(micros: &Value) -> u64 {
 fn the_trace_holds_every_command_and_request() {
     for (name, profile) in profiles() {
         let mut drive = drive(&profile);
-        let file = Shared::default();
+        let file = SharedFile::default();
         let events = drive.observe(Events::new(&drive, file.clone(), ALWAYS));
         let log = drive.observe(Log::default());
         work(&mut drive);
@@ -455,7 +455,7 @@ fn the_trace_holds_every_command_and_request() {
 #[test]
 fn three_requests_make_six_events() {
     let mut drive = drive(&one_pool(64));
-    let file = Shared::default();
+    let file = SharedFile::default();
     drop(drive.observe(Events::new(&drive, file.clone(), ALWAYS)));
     three_requests(&mut drive);
     drain(&mut drive);
@@ -498,7 +498,7 @@ fn a_window_is_kept_to() {
     ];
     for (after, length, commands) in cases {
         let mut drive = drive(&one_pool(64));
-        let file = Shared::default();
+        let file = SharedFile::default();
         let window = Window { after: Nanos(after), length: Nanos(length) };
         let events = drive.observe(Events::new(&drive, file.clone(), window));
         three_requests(&mut drive);
@@ -514,7 +514,7 @@ fn a_window_is_kept_to() {
 #[test]
 fn a_trace_may_wait_and_fail() {
     let mut drive = drive(&one_pool(64));
-    let file = Shared::default();
+    let file = SharedFile::default();
     let events = drive.observe(Events::waiting(&drive, file.clone(), ALWAYS));
     round_trip(&mut drive, Op::Write, 0, PAGE);
     events.lock().restart(drive.now());

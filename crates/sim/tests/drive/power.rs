@@ -178,7 +178,7 @@ fn stamps(drive: &SimDevice) -> Vec<u32> {
 #[test]
 fn merges_of_many_packages_survive_cuts_at_any_time() {
     let kinds = ftl::KINDS.iter().filter(|kind| !kind.trims()).map(|kind| (kind, 8192));
-    // Where a page is a long write, what is before it is copied first.
+    // If a single page counts as a long write, the FTL first copies the pages before it.
     let long = ftl::KINDS.iter().filter(|kind| kind.name == "last").map(|kind| (kind, 4096));
     for (kind, long) in kinds.chain(long) {
         let mut merges = 0;

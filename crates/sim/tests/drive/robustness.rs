@@ -78,7 +78,7 @@ pub fn profiles() -> impl Strategy<Value = Profile> {
         if let Some(kind) = kinds.cycle().nth(logs.0).filter(|_| slc || copy_back) {
             profile.ftl = kind.name.into();
             without_cleaning(&mut profile);
-            // Where nearly every page costs a merge, a shorter life ends within the test.
+            // Nearly every page costs a merge here, so blocks with a shorter lifetime would wear out within the test.
             profile.reliability.block_lifetime = 1_000_000;
         }
         profile.log.blocks = logs.1;
@@ -96,13 +96,13 @@ pub fn profiles() -> impl Strategy<Value = Profile> {
     })
 }
 
-/// Where a logical page is, and in which life of its block.
+/// Returns the place of a logical page, and the number of erases of its block.
 pub fn place(drive: &SimDevice, lpn: u32) -> Option<(Page, u32)> {
     let page = drive.locate(Lpn(lpn))?;
     Some((page, drive.nand().erases(page.block)))
 }
 
-/// What the host knows: which pages hold data.
+/// The host's knowledge: which pages hold data.
 struct Shadow {
     written: BTreeSet<u32>,
     page_size: u64,
@@ -164,7 +164,7 @@ impl Shadow {
             assert_eq!(drive.nand().next_valid(block, 0), live.first().copied());
             for slot in live {
                 let entry = drive.nand().entry(slot).expect("valid pages are programmed");
-                // What is trimmed and not recorded yet is kept.
+                // A trimmed page stays valid until the trim is recorded.
                 let kept = !mapped.contains(&entry.lpn.0);
                 if entry.lpn.0 < host_pages && !kept {
                     let place = Some(geometry.page(slot));

@@ -261,7 +261,7 @@ fn zeros_take_less() {
     let [random, half, zeros] =
         [Data::Random, Data::HalfZeros, Data::Zeros].map(|data| write(&mut unbuffered, data));
     assert_eq!([random - half, half - zeros], [Nanos::micros(170); 2]);
-    // What a flush takes longer where the buffer holds other data than zeros.
+    // A flush takes longer if the buffer holds other data than zeros.
     profile.cache.kind = "lru".into();
     profile.cache.size = Bytes::kib(64);
     let flushed = [Data::Random, Data::Zeros].map(|data| {

@@ -77,7 +77,7 @@ impl Run {
         self.values("Overall I/O System Response time maximum")[0] * 1e6
     }
 
-    /// What was found for each package ("elem"), in order.
+    /// Returns a statistic of each package ("elem"), in order.
     pub fn by_package(&self, statistic: &str) -> Vec<f64> {
         let of_package = |package| format!("ssd  #0 elem #{package}   {statistic}");
         (0..self.count("Flash chip elements"))

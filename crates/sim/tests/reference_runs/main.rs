@@ -17,9 +17,9 @@ const PAGE: u64 = 4096;
 
 /// The drive of a run's parameters.
 ///
-/// What they leave open is found in the statistics: writes cross the link as a whole before the
-/// first page is programmed, and a block has one page of summary, of which 528 bytes cross the
-/// serial bus.
+/// The statistics show two facts that the parameters leave open. A write crosses the link as a
+/// whole before its first page is programmed. A block has one page of summary, of which 528 bytes
+/// cross the serial bus.
 fn profile(run: &Run) -> Profile {
     let mut profile = Profile::default();
     let share = |name| run.parameter(name) / 100.0;
@@ -52,8 +52,8 @@ fn profile(run: &Run) -> Profile {
     profile
 }
 
-/// What a run comes to.
-struct Found {
+/// The statistics of a simulated run.
+struct RunStatistics {
     requests: u64,
     /// The sum of all response times, and the longest, in nanoseconds.
     responses: u64,
@@ -80,7 +80,7 @@ fn fill(drive: &mut SimDevice) {
 }
 
 /// Sends every request to a full drive when it is due, whatever is in flight.
-fn simulate(run: &Run, requests: impl Iterator<Item = Io>) -> Found {
+fn simulate(run: &Run, requests: impl Iterator<Item = Io>) -> RunStatistics {
     let mut drive = SimDevice::new("sim:disksim", &profile(run)).expect("the profile works");
     fill(&mut drive);
     let (start, before) = (drive.now(), drive.counters());
@@ -101,7 +101,7 @@ fn simulate(run: &Run, requests: impl Iterator<Item = Io>) -> Found {
     }
     take(&mut drive, Nanos::MAX);
     let counters = drive.counters().since(&before);
-    Found { requests: answered, responses, longest, counters }
+    RunStatistics { requests: answered, responses, longest, counters }
 }
 
 /// Asserts that `found` is `theirs` to a share of `tolerance`, and prints both.
@@ -121,7 +121,7 @@ fn assert_near(what: &str, found: f64, theirs: f64, tolerance: f64) {
 /// same here.
 #[track_caller]
 #[allow(clippy::cast_precision_loss)] // far below 2^53
-fn assert_same(name: &str, run: &Run, requests: impl Iterator<Item = Io>) -> Found {
+fn assert_same(name: &str, run: &Run, requests: impl Iterator<Item = Io>) -> RunStatistics {
     let found = simulate(run, requests);
     let counters = &found.counters;
     let of_packages = |statistic| run.by_package(statistic).iter().sum::<f64>();

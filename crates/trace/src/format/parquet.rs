@@ -22,11 +22,11 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 
 use super::super::columns::{LATENCY, LENGTH, OFFSET, OP, SUBMITTED, VOLUME, VOLUMES_KEY};
 use super::super::error::{Place, Reason};
-use super::super::reader::{BATCH, Options, Reader, Skipped};
+use super::super::reader::{BATCH, Options, Reader, SkippedInput};
 use super::super::text::checked;
 use super::super::{Error, Request, Source, VolumeId, Volumes};
 use super::Format;
-use flashscope_result::guarded::{self, Limits, Positioned, Refused};
+use flashscope_result::guarded::{self, Limits, PositionedFile, ReadError};
 
 pub(super) const FORMAT: Format = Format {
     name: "parquet",
@@ -46,13 +46,13 @@ const LIMITS: Limits =
 struct Parquet {
     name: String,
     options: Options,
-    file: SerializedFileReader<Positioned>,
+    file: SerializedFileReader<PositionedFile>,
     places: Places,
     volumes: Volumes,
     group: usize,
     columns: Option<Columns>,
     row: u64,
-    skipped: Skipped,
+    skipped: SkippedInput,
 }
 
 /// The index of each column in the file.
@@ -75,7 +75,7 @@ impl Parquet {
         let file = guarded::open(file, &LIMITS, is_read).map_err(failed(&name))?;
         let places = Places::find(&file).map_err(damaged)?;
         let volumes = volumes(&file, &places).map_err(damaged)?;
-        let skipped = Skipped::default();
+        let skipped = SkippedInput::default();
         Ok(Parquet {
             name,
             options,
@@ -130,17 +130,17 @@ impl Reader for Parquet {
         &self.volumes
     }
 
-    fn skipped(&self) -> &Skipped {
+    fn skipped(&self) -> &SkippedInput {
         &self.skipped
     }
 }
 
 /// Creates an error that states the fault of the file and the remedy.
-fn failed(name: &str) -> impl FnOnce(Refused) -> Error {
+fn failed(name: &str) -> impl FnOnce(ReadError) -> Error {
     move |refused| match refused {
-        Refused::Io(error) => Error::io("read", name)(error),
-        Refused::Damaged(reason) => Error::Damaged { name: name.into(), reason },
-        Refused::Part(damage) => {
+        ReadError::Io(error) => Error::io("read", name)(error),
+        ReadError::Damaged(reason) => Error::Damaged { name: name.into(), reason },
+        ReadError::Part(damage) => {
             let reason = format!("{damage}; restore it from a copy, or convert the trace again");
             Error::Damaged { name: name.into(), reason }
         }
@@ -161,7 +161,7 @@ fn seekable(mut source: Source) -> Result<File, Error> {
 }
 
 impl Places {
-    fn find(file: &SerializedFileReader<Positioned>) -> Result<Places, String> {
+    fn find(file: &SerializedFileReader<PositionedFile>) -> Result<Places, String> {
         let schema = file.metadata().file_metadata().schema_descr();
         let names: Vec<_> = schema.columns().iter().map(|column| column.path().string()).collect();
         let find = |name: &str| names.iter().position(|found| found == name);
@@ -189,7 +189,10 @@ impl Places {
 }
 
 /// Returns the names of the volumes. A file without names has one volume, called 0.
-fn volumes(file: &SerializedFileReader<Positioned>, places: &Places) -> Result<Volumes, String> {
+fn volumes(
+    file: &SerializedFileReader<PositionedFile>,
+    places: &Places,
+) -> Result<Volumes, String> {
     let metadata = file.metadata().file_metadata().key_value_metadata();
     let named = metadata.into_iter().flatten().find(|pair| pair.key == VOLUMES_KEY);
     let names: Vec<String> = match named.and_then(|pair| pair.value.as_ref()) {
@@ -222,10 +225,10 @@ struct Columns {
 
 impl Columns {
     fn open(
-        file: &SerializedFileReader<Positioned>,
+        file: &SerializedFileReader<PositionedFile>,
         group: usize,
         places: &Places,
-    ) -> Result<Columns, Refused> {
+    ) -> Result<Columns, ReadError> {
         let open = |name: &'static str, place: usize| {
             guarded::read(group, Some(name), || {
                 Column::new(name, file.get_row_group(group)?.get_column_reader(place)?)
@@ -244,7 +247,7 @@ impl Columns {
     }
 
     /// Reads the next rows and returns their number.
-    fn read(&mut self) -> Result<usize, Refused> {
+    fn read(&mut self) -> Result<usize, ReadError> {
         let Columns { group, submitted, latency, offset, length, op, volume } = self;
         let rows = guarded::read(*group, Some(submitted.name), || submitted.read())?;
         let others = [Some(offset), Some(length), Some(op), latency.as_mut(), volume.as_mut()];
@@ -287,7 +290,7 @@ impl Columns {
 /// A column of whole numbers, read in batches of rows.
 struct Column {
     name: &'static str,
-    reader: Typed,
+    reader: IntegerReader,
     /// The values of the rows that have one.
     values: Vec<i64>,
     narrow: Vec<i32>,
@@ -295,7 +298,7 @@ struct Column {
     levels: Vec<i16>,
 }
 
-enum Typed {
+enum IntegerReader {
     Narrow(ColumnReaderImpl<Int32Type>),
     Wide(ColumnReaderImpl<Int64Type>),
 }
@@ -303,8 +306,8 @@ enum Typed {
 impl Column {
     fn new(name: &'static str, reader: ColumnReader) -> ParquetResult<Column> {
         let reader = match reader {
-            ColumnReader::Int32ColumnReader(reader) => Typed::Narrow(reader),
-            ColumnReader::Int64ColumnReader(reader) => Typed::Wide(reader),
+            ColumnReader::Int32ColumnReader(reader) => IntegerReader::Narrow(reader),
+            ColumnReader::Int64ColumnReader(reader) => IntegerReader::Wide(reader),
             _ => return Err(ParquetError::General("a column is not of whole numbers".into())),
         };
         Ok(Column { name, reader, values: Vec::new(), narrow: Vec::new(), levels: Vec::new() })
@@ -315,8 +318,8 @@ impl Column {
         self.values.clear();
         self.levels.clear();
         let (rows, values) = match &mut self.reader {
-            Typed::Wide(reader) => read(reader, &mut self.levels, &mut self.values)?,
-            Typed::Narrow(reader) => {
+            IntegerReader::Wide(reader) => read(reader, &mut self.levels, &mut self.values)?,
+            IntegerReader::Narrow(reader) => {
                 self.narrow.clear();
                 let read = read(reader, &mut self.levels, &mut self.narrow)?;
                 self.values

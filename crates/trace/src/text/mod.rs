@@ -7,7 +7,7 @@ use std::io::Read;
 pub(super) use fields::{Fields, LONGEST_FIELD, checked, decimal, hexadecimal, shown};
 
 use super::error::{Place, Reason};
-use super::reader::{BATCH, Options, Reader, Skipped};
+use super::reader::{BATCH, Options, Reader, SkippedInput};
 use super::{Error, Request, Source, Volumes};
 
 /// The maximum length of a line in bytes; a file with longer lines is not a trace.
@@ -107,7 +107,7 @@ pub(super) struct Lines<F> {
     line: u64,
     at_end: bool,
     out: Output,
-    skipped: Skipped,
+    skipped: SkippedInput,
 }
 
 impl<F: TextFormat> Lines<F> {
@@ -122,7 +122,7 @@ impl<F: TextFormat> Lines<F> {
             line: 0,
             at_end: false,
             out: Output::default(),
-            skipped: Skipped::default(),
+            skipped: SkippedInput::default(),
         })
     }
 
@@ -197,7 +197,7 @@ impl<F: TextFormat> Reader for Lines<F> {
         &self.out.volumes
     }
 
-    fn skipped(&self) -> &Skipped {
+    fn skipped(&self) -> &SkippedInput {
         &self.skipped
     }
 }

@@ -10,7 +10,7 @@ mod select;
 use flashscope_block::{Bytes, Nanos};
 
 use super::merge::Zero;
-use super::reader::{Reader, Skipped};
+use super::reader::{Reader, SkippedInput};
 use super::{Error, Request, Volumes};
 use realign::Realign;
 use remap::{Remap, Rule};
@@ -118,7 +118,7 @@ impl Settings {
             return Ok(reader);
         }
         let realign = self.realign.clone();
-        Ok(Box::new(Transformed { reader, select, sample, realign, scale, remap }))
+        Ok(Box::new(TransformReader { reader, select, sample, realign, scale, remap }))
     }
 }
 
@@ -149,7 +149,7 @@ fn factor(value: &str) -> Result<f64, String> {
 const PAGE: u64 = 4096;
 
 /// A reader that applies the transforms.
-struct Transformed {
+struct TransformReader {
     reader: Box<dyn Reader>,
     select: Option<Select>,
     sample: Option<Sample>,
@@ -158,7 +158,7 @@ struct Transformed {
     remap: Option<Remap>,
 }
 
-impl Transformed {
+impl TransformReader {
     /// Reads until requests remain in a batch, or the trace ends.
     fn read_some(&mut self, batch: &mut Vec<Request>) -> Result<(), Error> {
         loop {
@@ -198,7 +198,7 @@ impl Transformed {
     }
 }
 
-impl Reader for Transformed {
+impl Reader for TransformReader {
     fn read(&mut self, batch: &mut Vec<Request>) -> Result<(), Error> {
         let read = self.read_some(batch);
         if read.is_err() {
@@ -212,7 +212,7 @@ impl Reader for Transformed {
         self.reader.volumes()
     }
 
-    fn skipped(&self) -> &Skipped {
+    fn skipped(&self) -> &SkippedInput {
         self.reader.skipped()
     }
 

@@ -93,7 +93,7 @@ impl Realign {
 mod tests {
     use flashscope_block::Nanos;
 
-    use super::super::super::{BATCH, Skipped, Volumes};
+    use super::super::super::{BATCH, SkippedInput, Volumes};
     use super::*;
 
     /// An endless trace of flushes.
@@ -101,7 +101,7 @@ mod tests {
     struct Flushes {
         batches: usize,
         volumes: Volumes,
-        skipped: Skipped,
+        skipped: SkippedInput,
     }
 
     impl Reader for Flushes {
@@ -119,7 +119,7 @@ mod tests {
             &self.volumes
         }
 
-        fn skipped(&self) -> &Skipped {
+        fn skipped(&self) -> &SkippedInput {
             &self.skipped
         }
     }

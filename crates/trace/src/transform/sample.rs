@@ -14,17 +14,17 @@ pub(super) struct Sample {
     threshold: u64,
     seed: u64,
     region: u64,
-    requests: Counted,
-    bytes: Counted,
+    requests: KeptShare,
+    bytes: KeptShare,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Counted {
+struct KeptShare {
     all: u64,
     kept: u64,
 }
 
-impl Counted {
+impl KeptShare {
     /// The sum of lengths saturates, because a trace may contain any length.
     fn note(&mut self, amount: u64, kept: bool) {
         self.all = self.all.saturating_add(amount);
@@ -42,7 +42,7 @@ impl Sample {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // saturates at the whole
     pub(super) fn new(share: f64, seed: u64, region: Bytes) -> Sample {
         let threshold = (share * 2f64.powi(64)) as u64;
-        let (requests, bytes) = (Counted::default(), Counted::default());
+        let (requests, bytes) = (KeptShare::default(), KeptShare::default());
         Sample { share, threshold, seed, region: region.0, requests, bytes }
     }
 
@@ -83,7 +83,7 @@ mod tests {
     // A byte count above the maximum saturates without a panic.
     #[test]
     fn huge_amounts_do_not_overflow() {
-        let mut bytes = Counted::default();
+        let mut bytes = KeptShare::default();
         for amount in [u64::MAX, 1, u64::MAX] {
             bytes.note(amount, true);
         }

@@ -2,7 +2,7 @@ use flashscope_block::{Nanos, Op};
 
 use super::super::{Error, Request, Volumes};
 use super::text::{Text, word};
-use super::{Kind, Lost, Writer};
+use super::{Kind, OmissionCounts, Writer};
 
 /// `MICROSECONDS FILE ACTION OFFSET LENGTH`. Two lines before the first action on a file add and
 /// open it. Times are relative to the first request. fio's manual omits their unit; its own logs
@@ -67,7 +67,7 @@ impl Writer for Fio {
         self.text.finish()
     }
 
-    fn lost(&self) -> Lost {
+    fn lost(&self) -> OmissionCounts {
         self.text.lost
     }
 }

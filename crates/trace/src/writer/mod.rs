@@ -25,12 +25,12 @@ pub trait Writer: Send {
     fn finish(self: Box<Self>, volumes: &Volumes) -> Result<(), Error>;
 
     /// Returns the information lost until now because the format cannot store it.
-    fn lost(&self) -> Lost;
+    fn lost(&self) -> OmissionCounts;
 }
 
 /// Counts of information that a format cannot store.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Lost {
+pub struct OmissionCounts {
     /// Requests with an operation that the format lacks; they are omitted.
     pub requests: u64,
     /// Requests that grew to whole sectors.
@@ -39,10 +39,10 @@ pub struct Lost {
     pub latencies: u64,
 }
 
-impl Lost {
+impl OmissionCounts {
     /// Returns a description, or `None` if nothing is lost.
     pub fn notes(&self) -> Vec<String> {
-        let Lost { requests, widened, latencies } = self;
+        let OmissionCounts { requests, widened, latencies } = self;
         let mut notes = Vec::new();
         if *requests > 0 {
             notes.push(format!(

@@ -2,7 +2,7 @@ use flashscope_block::{Nanos, Op};
 
 use super::super::{Error, Request, Volumes};
 use super::text::{SECTOR, Text};
-use super::{Kind, Lost, Writer};
+use super::{Kind, OmissionCounts, Writer};
 
 /// `NANOSECONDS DEVICE SECTOR SECTORS TYPE`, with type 1 for a read and 0 for a write. Times are
 /// relative to the first request. Unaligned requests grow to whole sectors.
@@ -45,7 +45,7 @@ impl Writer for MqSim {
         self.text.finish()
     }
 
-    fn lost(&self) -> Lost {
+    fn lost(&self) -> OmissionCounts {
         self.text.lost
     }
 }

@@ -3,7 +3,7 @@ use flashscope_block::Op;
 use super::super::format::UNIX_EPOCH;
 use super::super::{Error, Request, Volumes};
 use super::text::{Text, word};
-use super::{Kind, Lost, Writer};
+use super::{Kind, OmissionCounts, Writer};
 
 /// Times are truncated to 100 ns, and an unknown latency is 0. A volume name of the form
 /// `host_disk` gives host and disk; any other name becomes the host, with disk 0.
@@ -54,7 +54,7 @@ impl Writer for Msr {
         self.text.finish()
     }
 
-    fn lost(&self) -> Lost {
+    fn lost(&self) -> OmissionCounts {
         self.text.lost
     }
 }

@@ -5,7 +5,7 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 
 use super::super::columns::{self, ROW_GROUP_ROWS, VOLUMES_KEY};
 use super::super::{Error, Request, Volumes};
-use super::{Kind, Lost, Output, Writer};
+use super::{Kind, OmissionCounts, Output, Writer};
 
 /// Parquet output: it stores every property of a trace in a tenth of the size of text, and reads a
 /// few times as fast.
@@ -115,8 +115,8 @@ impl Writer for Parquet {
         self.file.into_inner().map_err(failed(&self.name))?.finish()
     }
 
-    fn lost(&self) -> Lost {
-        Lost::default()
+    fn lost(&self) -> OmissionCounts {
+        OmissionCounts::default()
     }
 }
 

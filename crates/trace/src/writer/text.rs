@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use super::super::Error;
-use super::{Lost, Output};
+use super::{OmissionCounts, Output};
 
 /// The number of bytes in a sector.
 pub(super) const SECTOR: u64 = 512;
@@ -12,12 +12,12 @@ pub(super) const SECTOR: u64 = 512;
 pub(super) struct Text {
     output: Output,
     line: Vec<u8>,
-    pub(super) lost: Lost,
+    pub(super) lost: OmissionCounts,
 }
 
 impl Text {
     pub(super) fn new(output: Output) -> Text {
-        Text { output, line: Vec::new(), lost: Lost::default() }
+        Text { output, line: Vec::new(), lost: OmissionCounts::default() }
     }
 
     /// Appends a number to the line.

@@ -24,7 +24,7 @@ impl Folder {
     }
 
     /// Writes requests of these volumes to a file; returns what the format could not store.
-    fn write(&self, name: &str, volumes: &[&str], requests: &[Request]) -> writer::Lost {
+    fn write(&self, name: &str, volumes: &[&str], requests: &[Request]) -> writer::OmissionCounts {
         let mut known = Volumes::new();
         for volume in volumes {
             known.id(volume.as_bytes());

@@ -7,7 +7,7 @@ use flashscope_trace::format::open_as;
 use flashscope_trace::{Error, OnBad, Options, Source};
 
 use crate::samples::{Sample, expression, samples};
-use crate::{Told, open_all, read_all};
+use crate::{TraceContent, open_all, read_all};
 
 /// A source of bytes in memory.
 pub fn source(content: &[u8]) -> Source {
@@ -15,12 +15,12 @@ pub fn source(content: &[u8]) -> Source {
 }
 
 /// Reads content in the sample's format.
-fn read_as(sample: &Sample, content: &[u8], on_bad: OnBad) -> Result<Told, Error> {
+fn read_as(sample: &Sample, content: &[u8], on_bad: OnBad) -> Result<TraceContent, Error> {
     let options = Options { on_bad, ..Options::default() };
     read_all(open_as(sample.format, source(content), options)?)
 }
 
-fn whole(sample: &Sample) -> Told {
+fn whole(sample: &Sample) -> TraceContent {
     read_as(sample, &sample.content, OnBad::Stop)
         .unwrap_or_else(|error| panic!("{}: {error}", sample.name))
 }
@@ -165,7 +165,8 @@ fn garbled_lines_are_reported() {
         let garbled = lines.join(&b'\n');
         let error = read_as(&sample, &garbled, OnBad::Stop).unwrap_err();
         assert_eq!(place(&error), "line 2", "{}: {error}", sample.name);
-        let Told { requests, skipped, .. } = read_as(&sample, &garbled, OnBad::Skip).unwrap();
+        let TraceContent { requests, skipped, .. } =
+            read_as(&sample, &garbled, OnBad::Skip).unwrap();
         assert_eq!((requests, skipped.count), (told.requests, 1), "{}", sample.name);
         assert_eq!(skipped.examples[0].0.to_string(), "line 2", "{}", sample.name);
     }

@@ -5,9 +5,9 @@ use flashscope_trace::format::{find, open_as};
 use flashscope_trace::{OnBad, Options, Request};
 
 use crate::contract::source;
-use crate::{Told, read_all};
+use crate::{TraceContent, read_all};
 
-fn read(format: &str, content: &str, options: Options) -> Result<Told, String> {
+fn read(format: &str, content: &str, options: Options) -> Result<TraceContent, String> {
     let format = find(format).unwrap_or_else(|| panic!("{format} is a format"));
     let reader = open_as(format, source(content.as_bytes()), options);
     reader.and_then(read_all).map_err(|error| error.to_string())

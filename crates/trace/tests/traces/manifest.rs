@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use flashscope_block::Op;
 use flashscope_trace::format::find;
-use flashscope_trace::{Skipped, Source};
+use flashscope_trace::{SkippedInput, Source};
 
-use crate::{Told, open_all};
+use crate::{TraceContent, open_all};
 
 /// A line of the manifest, by column name.
 type Entry = BTreeMap<String, String>;
@@ -65,7 +65,7 @@ fn format_of(parser: &str) -> &str {
 }
 
 /// The counts that the manifest states exactly.
-fn counts(told: &Told) -> Vec<(&'static str, u64)> {
+fn counts(told: &TraceContent) -> Vec<(&'static str, u64)> {
     let requests = &told.requests;
     let count = |op| requests.iter().filter(|request| request.op == op).count() as u64;
     vec![
@@ -82,12 +82,12 @@ fn counts(told: &Told) -> Vec<(&'static str, u64)> {
     ]
 }
 
-fn bytes(told: &Told, op: Op) -> u64 {
+fn bytes(told: &TraceContent, op: Op) -> u64 {
     told.requests.iter().filter(|request| request.op == op).map(|request| request.len.0).sum()
 }
 
 /// Returns the number of pages of 4 KiB that the requests touch.
-fn pages(told: &Told, ops: &[Op]) -> u64 {
+fn pages(told: &TraceContent, ops: &[Op]) -> u64 {
     let transfers = told.requests.iter().filter(|request| ops.contains(&request.op));
     let pages = transfers.flat_map(|request| {
         let pages = request.offset.0 / 4096..=(request.end().0 - 1) / 4096;
@@ -97,7 +97,7 @@ fn pages(told: &Told, ops: &[Op]) -> u64 {
 }
 
 /// The values that the manifest rounds, with the rounding error.
-fn rounded(told: &Told) -> Vec<(&'static str, f64, f64)> {
+fn rounded(told: &TraceContent) -> Vec<(&'static str, f64, f64)> {
     let mebibytes = |op| bytes(told, op) as f64 / (1u64 << 20) as f64;
     let times = || told.requests.iter().map(|request| request.at.0);
     let span = times().max().unwrap_or(0) - times().min().unwrap_or(0);
@@ -110,7 +110,7 @@ fn rounded(told: &Told) -> Vec<(&'static str, f64, f64)> {
 
 /// Returns the 1 %, 50 %, 99 % and 100 % quantiles of the latencies in microseconds, with
 /// interpolation.
-fn latencies(told: &Told) -> Vec<f64> {
+fn latencies(told: &TraceContent) -> Vec<f64> {
     let mut sorted: Vec<_> = told.requests.iter().filter_map(|request| request.latency).collect();
     sorted.sort();
     let Some(last) = sorted.len().checked_sub(1) else { return Vec::new() };
@@ -122,8 +122,8 @@ fn latencies(told: &Told) -> Vec<f64> {
     [1, 50, 99, 100].map(quantile).to_vec()
 }
 
-fn check(file: &str, told: &Told, entry: &Entry) {
-    assert_eq!(told.skipped, Skipped::default(), "{file}");
+fn check(file: &str, told: &TraceContent, entry: &Entry) {
+    assert_eq!(told.skipped, SkippedInput::default(), "{file}");
     for (column, counted) in counts(told) {
         // The manifest counts requests before a partition as part of it.
         let beyond = u64::from(column == "vols" && told.volumes.find("before").is_some());

@@ -125,7 +125,10 @@ impl Pattern {
         self.target_size.0.saturating_sub(self.io_shift.0).checked_div(self.io_size.0).unwrap_or(0)
     }
 
-    /// Whether the pattern can run on a drive of `capacity` bytes with that logical block.
+    /// Checks that the pattern can run on a drive of `capacity` bytes with that logical block.
+    ///
+    /// # Errors
+    /// The first wrong parameter, and its rule.
     pub fn validate(&self, capacity: Bytes, logical_block: Bytes) -> Result<(), PatternError> {
         let error = |parameter, value: &dyn ToString, rule: String| {
             Err(PatternError { parameter, value: value.to_string(), rule })

@@ -213,7 +213,10 @@ impl Reference {
         }
     }
 
-    /// Whether a run can be done on a drive of `capacity` bytes with that logical block.
+    /// Checks that a run is possible on a drive of `capacity` bytes with that logical block.
+    ///
+    /// # Errors
+    /// The first wrong parameter, and its rule.
     pub fn validate(&self, capacity: Bytes, logical_block: Bytes) -> Result<(), PatternError> {
         let at_least_one = |parameter, value: u64| PatternError {
             parameter,

@@ -14,7 +14,7 @@ const LONGEST: u64 = 16;
 /// same probability: the workload by which Boboila and Desnoyers measure a drive ("Performance Models
 /// of Flash-Based Solid-State Drives for Real Workloads", MSST 2011, section IV).
 ///
-/// Those that would pass the end of the target space begin earlier instead.
+/// A write that would pass the end of the target space begins earlier instead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UniformWrites {
@@ -50,10 +50,10 @@ impl UniformWrites {
         Bytes(self.mean_bytes().0.saturating_mul(LONGEST)).min(whole)
     }
 
-    /// Whether they can be done on a drive of `capacity` bytes with that logical block.
+    /// Checks that the writes are possible on a drive of `capacity` bytes with that logical block.
     ///
     /// # Errors
-    /// The first parameter that is wrong, and what it must obey.
+    /// The first wrong parameter, and its rule.
     pub fn validate(&self, capacity: Bytes, logical_block: Bytes) -> Result<(), PatternError> {
         let error = |parameter, value: &dyn ToString, rule: String| {
             Err(PatternError { parameter, value: value.to_string(), rule })

@@ -111,7 +111,7 @@ impl Application {
 
 #[cfg(test)]
 impl Application {
-    /// What the tests of a model look into.
+    /// Gives tests access to the model.
     pub(super) fn model(&self) -> &Models {
         &self.model
     }

@@ -295,8 +295,8 @@ mod tests {
     use super::super::tests::{LARGE, ios_on};
     use super::*;
 
-    /// What a tree of 10 240 pages does for each change: reads and writes of pages; and which share of its reads are of inner pages. Each change is a write of the log, of
-    /// one block as a rule.
+    /// Returns the page reads and page writes of a tree of 10 240 pages for each change, and the share of
+    /// inner pages in its reads. Each change also writes to the log, usually one block.
     fn per_change(fields: &str, inner: u64) -> [f64; 3] {
         let spec = format!("btree?page=4KiB&log=40MiB&length=80MiB&{fields}");
         let (mut changes, mut reads, mut inner_reads, mut writes) = (0.0, 0.0, 0.0, 0.0);

@@ -2,7 +2,7 @@
 /// F. J. Corbato, *A Paging Experiment with the Multics System*, MIT Project MAC report MAC-M-384,
 /// 1968.
 pub(super) struct Clock {
-    /// Where each page is, [`NOWHERE`] for one that is not cached.
+    /// The slot of each page, or [`NOWHERE`] for a page that is not cached.
     slot_of: Vec<u32>,
     slots: Vec<Slot>,
     most: usize,
@@ -18,7 +18,7 @@ struct Slot {
 
 const NOWHERE: u32 = u32::MAX;
 
-/// What came of a page that was wanted.
+/// The result of a request for a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Touch {
     /// It was there.

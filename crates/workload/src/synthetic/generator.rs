@@ -12,8 +12,8 @@ use super::values::Values;
 use super::{DATA, Ios, Place, Places, Target, WorkloadError};
 use crate::{Stream, seed_for};
 
-/// What a kind of workload needs to make its places: how many there are to choose from, each with
-/// room for the smallest IO, how many bytes lie from one to the next, and a seed.
+/// The parameters from which a kind of workload generates its places: the number of places, each
+/// with room for the smallest IO, the distance from one to the next in bytes, and a seed.
 pub(super) struct Room {
     pub(super) units: u64,
     pub(super) unit: u64,

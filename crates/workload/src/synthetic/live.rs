@@ -4,7 +4,7 @@ use rand::{Rng, RngExt};
 pub(super) struct Live {
     /// The live slots, in no order.
     slots: Vec<u32>,
-    /// Where each slot stands among them.
+    /// The position of each slot in `slots`.
     position: Vec<u32>,
 }
 

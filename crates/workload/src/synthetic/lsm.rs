@@ -171,7 +171,7 @@ pub(super) struct Lsm {
     part: u64,
     /// A full table: the index of the level below it, its own index in its level, and its place.
     full: Option<(usize, u64, u32)>,
-    /// What is to be read, written and trimmed.
+    /// The reads, writes and trims that are due.
     due: VecDeque<Access>,
 }
 

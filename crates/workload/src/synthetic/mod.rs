@@ -77,7 +77,7 @@ macro_rules! registry {
         $($application:ident :: $model:ident),+ ;
         $($other:ident),+
     ) => {
-        /// Where IOs go.
+        /// The places of IOs, by kind of workload.
         enum Places {
             $($places($module::$places),)+
         }
@@ -89,7 +89,7 @@ macro_rules! registry {
             }
         }
 
-        /// What applications do.
+        /// The models of applications.
         enum Models {
             $($model($application::$model),)+
         }
@@ -124,7 +124,7 @@ struct Place {
 pub const COMMON: &[Field] =
     &[SIZE, ALIGNMENT, OP, READS, TRIMS, OFFSET, LENGTH, DATA, RATE, ARRIVALS, QUEUE_DEPTH, SEED];
 
-/// Those of them that have no default of their own in a workload that is modelled on a server.
+/// The common fields except the two with a default of their own in a workload modelled on a server.
 const COMMON_BUT_SIZE_AND_READS: &[Field] =
     &[ALIGNMENT, OP, TRIMS, OFFSET, LENGTH, DATA, RATE, ARRIVALS, QUEUE_DEPTH, SEED];
 
@@ -205,7 +205,7 @@ pub enum Ios {
     Application(Box<Application>),
     /// Runs, one after the other, each with its streams.
     Runs(Vec<Reference>),
-    /// Those of a trace, which `flashscope-trace` reads.
+    /// The requests of a trace, which `flashscope-trace` reads.
     Trace(Playback),
 }
 
@@ -224,7 +224,7 @@ pub struct Workload {
 /// Makes the workload that `spec` describes for a drive.
 ///
 /// # Errors
-/// What is wrong with the spec, with the nearest valid name where one is unknown, or why the
+/// An error in the spec, with the nearest valid name if one is unknown, or the reason why the
 /// workload cannot run on the drive.
 pub fn open(spec: &str, target: &Target) -> Result<Workload, WorkloadError> {
     let (name, fields) = spec.split_once('?').unwrap_or((spec, ""));

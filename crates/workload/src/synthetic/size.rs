@@ -48,7 +48,7 @@ pub(super) enum Size {
 }
 
 /// The requested sizes, before the grain and the range are known.
-enum Asked {
+enum SizeSpec {
     Fixed(u64),
     Geometric(u64),
     Exponential(u64),
@@ -72,25 +72,25 @@ pub(super) fn size_and_alignment(
     }
     let grain = alignment.unwrap_or(GRAIN.max(logical_block)).0;
     let (size, natural) = match asked {
-        Asked::Fixed(size) => (Size::Fixed(size), size),
-        Asked::Mix(parts) => {
+        SizeSpec::Fixed(size) => (Size::Fixed(size), size),
+        SizeSpec::Mix(parts) => {
             let smallest = parts.iter().map(|part| part.0).min().unwrap_or(grain);
             (Size::Mix(cumulated(parts)), smallest)
         }
-        Asked::Geometric(mean) if mean < grain => {
+        SizeSpec::Geometric(mean) if mean < grain => {
             let rule = format!("sizes are multiples of {grain} B, so the mean is no less");
             return Err(values.invalid("size", rule));
         }
-        Asked::Geometric(mean) => {
+        SizeSpec::Geometric(mean) => {
             check_mean(values, mean, room)?;
             (Size::geometric(mean, grain, room.round_down(Bytes(grain)).0), grain)
         }
-        Asked::Exponential(mean) => {
+        SizeSpec::Exponential(mean) => {
             check_mean(values, mean, room)?;
             let (log_of_rest, most) = (-ratio(grain, mean), room.round_down(Bytes(grain)).0);
             (Size::Geometric { grain, log_of_rest, most }, grain)
         }
-        Asked::Uniform(least, most) => {
+        SizeSpec::Uniform(least, most) => {
             if !least.is_multiple_of(grain) || !most.is_multiple_of(grain) {
                 let rule = format!("both ends must be multiples of the alignment, {grain} B");
                 return Err(values.invalid("size", rule));
@@ -121,35 +121,35 @@ fn ratio(grain: u64, mean: u64) -> f64 {
     grain as f64 / mean as f64
 }
 
-fn asked(text: &str) -> Result<Asked, String> {
+fn asked(text: &str) -> Result<SizeSpec, String> {
     let size = |text: &str| match text.parse::<Bytes>() {
         Ok(Bytes(0)) => Err("an IO has at least one logical block".to_string()),
         Ok(size) => Ok(size.0),
         Err(error) => Err(error.to_string()),
     };
     if let Some(mean) = text.strip_prefix("geometric:") {
-        return Ok(Asked::Geometric(size(mean)?));
+        return Ok(SizeSpec::Geometric(size(mean)?));
     }
     if let Some(mean) = text.strip_prefix("exponential:") {
-        return Ok(Asked::Exponential(size(mean)?));
+        return Ok(SizeSpec::Exponential(size(mean)?));
     }
     if let Some(range) = text.strip_prefix("uniform:") {
         let (least, most) = range.split_once("..").ok_or(RULE)?;
         let (least, most) = (size(least)?, size(most)?);
         return match least <= most {
-            true => Ok(Asked::Uniform(least, most)),
+            true => Ok(SizeSpec::Uniform(least, most)),
             false => Err("the smaller size comes first".into()),
         };
     }
     if !text.contains(':') {
-        return size(text).map(Asked::Fixed).map_err(|error| format!("{error}; {RULE}"));
+        return size(text).map(SizeSpec::Fixed).map_err(|error| format!("{error}; {RULE}"));
     }
     let part = |part: &str| {
         let (bytes, share) = part.split_once(':').ok_or(RULE)?;
         let share = share.parse().ok().filter(|share: &f64| *share > 0.0 && share.is_finite());
         Ok((size(bytes)?, share.ok_or("a share is a number above 0")?))
     };
-    text.split('+').map(part).collect::<Result<_, String>>().map(Asked::Mix)
+    text.split('+').map(part).collect::<Result<_, String>>().map(SizeSpec::Mix)
 }
 
 /// Shares that add up to 1, each added to those before it.

@@ -85,7 +85,7 @@ impl Table {
 }
 
 fn places(values: &Values, room: Room) -> Result<Places, WorkloadError> {
-    let table = |table: Table| Stored {
+    let table = |table: Table| RowLayout {
         rows_per_page: table.rows_per_page(room.unit),
         pages: table.pages(room.unit),
     };
@@ -110,7 +110,7 @@ fn places(values: &Values, room: Room) -> Result<Places, WorkloadError> {
 }
 
 /// The layout of a warehouse's rows.
-struct Stored {
+struct RowLayout {
     rows_per_page: u64,
     pages: u64,
 }
@@ -133,9 +133,9 @@ impl NuRand {
 
 pub(super) struct TpcC {
     warehouses: u64,
-    stock: Stored,
-    customer: Stored,
-    order_line: Stored,
+    stock: RowLayout,
+    customer: RowLayout,
+    order_line: RowLayout,
     item: NuRand,
     of_district: NuRand,
 }
@@ -152,7 +152,7 @@ impl TpcC {
     /// A row of a warehouse: how many pages of each warehouse lie in the tables before its own, its
     /// table, and its number.
     #[inline]
-    fn draw_row(&self, rng: &mut Xoshiro256PlusPlus) -> (u64, &Stored, u64) {
+    fn draw_row(&self, rng: &mut Xoshiro256PlusPlus) -> (u64, &RowLayout, u64) {
         const CUSTOMERS: u64 = OF_STOCK + OF_CUSTOMERS;
         const CUSTOMERS_EVENLY: u64 = CUSTOMERS + OF_CUSTOMERS_EVENLY;
         let (stock, customer) = (&self.stock, &self.customer);

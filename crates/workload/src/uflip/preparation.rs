@@ -2,8 +2,8 @@ use super::Baseline::{self, RandomWrite, SequentialRead};
 use super::{Experiment, MicroBenchmark, PerBaseline, Run, Setup, Unit, signed, vary};
 use crate::pattern::{Pattern, Reference};
 
-/// What has to be known before anything is measured: how the drive starts and oscillates (the
-/// four baselines, long), and how long writes linger (reads, writes, and reads again).
+/// The measurements before all others: how the drive starts and oscillates (four long baselines),
+/// and how long the effects of writes last (reads, writes, and reads again).
 ///
 /// The parameter is IOCount: there is one run of each.
 pub const PREPARATION: MicroBenchmark = MicroBenchmark {

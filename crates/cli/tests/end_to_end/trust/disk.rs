@@ -21,7 +21,7 @@ use super::tree::{Change, Node, Tree};
 const BELIEVED: Duration = Duration::from_secs(3600);
 
 /// The contents of the disk, and the changes that led to it.
-pub struct Kept {
+pub struct DiskContents {
     pub tree: Tree,
     pub changes: Vec<Change>,
     next: u64,
@@ -31,7 +31,7 @@ pub struct Kept {
     pub refused: usize,
 }
 
-impl Kept {
+impl DiskContents {
     fn change(&mut self, change: Change) {
         self.tree.apply(&change);
         self.changes.push(change);
@@ -130,10 +130,10 @@ impl Kept {
     }
 }
 
-struct Files(Arc<Mutex<Kept>>);
+struct Files(Arc<Mutex<DiskContents>>);
 
 impl Files {
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    fn kept(&self) -> MutexGuard<'_, DiskContents> {
         self.0.lock().unwrap()
     }
 
@@ -332,7 +332,7 @@ impl Filesystem for Files {
 /// A mounted test disk, which is unmounted when it is dropped.
 pub struct Disk {
     pub place: PathBuf,
-    kept: Arc<Mutex<Kept>>,
+    kept: Arc<Mutex<DiskContents>>,
     _session: BackgroundSession,
     _folder: tempfile::TempDir,
 }
@@ -341,7 +341,7 @@ impl Disk {
     /// Mounts a disk of this many blocks of 4 KiB. Prints a note and returns `None` if that is impossible here.
     pub fn mount(capacity: usize) -> Option<Disk> {
         let folder = tempfile::tempdir().unwrap();
-        let kept = Kept {
+        let kept = DiskContents {
             tree: Tree::new(),
             changes: Vec::new(),
             next: super::tree::ROOT,
@@ -369,7 +369,7 @@ impl Disk {
     }
 
     /// The contents of the disk, and the changes that led to it.
-    pub fn kept(&self) -> MutexGuard<'_, Kept> {
+    pub fn kept(&self) -> MutexGuard<'_, DiskContents> {
         self.kept.lock().unwrap()
     }
 }

@@ -9,7 +9,7 @@ use super::{ROOM, each_crash, run};
 use crate::{Outcome, Scratch};
 
 /// A command that writes a document, and one that reads it.
-struct Written {
+struct DocumentCase {
     name: &'static str,
     /// The file or folder that the command creates.
     made: &'static str,
@@ -20,45 +20,45 @@ struct Written {
 const TRACE: &str = "trace.csv";
 
 /// The documents, one of each kind.
-const WRITTEN: &[Written] = &[
-    Written {
+const CASES: &[DocumentCase] = &[
+    DocumentCase {
         name: "a simulation",
         made: "s",
         write: "simulate --drive demo?flash.blocks_per_plane=16 --fill none --warmup none --ios 200 --output s",
         read: "report s --json",
     },
-    Written {
+    DocumentCase {
         name: "a probe",
         made: "p",
         write: "probe sim:demo?flash.blocks_per_plane=16 --only page-size --output p",
         read: "report p --json",
     },
-    Written {
+    DocumentCase {
         name: "the profile of a probe",
         made: "p.toml",
         write: "probe sim:demo?flash.blocks_per_plane=16 --only page-size --output p --profile p.toml",
         read: "what-if --drive sim:./p.toml --fill none --warmup none --ios 10 --change ftl=fast --repeats 1 --json",
     },
-    Written {
+    DocumentCase {
         name: "a what-if",
         made: "w",
         write: "what-if --drive demo?flash.blocks_per_plane=16 --fill none --warmup none --ios 100 \
                 --change over_provisioning=0.3 --repeats 1 --output w",
         read: "report w --json",
     },
-    Written {
+    DocumentCase {
         name: "a trace in text",
         made: "t.csv",
         write: "trace convert trace.csv --output t.csv",
         read: "trace stat t.csv --json",
     },
-    Written {
+    DocumentCase {
         name: "a compressed trace",
         made: "t.csv.zst",
         write: "trace convert trace.csv --output t.csv.zst",
         read: "trace stat t.csv.zst --json",
     },
-    Written {
+    DocumentCase {
         name: "a trace in columns",
         made: "t.parquet",
         write: "trace convert trace.csv --output t.parquet",
@@ -79,7 +79,7 @@ fn words(typed: &str) -> Vec<&str> {
     typed.split_whitespace().collect()
 }
 
-impl Written {
+impl DocumentCase {
     /// Reads the document if it exists; it must be whole then.
     fn read(&self, place: &Scratch, folder: &Path, what: &str) -> Option<String> {
         let Outcome { status, stdout, stderr, .. } =
@@ -136,7 +136,7 @@ impl Written {
 
 #[test]
 fn crash_leaves_a_document_whole_or_absent() {
-    let points: Option<usize> = WRITTEN.iter().map(Written::crashes).sum();
+    let points: Option<usize> = CASES.iter().map(DocumentCase::crashes).sum();
     let Some(points) = points else { return };
     println!("{points} crashes of documents were survived");
     assert!(points > 100);
@@ -144,7 +144,7 @@ fn crash_leaves_a_document_whole_or_absent() {
 
 #[test]
 fn full_disk_leaves_no_partial_document() {
-    let full: Option<usize> = WRITTEN.iter().map(Written::full_disks).sum();
+    let full: Option<usize> = CASES.iter().map(DocumentCase::full_disks).sum();
     let Some(full) = full else { return };
     println!("{full} full disks of documents were survived");
     assert!(full > 10);

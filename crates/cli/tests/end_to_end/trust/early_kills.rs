@@ -7,27 +7,27 @@ use std::time::Duration;
 use crate::Scratch;
 
 /// A command that creates the folder `r`, and the command that resumes it after a kill.
-struct Begun {
+struct ResumableCommand {
     make: &'static str,
     go_on: &'static str,
 }
 
-const COMMANDS: [Begun; 5] = [
-    Begun {
+const COMMANDS: [ResumableCommand; 5] = [
+    ResumableCommand {
         make: "bench sim:demo?flash.blocks_per_plane=48 --output r --only order --target-size 8MiB --repeats 1 \
                --io-count 16 --preparation-io-count 64 --run-pause 0ms",
         go_on: "bench --resume r",
     },
-    Begun { make: "sweep space.toml --output r --jobs 1", go_on: "sweep --resume r" },
-    Begun {
+    ResumableCommand { make: "sweep space.toml --output r --jobs 1", go_on: "sweep --resume r" },
+    ResumableCommand {
         make: "simulate --drive demo?flash.blocks_per_plane=64 --ios 20000 --output r",
         go_on: "report r --json",
     },
-    Begun {
+    ResumableCommand {
         make: "probe sim:demo?flash.blocks_per_plane=16 --only page-size --output r",
         go_on: "report r --json",
     },
-    Begun {
+    ResumableCommand {
         make: "what-if --drive demo?flash.blocks_per_plane=64 --ios 5000 --change over_provisioning=0.3 --repeats 1 \
                --jobs 1 --output r",
         go_on: "report r --json",
@@ -55,7 +55,7 @@ fn has_begun(place: &Path) -> bool {
 /// folder had its name.
 fn killed(times: u64) -> [usize; 2] {
     let (mut random, mut kills, mut early) = (fastrand::Rng::with_seed(times), 0, 0);
-    for Begun { make, go_on } in COMMANDS {
+    for ResumableCommand { make, go_on } in COMMANDS {
         for attempt in 0..times {
             let place = Scratch::in_memory();
             fs::write(place.at("space.toml"), SPACE).unwrap();

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use disk::Disk;
-use tree::{Change, Left, Tree};
+use tree::{Change, Durability, Tree};
 
 use crate::{Outcome, Scratch};
 
@@ -31,7 +31,7 @@ fn run(disk: &Disk, arguments: &[&str]) -> Outcome {
 struct Point {
     /// The number of changes made, the last of them perhaps in part.
     changes: usize,
-    left: Left,
+    left: Durability,
     /// A description of the crash.
     what: String,
 }
@@ -45,7 +45,7 @@ fn each_crash(
 ) -> usize {
     let (place, mut tree, mut points) = (Scratch::in_memory(), Tree::new(), 0);
     let mut random = fastrand::Rng::with_seed(changes.len() as u64);
-    let mut leave = |tree: &Tree, changes: usize, left: Left, what: String| {
+    let mut leave = |tree: &Tree, changes: usize, left: Durability, what: String| {
         let at = place.at("left");
         tree.write(&at, left);
         look(&at, tree, &Point { changes, left, what });
@@ -58,17 +58,17 @@ fn each_crash(
         {
             let cut = random.usize(1..data.len());
             tree.apply(&Change::Write { file: *file, offset: *offset, data: data[..cut].to_vec() });
-            leave(&tree, index + 1, Left::All, format!("within change {index}"));
+            leave(&tree, index + 1, Durability::All, format!("within change {index}"));
         }
         tree.apply(change);
         leave(
             &tree,
             index + 1,
-            Left::All,
+            Durability::All,
             format!("killed after change {index}, {}", brief(change)),
         );
         if index % every == 0 {
-            for left in [Left::SyncedData, Left::SyncedNames] {
+            for left in [Durability::SyncedData, Durability::SyncedNames] {
                 let what =
                     format!("without power after change {index}, {}, {left:?}", brief(change));
                 leave(&tree, index + 1, left, what);
@@ -90,7 +90,7 @@ fn each_crash_gone_on_with<C: PartialEq>(
 ) -> [usize; 2] {
     let changes = disk.kept().changes.clone();
     let place = Scratch::in_memory();
-    let whole = made(&disk.kept().tree, Left::All, &place, folder, "whole");
+    let whole = made(&disk.kept().tree, Durability::All, &place, folder, "whole");
     let sound = content(&place, "whole");
     let (mut kept, mut resumed, mut seen) = (HashMap::new(), 0, 0);
     let points = each_crash(&changes, losses, |left, tree, point| {
@@ -122,7 +122,7 @@ fn brief(change: &Change) -> String {
 }
 
 /// Writes a folder of a tree to a disk, for a program to resume.
-fn made(tree: &Tree, left: Left, place: &Scratch, folder: &str, name: &str) -> PathBuf {
+fn made(tree: &Tree, left: Durability, place: &Scratch, folder: &str, name: &str) -> PathBuf {
     let all = place.at("all");
     tree.write(&all, left);
     let path = place.at(name);

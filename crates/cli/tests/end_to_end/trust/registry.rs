@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::disk::Disk;
-use super::tree::Left;
+use super::tree::Durability;
 use super::{ROOM, each_crash, run};
 use crate::Scratch;
 use crate::serve::{get, start};
@@ -140,7 +140,7 @@ fn registry_on_a_full_disk_refuses_and_recovers() {
         server.process.kill().unwrap();
         // Copies the contents of the full disk to one with free space.
         let moved = place.at("moved");
-        disk.kept().tree.write(&moved, Left::All);
+        disk.kept().tree.write(&moved, Durability::All);
         server = Server::of(&place, &moved.join("registry"));
         assert!(server.published(&what).len() >= taken, "{what}");
         drop(server);

@@ -9,7 +9,7 @@ use flashscope_fit::Twin;
 use flashscope_result::{Error, ResultFolder};
 
 use super::disk::Disk;
-use super::tree::Left;
+use super::tree::Durability;
 use super::{ROOM, each_crash, each_crash_gone_on_with, made, run};
 use crate::Scratch;
 use crate::resume::content;
@@ -95,7 +95,7 @@ fn full_disks(step: usize) -> Option<usize> {
     let enough = Disk::mount(ROOM)?;
     run(&enough, &BENCH).ok();
     let place = Scratch::in_memory();
-    let whole = made(&enough.kept().tree, Left::All, &place, "r", "whole");
+    let whole = made(&enough.kept().tree, Durability::All, &place, "r", "whole");
     let needed = enough.kept().tree.blocks();
     let (mut full, mut most) = (0, None);
     for capacity in (1..needed).step_by(step) {

@@ -8,7 +8,7 @@ use flashscope_result::Error;
 use flashscope_result::sweep::read_rows;
 
 use super::disk::Disk;
-use super::tree::Left;
+use super::tree::Durability;
 use super::{ROOM, each_crash_gone_on_with, made, run};
 use crate::Scratch;
 use crate::sweep::content;
@@ -85,7 +85,7 @@ fn full_disk_keeps_the_rows_so_far() {
     let Some(enough) = disk(ROOM) else { return };
     run(&enough, &SWEEP).ok();
     let place = Scratch::in_memory();
-    let path = made(&enough.kept().tree, Left::All, &place, "s", "whole");
+    let path = made(&enough.kept().tree, Durability::All, &place, "s", "whole");
     let (_, whole) = read_rows(&path).unwrap();
     let needed = enough.kept().tree.blocks();
     let mut full = 0;
@@ -107,7 +107,7 @@ fn full_disk_keeps_the_rows_so_far() {
         assert!(outcome.stderr.contains("No space left on device"), "{what}: {}", outcome.stderr);
         full += 1;
         if rows.is_some() && full % 10 == 0 {
-            made(&disk.kept().tree, Left::All, &place, "s", "cut");
+            made(&disk.kept().tree, Durability::All, &place, "s", "cut");
             place.run(&["sweep", "--resume", "cut"]).ok();
             assert!(content(&place, "cut") == content(&place, "whole"), "{what}");
             fs::remove_dir_all(place.at("cut")).unwrap();

@@ -52,9 +52,9 @@ pub enum Node {
     Folder { names: BTreeMap<String, u64>, synced: BTreeMap<String, u64> },
 }
 
-/// The part of a tree that is left.
+/// The changes to a tree that survive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Left {
+pub enum Durability {
     /// All changes, as `kill -9` leaves them.
     All,
     /// A power loss on a file system that writes names at once, and data only when it is synced.
@@ -136,18 +136,18 @@ impl Tree {
     }
 
     /// Creates the tree at `place`, which must not exist.
-    pub fn write(&self, place: &Path, left: Left) {
+    pub fn write(&self, place: &Path, left: Durability) {
         self.write_node(ROOT, place, left);
     }
 
-    fn write_node(&self, node: u64, place: &Path, left: Left) {
+    fn write_node(&self, node: u64, place: &Path, left: Durability) {
         match &self.0[&node] {
             Node::File { data, synced } => {
-                fs::write(place, if left == Left::All { data } else { synced }).unwrap();
+                fs::write(place, if left == Durability::All { data } else { synced }).unwrap();
             }
             Node::Folder { names, synced } => {
                 fs::create_dir(place).unwrap();
-                let names = if left == Left::SyncedNames { synced } else { names };
+                let names = if left == Durability::SyncedNames { synced } else { names };
                 for (name, node) in names {
                     self.write_node(*node, &place.join(name), left);
                 }
@@ -191,17 +191,17 @@ fn power_loss_keeps_exactly_the_synced_data() {
     ];
     changes.iter().for_each(|change| tree.apply(change));
     let place = tempfile::tempdir().unwrap();
-    let read = |left: Left, name: &str| {
+    let read = |left: Durability, name: &str| {
         let at = place.path().join(format!("{left:?}"));
         if !at.exists() {
             tree.write(&at, left);
         }
         fs::read(at.join(name)).ok()
     };
-    assert_eq!(read(Left::All, "b"), Some(vec![0, 1, 9, 9]));
-    assert_eq!(read(Left::SyncedData, "b"), Some(vec![0, 1, 2]));
+    assert_eq!(read(Durability::All, "b"), Some(vec![0, 1, 9, 9]));
+    assert_eq!(read(Durability::SyncedData, "b"), Some(vec![0, 1, 2]));
     assert_eq!(
-        (read(Left::SyncedNames, "a"), read(Left::SyncedNames, "b")),
+        (read(Durability::SyncedNames, "a"), read(Durability::SyncedNames, "b")),
         (Some(vec![0, 1, 2]), None)
     );
 }

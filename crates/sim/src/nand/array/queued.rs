@@ -23,7 +23,7 @@ use crate::nand::schedule::Seat;
 use crate::nand::{BlockId, Cause, Page};
 use crate::observe;
 use crate::sched::{
-    Class, Command, Happened, Level, Op, Parts, Scheduler, Setup, Status, Ticket, Totals,
+    Class, Command, Level, Op, Parts, Scheduler, SchedulerEvent, Setup, Status, Ticket, Totals,
 };
 
 /// How commands wait in queues.
@@ -35,7 +35,7 @@ pub struct Queues {
     /// after the other to each die, and the next one when the last one is done; otherwise all of a
     /// block at once.
     pub steps: bool,
-    /// How many of these a die carries out in a row, before it looks at what else waits.
+    /// The number of steps that a die carries out in a row before it looks at other waiting commands.
     pub steps_in_a_row: u32,
     /// The level of work that a write of the host waits for.
     pub foreground: Level,
@@ -78,7 +78,7 @@ impl Event {
     pub const WRITE_BACK: u32 = u32::MAX;
 }
 
-/// The owner of a command that observers are to be told of.
+/// The flag in the owner of a command that is reported to observers.
 const OBSERVED: u64 = 1 << 32;
 
 /// The commands on a block of a package that are not done.
@@ -326,13 +326,13 @@ impl QueuedArray {
         }
     }
 
-    /// Lets low commands be low no longer if one that is not, of this level, waits for one of them
-    /// that is not done: work in the background is in the foreground when a write needs it.
+    /// Raises the low commands if a command of a higher level waits for an unfinished one of them:
+    /// background work moves to the foreground when a write needs it.
     fn raise_for(&mut self, level: Level, earlier: Ticket) {
         if !self.has_low || level == Level::Low || self.scheduler.status(earlier) == Status::Done {
             return;
         }
-        // What is no command may wait for several.
+        // A ticket that is no command may wait for several commands.
         if self.scheduler.command(earlier).is_none_or(|command| command.level == Level::Low) {
             self.raise();
         }
@@ -381,7 +381,7 @@ impl QueuedArray {
         if self.scheduler.status(ticket) == Status::Done {
             return;
         }
-        // What is done in the background may be given for an earlier time.
+        // Background work may be submitted for an earlier time.
         let arrived = |from: Nanos| !self.scheduler.reports_idle() || from <= self.scheduler.now();
         if self.follows_from(ticket, die, level).is_some_and(arrived) {
             return;
@@ -533,23 +533,23 @@ impl QueuedArray {
         OBSERVED | u64::from(place)
     }
 
-    /// Lets the clock go on until something is to be reported, at `until` at the latest: an event,
-    /// or a command that observers are to be told of.
+    /// Advances the clock to the next event or the next command for observers, or to `until` if that
+    /// is earlier.
     pub(super) fn advance(&mut self, until: Nanos) -> Option<Result<Event, observe::Command>> {
         self.close_rows();
         match self.scheduler.advance(until)? {
-            Happened::Done { owner, arrived, started } if owner & OBSERVED != 0 => {
+            SchedulerEvent::Done { owner, arrived, started } if owner & OBSERVED != 0 => {
                 let place = u32::try_from(owner & !OBSERVED).unwrap_or(NONE);
                 self.free_observed.push(place);
                 let (at, start, done) = (arrived, started, self.scheduler.now());
                 let given = self.observed[place as usize];
                 Some(Err(observe::Command { at, start, done, ..given }))
             }
-            Happened::Done { owner, .. } => {
+            SchedulerEvent::Done { owner, .. } => {
                 Some(Ok(Event::Done(u32::try_from(owner).unwrap_or(NONE))))
             }
-            Happened::Idle(_) => Some(Ok(Event::Idle)),
-            Happened::Timer(_) => Some(Ok(Event::Timer)),
+            SchedulerEvent::Idle(_) => Some(Ok(Event::Idle)),
+            SchedulerEvent::Timer(_) => Some(Ok(Event::Timer)),
         }
     }
 

@@ -151,7 +151,7 @@ fn a_row_is_not_interrupted() {
     scheduler.release(first, Nanos(0));
     scheduler.submit(Command { owner: Some(2), ..command(R, 0) }, Nanos(100_000));
     let mut done = Vec::new();
-    while let Some(Happened::Done { owner, .. }) = scheduler.advance(Nanos::MAX) {
+    while let Some(SchedulerEvent::Done { owner, .. }) = scheduler.advance(Nanos::MAX) {
         done.push((owner, scheduler.now().0 / 1000));
     }
     assert_eq!(done, [(0, 510), (1, 3510), (2, 3570)]);
@@ -170,7 +170,7 @@ fn a_command_waits_for_what_it_follows() {
     scheduler.follow_collector(erase, collector);
     scheduler.release(erase, Nanos(0));
     assert_eq!(scheduler.status(erase), Status::Waiting);
-    let done = Happened::Done { owner: 7, arrived: Nanos(570_000), started: Nanos(570_000) };
+    let done = SchedulerEvent::Done { owner: 7, arrived: Nanos(570_000), started: Nanos(570_000) };
     assert_eq!(scheduler.advance(Nanos::MAX), Some(done));
     assert_eq!(scheduler.now(), Nanos(3_570_000));
     assert_eq!(scheduler.status(read), Status::Done);

@@ -52,7 +52,7 @@ fn script(setup: Setup, dies: u32, planes: u32, commands: &[(u64, Command)]) -> 
     }
     let mut done = vec![0; commands.len()];
     while let Some(happened) = scheduler.advance(Nanos::MAX) {
-        if let Happened::Done { owner, .. } = happened {
+        if let SchedulerEvent::Done { owner, .. } = happened {
             done[usize::try_from(owner).expect("an index")] = scheduler.now().0 / 1000;
         }
     }

@@ -40,7 +40,7 @@ fn open_loop(setup: Setup, bus: u64, rate: f64, share: f64, commands: u64) -> Op
             issued += 1;
         }
         match scheduler.advance(Nanos::MAX).expect("something is due") {
-            Happened::Timer(_) => {
+            SchedulerEvent::Timer(_) => {
                 let (at, op) = submitted.pop_front().expect("it was due");
                 let kind = u64::from(op == Op::Program);
                 let transfer = Nanos(bus);
@@ -48,12 +48,12 @@ fn open_loop(setup: Setup, bus: u64, rate: f64, share: f64, commands: u64) -> Op
                 let now = scheduler.now();
                 scheduler.submit(Command { owner, transfer, ..command(op, 0) }, now);
             }
-            Happened::Done { owner, .. } => {
+            SchedulerEvent::Done { owner, .. } => {
                 let kind = usize::from(owner & 1 == 1);
                 sums[kind] += scheduler.now().0 - (owner >> 1);
                 counts[kind] += 1;
             }
-            Happened::Idle(_) => {}
+            SchedulerEvent::Idle(_) => {}
         }
     }
     let mean = |kind: usize| float(sums[kind]) / float(counts[kind].max(1));
@@ -124,7 +124,7 @@ fn closed_loop(setup: Setup, dies: u32, depth: u32, share: f64, commands: u64) -
     (0..depth).for_each(|_| submit(&mut scheduler));
     let mut done = 0;
     while let Some(happened) = scheduler.advance(Nanos::MAX) {
-        if matches!(happened, Happened::Done { .. }) {
+        if matches!(happened, SchedulerEvent::Done { .. }) {
             done += 1;
             if done + u64::from(depth) <= commands {
                 submit(&mut scheduler);

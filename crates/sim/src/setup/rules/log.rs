@@ -1,4 +1,4 @@
-//! What a profile must fulfil for an FTL with log blocks.
+//! The rules of a profile for an FTL with log blocks.
 
 use flashscope_block::Bytes;
 
@@ -8,11 +8,11 @@ use crate::nand::Geometry;
 use crate::setup::{Frontiers, Logs, Scope, Transfer};
 use crate::setup::{MapMemory, Profile, ProfileError};
 
-/// What keeps the random numbers for evictions apart from others.
+/// A seed of its own, so that the random numbers of evictions are independent of others.
 const EVICTION_SEED: u64 = 0x6576_6963_7473;
 
 impl Profile {
-    /// Refuses what an FTL with log blocks does not do.
+    /// Refuses fields that an FTL with log blocks does not support.
     pub(super) fn check_log_blocks(
         &self,
         uses: LogUse,

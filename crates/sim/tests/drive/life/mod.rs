@@ -12,7 +12,7 @@ use arbitrary::Unstructured;
 use flashscope_block::{Bytes, Completion, Data, Device, Errno, Io, Nanos, Op};
 use flashscope_sim::ftl::{self, Recovery};
 use flashscope_sim::nand::BlockId;
-use flashscope_sim::observe::{Command, Observed, Observer};
+use flashscope_sim::observe::{Command, Observer, ObserverHandle};
 use flashscope_sim::{Counters, Profile, SimDevice, gc, wear};
 
 use self::shadow::Shadow;
@@ -32,7 +32,7 @@ fn pick<T: Copy>(bytes: &mut Unstructured<'_>, choices: &[T]) -> T {
     choices[draw(bytes, 0, last) as usize]
 }
 
-/// What came of a life: the same for the same bytes.
+/// The outcome of a life, which the input bytes determine.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Story {
     pub(crate) completions: Vec<Completion>,
@@ -84,10 +84,10 @@ pub(crate) struct Life<'a> {
     requests: u64,
     wears_out: bool,
     trims: bool,
-    /// Whether reads may have pages written anew.
+    /// True if reads may cause pages to be rewritten.
     disturbs: bool,
     patience: u64,
-    watchdog: Observed<Watchdog>,
+    watchdog: ObserverHandle<Watchdog>,
     steps: u32,
     story: Story,
 }

@@ -1,4 +1,4 @@
-//! What a host may expect to find on a drive.
+//! The data that a host may expect on a drive.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use flashscope_block::Device;
 use flashscope_sim::SimDevice;
 use flashscope_sim::nand::{BlockId, Lpn, Stamp};
 
-/// What a request made of a logical page.
+/// The version of a logical page that a request created.
 #[derive(Debug, Clone, Copy)]
 struct Version {
     /// The stamp of the data, or none where it was trimmed.

@@ -1,4 +1,4 @@
-//! Whether every field of every workload does something.
+//! Every field of every workload has an effect.
 
 use flashscope_block::Bytes;
 
@@ -78,7 +78,7 @@ fn every_field_of_an_application_matters() {
              request=128KiB",
         ),
     ] {
-        // What can hold a second warehouse.
+        // The drive has room for a second warehouse.
         let target = Target { capacity: Bytes::mib(150), ..LARGE };
         let with = |field: &str| {
             let spec = format!("{name}?{base}&rate=1000&{field}");

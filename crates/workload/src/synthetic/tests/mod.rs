@@ -266,7 +266,7 @@ fn memoryless_sizes() {
         let pages = counts.iter().zip(0u32..).map(|(count, i)| count * f64::from(i)).sum::<f64>();
         let deviation = (1.0 - last).sqrt() / last / 5e5_f64.sqrt();
         assert!((pages / 5e5 - 1.0 / last).abs() <= 4.0 * deviation, "{law}: {}", pages / 5e5);
-        // Those classes that are large enough, and all beyond as one.
+        // The classes that are large enough for the test; all others form one class.
         let probability = |i: usize| last * (1.0 - last).powi(i32::try_from(i).unwrap());
         let classes = (0..40).take_while(|i| probability(*i) * 5e5 > 50.0).count();
         let rest = counts[classes + 1..].iter().sum::<f64>();
@@ -342,7 +342,7 @@ fn trims_have_sizes() {
             live[first..end].fill(io.op == Op::Write);
         }
         assert!((trimmed[0] / 2e5 - 0.4).abs() < 0.005, "{trimmed:?}");
-        // None is longer than a write, those that the data ends shorter.
+        // No trim is longer than a write, and trims at the end of the data are shorter.
         let [write, trim] = [written, trimmed].map(|[count, pages]| pages / count);
         assert!(trim < write && cut > 0.3 * trimmed[0], "{trim} after {write}, {cut} cut");
     }

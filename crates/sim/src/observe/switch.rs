@@ -6,26 +6,26 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// request or pause.
 ///
 /// An observer that is switched on knows nothing of the time before, as if it had just been
-/// attached (see [`super::Observer::look_again`]). To observe a period without gaps, switch the
+/// attached (see [`super::Observer::resume`]). To observe a period without gaps, switch the
 /// observers on early enough: before the drive receives the work that is in progress when the
 /// period begins.
 #[derive(Debug, Clone)]
-pub struct Attention(Arc<AtomicBool>);
+pub struct ObserverSwitch(Arc<AtomicBool>);
 
-impl Attention {
+impl ObserverSwitch {
     pub(crate) fn new() -> Self {
-        Attention(Arc::new(AtomicBool::new(true)))
+        ObserverSwitch(Arc::new(AtomicBool::new(true)))
     }
 
     /// Switches the observers on or off.
-    pub fn set(&self, looks: bool) {
+    pub fn set(&self, enabled: bool) {
         // The drive reads the flag between commands, on any thread. No other data depends on it,
         // and relaxed ordering suffices.
-        self.0.store(looks, Ordering::Relaxed);
+        self.0.store(enabled, Ordering::Relaxed);
     }
 
     /// Returns true if the observers are on, or will be from the next request or pause.
-    pub fn looks(&self) -> bool {
+    pub fn is_enabled(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }

@@ -1,7 +1,7 @@
 /// The bytes of a page that the buffer holds: those from `start` to `end`, except for a possible
 /// gap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Held {
+pub(super) struct Extent {
     start: u32,
     end: u32,
     /// A range that includes every missing byte between `start` and `end`. It may include bytes
@@ -10,10 +10,10 @@ pub(super) struct Held {
     gap_end: u32,
 }
 
-impl Held {
+impl Extent {
     /// Creates a record of `len` bytes, at least one, from `start`.
     pub(super) fn new(start: u32, len: u32) -> Self {
-        Held { start, end: start + len, gap_start: 0, gap_end: 0 }
+        Extent { start, end: start + len, gap_start: 0, gap_end: 0 }
     }
 
     /// Adds `len` bytes from `start`.
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn touching_parts_merge_and_a_gap_stays_until_filled() {
-        let mut held = Held::new(512, 512);
+        let mut held = Extent::new(512, 512);
         held.add(1024, 512);
         assert_eq!(held.to_write(), (512, 1024));
         held.add(3584, 512);
@@ -94,7 +94,7 @@ mod tests {
         // and does it leave every missing byte to be read?
         #[test]
         fn never_claims_a_missing_byte(parts in prop::collection::vec((0u32..16, 1u32..8), 1..12)) {
-            let mut held = Held::new(parts[0].0, parts[0].1);
+            let mut held = Extent::new(parts[0].0, parts[0].1);
             let mut plain = [false; 24];
             for (start, len) in parts {
                 held.add(start, len);
