@@ -129,7 +129,7 @@ pub struct Findings {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Unknown {
     /// The quantity.
-    pub quantity: Quantity,
+    pub quantity: PreparationQuantity,
     /// The experiment of the preparation that was to show it, such as `RW`.
     pub experiment: String,
     /// The run.
@@ -143,7 +143,7 @@ pub struct Unknown {
 /// A quantity that the preparation finds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Quantity {
+pub enum PreparationQuantity {
     /// The start-up phase and the period of a baseline.
     Phases,
     /// The time during which writes slow the reads after them.

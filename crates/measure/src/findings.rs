@@ -3,8 +3,8 @@
 use flashscope_block::{Nanos, Op};
 use flashscope_document::manifest::{Progress, Run};
 use flashscope_document::methodology::{
-    BaselinePhases, EndedBy, Findings, Interference, Obstacle, PhaseLength, Precision, Quantity,
-    Unknown,
+    BaselinePhases, EndedBy, Findings, Interference, Obstacle, PhaseLength, Precision,
+    PreparationQuantity, Unknown,
 };
 use flashscope_stats::{Phases, least_length, lingering};
 use flashscope_workload::pattern::{Address, Pattern, Reference, Timing};
@@ -63,16 +63,16 @@ pub(crate) fn unknown(findings: &Findings, experiment: &str, run: &Run) -> Optio
         match (look, because) {
             (None, because) => {
                 let assumed = format!("pauses of {pause} between runs are enough");
-                (Quantity::Interference, because.unwrap_or(Obstacle::Noise), assumed)
+                (PreparationQuantity::Interference, because.unwrap_or(Obstacle::Noise), assumed)
             }
             (Some(look), because) if !look.settled => {
                 let assumed = format!("writes linger for {}, as far as seen", look.lasted_ns);
-                (Quantity::Interference, because.unwrap_or(Obstacle::Noise), assumed)
+                (PreparationQuantity::Interference, because.unwrap_or(Obstacle::Noise), assumed)
             }
             (Some(_), None) => return None,
             (Some(_), Some(because)) => {
                 let assumed = format!("pauses of {pause} between runs are enough");
-                (Quantity::Interference, because, assumed)
+                (PreparationQuantity::Interference, because, assumed)
             }
         }
     } else {
@@ -80,7 +80,7 @@ pub(crate) fn unknown(findings: &Findings, experiment: &str, run: &Run) -> Optio
             0 => "there is no start-up phase and no period".to_string(),
             ios => format!("no start-up phase and no period are longer than {ios} IOs show"),
         };
-        (Quantity::Phases, because?, assumed)
+        (PreparationQuantity::Phases, because?, assumed)
     };
     let experiment = experiment.to_string();
     Some(Unknown { quantity, experiment, run: run.id, because, assumed })

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use flashscope_analysis::AGREEMENT;
 use flashscope_document::facts::{BaselineCheck, Facts};
 use flashscope_document::manifest::{Manifest, Run};
-use flashscope_document::methodology::{Obstacle, Quantity, Unknown};
+use flashscope_document::methodology::{Obstacle, PreparationQuantity, Unknown};
 
 /// The most runs that are listed by number; the rest are counted.
 const NAMED_RUNS: usize = 8;
@@ -30,8 +30,8 @@ pub(crate) fn reliability(out: &mut String, manifest: &Manifest, facts: &Facts) 
 
 fn unknown_text(unknown: &Unknown) -> String {
     let quantity = match unknown.quantity {
-        Quantity::Phases => format!("the phases of {}", unknown.experiment),
-        Quantity::Interference => "how long writes linger".into(),
+        PreparationQuantity::Phases => format!("the phases of {}", unknown.experiment),
+        PreparationQuantity::Interference => "how long writes linger".into(),
     };
     let because = match unknown.because {
         Obstacle::Time => "ended at its limit of time",

@@ -560,7 +560,7 @@ The progress of a run.
 """
 
 
-Quantity: TypeAlias = Literal['phases', 'interference']
+PreparationQuantity: TypeAlias = Literal['phases', 'interference']
 """
 A quantity that the preparation finds.
 """
@@ -914,7 +914,7 @@ class Unknown:
     """
     The experiment of the preparation that was to show it, such as `RW`.
     """
-    quantity: Quantity
+    quantity: PreparationQuantity
     """
     The quantity.
     """
