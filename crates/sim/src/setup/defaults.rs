@@ -75,6 +75,7 @@ impl Default for Cleaning {
             transfer: Transfer::InterPlane,
             free_threshold: 0.05,
             background_threshold: 0.1,
+            urgent_threshold: 0.0,
         }
     }
 }

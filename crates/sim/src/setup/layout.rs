@@ -160,6 +160,8 @@ pub struct Layout {
     /// Background garbage collection runs while a lane has fewer free blocks than this; 0 if there
     /// is none.
     pub background_below: u32,
+    /// Number of free blocks of a lane below which cleaning is urgent; 0 for none.
+    pub urgent_below: u32,
     /// The separation of data into active blocks.
     pub frontiers: Frontiers,
     /// The way in which garbage collection moves pages.

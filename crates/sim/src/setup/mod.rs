@@ -333,6 +333,11 @@ pub struct Cleaning {
     /// below `free_threshold`, and of no consequence without `background_cleaning`. Default:
     /// 0.1. Source: none, twice the foreground's.
     pub background_threshold: f64,
+    /// Share of a lane's blocks below which the drive does not wait for an idle die: each write to
+    /// the lane also moves as many pages as keep pace with it, and these go before what waits. From
+    /// `free_threshold` to `background_threshold`; 0 for none, as without `background_cleaning`.
+    /// Default: 0. Source: none.
+    pub urgent_threshold: f64,
 }
 
 /// The log blocks of FTLs that map data by whole blocks, in which writes land first until they are

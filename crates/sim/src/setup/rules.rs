@@ -95,6 +95,7 @@ impl Profile {
         let ftl = named("ftl", &self.ftl, ftl::KINDS, |kind| kind.name)?;
         let map_cache = self.map_cache(ftl, &geometry)?;
         let (clean_below, background_below) = self.thresholds(ftl, lanes.blocks)?;
+        let urgent_below = self.urgent_below(lanes.blocks, clean_below, background_below)?;
         let logical_pages_per_pool = match ftl.family {
             Family::PageMapped { .. } => {
                 let keep_free = clean_below.max(background_below);
@@ -135,6 +136,7 @@ impl Profile {
             pages_per_record,
             clean_below,
             background_below,
+            urgent_below,
             frontiers: self.cleaning.frontiers,
             transfer: self.cleaning.transfer,
             slc_blocks_per_lane: lanes.slc_blocks,
@@ -531,6 +533,25 @@ impl Profile {
         );
         require(background >= foreground, field, cleaning.background_threshold, rule)?;
         Ok((foreground, background))
+    }
+
+    /// How many free blocks of a lane of `blocks` make cleaning urgent.
+    fn urgent_below(
+        &self,
+        blocks: u32,
+        foreground: u32,
+        background: u32,
+    ) -> Result<u32, ProfileError> {
+        let (field, value) = ("cleaning.urgent_threshold", self.cleaning.urgent_threshold);
+        if value == 0.0 {
+            return Ok(0);
+        }
+        let rule = "it needs a page-mapped FTL with background_cleaning";
+        require(background > 0, field, value, rule)?;
+        let urgent = threshold(field, value, blocks)?;
+        let rule = "it must be from cleaning.free_threshold to cleaning.background_threshold";
+        require((foreground..=background).contains(&urgent), field, value, rule)?;
+        Ok(urgent)
     }
 
     /// How many logical pages of a pool the host can address. They must be so few that, whenever

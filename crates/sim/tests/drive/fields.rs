@@ -98,6 +98,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("cleaning.policy", "fifo"),
     ("cleaning.free_threshold", "0.06"),
     ("cleaning.background_threshold", "0.08"),
+    ("cleaning.urgent_threshold", "0.1"),
     ("cache.kind", "bplru"),
     ("cache.size", "128KiB"),
     ("cache.protected", "true"),

@@ -198,6 +198,26 @@ fn steps_in_a_row_delay_reads() {
     assert!(slow[3] < slow[0], "{slow:?}");
 }
 
+// A drive that never rests and has few free blocks: with urgent cleaning, which keeps pace with the
+// writes, no write waits for a whole block to be cleaned.
+#[test]
+fn urgent_cleaning_spares_the_slowest_writes() {
+    let [none, urgent] = [0.0, 0.2].map(|threshold| {
+        let mut profile = dies_on_a_bus(1, "fcfs");
+        profile.flash.blocks_per_plane = 32;
+        profile.background_cleaning = true;
+        profile.cleaning.background_threshold = 0.2;
+        profile.cleaning.urgent_threshold = threshold;
+        let mut drive = drive(&profile);
+        fill(&mut drive, 1);
+        let done = closed_loop(&mut drive, 4, 0.0, 12_000);
+        let slowest = done.iter().map(Completion::latency).max().expect("it writes");
+        assert!(drive.counters().flash.erases.total() > 100);
+        slowest
+    });
+    assert!(urgent.0 * 2 < none.0, "{urgent} instead of {none}");
+}
+
 #[test]
 fn too_many_steps_in_a_row_are_refused() {
     for (steps, cleaning) in [(0, "step"), (65, "step"), (2, "block")] {

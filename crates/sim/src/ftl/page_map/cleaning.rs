@@ -478,6 +478,47 @@ impl<M: MapStorage> PageMap<M> {
         Ok(quiet)
     }
 
+    /// Works on the lanes of a pool that are short of free blocks, as much as keeps pace with one
+    /// write: a block with v of n pages valid yields n - v pages for v moves.
+    #[inline]
+    pub(super) fn urgent_in(
+        &mut self,
+        nand: &mut Array,
+        pool: u32,
+        at: Nanos,
+    ) -> Result<(), Errno> {
+        if self.layout.urgent_below == 0 {
+            return Ok(());
+        }
+        for lane in self.lanes_of(pool) {
+            nand.set_urgent(true);
+            let worked = self.urgent_in_lane(nand, lane, at);
+            nand.set_urgent(false);
+            worked?;
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn urgent_in_lane(&mut self, nand: &mut Array, lane: u32, at: Nanos) -> Result<(), Errno> {
+        self.apply_deferred(nand);
+        if self.lanes[lane as usize].free_blocks() >= self.layout.urgent_below {
+            return Ok(());
+        }
+        let Some(victim) = self.choose_victim(nand, lane) else { return Ok(()) };
+        let (valid, places) = (nand.valid(victim), self.layout.geometry.slots_per_block);
+        let gained = places.saturating_sub(valid).max(1);
+        for _ in 0..=valid.div_ceil(gained) {
+            match self.background_step(nand, lane, at) {
+                Ok(true) => {}
+                // A worn-out drive has no room for moves; its writes report that.
+                Ok(false) | Err(Errno::ENOSPC) => break,
+                Err(errno) => return Err(errno),
+            }
+        }
+        Ok(())
+    }
+
     /// Moves one page or erases one block. Returns false if there is nothing to do.
     fn background_step(&mut self, nand: &mut Array, lane: u32, at: Nanos) -> Result<bool, Errno> {
         self.apply_deferred(nand);

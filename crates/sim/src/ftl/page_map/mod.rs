@@ -347,6 +347,7 @@ impl<M: MapStorage> Ftl for PageMap<M> {
     fn write(&mut self, nand: &mut Array, slice: Slice, at: Nanos) -> Result<Nanos, Errno> {
         let pool = self.pool_of(slice.lpn);
         self.background_in(nand, pool, at)?;
+        self.urgent_in(nand, pool, at)?;
         let whole =
             slice.len.is_multiple_of(self.layout.geometry.logical_page_size) && slice.start == 0;
         let written = M::look_up(self, nand, slice.lpn, at, true).and_then(|known| {

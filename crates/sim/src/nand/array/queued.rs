@@ -123,6 +123,8 @@ pub(super) struct QueuedArray {
     erased: Vec<Nanos>,
     /// Is true while work is given that nobody waits for.
     pub(super) background: bool,
+    /// Is true while work is given that goes before the commands of the host.
+    pub(super) urgent: bool,
     /// Is true if commands may be low that have not begun.
     has_low: bool,
     observed: Vec<observe::Command>,
@@ -148,6 +150,7 @@ impl QueuedArray {
             rows: Rows::new(queues.steps_in_a_row, parts.bus_of.len()),
             erased: vec![Nanos(0); blocks.div_ceil(queues.blocks_per_lane) as usize],
             background: false,
+            urgent: false,
             has_low: false,
             observed: Vec::new(),
             free_observed: Vec::new(),
@@ -169,6 +172,7 @@ impl QueuedArray {
         let class = QueuedArray::class(given);
         let level = match class {
             _ if self.background => Level::Low,
+            Class::Cleaning | Class::Erase | Class::Wear if self.urgent => Level::Urgent,
             Class::HostRead | Class::HostWrite | Class::Mapping => Level::Equal,
             Class::Cleaning | Class::Erase | Class::Wear => self.queues.foreground,
         };
@@ -377,7 +381,11 @@ impl QueuedArray {
 
     /// Does the same in one package.
     fn use_block_of(&mut self, block: BlockId, member: u32, die: u32, ticket: Ticket) {
-        let level = if self.background { Level::Low } else { self.queues.foreground };
+        let level = match (self.background, self.urgent) {
+            (true, _) => Level::Low,
+            (false, true) => Level::Urgent,
+            (false, false) => self.queues.foreground,
+        };
         if self.scheduler.status(ticket) == Status::Done {
             return;
         }

@@ -251,6 +251,13 @@ impl Array {
         }
     }
 
+    /// Sets whether the drive's own commands from now on go before those of the host.
+    pub fn set_urgent(&mut self, urgent: bool) {
+        if let Some(queued) = &mut self.queued {
+            queued.urgent = urgent;
+        }
+    }
+
     /// Returns true if a time stands for a command that waits or is carried out: then
     /// [`Event::Done`] reports its end, with this number.
     pub fn notify_done(&mut self, at: Nanos, number: u32) -> bool {

@@ -97,6 +97,9 @@ fn cleaning(bytes: &mut Unstructured<'_>, profile: &mut Profile) {
     profile.over_provisioning = hundredths(bytes, 5, 60);
     profile.cleaning.free_threshold = hundredths(bytes, 2, 40);
     profile.cleaning.background_threshold = hundredths(bytes, 2, 60);
+    if profile.background_cleaning && profile.cleaning.background_threshold > 0.3 {
+        profile.cleaning.urgent_threshold = profile.cleaning.background_threshold;
+    }
     profile.cleaning.transfer = pick(bytes, &[Transfer::InterPlane, Transfer::CopyBack]);
     profile.cleaning.frontiers =
         pick(bytes, &[Frontiers::One, Frontiers::HostAndCleaning, Frontiers::HotAndCold]);
