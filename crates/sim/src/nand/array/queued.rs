@@ -23,7 +23,8 @@ use crate::nand::schedule::Seat;
 use crate::nand::{BlockId, Cause, Page};
 use crate::observe;
 use crate::sched::{
-    Class, Command, Level, Op, Parts, Scheduler, SchedulerEvent, Setup, Status, Ticket, Totals,
+    Class, Command, Level, Op, Parts, Scheduler, SchedulerEvent, Setup, Status, Task, Ticket,
+    Totals,
 };
 
 /// How commands wait in queues.
@@ -86,8 +87,8 @@ const OBSERVED: u64 = 1 << 32;
 struct Block {
     /// The last program or erase.
     written: Ticket,
-    /// Waits for what an erase of the block has to wait for.
-    used: Ticket,
+    /// The tally of what an erase of the block has to wait for.
+    used: u32,
     /// The programs that may not be done, in the order of pages: see [`QueuedArray::programs`].
     first: u32,
     last: u32,
@@ -95,7 +96,7 @@ struct Block {
 
 const NONE: u32 = u32::MAX;
 
-const UNUSED: Block = Block { written: Ticket::DONE, used: Ticket::DONE, first: NONE, last: NONE };
+const UNUSED: Block = Block { written: Ticket::DONE, used: NONE, first: NONE, last: NONE };
 
 /// A program that may not be done.
 #[derive(Debug, Clone, Copy)]
@@ -243,19 +244,20 @@ impl QueuedArray {
 
     /// Returns true if a command is a step of the drive's own work: of one die, they wait one at a
     /// time.
-    fn is_step(&self, command: &Command) -> bool {
-        let own = matches!(command.class, Class::Cleaning | Class::Erase | Class::Wear);
-        self.queues.steps && (own || command.level == Level::Low)
+    fn is_step(&self, class: Class, level: Level) -> bool {
+        let own = matches!(class, Class::Cleaning | Class::Erase | Class::Wear);
+        self.queues.steps && (own || level == Level::Low)
     }
 
     /// Hands a command to the scheduler, after those that it depends on.
     fn add(&mut self, given: &FlashRequest, command: &Command, erases: bool) -> Ticket {
         let (needs, die) = (self.needs(given, erases), given.seat.die);
-        let is_step = self.is_step(command);
+        let is_step = self.is_step(command.class, command.level);
         // The steps of a die are carried out in the order in which they are given.
-        let chained = |other: &Command| is_step && other.die == die && self.is_step(other);
+        let chained =
+            |other: &Task| is_step && other.die == die && self.is_step(other.class, other.level);
         let apart = needs.map(|earlier| {
-            let is_chained = self.scheduler.command(earlier).is_some_and(chained);
+            let is_chained = self.scheduler.task(earlier).is_some_and(chained);
             if is_chained { Ticket::DONE } else { earlier }
         });
         // A block is erased in a row of its own.
@@ -279,9 +281,14 @@ impl QueuedArray {
         }
         if erases {
             let block = self.place(given.page.block, given.member);
-            let used = std::mem::replace(&mut self.blocks[block].used, Ticket::DONE);
-            self.raise_for(command.level, used);
-            self.scheduler.follow_collector(ticket, used);
+            let used = std::mem::replace(&mut self.blocks[block].used, NONE);
+            if used != NONE {
+                // A tally may count several commands.
+                if command.level != Level::Low && !self.scheduler.is_tally_empty(used) {
+                    self.raise();
+                }
+                self.scheduler.follow_tally(ticket, used);
+            }
         }
         match is_step {
             true => self.rows.begin(&mut self.scheduler, command, ticket, at),
@@ -332,8 +339,8 @@ impl QueuedArray {
         if !self.has_low || level == Level::Low || self.scheduler.status(earlier) == Status::Done {
             return;
         }
-        // A ticket that is no command may wait for several commands.
-        if self.scheduler.command(earlier).is_none_or(|command| command.level == Level::Low) {
+        // What is no command may wait for several.
+        if self.scheduler.task(earlier).is_none_or(|task| task.level == Level::Low) {
             self.raise();
         }
     }
@@ -352,19 +359,21 @@ impl QueuedArray {
             && !setup.cache_program
             && !setup.multi_plane
             && !self.scheduler.has_gangs();
-        let there = |command: &Command| command.die == die && command.level == level;
+        let there = |task: &Task| task.die == die && task.level == level;
         let follows =
-            in_order && !self.queues.steps && self.scheduler.command(earlier).is_none_or(there);
+            in_order && !self.queues.steps && self.scheduler.task(earlier).is_none_or(there);
         self.scheduler.arrival(earlier).filter(|_| follows)
     }
 
     /// Returns true if a command that was just given is done after an earlier one in any case.
     fn ends_before(&self, earlier: Ticket, command: &Command) -> bool {
-        let in_steps = |other: &Command| {
-            other.die == command.die && self.is_step(other) && self.is_step(command)
+        let in_steps = |other: &Task| {
+            other.die == command.die
+                && self.is_step(other.class, other.level)
+                && self.is_step(command.class, command.level)
         };
         let from = self.follows_from(earlier, command.die, command.level);
-        from.is_some() || self.scheduler.command(earlier).is_some_and(in_steps)
+        from.is_some() || self.scheduler.task(earlier).is_some_and(in_steps)
     }
 
     /// Lets the next erase of a block, in every package of its element, wait for a command. `die`
@@ -388,10 +397,10 @@ impl QueuedArray {
         }
         let place = self.place(block, member);
         let state = &mut self.blocks[place];
-        if self.scheduler.status(state.used) == Status::Done {
-            state.used = self.scheduler.add_collector();
+        if state.used == NONE {
+            state.used = self.scheduler.add_tally();
         }
-        self.scheduler.follow(state.used, ticket);
+        self.scheduler.count(state.used, ticket);
     }
 
     /// Returns the program of a page that may not be done.
