@@ -32,6 +32,8 @@ pub(super) struct Die {
     pub(super) suspended: u32,
     /// Is true if it waits for its bus to choose then.
     pub(super) asking: bool,
+    /// When the group that it has suspended last was.
+    pub(super) suspended_since: Nanos,
     pub(super) cells_since: Nanos,
     pub(super) cells: Nanos,
     pub(super) occupied_since: Option<Nanos>,
@@ -52,6 +54,7 @@ impl Die {
             cache: NONE,
             suspended: NONE,
             asking: false,
+            suspended_since: Nanos(0),
             cells_since: Nanos(0),
             cells: Nanos(0),
             occupied_since: None,

@@ -34,6 +34,7 @@ impl Scheduler {
             taken |= part;
             count += 1;
             self.start(group.die, queue, node);
+            group.count = group.count.saturating_add(1);
             self.totals.joined += 1;
             self.graph.nodes[group.last as usize].links.after = node;
             group.last = node;

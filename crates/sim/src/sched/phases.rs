@@ -29,6 +29,8 @@ pub(super) struct Group {
     pub(super) op: Op,
     /// Is true if several commands are carried out one after the other.
     pub(super) is_row: bool,
+    /// Number of commands.
+    pub(super) count: u8,
     pub(super) die: u32,
     bus: u32,
     /// The first command, which links to the others in other planes, and the last of these.
@@ -60,6 +62,7 @@ impl Scheduler {
         let mut group = Group {
             op: task.op,
             is_row,
+            count: 1,
             die,
             bus: self.dies[die as usize].bus,
             first,
@@ -195,7 +198,7 @@ impl Scheduler {
         if next == NONE {
             return;
         }
-        self.complete(done);
+        self.complete(done, 1);
         let now = self.now;
         let node = &mut self.graph.nodes[next as usize];
         (node.state, node.arrived, node.started) = (State::Running, now, now);
@@ -219,7 +222,7 @@ impl Scheduler {
         let group = &self.groups[index as usize];
         // Of joined reads, the others were done when their page had come over.
         let first = if group.op == Op::Read { group.last } else { group.first };
-        let die = group.die;
+        let (die, together) = (group.die, u32::from(group.count));
         let state = &mut self.dies[die as usize];
         if state.current == index {
             state.current = NONE;
@@ -240,7 +243,7 @@ impl Scheduler {
         let mut node = first;
         while node != NONE {
             let next = self.graph.nodes[node as usize].links.after;
-            self.complete(node);
+            self.complete(node, together);
             node = next;
         }
     }
@@ -278,5 +281,14 @@ impl Scheduler {
             die.cells = later(die.cells, Nanos(self.now.0 - die.cells_since.0));
             self.next_phase(index);
         }
+    }
+
+    /// Ends one of several joined reads, whose page has come over the bus.
+    pub(super) fn page_over(&mut self, node: u32) {
+        let task = self.graph.nodes[node as usize].task.as_ref();
+        let bus = task.map(|task| self.dies[task.die as usize].bus);
+        let group = bus.map_or(NONE, |bus| self.buses[bus as usize].owner);
+        let together = self.groups.get(group as usize).map_or(1, |group| u32::from(group.count));
+        self.complete(node, together);
     }
 }

@@ -23,6 +23,20 @@ pub enum SchedulerEvent {
         arrived: Nanos,
         /// When its die began with it; the time of the clock for a join.
         started: Nanos,
+        /// The number of commands that its die carried out together, this one included; 0 for a
+        /// join.
+        together: u32,
+    },
+    /// A command with an owner goes on in the cells, now. See [`Scheduler::report_suspensions`].
+    Resumed {
+        /// See [`Command::owner`].
+        owner: u64,
+        /// When it arrived at its die.
+        arrived: Nanos,
+        /// When its die began with it.
+        started: Nanos,
+        /// When it was suspended.
+        since: Nanos,
     },
     /// A time that [`Scheduler::set_timer`] set.
     Timer(u32),
@@ -60,12 +74,14 @@ pub struct Scheduler {
     pub(super) touched_buses: Vec<u32>,
     /// Is true if something has happened since the last decisions.
     stirred: bool,
-    happened: VecDeque<SchedulerEvent>,
+    pub(super) happened: VecDeque<SchedulerEvent>,
     /// The order of arrivals at dies.
     pub(super) arrivals: u64,
     pub(super) totals: Totals,
     /// Is true if dies report that they are idle.
     pub(super) reports_idle: bool,
+    /// Is true if suspended commands are reported when they go on.
+    pub(super) reports_suspensions: bool,
 }
 
 impl Scheduler {
@@ -89,6 +105,7 @@ impl Scheduler {
             arrivals: 0,
             totals: Totals::default(),
             reports_idle: false,
+            reports_suspensions: false,
         }
     }
 
@@ -105,6 +122,11 @@ impl Scheduler {
     /// Returns true if dies report that they are idle.
     pub(crate) fn reports_idle(&self) -> bool {
         self.reports_idle
+    }
+
+    /// Reports from now on each suspension when it ends: see [`SchedulerEvent::Resumed`].
+    pub fn report_suspensions(&mut self) {
+        self.reports_suspensions = true;
     }
 
     /// Returns the time of the clock.
@@ -320,10 +342,10 @@ impl Scheduler {
             Event::Arrival(node) => self.arrive(node),
             Event::CellsDone { group, token } => self.cells_done(group, token),
             Event::Suspended(die) => self.suspended(die),
-            Event::Resumed(group) => self.start_cells(group),
+            Event::Resumed(group) => self.resumed(group),
             Event::Check(die) => self.touch_die(die),
             Event::Released(bus) => self.released(bus),
-            Event::PageOver(node) => self.complete(node),
+            Event::PageOver(node) => self.page_over(node),
             Event::Timer(token) => self.happened.push_back(SchedulerEvent::Timer(token)),
         }
     }
@@ -387,7 +409,7 @@ impl Scheduler {
         let Some(task) = self.graph.nodes[node as usize].task else {
             let join = &mut self.graph.nodes[node as usize];
             (join.arrived, join.started) = (self.now, self.now);
-            return self.complete(node);
+            return self.complete(node, 0);
         };
         self.stirred = true;
         self.arrivals += 1;
@@ -406,13 +428,14 @@ impl Scheduler {
     }
 
     /// Ends a command: reports it, and lets those that wait for it go on.
-    pub(super) fn complete(&mut self, node: u32) {
+    pub(super) fn complete(&mut self, node: u32, together: u32) {
         let done = &self.graph.nodes[node as usize];
         if done.owner != NOBODY {
             self.happened.push_back(SchedulerEvent::Done {
                 owner: done.owner,
                 arrived: done.arrived,
                 started: done.started,
+                together,
             });
         }
         while let Some(follower) = self.graph.take_follower(node) {

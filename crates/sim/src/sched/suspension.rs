@@ -2,8 +2,8 @@
 
 use super::command::Op;
 use super::events::Event;
-use super::graph::NONE;
-use super::scheduler::Scheduler;
+use super::graph::{NOBODY, NONE};
+use super::scheduler::{Scheduler, SchedulerEvent};
 use crate::nand::later;
 
 impl Scheduler {
@@ -28,6 +28,7 @@ impl Scheduler {
         if group.remaining.0 - progress <= rules.min_remaining.0 {
             return;
         }
+        state.suspended_since = now;
         state.cells.0 += progress;
         group.remaining.0 -= progress;
         group.token = group.token.wrapping_add(1);
@@ -49,5 +50,27 @@ impl Scheduler {
         state.current = group;
         let at = later(self.now, self.setup.suspension.resume);
         self.schedule(at, Event::Resumed(group));
+    }
+
+    /// Lets a group go on in the cells.
+    pub(super) fn resumed(&mut self, index: u32) {
+        if self.reports_suspensions {
+            let group = &self.groups[index as usize];
+            let since = self.dies[group.die as usize].suspended_since;
+            let mut next = group.first;
+            while next != NONE {
+                let node = &self.graph.nodes[next as usize];
+                if node.owner != NOBODY {
+                    self.happened.push_back(SchedulerEvent::Resumed {
+                        owner: node.owner,
+                        arrived: node.arrived,
+                        started: node.started,
+                        since,
+                    });
+                }
+                next = node.links.after;
+            }
+        }
+        self.start_cells(index);
     }
 }

@@ -14,14 +14,16 @@
 //! If a die carries out everything in the order of arrival, that order is enough for commands on one
 //! die.
 
+use std::ops::Range;
+
 use flashscope_block::Nanos;
 
 use super::rows::Rows;
 use crate::footprint::{Size, fixed, grown};
 use crate::nand::due::{awaited, when_done};
 use crate::nand::schedule::Seat;
-use crate::nand::{BlockId, Cause, Page};
-use crate::observe;
+use crate::nand::{BlockId, Cause, Page, later};
+use crate::observe::{self, CommandKind};
 use crate::sched::{
     Class, Command, Level, Op, Parts, Scheduler, SchedulerEvent, Setup, Status, Task, Ticket,
     Totals,
@@ -79,7 +81,15 @@ impl Event {
     pub const WRITE_BACK: u32 = u32::MAX;
 }
 
-/// The flag in the owner of a command that is reported to observers.
+/// Something that observers are to be told of.
+pub(super) enum Observed {
+    /// A command is done.
+    Command(observe::Command),
+    /// A command was suspended, and has gone on. Its end is not known yet.
+    Suspension(observe::Command, Range<Nanos>),
+}
+
+/// The owner of a command that observers are to be told of.
 const OBSERVED: u64 = 1 << 32;
 
 /// The commands on a block of a package that are not done.
@@ -155,19 +165,14 @@ impl QueuedArray {
         }
     }
 
-    fn class(given: &FlashRequest) -> Class {
-        match (given.cause, given.op) {
-            (Cause::Host, Op::Read) => Class::HostRead,
-            (Cause::Host, _) => Class::HostWrite,
-            (Cause::Mapping, Op::Read | Op::Program) => Class::Mapping,
-            (Cause::Wear, Op::Read | Op::Program) => Class::Wear,
-            (_, Op::Erase) if given.from.is_none() => Class::Erase,
-            _ => Class::Cleaning,
-        }
-    }
-
     fn command(&self, given: &FlashRequest) -> Command {
-        let class = QueuedArray::class(given);
+        let kind = match given.op {
+            Op::Read => CommandKind::Read,
+            Op::Program => CommandKind::Program,
+            Op::Erase if given.from.is_some() => CommandKind::CopyBack,
+            Op::Erase => CommandKind::Erase,
+        };
+        let class = observe::class(kind, given.cause);
         let level = match class {
             _ if self.background => Level::Low,
             Class::HostRead | Class::HostWrite | Class::Mapping => Level::Equal,
@@ -213,6 +218,7 @@ impl QueuedArray {
         let mut command = self.command(given);
         if let Some(observed) = observed {
             command.owner = Some(self.observe(observed));
+            self.scheduler.report_suspensions();
         }
         self.has_low |= command.level == Level::Low;
         let erases = given.op == Op::Erase && given.from.is_none();
@@ -542,17 +548,26 @@ impl QueuedArray {
         OBSERVED | u64::from(place)
     }
 
-    /// Advances the clock to the next event or the next command for observers, or to `until` if that
-    /// is earlier.
-    pub(super) fn advance(&mut self, until: Nanos) -> Option<Result<Event, observe::Command>> {
+    /// Lets the clock go on until something is to be reported, at `until` at the latest: an event,
+    /// or a command that observers are to be told of.
+    pub(super) fn advance(&mut self, until: Nanos) -> Option<Result<Event, Observed>> {
         self.close_rows();
-        match self.scheduler.advance(until)? {
-            SchedulerEvent::Done { owner, arrived, started } if owner & OBSERVED != 0 => {
+        let happened = self.scheduler.advance(until)?;
+        let now = self.scheduler.now();
+        match happened {
+            SchedulerEvent::Done { owner, arrived, started, together } if owner & OBSERVED != 0 => {
                 let place = u32::try_from(owner & !OBSERVED).unwrap_or(NONE);
                 self.free_observed.push(place);
-                let (at, start, done) = (arrived, started, self.scheduler.now());
                 let given = self.observed[place as usize];
-                Some(Err(observe::Command { at, start, done, ..given }))
+                let times = observe::Command { at: arrived, start: started, done: now, ..given };
+                Some(Err(Observed::Command(observe::Command { together, ..times })))
+            }
+            SchedulerEvent::Resumed { owner, arrived, started, since } => {
+                let place = u32::try_from(owner & !OBSERVED).unwrap_or(NONE);
+                let command = self.observed.get_mut(place as usize)?;
+                command.suspended = later(command.suspended, Nanos(now.0 - since.0));
+                (command.at, command.start) = (arrived, started);
+                Some(Err(Observed::Suspension(*command, since..now)))
             }
             SchedulerEvent::Done { owner, .. } => {
                 Some(Ok(Event::Done(u32::try_from(owner).unwrap_or(NONE))))

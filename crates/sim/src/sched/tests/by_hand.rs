@@ -170,7 +170,8 @@ fn a_command_waits_for_what_it_follows() {
     scheduler.follow_tally(erase, tally);
     scheduler.release(erase, Nanos(0));
     assert_eq!(scheduler.status(erase), Status::Waiting);
-    let done = SchedulerEvent::Done { owner: 7, arrived: Nanos(570_000), started: Nanos(570_000) };
+    let (arrived, started) = (Nanos(570_000), Nanos(570_000));
+    let done = SchedulerEvent::Done { owner: 7, arrived, started, together: 1 };
     assert_eq!(scheduler.advance(Nanos::MAX), Some(done));
     assert_eq!(scheduler.now(), Nanos(3_570_000));
     assert_eq!(scheduler.status(read), Status::Done);
