@@ -23,7 +23,7 @@ pub fn simulate(args: &SimulateArgs) -> Result<(), Failure> {
 
 fn print(args: &SimulateArgs, simulation: &Simulation) -> anyhow::Result<()> {
     print::document(args.json, simulation, || {
-        let text = flashscope_report::simulation(simulation);
+        let text = flashscope_report::simulation(simulation) + &simulate::queues(simulation);
         text + &args.output.folder.as_deref().map(print::result).unwrap_or_default()
     })
 }

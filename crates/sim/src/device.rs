@@ -158,7 +158,7 @@ impl SimDevice {
             trims: layout.ftl.trims(),
             cached: layout.cache.is_some(),
             cache: Cache::new(&layout),
-            interface: Interface::new(costs, interface.queue_depth),
+            interface: Interface::new(costs),
             host_pages_read: 0,
             host_pages_written: 0,
             host_pages_trimmed: 0,
@@ -446,14 +446,10 @@ impl SimDevice {
     fn part_done(&mut self, number: u32, at: Nanos) {
         let Some(part) = self.interface.part_done(number, at) else { return };
         let mut request = part.request();
-        let answered = match part.data {
-            Some((len, page)) => self.interface.sent(part.first, request.ready, len, page),
-            None => request.ready,
-        };
-        let arrived = self.interface.receive_command(answered);
-        match part.data {
-            Some(_) => self.read_from(&mut request, part.next, arrived),
-            None => self.write_from(&mut request, part.next, arrived),
+        let arrived = self.interface.receive_command(self.interface.part_sent(&part));
+        match part.is_read() {
+            true => self.read_from(&mut request, part.next, arrived),
+            false => self.write_from(&mut request, part.next, arrived),
         }
     }
 

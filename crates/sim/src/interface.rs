@@ -1,12 +1,12 @@
 //! The host interface: what commands and data cost on their way, and in which order answers
 //! leave.
 
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use flashscope_block::{Bytes, Completion, Errno, Io, Nanos, Op};
 
-use crate::footprint::{Size, fixed, grown};
+use crate::footprint::{Size, grown};
 use crate::nand::{later, transfer_time};
 
 /// The times that a request spends on the interface.
@@ -38,20 +38,71 @@ pub(crate) struct Request<'a> {
 
 impl Request<'_> {
     #[inline]
-    fn pending(&self) -> Pending {
+    fn pending(&self, parts: u32, answer: Answer) -> Pending {
         let Request { io, submitted, sequence, result, ready } = *self;
-        Pending { io: *io, submitted, sequence, result, ready }
+        Pending { io: *io, submitted, sequence, result, ready, parts, answer, next: None }
     }
 }
 
-/// An IO that the drive has worked out and not yet answered: see [`Request`].
+/// A request that the drive has worked out and not yet answered.
 #[derive(Debug, Clone, Copy)]
 struct Pending {
     io: Io,
     submitted: Nanos,
     sequence: u64,
     result: Result<(), Errno>,
+    /// See [`Request::ready`].
     ready: Nanos,
+    /// Commands in the queues of the flash that are not done.
+    parts: u32,
+    answer: Answer,
+    /// Where the next part of the request begins, if this is not the last.
+    next: Option<u64>,
+}
+
+/// A finished part of a request that another part follows.
+pub(crate) struct DonePart {
+    request: Pending,
+    /// The start of the next part.
+    pub(crate) next: u64,
+    /// When the first page is there, and what a part of a read sends.
+    sending: Option<Sending>,
+}
+
+impl DonePart {
+    /// Is true for a part of a read.
+    pub(crate) const fn is_read(&self) -> bool {
+        self.sending.is_some()
+    }
+
+    /// The request, ready as far as it is done.
+    pub(crate) fn request(&self) -> Request<'_> {
+        let Pending { io, submitted, sequence, result, ready, .. } = &self.request;
+        Request { io, submitted: *submitted, sequence: *sequence, result: *result, ready: *ready }
+    }
+}
+
+/// How a request is answered.
+#[derive(Debug, Clone, Copy)]
+enum Answer {
+    /// When it is ready.
+    Acknowledgement,
+    /// When its data has been sent.
+    Data(Sending),
+    /// When all earlier requests are answered.
+    Flush,
+    /// It has been.
+    Answered,
+}
+
+/// The data of a read on its way to the host.
+#[derive(Debug, Clone, Copy)]
+struct Sending {
+    /// When the first page is there, so that sending may begin.
+    first: Nanos,
+    /// What sending takes: all of the data, and the last page of it.
+    transfer: Nanos,
+    last_transfer: Nanos,
 }
 
 impl Pending {
@@ -61,94 +112,12 @@ impl Pending {
     }
 }
 
-/// A read whose data goes back to the host.
-#[derive(Debug, Clone, Copy)]
-struct FetchedRead {
-    request: Pending,
-    /// When the first page is there, so that sending may begin.
-    first: Nanos,
-    /// The times to send all of the data, and its last page.
-    transfer: Nanos,
-    last_transfer: Nanos,
-}
-
-/// A request that waits for commands in the queues of the flash.
-#[derive(Debug, Clone, Copy)]
-struct WaitingRequest {
-    request: Pending,
-    /// Commands that are not done.
-    parts: u32,
-    /// When the first page is there.
-    first: Nanos,
-    /// The length of the sent data, and that of its pages.
-    data: Option<(Bytes, Bytes)>,
-    /// The start of the request's next part, if this is not the last.
-    next: Option<u64>,
-}
-
-/// A finished part of a request that another part follows.
-pub(crate) struct DonePart {
-    request: Pending,
-    /// The start of the next part.
-    pub(crate) next: u64,
-    /// When the first page is there.
-    pub(crate) first: Nanos,
-    /// See [`Interface::wait`].
-    pub(crate) data: Option<(Bytes, Bytes)>,
-}
-
-impl DonePart {
-    /// The request, ready as far as it is done.
-    pub(crate) fn request(&self) -> Request<'_> {
-        let Pending { io, submitted, sequence, result, ready } = &self.request;
-        Request { io, submitted: *submitted, sequence: *sequence, result: *result, ready: *ready }
-    }
-}
-
-/// An entry of a heap: earliest first, and equal times in the order of submission.
-trait Waiting {
-    fn request(&self) -> &Pending;
-}
-
-impl Waiting for Pending {
-    fn request(&self) -> &Pending {
-        self
-    }
-}
-
-impl Waiting for FetchedRead {
-    fn request(&self) -> &Pending {
-        &self.request
-    }
-}
-
-struct ByTime<T>(T);
-
-impl<T: Waiting> ByTime<T> {
-    fn key(&self) -> (Nanos, u64) {
-        let request = self.0.request();
-        (request.ready, request.sequence)
-    }
-}
-
-impl<T: Waiting> PartialEq for ByTime<T> {
-    fn eq(&self, other: &Self) -> bool {
-        self.key() == other.key()
-    }
-}
-
-impl<T: Waiting> Eq for ByTime<T> {}
-
-impl<T: Waiting> PartialOrd for ByTime<T> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl<T: Waiting> Ord for ByTime<T> {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.key().cmp(&other.key())
-    }
+/// A request in a heap, earliest first, equal times in the order of submission.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    ready: Nanos,
+    sequence: u64,
+    number: u32,
 }
 
 /// Which queue the next answer comes from.
@@ -169,13 +138,14 @@ pub(crate) struct Interface {
     costs: Costs,
     in_free: Nanos,
     out_free: Nanos,
-    acknowledged: BinaryHeap<Reverse<ByTime<Pending>>>,
-    fetched: BinaryHeap<Reverse<ByTime<FetchedRead>>>,
-    /// Flushes wait for every earlier request, so they stay in the order of submission.
-    flushes: VecDeque<Pending>,
-    /// Requests that wait for commands in the queues of the flash, by number.
-    waiting: Vec<Option<WaitingRequest>>,
+    /// The requests in flight, by number, but for the lone one. So memory and time follow what is in
+    /// flight, not what may be.
+    requests: Vec<Pending>,
     free_numbers: Vec<u32>,
+    acknowledged: BinaryHeap<Reverse<Place>>,
+    fetched: BinaryHeap<Reverse<Place>>,
+    /// Flushes wait for every earlier request, so they stay in the order of submission.
+    flushes: VecDeque<u32>,
     /// The request in flight, if it is the only one and has no data to send: the queues are not
     /// worth their while for one request at a time.
     lone: Option<Pending>,
@@ -184,43 +154,49 @@ pub(crate) struct Interface {
 impl Interface {
     /// Returns the memory of an interface with at most `queue_depth` requests in flight.
     pub(crate) fn footprint(queue_depth: u32) -> Size {
-        // Requests beyond the queue depth are answered as well, with an error.
-        fixed::<Reverse<ByTime<Pending>>>(queue_depth) * 2
-            + fixed::<Reverse<ByTime<FetchedRead>>>(queue_depth)
-            + grown::<Pending>(queue_depth)
+        // What is refused for being too many is answered, too.
+        grown::<Pending>(queue_depth)
+            + grown::<u32>(queue_depth) * 2
+            + grown::<Reverse<Place>>(queue_depth) * 3
     }
 
-    pub(crate) fn new(costs: Costs, queue_depth: u32) -> Self {
-        let depth = queue_depth as usize;
+    pub(crate) const fn new(costs: Costs) -> Self {
         Interface {
             costs,
             in_free: Nanos(0),
             out_free: Nanos(0),
-            acknowledged: BinaryHeap::with_capacity(depth),
-            fetched: BinaryHeap::with_capacity(depth),
-            flushes: VecDeque::new(),
-            waiting: Vec::new(),
+            requests: Vec::new(),
             free_numbers: Vec::new(),
+            acknowledged: BinaryHeap::new(),
+            fetched: BinaryHeap::new(),
+            flushes: VecDeque::new(),
             lone: None,
         }
     }
 
     /// Forgets what is in flight; the link is free at `now`.
     pub(crate) fn reset(&mut self, now: Nanos) {
-        self.acknowledged.clear();
-        self.fetched.clear();
-        self.flushes.clear();
-        self.waiting.clear();
-        self.free_numbers.clear();
-        self.lone = None;
-        (self.in_free, self.out_free) = (now, now);
+        *self = Interface { in_free: now, out_free: now, ..Interface::new(self.costs) };
     }
 
     #[inline]
     pub(crate) fn in_flight(&self) -> usize {
-        let lone = usize::from(self.lone.is_some());
-        let waiting = self.waiting.len() - self.free_numbers.len();
-        self.acknowledged.len() + self.fetched.len() + self.flushes.len() + waiting + lone
+        self.requests.len() - self.free_numbers.len() + usize::from(self.lone.is_some())
+    }
+
+    /// Keeps a request, and returns its number.
+    #[inline]
+    fn keep(&mut self, request: Pending) -> u32 {
+        match self.free_numbers.pop() {
+            Some(number) => {
+                self.requests[number as usize] = request;
+                number
+            }
+            None => {
+                self.requests.push(request);
+                u32::try_from(self.requests.len() - 1).expect("at most the queue depth")
+            }
+        }
     }
 
     /// Takes the command of a request submitted at `at`; returns when the controller has it.
@@ -243,12 +219,19 @@ impl Interface {
     /// Answers a request that has no data to send, when it is ready.
     #[inline]
     pub(crate) fn acknowledge(&mut self, request: &Request) {
+        let request = request.pending(0, Answer::Acknowledgement);
         if self.in_flight() == 0 {
-            self.lone = Some(request.pending());
+            self.lone = Some(request);
             return;
         }
         self.queue_lone();
-        self.acknowledged.push(Reverse(ByTime(request.pending())));
+        self.acknowledge_later(request);
+    }
+
+    #[inline]
+    fn acknowledge_later(&mut self, request: Pending) {
+        let number = self.keep(request);
+        self.queue(number);
     }
 
     /// Keeps a request that waits for `parts` commands until [`Interface::part_done`] was called as
@@ -264,86 +247,102 @@ impl Interface {
         next: Option<u64>,
     ) -> u32 {
         self.queue_lone();
-        let waiting = WaitingRequest { request: request.pending(), parts, first, data, next };
-        match self.free_numbers.pop() {
-            Some(number) => {
-                self.waiting[number as usize] = Some(waiting);
-                number
-            }
-            None => {
-                self.waiting.push(Some(waiting));
-                u32::try_from(self.waiting.len() - 1).expect("at most the queue depth")
-            }
-        }
+        let answer = match data {
+            Some((len, page)) => Answer::Data(self.sending(first, len, page)),
+            None if request.io.op == Op::Flush => Answer::Flush,
+            None => Answer::Acknowledgement,
+        };
+        self.keep(Pending { next, ..request.pending(parts, answer) })
     }
 
     /// Records that a command of a waiting request was done at `now`, and answers the request if
     /// that was the last one; returns it if another part of it follows.
+    #[inline]
     pub(crate) fn part_done(&mut self, number: u32, now: Nanos) -> Option<DonePart> {
-        let waiting = self.waiting.get_mut(number as usize)?.as_mut()?;
+        let waiting = self.requests.get_mut(number as usize)?;
         waiting.parts -= 1;
-        waiting.first = waiting.first.min(now);
-        waiting.request.ready = waiting.request.ready.max(now);
+        waiting.ready = waiting.ready.max(now);
+        if let Answer::Data(sending) = &mut waiting.answer {
+            sending.first = sending.first.min(now);
+        }
         if waiting.parts > 0 {
             return None;
         }
-        let WaitingRequest { request, first, data, next, .. } = *waiting;
-        self.waiting[number as usize] = None;
-        self.free_numbers.push(number);
-        if let Some(next) = next.filter(|_| request.result.is_ok()) {
-            return Some(DonePart { request, next, first, data });
+        if let Some(next) = waiting.next.filter(|_| waiting.result.is_ok()) {
+            let request = *waiting;
+            let sending = match request.answer {
+                Answer::Data(sending) => Some(sending),
+                _ => None,
+            };
+            waiting.answer = Answer::Answered;
+            self.free_numbers.push(number);
+            return Some(DonePart { request, next, sending });
         }
-        match data {
-            Some((len, page)) => self.fetched.push(Reverse(ByTime(FetchedRead {
-                request,
-                first,
-                transfer: self.costs.transfer(len),
-                last_transfer: self.costs.transfer(len.min(page)),
-            }))),
-            None if request.io.op == Op::Flush => self.flushes.push_back(request),
-            None => self.acknowledged.push(Reverse(ByTime(request))),
-        }
+        self.queue(number);
         None
+    }
+
+    /// Adds a request that waits for no commands to those that are to be answered.
+    #[inline]
+    fn queue(&mut self, number: u32) {
+        let Pending { ready, sequence, answer, .. } = self.requests[number as usize];
+        let place = Reverse(Place { ready, sequence, number });
+        match answer {
+            Answer::Data(_) => self.fetched.push(place),
+            Answer::Flush => self.flushes.push_back(number),
+            Answer::Acknowledgement | Answer::Answered => self.acknowledged.push(place),
+        }
     }
 
     /// Another request comes: the lone one is alone no longer.
     #[inline]
     fn queue_lone(&mut self) {
         if let Some(request) = self.lone.take() {
-            self.acknowledged.push(Reverse(ByTime(request)));
+            self.acknowledge_later(request);
         }
+    }
+
+    /// The data of a read whose first page is there at `first`: `len` bytes, in pages of up to
+    /// `page` bytes.
+    #[inline]
+    fn sending(&self, first: Nanos, len: Bytes, page: Bytes) -> Sending {
+        let [transfer, last_transfer] = [len, len.min(page)].map(|len| self.costs.transfer(len));
+        Sending { first, transfer, last_transfer }
     }
 
     /// When a part of a read has been sent, as [`Interface::send_data`] would have it.
     pub(crate) fn sent(&self, first: Nanos, ready: Nanos, len: Bytes, page: Bytes) -> Nanos {
-        let [all, last] = [len, len.min(page)].map(|len| self.costs.transfer(len));
-        self.sent_by(first, ready, all, last)
+        self.sent_by(ready, &self.sending(first, len, page))
     }
 
-    /// When data has been sent whose first page is there at `first` and whose last at `ready`:
-    /// neither before all of it fits on the link, nor before the last page does.
+    /// When a part is answered: of a read, when it has been sent.
+    pub(crate) fn part_sent(&self, part: &DonePart) -> Nanos {
+        let ready = part.request.ready;
+        part.sending.as_ref().map_or(ready, |sending| self.sent_by(ready, sending))
+    }
+
+    /// When data has been sent whose last page is there at `ready`: neither before all of it fits on
+    /// the link, nor before the last page does.
     #[inline]
-    fn sent_by(&self, first: Nanos, ready: Nanos, all: Nanos, last: Nanos) -> Nanos {
-        let all = later(first.max(self.out_free), all);
-        all.max(later(ready.max(self.out_free), last))
+    fn sent_by(&self, ready: Nanos, sending: &Sending) -> Nanos {
+        let all = later(sending.first.max(self.out_free), sending.transfer);
+        all.max(later(ready.max(self.out_free), sending.last_transfer))
     }
 
     /// Answers a read with its last `len` bytes, whose first page is there at `first`, in pages of
     /// up to `page` bytes.
     pub(crate) fn send_data(&mut self, request: &Request, first: Nanos, len: Bytes, page: Bytes) {
         self.queue_lone();
-        self.fetched.push(Reverse(ByTime(FetchedRead {
-            request: request.pending(),
-            first,
-            transfer: self.costs.transfer(len),
-            last_transfer: self.costs.transfer(len.min(page)),
-        })));
+        let answer = Answer::Data(self.sending(first, len, page));
+        let number = self.keep(request.pending(0, answer));
+        self.queue(number);
     }
 
     /// Answers a flush when all earlier requests are done.
     pub(crate) fn flush(&mut self, request: &Request) {
         self.queue_lone();
-        self.flushes.push_back(request.pending());
+        let number = self.keep(request.pending(0, Answer::Flush));
+        self.queue(number);
     }
 
     /// The next completion of a drive whose clock shows `now`, if it is there by `until`.
@@ -366,48 +365,60 @@ impl Interface {
         if completed > until {
             return None;
         }
-        let request = match source {
-            Source::FetchedRead => {
+        let number = match source {
+            Source::Fetched => {
                 self.out_free = completed;
-                self.fetched.pop()?.0.0.request
+                self.fetched.pop()?.0.number
             }
-            Source::Acknowledged => self.acknowledged.pop()?.0.0,
+            Source::Acknowledged => self.acknowledged.pop()?.0.number,
             Source::Flush => self.flushes.pop_front()?,
         };
+        self.free_numbers.push(number);
+        let request = &mut self.requests[number as usize];
+        request.answer = Answer::Answered;
         Some(request.completed(completed))
     }
 
     /// When the next completion of a drive whose clock shows `now` is there.
+    #[inline]
     pub(crate) fn next_due(&self, now: Nanos) -> Option<Nanos> {
-        if self.acknowledged.is_empty() && self.fetched.is_empty() && self.flushes.is_empty() {
-            return self.lone.as_ref().map(|request| request.ready);
+        match &self.lone {
+            Some(request) => Some(request.ready),
+            None => self.earliest(now).map(|(completed, ..)| completed),
         }
-        let lone = self.lone.as_ref().map(|request| request.ready);
-        lone.or_else(|| self.earliest(now).map(|(completed, _, _)| completed))
     }
 
     /// The next completion from the queues.
     #[inline]
     fn earliest(&self, now: Nanos) -> Option<(Nanos, u64, Source)> {
-        let fetched = self.fetched.peek().map(|Reverse(ByTime(read))| {
-            let FetchedRead { request, first, transfer, last_transfer } = read;
-            let sent = self.sent_by(*first, request.ready, *transfer, *last_transfer);
-            (sent, request.sequence, Source::FetchedRead)
-        });
-        let acknowledged = (self.acknowledged.peek()).map(|Reverse(ByTime(request))| {
-            (request.ready, request.sequence, Source::Acknowledged)
-        });
-        let candidates = [fetched, acknowledged, self.next_flush(now)];
-        candidates.into_iter().flatten().min_by_key(|c| (c.0, c.1))
+        let mut earliest = self
+            .acknowledged
+            .peek()
+            .map(|Reverse(place)| (place.ready, place.sequence, Source::Acknowledged));
+        if let Some(Reverse(place)) = self.fetched.peek()
+            && let Answer::Data(sending) = &self.requests[place.number as usize].answer
+        {
+            let sent = self.sent_by(place.ready, sending);
+            if earliest.is_none_or(|(at, sequence, _)| (sent, place.sequence) < (at, sequence)) {
+                earliest = Some((sent, place.sequence, Source::Fetched));
+            }
+        }
+        if let Some(flush) = self.next_flush(now)
+            && earliest.is_none_or(|(at, sequence, _)| (flush.0, flush.1) < (at, sequence))
+        {
+            earliest = Some(flush);
+        }
+        earliest
     }
 
     /// The oldest flush, if no earlier request is in flight.
     fn next_flush(&self, now: Nanos) -> Option<(Nanos, u64, Source)> {
-        let flush = self.flushes.front()?;
-        let reads = self.fetched.iter().map(|Reverse(ByTime(read))| read.request.sequence);
-        let others = self.acknowledged.iter().map(|Reverse(ByTime(request))| request.sequence);
-        let waiting = self.waiting.iter().flatten().map(|waiting| waiting.request.sequence);
-        let waits = reads.chain(others).chain(waiting).any(|sequence| sequence < flush.sequence);
+        let flush = &self.requests[*self.flushes.front()? as usize];
+        let waits = self.requests.iter().any(|request| {
+            let flushes = request.parts == 0 && matches!(request.answer, Answer::Flush);
+            let in_flight = !flushes && !matches!(request.answer, Answer::Answered);
+            in_flight && request.sequence < flush.sequence
+        });
         // The last of the earlier requests was answered at `now`, or before the flush was ready.
         (!waits).then(|| (flush.ready.max(now), flush.sequence, Source::Flush))
     }

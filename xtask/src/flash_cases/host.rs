@@ -198,7 +198,7 @@ impl<'a> Host<'a> {
         match happened {
             SchedulerEvent::Done { owner, .. } if owner & STEP != 0 => self.step_done(owner),
             SchedulerEvent::Done { owner, .. } => self.complete(owner),
-            SchedulerEvent::Idle(_) => {}
+            SchedulerEvent::Idle(_) | SchedulerEvent::Resumed { .. } => {}
             SchedulerEvent::Timer(token) => {
                 let index = (token & INDEX) as usize;
                 match token & !INDEX {

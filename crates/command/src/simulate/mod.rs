@@ -6,6 +6,7 @@
 )]
 
 mod args;
+mod text;
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -23,6 +24,7 @@ use flashscope_simulate::{
 };
 
 pub use self::args::{ObservationArgs, SimulateArgs};
+pub use self::text::queues;
 use crate::{Failure, Progress, Step, interrupted, not_made, usage};
 
 /// The default length of an event trace.

@@ -3,8 +3,8 @@ use std::collections::BTreeMap;
 use flashscope_block::Nanos;
 use flashscope_document::Simulation;
 use flashscope_sim::observe::{
-    ActivitiesReport, AmplificationReport, CleaningReport, EraseReport, Findings, FreeBlocksReport,
-    Observations, UnitUse, UtilizationReport, WearMapReport,
+    ActivitiesReport, AmplificationReport, CleaningReport, CommandUse, EraseReport, Findings,
+    FreeBlocksReport, Observations, UnitUse, UtilizationReport, WearMapReport,
 };
 
 use super::{CheckResult, check_ascending, check_close, check_equal, ensure, share, sum};
@@ -73,7 +73,7 @@ fn check_erases(wear: &EraseReport) -> CheckResult {
 }
 
 fn check_utilization(used: &UtilizationReport, simulated: Nanos) -> CheckResult {
-    let UtilizationReport { from_ns, until_ns, units, buses, bucket_ns } = used;
+    let UtilizationReport { from_ns, until_ns, units, classes, buses, bucket_ns } = used;
     let name = "`observations.utilization`";
     check_ascending(&format!("the ends of {name}"), [from_ns, until_ns])?;
     let length = Nanos(until_ns.0 - from_ns.0);
@@ -109,6 +109,14 @@ fn check_utilization(used: &UtilizationReport, simulated: Nanos) -> CheckResult 
             )?;
         }
     }
+    // Documents of earlier versions have no classes.
+    let busy =
+        |used: &[CommandUse]| used.iter().map(|used| u128::from(used.busy_ns.0)).sum::<u128>();
+    let of_units: u128 = units.iter().map(|unit| busy(&unit.commands)).sum();
+    let of_classes: u128 = classes.iter().map(|used| u128::from(used.busy_ns.0)).sum();
+    ensure(classes.is_empty() || of_classes == of_units, || {
+        format!("the busy times of the classes of {name} are not those of its units")
+    })?;
     for bus in buses {
         let stated = Some(bus.busy_share);
         check_close(

@@ -1,5 +1,6 @@
 use std::fmt::Write as _;
 use std::io::{self, BufWriter, Write};
+use std::ops::Range;
 
 use flashscope_block::{Completion, Device, Nanos, Op};
 
@@ -28,7 +29,11 @@ const HOST: u32 = 1;
 
 /// Writes an event trace in the [trace event format]: an object with `traceEvents`.
 ///
-/// Each flash command is a complete event (`X`) of its unit's thread in its package's process.
+/// Each flash command is a complete event (`X`) of its unit's thread in its package's process. Its
+/// `together` counts the commands that the unit carried out at once, in several planes. A suspension is a complete event
+/// within that of the command, and the commands carried out meanwhile lie within the suspension.
+/// The wait of a command in a queue is a pair of asynchronous events (`b`, `e`) named after its
+/// class.
 /// Each request is a pair of asynchronous events (`b`, `e`) of the host's process. Times are
 /// fractional microseconds of virtual time. Every event that overlaps with the window is written
 /// whole as soon as it is known, which means that events are not ordered by time.
@@ -43,6 +48,7 @@ pub struct Events<W: Write + Send> {
     range: Option<(Nanos, Nanos)>,
     units: Vec<Track>,
     requests: u64,
+    waits: u64,
     /// The first error of `out`; nothing is written afterwards.
     error: Option<io::Error>,
     finished: bool,
@@ -81,6 +87,7 @@ impl<W: Write + Send> Events<W> {
             range: None,
             units: tracks.collect(),
             requests: 0,
+            waits: 0,
             error: None,
             finished: false,
             line: String::from("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n"),
@@ -159,7 +166,8 @@ impl<W: Write + Send> Events<W> {
     fn thread(&mut self, command: &Command) -> u32 {
         let unit = command.unit;
         let track = &mut self.units[unit as usize];
-        if command.start >= track.end {
+        // What its unit did while it was suspended lies within it, on the same thread.
+        if command.start >= track.end || command.suspended > Nanos(0) {
             track.end = command.done;
             return 2 * unit;
         }
@@ -190,9 +198,31 @@ impl std::fmt::Display for Micros {
     }
 }
 
+impl<W: Write + Send> Events<W> {
+    /// Writes the wait of a command in its queue.
+    fn wait(&mut self, command: &Command) {
+        let Command { unit, block, index, at, start, .. } = *command;
+        if start <= at || !self.wants(at, start) {
+            return;
+        }
+        let (id, process, thread) = (self.waits, self.units[unit as usize].process, 2 * unit);
+        let (class, block) = (command.class().name(), block.0);
+        self.waits += 1;
+        for (phase, at) in [('b', at), ('e', start)] {
+            let at = Micros(at);
+            self.next_event();
+            self.put(format_args!(
+                r#"{{"ph":"{phase}","name":"{class}","cat":"queue","id":{id},"pid":{process},"tid":{thread},"ts":{at},"args":{{"unit":{unit},"block":{block},"page":{index}}}}}"#
+            ));
+        }
+        self.write_line();
+    }
+}
+
 impl<W: Write + Send> Observer for Events<W> {
     fn command(&mut self, command: &Command) {
         let Command { kind, cause, unit, block, index, at, start, done, .. } = *command;
+        self.wait(command);
         if !self.wants(start, done) {
             return;
         }
@@ -201,9 +231,27 @@ impl<W: Write + Send> Observer for Events<W> {
         let (name, cause) = (kind.name(), cause.name());
         let (ts, dur) = (Micros(start), Micros(done - start));
         let (block, waited) = (block.0, start.0.saturating_sub(at.0));
+        let together = match command.together {
+            0 | 1 => String::new(),
+            together => format!(r#","together":{together}"#),
+        };
         self.next_event();
         self.put(format_args!(
-            r#"{{"ph":"X","name":"{name}","cat":"{cause}","pid":{process},"tid":{thread},"ts":{ts},"dur":{dur},"args":{{"block":{block},"page":{index},"cause":"{cause}","waited_ns":{waited}}}}}"#
+            r#"{{"ph":"X","name":"{name}","cat":"{cause}","pid":{process},"tid":{thread},"ts":{ts},"dur":{dur},"args":{{"block":{block},"page":{index},"cause":"{cause}","waited_ns":{waited}{together}}}}}"#
+        ));
+        self.write_line();
+    }
+
+    fn suspension(&mut self, command: &Command, time: Range<Nanos>) {
+        if !self.wants(time.start, time.end) {
+            return;
+        }
+        let (thread, process) = (2 * command.unit, self.units[command.unit as usize].process);
+        let (ts, dur) = (Micros(time.start), Micros(time.end - time.start));
+        let (block, page) = (command.block.0, command.index);
+        self.next_event();
+        self.put(format_args!(
+            r#"{{"ph":"X","name":"suspended","cat":"suspension","pid":{process},"tid":{thread},"ts":{ts},"dur":{dur},"args":{{"block":{block},"page":{page}}}}}"#
         ));
         self.write_line();
     }

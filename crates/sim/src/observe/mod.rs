@@ -29,6 +29,7 @@ use serde::{Deserialize, Serialize};
 use crate::SimDevice;
 use crate::footprint::{Size, fixed};
 use crate::nand::{self, BlockId, Cause, later};
+use crate::sched::Class;
 use crate::setup::Layout;
 
 pub use activities::{Activities, ActivitiesReport, Activity, ActivityKind};
@@ -39,8 +40,7 @@ pub use erases::{EraseReport, Histogram, LifetimeClasses, erases};
 pub use events::{Events, Window};
 pub use free_blocks::{FreeBlocks, FreeBlocksReport};
 pub use glances::Glances;
-pub use switch::ObserverSwitch;
-pub use utilization::{BusUse, CommandUse, UnitUse, Utilization, UtilizationReport};
+pub use utilization::{BusUse, ClassUse, CommandUse, UnitUse, Utilization, UtilizationReport};
 pub use wear_map::{UnitWear, WearMap, WearMapReport};
 
 /// A kind of flash command.
@@ -103,9 +103,31 @@ pub struct Command {
     pub done: Nanos,
     /// The time on the bus: at the end of a read, at the start of a program.
     pub transfer: Nanos,
+    /// The time between start and end for which it was suspended.
+    pub suspended: Nanos,
+    /// The number of commands that its unit carried out together, this one included. Known only if
+    /// commands wait in queues; else 1.
+    pub together: u32,
+}
+
+/// Returns the class of a command of this kind and cause.
+pub(crate) const fn class(kind: CommandKind, cause: Cause) -> Class {
+    match (cause, kind) {
+        (Cause::Host, CommandKind::Read) => Class::HostRead,
+        (Cause::Host, _) => Class::HostWrite,
+        (Cause::Mapping, CommandKind::Read | CommandKind::Program) => Class::Mapping,
+        (Cause::Wear, CommandKind::Read | CommandKind::Program) => Class::Wear,
+        (_, CommandKind::Erase) => Class::Erase,
+        _ => Class::Cleaning,
+    }
 }
 
 impl Command {
+    /// Returns the class by which commands wait.
+    pub const fn class(&self) -> Class {
+        class(self.kind, self.cause)
+    }
+
     /// Returns the period on the bus; empty if the command needs no bus.
     pub fn on_bus(&self) -> Range<Nanos> {
         match self.kind {
@@ -140,6 +162,11 @@ pub trait Observer: Send {
     /// background work that is computed late, they may lie in the past. Commands of one unit
     /// arrive in order of time, except that the two planes of a pair may work at once.
     fn command(&mut self, _command: &Command) {}
+
+    /// Receives a suspension of a command, when that has gone on. The command follows when it is
+    /// done, after those that its unit carried out in the meantime. Of commands that were carried
+    /// out together, each is reported.
+    fn suspension(&mut self, _command: &Command, _time: Range<Nanos>) {}
 
     /// Receives an answered request.
     fn request(&mut self, _completion: &Completion) {}
@@ -186,6 +213,10 @@ impl<O> Clone for ObserverHandle<O> {
 impl<O: Observer> Observer for ObserverHandle<O> {
     fn command(&mut self, command: &Command) {
         self.lock().command(command);
+    }
+
+    fn suspension(&mut self, command: &Command, time: Range<Nanos>) {
+        self.lock().suspension(command, time);
     }
 
     fn request(&mut self, completion: &Completion) {

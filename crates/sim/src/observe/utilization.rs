@@ -1,4 +1,5 @@
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use flashscope_block::{Completion, Nanos};
 use schemars::JsonSchema;
@@ -9,6 +10,7 @@ use super::{Command, CommandKind, Kind, Observer, ratio};
 use crate::SimDevice;
 use crate::footprint::{Size, fixed, grown};
 use crate::nand::Cause;
+use crate::sched::Class;
 
 pub(super) const KIND: Kind = Kind {
     name: "utilization",
@@ -29,6 +31,9 @@ pub struct UtilizationReport {
     pub until_ns: Nanos,
     /// The units, in order.
     pub units: Vec<UnitUse>,
+    /// The commands of all units by class, in display order; classes without commands are absent.
+    #[serde(default)]
+    pub classes: Vec<ClassUse>,
     /// The serial buses, in order: one per package, or one per gang that shares it.
     pub buses: Vec<BusUse>,
     /// The length of each bucket of `busy_by_bucket_ns`. The first begins at `from_ns`; the last
@@ -79,6 +84,31 @@ pub struct CommandUse {
     pub busy_share: f64,
 }
 
+/// The commands of one class on all units.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ClassUse {
+    /// The class: why its commands wait.
+    pub class: Class,
+    /// The number of commands that started in the interval.
+    pub count: u64,
+    /// The time they took, over all units, including waits of reads for the bus.
+    pub busy_ns: Nanos,
+    /// That as a share of the time of all units (0 to 1, or more where the planes of a unit work at
+    /// once).
+    #[schemars(range(min = 0.0))]
+    pub busy_share: f64,
+    /// The mean number of waiting commands over the interval, on all units.
+    #[schemars(range(min = 0.0))]
+    pub mean_queue_length: f64,
+    /// The mean wait of the commands that started in the interval. Absent if none started.
+    #[schemars(range(min = 0.0))]
+    pub mean_wait_ns: Option<f64>,
+    /// The longest wait of these commands.
+    pub max_wait_ns: Nanos,
+    /// The time for which they were suspended. It is no part of `busy_ns`.
+    pub suspended_ns: Nanos,
+}
+
 /// The use of a serial bus.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BusUse {
@@ -95,17 +125,60 @@ struct Tally {
     time: u128,
 }
 
+/// How commands of a unit or of a class waited.
+#[derive(Debug, Clone, Copy, Default)]
+struct Waits {
+    /// The commands that started in the interval.
+    started: u64,
+    /// The time that commands waited within the interval.
+    waiting: u128,
+    /// The total wait of commands that started in the interval.
+    waited: u128,
+    longest: Nanos,
+}
+
+impl Waits {
+    fn add(&mut self, command: &Command, interval: Interval) {
+        let Command { at, start, .. } = *command;
+        self.waiting += interval.part(at, start);
+        if interval.holds(start) {
+            let wait = Nanos(start.0.saturating_sub(at.0));
+            self.started += 1;
+            self.waited += u128::from(wait.0);
+            self.longest = self.longest.max(wait);
+        }
+    }
+
+    fn mean(&self) -> Option<f64> {
+        (self.started > 0).then(|| ratio(self.waited, self.started.into()))
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct ClassTotals {
+    busy: u128,
+    suspended: u128,
+    waits: Waits,
+}
+
+/// A command from its start, or since it went on, up to its end or its suspension.
+#[derive(Debug, Clone, Copy)]
+struct Piece {
+    command: Command,
+    begin: Nanos,
+    end: Nanos,
+    is_last: bool,
+}
+
 #[derive(Debug, Clone, Default)]
 struct UnitTotals {
     commands: [[Tally; Cause::ALL.len()]; CommandKind::ALL.len()],
     busy: u128,
     /// The time until which it is known to be busy.
     end: Nanos,
-    /// The time that commands waited within the interval.
-    waiting: u128,
-    /// The total wait of commands that started in the interval.
-    waited: u128,
-    longest: Nanos,
+    /// The time of the last suspension that is counted.
+    suspended: Nanos,
+    waits: Waits,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -129,31 +202,36 @@ impl Interval {
 #[derive(Debug, Clone)]
 struct Totals {
     units: Vec<UnitTotals>,
+    classes: [ClassTotals; Class::ALL.len()],
     buses: Vec<u128>,
     /// Busy time, one lane per unit.
     over_time: Sums,
 }
 
 impl Totals {
-    fn add(&mut self, command: &Command, interval: Interval) {
-        let Command { kind, cause, unit, bus, at, start, done, .. } = *command;
-        let on_bus = command.on_bus();
-        self.buses[bus as usize] += interval.part(on_bus.start, on_bus.end);
-        let lane = unit as usize;
+    fn add(&mut self, piece: &Piece, interval: Interval) {
+        let Piece { command, begin, end, is_last } = piece;
+        let class = &mut self.classes[command.class() as usize];
+        let busy = interval.part(*begin, *end);
+        class.busy += busy;
+        let lane = command.unit as usize;
         let unit = &mut self.units[lane];
-        let tally = &mut unit.commands[kind as usize][cause as usize];
-        tally.time += interval.part(start, done);
-        let begins = start.max(unit.end);
-        unit.busy += interval.part(begins, done);
-        self.over_time.spread(begins..done.min(interval.until), lane);
-        unit.end = unit.end.max(done);
-        unit.waiting += interval.part(at, start);
-        if interval.holds(start) {
-            tally.count += 1;
-            let wait = Nanos(start.0.saturating_sub(at.0));
-            unit.waited += u128::from(wait.0);
-            unit.longest = unit.longest.max(wait);
+        let tally = &mut unit.commands[command.kind as usize][command.cause as usize];
+        tally.time += busy;
+        // Up to a suspension, it was alone; what its unit did meanwhile was reported before.
+        let counted = if *is_last { &mut unit.end } else { &mut unit.suspended };
+        let begins = (*begin).max(*counted);
+        *counted = (*counted).max(*end);
+        unit.busy += interval.part(begins, *end);
+        self.over_time.spread(begins..(*end).min(interval.until), lane);
+        if !is_last {
+            return;
         }
+        let on_bus = command.on_bus();
+        self.buses[command.bus as usize] += interval.part(on_bus.start, on_bus.end);
+        unit.waits.add(command, interval);
+        class.waits.add(command, interval);
+        tally.count += u64::from(interval.holds(command.start));
     }
 }
 
@@ -163,7 +241,9 @@ pub struct Utilization {
     from: Nanos,
     clock: Nanos,
     totals: Totals,
-    pending: Vec<VecDeque<Command>>,
+    pending: Vec<VecDeque<Piece>>,
+    /// For each unit, since when the command that was suspended last has gone on.
+    resumed: Vec<Option<Nanos>>,
     packages: Vec<u32>,
 }
 
@@ -172,8 +252,9 @@ impl Utilization {
     /// collection bounds the number of unfinished commands.
     pub(super) fn footprint(units: u64, buses: u32) -> Size {
         let unit = fixed::<UnitTotals>(2u32)
-            + fixed::<VecDeque<Command>>(1u32)
-            + grown::<Command>(128u32)
+            + fixed::<VecDeque<Piece>>(1u32)
+            + fixed::<Option<Nanos>>(1u32)
+            + grown::<Piece>(128u32)
             + fixed::<u32>(1u32);
         unit * units + fixed::<u128>(buses) * 2 + Sums::footprint(units, BUCKETS) * 2
     }
@@ -187,10 +268,12 @@ impl Utilization {
             clock: now,
             totals: Totals {
                 units: vec![UnitTotals::default(); units as usize],
+                classes: Default::default(),
                 buses: vec![0; buses as usize],
                 over_time: Sums::new(now, units as usize, BUCKETS),
             },
             pending: vec![VecDeque::new(); units as usize],
+            resumed: vec![None; units as usize],
             packages: (0..units).map(|unit| drive.nand().packages_of(unit).start).collect(),
         }
     }
@@ -199,7 +282,7 @@ impl Utilization {
     pub fn report(&self, until: Nanos) -> UtilizationReport {
         let interval = Interval { from: self.from, until: until.max(self.clock) };
         let mut totals = self.totals.clone();
-        self.pending.iter().flatten().for_each(|command| totals.add(command, interval));
+        self.pending.iter().flatten().for_each(|piece| totals.add(piece, interval));
         let length = u128::from(interval.until.0 - interval.from.0);
         let units =
             totals.units.iter().zip(&self.packages).enumerate().map(|(nth, (unit, package))| {
@@ -211,6 +294,7 @@ impl Utilization {
             from_ns: interval.from,
             until_ns: interval.until,
             units: units.collect(),
+            classes: class_uses(&totals, length),
             buses: totals.buses.iter().map(bus).collect(),
             bucket_ns: totals.over_time.bucket(),
         }
@@ -221,6 +305,22 @@ fn nanos(time: u128) -> Nanos {
     Nanos(u64::try_from(time).unwrap_or(u64::MAX))
 }
 
+fn class_uses(totals: &Totals, length: u128) -> Vec<ClassUse> {
+    let whole = length * totals.units.len() as u128;
+    let class_use = |(class, totals): (Class, &ClassTotals)| ClassUse {
+        class,
+        count: totals.waits.started,
+        busy_ns: nanos(totals.busy),
+        busy_share: ratio(totals.busy, whole),
+        mean_queue_length: ratio(totals.waits.waiting, length),
+        mean_wait_ns: totals.waits.mean(),
+        max_wait_ns: totals.waits.longest,
+        suspended_ns: nanos(totals.suspended),
+    };
+    let classes = Class::ALL.into_iter().zip(&totals.classes).map(class_use);
+    classes.filter(|used| used.count > 0 || used.busy_ns.0 > 0).collect()
+}
+
 fn unit_use(unit: &UnitTotals, package: u32, length: u128) -> UnitUse {
     let commands = CommandKind::ALL.into_iter().flat_map(|kind| {
         Cause::ALL.iter().map(move |&cause| {
@@ -229,28 +329,49 @@ fn unit_use(unit: &UnitTotals, package: u32, length: u128) -> UnitUse {
         })
     });
     let commands: Vec<_> = commands.filter(|used| used.count > 0 || used.busy_ns.0 > 0).collect();
-    let begun: u64 = commands.iter().map(|used| used.count).sum();
     UnitUse {
         package,
         busy_ns: nanos(unit.busy),
         busy_share: ratio(unit.busy, length),
         busy_by_bucket_ns: Vec::new(),
         commands,
-        mean_queue_length: ratio(unit.waiting, length),
-        mean_wait_ns: (begun > 0).then(|| ratio(unit.waited, begun.into())),
-        max_wait_ns: unit.longest,
+        mean_queue_length: ratio(unit.waits.waiting, length),
+        mean_wait_ns: unit.waits.mean(),
+        max_wait_ns: unit.waits.longest,
+    }
+}
+
+impl Utilization {
+    /// Returns since when a command runs: from its start, or since it has gone on.
+    fn begin_of(&self, command: &Command) -> Nanos {
+        let resumed = self.resumed[command.unit as usize];
+        resumed.filter(|at| *at > command.start).unwrap_or(command.start)
+    }
+
+    fn keep(&mut self, piece: Piece) {
+        let interval = Interval { from: self.from, until: Nanos::MAX };
+        let pending = &mut self.pending[piece.command.unit as usize];
+        pending.push_back(piece);
+        while let Some(done) = pending.front().filter(|piece| piece.end <= self.clock) {
+            self.totals.add(done, interval);
+            pending.pop_front();
+        }
     }
 }
 
 impl Observer for Utilization {
     fn command(&mut self, command: &Command) {
+        let begin = self.begin_of(command);
+        self.keep(Piece { command: *command, begin, end: command.done, is_last: true });
+    }
+
+    fn suspension(&mut self, command: &Command, time: Range<Nanos>) {
         let interval = Interval { from: self.from, until: Nanos::MAX };
-        let pending = &mut self.pending[command.unit as usize];
-        pending.push_back(*command);
-        while let Some(done) = pending.front().filter(|command| command.done <= self.clock) {
-            self.totals.add(done, interval);
-            pending.pop_front();
-        }
+        let class = &mut self.totals.classes[command.class() as usize];
+        class.suspended += interval.part(time.start, time.end);
+        let begin = self.begin_of(command);
+        self.keep(Piece { command: *command, begin, end: time.start, is_last: false });
+        self.resumed[command.unit as usize] = Some(time.end);
     }
 
     fn request(&mut self, completion: &Completion) {
@@ -262,6 +383,7 @@ impl Observer for Utilization {
         let fresh =
             |unit: &mut UnitTotals| *unit = UnitTotals { end: unit.end, ..Default::default() };
         self.totals.units.iter_mut().for_each(fresh);
+        self.totals.classes = Default::default();
         self.totals.buses.fill(0);
         self.totals.over_time.restart(now);
     }

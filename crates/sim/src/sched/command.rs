@@ -96,6 +96,41 @@ pub struct Command {
     pub owner: Option<u64>,
 }
 
+/// What is kept of a command until it is done.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Task {
+    pub(crate) op: Op,
+    pub(crate) class: Class,
+    pub(crate) level: Level,
+    pub(crate) joins: bool,
+    pub(crate) die: u32,
+    pub(crate) package: u32,
+    pub(crate) plane: u32,
+    pub(crate) row: u32,
+    pub(crate) cells: Nanos,
+    pub(crate) transfer: Nanos,
+}
+
+impl From<Command> for Task {
+    #[inline]
+    fn from(command: Command) -> Task {
+        let Command {
+            op,
+            class,
+            level,
+            die,
+            package,
+            plane,
+            row,
+            joins,
+            cells,
+            transfer,
+            owner: _,
+        } = command;
+        Task { op, class, level, joins, die, package, plane, row, cells, transfer }
+    }
+}
+
 /// Stands for a command until it is done. A ticket of a command that is done is not that of another
 /// one, even if that takes its place in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! The queue of events, earliest first; equal times in the order in which they were scheduled.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 
 use flashscope_block::Nanos;
 
@@ -26,29 +26,181 @@ pub(super) enum Event {
     Timer(u32),
 }
 
-/// A queue of events.
+/// The key of no event.
+const EMPTY: u128 = u128::MAX;
+
+/// Number of lanes. A drive has few durations: of a read, a program and an erase in the cells, and of
+/// a page and command cycles on the bus.
+const LANES: usize = 6;
+
+/// Events that are due equally long after they were scheduled: they are in order by themselves.
 #[derive(Debug, Default)]
+struct Lane {
+    later: VecDeque<(u128, Event)>,
+}
+
+/// A queue of events.
+///
+/// Events of one duration wait in a lane of their own, those of other durations in a heap. The next
+/// event is the first of these few.
+#[derive(Debug)]
 pub(super) struct Events {
-    heap: BinaryHeap<Reverse<(u64, u64, Event)>>,
+    /// The durations of the lanes.
+    durations: [u64; LANES],
+    /// The key of the first event of each lane: its time, and the order in which it was scheduled.
+    /// One number, which compares without a branch.
+    heads: [u128; LANES],
+    lanes: [Lane; LANES],
+    /// The key of the first event of the lanes and of the others, and its lane.
+    first: (u128, usize),
+    others: BinaryHeap<Reverse<(u128, Event)>>,
     scheduled: u64,
+    /// The events of this instant that were scheduled in it: after all others of the instant.
+    now: VecDeque<Event>,
 }
 
 impl Events {
-    pub(super) fn schedule(&mut self, at: Nanos, event: Event) {
+    pub(super) fn new() -> Events {
+        Events {
+            durations: [0; LANES],
+            heads: [EMPTY; LANES],
+            lanes: Default::default(),
+            first: (EMPTY, LANES),
+            others: BinaryHeap::new(),
+            scheduled: 0,
+            now: VecDeque::new(),
+        }
+    }
+
+    /// Schedules an event at `at`, while the clock shows `now`.
+    #[inline]
+    pub(super) fn schedule(&mut self, now: Nanos, at: Nanos, event: Event) {
+        if at == now {
+            self.now.push_back(event);
+            return;
+        }
         self.scheduled += 1;
-        self.heap.push(Reverse((at.0, self.scheduled, event)));
+        let key = (u128::from(at.0) << 64) | u128::from(self.scheduled);
+        let duration = at.0 - now.0;
+        for lane in 0..LANES {
+            if self.durations[lane] == duration {
+                return self.add(lane, key, event);
+            }
+        }
+        self.schedule_other(duration, key, event);
     }
 
-    /// Returns when the next event is due.
-    pub(super) fn next(&self) -> Option<Nanos> {
-        self.heap.peek().map(|Reverse((at, ..))| Nanos(*at))
+    /// Adds an event at the end of a lane.
+    #[inline]
+    fn add(&mut self, lane: usize, key: u128, event: Event) {
+        if self.heads[lane] == EMPTY {
+            self.heads[lane] = key;
+            self.first = self.first.min((key, lane));
+        }
+        self.lanes[lane].later.push_back((key, event));
     }
 
-    pub(super) fn pop(&mut self) -> Option<Event> {
-        self.heap.pop().map(|Reverse((_, _, event))| event)
+    /// Schedules an event of a duration without a lane: it gets that of another if that is empty.
+    #[inline(never)]
+    fn schedule_other(&mut self, duration: u64, key: u128, event: Event) {
+        match self.heads.iter().position(|head| *head == EMPTY) {
+            Some(lane) => {
+                self.durations[lane] = duration;
+                self.add(lane, key, event);
+            }
+            None => {
+                self.others.push(Reverse((key, event)));
+                self.first = self.first.min((key, LANES));
+            }
+        }
+    }
+
+    /// Looks for the first event of the lanes and of the others.
+    #[inline]
+    fn find_first(&mut self) {
+        let (mut key, mut place) = (EMPTY, LANES);
+        for (lane, head) in self.heads.iter().enumerate() {
+            let is_first = *head < key;
+            key = if is_first { *head } else { key };
+            place = if is_first { lane } else { place };
+        }
+        self.first = match self.others.peek() {
+            Some(Reverse((other, _))) if *other < key => (*other, LANES),
+            _ => (key, place),
+        };
+    }
+
+    /// Returns when the next event is due, while the clock shows `now`.
+    #[inline]
+    pub(super) fn next(&self, now: Nanos) -> Option<Nanos> {
+        if !self.now.is_empty() {
+            return Some(now);
+        }
+        let (key, _) = self.first;
+        (key != EMPTY).then(|| Events::time(key))
+    }
+
+    #[inline]
+    #[allow(clippy::cast_possible_truncation, reason = "takes the key apart")]
+    const fn time(key: u128) -> Nanos {
+        Nanos((key >> 64) as u64)
+    }
+
+    /// Takes the next event if it is due by `until`, while the clock shows `now`. Returns its time
+    /// too.
+    #[inline]
+    pub(super) fn pop(&mut self, now: Nanos, until: Nanos) -> Option<(Nanos, Event)> {
+        let (key, lane) = self.first;
+        let at = Events::time(key);
+        if !self.now.is_empty() && at != now {
+            return self.now.pop_front().map(|event| (now, event));
+        }
+        if at > until || key == EMPTY {
+            return None;
+        }
+        let event = match self.lanes.get_mut(lane) {
+            None => self.others.pop()?.0.1,
+            Some(lane_of_event) => {
+                let (_, event) = lane_of_event.later.pop_front()?;
+                self.heads[lane] = lane_of_event.later.front().map_or(EMPTY, |(key, _)| *key);
+                event
+            }
+        };
+        self.find_first();
+        Some((at, event))
     }
 
     pub(super) fn clear(&mut self) {
-        self.heap.clear();
+        *self = Events { scheduled: self.scheduled, ..Events::new() };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Events of one time come in the order of scheduling, those of this instant after all others.
+    #[test]
+    fn events_come_in_order() {
+        let mut random = fastrand::Rng::with_seed(3);
+        let (mut events, mut now) = (Events::new(), Nanos(5));
+        let mut plain: Vec<(u64, bool, u32)> = Vec::new();
+        for token in 0..20_000 {
+            let at = now.0 + random.u64(..12);
+            events.schedule(now, Nanos(at), Event::Timer(token));
+            plain.push((at, at == now.0, token));
+            while random.bool() && !plain.is_empty() {
+                let first = (0..plain.len()).min_by_key(|place| plain[*place]).unwrap_or_default();
+                let (at, _, token) = plain.remove(first);
+                assert_eq!(events.next(now), Some(Nanos(at)));
+                if at > now.0 {
+                    assert_eq!(events.pop(now, Nanos(at - 1)), None);
+                }
+                let popped = events.pop(now, Nanos(at));
+                assert_eq!(popped, Some((Nanos(at), Event::Timer(token))));
+                now = Nanos(at);
+                assert_eq!(events.next(now), plain.iter().map(|(at, ..)| Nanos(*at)).min());
+            }
+        }
     }
 }

@@ -8,5 +8,6 @@ pub(super) const KIND: Kind = Kind {
     source: "Agrawal et al., USENIX ATC'08, section 2",
     overtakes: false,
     suspends: false,
+    weighs_starts: false,
     choose: Waiting::oldest,
 };

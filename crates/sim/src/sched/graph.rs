@@ -2,11 +2,17 @@
 
 use flashscope_block::Nanos;
 
-use super::command::{Command, Ticket};
+use super::command::{Command, Task, Ticket};
 use super::queue::Links;
 
-/// No node, group or edge.
+/// No node, group, edge or tally.
 pub(super) const NONE: u32 = u32::MAX;
+
+/// No owner.
+pub(super) const NOBODY: u64 = u64::MAX;
+
+/// The bit of an edge's target that is a tally instead of a node.
+const TALLY: u32 = 1 << 31;
 
 /// How far a command has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,39 +28,55 @@ pub(super) enum State {
 }
 
 /// A command, or a join: something that is done when others are.
+///
+/// The first line of the cache has what its place in lists and its ties to others need.
 #[derive(Debug, Clone)]
+#[repr(C, align(64))]
 pub(super) struct Node {
-    /// `None` for a join.
-    pub(super) command: Option<Command>,
-    /// Returned when the node is done.
-    pub(super) owner: Option<u64>,
     pub(super) state: State,
     generation: u32,
     /// How many nodes it waits for, and one more until it is released.
     blockers: u32,
     /// The edges to the nodes that wait for it.
     edges: u32,
-    /// When it arrives at its die at the earliest.
-    earliest: Nanos,
-    /// The time from the end of what it waits for to its arrival.
-    pub(super) delay: Nanos,
-    /// Is true if the node goes when nothing is left that it waits for, though nobody released it.
-    collects: bool,
+    pub(super) links: Links,
     /// The command that follows without the die becoming free.
     pub(super) then: u32,
-    pub(super) links: Links,
+    /// `None` for a join.
+    pub(super) task: Option<Task>,
+    /// Returned when the node is done.
+    pub(super) owner: u64,
+    /// When it arrives at its die at the earliest, and once it is there, when it did.
+    pub(super) arrived: Nanos,
+    /// The time from the end of what it waits for to its arrival.
+    pub(super) delay: Nanos,
+    pub(super) started: Nanos,
     /// The order of arrival at dies.
     pub(super) number: u64,
-    pub(super) arrived: Nanos,
-    pub(super) started: Nanos,
     /// Reads that had arrived at the die when it arrived.
     pub(super) reads_before: u64,
 }
 
 impl Node {
+    const FREE: Node = Node {
+        state: State::Free,
+        generation: 0,
+        blockers: 0,
+        edges: NONE,
+        links: Links::NONE,
+        then: NONE,
+        task: None,
+        owner: NOBODY,
+        arrived: Nanos(0),
+        delay: Nanos(0),
+        started: Nanos(0),
+        number: 0,
+        reads_before: 0,
+    };
+
     /// Returns when the node arrives at its die, if it waits for nothing else.
     pub(super) fn arrival(&self) -> Option<Nanos> {
-        (self.blockers == 0).then_some(self.earliest)
+        (self.blockers == 0).then_some(self.arrived)
     }
 
     /// Returns true if another command follows without the die becoming free.
@@ -65,73 +87,65 @@ impl Node {
 
 #[derive(Debug, Clone, Copy)]
 struct Edge {
+    /// The node that waits, or a [`TALLY`].
     to: u32,
+    /// The next edge from the same node, or the next free one.
     next: u32,
 }
 
+/// Counts commands that are not done, for one that waits until none is left.
+#[derive(Debug, Clone, Copy)]
+struct Tally {
+    left: u32,
+    /// The node that waits; or the next free tally.
+    waiter: u32,
+}
+
 /// The nodes, with the edges from each to those that wait for it.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Graph {
     pub(super) nodes: Vec<Node>,
     free_nodes: Vec<u32>,
     edges: Vec<Edge>,
-    free_edges: Vec<u32>,
+    free_edge: u32,
+    tallies: Vec<Tally>,
+    free_tally: u32,
 }
 
 impl Graph {
+    pub(super) const fn new() -> Graph {
+        Graph {
+            nodes: Vec::new(),
+            free_nodes: Vec::new(),
+            edges: Vec::new(),
+            free_edge: NONE,
+            tallies: Vec::new(),
+            free_tally: NONE,
+        }
+    }
+
     /// Adds a node that waits until it is released.
-    pub(super) fn add(
-        &mut self,
-        command: Option<Command>,
-        owner: Option<u64>,
-        collects: bool,
-    ) -> Ticket {
+    #[inline]
+    pub(super) fn add(&mut self, command: Option<Command>, owner: Option<u64>) -> Ticket {
         let node = match self.free_nodes.pop() {
             Some(node) => node,
             None => self.grow(),
         };
-        let generation = self.nodes[node as usize].generation;
-        self.nodes[node as usize] = Node {
-            command,
-            owner,
-            state: State::Blocked,
-            generation,
-            blockers: 1,
-            edges: NONE,
-            earliest: Nanos(0),
-            delay: Nanos(0),
-            collects,
-            then: NONE,
-            links: Links::NONE,
-            number: 0,
-            arrived: Nanos(0),
-            started: Nanos(0),
-            reads_before: 0,
-        };
-        Ticket { node, generation }
+        let added = &mut self.nodes[node as usize];
+        added.state = State::Blocked;
+        added.blockers = 1;
+        added.task = command.map(Task::from);
+        added.owner = owner.unwrap_or(NOBODY);
+        (added.arrived, added.delay) = (Nanos(0), Nanos(0));
+        added.then = NONE;
+        Ticket { node, generation: added.generation }
     }
 
     #[cold]
     fn grow(&mut self) -> u32 {
         let node = u32::try_from(self.nodes.len()).expect("fewer commands than a u32 counts");
-        assert!(node < NONE, "fewer commands than a u32 counts");
-        self.nodes.push(Node {
-            command: None,
-            owner: None,
-            state: State::Free,
-            generation: 0,
-            blockers: 0,
-            edges: NONE,
-            earliest: Nanos(0),
-            delay: Nanos(0),
-            collects: false,
-            then: NONE,
-            links: Links::NONE,
-            number: 0,
-            arrived: Nanos(0),
-            started: Nanos(0),
-            reads_before: 0,
-        });
+        assert!(node < TALLY, "fewer commands than 31 bits count");
+        self.nodes.push(Node::FREE);
         node
     }
 
@@ -140,85 +154,140 @@ impl Graph {
     pub(super) fn node_of(&self, ticket: Ticket) -> Option<&Node> {
         self.nodes
             .get(ticket.node as usize)
-            .filter(|node| node.state != State::Free && node.generation == ticket.generation)
+            .filter(|node| node.generation == ticket.generation && node.state != State::Free)
     }
 
     /// Lets `later` wait for `earlier`, unless that is done.
+    #[inline]
     pub(super) fn follow(&mut self, later: Ticket, earlier: Ticket) {
-        if self.node_of(earlier).is_none() || later == earlier {
+        let Some(node) = self.node_of(earlier) else { return };
+        // What depends on a command in two ways waits for it once.
+        let again = self.edges.get(node.edges as usize).is_some_and(|edge| edge.to == later.node);
+        if again || later == earlier {
             return;
         }
         debug_assert!(self.node_of(later).is_some_and(|node| node.state == State::Blocked));
-        let head = self.nodes[earlier.node as usize].edges;
-        let edge = Edge { to: later.node, next: head };
-        let index = match self.free_edges.pop() {
-            Some(index) => {
-                self.edges[index as usize] = edge;
-                index
-            }
-            None => {
-                self.edges.push(edge);
-                u32::try_from(self.edges.len() - 1).expect("fewer edges than a u32 counts")
-            }
-        };
-        self.nodes[earlier.node as usize].edges = index;
+        self.add_edge(earlier.node, later.node);
         self.nodes[later.node as usize].blockers += 1;
     }
 
-    /// Returns the nodes that are not done, in the order of their places.
+    #[inline]
+    fn add_edge(&mut self, from: u32, to: u32) {
+        let head = &mut self.nodes[from as usize].edges;
+        let edge = Edge { to, next: *head };
+        if let Some(free) = self.edges.get_mut(self.free_edge as usize) {
+            *head = self.free_edge;
+            self.free_edge = free.next;
+            *free = edge;
+            return;
+        }
+        *head = u32::try_from(self.edges.len()).expect("fewer edges than a u32 counts");
+        self.edges.push(edge);
+    }
+
+    /// Returns the nodes that are not done, those that wait at dies in the order of arrival.
     pub(super) fn unfinished(&self) -> Vec<u32> {
         let count = u32::try_from(self.nodes.len()).unwrap_or(NONE);
-        (0..count).filter(|node| self.nodes[*node as usize].state != State::Free).collect()
+        let in_use = |node: &u32| self.nodes[*node as usize].state != State::Free;
+        let mut unfinished: Vec<_> = (0..count).filter(in_use).collect();
+        unfinished.sort_by_key(|node| self.nodes[*node as usize].number);
+        unfinished
     }
 
     /// Lets `later` wait for all commands of a kind.
-    pub(super) fn follow_all(&mut self, later: Ticket, of_kind: impl Fn(&Command) -> bool) {
+    pub(super) fn follow_all(&mut self, later: Ticket, of_kind: impl Fn(&Task) -> bool) {
         for node in 0..u32::try_from(self.nodes.len()).unwrap_or(NONE) {
-            let Node { state, command, generation, .. } = &self.nodes[node as usize];
-            if *state != State::Free && command.as_ref().is_some_and(&of_kind) {
+            let Node { state, task, generation, .. } = &self.nodes[node as usize];
+            if *state != State::Free && task.as_ref().is_some_and(&of_kind) {
                 let earlier = Ticket { node, generation: *generation };
                 self.follow(later, earlier);
             }
         }
     }
 
+    /// Returns a new tally, which counts nothing yet.
+    pub(super) fn add_tally(&mut self) -> u32 {
+        let new = Tally { left: 0, waiter: NONE };
+        if let Some(free) = self.tallies.get_mut(self.free_tally as usize) {
+            let index = std::mem::replace(&mut self.free_tally, free.waiter);
+            *free = new;
+            return index;
+        }
+        self.tallies.push(new);
+        let index = u32::try_from(self.tallies.len() - 1).expect("fewer tallies than commands");
+        assert!(index < TALLY, "fewer tallies than 31 bits count");
+        index
+    }
+
+    /// Counts a command, unless it is done.
+    #[inline]
+    pub(super) fn count(&mut self, tally: u32, command: Ticket) {
+        if self.node_of(command).is_some() {
+            self.add_edge(command.node, tally | TALLY);
+            self.tallies[tally as usize].left += 1;
+        }
+    }
+
+    /// Returns true if nothing that a tally counts is left.
+    #[inline]
+    pub(super) fn is_tally_empty(&self, tally: u32) -> bool {
+        self.tallies[tally as usize].left == 0
+    }
+
+    /// Lets `later` wait for what a tally counts. It counts nothing more, and goes when none is left.
+    pub(super) fn follow_tally(&mut self, later: Ticket, tally: u32) {
+        let state = &mut self.tallies[tally as usize];
+        if state.left == 0 {
+            state.waiter = std::mem::replace(&mut self.free_tally, tally);
+            return;
+        }
+        state.waiter = later.node;
+        self.nodes[later.node as usize].blockers += 1;
+    }
+
     /// Sets that a node arrives no earlier than `at`.
+    #[inline]
     pub(super) fn not_before(&mut self, node: u32, at: Nanos) {
         let node = &mut self.nodes[node as usize];
-        node.earliest = node.earliest.max(at);
+        node.arrived = node.arrived.max(at);
     }
 
     /// Takes away one of the things that a node waits for. Returns when it arrives at the earliest
     /// if that was the last one.
+    #[inline]
     pub(super) fn unblock(&mut self, node: u32) -> Option<Nanos> {
         let blocked = &mut self.nodes[node as usize];
         blocked.blockers -= 1;
-        let (blockers, earliest) = (blocked.blockers, blocked.earliest);
-        if blocked.collects && blockers == 1 && blocked.edges == NONE {
-            self.free(node);
-            return None;
-        }
-        (blockers == 0).then_some(earliest)
+        (blocked.blockers == 0).then_some(blocked.arrived)
     }
 
-    /// Sets that a collecting node no longer collects, because someone waits for it.
-    pub(super) fn stop_collecting(&mut self, ticket: Ticket) {
-        self.nodes[ticket.node as usize].collects = false;
-    }
-
-    /// Takes the next node that waits for this one.
+    /// Takes the next node of which this one, which is done, was one of the things that it waits
+    /// for; or the last one that a tally counted for it.
+    #[inline]
     pub(super) fn take_follower(&mut self, node: u32) -> Option<u32> {
-        let index = self.nodes[node as usize].edges;
-        if index == NONE {
-            return None;
+        loop {
+            let head = &mut self.nodes[node as usize].edges;
+            let index = *head;
+            let edge = self.edges.get_mut(index as usize)?;
+            let to = edge.to;
+            *head = std::mem::replace(&mut edge.next, self.free_edge);
+            self.free_edge = index;
+            if to & TALLY == 0 {
+                return Some(to);
+            }
+            let tally = to & !TALLY;
+            let Tally { left, waiter } = &mut self.tallies[tally as usize];
+            *left -= 1;
+            if *left == 0 && *waiter != NONE {
+                let waiting = std::mem::replace(waiter, self.free_tally);
+                self.free_tally = tally;
+                return Some(waiting);
+            }
         }
-        let Edge { to, next } = self.edges[index as usize];
-        self.free_edges.push(index);
-        self.nodes[node as usize].edges = next;
-        Some(to)
     }
 
     /// Frees a node that is done. Its tickets are of a command that is done from now on.
+    #[inline]
     pub(super) fn free(&mut self, node: u32) {
         let freed = &mut self.nodes[node as usize];
         debug_assert!(freed.state != State::Free && freed.edges == NONE);
@@ -231,7 +300,8 @@ impl Graph {
     /// Forgets every node.
     pub(super) fn clear(&mut self) {
         self.edges.clear();
-        self.free_edges.clear();
+        self.tallies.clear();
+        (self.free_edge, self.free_tally) = (NONE, NONE);
         for index in 0..u32::try_from(self.nodes.len()).unwrap_or(NONE) {
             let node = &mut self.nodes[index as usize];
             node.edges = NONE;

@@ -20,21 +20,26 @@
 //!
 //! A policy is one file and its line in the registry below.
 
+mod bus;
 mod command;
 mod die;
 mod events;
 mod fcfs;
 mod graph;
+mod joining;
 mod out_of_order;
+mod phases;
 mod queue;
 mod read_first;
 mod scheduler;
 mod setup;
 mod statistics;
 mod suspend;
+mod suspension;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use command::Task;
 pub use command::{Class, Command, Level, Op, Ticket};
 pub use scheduler::{Scheduler, SchedulerEvent, Status};
 pub use setup::{BusOrder, ChoiceTime, Invalid, Limits, Parts, Setup, Suspension};
@@ -55,6 +60,8 @@ pub struct Kind {
     pub overtakes: bool,
     /// Is true if a waiting read suspends a program or an erase.
     pub suspends: bool,
+    /// Is true if the choice depends on what can start at this instant.
+    pub(crate) weighs_starts: bool,
     /// Chooses between the oldest read and the oldest program or erase of the host.
     pub(crate) choose: fn(&Waiting) -> Choice,
 }
@@ -79,7 +86,7 @@ pub(crate) struct Waiting {
     pub(crate) waited: Nanos,
     pub(crate) limits: Limits,
     /// Is true if the oldest read can start at this instant: the die takes it, and its first phase
-    /// needs no bus or an idle one.
+    /// needs no bus or an idle one. Only known to a policy that weighs it.
     pub(crate) read_starts: bool,
     /// The same for the oldest program or erase.
     pub(crate) other_starts: bool,

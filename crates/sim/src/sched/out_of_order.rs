@@ -10,6 +10,7 @@ pub(super) const KIND: Kind = Kind {
     source: "Agrawal et al., USENIX ATC'08, section 3.3",
     overtakes: true,
     suspends: false,
+    weighs_starts: true,
     choose,
 };
 

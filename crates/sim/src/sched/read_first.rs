@@ -8,6 +8,7 @@ pub(super) const KIND: Kind = Kind {
     source: "Cobham, Operations Research 2 (1954): priorities without preemption",
     overtakes: true,
     suspends: false,
+    weighs_starts: false,
     choose,
 };
 

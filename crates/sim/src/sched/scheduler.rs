@@ -2,10 +2,12 @@ use std::collections::VecDeque;
 
 use flashscope_block::Nanos;
 
-use super::command::{Class, Command, Level, Op, Ticket};
-use super::die::{Bus, Die, Group};
+use super::bus::Bus;
+use super::command::{Class, Command, Level, Op, Task, Ticket};
+use super::die::{Die, Queue};
 use super::events::{Event, Events};
-use super::graph::{Graph, NONE, State};
+use super::graph::{Graph, NOBODY, NONE, State};
+use super::phases::Group;
 use super::setup::{Parts, Setup};
 use super::statistics::{Busy, Totals};
 use crate::nand::later;
@@ -21,6 +23,20 @@ pub enum SchedulerEvent {
         arrived: Nanos,
         /// When its die began with it; the time of the clock for a join.
         started: Nanos,
+        /// The number of commands that its die carried out together, this one included; 0 for a
+        /// join.
+        together: u32,
+    },
+    /// A command with an owner goes on in the cells, now. See [`Scheduler::report_suspensions`].
+    Resumed {
+        /// See [`Command::owner`].
+        owner: u64,
+        /// When it arrived at its die.
+        arrived: Nanos,
+        /// When its die began with it.
+        started: Nanos,
+        /// When it was suspended.
+        since: Nanos,
     },
     /// A time that [`Scheduler::set_timer`] set.
     Timer(u32),
@@ -56,17 +72,16 @@ pub struct Scheduler {
     /// Dies and buses that have something to decide at the end of this instant.
     pub(super) touched_dies: Vec<u32>,
     pub(super) touched_buses: Vec<u32>,
-    /// The lists above, while they are worked through.
-    deciding_dies: Vec<u32>,
-    granting_buses: Vec<u32>,
     /// Is true if something has happened since the last decisions.
     stirred: bool,
-    happened: VecDeque<SchedulerEvent>,
+    pub(super) happened: VecDeque<SchedulerEvent>,
     /// The order of arrivals at dies.
     pub(super) arrivals: u64,
     pub(super) totals: Totals,
     /// Is true if dies report that they are idle.
     pub(super) reports_idle: bool,
+    /// Is true if suspended commands are reported when they go on.
+    pub(super) reports_suspensions: bool,
 }
 
 impl Scheduler {
@@ -75,8 +90,8 @@ impl Scheduler {
         Scheduler {
             setup,
             now: Nanos(0),
-            graph: Graph::default(),
-            events: Events::default(),
+            graph: Graph::new(),
+            events: Events::new(),
             dies: parts.bus_of.iter().map(|bus| Die::new(*bus)).collect(),
             buses: (0..parts.buses).map(|_| Bus::default()).collect(),
             groups: Vec::new(),
@@ -85,13 +100,12 @@ impl Scheduler {
             packages: parts.packages,
             touched_dies: Vec::new(),
             touched_buses: Vec::new(),
-            deciding_dies: Vec::new(),
-            granting_buses: Vec::new(),
             stirred: false,
             happened: VecDeque::new(),
             arrivals: 0,
             totals: Totals::default(),
             reports_idle: false,
+            reports_suspensions: false,
         }
     }
 
@@ -110,6 +124,11 @@ impl Scheduler {
         self.reports_idle
     }
 
+    /// Reports from now on each suspension when it ends: see [`SchedulerEvent::Resumed`].
+    pub fn report_suspensions(&mut self) {
+        self.reports_suspensions = true;
+    }
+
     /// Returns the time of the clock.
     pub fn now(&self) -> Nanos {
         self.now
@@ -117,33 +136,50 @@ impl Scheduler {
 
     /// Adds a command that waits until it is released.
     pub fn add(&mut self, command: Command) -> Ticket {
-        self.graph.add(Some(command), command.owner, false)
+        self.graph.add(Some(command), command.owner)
     }
 
     /// Adds something that takes no time and waits for commands, until it is released.
     pub fn add_join(&mut self, owner: Option<u64>) -> Ticket {
-        self.graph.add(None, owner, false)
+        self.graph.add(None, owner)
     }
 
     /// Returns what is done `delay` after a command is.
     pub(crate) fn add_delay(&mut self, after: Ticket, delay: Nanos) -> Ticket {
-        let ticket = self.graph.add(None, None, false);
+        let ticket = self.graph.add(None, None);
         self.graph.nodes[ticket.node as usize].delay = delay;
         self.graph.follow(ticket, after);
         self.unblock(ticket.node);
         ticket
     }
 
-    /// Adds something that waits for commands, and goes when nothing is left that it waits for. So
-    /// its ticket is of something that is done unless it holds others up.
-    pub fn add_collector(&mut self) -> Ticket {
-        self.graph.add(None, None, true)
+    /// Adds a tally: it counts commands, so that one can wait until none of them is left.
+    pub fn add_tally(&mut self) -> u32 {
+        self.graph.add_tally()
+    }
+
+    /// Counts a command in a tally, unless it is done.
+    #[inline]
+    pub fn count(&mut self, tally: u32, command: Ticket) {
+        self.graph.count(tally, command);
+    }
+
+    /// Returns true if every command that a tally counts is done.
+    #[inline]
+    pub(crate) fn is_tally_empty(&self, tally: u32) -> bool {
+        self.graph.is_tally_empty(tally)
+    }
+
+    /// Lets `later`, which is not released, wait until no command of a tally is left. The tally
+    /// counts nothing more: from now on its number may be that of another.
+    pub fn follow_tally(&mut self, later: Ticket, tally: u32) {
+        self.graph.follow_tally(later, tally);
     }
 
     /// Adds a command that its die carries out directly after `before`, the last one of its row,
     /// without becoming free.
     pub fn add_in_row(&mut self, before: Ticket, command: Command) -> Ticket {
-        let next = self.graph.add(Some(command), command.owner, false);
+        let next = self.graph.add(Some(command), command.owner);
         self.graph.nodes[before.node as usize].then = next.node;
         next
     }
@@ -157,15 +193,6 @@ impl Scheduler {
     pub fn release(&mut self, ticket: Ticket, at: Nanos) {
         self.graph.not_before(ticket.node, at);
         self.unblock(ticket.node);
-    }
-
-    /// Releases a collector for `later`, which then waits for what it waits for.
-    pub fn follow_collector(&mut self, later: Ticket, collector: Ticket) {
-        if self.graph.node_of(collector).is_some() {
-            self.graph.stop_collecting(collector);
-            self.graph.follow(later, collector);
-            self.unblock(collector.node);
-        }
     }
 
     /// Adds a command that arrives at its die at `at`.
@@ -192,6 +219,7 @@ impl Scheduler {
     /// Returns from when on a later command of the same kind and level cannot go before this one at
     /// its die: from now on if it waits there, is running or is done, and when it arrives if that is
     /// known. `None` if it waits for others before it arrives.
+    #[inline]
     pub(crate) fn arrival(&self, ticket: Ticket) -> Option<Nanos> {
         match self.graph.node_of(ticket) {
             Some(node) if node.state == State::Blocked => node.arrival(),
@@ -200,15 +228,16 @@ impl Scheduler {
     }
 
     /// Returns a command that is not done; `None` for a join.
-    pub(crate) fn command(&self, ticket: Ticket) -> Option<&Command> {
-        self.graph.node_of(ticket)?.command.as_ref()
+    #[inline]
+    pub(crate) fn task(&self, ticket: Ticket) -> Option<&Task> {
+        self.graph.node_of(ticket)?.task.as_ref()
     }
 
     /// Gives a command or join that is not done an owner, if it has none.
     pub(crate) fn set_owner(&mut self, ticket: Ticket, owner: u64) -> bool {
-        let free = self.graph.node_of(ticket).is_some_and(|node| node.owner.is_none());
+        let free = self.graph.node_of(ticket).is_some_and(|node| node.owner == NOBODY);
         if free {
-            self.graph.nodes[ticket.node as usize].owner = Some(owner);
+            self.graph.nodes[ticket.node as usize].owner = owner;
         }
         free
     }
@@ -219,41 +248,41 @@ impl Scheduler {
         for node in self.graph.unfinished() {
             let raised = &mut self.graph.nodes[node as usize];
             let (state, is_row) = (raised.state, raised.is_row());
-            let Some(command) = raised.command.as_mut() else { continue };
-            if command.level != Level::Low || state == State::Running {
+            let Some(task) = raised.task.as_mut() else { continue };
+            if task.level != Level::Low || state == State::Running {
                 continue;
             }
-            command.level = level;
-            let command = *command;
+            task.level = level;
+            let task = *task;
             if state == State::Queued {
                 self.arrivals += 1;
-                let die = &mut self.dies[command.die as usize];
+                let die = &mut self.dies[task.die as usize];
                 raised.number = self.arrivals;
                 raised.reads_before = die.reads_arrived;
-                let queue = die.queue_for(&command, is_row);
-                die.reads_arrived += u64::from(queue == super::die::Queue::Reads);
-                die.queues[super::die::Queue::Low as usize].remove(&mut self.graph.nodes, node);
+                let queue = die.queue_for(&task, is_row);
+                die.reads_arrived += u64::from(queue == Queue::Reads);
+                die.queues[Queue::Low as usize].remove(&mut self.graph.nodes, node);
                 die.queues[queue as usize].push(&mut self.graph.nodes, node);
                 self.stirred = true;
-                self.touch_die(command.die);
+                self.touch_die(task.die);
             }
         }
     }
 
     /// Lets `later` wait for every program and erase that is not done.
     pub(crate) fn follow_writes(&mut self, later: Ticket) {
-        self.graph.follow_all(later, |command| command.op != Op::Read);
+        self.graph.follow_all(later, |task| task.op != Op::Read);
     }
 
     /// Asks for [`SchedulerEvent::Timer`] at a time.
     pub fn set_timer(&mut self, at: Nanos, token: u32) {
-        self.events.schedule(at.max(self.now), Event::Timer(token));
+        self.schedule(at.max(self.now), Event::Timer(token));
     }
 
     /// Returns when something happens next as far as is known, if anything does. What has to be
     /// decided at this instant is decided when the clock goes on.
     pub fn next_event(&self) -> Option<Nanos> {
-        let next = self.events.next();
+        let next = self.events.next(self.now);
         match (self.happened.is_empty(), self.has_decisions()) {
             (false, _) => Some(self.now),
             (true, true) if next.is_none_or(|next| next > self.now) => {
@@ -271,73 +300,78 @@ impl Scheduler {
     /// decision at `until`, so that what else happens at that instant can still be submitted.
     /// Returns `None` when nothing is to be reported by `until`.
     pub fn advance(&mut self, until: Nanos) -> Option<SchedulerEvent> {
-        loop {
-            if let Some(happened) = self.happened.pop_front() {
-                return Some(happened);
-            }
-            let next = self.events.next();
-            if next == Some(self.now) {
-                self.happen();
-                continue;
-            }
-            if self.has_decisions() {
-                if self.now >= until {
-                    return None;
-                }
-                self.decide_all();
-                continue;
-            }
-            match next {
-                Some(at) if at <= until => {
-                    self.now = at;
-                    self.happen();
-                }
-                _ => {
-                    if until != Nanos::MAX {
-                        self.now = self.now.max(until);
-                    }
-                    return None;
-                }
+        while self.happened.is_empty() {
+            if !self.step(until) {
+                return None;
             }
         }
+        self.happened.pop_front()
     }
 
-    /// Lets the next event happen.
-    fn happen(&mut self) {
+    /// Lets the next event happen, or takes the decisions of this instant after the last one.
+    /// Returns false if there is nothing to do before `until`.
+    #[inline]
+    fn step(&mut self, until: Nanos) -> bool {
+        let decides = self.has_decisions();
+        let limit = if decides { self.now } else { until.max(self.now) };
+        if let Some((at, event)) = self.events.pop(self.now, limit) {
+            self.now = at;
+            self.happen(event);
+            return true;
+        }
+        if decides && self.now < until {
+            self.decide_all();
+            return true;
+        }
+        if !decides && until != Nanos::MAX {
+            self.now = limit;
+        }
+        false
+    }
+
+    #[inline]
+    pub(super) fn schedule(&mut self, at: Nanos, event: Event) {
+        self.events.schedule(self.now, at, event);
+    }
+
+    /// Lets an event happen, whose time the clock shows.
+    #[inline]
+    fn happen(&mut self, event: Event) {
         self.stirred = true;
-        match self.events.pop() {
-            Some(Event::Arrival(node)) => self.arrive(node),
-            Some(Event::CellsDone { group, token }) => self.cells_done(group, token),
-            Some(Event::Suspended(die)) => self.suspended(die),
-            Some(Event::Resumed(group)) => self.start_cells(group),
-            Some(Event::Check(die)) => self.touch_die(die),
-            Some(Event::Released(bus)) => self.released(bus),
-            Some(Event::PageOver(node)) => self.complete(node),
-            Some(Event::Timer(token)) => self.happened.push_back(SchedulerEvent::Timer(token)),
-            None => {}
+        match event {
+            Event::Arrival(node) => self.arrive(node),
+            Event::CellsDone { group, token } => self.cells_done(group, token),
+            Event::Suspended(die) => self.suspended(die),
+            Event::Resumed(group) => self.resumed(group),
+            Event::Check(die) => self.touch_die(die),
+            Event::Released(bus) => self.released(bus),
+            Event::PageOver(node) => self.page_over(node),
+            Event::Timer(token) => self.happened.push_back(SchedulerEvent::Timer(token)),
         }
     }
 
     /// Takes the decisions of this instant: dies choose, then buses are granted. What these touch
     /// decides when something has happened again.
+    #[inline]
     fn decide_all(&mut self) {
         self.stirred = false;
-        std::mem::swap(&mut self.touched_dies, &mut self.deciding_dies);
-        for index in 0..self.deciding_dies.len() {
-            let die = self.deciding_dies[index];
+        let dies = self.touched_dies.len();
+        for index in 0..dies {
+            let die = self.touched_dies[index];
             self.dies[die as usize].touched = false;
             self.decide(die);
         }
-        self.deciding_dies.clear();
-        std::mem::swap(&mut self.touched_buses, &mut self.granting_buses);
-        for index in 0..self.granting_buses.len() {
-            let bus = self.granting_buses[index];
+        forget(&mut self.touched_dies, dies);
+        let buses = self.touched_buses.len();
+        for index in 0..buses {
+            let bus = self.touched_buses[index];
             self.buses[bus as usize].touched = false;
             self.grant(bus);
         }
-        self.granting_buses.clear();
+        forget(&mut self.touched_buses, buses);
     }
 
+    #[inline]
     pub(super) fn touch_die(&mut self, die: u32) {
         let state = &mut self.dies[die as usize];
         if !state.touched {
@@ -346,6 +380,7 @@ impl Scheduler {
         }
     }
 
+    #[inline]
     pub(super) fn touch_bus(&mut self, bus: u32) {
         let state = &mut self.buses[bus as usize];
         if !state.touched {
@@ -363,7 +398,7 @@ impl Scheduler {
         let Some(earliest) = self.graph.unblock(node) else { return };
         let earliest = earliest.max(later(self.now, self.graph.nodes[node as usize].delay));
         if earliest > self.now {
-            self.events.schedule(earliest, Event::Arrival(node));
+            self.schedule(earliest, Event::Arrival(node));
         } else {
             self.arrive(node);
         }
@@ -371,35 +406,36 @@ impl Scheduler {
 
     /// Lets a node that waits for nothing more arrive at its die; a join is done.
     fn arrive(&mut self, node: u32) {
-        let Some(command) = self.graph.nodes[node as usize].command else {
+        let Some(task) = self.graph.nodes[node as usize].task else {
             let join = &mut self.graph.nodes[node as usize];
             (join.arrived, join.started) = (self.now, self.now);
-            return self.complete(node);
+            return self.complete(node, 0);
         };
         self.stirred = true;
         self.arrivals += 1;
-        self.totals.classes[command.class as usize].arrive(self.now);
+        self.totals.classes[task.class as usize].arrive(self.now);
         let arrived = &mut self.graph.nodes[node as usize];
         arrived.number = self.arrivals;
         arrived.arrived = self.now;
         arrived.state = State::Queued;
         let is_row = arrived.is_row();
-        let die = &mut self.dies[command.die as usize];
+        let die = &mut self.dies[task.die as usize];
         arrived.reads_before = die.reads_arrived;
-        let queue = die.queue_for(&command, is_row);
-        die.reads_arrived += u64::from(queue == super::die::Queue::Reads);
+        let queue = die.queue_for(&task, is_row);
+        die.reads_arrived += u64::from(queue == Queue::Reads);
         die.queues[queue as usize].push(&mut self.graph.nodes, node);
-        self.touch_die(command.die);
+        self.touch_die(task.die);
     }
 
     /// Ends a command: reports it, and lets those that wait for it go on.
-    pub(super) fn complete(&mut self, node: u32) {
+    pub(super) fn complete(&mut self, node: u32, together: u32) {
         let done = &self.graph.nodes[node as usize];
-        if let Some(owner) = done.owner {
+        if done.owner != NOBODY {
             self.happened.push_back(SchedulerEvent::Done {
-                owner,
+                owner: done.owner,
                 arrived: done.arrived,
                 started: done.started,
+                together,
             });
         }
         while let Some(follower) = self.graph.take_follower(node) {
@@ -424,6 +460,22 @@ impl Scheduler {
         self.totals.classes.iter_mut().for_each(|class| class.drop_waiting(now));
         self.dies.iter_mut().for_each(Die::reset);
         self.buses.iter_mut().for_each(Bus::reset);
+    }
+
+    /// Adds what is in progress to the busy times, before it is dropped.
+    fn settle_busy(&mut self) {
+        let now = self.now.0;
+        for bus in &mut self.buses {
+            let held = if bus.owner == NONE { 0 } else { now - bus.since.0 };
+            bus.busy = later(bus.busy, Nanos(held));
+        }
+        for die in &mut self.dies {
+            let occupied = die.occupied_since.take().map_or(0, |since| now - since.0);
+            die.occupied = later(die.occupied, Nanos(occupied));
+            if die.current != NONE && self.groups[die.current as usize].in_cells {
+                die.cells = later(die.cells, Nanos(now - die.cells_since.0));
+            }
+        }
     }
 
     /// Returns the busy times up to now.
@@ -460,5 +512,15 @@ impl Scheduler {
     /// Returns the number of commands of a class that wait at a die.
     pub fn waiting(&self, class: Class) -> u64 {
         self.totals.classes[class as usize].waiting
+    }
+}
+
+/// Removes the first `count` items.
+#[inline]
+fn forget(items: &mut Vec<u32>, count: usize) {
+    if count == items.len() {
+        items.clear();
+    } else {
+        items.drain(..count);
     }
 }

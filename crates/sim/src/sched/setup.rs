@@ -124,6 +124,12 @@ impl Setup {
         }
     }
 
+    /// Returns true if dies have a cache register.
+    #[inline]
+    pub(crate) const fn has_registers(&self) -> bool {
+        self.cache_read || self.cache_program
+    }
+
     /// Checks that the settings do not contradict each other.
     ///
     /// # Errors

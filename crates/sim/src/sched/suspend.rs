@@ -8,5 +8,6 @@ pub(super) const KIND: Kind = Kind {
     source: "Wu and He, FAST'12: program and erase suspension",
     overtakes: true,
     suspends: true,
+    weighs_starts: false,
     choose: read_first::choose,
 };

@@ -22,6 +22,7 @@ mod profiles;
 mod queues;
 mod raid;
 mod robustness;
+mod seen;
 mod timing;
 mod write_amplification;
 

@@ -19,7 +19,7 @@ const TRANSFER: u64 = 105_600;
 const READ: u64 = CELLS_READ + TRANSFER;
 const WRITE: u64 = TRANSFER + CELLS_PROGRAM;
 
-const ALWAYS: Window = Window { after: Nanos(0), length: Nanos::MAX };
+pub(crate) const ALWAYS: Window = Window { after: Nanos(0), length: Nanos::MAX };
 
 /// Keeps all events that it receives.
 #[derive(Default)]
@@ -45,7 +45,7 @@ impl Observer for Log {
 
 /// A file that others can look into.
 #[derive(Clone, Default)]
-struct SharedFile(Arc<Mutex<Vec<u8>>>);
+pub(crate) struct Shared(Arc<Mutex<Vec<u8>>>);
 
 impl Write for SharedFile {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
@@ -57,8 +57,8 @@ impl Write for SharedFile {
     }
 }
 
-impl SharedFile {
-    fn events(&self) -> Vec<Value> {
+impl Shared {
+    pub(crate) fn events(&self) -> Vec<Value> {
         let bytes = self.0.lock().expect("no panic");
         let trace: Value = serde_json::from_slice(&bytes).expect("valid JSON");
         trace["traceEvents"].as_array().expect("an array").clone()
@@ -394,7 +394,7 @@ fn free_block_reports_follow_every_change() {
 }
 
 /// A time in an event, in nanoseconds.
-fn nanos(micros: &Value) -> u64 {
+pub(crate) fn nanos(micros: &Value) -> u64 {
     let text = micros.to_string();
     let (whole, part) = text.split_once('.').unwrap_or((&text, "0"));
     let part = format!("{part:0<3}");
@@ -436,9 +436,24 @@ fn the_trace_holds_every_command_and_request() {
         let named: Vec<_> = named.map(|event| event["tid"].as_u64().expect("a thread")).collect();
         assert!(ends.keys().all(|thread| named.contains(thread)), "{name}: {named:?}");
         assert_eq!(ends.keys().any(|thread| thread % 2 == 1), name == "pairs", "{name}");
-        let begins: Vec<_> = of("b").collect();
-        assert_eq!((begins.len(), of("e").count()), (log.requests.len(), log.requests.len()));
-        for ((begin, end), request) in begins.into_iter().zip(of("e")).zip(&log.requests) {
+        let waits = log.commands.iter().filter(|command| command.start > command.at);
+        let waits: Vec<_> = waits.collect();
+        let paired = |cat: &'static str| {
+            let of = |phase| of(phase).filter(move |event| event["cat"] == cat);
+            assert_eq!(of("b").count(), of("e").count(), "{name}");
+            of("b").zip(of("e")).collect::<Vec<_>>()
+        };
+        let queued = paired("queue");
+        assert_eq!(queued.len(), waits.len(), "{name}");
+        for ((begin, end), command) in queued.into_iter().zip(waits) {
+            assert_eq!((&begin["id"], &begin["name"]), (&end["id"], &end["name"]));
+            assert_eq!(begin["name"], command.class().name());
+            let times = (nanos(&begin["ts"]), nanos(&end["ts"]));
+            assert_eq!(times, (command.at.0, command.start.0), "{name}");
+        }
+        let requests = paired("request");
+        assert_eq!(requests.len(), log.requests.len(), "{name}");
+        for ((begin, end), request) in requests.into_iter().zip(&log.requests) {
             assert_eq!((&begin["id"], &begin["name"]), (&end["id"], &end["name"]));
             assert_eq!((&begin["cat"], &begin["pid"]), (&end["cat"], &end["pid"]));
             let times = (nanos(&begin["ts"]), nanos(&end["ts"]));
@@ -453,7 +468,7 @@ fn the_trace_holds_every_command_and_request() {
 }
 
 #[test]
-fn three_requests_make_six_events() {
+fn three_requests_make_ten_events() {
     let mut drive = drive(&one_pool(64));
     let file = SharedFile::default();
     drop(drive.observe(Events::new(&drive, file.clone(), ALWAYS)));
@@ -470,7 +485,11 @@ fn three_requests_make_six_events() {
         events,
         [
             r#""X" "program" 0.0 305.6"#,
+            r#""b" "host writes" 0.0 null"#,
+            r#""e" "host writes" 305.6 null"#,
             r#""X" "program" 305.6 305.6"#,
+            r#""b" "host reads" 0.0 null"#,
+            r#""e" "host reads" 611.2 null"#,
             r#""X" "read" 611.2 130.6"#,
             r#""b" "write" 0.0 null"#,
             r#""e" "write" 305.6 null"#,

@@ -12,7 +12,7 @@ use crate::{drain, drive, one_pool, request};
 const PAGE: u64 = 4096;
 
 /// Dies on one bus: 60 us to read, 600 us to program, 4 us a page on the bus.
-fn dies_on_a_bus(dies: u32, policy: &str) -> Profile {
+pub(crate) fn dies_on_a_bus(dies: u32, policy: &str) -> Profile {
     let mut profile = Profile::default();
     profile.flash.packages = 1;
     profile.flash.dies_per_package = dies;
@@ -32,7 +32,7 @@ fn dies_on_a_bus(dies: u32, policy: &str) -> Profile {
 }
 
 /// Writes every page once, `depth` at a time.
-fn fill(drive: &mut SimDevice, depth: u64) {
+pub(crate) fn fill(drive: &mut SimDevice, depth: u64) {
     let pages = drive.info().capacity.0 / PAGE;
     let mut next = 0;
     while next < pages || drive.next_due().is_some() {
@@ -51,7 +51,12 @@ fn fill(drive: &mut SimDevice, depth: u64) {
 
 /// Keeps `depth` random requests of a page in flight, of which `share` are reads. Returns all
 /// completions.
-fn closed_loop(drive: &mut SimDevice, depth: u32, share: f64, requests: u32) -> Vec<Completion> {
+pub(crate) fn closed_loop(
+    drive: &mut SimDevice,
+    depth: u32,
+    share: f64,
+    requests: u32,
+) -> Vec<Completion> {
     let mut random = fastrand::Rng::with_seed(9);
     let pages = drive.info().capacity.0 / PAGE;
     let mut submit = |drive: &mut SimDevice| {
@@ -70,7 +75,11 @@ fn closed_loop(drive: &mut SimDevice, depth: u32, share: f64, requests: u32) -> 
 }
 
 /// Keeps `depth` sequential writes of a page in flight.
-fn sequential_writes(drive: &mut SimDevice, depth: u64, requests: u64) -> Vec<Completion> {
+pub(crate) fn sequential_writes(
+    drive: &mut SimDevice,
+    depth: u64,
+    requests: u64,
+) -> Vec<Completion> {
     let mut done = Vec::new();
     for page in 0..requests {
         if page >= depth {

@@ -14,16 +14,19 @@
 //! If a die carries out everything in the order of arrival, that order is enough for commands on one
 //! die.
 
+use std::ops::Range;
+
 use flashscope_block::Nanos;
 
 use super::rows::Rows;
 use crate::footprint::{Size, fixed, grown};
 use crate::nand::due::{awaited, when_done};
 use crate::nand::schedule::Seat;
-use crate::nand::{BlockId, Cause, Page};
-use crate::observe;
+use crate::nand::{BlockId, Cause, Page, later};
+use crate::observe::{self, CommandKind};
 use crate::sched::{
-    Class, Command, Level, Op, Parts, Scheduler, SchedulerEvent, Setup, Status, Ticket, Totals,
+    Class, Command, Level, Op, Parts, Scheduler, SchedulerEvent, Setup, Status, Task, Ticket,
+    Totals,
 };
 
 /// How commands wait in queues.
@@ -78,7 +81,15 @@ impl Event {
     pub const WRITE_BACK: u32 = u32::MAX;
 }
 
-/// The flag in the owner of a command that is reported to observers.
+/// Something that observers are to be told of.
+pub(super) enum Observed {
+    /// A command is done.
+    Command(observe::Command),
+    /// A command was suspended, and has gone on. Its end is not known yet.
+    Suspension(observe::Command, Range<Nanos>),
+}
+
+/// The owner of a command that observers are to be told of.
 const OBSERVED: u64 = 1 << 32;
 
 /// The commands on a block of a package that are not done.
@@ -86,8 +97,8 @@ const OBSERVED: u64 = 1 << 32;
 struct Block {
     /// The last program or erase.
     written: Ticket,
-    /// Waits for what an erase of the block has to wait for.
-    used: Ticket,
+    /// The tally of what an erase of the block has to wait for.
+    used: u32,
     /// The programs that may not be done, in the order of pages: see [`QueuedArray::programs`].
     first: u32,
     last: u32,
@@ -95,7 +106,7 @@ struct Block {
 
 const NONE: u32 = u32::MAX;
 
-const UNUSED: Block = Block { written: Ticket::DONE, used: Ticket::DONE, first: NONE, last: NONE };
+const UNUSED: Block = Block { written: Ticket::DONE, used: NONE, first: NONE, last: NONE };
 
 /// A program that may not be done.
 #[derive(Debug, Clone, Copy)]
@@ -157,19 +168,14 @@ impl QueuedArray {
         }
     }
 
-    fn class(given: &FlashRequest) -> Class {
-        match (given.cause, given.op) {
-            (Cause::Host, Op::Read) => Class::HostRead,
-            (Cause::Host, _) => Class::HostWrite,
-            (Cause::Mapping, Op::Read | Op::Program) => Class::Mapping,
-            (Cause::Wear, Op::Read | Op::Program) => Class::Wear,
-            (_, Op::Erase) if given.from.is_none() => Class::Erase,
-            _ => Class::Cleaning,
-        }
-    }
-
     fn command(&self, given: &FlashRequest) -> Command {
-        let class = QueuedArray::class(given);
+        let kind = match given.op {
+            Op::Read => CommandKind::Read,
+            Op::Program => CommandKind::Program,
+            Op::Erase if given.from.is_some() => CommandKind::CopyBack,
+            Op::Erase => CommandKind::Erase,
+        };
+        let class = observe::class(kind, given.cause);
         let level = match class {
             _ if self.background => Level::Low,
             Class::Cleaning | Class::Erase | Class::Wear if self.urgent => Level::Urgent,
@@ -216,6 +222,7 @@ impl QueuedArray {
         let mut command = self.command(given);
         if let Some(observed) = observed {
             command.owner = Some(self.observe(observed));
+            self.scheduler.report_suspensions();
         }
         self.has_low |= command.level == Level::Low;
         let erases = given.op == Op::Erase && given.from.is_none();
@@ -247,19 +254,20 @@ impl QueuedArray {
 
     /// Returns true if a command is a step of the drive's own work: of one die, they wait one at a
     /// time.
-    fn is_step(&self, command: &Command) -> bool {
-        let own = matches!(command.class, Class::Cleaning | Class::Erase | Class::Wear);
-        self.queues.steps && (own || command.level == Level::Low)
+    fn is_step(&self, class: Class, level: Level) -> bool {
+        let own = matches!(class, Class::Cleaning | Class::Erase | Class::Wear);
+        self.queues.steps && (own || level == Level::Low)
     }
 
     /// Hands a command to the scheduler, after those that it depends on.
     fn add(&mut self, given: &FlashRequest, command: &Command, erases: bool) -> Ticket {
         let (needs, die) = (self.needs(given, erases), given.seat.die);
-        let is_step = self.is_step(command);
+        let is_step = self.is_step(command.class, command.level);
         // The steps of a die are carried out in the order in which they are given.
-        let chained = |other: &Command| is_step && other.die == die && self.is_step(other);
+        let chained =
+            |other: &Task| is_step && other.die == die && self.is_step(other.class, other.level);
         let apart = needs.map(|earlier| {
-            let is_chained = self.scheduler.command(earlier).is_some_and(chained);
+            let is_chained = self.scheduler.task(earlier).is_some_and(chained);
             if is_chained { Ticket::DONE } else { earlier }
         });
         // A block is erased in a row of its own.
@@ -283,9 +291,14 @@ impl QueuedArray {
         }
         if erases {
             let block = self.place(given.page.block, given.member);
-            let used = std::mem::replace(&mut self.blocks[block].used, Ticket::DONE);
-            self.raise_for(command.level, used);
-            self.scheduler.follow_collector(ticket, used);
+            let used = std::mem::replace(&mut self.blocks[block].used, NONE);
+            if used != NONE {
+                // A tally may count several commands.
+                if command.level != Level::Low && !self.scheduler.is_tally_empty(used) {
+                    self.raise();
+                }
+                self.scheduler.follow_tally(ticket, used);
+            }
         }
         match is_step {
             true => self.rows.begin(&mut self.scheduler, command, ticket, at),
@@ -336,8 +349,8 @@ impl QueuedArray {
         if !self.has_low || level == Level::Low || self.scheduler.status(earlier) == Status::Done {
             return;
         }
-        // A ticket that is no command may wait for several commands.
-        if self.scheduler.command(earlier).is_none_or(|command| command.level == Level::Low) {
+        // What is no command may wait for several.
+        if self.scheduler.task(earlier).is_none_or(|task| task.level == Level::Low) {
             self.raise();
         }
     }
@@ -356,19 +369,21 @@ impl QueuedArray {
             && !setup.cache_program
             && !setup.multi_plane
             && !self.scheduler.has_gangs();
-        let there = |command: &Command| command.die == die && command.level == level;
+        let there = |task: &Task| task.die == die && task.level == level;
         let follows =
-            in_order && !self.queues.steps && self.scheduler.command(earlier).is_none_or(there);
+            in_order && !self.queues.steps && self.scheduler.task(earlier).is_none_or(there);
         self.scheduler.arrival(earlier).filter(|_| follows)
     }
 
     /// Returns true if a command that was just given is done after an earlier one in any case.
     fn ends_before(&self, earlier: Ticket, command: &Command) -> bool {
-        let in_steps = |other: &Command| {
-            other.die == command.die && self.is_step(other) && self.is_step(command)
+        let in_steps = |other: &Task| {
+            other.die == command.die
+                && self.is_step(other.class, other.level)
+                && self.is_step(command.class, command.level)
         };
         let from = self.follows_from(earlier, command.die, command.level);
-        from.is_some() || self.scheduler.command(earlier).is_some_and(in_steps)
+        from.is_some() || self.scheduler.task(earlier).is_some_and(in_steps)
     }
 
     /// Lets the next erase of a block, in every package of its element, wait for a command. `die`
@@ -396,10 +411,10 @@ impl QueuedArray {
         }
         let place = self.place(block, member);
         let state = &mut self.blocks[place];
-        if self.scheduler.status(state.used) == Status::Done {
-            state.used = self.scheduler.add_collector();
+        if state.used == NONE {
+            state.used = self.scheduler.add_tally();
         }
-        self.scheduler.follow(state.used, ticket);
+        self.scheduler.count(state.used, ticket);
     }
 
     /// Returns the program of a page that may not be done.
@@ -541,17 +556,26 @@ impl QueuedArray {
         OBSERVED | u64::from(place)
     }
 
-    /// Advances the clock to the next event or the next command for observers, or to `until` if that
-    /// is earlier.
-    pub(super) fn advance(&mut self, until: Nanos) -> Option<Result<Event, observe::Command>> {
+    /// Lets the clock go on until something is to be reported, at `until` at the latest: an event,
+    /// or a command that observers are to be told of.
+    pub(super) fn advance(&mut self, until: Nanos) -> Option<Result<Event, Observed>> {
         self.close_rows();
-        match self.scheduler.advance(until)? {
-            SchedulerEvent::Done { owner, arrived, started } if owner & OBSERVED != 0 => {
+        let happened = self.scheduler.advance(until)?;
+        let now = self.scheduler.now();
+        match happened {
+            SchedulerEvent::Done { owner, arrived, started, together } if owner & OBSERVED != 0 => {
                 let place = u32::try_from(owner & !OBSERVED).unwrap_or(NONE);
                 self.free_observed.push(place);
-                let (at, start, done) = (arrived, started, self.scheduler.now());
                 let given = self.observed[place as usize];
-                Some(Err(observe::Command { at, start, done, ..given }))
+                let times = observe::Command { at: arrived, start: started, done: now, ..given };
+                Some(Err(Observed::Command(observe::Command { together, ..times })))
+            }
+            SchedulerEvent::Resumed { owner, arrived, started, since } => {
+                let place = u32::try_from(owner & !OBSERVED).unwrap_or(NONE);
+                let command = self.observed.get_mut(place as usize)?;
+                command.suspended = later(command.suspended, Nanos(now.0 - since.0));
+                (command.at, command.start) = (arrived, started);
+                Some(Err(Observed::Suspension(*command, since..now)))
             }
             SchedulerEvent::Done { owner, .. } => {
                 Some(Ok(Event::Done(u32::try_from(owner).unwrap_or(NONE))))

@@ -6,7 +6,7 @@ use std::ops::Range;
 use flashscope_block::Nanos;
 
 use super::Array;
-use super::queued::{Event, FlashRequest, QueuedArray};
+use super::queued::{Event, FlashRequest, Observed, QueuedArray};
 use crate::nand::due::awaited;
 use crate::nand::schedule::{Schedule, Span};
 use crate::nand::{BlockId, Cause, Page, Place, later};
@@ -108,6 +108,8 @@ impl Array {
             start: span.start,
             done: span.done,
             transfer: if self.schedule.timed() { job.transfer } else { Nanos(0) },
+            suspended: Nanos(0),
+            together: 1,
         }
     }
 
@@ -291,7 +293,12 @@ impl Array {
             let queued = self.queued.as_mut()?;
             match queued.advance(until)? {
                 Ok(event) => return Some((event, queued.scheduler.now())),
-                Err(command) => self.notify(|observer| observer.command(&command)),
+                Err(Observed::Command(command)) => {
+                    self.notify(|observer| observer.command(&command));
+                }
+                Err(Observed::Suspension(command, time)) => {
+                    self.notify(|observer| observer.suspension(&command, time.clone()));
+                }
             }
         }
     }

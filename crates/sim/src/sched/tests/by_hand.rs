@@ -164,13 +164,14 @@ fn a_command_waits_for_what_it_follows() {
     let program = scheduler.add(command(P, 1));
     scheduler.follow(program, read);
     scheduler.release(program, Nanos(0));
-    let collector = scheduler.add_collector();
-    scheduler.follow(collector, program);
+    let tally = scheduler.add_tally();
+    scheduler.count(tally, program);
     let erase = scheduler.add(Command { owner: Some(7), ..command(E, 0) });
-    scheduler.follow_collector(erase, collector);
+    scheduler.follow_tally(erase, tally);
     scheduler.release(erase, Nanos(0));
     assert_eq!(scheduler.status(erase), Status::Waiting);
-    let done = SchedulerEvent::Done { owner: 7, arrived: Nanos(570_000), started: Nanos(570_000) };
+    let (arrived, started) = (Nanos(570_000), Nanos(570_000));
+    let done = SchedulerEvent::Done { owner: 7, arrived, started, together: 1 };
     assert_eq!(scheduler.advance(Nanos::MAX), Some(done));
     assert_eq!(scheduler.now(), Nanos(3_570_000));
     assert_eq!(scheduler.status(read), Status::Done);

@@ -53,7 +53,7 @@ fn open_loop(setup: Setup, bus: u64, rate: f64, share: f64, commands: u64) -> Op
                 sums[kind] += scheduler.now().0 - (owner >> 1);
                 counts[kind] += 1;
             }
-            SchedulerEvent::Idle(_) => {}
+            SchedulerEvent::Idle(_) | SchedulerEvent::Resumed { .. } => {}
         }
     }
     let mean = |kind: usize| float(sums[kind]) / float(counts[kind].max(1));
