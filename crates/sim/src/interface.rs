@@ -366,7 +366,7 @@ impl Interface {
             return None;
         }
         let number = match source {
-            Source::Fetched => {
+            Source::FetchedRead => {
                 self.out_free = completed;
                 self.fetched.pop()?.0.number
             }
@@ -400,7 +400,7 @@ impl Interface {
         {
             let sent = self.sent_by(place.ready, sending);
             if earliest.is_none_or(|(at, sequence, _)| (sent, place.sequence) < (at, sequence)) {
-                earliest = Some((sent, place.sequence, Source::Fetched));
+                earliest = Some((sent, place.sequence, Source::FetchedRead));
             }
         }
         if let Some(flush) = self.next_flush(now)

@@ -45,7 +45,7 @@ impl Observer for Log {
 
 /// A file that others can look into.
 #[derive(Clone, Default)]
-pub(crate) struct Shared(Arc<Mutex<Vec<u8>>>);
+pub(crate) struct SharedFile(Arc<Mutex<Vec<u8>>>);
 
 impl Write for SharedFile {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
@@ -57,7 +57,7 @@ impl Write for SharedFile {
     }
 }
 
-impl Shared {
+impl SharedFile {
     pub(crate) fn events(&self) -> Vec<Value> {
         let bytes = self.0.lock().expect("no panic");
         let trace: Value = serde_json::from_slice(&bytes).expect("valid JSON");

@@ -10,7 +10,7 @@ use flashscope_sim::setup::Scope;
 use flashscope_sim::{Profile, SimDevice};
 
 use crate::drive;
-use crate::observe::{ALWAYS, Shared, nanos};
+use crate::observe::{ALWAYS, SharedFile, nanos};
 use crate::queues::{closed_loop, dies_on_a_bus, fill, sequential_writes};
 
 /// Keeps all commands and suspensions.
@@ -108,7 +108,7 @@ fn suspended_time_is_not_busy_time() {
 #[test]
 fn the_trace_shows_suspensions() {
     let mut drive = drive(&suspending());
-    let file = Shared::default();
+    let file = SharedFile::default();
     let events = drive.observe(Events::new(&drive, file.clone(), ALWAYS));
     let log = drive.observe(Log::default());
     fill(&mut drive, 16);
@@ -148,7 +148,7 @@ fn the_trace_shows_joined_planes() {
     profile.interleaving = Interleaving::PlanePair;
     profile.active_blocks = Scope::Plane;
     let mut drive = drive(&profile);
-    let file = Shared::default();
+    let file = SharedFile::default();
     let events = drive.observe(Events::new(&drive, file.clone(), ALWAYS));
     let log = drive.observe(Log::default());
     sequential_writes(&mut drive, 16, 400);
