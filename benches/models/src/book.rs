@@ -1,11 +1,10 @@
-//! Collects the errors of the models, and writes them as CSV and as a page.
+//! Collects the errors of the models, and writes them as a page.
 
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
 use flashscope_model::trace::Total;
-use flashscope_predict::validation::{Case, Factors};
 
 use crate::cases;
 
@@ -30,20 +29,7 @@ impl Line {
     fn write_amplification(&self) -> f64 {
         self.predicted.write_amplification() / self.simulated.write_amplification()
     }
-
-    fn case(&self) -> Case<'_> {
-        Case {
-            model: &self.model,
-            ftl: self.ftl,
-            workload: &self.workload,
-            erases: self.erases().ln(),
-            write_amplification: self.write_amplification().ln(),
-        }
-    }
 }
-
-/// The level of the intervals.
-const LEVEL: f64 = 0.9;
 
 /// The largest mean error, and the largest error of a case.
 const LIMITS: (f64, f64) = (0.08, 0.20);
@@ -105,13 +91,12 @@ impl Book {
         self.0.iter().filter(|line| (line.drive == cases::PAPERS) == papers).collect()
     }
 
-    /// Returns a table of the errors of each model on the paper's drive or on full drives, and of
-    /// the share of its intervals that contain the simulation.
+    /// Returns a table of the errors of each model on the paper's drive or on full drives.
     pub fn table(&self, papers: bool) -> String {
         let all = self.on(papers);
         let mut text = String::from(
-            "| FTL | model | cases | erases: mean error | worst | WA: mean error | worst | within 8 % and 20 % | 90 % intervals hold | simulation takes |\n\
-             |---|---|---|---|---|---|---|---|---|---|\n",
+            "| FTL | model | cases | erases: mean error | worst | WA: mean error | worst | within 8 % and 20 % | simulation takes |\n\
+             |---|---|---|---|---|---|---|---|---|\n",
         );
         for (ftl, model) in Book::models(&all) {
             let lines: Vec<&Line> =
@@ -129,15 +114,13 @@ impl Book {
                 .fold((0.0, 0.0), |sum, line| (sum.0 + line.nanos.0, sum.1 + line.nanos.1));
             let _ = writeln!(
                 text,
-                "| {ftl} | `{model}` | {} | {:.1} % | {:.1} % | {:.1} % | {:.1} % | {} | {} | {:.0} times as long |",
+                "| {ftl} | `{model}` | {} | {:.1} % | {:.1} % | {:.1} % | {:.1} % | {} | {:.0} times as long |",
                 lines.len(),
                 100.0 * erases.0,
                 100.0 * erases.1,
                 100.0 * amplification.0,
                 100.0 * amplification.1,
                 if meets { "yes" } else { "no" },
-                coverage(&lines)
-                    .map_or_else(|| "-".into(), |share| format!("{:.0} %", 100.0 * share)),
                 simulated / predicted,
             );
         }
@@ -167,18 +150,8 @@ impl Book {
         text
     }
 
-    /// Writes the cases, from which intervals are computed, and the page with the tables.
+    /// Writes the page with the tables.
     pub fn write(&self, root: &Path) -> std::io::Result<()> {
-        let mut cases = String::from("model,ftl,workload,erases,write_amplification\n");
-        for line in &self.0 {
-            let case = line.case();
-            let Case { model, ftl, erases, write_amplification, .. } = case;
-            // The CSV has no quoting, and the names of workloads may contain commas.
-            let workload = format!("{} on {}", line.workload, line.drive).replace(',', "");
-            let _ =
-                writeln!(cases, "{model},{ftl},{workload},{erases:.5},{write_amplification:.5}");
-        }
-        fs::write(root.join("crates/predict/src/validation.csv"), cases)?;
         let page = include_str!("page.md")
             .replace("PAPERS TABLE\n", &self.table(true))
             .replace("PAPERS WORST\n", &self.worst(true))
@@ -188,25 +161,7 @@ impl Book {
     }
 }
 
+/// Returns the larger of the errors of a line, as a logarithm.
 fn size(line: &Line) -> f64 {
-    line.case().erases.abs().max(line.case().write_amplification.abs())
-}
-
-/// Returns the share of cases whose interval, computed from the cases of all other workloads,
-/// contains the simulation. `None` if there are too few cases.
-fn coverage(lines: &[&Line]) -> Option<f64> {
-    let mut inside = 0;
-    for line in lines {
-        let others = lines.iter().filter(|other| other.workload != line.workload);
-        let others: Vec<Case<'_>> = others.map(|other| other.case()).collect();
-        let factors = Factors::of(&others, LEVEL)?;
-        // The CSV stores errors with five decimals.
-        let within = |error: f64, factor: f64| error.abs() <= factor.ln() + 5e-6;
-        let case = line.case();
-        inside += usize::from(
-            within(case.erases, factors.erases)
-                && within(case.write_amplification, factors.write_amplification),
-        );
-    }
-    Some(inside as f64 / lines.len() as f64)
+    line.erases().ln().abs().max(line.write_amplification().ln().abs())
 }

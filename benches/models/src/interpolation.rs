@@ -2,7 +2,7 @@
 
 use flashscope_model::Family;
 use flashscope_model::trace::{Space, Total};
-use flashscope_predict::{Cost, InterpolatedModel, Point, Request, SimulatedDrive};
+use flashscope_predict::{Access, Cost, InterpolatedModel, Point, Request, SimulatedDrive};
 
 use crate::cases;
 
@@ -68,7 +68,7 @@ fn point(simulated: &mut SimulatedDrive, mean_len: f64, free_space: f64) -> Poin
             let len = if mean_len > 1.0 { 1 + longer as u64 } else { 1 };
             let page = rng.u64(0..target);
             let len = len.min(target - page);
-            simulated.request(Request::new(true, page, len).expect("pages of the drive"));
+            simulated.request(Request::new(Access::Write, page, len).expect("pages of the drive"));
             written += len;
         }
         simulated.total().0

@@ -7,8 +7,12 @@
 //!
 //! Arguments are parts of workload names; without any, all run. `--vary` compares workloads that
 //! differ in one trait. `--traits` prints the traits of workloads instead of predictions. `--speed`
-//! measures models and predictors instead, by parts of their names. `--write` stores the errors as
-//! the cases for intervals (crates/predict/src/validation.csv), and writes docs/models-accuracy.md.
+//! measures models and predictors instead, by parts of their names. `--write` writes the tables to
+//! docs/models-accuracy.md.
+//!
+//! `--population COUNT` predicts so many random drives and workloads instead, scores the intervals on
+//! half as many of other kinds, and prints the table by stratum. With `--write` it stores the
+//! cases for intervals (crates/predict/src/validation.csv) and the table (docs/intervals.md).
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark prints")]
 #![allow(clippy::disallowed_methods, reason = "a benchmark reads clocks and its arguments")]
@@ -17,7 +21,9 @@
 mod book;
 mod cases;
 mod interpolation;
+mod population;
 mod requests;
+mod score;
 mod speed;
 mod workloads;
 
@@ -33,6 +39,10 @@ use flashscope_predict::{
 use book::{Book, Line};
 use cases::Case;
 use interpolation::Grids;
+use population::Part;
+
+/// The default number of random drives.
+const DRIVES: usize = 600;
 
 /// The least number of writes in a trace.
 const LEAST_WRITES: usize = 5000;
@@ -45,6 +55,11 @@ fn main() {
         |name: &str| names.is_empty() || names.iter().any(|part| name.contains(part.as_str()));
     if has("--speed") {
         speed::print(selected);
+        return;
+    }
+    if has("--population") {
+        let count = names.first().and_then(|count| count.parse().ok()).unwrap_or(DRIVES);
+        score_population(count, has("--write"));
         return;
     }
     let generated = if has("--vary") { &workloads::VARIATIONS[..] } else { &EIGHT };
@@ -81,6 +96,22 @@ fn main() {
     if has("--write") {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         book.write(&root).expect("the project can be written to");
+    }
+}
+
+/// Calibrates the intervals on random drives, and scores them on others.
+fn score_population(count: usize, write: bool) {
+    let calibration = score::run(Part::Calibration, count);
+    let held_out = score::run(Part::HeldOut, count / 2);
+    let table = score::table(&calibration, &held_out);
+    println!("{table}");
+    if write {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let write = |path: &str, text: &str| {
+            std::fs::write(root.join(path), text).expect("the project can be written to");
+        };
+        write("crates/predict/src/validation.csv", &score::csv(&calibration));
+        write("docs/intervals.md", &include_str!("intervals.md").replace("TABLE\n", &table));
     }
 }
 

@@ -44,6 +44,12 @@ pub(super) fn complete(twin: &mut Twin, fill: &FillFit, like: Option<&Profile>) 
         "the cleaning policy: compare skewed writes (`zipf`) with uniform ones; a fill sweep alone does not determine it"
             .into(),
     ];
+    if !fill.knows_write_amplification() {
+        twin.measure_next.insert(
+            0,
+            "write amplification at each fill level: throughput alone does not determine it".into(),
+        );
+    }
     twin.profile = text(twin, fill, &drive);
 }
 
@@ -68,14 +74,19 @@ fn text(twin: &Twin, fill: &FillFit, drive: &Profile) -> String {
         }
         _ => None,
     };
+    let besides = match fill.knows_write_amplification() {
+        true => format!(
+            "# Besides its data the drive writes {:.4} bytes for each ({percent:.0} % interval {:.4} to {:.4}), for which \
+             there is no field.",
+            kappa.value, kappa.low, kappa.high
+        ),
+        false => "# Assumed: the drive writes nothing besides its data. Throughput alone does not determine write \
+                  amplification."
+            .into(),
+    };
+    let (of, fields) = (&twin.drive, drive.to_toml(comment));
     format!(
-        "# The twin of {}, fitted by `flashscope twin fit` to\n{sources}# Besides its data the drive writes \
-         {:.4} bytes for each ({percent:.0} % interval {:.4} to {:.4}), for which there is no field.\n\n{}",
-        twin.drive,
-        kappa.value,
-        kappa.low,
-        kappa.high,
-        drive.to_toml(comment)
+        "# The twin of {of}, fitted by `flashscope twin fit` to\n{sources}{besides}\n\n{fields}"
     )
 }
 
@@ -94,10 +105,12 @@ fn large(fullest: Bytes) -> Profile {
     let pages = 1 << pages.ilog2();
     let blocks = fullest.0 / (PACKAGES * PAGE * pages);
     // A threshold of two free blocks, one of which is being written.
-    let threshold = 1.9 / (1.2 * blocks as f64).max(8.0);
+    let blocks = (1.2 * blocks as f64).max(8.0);
+    let threshold = 1.9 / blocks;
     let spec = format!(
         "agrawal-2008?flash.dies_per_package=1&flash.planes_per_die=1&persistence.map=pages\
          &flash.packages={PACKAGES}&flash.page_size={PAGE}&flash.pages_per_block={pages}\
+         &flash.blocks_per_plane={blocks:.0}\
          &flash.metadata_size=0&packages_per_pool={PACKAGES}&active_blocks=package\
          &cleaning.free_threshold={threshold}&interface.queue_depth=256&flash.block_erase=1us"
     );

@@ -111,6 +111,13 @@ const LEAST_LEVELS: usize = 3;
 const DRAWS: usize = 200;
 
 impl FillFit {
+    /// True if a level has a measured write amplification. Throughput alone does not determine it: a drive that writes
+    /// more besides data, and moves pages at less cost, has the same throughput.
+    #[must_use]
+    pub fn knows_write_amplification(&self) -> bool {
+        self.levels.iter().any(|level| level.write_amplification.is_some())
+    }
+
     /// Fits the closed form to `levels`. Draws come from `seed`; intervals contain the true value with probability
     /// `confidence`.
     ///

@@ -22,7 +22,7 @@ pub use report::{
     LifetimeReport, Numbers, PREDICTION_VERSION, PredictedValue, PredictionReport, SimulatedReport,
     Validation,
 };
-pub use requests::{Request, Requests};
+pub use requests::{Access, Request, Requests};
 pub use run::{CountedPasses, Passes};
 pub use simulated::SimulatedDrive;
 

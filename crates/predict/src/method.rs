@@ -23,6 +23,8 @@ pub struct Method {
     pub summary: &'static str,
     /// The publication or page that describes it.
     pub source: &'static str,
+    /// True if it follows trims as far as the drive does. Drives with log blocks ignore them.
+    pub follows_trims: bool,
     new: fn(&Layout) -> Result<Box<dyn Predictor>, OutOfRange>,
 }
 
@@ -33,6 +35,7 @@ pub const METHODS: &[Method] = &[
         ftls: &["bast"],
         summary: "how far each log block is filled, whether in order, and whose turn it is",
         source: "docs/models.md, after Boboila and Desnoyers, MSST 2011, section III.A",
+        follows_trims: true,
         new: |layout| {
             let merging = match layout.logs.merge {
                 Merge::Eager => MergePolicy::Eager,
@@ -46,6 +49,7 @@ pub const METHODS: &[Method] = &[
         ftls: &["fast"],
         summary: "which pages are still in the log blocks when their turn comes, and of how many data blocks",
         source: "docs/models.md, after Boboila and Desnoyers, MSST 2011, section III.B",
+        follows_trims: true,
         new: |layout| Ok(Box::new(FragmentFast::new(space(layout))?)),
     },
     Method {
@@ -53,6 +57,7 @@ pub const METHODS: &[Method] = &[
         ftls: &["page-map"],
         summary: "which pages were valid together when their block was cleaned, and so stay together",
         source: "docs/models.md",
+        follows_trims: true,
         new: |layout| Ok(Box::new(Survivors::new(space(layout), cleaning(layout))?)),
     },
     Method {
@@ -60,6 +65,7 @@ pub const METHODS: &[Method] = &[
         ftls: &["page-map"],
         summary: "how long pages are left alone before they are written again: less is kept, more missed",
         source: "docs/models.md, after Desnoyers, SYSTOR 2012, equations 4 and 16",
+        follows_trims: false,
         new: |layout| {
             Ok(Box::new(Reuse::new(space(layout), cleaning(layout) == GcPolicy::Greedy)?))
         },
@@ -69,6 +75,7 @@ pub const METHODS: &[Method] = &[
         ftls: &["dftl"],
         summary: "as survivors, with the entries of the map that are in memory",
         source: "docs/models.md, after Gupta, Kim and Urgaonkar, ASPLOS 2009",
+        follows_trims: true,
         new: |layout| Ok(Box::new(Dftl::new(space(layout), map(layout), cleaning(layout))?)),
     },
 ];
@@ -171,6 +178,12 @@ impl SelectedModel {
             SelectedModel::Method(method) => method.name,
             SelectedModel::Equations(model) => model.name,
         }
+    }
+
+    /// True if trims change the prediction as they change the drive.
+    #[must_use]
+    pub const fn follows_trims(self) -> bool {
+        matches!(self, SelectedModel::Method(Method { follows_trims: true, .. }))
     }
 
     /// Creates a predictor for each pool of the drive. `pieces` only affects equations.

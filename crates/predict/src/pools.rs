@@ -7,13 +7,15 @@ use flashscope_model::trace::{Predictor, Space, Total};
 use flashscope_sim::ftl::Family;
 use flashscope_sim::setup::Layout;
 
-use super::{Pieces, Request, SelectedModel};
+use super::{Access, Pieces, Request, SelectedModel};
 
 /// The predictors of a drive's pools. Pools hold consecutive stripes of logical pages in turn.
 pub struct Pools {
     /// The logical pages of a stripe.
     stripe: usize,
     pools: Vec<Box<dyn Predictor>>,
+    /// Pages at the end of each block that list its logical pages. Models do not know them.
+    summary_pages: f64,
 }
 
 impl Pools {
@@ -26,7 +28,11 @@ impl Pools {
         chosen: SelectedModel,
         pieces: Pieces,
     ) -> Result<Pools, OutOfRange> {
-        Ok(Pools { stripe: layout.stripe as usize, pools: chosen.predictors(layout, pieces)? })
+        Ok(Pools {
+            stripe: layout.stripe as usize,
+            pools: chosen.predictors(layout, pieces)?,
+            summary_pages: layout.geometry.summary_pages.into(),
+        })
     }
 
     /// Passes the next request of the host to the pools that it touches.
@@ -45,10 +51,11 @@ impl Pools {
         }
     }
 
-    /// Returns the totals over all requests so far.
+    /// Returns the totals over all requests so far. Copies include the summaries of as many blocks as were erased.
     pub fn total(&mut self) -> Total {
         let pools = self.pools.iter_mut().map(|pool| pool.total());
-        pools.fold(Total::default(), |sum, pool| sum.plus(&pool))
+        let total = pools.fold(Total::default(), |sum, pool| sum.plus(&pool));
+        Total { copies: total.copies + total.erasures * self.summary_pages, ..total }
     }
 
     /// Returns how often the log blocks were cycled through, in the pool with the fewest cycles.
@@ -61,10 +68,10 @@ impl Pools {
 /// Passes the part of a request that lies on `pages` of a pool.
 fn put(pool: &mut dyn Predictor, request: Request, pages: Range<usize>) {
     let (page, count) = (pages.start as u64, pages.len() as u64);
-    if request.is_write() {
-        pool.write(page, count);
-    } else {
-        pool.read(page, count);
+    match request.access() {
+        Access::Write => pool.write(page, count),
+        Access::Read => pool.read(page, count),
+        Access::Trim => pool.trim(page, count),
     }
 }
 

@@ -68,17 +68,20 @@ impl PredictedValue {
     }
 
     /// Computes a number from erases and write amplification with `of`, which rises or falls with both. The interval follows
-    /// from the factors by which the two may be off, if these are known.
+    /// from the factors by which the two may be off, if these are known, and from `grain`: the erases and the write
+    /// amplification of a block that is collected before or after the ends of the counted passes.
     #[must_use]
     pub fn of(
         (erases, amplification): (f64, f64),
         factors: Option<Factors>,
+        grain: (f64, f64),
         of: impl Fn(f64, f64) -> f64,
     ) -> PredictedValue {
         let interval = factors.map(|factors| {
-            let low =
-                of(erases / factors.erases, (amplification / factors.write_amplification).max(1.0));
-            let high = of(erases * factors.erases, amplification * factors.write_amplification);
+            let least = (amplification / factors.write_amplification - grain.1).max(1.0);
+            let most = amplification * factors.write_amplification + grain.1;
+            let low = of((erases / factors.erases - grain.0).max(0.0), least);
+            let high = of(erases * factors.erases + grain.0, most);
             Interval { low: low.min(high), high: low.max(high) }
         });
         PredictedValue { value: of(erases, amplification), interval }
@@ -90,7 +93,8 @@ impl PredictedValue {
 pub struct PredictedValue {
     /// The value.
     pub value: f64,
-    /// The interval of the value; absent if too few cases are known, or the drive has features that the model ignores.
+    /// The interval of the value; absent if too few cases are known, if the prediction has not converged, or if the drive
+    /// has features that the model ignores.
     pub interval: Option<Interval>,
 }
 
@@ -99,7 +103,7 @@ pub struct PredictedValue {
 pub struct Validation {
     /// The share of cases that an interval is meant to contain (0 to 1).
     pub level: f64,
-    /// The number of cases in which the model was compared with the simulator.
+    /// The number of cases of the same kind in which the model was compared with the simulator.
     pub cases: u64,
 }
 
@@ -166,6 +170,8 @@ pub struct Numbers {
     pages_per_block: f64,
     /// The number of packages that work in parallel.
     packages: f64,
+    /// The number of pools, in each of which a block may be collected earlier or later than predicted.
+    pools: f64,
     /// The number of blocks that wear.
     blocks: f64,
     block_lifetime: u32,
@@ -184,6 +190,7 @@ impl Numbers {
             page_size: f64::from(layout.logical_page_size()),
             pages_per_block: f64::from(layout.slots_per_block()),
             packages: f64::from(layout.geometry.elements()),
+            pools: f64::from(layout.pools),
             blocks: f64::from(blocks),
             block_lifetime: layout.reliability.block_lifetime,
         }
@@ -191,7 +198,8 @@ impl Numbers {
 
     fn predicted(&self, of: impl Fn(f64, f64) -> f64) -> PredictedValue {
         let counts = (self.total.erasures, self.total.write_amplification());
-        PredictedValue::of(counts, self.factors, of)
+        let grain = (self.pools, self.pools * self.pages_per_block / self.total.pages as f64);
+        PredictedValue::of(counts, self.factors, grain, of)
     }
 
     /// Returns the blocks erased.
@@ -210,7 +218,8 @@ impl Numbers {
     #[must_use]
     pub fn equivalent_throughput(&self) -> Option<PredictedValue> {
         let fewest = self.total.pages as f64 / self.pages_per_block;
-        (self.total.erasures > 0.0).then(|| self.predicted(|erases, _| fewest / erases))
+        let throughput = |erases: f64| if erases > fewest { fewest / erases } else { 1.0 };
+        (self.total.erasures > 0.0).then(|| self.predicted(|erases, _| throughput(erases)))
     }
 
     /// Returns [`PredictionReport::ns_per_page`], without an interval: times were not validated.

@@ -1,50 +1,78 @@
-//! Turns workloads into requests for models: logical pages that are read and written, in order.
+//! Turns workloads into requests for models: logical pages that are read, written and trimmed, in order.
 
 use flashscope_block::{Io, Nanos, Op};
 use flashscope_workload::Stream;
 
 use super::PredictError;
 
-/// A read or a write. It takes 8 bytes, since all requests of a trace are kept in memory.
+/// The operation of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Writes the pages.
+    Write,
+    /// Reads the pages.
+    Read,
+    /// Declares that the pages need not be kept.
+    Trim,
+}
+
+/// A read, write or trim. It takes 8 bytes, since all requests of a trace are kept in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
     /// The first logical page.
     pub page: u32,
-    /// Logical pages times two, plus one for a read.
-    pages_and_op: u32,
+    /// Logical pages times four, plus the number of the operation.
+    pages_and_access: u32,
 }
 
 impl Request {
-    /// Creates a write or read of `pages` logical pages from `page` on; `None` if the numbers are too large.
+    /// Creates a request for `pages` logical pages from `page` on; `None` if the numbers are too large.
     #[must_use]
-    pub fn new(is_write: bool, page: u64, pages: u64) -> Option<Request> {
+    pub fn new(access: Access, page: u64, pages: u64) -> Option<Request> {
         let page = u32::try_from(page).ok()?;
-        let pages = u32::try_from(pages).ok().filter(|pages| *pages < 1 << 31)?;
-        Some(Request { page, pages_and_op: pages << 1 | u32::from(!is_write) })
+        let pages = u32::try_from(pages).ok().filter(|pages| *pages < 1 << 30)?;
+        Some(Request { page, pages_and_access: pages << 2 | access as u32 })
     }
 
-    /// Returns the pages of `page_size` bytes that an IO touches, at least in part; `None` if it neither reads nor writes.
+    /// Returns the pages of `page_size` bytes that an IO affects: those that it reads or writes at least in part, or trims
+    /// as a whole. `None` for a flush, and for a trim of no whole page.
     #[must_use]
     pub fn of(io: &Io, page_size: u64) -> Option<Request> {
-        let is_write = match io.op {
-            Op::Read => false,
-            Op::Write => true,
-            Op::Trim | Op::Flush => return None,
+        let (from, to) = (io.offset.0, io.offset.0 + io.len.0);
+        let touched = from / page_size..to.div_ceil(page_size);
+        let (access, pages) = match io.op {
+            Op::Read => (Access::Read, touched),
+            Op::Write => (Access::Write, touched),
+            Op::Trim => (Access::Trim, from.div_ceil(page_size)..to / page_size),
+            Op::Flush => return None,
         };
-        let (first, end) = (io.offset.0 / page_size, (io.offset.0 + io.len.0).div_ceil(page_size));
-        Request::new(is_write, first, end - first)
+        let count = pages
+            .end
+            .checked_sub(pages.start)
+            .filter(|count| access != Access::Trim || *count > 0)?;
+        Request::new(access, pages.start, count)
     }
 
     /// Returns the number of logical pages.
     #[must_use]
     pub const fn pages(self) -> u32 {
-        self.pages_and_op >> 1
+        self.pages_and_access >> 2
+    }
+
+    /// Returns the operation.
+    #[must_use]
+    pub const fn access(self) -> Access {
+        match self.pages_and_access & 3 {
+            0 => Access::Write,
+            1 => Access::Read,
+            _ => Access::Trim,
+        }
     }
 
     /// True for a write.
     #[must_use]
     pub const fn is_write(self) -> bool {
-        self.pages_and_op & 1 == 0
+        matches!(self.access(), Access::Write)
     }
 }
 
@@ -132,12 +160,16 @@ mod tests {
     }
 
     #[test]
-    fn request_covers_partial_pages_and_skips_trims() {
+    fn requests_touch_partial_pages_and_trim_whole_ones() {
         let request = Request::of(&io(Op::Write, 4095, 2), 2048).unwrap();
         assert_eq!((request.page, request.pages(), request.is_write()), (1, 2, true));
         let request = Request::of(&io(Op::Read, 4096, 2048), 2048).unwrap();
         assert_eq!((request.page, request.pages(), request.is_write()), (2, 1, false));
-        assert_eq!(Request::of(&io(Op::Trim, 0, 4096), 2048), None);
+        let request = Request::of(&io(Op::Trim, 2047, 4098), 2048).unwrap();
+        assert_eq!((request.page, request.pages(), request.access()), (1, 2, Access::Trim));
+        assert_eq!(Request::of(&io(Op::Trim, 1, 4094), 2048), None);
+        assert_eq!(Request::of(&io(Op::Trim, 2050, 10), 2048), None);
+        assert_eq!(Request::of(&io(Op::Flush, 0, 0), 2048), None);
     }
 
     #[test]

@@ -24,8 +24,12 @@ pub struct Passes {
 /// How often the writes must cycle through the pages written, the free pages and the log blocks before counting starts.
 const TURNS: f64 = 3.0;
 
-/// The cycles through the pages after which the warm-up ends without convergence, if the log blocks cycle too slowly.
+/// The cycles through the pages after which the warm-up ends without convergence.
 const MOST_TURNS: f64 = 60.0;
+
+/// The largest relative difference between the two halves of the counted passes of a prediction that has converged,
+/// beyond their standard errors.
+const STEADY: f64 = 0.005;
 
 /// The result of repeating a workload.
 pub struct CountedPasses {
@@ -36,8 +40,10 @@ pub struct CountedPasses {
 }
 
 impl Passes {
-    /// Repeats the workload until `pools` have converged, then counts a third as many passes. Such repetition is the paper's
-    /// method (Boboila and Desnoyers, section III.C). Reports the share of the warm-up. Setting `stop` ends it.
+    /// Repeats the workload until `pools` have converged, then counts. Such repetition is the paper's method (Boboila and
+    /// Desnoyers, section III.C). The counted passes are two halves, each a third of the warm-up. If their write
+    /// amplifications differ, they become a part of the warm-up, and others are counted. Reports the share of the shortest
+    /// warm-up. Setting `stop` ends it.
     ///
     /// # Errors
     /// If nothing is written, or `stop` was set.
@@ -51,30 +57,24 @@ impl Passes {
             progress.show(&Step::share("predicting", share));
             !stop.load(Ordering::Relaxed)
         };
-        let (mut warm_up, mut written, mut touched) = (0, 0, TouchedPages::default());
-        let mut share = 0.0;
-        let converged = loop {
-            let is_first = warm_up == 0;
-            written += requests.pass_while(&mut || show(share), &mut |request| {
-                if is_first && request.is_write() {
-                    touched.add(request);
-                }
-                pools.request(request);
-            })?;
-            warm_up += 1;
-            let turns = ratio(written, touched.pages + free_pages);
-            let least = turns.min(pools.turns());
-            share = (least / TURNS).max(turns / MOST_TURNS).min(1.0);
-            if !show(share) {
-                return Err(PredictError::Interrupted);
+        let mut made = MadePasses { free_pages, ..MadePasses::default() };
+        while made.least_turns() < TURNS && made.turns() < MOST_TURNS {
+            made.pass(pools, requests, &mut show)?;
+        }
+        loop {
+            let (warm_up, start) = (made.count, pools.total());
+            let half = warm_up.div_ceil(3);
+            (0..half).try_for_each(|_| made.pass(pools, requests, &mut show))?;
+            let middle = pools.total();
+            (0..half).try_for_each(|_| made.pass(pools, requests, &mut show))?;
+            let end = pools.total();
+            let is_steady = changes_little(&middle.since(&start), &end.since(&middle));
+            let converged = is_steady && made.least_turns() >= TURNS;
+            if converged || made.turns() >= MOST_TURNS {
+                let passes = Passes { warm_up, counted: 2 * half, converged };
+                return Ok(CountedPasses { passes, total: end.since(&start) });
             }
-            if least >= TURNS || turns >= MOST_TURNS {
-                break least >= TURNS;
-            }
-        };
-        let passes = Passes { warm_up, counted: warm_up.div_ceil(3), converged };
-        let rest = Passes { warm_up: 0, ..passes };
-        Ok(CountedPasses { passes, total: rest.counted(pools, requests, &mut || show(1.0))? })
+        }
     }
 
     /// Repeats the same passes on other pools and returns the totals of the counted ones.
@@ -86,18 +86,8 @@ impl Passes {
         pools: &mut Pools,
         requests: &mut Requests,
     ) -> Result<Total, PredictError> {
-        self.counted(pools, requests, &mut || true)
-    }
-
-    /// Does the same while `go_on` returns true.
-    fn counted(
-        &self,
-        pools: &mut Pools,
-        requests: &mut Requests,
-        go_on: &mut dyn FnMut() -> bool,
-    ) -> Result<Total, PredictError> {
         let pass = |pools: &mut Pools| {
-            requests.pass_while(go_on, &mut |request| pools.request(request))?;
+            requests.pass(&mut |request| pools.request(request))?;
             Ok(())
         };
         let (before, after) = self.put(pools, pass, Pools::total)?;
@@ -142,6 +132,59 @@ impl Passes {
         (0..self.counted).try_for_each(|_| pass(drive))?;
         Ok((before, read(drive)))
     }
+}
+
+/// The passes made so far.
+#[derive(Default)]
+struct MadePasses {
+    free_pages: u64,
+    count: u32,
+    touched: TouchedPages,
+    written: u64,
+    /// The cycles through the log blocks.
+    log_turns: f64,
+}
+
+impl MadePasses {
+    /// Makes a pass. Reports the share of the shortest warm-up to `show`, which returns false to stop.
+    fn pass(
+        &mut self,
+        pools: &mut Pools,
+        requests: &mut Requests,
+        show: &mut dyn FnMut(f64) -> bool,
+    ) -> Result<(), PredictError> {
+        let share = (self.least_turns() / TURNS).max(self.turns() / MOST_TURNS).min(1.0);
+        // Each pass of a trace writes the same pages.
+        let touches = self.count == 0 || matches!(requests, Requests::Endless { .. });
+        let touched = &mut self.touched;
+        self.written += requests.pass_while(&mut || show(share), &mut |request| {
+            if touches && request.is_write() {
+                touched.add(request);
+            }
+            pools.request(request);
+        })?;
+        self.count += 1;
+        self.log_turns = pools.turns();
+        if show(share) { Ok(()) } else { Err(PredictError::Interrupted) }
+    }
+
+    /// Returns how often the writes cycled through the pages that were written and the free pages.
+    fn turns(&self) -> f64 {
+        ratio(self.written, self.touched.pages + self.free_pages)
+    }
+
+    /// Returns the cycles through these pages or through the log blocks, whichever are fewer.
+    fn least_turns(&self) -> f64 {
+        self.turns().min(self.log_turns)
+    }
+}
+
+/// True if the write amplifications of two totals differ by no more than [`STEADY`] and twice the standard error of a
+/// mean over as many collected blocks.
+fn changes_little(one: &Total, other: &Total) -> bool {
+    let error = 1.0 / one.erasures.max(1.0).sqrt();
+    let (one, other) = (one.write_amplification(), other.write_amplification());
+    (one - other).abs() <= (STEADY + error) * (other - 1.0) + STEADY
 }
 
 /// The set of pages written at least once, as bits.

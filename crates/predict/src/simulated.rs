@@ -5,7 +5,7 @@ use flashscope_model::trace::Total;
 use flashscope_sim::budget::Budget;
 use flashscope_sim::{Profile, ProfileError, SimDevice};
 
-use super::Request;
+use super::{Access, Request};
 
 /// A simulated drive that executes requests one at a time.
 pub struct SimulatedDrive {
@@ -43,7 +43,11 @@ impl SimulatedDrive {
 
     /// Executes the next request of the host.
     pub fn request(&mut self, request: Request) {
-        let op = if request.is_write() { Op::Write } else { Op::Read };
+        let op = match request.access() {
+            Access::Write => Op::Write,
+            Access::Read => Op::Read,
+            Access::Trim => Op::Trim,
+        };
         let (page, pages) = (u64::from(request.page), u64::from(request.pages()));
         let offset = page * self.page_size;
         let len = (pages * self.page_size).min(self.drive.info().capacity.0.saturating_sub(offset));

@@ -70,8 +70,8 @@ pub fn text(report: &PredictionReport) -> String {
     text += "\n";
     let counted = match passes.converged {
         true if measured => "combined from stretches of time and ranges of space",
-        true => "counted after the writes had cycled through the drive three times",
-        false => "counted before the log blocks had cycled, because few writes reach them",
+        true => "counted, in two halves that agree",
+        false => "counted, although the prediction still changes",
     };
     let _ = writeln!(text, "passes: {} to warm up, {} {counted}", passes.warm_up, passes.counted);
     let level = report.validation.level * 100.0;
@@ -87,6 +87,9 @@ pub fn text(report: &PredictionReport) -> String {
             "no intervals: the cases that compare {} with the simulator do not cover what follows",
             report.model
         ),
+        None if !passes.converged => {
+            writeln!(text, "no intervals: the prediction has not converged")
+        }
         None => writeln!(
             text,
             "no intervals: {} validation cases of {} are too few for a {level:.0} % interval",

@@ -54,7 +54,9 @@ fn fill_sweep(fill: &FillFit, percent: f64) -> String {
             writeln!(text, "  {name:<30} {value:.4}{unit}  {percent:.0} %: {low:.4} to {high:.4}");
     };
     line("flash for data", fill.flash_bytes, 1e-9, " GB");
-    line("written besides data (kappa)", fill.kappa, 1.0, "");
+    if fill.knows_write_amplification() {
+        line("written besides data (kappa)", fill.kappa, 1.0, "");
+    }
     if let Some(range) = fill.bare_bytes_per_second {
         line("throughput without moved pages", range, 1e-6, " MB/s");
     }
@@ -65,6 +67,9 @@ fn fill_sweep(fill: &FillFit, percent: f64) -> String {
         let as_well = if fit.fits_as_well { "fits as well as the best" } else { "fits worse" };
         let (name, error) = (&fit.model.policy, 100.0 * fit.error);
         let _ = writeln!(text, "  {name:<30} off by {error:.2} %, {as_well}");
+    }
+    if !fill.knows_write_amplification() {
+        text += "  write amplification is not determined by throughput alone; assumed: no writes besides data\n";
     }
     text + "\n"
 }

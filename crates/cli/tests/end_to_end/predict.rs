@@ -49,6 +49,65 @@ fn models_of_every_request_agree_with_the_simulator() {
     }
 }
 
+// One pass of 20,000 writes only reaches a part of the drive.
+#[test]
+fn short_passes_repeat_until_the_prediction_is_that_of_long_ones() {
+    let of = |ios: &str| {
+        let workload = "hotcold?hot_space=0.1&hot_writes=0.9";
+        let found = json(&["--drive", PAGES, "--workload", workload, "--ios", ios]);
+        assert_eq!(found["passes"]["converged"], true, "{found}");
+        number(&found, "/write_amplification/value")
+    };
+    let (short, long) = (of("5000"), of("500000"));
+    assert!(long > 1.5 && (short / long - 1.0).abs() < 0.02, "{short} {long}");
+}
+
+#[test]
+fn trims_lower_the_prediction_as_they_lower_the_simulation() {
+    for ftl in ["page-map", "dftl&map_cache.size=300000"] {
+        let drive = PAGES.replace("page-map", ftl);
+        let of = |workload: &str| {
+            let options = ["--drive", &drive, "--workload", workload, "--ios", "20000"];
+            json(&[&options[..], &["--compare"]].concat())
+        };
+        let (plain, trimmed) = (of("uniform"), of("uniform?trims=0.2"));
+        let simulated = "/simulated/write_amplification";
+        assert!(number(&trimmed, simulated) < 0.8 * number(&plain, simulated), "{trimmed}");
+        let error = number(&trimmed, "/simulated/write_amplification_error");
+        assert!(error.abs() < 0.02, "{ftl}: {error}");
+        assert_eq!(trimmed["not_modelled"], serde_json::json!([]));
+    }
+}
+
+#[test]
+fn trims_are_no_gap_of_models_whose_drives_ignore_them() {
+    let not_modelled = |drive: &str, model: &str| {
+        let options = ["--drive", drive, "--workload", "uniform?trims=0.2", "--ios", "3000"];
+        json(&[&options[..], &["--model", model]].concat())["not_modelled"].to_string()
+    };
+    assert_eq!(not_modelled(&format!("{SMALL}&ftl=fast"), "fragment-fast"), "[]");
+    assert!(not_modelled(PAGES, "greedy").contains("trims"));
+}
+
+#[test]
+fn no_interval_has_zero_width_and_no_throughput_is_above_one() {
+    for (drive, workload) in [
+        ("flashsim-2009?ftl=page-map", "sequential"),
+        ("flashsim-2009?ftl=page-map", "uniform"),
+        ("agrawal-2008?flash.packages=2&flash.blocks_per_plane=64", "sequential?size=64KiB"),
+        (PAGES, "zipf"),
+    ] {
+        let found = json(&["--drive", drive, "--workload", workload, "--ios", "50000"]);
+        for number in ["erases", "write_amplification", "equivalent_throughput"] {
+            let value = &found[number];
+            let [low, high] = ["low", "high"].map(|end| value["interval"][end].as_f64().unwrap());
+            let value = value["value"].as_f64().unwrap();
+            assert!(low < high && low <= value && value <= high, "{drive}, {workload}: {number}");
+            assert!(number != "equivalent_throughput" || high <= 1.0, "{found}");
+        }
+    }
+}
+
 #[test]
 fn pools_cleaned_in_parts_are_close_and_noted() {
     let drive = PAGES.replace("planes_per_die=1", "planes_per_die=4&active_blocks=plane");

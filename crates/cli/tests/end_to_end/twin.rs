@@ -72,3 +72,39 @@ fn invalid_sources_are_refused() {
     let said = place.run(&["twin", "check", "none.toml", "sweep.csv"]).says(2, &place);
     assert!(said.contains("none.twin.json"), "{said}");
 }
+
+/// A fill sweep of a drive of `gib` GiB, up to nine tenths.
+fn fill_levels(gib: f64, with_amplification: bool) -> String {
+    let levels = [(0.3, 1.02), (0.5, 1.2), (0.6, 1.45), (0.7, 1.9), (0.8, 2.7), (0.9, 4.9)];
+    let line = |(share, amplification): (f64, f64)| {
+        let (fill, rate) = ((gib * share * f64::from(1 << 30)).round(), 400.0 / amplification);
+        let measured = if with_amplification { amplification.to_string() } else { String::new() };
+        format!("{fill},{measured},{rate:.1}\n")
+    };
+    "fill,write_amplification,mb_per_s\n".to_owned() + &levels.map(line).concat()
+}
+
+#[test]
+fn twins_of_fill_sweeps_of_any_capacity_can_be_simulated() {
+    let place = Scratch::in_memory();
+    for (name, gib) in [("small", 2.0), ("above", 128.0), ("large", 960.0)] {
+        let (table, profile) = (format!("{name}.csv"), format!("{name}.toml"));
+        fs::write(place.at(&table), fill_levels(gib, true)).unwrap();
+        place.run(&["twin", "fit", &table, "-o", &profile]).ok();
+        place.run(&["plan", &format!("sim:{profile}"), "--memory", "100GiB"]).ok();
+    }
+}
+
+#[test]
+fn throughput_alone_is_said_not_to_determine_write_amplification() {
+    let place = Scratch::in_memory();
+    for (name, with_amplification) in [("both", true), ("alone", false)] {
+        let (table, profile) = (format!("{name}.csv"), format!("{name}.toml"));
+        fs::write(place.at(&table), fill_levels(4.0, with_amplification)).unwrap();
+        let shown = place.run(&["twin", "fit", &table, "-o", &profile]).ok().stdout;
+        let profile = fs::read_to_string(place.at(&profile)).unwrap();
+        assert_eq!(shown.contains("not determined by throughput alone"), !with_amplification);
+        assert_eq!(shown.contains("written besides data"), with_amplification, "{shown}");
+        assert_eq!(profile.contains("Throughput alone does not"), !with_amplification, "{profile}");
+    }
+}

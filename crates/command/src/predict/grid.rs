@@ -9,7 +9,7 @@ use flashscope_document::grid::{Grid, GridPoint};
 use flashscope_drive::Clock;
 use flashscope_model::Family;
 use flashscope_model::trace::Space;
-use flashscope_predict::validation::Factors;
+use flashscope_predict::validation::{Factors, Stratum};
 use flashscope_predict::{
     InterpolatedModel, PREDICTION_VERSION, Passes, Point, PredictedValue, PredictionReport,
     Validation,
@@ -43,10 +43,12 @@ pub fn predict(
     let (pages, nanos) = (cost.pages as f64, cost.nanos / cost.pages as f64);
     let (erases, programs) = cost.counts;
     let fewest = pages / f64::from(space.pages_per_block);
-    let cases = cases("grid", like);
+    let cases = cases("grid", like, Stratum::of(programs / pages, loaded.has_trims()));
     let factors = Factors::of(&cases, args.confidence.level);
     let counted_value = |of: &dyn Fn(f64, f64) -> f64| {
-        interpolated.counts().then(|| PredictedValue::of((erases, programs / pages), factors, of))
+        interpolated
+            .counts()
+            .then(|| PredictedValue::of((erases, programs / pages), factors, (0.0, 0.0), of))
     };
     Ok(PredictionReport {
         schema_version: PREDICTION_VERSION,
@@ -65,7 +67,7 @@ pub fn predict(
         ns_per_page: PredictedValue::alone(nanos),
         bytes_per_second: PredictedValue::alone(1e9 * grid.page.0 as f64 / nanos),
         validation: Validation { level: args.confidence.level, cases: cases.len() as u64 },
-        not_modelled: loaded.not_modelled().into_iter().collect(),
+        not_modelled: loaded.ignored_trims().into_iter().collect(),
         lifetime: None,
         simulated: None,
         wall_ns: (clock.now() - begun).0,

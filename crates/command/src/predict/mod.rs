@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 use anyhow::anyhow;
 use flashscope_block::{Bytes, Nanos};
 use flashscope_drive::Clock;
-use flashscope_predict::validation::{self, Case};
+use flashscope_predict::validation::{self, Case, Stratum};
 use flashscope_predict::{
     PredictError, PredictionReport, Requests, SimulatedDrive, SimulatedReport,
 };
@@ -49,9 +49,10 @@ pub fn predict(
     Ok(report)
 }
 
-/// Returns the validation cases of a model and an FTL.
-fn cases(model: &str, ftl: &str) -> Vec<Case<'static>> {
-    validation::cases().filter(|case| case.model == model && case.ftl == ftl).collect()
+/// Returns the validation cases of a model and an FTL in a stratum.
+fn cases(model: &str, ftl: &str, stratum: Stratum) -> Vec<Case<'static>> {
+    let is_one = |case: &Case<'_>| (case.model, case.ftl, case.stratum) == (model, ftl, stratum);
+    validation::cases().filter(is_one).collect()
 }
 
 /// Returns the bytes that the host writes per day.

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use anyhow::anyhow;
 use flashscope_block::{Bytes, Nanos, Op};
 use flashscope_drive::Clock;
-use flashscope_predict::validation::Factors;
+use flashscope_predict::validation::{Factors, Stratum};
 use flashscope_predict::{
     CountedPasses, Numbers, PREDICTION_VERSION, Passes, Pieces, Pools, PredictionReport, Request,
     Requests, SelectedModel, Validation, not_modelled, space,
@@ -99,11 +99,15 @@ impl PredictionRequest<'_> {
         let CountedPasses { passes, total } =
             Passes::find(&mut pools, free_pages, &mut loaded.requests, (stop, sink))
                 .map_err(failure)?;
-        let cases = cases(chosen.name(), layout.ftl.name);
+        let stratum = Stratum::of(total.write_amplification(), loaded.has_trims());
+        let cases = cases(chosen.name(), layout.ftl.name, stratum);
         let mut not_modelled = not_modelled(&layout);
-        not_modelled.extend(loaded.not_modelled());
-        // The validation cases have drives and workloads without any features that models ignore.
-        let factors = Factors::of(&cases, self.confidence).filter(|_| not_modelled.is_empty());
+        if !chosen.follows_trims() {
+            not_modelled.extend(loaded.ignored_trims());
+        }
+        // The validation cases converged, and have drives and workloads without any features that models ignore.
+        let is_like_them = not_modelled.is_empty() && passes.converged;
+        let factors = Factors::of(&cases, self.confidence).filter(|_| is_like_them);
         let numbers = Numbers::new(&layout, total, factors);
         let wall_ns = (clock.now() - begun).0;
         let report = PredictionReport {
@@ -181,10 +185,14 @@ pub(super) struct LoadedWorkload {
 }
 
 impl LoadedWorkload {
-    /// Describes what the models ignore in it, once it was predicted.
-    pub fn not_modelled(&self) -> Option<String> {
-        let trims = self.trims || self.requests.have_trimmed();
-        trims.then(|| "trims, which leave less to be moved".into())
+    /// True if it has trims, once it was predicted.
+    pub fn has_trims(&self) -> bool {
+        self.trims || self.requests.have_trimmed()
+    }
+
+    /// Describes trims as a feature that a model ignores.
+    pub fn ignored_trims(&self) -> Option<String> {
+        self.has_trims().then(|| "trims, which leave less to be moved".into())
     }
 }
 

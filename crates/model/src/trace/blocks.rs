@@ -76,6 +76,13 @@ impl Blocks {
         }
     }
 
+    /// Drops pages, which no longer belong to any block.
+    pub(super) fn trim(&mut self, pages: Range<u32>) {
+        self.settle();
+        self.point(pages, NONE);
+        self.supersede();
+    }
+
     /// Closes the full open block. The block becomes a candidate before the old version of its last
     /// page is superseded, as in drives that update the map afterwards. This order can decide
     /// between two candidates with equally few valid pages.

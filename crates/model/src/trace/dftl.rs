@@ -251,6 +251,15 @@ impl Predictor for Dftl {
         self.space.within(page, pages).for_each(|page| self.look_up(page));
     }
 
+    fn trim(&mut self, page: u64, pages: u64) {
+        for page in self.space.within(page, pages) {
+            self.look_up(page);
+            if self.data.trim(page) {
+                set(&mut self.changed, page);
+            }
+        }
+    }
+
     #[allow(clippy::cast_precision_loss, reason = "pages are below 2^53")]
     fn total(&mut self) -> Total {
         let copies = self.total.copies + self.traffic.programs() as f64;
@@ -268,22 +277,23 @@ mod tests {
     const BLOCK: u32 = 4;
 
     prop_compose! {
-        /// A drive, and requests within it: true for a write, the first page and the number of
-        /// pages.
+        /// A drive, and requests within it: 0 for a trim, 1 or 2 for a read, else a write; the first
+        /// page and the number of pages.
         fn drives_and_requests()(logical_blocks in 2_u32..9, free_blocks in 5_u32..9)(
             requests in prop::collection::vec(
-                (any::<bool>(), 0..u64::from(logical_blocks * BLOCK), 1_u64..6), 1..300),
+                (0_u8..5, 0..u64::from(logical_blocks * BLOCK), 1_u64..6), 1..300),
             space in Just(Space { pages_per_block: BLOCK, logical_blocks, free_blocks }),
-        ) -> (Space, Vec<(bool, u64, u64)>) {
+        ) -> (Space, Vec<(u8, u64, u64)>) {
             (space, requests)
         }
     }
 
-    fn run(predictor: &mut dyn Predictor, requests: &[(bool, u64, u64)]) -> Total {
-        for (writes, page, pages) in requests {
-            match writes {
-                true => predictor.write(*page, *pages),
-                false => predictor.read(*page, *pages),
+    fn run(predictor: &mut dyn Predictor, requests: &[(u8, u64, u64)]) -> Total {
+        for (op, page, pages) in requests {
+            match op {
+                0 => predictor.trim(*page, *pages),
+                1 | 2 => predictor.read(*page, *pages),
+                _ => predictor.write(*page, *pages),
             }
         }
         predictor.total()

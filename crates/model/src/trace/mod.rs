@@ -192,6 +192,9 @@ pub trait Predictor<Sum = Total> {
     /// Processes a read of `pages` pages from `page` on, which most FTLs ignore.
     fn read(&mut self, _page: u64, _pages: u64) {}
 
+    /// Processes a trim of `pages` pages from `page` on. Models that ignore trims keep the pages.
+    fn trim(&mut self, _page: u64, _pages: u64) {}
+
     /// Returns the cost of all writes so far.
     fn total(&mut self) -> Sum;
 

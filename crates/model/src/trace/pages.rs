@@ -136,6 +136,21 @@ impl Pages {
         self.superseded = superseded;
     }
 
+    /// Drops a page, which no longer belongs to any block. Returns false if it belonged to none.
+    pub(super) fn trim(&mut self, page: u32) -> bool {
+        self.settle(self.filled);
+        let before = std::mem::replace(&mut self.block_of[page as usize], NONE);
+        if before == NONE {
+            return false;
+        }
+        if before == self.open {
+            self.victims.lose_open(before, 1);
+        } else {
+            self.victims.lose(before, 1);
+        }
+        true
+    }
+
     /// Collects a block and moves its valid pages to the open block, and to further ones if needed.
     /// Calls `moved` with each page. Returns their number, or `None` if no block has a superseded
     /// page.

@@ -66,6 +66,10 @@ impl Predictor for Survivors {
         }
     }
 
+    fn trim(&mut self, page: u64, pages: u64) {
+        self.blocks.trim(self.space.within(page, pages));
+    }
+
     fn total(&mut self) -> Total {
         self.total
     }
@@ -73,58 +77,77 @@ impl Predictor for Survivors {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use proptest::prelude::*;
 
     use super::*;
 
+    /// A write or a trim: true for a trim, the first page and the number of pages.
+    type Step = (bool, u64, u64);
+
     /// Simulates a drive page by page and returns the numbers of moved pages and erases.
-    fn plain(space: Space, policy: GcPolicy, writes: &[(u64, u64)]) -> (u64, u64) {
+    fn plain(space: Space, policy: GcPolicy, steps: &[Step]) -> (u64, u64) {
         let block = space.pages_per_block as usize;
         // Blocks by age: the pages written to each, and the time when it last lost a page.
         let all: Vec<u64> = (0..space.pages()).collect();
         let mut blocks: Vec<(Vec<u64>, usize)> =
             all.chunks(block).map(|pages| (pages.to_vec(), 0)).collect();
         let (mut moved, mut erased, mut now) = (0, 0, 0);
-        let valid = |blocks: &[(Vec<u64>, usize)], nth: usize| -> Vec<u64> {
+        let mut live: HashSet<u64> = (0..space.pages()).collect();
+        let valid = |blocks: &[(Vec<u64>, usize)], live: &HashSet<u64>, nth: usize| -> Vec<u64> {
             let later = |place: usize, page: &u64| {
                 blocks[nth].0[place + 1..].contains(page)
                     || blocks[nth + 1..].iter().any(|block| block.0.contains(page))
             };
             let pages = blocks[nth].0.iter().enumerate();
-            pages.filter(|(place, page)| !later(*place, page)).map(|(_, page)| *page).collect()
+            let newest = pages.filter(|(place, page)| !later(*place, page));
+            newest.map(|(_, page)| *page).filter(|page| live.contains(page)).collect()
         };
-        for page in writes.iter().flat_map(|(page, pages)| *page..page + pages) {
+        let pages =
+            |(trims, page, pages): Step| (page..page + pages).map(move |page| (trims, page));
+        for (trims, page) in steps.iter().copied().flat_map(pages) {
+            let held = (0..blocks.len()).rev().find(|nth| blocks[*nth].0.contains(&page));
+            if trims {
+                if live.remove(&page) {
+                    now += 2;
+                    blocks[held.unwrap()].1 = now;
+                }
+                continue;
+            }
             while blocks.last().is_some_and(|last| last.0.len() == block) {
                 blocks.push((Vec::new(), 0));
                 if blocks.len() > (space.logical_blocks + space.free_blocks) as usize {
                     let candidates = 0..blocks.len() - 1;
-                    let fewer = |nth: &usize| valid(&blocks, *nth).len() < block;
+                    let fewer = |nth: &usize| valid(&blocks, &live, *nth).len() < block;
                     let rank = |nth: &usize| match policy {
-                        GcPolicy::Greedy => (valid(&blocks, *nth).len(), blocks[*nth].1),
+                        GcPolicy::Greedy => (valid(&blocks, &live, *nth).len(), blocks[*nth].1),
                         GcPolicy::Fifo => (0, *nth),
                     };
                     let victim = candidates.filter(fewer).min_by_key(rank).unwrap();
-                    let survivors = valid(&blocks, victim);
+                    let survivors = valid(&blocks, &live, victim);
                     moved += survivors.len() as u64;
                     erased += 1;
                     blocks.last_mut().unwrap().0.extend(survivors);
                     blocks.remove(victim);
                 }
             }
-            let was = (0..blocks.len()).rev().find(|nth| blocks[*nth].0.contains(&page)).unwrap();
+            let held = (0..blocks.len()).rev().find(|nth| blocks[*nth].0.contains(&page));
             let open = blocks.len() - 1;
             blocks[open].0.push(page);
             now += 2;
             if blocks[open].0.len() == block {
                 blocks[open].1 = now - 1;
             }
-            blocks[was].1 = now;
+            if !live.insert(page) {
+                blocks[held.unwrap()].1 = now;
+            }
         }
         (moved, erased)
     }
 
     proptest! {
-        // Are moves and erases the same as in a page-by-page simulation, for any writes, and after
+        // Are moves and erases the same as in a page-by-page simulation, for any writes and trims, and after
         // blocks are renumbered?
         #[test]
         fn agrees_with_a_plain_drive(
@@ -132,21 +155,27 @@ mod tests {
             logical_blocks in 1_u32..6,
             free_blocks in 2_u32..4,
             fifo in any::<bool>(),
-            writes in prop::collection::vec((0_u64..25, 1_u64..7), 1..150),
+            steps in prop::collection::vec((prop::bool::weighted(0.2), 0_u64..25, 1_u64..7), 1..150),
         ) {
             let space = Space { pages_per_block, logical_blocks, free_blocks };
             let policy = if fifo { GcPolicy::Fifo } else { GcPolicy::Greedy };
-            let within = |(page, pages): (u64, u64)| {
+            let within = |(trims, page, pages): Step| {
                 let page = page % space.pages();
-                (page, pages.min(space.pages() - page))
+                (trims, page, pages.min(space.pages() - page))
             };
-            let writes: Vec<_> = writes.into_iter().map(within).collect();
+            let steps: Vec<_> = steps.into_iter().map(within).collect();
             let mut survivors = Survivors::new(space, policy).unwrap();
-            writes.iter().for_each(|(page, pages)| survivors.write(*page, *pages));
-            let (moved, erased) = plain(space, policy, &writes);
+            for (trims, page, pages) in &steps {
+                match trims {
+                    true => survivors.trim(*page, *pages),
+                    false => survivors.write(*page, *pages),
+                }
+            }
+            let (moved, erased) = plain(space, policy, &steps);
             let total = survivors.total();
             prop_assert_eq!((total.copies, total.erasures), (moved as f64, erased as f64));
-            prop_assert_eq!(total.pages, writes.iter().map(|write| write.1).sum::<u64>());
+            let written = steps.iter().filter(|step| !step.0).map(|step| step.2);
+            prop_assert_eq!(total.pages, written.sum::<u64>());
         }
     }
 }

@@ -1,5 +1,5 @@
 use flashscope_model::{Prediction, Uniform, bast, fast, fast_refined};
-use flashscope_predict::{Request, SimulatedDrive};
+use flashscope_predict::{Access, Request, SimulatedDrive};
 use flashscope_sim::Profile;
 
 use super::writes::Writes;
@@ -122,7 +122,9 @@ fn simulate(profile: &Profile, drive: &Drive, w: f64, run: &Run<'_>) -> Result<f
     let mut begun = None;
     loop {
         for (page, pages) in writes.by_ref().take(64) {
-            Request::new(true, page, pages).into_iter().for_each(|write| simulated.request(write));
+            Request::new(Access::Write, page, pages)
+                .into_iter()
+                .for_each(|write| simulated.request(write));
         }
         run.check_interrupt()?;
         let (now, _) = simulated.total();

@@ -4,8 +4,8 @@ use flashscope_model::Family;
 use flashscope_model::trace::{Ranges, Stretches, Total};
 use flashscope_predict::drawn::{EIGHT, Traits};
 use flashscope_predict::{
-    Cost, CountedPasses, InterpolatedModel, Passes, Pieces, Point, Pools, PredictError, Request,
-    Requests, SelectedModel, SimulatedDrive, space,
+    Access, Cost, CountedPasses, InterpolatedModel, Passes, Pieces, Point, Pools, PredictError,
+    Request, Requests, SelectedModel, SimulatedDrive, space,
 };
 use flashscope_sim::Profile;
 use flashscope_sim::setup::Layout;
@@ -185,7 +185,9 @@ impl Drive {
             let mut written = 0;
             while written < pages {
                 let Some((page, len)) = writes.next() else { break };
-                Request::new(true, page, len).into_iter().for_each(|write| drive.request(write));
+                Request::new(Access::Write, page, len)
+                    .into_iter()
+                    .for_each(|write| drive.request(write));
                 written += len;
             }
             drive.total()

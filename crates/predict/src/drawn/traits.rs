@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use fastrand::Rng;
 use flashscope_model::trace::Space;
 
-use crate::Request;
+use crate::{Access, Request};
 
 /// The traits of a synthetic workload. Shares are from 0 to 1; spaces and lengths are in pages.
 #[derive(Debug, Clone, Copy)]
@@ -155,7 +155,8 @@ impl Lengths {
 }
 
 fn request(is_write: bool, page: u64, pages: u64) -> Request {
-    Request::new(is_write, page, pages).expect("pages of a drive of few")
+    let access = if is_write { Access::Write } else { Access::Read };
+    Request::new(access, page, pages).expect("pages of a drive of few")
 }
 
 #[allow(

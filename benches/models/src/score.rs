@@ -1,0 +1,225 @@
+//! Intervals from one part of the population, and their score on the other.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use flashscope_model::trace::Total;
+use flashscope_predict::validation::{Case, Factors, Interval, Stratum};
+use flashscope_predict::{
+    CountedPasses, Numbers, Passes, Pieces, Pools, SelectedModel, SimulatedDrive, not_modelled,
+    space,
+};
+use flashscope_sim::setup::{self, Layout};
+
+use crate::population::{Pair, Part, models};
+
+/// The level of the intervals.
+const LEVEL: f64 = 0.9;
+
+/// The least number of cases in a row of the table; smaller strata are pooled.
+const LEAST: usize = 20;
+
+/// A prediction beside the simulation of the same passes.
+pub struct Scored {
+    model: &'static str,
+    ftl: &'static str,
+    stratum: Stratum,
+    layout: Layout,
+    predicted: Total,
+    simulated: Total,
+}
+
+impl Scored {
+    fn case(&self) -> Case<'static> {
+        let ratio = self.predicted.erasures.max(0.5) / self.simulated.erasures.max(0.5);
+        let amplification =
+            self.predicted.write_amplification() / self.simulated.write_amplification();
+        Case {
+            model: self.model,
+            ftl: self.ftl,
+            stratum: self.stratum,
+            erases: ratio.ln(),
+            write_amplification: amplification.ln(),
+        }
+    }
+
+    /// Returns whether the intervals for erases and write amplification contain the simulation;
+    /// `None` if there are too few cases for intervals.
+    fn holds(&self, calibration: &[Case<'_>]) -> Option<[bool; 2]> {
+        let factors = Factors::of(calibration, LEVEL)?;
+        let numbers = Numbers::new(&self.layout, self.predicted, Some(factors));
+        let contains = |interval: Option<Interval>, value: f64| {
+            interval.is_some_and(|one| one.low <= value && value <= one.high)
+        };
+        Some([
+            contains(numbers.erases().interval, self.simulated.erasures),
+            contains(numbers.write_amplification().interval, self.simulated.write_amplification()),
+        ])
+    }
+}
+
+/// Predicts and simulates `count` pairs of a part, on two threads. Skips drives that cannot be made,
+/// and predictions without intervals.
+pub fn run(part: Part, count: usize) -> Vec<Scored> {
+    let pairs: Vec<Pair> = part.draw(count).collect();
+    let (next, scored) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
+    std::thread::scope(|threads| {
+        for _ in 0..2 {
+            threads.spawn(|| {
+                loop {
+                    let nth = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(pair) = pairs.get(nth) else { return };
+                    let all = score(pair);
+                    scored.lock().expect("no thread panics").insert(nth, all);
+                }
+            });
+        }
+    });
+    scored.into_inner().expect("no thread panics").into_values().flatten().collect()
+}
+
+/// Compares each model of a pair with the simulator.
+fn score(pair: &Pair) -> Vec<Scored> {
+    let never = AtomicBool::new(false);
+    let Some(layout) = pair.layout() else { return Vec::new() };
+    let Some(mut requests) = pair.requests(&layout) else { return Vec::new() };
+    if !not_modelled(&layout).is_empty() {
+        return Vec::new();
+    }
+    let space = space(&layout);
+    let free =
+        u64::from(layout.pools) * u64::from(space.free_blocks) * u64::from(space.pages_per_block);
+    let mut passes: Option<Passes> = None;
+    let mut predicted: Vec<(SelectedModel, Total, bool)> = Vec::new();
+    for model in models(&layout) {
+        let Ok(mut pools) = Pools::new(&layout, model, Pieces::default()) else { continue };
+        let total = match passes {
+            Some(passes) => {
+                let Some(mut again) = pair.requests(&layout) else { continue };
+                passes.repeat(&mut pools, &mut again)
+            }
+            None => Passes::find(&mut pools, free, &mut requests, (&never, &mut ())).map(
+                |CountedPasses { passes: found, total }| {
+                    passes = Some(found);
+                    total
+                },
+            ),
+        };
+        let Ok(total) = total else { continue };
+        predicted.push((model, total, requests.have_trimmed()));
+    }
+    let Some(passes) = passes.filter(|passes| passes.converged) else { return Vec::new() };
+    let profile = setup::parse(&pair.drive).expect("it has a layout");
+    let mut simulated = SimulatedDrive::new(&profile).expect("it has a layout");
+    let Some(mut again) = pair.requests(&layout) else { return Vec::new() };
+    let Ok((truth, _)) = passes.simulate(&mut simulated, &mut again, (&never, &mut ())) else {
+        return Vec::new();
+    };
+    let followed =
+        predicted.into_iter().filter(|(model, _, trims)| model.follows_trims() || !trims);
+    let scored = followed.map(|(model, total, trims)| Scored {
+        model: model.name(),
+        ftl: layout.ftl.name,
+        stratum: Stratum::of(total.write_amplification(), trims),
+        layout: layout.clone(),
+        predicted: total,
+        simulated: truth,
+    });
+    scored.collect()
+}
+
+/// Returns the cases as CSV.
+pub fn csv(scored: &[Scored]) -> String {
+    let mut text = String::from("model,ftl,stratum,erases,write_amplification\n");
+    for case in scored.iter().map(Scored::case) {
+        let Case { model, ftl, stratum, erases, write_amplification } = case;
+        let _ = writeln!(text, "{model},{ftl},{stratum},{erases:.5},{write_amplification:.5}");
+    }
+    text
+}
+
+/// Returns the table of the held-out part by stratum, the worst first.
+pub fn table(calibration: &[Scored], held_out: &[Scored]) -> String {
+    let cases: Vec<Case<'_>> = calibration.iter().map(Scored::case).collect();
+    let mut rows: BTreeMap<(&str, &str, Stratum), Row> = BTreeMap::new();
+    for scored in held_out {
+        let key = (scored.ftl, scored.model, scored.stratum);
+        let like = |case: &&Case<'_>| (case.ftl, case.model, case.stratum) == key;
+        let like: Vec<Case<'_>> = cases.iter().filter(like).copied().collect();
+        rows.entry(key).or_default().add(&scored.case(), scored.holds(&like));
+    }
+    let mut pooled: BTreeMap<String, Row> = BTreeMap::new();
+    for ((ftl, model, stratum), row) in rows {
+        let name = match row.cases >= LEAST {
+            true => format!("{ftl} | `{model}` | {stratum}"),
+            false => format!("{ftl} | `{model}` | small strata"),
+        };
+        pooled.entry(name).or_default().merge(&row);
+    }
+    let mut rows: Vec<(String, Row)> = pooled.into_iter().collect();
+    rows.sort_by(|one, two| one.1.worst().total_cmp(&two.1.worst()));
+    let mut text = String::from(
+        "| FTL | model | stratum | cases | without interval | erases: 90 % intervals hold | WA: 90 % intervals hold | WA: mean error |\n|---|---|---|---|---|---|---|---|\n",
+    );
+    let mut all = Row::default();
+    for (name, row) in &rows {
+        all.merge(row);
+        let _ = writeln!(text, "| {name} {}", row.text());
+    }
+    let _ = writeln!(text, "| all | | {}", all.text());
+    text
+}
+
+/// The scores of a stratum.
+#[derive(Default)]
+struct Row {
+    cases: usize,
+    without: usize,
+    held: [usize; 2],
+    error: f64,
+}
+
+impl Row {
+    fn add(&mut self, case: &Case<'_>, holds: Option<[bool; 2]>) {
+        self.cases += 1;
+        self.error += case.write_amplification.abs();
+        match holds {
+            None => self.without += 1,
+            Some(holds) => {
+                for (held, holds) in self.held.iter_mut().zip(holds) {
+                    *held += usize::from(holds);
+                }
+            }
+        }
+    }
+
+    fn merge(&mut self, other: &Row) {
+        self.cases += other.cases;
+        self.without += other.without;
+        self.error += other.error;
+        for (held, more) in self.held.iter_mut().zip(other.held) {
+            *held += more;
+        }
+    }
+
+    fn share(&self, of: usize) -> f64 {
+        of as f64 / (self.cases - self.without) as f64
+    }
+
+    fn worst(&self) -> f64 {
+        self.held.map(|held| self.share(held)).into_iter().fold(f64::INFINITY, f64::min)
+    }
+
+    fn text(&self) -> String {
+        let share = |of: usize| match self.cases == self.without {
+            true => "-".into(),
+            false => format!("{:.0} %", 100.0 * self.share(of)),
+        };
+        let error = 100.0 * self.error / self.cases as f64;
+        let [erases, amplification] = self.held.map(share);
+        let (cases, without) = (self.cases, self.without);
+        format!("| {cases} | {without} | {erases} | {amplification} | {error:.1} % |")
+    }
+}
