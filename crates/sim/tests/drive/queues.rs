@@ -227,6 +227,40 @@ fn urgent_cleaning_spares_the_slowest_writes() {
     assert!(urgent.0 * 2 < none.0, "{urgent} instead of {none}");
 }
 
+/// Reads in order after random writes on the Mtron of uFLIP, whose buffer merges in the background:
+/// how many of them are slow, and the slowest.
+fn lingering_reads(policy: &str) -> (usize, Nanos) {
+    const IO: u64 = 32 << 10;
+    let spec = format!("mtron?scheduling.policy={policy}");
+    let mut drive = flashscope_sim::open(&spec).expect("the profile works");
+    let units = drive.info().capacity.0 / IO;
+    let mut random = fastrand::Rng::with_seed(1);
+    let mut latency = |op: Op, unit: u64| {
+        drive.submit(&request(op, unit * IO, IO, drive.now()));
+        drive.complete(Nanos::MAX).expect("a request in flight completes").latency()
+    };
+    for unit in 0..units {
+        latency(Op::Write, unit);
+    }
+    for _ in 0..units / 2 {
+        latency(Op::Write, random.u64(..units));
+    }
+    let reads: Vec<Nanos> = (0..4096).map(|unit| latency(Op::Read, unit % units)).collect();
+    let usual = reads[reads.len() - 1];
+    let slow = reads.iter().filter(|read| read.0 > usual.0 * 6 / 5);
+    (slow.count(), reads.iter().copied().max().unwrap_or_default())
+}
+
+// The lingering effect of random writes (uFLIP, Figure 5): a merge that is one block of time delays
+// a few reads by tens of milliseconds, and merges in steps delay many reads by a step.
+#[test]
+fn merges_in_steps_linger_over_many_reads() {
+    let (few, longest) = lingering_reads("at-submission");
+    let (many, step) = lingering_reads("fcfs");
+    assert!(few < 20 && longest > Nanos::millis(50), "{few} reads, up to {longest}");
+    assert!(many > 100 && step < Nanos::millis(6), "{many} reads, up to {step}");
+}
+
 #[test]
 fn too_many_steps_in_a_row_are_refused() {
     for (steps, cleaning) in [(0, "step"), (65, "step"), (2, "block")] {
