@@ -1,0 +1,102 @@
+//! Benchmark: host IOs a second where flash commands wait in queues, beside the same drive where
+//! they do not; and open loops that differ only in the queue depth of the drive, whose cost must
+//! follow what is in flight.
+
+#![allow(clippy::print_stdout, reason = "a benchmark prints")]
+#![allow(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
+#![allow(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
+
+use std::time::Instant;
+
+use flashscope_block::{Bytes, Data, Device, Io, Nanos, Op};
+use flashscope_sim::Drive;
+
+const PAGE: u64 = 4096;
+const IOS: u64 = 1_000_000;
+/// Intervals, of which the best counts: other processes use the caches, too.
+const INTERVALS: u32 = 3;
+
+/// Eight packages of four dies.
+const DRIVE: &str = "agrawal-2008?flash.packages=8&flash.dies_per_package=4&flash.planes_per_die=1\
+                     &interleaving=die&active_blocks=die&flash.blocks_per_plane=512\
+                     &over_provisioning=0.28&persistence.map=nv-ram";
+
+struct Host {
+    drive: Drive,
+    random: fastrand::Rng,
+    pages: u64,
+}
+
+impl Host {
+    fn new(fields: &str) -> Host {
+        let drive = flashscope_sim::open(&format!("{DRIVE}&{fields}")).expect("a valid spec");
+        let pages = drive.info().capacity.0 / PAGE;
+        let mut host = Host { drive, random: fastrand::Rng::with_seed(1), pages };
+        for page in 0..pages {
+            host.submit(Op::Write, page);
+            host.complete();
+        }
+        host
+    }
+
+    fn submit(&mut self, op: Op, page: u64) {
+        let (offset, len, at) = (Bytes(page * PAGE), Bytes(PAGE), self.drive.now());
+        self.drive.submit(&Io { op, stream: 0, offset, len, at, data: Data::Random });
+    }
+
+    fn complete(&mut self) {
+        let done = self.drive.complete(Nanos::MAX).expect("an IO in flight completes");
+        assert_eq!(done.result, Ok(()));
+    }
+
+    fn submit_any(&mut self, reads: f64) {
+        let op = if self.random.f64() < reads { Op::Read } else { Op::Write };
+        let page = self.random.u64(..self.pages);
+        self.submit(op, page);
+    }
+
+    /// Returns millions of IOs a second in a closed loop.
+    fn closed(fields: &str, depth: u32, reads: f64) -> f64 {
+        let mut host = Host::new(fields);
+        (0..depth).for_each(|_| host.submit_any(reads));
+        let turn = |host: &mut Host, ios: u64| {
+            let start = Instant::now();
+            for _ in 0..ios {
+                host.complete();
+                host.submit_any(reads);
+            }
+            ios as f64 / start.elapsed().as_secs_f64() / 1e6
+        };
+        let pages = host.pages;
+        turn(&mut host, pages);
+        (0..INTERVALS).map(|_| turn(&mut host, IOS)).fold(0.0, f64::max)
+    }
+
+    /// Returns millions of IOs a second in an open loop of half reads.
+    fn open(depth: u32) -> f64 {
+        let fields = format!("interface.queue_depth={depth}&scheduling.policy=suspend");
+        let mut host = Host::new(&fields);
+        let (start, mut due) = (Instant::now(), host.drive.now());
+        for _ in 0..IOS {
+            due.0 += host.random.u64(..160_000);
+            while host.drive.complete(due).is_some() {}
+            host.submit_any(0.5);
+        }
+        IOS as f64 / start.elapsed().as_secs_f64() / 1e6
+    }
+}
+
+fn main() {
+    println!("8 x 4 dies, uniform 4 KiB, million host IOs a second");
+    let queued = "interface.queue_depth=64&scheduling.policy=suspend";
+    println!("suspend, half reads, QD 32   {:>6.2}   limit 2", Host::closed(queued, 32, 0.5));
+    let writes = ["fcfs", "at-submission"].map(|policy| {
+        Host::closed(&format!("interface.queue_depth=64&scheduling.policy={policy}"), 1, 0.0)
+    });
+    println!("writes, fcfs and at-submission  {:.2} and {:.2}", writes[0], writes[1]);
+    let [few, many] = [4096, 65_536].map(Host::open);
+    println!(
+        "open loop, 4096 and 65,536 slots {few:.2} and {many:.2}: {:.2}   limit 1.2",
+        few / many
+    );
+}
