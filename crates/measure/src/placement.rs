@@ -214,15 +214,21 @@ fn slots(pattern: &Pattern, degree: u64) -> Option<u64> {
     }
 }
 
-/// Explains that no IO of a run would count in the space, and names the space that the run needs.
+/// Explains that no IO of a run would count in the space, by how much the space is too small, and
+/// which run would fit.
 fn too_small(reference: &Reference, cut: u64, space: &Range<u64>) -> String {
     let (ignored, whole) = (reference.io_ignore(), Bytes(length(space)));
     // The space grows with the IOs, and a run counts as many IOs as it ignores.
     let bytes = u128::from(length(space)) * 2 * u128::from(ignored) / u128::from(cut.max(1));
     let needed = u64::try_from(bytes).unwrap_or(u64::MAX / 2).next_multiple_of(Bytes::MIB.0);
-    let needed = Bytes(needed);
+    let missing = Bytes(needed.saturating_sub(whole.0));
+    let shorter = match cut / 2 {
+        0 => String::new(),
+        ignored => format!(", or with an IOIgnore of {ignored} (--io-ignore)"),
+    };
     format!(
         "the target space, {whole}, holds {cut} IOs of the run, and the start-up phase takes \
-         {ignored}: it needs {needed} (--target-size)"
+         {ignored}: {missing} are missing; the run fits in {} (--target-size){shorter}",
+        Bytes(needed)
     )
 }

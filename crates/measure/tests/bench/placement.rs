@@ -214,7 +214,8 @@ fn a_space_too_small_for_the_start_up_phase_says_what_would_fit() {
     let Progress::Skipped { reason } = &skipped.progress else { panic!("{skipped:?}") };
     assert_eq!(
         reason,
-        "the target space, 16 MiB, holds 512 IOs of the run, and the start-up phase takes 600: it needs 38 MiB \
-         (--target-size)"
+        "the target space, 16 MiB, holds 512 IOs of the run, and the start-up phase takes 600: \
+         22 MiB are missing; the run fits in 38 MiB (--target-size), or with an IOIgnore of 256 \
+         (--io-ignore)"
     );
 }
