@@ -57,7 +57,7 @@ fn is_dynamic(profile: &Profile) -> bool {
     profile.packages_per_pool > 1
 }
 
-/// Returns a copy of `profile` with so many packages. If packages shared one pool, all of the new ones do.
+/// Returns a copy of `profile` with another number of packages. If all packages shared one pool, they still do.
 fn packages(profile: &Profile, packages: u32) -> Profile {
     but(profile, |profile| {
         if is_dynamic(profile) {

@@ -188,7 +188,7 @@ fn check(path: &Path, largest: u64) -> Result<(), String> {
     let len = metadata.len();
     if len > largest {
         return Err(format!(
-            "{} has {len} bytes, more than the limit of {largest}: no flashscope writes so many",
+            "{} has {len} bytes, more than the limit of {largest}, which no file of flashscope exceeds",
             path.display()
         ));
     }

@@ -41,7 +41,7 @@ pub(in crate::ftl) const KIND: Kind = Kind {
 
 /// The temporal locality of pages: when each was last written by a short write.
 struct Recency {
-    /// For each map entry, the count of short writes at its last one; 0 if unknown.
+    /// For each map entry, the value of `count` at its last short write; 0 if unknown.
     written: Vec<u32>,
     count: u32,
     /// Maximum number of writes since the last write of a hot page.
