@@ -11,8 +11,8 @@ use flashscope_stats::Estimate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::BARS;
 use crate::simulation::grouped;
-use crate::terminal::BARS;
 
 /// The output of `flashscope trace stat --json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -152,10 +152,7 @@ fn ctrl_c_prints_the_simulations_so_far() {
     running.signal("-INT");
     let (status, stderr) = running.wait();
     assert_eq!(status.code(), Some(130), "{stderr}");
-    assert!(
-        stderr.contains("of 8 variants were simulated before the interruption"),
-        "{stderr}"
-    );
+    assert!(stderr.contains("of 8 variants were simulated before the interruption"), "{stderr}");
     assert!(printed().contains("not simulated: UNFINISHED"), "{}", printed());
     let kept: Value =
         serde_json::from_slice(&fs::read(place.at("kept/what-if.json")).unwrap()).unwrap();

@@ -9,16 +9,8 @@ use super::live::Live;
 use super::size::{Size, size_and_alignment};
 use super::uniform::Uniform;
 use super::values::Values;
-use super::{DATA, Ios, Place, Places, Target, WorkloadError};
+use super::{DATA, Ios, Place, Places, Room, Target, WorkloadError};
 use crate::{Stream, seed_for};
-
-/// The parameters from which a kind of workload generates its places: the number of places, each
-/// with room for the smallest IO, the distance from one to the next in bytes, and a seed.
-pub(super) struct Room {
-    pub(super) units: u64,
-    pub(super) unit: u64,
-    pub(super) seed: u64,
-}
 
 /// An endless stream of IOs: each has a place, a size, an operation and a time.
 pub struct Generator {

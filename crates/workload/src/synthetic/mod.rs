@@ -120,6 +120,16 @@ struct Place {
     stream: StreamId,
 }
 
+/// The parameters from which a kind of workload generates its places.
+struct Room {
+    /// The number of places, each with room for the smallest IO.
+    units: u64,
+    /// The distance from one place to the next in bytes.
+    unit: u64,
+    /// The seed.
+    seed: u64,
+}
+
 /// The fields of every workload by distribution; others have some of them.
 pub const COMMON: &[Field] =
     &[SIZE, ALIGNMENT, OP, READS, TRIMS, OFFSET, LENGTH, DATA, RATE, ARRIVALS, QUEUE_DEPTH, SEED];

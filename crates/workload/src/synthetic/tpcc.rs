@@ -3,10 +3,10 @@ use rand::RngExt;
 use rand::rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::generator::Room;
 use super::values::Values;
 use super::{
-    COMMON_BUT_SIZE_AND_READS, Generator, Kind, Place, Places, WorkloadError, field, reads, size,
+    COMMON_BUT_SIZE_AND_READS, Generator, Kind, Place, Places, Room, WorkloadError, field, reads,
+    size,
 };
 
 /// The requests of an on-line transaction processing benchmark below its buffer pool: random pages,

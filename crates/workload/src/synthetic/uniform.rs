@@ -1,8 +1,7 @@
 use rand::distr::{self, Distribution};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::generator::Room;
-use super::{COMMON, Generator, Kind, Place, Places, WorkloadError};
+use super::{COMMON, Generator, Kind, Place, Places, Room, WorkloadError};
 
 /// Uniform and independent places.
 ///
