@@ -64,8 +64,9 @@ impl WorkerFailure {
     /// The failure, with the command that resumes the sweep.
     fn with_resume(self, path: &Path) -> Failure {
         let path = path.display();
-        let kept =
-            format!("what was simulated is kept; go on with `flashscope sweep --resume {path}`");
+        let kept = format!(
+            "finished simulations are kept; continue with `flashscope sweep --resume {path}`"
+        );
         let text = format!("{}\n{kept}", self.0.message());
         match self.0 {
             Failure::Usage(_) => usage(anyhow!(text)),

@@ -17,6 +17,14 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
+/// A Rust file of the checkout.
+struct Source {
+    /// The path from the root of the checkout.
+    path: String,
+    /// The content.
+    text: String,
+}
+
 const USAGE: &str = "usage: cargo xtask check | flash-cases CASES.json OUT.csv | measure [CHECKOUT] | schemas
 
   check    formatting, clippy, dependency rules, unused dependencies, crates that compile to WebAssembly, promises of the docs, prose, licenses, and generated files

@@ -7,18 +7,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 use crate::prose::{self, Rule};
-use crate::uses;
+use crate::{Source, uses};
 
 /// The largest number of lines of a function that fits a screen.
 const SCREEN: usize = 60;
-
-/// A Rust file of the checkout.
-pub struct Source {
-    /// The path from the root of the checkout.
-    pub path: String,
-    /// The content.
-    pub text: String,
-}
 
 /// The measures of a crate, or of all crates.
 #[derive(Default)]

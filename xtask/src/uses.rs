@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::measure::Source;
+use crate::Source;
 
 type Edges = BTreeMap<String, BTreeSet<String>>;
 

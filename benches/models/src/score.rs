@@ -21,8 +21,8 @@ const LEVEL: f64 = 0.9;
 /// The least number of cases in a row of the table; smaller strata are pooled.
 const LEAST: usize = 20;
 
-/// A prediction beside the simulation of the same passes.
-pub struct Scored {
+/// A prediction, and the simulation of the same passes.
+pub struct ScoredPrediction {
     model: &'static str,
     ftl: &'static str,
     stratum: Stratum,
@@ -31,7 +31,7 @@ pub struct Scored {
     simulated: Total,
 }
 
-impl Scored {
+impl ScoredPrediction {
     fn case(&self) -> Case<'static> {
         let ratio = self.predicted.erasures.max(0.5) / self.simulated.erasures.max(0.5);
         let amplification =
@@ -62,7 +62,7 @@ impl Scored {
 
 /// Predicts and simulates `count` pairs of a part, on two threads. Skips drives that cannot be made,
 /// and predictions without intervals.
-pub fn run(part: Part, count: usize) -> Vec<Scored> {
+pub fn run(part: Part, count: usize) -> Vec<ScoredPrediction> {
     let pairs: Vec<Pair> = part.draw(count).collect();
     let (next, scored) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
     std::thread::scope(|threads| {
@@ -81,7 +81,7 @@ pub fn run(part: Part, count: usize) -> Vec<Scored> {
 }
 
 /// Compares each model of a pair with the simulator.
-fn score(pair: &Pair) -> Vec<Scored> {
+fn score(pair: &Pair) -> Vec<ScoredPrediction> {
     let never = AtomicBool::new(false);
     let Some(layout) = pair.layout() else { return Vec::new() };
     let Some(mut requests) = pair.requests(&layout) else { return Vec::new() };
@@ -119,7 +119,7 @@ fn score(pair: &Pair) -> Vec<Scored> {
     };
     let followed =
         predicted.into_iter().filter(|(model, _, trims)| model.follows_trims() || !trims);
-    let scored = followed.map(|(model, total, trims)| Scored {
+    let scored = followed.map(|(model, total, trims)| ScoredPrediction {
         model: model.name(),
         ftl: layout.ftl.name,
         stratum: Stratum::of(total.write_amplification(), trims),
@@ -131,9 +131,9 @@ fn score(pair: &Pair) -> Vec<Scored> {
 }
 
 /// Returns the cases as CSV.
-pub fn csv(scored: &[Scored]) -> String {
+pub fn csv(scored: &[ScoredPrediction]) -> String {
     let mut text = String::from("model,ftl,stratum,erases,write_amplification\n");
-    for case in scored.iter().map(Scored::case) {
+    for case in scored.iter().map(ScoredPrediction::case) {
         let Case { model, ftl, stratum, erases, write_amplification } = case;
         let _ = writeln!(text, "{model},{ftl},{stratum},{erases:.5},{write_amplification:.5}");
     }
@@ -141,8 +141,8 @@ pub fn csv(scored: &[Scored]) -> String {
 }
 
 /// Returns the table of the held-out part by stratum, the worst first.
-pub fn table(calibration: &[Scored], held_out: &[Scored]) -> String {
-    let cases: Vec<Case<'_>> = calibration.iter().map(Scored::case).collect();
+pub fn table(calibration: &[ScoredPrediction], held_out: &[ScoredPrediction]) -> String {
+    let cases: Vec<Case<'_>> = calibration.iter().map(ScoredPrediction::case).collect();
     let mut rows: BTreeMap<(&str, &str, Stratum), Row> = BTreeMap::new();
     for scored in held_out {
         let key = (scored.ftl, scored.model, scored.stratum);

@@ -13,7 +13,7 @@ use crate::health::health;
 use crate::lock;
 use crate::metrics;
 use crate::request::Answer;
-use crate::sample::{Quantiles, Sample, ratio};
+use crate::sample::{Quantiles, Sample};
 use crate::statistics::{OpStatistics, Snapshot};
 
 /// The number of samples kept: five minutes at one a second.
@@ -146,7 +146,7 @@ impl Monitor {
             ops: now.ops.iter().map(totals).collect(),
             in_flight: now.in_flight as u64,
             lateness: Quantiles::of(&now.lateness_ns),
-            write_amplification: write_amplification(&now),
+            write_amplification: now.write_amplification(),
             flash: now.flash,
             health: health(&now),
             drive: now.info,
@@ -164,12 +164,6 @@ impl Monitor {
 fn totals(op: &OpStatistics) -> OpTotals {
     let OpStatistics { op, requests, bytes, errors, ref latency_ns } = *op;
     OpTotals { op, requests, bytes: Bytes(bytes), errors, latency: Quantiles::of(latency_ns) }
-}
-
-/// Returns the write amplification over the life of a drive.
-pub(crate) fn write_amplification(snapshot: &Snapshot) -> Option<f64> {
-    let flash = snapshot.flash?;
-    ratio(flash.programmed, flash.host_written)
 }
 
 #[cfg(test)]

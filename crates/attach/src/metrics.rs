@@ -12,7 +12,6 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::{Registry, Unit};
 
 use crate::health::health;
-use crate::live::write_amplification;
 use crate::statistics::{OpStatistics, Snapshot};
 
 /// The media type of the result of [`text`].
@@ -155,7 +154,7 @@ impl Page<'_, '_> {
         }
         let erases = ("flash_erases", "Block erases");
         self.counter(erases, None, flash.erasures)?;
-        if let Some(amplification) = write_amplification(snapshot) {
+        if let Some(amplification) = snapshot.write_amplification() {
             let help = "Bytes programmed per byte written by the host, over the life of the drive";
             self.gauge(("write_amplification", help), amplification)?;
         }

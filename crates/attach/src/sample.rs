@@ -7,7 +7,7 @@ use hdrhistogram::Histogram;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::statistics::{OpStatistics, Snapshot};
+use crate::statistics::{OpStatistics, Snapshot, ratio};
 
 /// Quantiles of times in nanoseconds, within 0.1 %.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -134,12 +134,6 @@ impl fmt::Display for Sample {
             failed => write!(f, "  FAILED {failed}"),
         }
     }
-}
-
-/// Returns the quotient of two byte counts; `None` if the divisor is 0.
-#[allow(clippy::cast_precision_loss, reason = "exact up to 2^53 bytes")]
-pub(crate) fn ratio(bytes: Bytes, each: Bytes) -> Option<f64> {
-    (each.0 > 0).then(|| bytes.0 as f64 / each.0 as f64)
 }
 
 /// Returns a rate per second; 0 if no time passed.

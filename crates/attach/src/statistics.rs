@@ -49,6 +49,20 @@ pub struct Snapshot {
     pub flash: Option<Flash>,
 }
 
+impl Snapshot {
+    /// Returns the write amplification over the life of the drive.
+    pub(crate) fn write_amplification(&self) -> Option<f64> {
+        let flash = self.flash?;
+        ratio(flash.programmed, flash.host_written)
+    }
+}
+
+/// Returns the quotient of two byte counts; `None` if the divisor is 0.
+#[allow(clippy::cast_precision_loss, reason = "exact up to 2^53 bytes")]
+pub(crate) fn ratio(bytes: Bytes, each: Bytes) -> Option<f64> {
+    (each.0 > 0).then(|| bytes.0 as f64 / each.0 as f64)
+}
+
 /// The counters of requests.
 pub(crate) struct Statistics {
     ops: Vec<OpStatistics>,

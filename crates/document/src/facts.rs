@@ -488,7 +488,7 @@ pub enum CheapLimit {
     UpTo {
         /// The value, in the unit of the parameter.
         value: u64,
-        /// The highest mean up to there, relative to sequential writes.
+        /// The highest mean among the cheap values, relative to sequential writes.
         ratio: Estimate,
         /// The measured values among which the limit lies, with 95 % confidence. Absent from facts
         /// before version 5, and if only two values were measured.

@@ -121,7 +121,7 @@ pub enum SweepStatus {
 pub struct Sweep {
     /// The version of this format.
     pub schema_version: u32,
-    /// The completeness.
+    /// The status: complete or unfinished.
     pub status: SweepStatus,
     /// The design space as given, in TOML.
     pub space: String,

@@ -15,7 +15,7 @@ pub const WHAT_IF_VERSION: u32 = 1;
 pub struct WhatIf {
     /// The version of this format.
     pub schema_version: u32,
-    /// The completeness.
+    /// The status: complete or unfinished.
     pub status: WhatIfStatus,
     /// The seed of the first simulation of each variant.
     pub seed: u64,
@@ -183,7 +183,7 @@ mod tests {
 
     fn what_if() -> WhatIf {
         let base = Variant {
-            name: "as it is".into(),
+            name: "baseline".into(),
             changes: Vec::new(),
             drive: "sim:demo".into(),
             workload: "uniform".into(),

@@ -2,7 +2,7 @@
 
 use flashscope_block::Bytes;
 use flashscope_sim::Profile;
-use flashscope_sim::ftl::{self, Family, LogUse};
+use flashscope_sim::ftl::{self, Family, LogSharing, LogUse};
 use flashscope_sim::setup::{Eviction, Frontiers, Merge, Scope};
 
 /// A structural choice: the name of its field, and drives that differ from a given one only by it.
@@ -50,14 +50,14 @@ fn page_mapped(profile: &Profile) -> bool {
 
 /// Returns true if groups of logical blocks share log blocks.
 fn has_groups(profile: &Profile) -> bool {
-    matches!(family(profile), Some(Family::LogBlock(LogUse { groups: true, .. })))
+    matches!(family(profile), Some(Family::LogBlock(LogUse { sharing: LogSharing::Group, .. })))
 }
 
 fn is_dynamic(profile: &Profile) -> bool {
     profile.packages_per_pool > 1
 }
 
-/// Returns a copy of `profile` with so many packages. If packages shared one pool, all of the new ones do.
+/// Returns a copy of `profile` with another number of packages. If all packages shared one pool, they still do.
 fn packages(profile: &Profile, packages: u32) -> Profile {
     but(profile, |profile| {
         if is_dynamic(profile) {
@@ -88,7 +88,7 @@ fn with_ftl(profile: &Profile, kind: &ftl::Kind) -> Profile {
             if !uses.any_order {
                 log.unordered = 0;
             }
-            if uses.localities {
+            if uses.sharing == LogSharing::ByLocality {
                 log.sequential = log.sequential.clamp(1, log.blocks - 2);
                 log.hot = log.hot.clamp(1, log.blocks - log.sequential - 1);
             }

@@ -56,7 +56,7 @@ pub enum FitError {
     Interrupted,
     /// No drive at which the search starts has the measured capacity and can run the measured workload.
     #[error(
-        "none of the drives at which the search starts has the measured capacity and can run the measured workload"
+        "no drive from which the search starts has the measured capacity and can run the measured workload"
     )]
     NoStart,
     /// A result cannot be read.

@@ -146,7 +146,7 @@ impl Claim {
 
     /// Explains a claim: if it does not hold and `applies` is true, its state becomes `Explained`.
     #[must_use]
-    pub fn explained_if(mut self, applies: bool, why: &str) -> Claim {
+    pub(crate) fn explained_if(mut self, applies: bool, why: &str) -> Claim {
         if self.state == State::Fail && applies {
             self.state = State::Explained;
         }
@@ -158,7 +158,7 @@ impl Claim {
     /// measured value is `expected` within `tolerance`, where `expected` is derived by the
     /// explanation.
     #[must_use]
-    pub fn explained_by(mut self, expected: f64, tolerance: Tolerance, why: &str) -> Claim {
+    pub(crate) fn explained_by(mut self, expected: f64, tolerance: Tolerance, why: &str) -> Claim {
         let Finding::Number(number) = &self.finding else { return self };
         if self.state == State::Fail && tolerance.holds(expected, number.found) {
             self.state = State::Explained;

@@ -92,7 +92,7 @@ impl Series {
 
     /// Creates a series of bars for each kind, side by side; `rows` has the heights of each group.
     #[must_use]
-    pub fn bars_by_kind<const N: usize>(kinds: [&str; N], rows: &[[f64; N]]) -> Vec<Series> {
+    pub(crate) fn bars_by_kind<const N: usize>(kinds: [&str; N], rows: &[[f64; N]]) -> Vec<Series> {
         let bars = |(nth, kind): (usize, &str)| {
             Series::bars(kind, &rows.iter().map(|kinds| kinds[nth]).collect::<Vec<_>>())
         };
@@ -101,13 +101,17 @@ impl Series {
 
     /// Creates a printed series as a line.
     #[must_use]
-    pub fn printed_line(name: impl Into<String>, points: Vec<[f64; 2]>) -> Series {
+    pub(crate) fn printed_line(name: impl Into<String>, points: Vec<[f64; 2]>) -> Series {
         Series { printed: true, ..Series::line(name, points) }
     }
 
     /// Creates a printed horizontal line, such as an average, between two values of x.
     #[must_use]
-    pub fn printed_level(name: impl Into<String>, height: f64, [from, to]: [f64; 2]) -> Series {
+    pub(crate) fn printed_level(
+        name: impl Into<String>,
+        height: f64,
+        [from, to]: [f64; 2],
+    ) -> Series {
         Series::printed_line(name, vec![[from, height], [to, height]])
     }
 

@@ -15,7 +15,7 @@ use flashscope_sim::ftl::Family;
 use flashscope_sim::setup::{Eviction, Frontiers, Layout, Transfer};
 
 pub use interpolated::{Cost, InterpolatedModel, Point};
-pub use method::{METHODS, Method, Pieces, SelectedModel};
+pub use method::{METHODS, Method, Pieces, SelectedModel, model_family, modelled_ftl};
 pub use pools::{Pools, space};
 
 pub use report::{

@@ -7,7 +7,7 @@ use flashscope_model::trace::{
     Predictor, Ranges, Reuse, Stretches, Survivors, Total,
 };
 use flashscope_model::{self as model, MODELS, OutOfRange, Table};
-use flashscope_sim::ftl::Family;
+use flashscope_sim::ftl::{self, Family, LogSharing, LogUse};
 use flashscope_sim::setup::{Layout, Merge};
 
 use super::{PredictError, space};
@@ -17,8 +17,8 @@ use super::{PredictError, space};
 pub struct Method {
     /// The name on the command line.
     pub name: &'static str,
-    /// The FTLs that it predicts.
-    pub ftls: &'static [&'static str],
+    /// Returns true for the families of FTLs that it predicts.
+    predicts: fn(Family) -> bool,
     /// A summary of one line.
     pub summary: &'static str,
     /// The publication or page that describes it.
@@ -32,7 +32,7 @@ pub struct Method {
 pub const METHODS: &[Method] = &[
     Method {
         name: "fragment-bast",
-        ftls: &["bast"],
+        predicts: is_bast,
         summary: "how far each log block is filled, whether in order, and whose turn it is",
         source: "docs/models.md, after Boboila and Desnoyers, MSST 2011, section III.A",
         follows_trims: true,
@@ -46,7 +46,7 @@ pub const METHODS: &[Method] = &[
     },
     Method {
         name: "fragment-fast",
-        ftls: &["fast"],
+        predicts: is_fast,
         summary: "which pages are still in the log blocks when their turn comes, and of how many data blocks",
         source: "docs/models.md, after Boboila and Desnoyers, MSST 2011, section III.B",
         follows_trims: true,
@@ -54,7 +54,7 @@ pub const METHODS: &[Method] = &[
     },
     Method {
         name: "survivors",
-        ftls: &["page-map"],
+        predicts: is_page_map,
         summary: "which pages were valid together when their block was cleaned, and so stay together",
         source: "docs/models.md",
         follows_trims: true,
@@ -62,7 +62,7 @@ pub const METHODS: &[Method] = &[
     },
     Method {
         name: "reuse",
-        ftls: &["page-map"],
+        predicts: is_page_map,
         summary: "how long pages are left alone before they are written again: less is kept, more missed",
         source: "docs/models.md, after Desnoyers, SYSTOR 2012, equations 4 and 16",
         follows_trims: false,
@@ -72,13 +72,60 @@ pub const METHODS: &[Method] = &[
     },
     Method {
         name: "dftl",
-        ftls: &["dftl"],
+        predicts: |family| family == Family::PageMapped { map_on_flash: true },
         summary: "as survivors, with the entries of the map that are in memory",
         source: "docs/models.md, after Gupta, Kim and Urgaonkar, ASPLOS 2009",
         follows_trims: true,
         new: |layout| Ok(Box::new(Dftl::new(space(layout), map(layout), cleaning(layout))?)),
     },
 ];
+
+impl Method {
+    /// Returns the names of the FTLs that it predicts.
+    pub fn ftls(&self) -> impl Iterator<Item = &'static str> {
+        ftl::KINDS.iter().filter(|kind| (self.predicts)(kind.family)).map(|kind| kind.name)
+    }
+}
+
+fn is_page_map(family: Family) -> bool {
+    family == Family::PageMapped { map_on_flash: false }
+}
+
+/// Returns true for FTLs whose log blocks belong to one data block and take its pages in any order.
+fn is_bast(family: Family) -> bool {
+    matches!(family, Family::LogBlock(LogUse { sharing: LogSharing::One, any_order: true, .. }))
+}
+
+/// Returns true for FTLs whose log blocks are shared by all data blocks.
+fn is_fast(family: Family) -> bool {
+    matches!(family, Family::LogBlock(LogUse { sharing: LogSharing::All, .. }))
+}
+
+/// Returns true if the models of a family predict FTLs like this one.
+fn is_modelled(ftl: &ftl::Kind, family: model::Family) -> bool {
+    match family {
+        model::Family::Bast => is_bast(ftl.family),
+        model::Family::Fast => is_fast(ftl.family),
+        model::Family::PageMap => is_page_map(ftl.family),
+    }
+}
+
+/// Returns the family whose models predict an FTL, or `None` if there is none.
+#[must_use]
+pub fn model_family(ftl: &ftl::Kind) -> Option<model::Family> {
+    let families = [model::Family::Bast, model::Family::Fast, model::Family::PageMap];
+    families.into_iter().find(|family| is_modelled(ftl, *family))
+}
+
+/// Returns the FTL that the models of a family predict.
+///
+/// # Panics
+/// If the registry has no such FTL, which a test excludes.
+#[must_use]
+pub fn modelled_ftl(family: model::Family) -> &'static ftl::Kind {
+    let kind = ftl::KINDS.iter().find(|kind| is_modelled(kind, family));
+    kind.expect("each family of models has an FTL")
+}
 
 fn cleaning(layout: &Layout) -> GcPolicy {
     if layout.policy.name == "fifo" { GcPolicy::Fifo } else { GcPolicy::Greedy }
@@ -129,9 +176,9 @@ impl SelectedModel {
     /// # Errors
     /// If no model predicts the drive's FTL.
     pub fn for_drive(layout: &Layout) -> Result<SelectedModel, PredictError> {
-        let ftl = layout.ftl.name;
-        let method = METHODS.iter().find(|method| method.ftls.contains(&ftl));
-        method.map(SelectedModel::Method).ok_or(PredictError::NoModel { ftl })
+        let method = METHODS.iter().find(|method| (method.predicts)(layout.ftl.family));
+        let selected = method.map(SelectedModel::Method);
+        selected.ok_or(PredictError::NoModel { ftl: layout.ftl.name })
     }
 
     /// Returns the model with a name.
@@ -158,16 +205,9 @@ impl SelectedModel {
     }
 
     fn predicts(self, layout: &Layout) -> bool {
-        let ftl = layout.ftl.name;
         match self {
-            SelectedModel::Method(method) => method.ftls.contains(&ftl),
-            SelectedModel::Equations(model) => match model.family {
-                model::Family::Bast => ftl == "bast",
-                model::Family::Fast => ftl == "fast",
-                model::Family::PageMap => {
-                    matches!(layout.ftl.family, Family::PageMapped { map_on_flash: false })
-                }
-            },
+            SelectedModel::Method(method) => (method.predicts)(layout.ftl.family),
+            SelectedModel::Equations(model) => is_modelled(&layout.ftl, model.family),
         }
     }
 
@@ -222,4 +262,29 @@ fn decomposed<P: Performance<Sum = Total> + Clone + 'static>(
         Ok(Box::new(Decomposition::new(of, space(layout), ranges, stretches)?))
     };
     (0..layout.pools).map(pool).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_family_of_models_has_one_ftl() {
+        for (family, name) in [
+            (model::Family::Bast, "bast"),
+            (model::Family::Fast, "fast"),
+            (model::Family::PageMap, "page-map"),
+        ] {
+            assert_eq!(modelled_ftl(family).name, name);
+            let ftls = ftl::KINDS.iter().filter(|kind| model_family(kind) == Some(family));
+            assert_eq!(ftls.count(), 1, "{name}");
+        }
+    }
+
+    #[test]
+    fn every_method_predicts_a_registered_ftl() {
+        for method in METHODS {
+            assert_eq!(method.ftls().count(), 1, "{}", method.name);
+        }
+    }
 }

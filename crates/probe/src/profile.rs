@@ -77,12 +77,12 @@ impl<'k> Twin<'k> {
         let name: String =
             name.chars().filter(|c| !c.is_control() && *c != '"' && *c != '\\').collect();
         self.line(
-            "# A simulated drive with what `flashscope probe` found. `found` is followed by the",
+            "# A simulated drive with the findings of `flashscope probe`. `found` is followed by the",
         );
         self.line(
-            "# probability that it is right; what is `assumed` was not found, and what is `fitted`",
+            "# probability that it is right. An `assumed` value was not measured. A `fitted` value",
         );
-        self.line("# makes the drive show what was found.");
+        self.line("# is chosen so that the drive reproduces the findings.");
         self.line("");
         self.line(&format!("model = \"{name}, as probed\""));
         self.drive_fields();
@@ -118,7 +118,7 @@ impl<'k> Twin<'k> {
         let share = self.over_provisioning();
         let found = self.knowledge.value(Parameter::OverProvisioning);
         let because = match found {
-            Some(found) if found < share => String::from("fitted: cleaning needs so many blocks"),
+            Some(found) if found < share => String::from("fitted: cleaning needs this many blocks"),
             _ => self.found(Parameter::OverProvisioning),
         };
         self.set("over_provisioning", format_args!("{share:.4}"), &because);

@@ -50,7 +50,7 @@ pub enum SubmitError {
     Invalid(String),
     /// The registry does not answer.
     #[error(
-        "the registry does not answer: {0}; it keeps the files that have arrived for a day: submit again to go on"
+        "the registry does not answer: {0}; it keeps received files for a day: submit again to continue"
     )]
     Network(#[from] reqwest::Error),
     /// The registry refuses the result.

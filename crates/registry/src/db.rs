@@ -222,7 +222,7 @@ impl Db {
 
     /// Stores a submission under the prefix `place`, unless result `id` is already published or the
     /// token has too many submissions. Returns true if the submission is staged afterwards.
-    pub async fn stage(
+    pub(crate) async fn stage(
         &self,
         [place, id]: [&str; 2],
         token: &str,
@@ -243,7 +243,7 @@ impl Db {
     }
 
     /// Restarts the expiry of a submission, which keeps it from being abandoned during its check.
-    pub async fn renew(&self, place: &str, token: &str) -> Result<(), Error> {
+    pub(crate) async fn renew(&self, place: &str, token: &str) -> Result<(), Error> {
         let now = self.now;
         let sql = format!("UPDATE submissions SET created = {now} WHERE id = $1 AND token = $2");
         let query = sqlx::query(AssertSqlSafe(sql)).bind(place).bind(token);
@@ -274,7 +274,7 @@ impl Db {
         rows.iter().map(name).collect()
     }
 
-    pub async fn add_arrived(&self, place: &str, name: PartName) -> Result<(), Error> {
+    pub(crate) async fn add_arrived(&self, place: &str, name: PartName) -> Result<(), Error> {
         let sql = "INSERT INTO arrived (submission, run, part) VALUES ($1, $2, $3)
                    ON CONFLICT DO NOTHING";
         let part = match name.content {
@@ -288,7 +288,7 @@ impl Db {
 
     /// Returns the prefixes and files of submissions that were never finished. If a submission from
     /// an earlier version cannot be parsed, the list holds the files that arrived.
-    pub async fn abandoned(&self) -> Result<Vec<(String, Vec<PartName>)>, Error> {
+    pub(crate) async fn abandoned(&self) -> Result<Vec<(String, Vec<PartName>)>, Error> {
         let now = self.now;
         let sql = format!(
             "SELECT id, body, kind FROM submissions

@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 /// The largest manifest and facts of a submission together, in bytes of JSON.
-pub const SUBMISSION: u64 = 32 << 20;
+pub(crate) const SUBMISSION: u64 = 32 << 20;
 /// The largest simulation, in bytes of JSON; that of a 32 GB drive takes 1.3 MB.
 pub const SIMULATION: u64 = 8 << 20;
 /// The largest probe, in bytes of JSON; a complete one takes 0.7 MB, most of it charts.
@@ -18,25 +18,27 @@ pub const PARTS: usize = 20_000;
 /// Uniform records take less, but the check reads each one.
 pub const IOS: u64 = 1 << 30;
 /// The largest number of unfinished submissions of a token.
-pub const STAGED: i64 = 8;
+pub(crate) const STAGED: i64 = 8;
 /// The age in seconds at which an unfinished submission expires.
-pub const ABANDONED_S: i64 = 24 * 60 * 60;
+pub(crate) const ABANDONED_S: i64 = 24 * 60 * 60;
 /// The number of authorized requests that are received concurrently.
-pub const RECEIVING: usize = 16;
+pub(crate) const RECEIVING: usize = 16;
 /// The number of concurrent requests per token, which leaves permits for others however slowly it
 /// sends.
-pub const RECEIVING_OF_ONE: usize = 4;
+pub(crate) const RECEIVING_OF_ONE: usize = 4;
 /// The size of the cache of published record files on this machine, in bytes.
 pub const CACHE: u64 = 4 << 30;
 /// The number of results that are kept open.
 pub const OPEN: usize = 64;
 /// Requests per minute and token; a submission of 1,400 runs sends as many files.
-pub const REQUESTS_PER_TOKEN_MINUTE: NonZeroU32 = NonZeroU32::new(3000).expect("it is not 0");
+pub(crate) const REQUESTS_PER_TOKEN_MINUTE: NonZeroU32 =
+    NonZeroU32::new(3000).expect("it is not 0");
 /// Requests per minute and address without a token; a page takes about 20, and several users may
 /// share an address.
-pub const REQUESTS_PER_ADDRESS_MINUTE: NonZeroU32 = NonZeroU32::new(3000).expect("it is not 0");
+pub(crate) const REQUESTS_PER_ADDRESS_MINUTE: NonZeroU32 =
+    NonZeroU32::new(3000).expect("it is not 0");
 /// Unknown tokens per minute, over all clients.
-pub const UNKNOWN_TOKENS_PER_MINUTE: NonZeroU32 = NonZeroU32::new(60).expect("it is not 0");
+pub(crate) const UNKNOWN_TOKENS_PER_MINUTE: NonZeroU32 = NonZeroU32::new(60).expect("it is not 0");
 /// The longest name of a result or a token, in characters.
 pub const NAME: usize = 80;
 /// The longest text of a result on the shelf, in characters.
@@ -44,4 +46,4 @@ pub const TEXT: usize = 1000;
 /// The relative tolerance of a recomputed fact, because machines round differently.
 pub const ROUNDING: f64 = 1e-6;
 /// The relative resolution of a quantile, which is that of its histogram.
-pub const QUANTILE: f64 = 0.001;
+pub(crate) const QUANTILE: f64 = 0.001;

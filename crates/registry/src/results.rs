@@ -139,7 +139,9 @@ impl Library for Results {
         for (part, path) in missing {
             let bytes = self.get(&place, &file_name(part.name()))?;
             if !part.matches(&bytes) {
-                return Err(Problem::damaged("a file of this result is not what was submitted"));
+                return Err(Problem::damaged(
+                    "a file of this result differs from the submitted one",
+                ));
             }
             write_whole(&path, &bytes).map_err(Error::from)?;
         }

@@ -1,5 +1,8 @@
 //! Renders facts for people. This crate computes no statistics.
 
+/// The bars of a row in the terminal, from the lowest to the highest.
+const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
 /// Writes a line to a string, which cannot fail.
 macro_rules! line {
     ($out:expr $(, $($arg:tt)*)?) => {{ let _ = writeln!($out $(, $($arg)*)?); }};

@@ -42,7 +42,7 @@ fn row(out: &mut String, name: &str, text: &str) {
 
 fn state(plan: &Plan) -> String {
     let name = match plan.options.state {
-        State::Keep => return "as it is".into(),
+        State::Keep => return "kept unchanged".into(),
         State::Purged => "purged",
         State::Formatted => "formatted by the drive itself (takes an unknown time)",
         State::Sanitized => "sanitized by the drive itself (takes an unknown time)",
@@ -52,7 +52,7 @@ fn state(plan: &Plan) -> String {
     match plan.estimate.states {
         0 | 1 => format!("{name}, first"),
         times => format!(
-            "{name}, first and {} times more, when sequential writes have passed over all of it",
+            "{name}, first and {} times more, after sequential writes have covered all of it",
             times - 1
         ),
     }

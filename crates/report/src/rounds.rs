@@ -8,7 +8,7 @@ use flashscope_document::facts::{Cell, RoundsFacts, TrackedValue};
 use flashscope_document::manifest::{MicroBenchmark, Options};
 use flashscope_document::rounds::{Metric, Rounds};
 
-use crate::terminal::BARS;
+use crate::BARS;
 
 /// The most characters for the rounds of a test; with more rounds, each character stands for several.
 const SHOWN: usize = 60;

@@ -12,9 +12,7 @@ use flashscope_workload::playback::Pace;
 
 use crate::judgement::judgement;
 use crate::reliability::{named, reliability};
-use crate::{rounds, write_grid};
-
-pub(crate) const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+use crate::{BARS, rounds, write_grid};
 
 /// Formats the summary of a result as text: the drive, its key characteristics, and the mean response times of each
 /// experiment as a row of bars (on a log axis).

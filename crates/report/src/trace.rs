@@ -11,8 +11,8 @@ use flashscope_stats::Estimate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::BARS;
 use crate::simulation::grouped;
-use crate::terminal::BARS;
 
 /// The output of `flashscope trace stat --json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -80,7 +80,7 @@ fn head(out: &mut String, trace: &Trace) {
         rate.unwrap_or_default()
     );
     if trace.status == TraceStatus::Interrupted {
-        line!(out, "interrupted: this covers only what was read before");
+        line!(out, "interrupted: this covers only the requests read before");
     }
     if trace.bad_lines_skipped > 0 {
         line!(out, "{} bad lines were left out", grouped(trace.bad_lines_skipped));

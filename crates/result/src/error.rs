@@ -90,7 +90,7 @@ pub enum Error {
 fn hint(source: &io::Error) -> &'static str {
     match source.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            "; make room, or choose another folder with --output (what was recorded before is kept)"
+            "; make room, or choose another folder with --output (earlier records are kept)"
         }
         _ => "",
     }

@@ -69,7 +69,7 @@ mod tests {
 
     fn what_if() -> WhatIf {
         let base = Variant {
-            name: "as it is".into(),
+            name: "baseline".into(),
             changes: Vec::new(),
             drive: "sim:demo".into(),
             workload: "uniform".into(),

@@ -7,10 +7,10 @@ use crate::endpoint::Parameters;
 use crate::problem::ProblemBody;
 
 /// The path of schema definitions in the document.
-pub const DEFINITIONS: &str = "/components/schemas";
+pub(crate) const DEFINITIONS: &str = "/components/schemas";
 
 /// The suffix of the name of a type in requests, where fields with defaults may be left out.
-pub const RECEIVED: &str = "Request";
+pub(crate) const RECEIVED: &str = "Request";
 
 /// Describes the responses of an operation: `ok` with JSON of an `R`, unless it is empty, and problems.
 pub fn responses<R: JsonSchema>(sent: &mut SchemaGenerator, ok: &str, problems: &[&str]) -> Value {
@@ -18,7 +18,7 @@ pub fn responses<R: JsonSchema>(sent: &mut SchemaGenerator, ok: &str, problems: 
 }
 
 /// Does the same with another content type, which holds `R`s.
-pub fn responses_as<R: JsonSchema>(
+pub(crate) fn responses_as<R: JsonSchema>(
     kind: &str,
     sent: &mut SchemaGenerator,
     ok: &str,
@@ -57,7 +57,10 @@ fn described(status: &str) -> &'static str {
 }
 
 /// Describes the fields of `T` as parameters.
-pub fn parameters_of<T: Parameters>(generator: &mut SchemaGenerator, place: &str) -> Vec<Value> {
+pub(crate) fn parameters_of<T: Parameters>(
+    generator: &mut SchemaGenerator,
+    place: &str,
+) -> Vec<Value> {
     let schema = T::json_schema(generator).to_value();
     let required = schema["required"].as_array().cloned().unwrap_or_default();
     let properties = schema["properties"].as_object().cloned().unwrap_or_default();

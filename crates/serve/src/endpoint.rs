@@ -186,7 +186,7 @@ impl<S: Send + Sync + 'static> Endpoints<S> {
 
     /// Adds an endpoint for `POST` at `path` that streams lines of JSON. It takes a JSON body of at most `limit` bytes. `may`
     /// can reject the request before the body is read.
-    pub fn post_lines<B, R, F, H>(
+    pub(crate) fn post_lines<B, R, F, H>(
         mut self,
         path: &str,
         summary: &str,
@@ -406,17 +406,22 @@ pub fn tagged(bytes: Bytes, headers: &HeaderMap) -> Response {
 }
 
 /// Does the same for another content type.
-pub fn tagged_as(kind: &'static str, bytes: Bytes, headers: &HeaderMap) -> Response {
+pub(crate) fn tagged_as(kind: &'static str, bytes: Bytes, headers: &HeaderMap) -> Response {
     tagged_with(tag_of(&bytes), kind, bytes, headers)
 }
 
 /// Returns the entity tag of `bytes`.
-pub fn tag_of(bytes: &[u8]) -> String {
+pub(crate) fn tag_of(bytes: &[u8]) -> String {
     format!("W/\"{}\"", hex::encode(&Sha256::digest(bytes)[..12]))
 }
 
 /// Does the same for a known tag.
-pub fn tagged_with(tag: String, kind: &'static str, bytes: Bytes, headers: &HeaderMap) -> Response {
+pub(crate) fn tagged_with(
+    tag: String,
+    kind: &'static str,
+    bytes: Bytes,
+    headers: &HeaderMap,
+) -> Response {
     let known = headers.get(header::IF_NONE_MATCH).and_then(|known| known.to_str().ok());
     let same = known.is_some_and(|known| known.split(',').any(|one| one.trim() == tag));
     let fixed = [(header::ETAG, tag), (header::CACHE_CONTROL, "no-cache".into())];

@@ -102,7 +102,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
 }
 
 /// Wraps the body of a request, which then fails if the client sends nothing for the idle timeout.
-pub async fn with_read_timeout(request: Request) -> Request {
+pub(crate) async fn with_read_timeout(request: Request) -> Request {
     request.map(|body| Body::new(ReadTimeout { body, timer: IdleTimer::new(limits::STUCK_TIME) }))
 }
 

@@ -15,7 +15,7 @@ use serde::Serialize;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 /// The content type: newline-delimited JSON.
-pub const LINES: &str = "application/x-ndjson";
+pub(crate) const LINES: &str = "application/x-ndjson";
 
 /// A stream of lines of JSON, each a `T`. They are few, so the queue is not bounded.
 pub struct Lines<T> {

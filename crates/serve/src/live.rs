@@ -31,7 +31,7 @@ pub struct Attachment<L> {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Samples {
-    /// Skips the first so many samples; by default, only the last one is returned.
+    /// The number of samples to skip; by default, only the last one is returned.
     after: Option<u64>,
 }
 

@@ -60,7 +60,7 @@ impl Page {
 fn gzip(bytes: &[u8]) -> Bytes {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
     let written = encoder.write_all(bytes).and_then(|()| encoder.finish());
-    written.expect("memory takes what is written").into()
+    written.expect("memory absorbs writes").into()
 }
 
 /// True if the client accepts gzip without a quality value. Any other header gets the uncompressed page, which is always

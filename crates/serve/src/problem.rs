@@ -71,17 +71,17 @@ impl Problem {
     }
 
     /// The resource does not support the method.
-    pub fn wrong_method(message: impl Into<String>) -> Problem {
+    pub(crate) fn wrong_method(message: impl Into<String>) -> Problem {
         Problem::new(StatusCode::METHOD_NOT_ALLOWED, message)
     }
 
     /// The request body is too large.
-    pub fn too_large(message: impl Into<String>) -> Problem {
+    pub(crate) fn too_large(message: impl Into<String>) -> Problem {
         Problem::new(StatusCode::PAYLOAD_TOO_LARGE, message)
     }
 
     /// The request body has an unsupported type.
-    pub fn wrong_type(message: impl Into<String>) -> Problem {
+    pub(crate) fn wrong_type(message: impl Into<String>) -> Problem {
         Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message)
     }
 

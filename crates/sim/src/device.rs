@@ -237,7 +237,7 @@ impl SimDevice {
         self.ftl.free_blocks()
     }
 
-    /// Adds someone who looks on; the handle is to ask what was seen.
+    /// Attaches an observer, and returns a handle that gives access to its report.
     pub fn observe<O: Observer + 'static>(&mut self, observer: O) -> ObserverHandle<O> {
         self.heed();
         let observed = ObserverHandle::new(observer);
@@ -267,8 +267,8 @@ impl SimDevice {
         }
     }
 
-    /// From now on, remembers what [`SimDevice::cut_power`] would take back. For a drive that
-    /// nothing was written to yet.
+    /// Starts to log changes, so that [`SimDevice::cut_power`] can revert them. Call this before the
+    /// first write.
     pub fn expect_power_cuts(&mut self) {
         self.expects_power_cuts = true;
         self.nand.expect_power_cuts();
@@ -276,13 +276,12 @@ impl SimDevice {
         self.cache.expect_power_cuts();
     }
 
-    /// Cuts the power at the present time of the clock, and lets it come back at once. Requests in
-    /// flight are never answered; flash commands that have not begun are not carried out, and those
-    /// under way leave pages that cannot be read. A protected buffer is written out. The clock
-    /// stands at the end of the recovery.
+    /// Cuts the power now and restores it at once. Requests in flight get no answer. Flash commands that
+    /// have not begun are dropped, and commands in progress leave unreadable pages. A protected buffer
+    /// is written out. Afterwards the clock is at the end of the recovery.
     ///
     /// # Errors
-    /// `EIO` when the flash refuses a command, `ENOSPC` or `EROFS` when there is no room left.
+    /// `EIO` if the flash refuses a command, `ENOSPC` or `EROFS` if no space is left.
     ///
     /// # Panics
     /// If the drive does not expect power cuts.
@@ -290,12 +289,13 @@ impl SimDevice {
         self.cut_power_and_again(&[])
     }
 
-    /// As [`SimDevice::cut_power`]; and once the recovery has gone on for the first of these times, the power
-    /// is cut again, and once more when the recovery from that has gone on for the second, unless one is
-    /// done before. A protected buffer keeps what it holds until all of it is written out.
+    /// Cuts the power like [`SimDevice::cut_power`], and cuts it again during the recovery: after the
+    /// first of these times, then after the second during the next recovery, and so on. A recovery that
+    /// finishes earlier ends the series. A protected buffer keeps its data until all of it is written
+    /// out.
     ///
     /// # Errors
-    /// As of [`SimDevice::cut_power`].
+    /// The errors of [`SimDevice::cut_power`].
     ///
     /// # Panics
     /// If the drive does not expect power cuts.
@@ -558,7 +558,8 @@ impl SimDevice {
         first
     }
 
-    /// Writes anew what the last reads found hard to read. Where there is no room for it, it stays as it is.
+    /// Rewrites the pages that the last reads found hard to read. A page stays in place if there is no
+    /// free page for it.
     #[inline]
     fn refresh(&mut self, at: Nanos) {
         let pages = self.nand.take_refresh();

@@ -44,7 +44,7 @@ impl Request<'_> {
     }
 }
 
-/// A request that the drive has worked out and not yet answered.
+/// A request whose result is computed but not yet reported: see [`Request`].
 #[derive(Debug, Clone, Copy)]
 struct Pending {
     io: Io,
@@ -56,7 +56,7 @@ struct Pending {
     /// Commands in the queues of the flash that are not done.
     parts: u32,
     answer: Answer,
-    /// Where the next part of the request begins, if this is not the last.
+    /// The start of the request's next part, if this is not the last.
     next: Option<u64>,
 }
 
@@ -100,7 +100,7 @@ enum Answer {
 struct Sending {
     /// When the first page is there, so that sending may begin.
     first: Nanos,
-    /// What sending takes: all of the data, and the last page of it.
+    /// The times to send all of the data, and its last page.
     transfer: Nanos,
     last_transfer: Nanos,
 }
@@ -154,7 +154,7 @@ pub(crate) struct Interface {
 impl Interface {
     /// Returns the memory of an interface with at most `queue_depth` requests in flight.
     pub(crate) fn footprint(queue_depth: u32) -> Size {
-        // What is refused for being too many is answered, too.
+        // Requests beyond the queue depth are answered as well, with an error.
         grown::<Pending>(queue_depth)
             + grown::<u32>(queue_depth) * 2
             + grown::<Reverse<Place>>(queue_depth) * 3

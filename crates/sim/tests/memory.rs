@@ -1,5 +1,5 @@
-//! The memory that a drive states before it allocates any, against what it allocates: in a program
-//! of its own, as its allocator counts.
+//! Compares the memory that a drive states in advance with its allocations. The test is a program of
+//! its own, because its allocator counts.
 
 #![allow(unsafe_code, reason = "an allocator that counts, which has no safe form")]
 

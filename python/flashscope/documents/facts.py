@@ -468,7 +468,7 @@ class CheapLimit3:
     limit: Literal['up_to']
     ratio: Estimate
     """
-    The highest mean up to there, relative to sequential writes.
+    The highest mean among the cheap values, relative to sequential writes.
     """
     value: int
     """
@@ -774,7 +774,7 @@ class Facts:
     """
     conclusions: list[Conclusion] | None = None
     """
-    What to do about the drive, in sentences with their evidence, the most consequential first.
+    The conclusions about the drive, as sentences with their evidence, the most important first.
     Absent from facts before version 5.
     """
     grid: list[Verdict] | None = field(default_factory=list)

@@ -268,7 +268,7 @@ A duration, or a point in time, in nanoseconds.
 
 Obstacle: TypeAlias = Literal['time', 'bytes', 'space', 'budget', 'noise', 'failure']
 """
-What keeps the preparation from finding a quantity.
+A reason why the preparation did not find a quantity.
 """
 
 
@@ -477,6 +477,12 @@ class Precision:
     """
 
 
+PreparationQuantity: TypeAlias = Literal['phases', 'interference']
+"""
+A quantity that the preparation finds.
+"""
+
+
 @dataclass(frozen=True)
 class Progress1:
     """
@@ -557,12 +563,6 @@ class Progress5:
 Progress: TypeAlias = Progress1 | Progress2 | Progress3 | Progress4 | Progress5
 """
 The progress of a run.
-"""
-
-
-PreparationQuantity: TypeAlias = Literal['phases', 'interference']
-"""
-A quantity that the preparation finds.
 """
 
 
@@ -857,7 +857,7 @@ class UniformWrites:
     same probability: the workload by which Boboila and Desnoyers measure a drive ("Performance Models
     of Flash-Based Solid-State Drives for Real Workloads", MSST 2011, section IV).
 
-    Those that would pass the end of the target space begin earlier instead.
+    A write that would pass the end of the target space begins earlier instead.
     """
 
     io_count: int
@@ -908,7 +908,7 @@ class Unknown:
     """
     because: Obstacle
     """
-    What kept the run from showing it.
+    The reason why the run did not show it.
     """
     experiment: str
     """
@@ -1654,7 +1654,7 @@ class Findings:
     """
     unknown: list[Unknown] | None = None
     """
-    What the preparation could not find out, with what is assumed instead.
+    The quantities that the preparation could not find out, with the assumptions made instead.
     """
 
 

@@ -60,7 +60,8 @@ class PredictedValue:
     """
     interval: Interval | None = None
     """
-    The interval of the value; absent if too few cases are known, or the drive has features that the model ignores.
+    The interval of the value; absent if too few cases are known, if the prediction has not converged, or if the drive
+    has features that the model ignores.
     """
 
 
@@ -104,7 +105,7 @@ class Validation:
 
     cases: int
     """
-    The number of cases in which the model was compared with the simulator.
+    The number of cases of the same kind in which the model was compared with the simulator.
     """
     level: float
     """

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 ActivityKind: TypeAlias = Literal['cleaning', 'switch merge', 'partial merge', 'full merge', 'mapping read', 'mapping write-back', 'folding', 'wear levelling']
@@ -37,6 +37,12 @@ A number of bytes, or an address in bytes.
 Cause: TypeAlias = Literal['host', 'cleaning', 'switch merges', 'partial merges', 'full merges', 'mapping', 'folding', 'wear']
 """
 The reason for a flash command.
+"""
+
+
+Class: TypeAlias = Literal['host-read', 'host-write', 'mapping', 'cleaning', 'erase', 'wear']
+"""
+Why a flash command waits: queue lengths and waiting times are counted by class.
 """
 
 
@@ -368,6 +374,47 @@ class BusUse:
 
 
 @dataclass(frozen=True)
+class ClassUse:
+    """
+    The commands of one class on all units.
+    """
+
+    busy_ns: Nanos
+    """
+    The time they took, over all units, including waits of reads for the bus.
+    """
+    busy_share: float
+    """
+    That as a share of the time of all units (0 to 1, or more where the planes of a unit work at
+    once).
+    """
+    class_: Class
+    """
+    The class: why its commands wait.
+    """
+    count: int
+    """
+    The number of commands that started in the interval.
+    """
+    max_wait_ns: Nanos
+    """
+    The longest wait of these commands.
+    """
+    mean_queue_length: float
+    """
+    The mean number of waiting commands over the interval, on all units.
+    """
+    suspended_ns: Nanos
+    """
+    The time for which they were suspended. It is no part of `busy_ns`.
+    """
+    mean_wait_ns: float | None = None
+    """
+    The mean wait of the commands that started in the interval. Absent if none started.
+    """
+
+
+@dataclass(frozen=True)
 class CleaningTime:
     """
     The time to collect a block.
@@ -630,6 +677,10 @@ class UtilizationReport:
     until_ns: Nanos
     """
     The end of the interval. Commands that extend beyond either end count with the part inside.
+    """
+    classes: list[ClassUse] | None = field(default_factory=list)
+    """
+    The commands of all units by class, in display order; classes without commands are absent.
     """
 
 

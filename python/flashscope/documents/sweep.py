@@ -311,7 +311,7 @@ class Sweep:
     """
     status: SweepStatus
     """
-    The completeness.
+    The status: complete or unfinished.
     """
     regressions: list[RegressionFit] | None = field(default_factory=list)
     """

@@ -227,7 +227,7 @@ class WhatIf:
     """
     status: WhatIfStatus
     """
-    The completeness.
+    The status: complete or unfinished.
     """
     variants: list[Variant]
     """

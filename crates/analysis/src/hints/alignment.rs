@@ -37,7 +37,7 @@ fn alignment(means: &Means) -> HintResult {
         [
             (Answer::Yes, "pay for a lack of alignment"),
             (Answer::No, "do not pay for a lack of alignment"),
-            (Answer::Unsure, "are too uncertain to say"),
+            (Answer::Unsure, "are inconclusive"),
         ],
     );
     if let Some(free) = free.filter(|_| questions.iter().any(|q| q.answer == Answer::Yes)) {

@@ -40,7 +40,7 @@ fn concurrency(means: &Means) -> HintResult {
         [
             (Answer::Yes, "gain nothing by concurrency"),
             (Answer::No, "gain by concurrency"),
-            (Answer::Unsure, "are too uncertain to say what concurrency does"),
+            (Answer::Unsure, "are inconclusive on concurrency"),
         ],
     );
     let of_delays = sentences(
@@ -48,7 +48,7 @@ fn concurrency(means: &Means) -> HintResult {
         [
             (Answer::Yes, "take as long in all with pauses"),
             (Answer::No, "take less time in all with pauses"),
-            (Answer::Unsure, "are too uncertain to say what pauses do"),
+            (Answer::Unsure, "are inconclusive on pauses"),
         ],
     );
     if !finding.is_empty() && !of_delays.is_empty() {

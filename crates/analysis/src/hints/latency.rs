@@ -38,7 +38,7 @@ fn latency(means: &Means) -> HintResult {
             evidence: ratio(what, value, ("granularity", name), runs),
         });
         latencies.extend(Line::latency(series).map(|value| Evidence {
-            what: format!("{words}: what an IO costs beside its bytes"),
+            what: format!("{words}: fixed cost per IO"),
             value,
             unit: EvidenceUnit::Nanoseconds,
             micro_benchmark: "granularity".into(),
@@ -50,7 +50,7 @@ fn latency(means: &Means) -> HintResult {
         return HintResult::nothing("several sizes of IO (granularity)");
     }
     let judgement = judge(questions.iter().map(|question| question.answer));
-    let told: Vec<String> = latencies
+    let costs: Vec<String> = latencies
         .iter()
         .map(|evidence| format!("{} {}", evidence.experiment, duration(evidence.value.value)))
         .collect();
@@ -59,11 +59,11 @@ fn latency(means: &Means) -> HintResult {
         [
             (Answer::Yes, "are cheaper by the byte in larger IOs"),
             (Answer::No, "are hardly cheaper by the byte in larger IOs"),
-            (Answer::Unsure, "are too uncertain to say"),
+            (Answer::Unsure, "are inconclusive"),
         ],
     );
-    if !told.is_empty() {
-        finding += &format!(" Beside its bytes an IO costs {}.", told.join(", "));
+    if !costs.is_empty() {
+        finding += &format!(" Fixed cost per IO: {}.", costs.join(", "));
     }
     let evidence = questions.into_iter().map(|question| question.evidence).chain(latencies);
     HintResult { judgement, finding, evidence: evidence.collect() }

@@ -46,7 +46,7 @@ fn mixes(means: &Means) -> HintResult {
         [
             (Answer::Yes, "cost no more than their parts"),
             (Answer::No, "cost more than their parts: they disturb each other"),
-            (Answer::Unsure, "are too uncertain to say"),
+            (Answer::Unsure, "are inconclusive"),
         ],
     );
     let evidence = questions.into_iter().map(|question| question.evidence).collect();

@@ -19,7 +19,7 @@ pub fn list() -> String {
             "  {:<14} {} ({})\n{:17}{}",
             method.name,
             method.summary,
-            method.ftls.join(", "),
+            method.ftls().collect::<Vec<_>>().join(", "),
             "",
             method.source
         );

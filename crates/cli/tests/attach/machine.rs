@@ -41,8 +41,8 @@ pub fn success(command: &mut Command) -> bool {
 #[track_caller]
 pub fn output(command: &mut Command) -> String {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{command:?}: {}\n{said}", output.status);
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {}\n{message}", output.status);
     String::from_utf8(output.stdout).unwrap()
 }
 
@@ -95,8 +95,8 @@ impl AttachedDrive {
         BufReader::new(process.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
         // Created before the output is checked, so that the process ends with the test.
         let mut attached = AttachedDrive { process, folder, place: String::new() };
-        let told: serde_json::Value = serde_json::from_str(&line).expect("it is attached");
-        attached.place = told["place"].as_str().unwrap().into();
+        let status: serde_json::Value = serde_json::from_str(&line).expect("it is attached");
+        attached.place = status["place"].as_str().unwrap().into();
         attached
     }
 

@@ -45,7 +45,7 @@ impl Cut {
         };
         let attached = AttachedDrive::fuse(place, DRIVE, &options);
         let device = Loop::new(&attached.place);
-        Cut { acknowledged, found: found(&device, place) }
+        Cut { acknowledged, found: stored_rows(&device, place) }
     }
 
     /// Returns how many of `acknowledged` are lost; `None` if the rows are unknown.
@@ -62,28 +62,28 @@ impl Cut {
 /// Inserts rows by several clients, and calls `cut` meanwhile. Returns the acknowledged rows, including those acknowledged
 /// after the cut.
 fn insert(postgres: &Postgres, place: &Path, cut: impl FnOnce()) -> Vec<u32> {
-    let (tell, told) = channel();
+    let (sender, receiver) = channel();
     for client in 0..CLIENTS {
         let script = place.join(format!("{client}.sql"));
         fs::write(&script, statements(client)).unwrap();
         let mut psql = postgres.psql();
         psql.stdin(fs::File::open(&script).unwrap()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut psql = psql.spawn().unwrap();
-        let tell = tell.clone();
+        let sender = sender.clone();
         thread::spawn(move || {
             let acknowledged = BufReader::new(psql.stdout.take().unwrap()).lines();
             for number in acknowledged.map_while(Result::ok) {
-                let _ = tell.send(number.parse().unwrap());
+                let _ = sender.send(number.parse().unwrap());
             }
             let _ = psql.wait();
         });
     }
-    drop(tell);
-    let mut acknowledged: Vec<u32> = told.iter().take(TRANSACTIONS).collect();
+    drop(sender);
+    let mut acknowledged: Vec<u32> = receiver.iter().take(TRANSACTIONS).collect();
     assert_eq!(acknowledged.len(), TRANSACTIONS, "the clients ended early");
     cut();
     postgres.kill();
-    acknowledged.extend(told);
+    acknowledged.extend(receiver);
     acknowledged
 }
 
@@ -98,7 +98,7 @@ fn statements(client: u32) -> String {
 }
 
 /// Returns the rows after the journal is replayed and the database has recovered.
-fn found(device: &Loop, place: &Path) -> Option<BTreeSet<u32>> {
+fn stored_rows(device: &Loop, place: &Path) -> Option<BTreeSet<u32>> {
     // Mounting replays the journal, as a restart of the system does.
     fs::create_dir_all(place.join("mounted")).unwrap();
     let at = place.join("mounted");

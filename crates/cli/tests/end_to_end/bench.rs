@@ -137,9 +137,9 @@ fn block_device_is_written_only_with_consent() {
          `--destroy-data-on {0}`",
         block.device
     );
-    assert_eq!(refused.says(2, &place), message);
+    assert_eq!(refused.message(2, &place), message);
     let other = place.bench(&block.device, "r.flashscope", &["--destroy-data-on", "/dev/other"]);
-    assert!(other.says(2, &place).contains("`/dev/other` was confirmed to be destroyed, but"));
+    assert!(other.message(2, &place).contains("`/dev/other` was confirmed to be destroyed, but"));
     assert!(place.names().is_empty());
     assert!(fs::read(&block.image).unwrap().iter().all(|byte| *byte == 0));
 
@@ -182,7 +182,7 @@ fn read_only_leaves_the_file_unchanged_and_runs_reads() {
 
     let refused = place.bench(&drive, "s.flashscope", &["--read-only", "--state", "random"]);
     let message = "flashscope: --state writes to the drive, and --read-only forbids it";
-    assert_eq!(refused.says(2, &place), message);
+    assert_eq!(refused.message(2, &place), message);
     assert_eq!(place.names(), ["r.flashscope"]);
 }
 
@@ -192,7 +192,7 @@ fn existing_file_is_overwritten_only_with_consent() {
     let content = write_something(&disk, "drive", 4 << 20);
     let drive = format!("file:{}", disk.arg("drive"));
     let refused = place.bench(&drive, "r.flashscope", &["--only", "preparation"]);
-    insta::assert_snapshot!(refused.says(2, &disk), @"flashscope: writing to `DIR/drive` destroys everything on it: confirm it with `--destroy-data-on DIR/drive`");
+    insta::assert_snapshot!(refused.message(2, &disk), @"flashscope: writing to `DIR/drive` destroys everything on it: confirm it with `--destroy-data-on DIR/drive`");
     assert!(place.names().is_empty());
     assert!(fs::read(disk.at("drive")).unwrap() == content);
 
@@ -216,7 +216,7 @@ fn purge_frees_the_file_or_is_refused() {
     assert_eq!(place.result("r").manifest.options.state, State::Purged);
     assert!(blocks() < len as u64 / 4, "{} bytes are in use", blocks());
     place.bench("sim:demo", "s", &few).ok();
-    let refused = place.bench("sim:sun-zhang-unknown", "t", &few).says(1, &place);
+    let refused = place.bench("sim:sun-zhang-unknown", "t", &few).message(1, &place);
     let hint = "EOPNOTSUPP (operation not supported) at a trim of 64 MiB at offset 0; a drive without TRIM \
                 cannot be purged";
     assert!(refused.contains(hint), "{refused}");
@@ -226,9 +226,9 @@ fn purge_frees_the_file_or_is_refused() {
 fn drives_without_erase_commands_are_refused_untouched() {
     let (disk, place) = (Scratch::on_disk(), Scratch::in_memory());
     let refused = |drive: &str, more: &[&str]| {
-        let said = place.bench(drive, "r", more).says(2, &disk);
+        let message = place.bench(drive, "r", more).message(2, &disk);
         assert!(place.names().is_empty());
-        said
+        message
     };
     let formatted = ["--state", "formatted"];
     let simulated = refused("sim:demo", &formatted);
@@ -245,7 +245,7 @@ fn drives_without_erase_commands_are_refused_untouched() {
     let sanitized = ["--state", "sanitized", "--destroy-data-on", &disk.arg("drive")];
     insta::assert_snapshot!(refused(&drive, &sanitized), @"flashscope: cannot sanitize `DIR/drive`: it is a file, and only NVMe drives have such a command: choose another --state");
     assert!(fs::read(disk.at("drive")).unwrap() == content);
-    let planned = place.run(&["plan", &drive, "--state", "formatted"]).says(2, &disk);
+    let planned = place.run(&["plan", &drive, "--state", "formatted"]).message(2, &disk);
     assert!(planned.starts_with("flashscope: cannot format `DIR/drive`"), "{planned}");
 
     let Some(block) = Loop::new(&disk) else { return };

@@ -58,7 +58,7 @@ fn failed_run_names_its_error_and_the_others_continue() {
     assert_eq!(measured.manifest.status, Status::Complete);
     let failed = failed(&measured);
     assert!(failed.len() >= 7);
-    let said = |run: &&Run| {
+    let message = |run: &&Run| {
         let Progress::Failed { ios, offset_bytes, .. } = &run.progress else { return false };
         let what = "ENODATA (unreadable or missing data) at a read of 32 KiB at offset";
         stderr.contains(&format!(
@@ -67,7 +67,7 @@ fn failed_run_names_its_error_and_the_others_continue() {
             ios - 1
         )) && stderr.contains(&format!("first run {} (", run.id))
     };
-    assert!(failed.iter().any(said), "{stderr}");
+    assert!(failed.iter().any(message), "{stderr}");
     let count = format!("flashscope: IO errors ended {} runs, ", failed.len());
     assert!(stderr.starts_with(&count) && stderr.contains("dmesg"), "{stderr}");
     failed.iter().for_each(|run| assert_failed(&measured, run));
@@ -87,8 +87,8 @@ fn failed_run_names_its_error_and_the_others_continue() {
         failed[0].id
     );
     assert!(summary.contains(&line), "{summary}");
-    let told = summary.lines().filter(|line| line.contains(" failed at offset ")).count();
-    assert!(told == failed.len().min(8), "{told} of {}", failed.len());
+    let listed = summary.lines().filter(|line| line.contains(" failed at offset ")).count();
+    assert!(listed == failed.len().min(8), "{listed} of {}", failed.len());
     let more = format!("and {} more: ", failed.len().saturating_sub(8));
     assert_eq!(summary.contains(&more), failed.len() > 9, "{summary}");
 }
@@ -138,15 +138,15 @@ fn full_disk_keeps_the_result_so_far_and_names_the_file() {
     // The random addresses of the later runs alone exceed the free space.
     let more = ["--only", "preparation", "--preparation-io-count", "800000", "--state", "keep"];
     let outcome = place.bench("null:", "small/r", &more);
-    let message = outcome.says(1, &place);
+    let message = outcome.message(1, &place);
     let (_, run) = message.split_once("/run-").unwrap();
     let run: String = run.chars().take(5).collect();
     assert_eq!(
         message,
         format!(
-            "flashscope: what was measured is in small/r: cannot write \
+            "flashscope: the measurements are in small/r: cannot write \
              small/r/records/run-{run}-000.unfinished: No space left on device (os error 28); \
-             make room, or choose another folder with --output (what was recorded before is kept)"
+             make room, or choose another folder with --output (earlier records are kept)"
         )
     );
     let measured = place.result("small/r");

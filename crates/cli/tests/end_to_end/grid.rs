@@ -52,10 +52,10 @@ fn grid_has_the_erasures_of_the_theory() {
     assert_eq!(result.manifest.options.state, State::Sequential);
     assert_eq!((grid.page, grid.block), (Bytes::kib(2), Some(Bytes::kib(128))));
     assert_eq!(grid.physical_capacity, Bytes::mib(128));
-    let asked: Vec<(u32, f64)> =
+    let expected: Vec<(u32, f64)> =
         [1, 8, 64].into_iter().flat_map(|len| [0.2, 0.5, 1.0].map(|free| (len, free))).collect();
-    assert_eq!(grid.points.len(), asked.len());
-    for (point, (mean_len, free_space)) in grid.points.iter().zip(asked) {
+    assert_eq!(grid.points.len(), expected.len());
+    for (point, (mean_len, free_space)) in grid.points.iter().zip(expected) {
         assert_eq!(*point, at(&grid, mean_len, free_space));
         assert!(point.steady, "{point:?}");
         // Nearly every data block has a log block here, so one more or less changes the result.
@@ -159,7 +159,7 @@ fn budget_leaves_a_coarser_grid_or_none() {
     at(&grid, 64, 1.0);
     let small = [&ASKED[..], &["--budget-bytes", "200MiB"]].concat();
     let refused = place.run(&[&["bench", DRIVE, "--output", "s"][..], &small].concat());
-    assert_snapshot!(refused.says(2, &place), @"flashscope: the budget cannot be met: the smallest useful plan takes 4731 s and writes 1.56 GiB, 119 MiB of it to bring the drive into its state; allow more, use less of the drive with --grid-spaces, or leave its state with --state keep");
+    assert_snapshot!(refused.message(2, &place), @"flashscope: the budget cannot be met: the smallest useful plan takes 4731 s and writes 1.56 GiB, 119 MiB of it to bring the drive into its state; allow more, use less of the drive with --grid-spaces, or leave its state with --state keep");
 }
 
 // The history of the result differs.
@@ -203,7 +203,7 @@ fn invalid_grids_are_refused_with_advice() {
     let place = Scratch::in_memory();
     let refused = |more: &[&str]| {
         let arguments = [&["bench", DRIVE, "--output", "r"][..], more].concat();
-        let message = place.run(&arguments).says(2, &place);
+        let message = place.run(&arguments).message(2, &place);
         assert!(place.names().is_empty(), "{:?}", place.names());
         message.replace(DRIVE, "DRIVE").split("\n\n").next().unwrap().to_string()
     };

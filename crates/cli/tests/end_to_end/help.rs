@@ -98,7 +98,7 @@ fn examples_of_bench_work() {
         let arguments: Vec<&str> = example[1..].iter().map(String::as_str).collect();
         let place = with_a_trace(Scratch::on_disk());
         if arguments[1] == "--resume" {
-            let message = place.run(&arguments).says(2, &place);
+            let message = place.run(&arguments).message(2, &place);
             assert!(message.contains("RESULT.flashscope is not a result"), "{message}");
         } else if arguments[1] == "--plan" {
             let drive = "file:scratch.img?size=64MiB";
@@ -109,7 +109,7 @@ fn examples_of_bench_work() {
         } else if Path::new(arguments[1]).exists() {
             println!("passed by: this machine has {}", arguments[1]);
         } else {
-            let message = place.run(&arguments).says(2, &place);
+            let message = place.run(&arguments).message(2, &place);
             let expected = "flashscope: device `/dev/nvme1n1` does not exist: `lsblk` lists the available ones";
             assert!(message.starts_with(expected), "{message}");
         }

@@ -208,13 +208,13 @@ fn damaged_parquet_is_one_line_without_a_backtrace() {
         ] {
             let mut command = place.command(&arguments);
             let outcome = Outcome::of(command.env("RUST_BACKTRACE", "1"));
-            let said = outcome.says(status, &place);
-            assert_eq!(said.lines().count(), 1, "{name}: {said}");
+            let message = outcome.message(status, &place);
+            assert_eq!(message.lines().count(), 1, "{name}: {message}");
             let place_of = format!("flashscope: {file}: row group 0, column `");
-            assert!(said.starts_with(&place_of), "{name}: {said}");
+            assert!(message.starts_with(&place_of), "{name}: {message}");
             assert!(
-                said.contains("the data is damaged (") && said.contains("; restore "),
-                "{said}"
+                message.contains("the data is damaged (") && message.contains("; restore "),
+                "{message}"
             );
         }
     }

@@ -189,9 +189,9 @@ fn observation_changes_no_other_result() {
 fn simulation_folder_replaces_nothing_and_survives_failures() {
     let place = Scratch::in_memory();
     let short = ["simulate", "--warmup", "none", "--ios", "100", "--output", "s"];
-    let said = place.run(&short).ok().stdout;
-    assert!(said.ends_with("\nresult: s\nsee it: flashscope report s\n"), "{said}");
-    let refused = place.run(&short).says(2, &place);
+    let message = place.run(&short).ok().stdout;
+    assert!(message.ends_with("\nresult: s\nsee it: flashscope report s\n"), "{message}");
+    let refused = place.run(&short).message(2, &place);
     assert!(refused.contains("s exists already: choose another name with --output"), "{refused}");
     let nothing = ["simulate", "--trace", "none.csv", "--output", "t"];
     assert_eq!(place.run(&nothing).status, 1);
@@ -199,7 +199,7 @@ fn simulation_folder_replaces_nothing_and_survives_failures() {
     assert_eq!(place.run(&nothing).status, 1);
     assert_eq!(place.names(), ["s"]);
     let nowhere = place.run(&["simulate", "--output", "s/simulation.json/t"]);
-    assert!(nowhere.says(1, &place).contains("cannot create s/simulation.json"));
+    assert!(nowhere.message(1, &place).contains("cannot create s/simulation.json"));
 
     let worn = "demo?flash.blocks_per_plane=48&reliability.block_lifetime=20";
     let options = ["simulate", "--drive", worn, "--warmup", "none", "--output", "w"];

@@ -35,7 +35,7 @@ fn ctrl_c_keeps_finished_runs_with_status_130() {
     assert_eq!(status.code(), Some(130));
     insta::assert_snapshot!(stderr.trim(), @r"
     stopping: results so far are kept; Ctrl-C again ends at once
-    flashscope: interrupted: finished runs are kept; go on with `flashscope bench --resume r.flashscope`
+    flashscope: interrupted: finished runs are kept; continue with `flashscope bench --resume r.flashscope`
     ");
     let measured = place.result("r.flashscope");
     assert_eq!(measured.manifest.status, Status::Interrupted);

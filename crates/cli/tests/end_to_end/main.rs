@@ -85,7 +85,7 @@ impl Outcome {
     }
 
     /// Returns standard error without the path of the test, after checking the exit status.
-    fn says(&self, status: i32, place: &Scratch) -> String {
+    fn message(&self, status: i32, place: &Scratch) -> String {
         assert_eq!(self.status, status, "{}{}", self.stdout, self.stderr);
         self.stderr.replace(place.path().to_str().unwrap(), "DIR").trim_end().to_string()
     }

@@ -43,7 +43,7 @@ fn memory_option_sets_the_limit_and_its_advice_suffices() {
     let run = |memory: &str| {
         place.run(&[&["simulate", "--drive", SMALL, "--memory", memory], &quick[..]].concat())
     };
-    let refused = run("100KiB").says(2, &place);
+    let refused = run("100KiB").message(2, &place);
     assert!(refused.contains("the limit is 100 KiB (set by `--memory`)"), "{refused}");
     let suggested = refused.split("--memory ").nth(1).unwrap().split('`').next().unwrap();
     run(suggested).ok();
@@ -89,13 +89,13 @@ fn what_if_beyond_memory_is_refused_and_the_server_lives() {
     let (mut server, output) = start(&place, &["--memory", "64MiB"]);
     let address = output["address"].as_str().unwrap();
     let changes = json!([{ "changes": "flash.pages_per_block=400000" }]);
-    let asked = |drive: &str| json!({ "drive": drive, "workload": "uniform?trims=0.1", "ios": 100, "repeats": 1, "variants": changes });
-    let refused = ask(address, &asked(HUGE));
+    let question = |drive: &str| json!({ "drive": drive, "workload": "uniform?trims=0.1", "ios": 100, "repeats": 1, "variants": changes });
+    let refused = ask(address, &question(HUGE));
     assert!(refused.starts_with("HTTP/1.1 4"), "{refused}");
     for part in ["of memory", "32 MiB", "one request to this server"] {
         assert!(refused.contains(part), "{part}: {refused}");
     }
-    let answered = ask(address, &asked(SMALL));
+    let answered = ask(address, &question(SMALL));
     assert!(answered.starts_with("HTTP/1.1 200"), "{answered}");
     assert!(answered.contains("\"impossible\"") && answered.contains("of memory"), "{answered}");
     assert!(get(address, "/api/shelf").starts_with("HTTP/1.1 200"));

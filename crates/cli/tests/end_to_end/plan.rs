@@ -31,8 +31,8 @@ fn unplaced(reference: &Reference) -> Vec<Pattern> {
 fn saved_plan_runs_as_planned() {
     let (disk, place) = (Scratch::on_disk(), Scratch::in_memory());
     let drive = format!("file:{}?size=16MiB", disk.arg("drive"));
-    let asked = ["--only", "order,granularity", "--repeats", "2"];
-    let arguments = [&["plan", &drive, "--output", "plan.json"][..], &asked, &QUICK[2..]].concat();
+    let choice = ["--only", "order,granularity", "--repeats", "2"];
+    let arguments = [&["plan", &drive, "--output", "plan.json"][..], &choice, &QUICK[2..]].concat();
     let text = place.run(&arguments).ok().stdout;
     assert!(
         text.ends_with("plan: plan.json\nrun it: flashscope bench --plan plan.json\n"),
@@ -132,7 +132,7 @@ fn impossible_budget_is_refused_before_any_write() {
     let (disk, place) = (Scratch::on_disk(), Scratch::in_memory());
     let drive = format!("file:{}?size=64MiB", disk.arg("drive"));
     let arguments = ["bench", &drive, "--output", "r", "--budget-bytes", "16MiB"];
-    let message = place.run(&arguments).says(2, &place);
+    let message = place.run(&arguments).message(2, &place);
     let (reason, advice) = message.split_once("; ").unwrap();
     assert!(
         reason.starts_with("flashscope: the budget cannot be met: the smallest useful plan takes ")
@@ -148,26 +148,26 @@ fn plan_for_another_drive_or_version_is_refused() {
     let drive = format!("file:{}?size=16MiB", disk.arg("drive"));
     place.run(&[&["plan", &drive, "--output", "p"][..], &QUICK[2..]].concat()).ok();
     let text = fs::read_to_string(place.at("p")).unwrap();
-    let says = |old: &str, new: &str| {
+    let message = |old: &str, new: &str| {
         assert!(text.contains(old), "{old}");
         fs::write(place.at("q"), text.replacen(old, new, 1)).unwrap();
-        let message = place.run(&["bench", "--plan", "q", "--output", "r"]).says(2, &place);
+        let message = place.run(&["bench", "--plan", "q", "--output", "r"]).message(2, &place);
         assert!(!disk.at("drive").exists() && !place.at("r").exists());
         message.replace(disk.path().to_str().unwrap(), "DISK")
     };
     let capacity = format!("\"capacity_bytes\": {}", 16 << 20);
-    assert_snapshot!(says(&capacity, "\"capacity_bytes\": 8388608"), @"flashscope: `file:DISK/drive?size=16MiB` is not the drive that was planned for: its capacity was 8 MiB and is 16 MiB");
-    let version = says("\"version\": \"", "\"version\": \"9");
+    assert_snapshot!(message(&capacity, "\"capacity_bytes\": 8388608"), @"flashscope: `file:DISK/drive?size=16MiB` is not the drive that was planned for: its capacity was 8 MiB and is 16 MiB");
+    let version = message("\"version\": \"", "\"version\": \"9");
     assert!(version.starts_with("flashscope: it was planned by flashscope 9"), "{version}");
     assert!(version.ends_with("plan anew"), "{version}");
-    let newer = says("\"schema_version\": 1", "\"schema_version\": 2");
+    let newer = message("\"schema_version\": 1", "\"schema_version\": 2");
     assert_snapshot!(newer, @"flashscope: q has format version 2; this flashscope reads up to 1: plan anew");
     fs::write(place.at("q"), "{}").unwrap();
-    let none = place.run(&["bench", "--plan", "q"]).says(2, &place);
+    let none = place.run(&["bench", "--plan", "q"]).message(2, &place);
     assert!(none.starts_with("flashscope: q is not a plan saved by `flashscope plan`"), "{none}");
-    let both = place.run(&["bench", "null:", "--plan", "p"]).says(2, &place);
+    let both = place.run(&["bench", "null:", "--plan", "p"]).message(2, &place);
     assert!(both.contains("cannot be used with"), "{both}");
-    let again = place.run(&["plan", "null:", "--output", "p"]).says(2, &place);
+    let again = place.run(&["plan", "null:", "--output", "p"]).message(2, &place);
     assert_snapshot!(again, @"flashscope: p exists already: choose another name");
 }
 

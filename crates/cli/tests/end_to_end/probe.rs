@@ -189,8 +189,8 @@ fn read_only_probe_leaves_the_file_unchanged() {
 #[test]
 fn budgets_and_only_limit_a_probe() {
     let place = Scratch::in_memory();
-    let asked = ["--only", "request-cost", "--budget-bytes", "70MiB", "--budget-time", "10min"];
-    let outcome = [&["probe", SMALL, "--output", "b.flashscope"], &asked[..]].concat();
+    let options = ["--only", "request-cost", "--budget-bytes", "70MiB", "--budget-time", "10min"];
+    let outcome = [&["probe", SMALL, "--output", "b.flashscope"], &options[..]].concat();
     place.run(&outcome).ok();
     let report = json_of(&place, "b.flashscope");
     assert!(report["used"]["bytes_written"].as_u64().unwrap() <= 70 << 20);
@@ -223,7 +223,7 @@ fn invalid_requests_are_refused_and_leave_nothing() {
     fs::create_dir(place.at("there")).unwrap();
     fs::write(place.at("there.toml"), "").unwrap();
     let drive = "file:drive?size=8MiB";
-    for (arguments, says) in [
+    for (arguments, expected) in [
         (&["--only", "page-sizes"][..], "did you mean `page-size`?"),
         (&["--budget-bytes", "0"], "use --read-only"),
         (&["--output", "there"], "exists already"),
@@ -232,12 +232,15 @@ fn invalid_requests_are_refused_and_leave_nothing() {
         (&["--read-only", "--budget-bytes", "1MB"], "cannot be used with"),
         (&["--file", "other"], "cannot be used with"),
     ] {
-        let said = place.run(&[&["probe", drive], arguments].concat()).says(2, &place);
-        assert!(said.contains(says), "{arguments:?}: {said}");
+        let message = place.run(&[&["probe", drive], arguments].concat()).message(2, &place);
+        assert!(message.contains(expected), "{arguments:?}: {message}");
     }
     assert!(!place.at("drive").exists());
-    let said = place.run(&["probe"]).says(2, &place);
-    assert!(said.contains("<DRIVE|--list|--file <PATH>>") || said.contains("required"), "{said}");
+    let message = place.run(&["probe"]).message(2, &place);
+    assert!(
+        message.contains("<DRIVE|--list|--file <PATH>>") || message.contains("required"),
+        "{message}"
+    );
 }
 
 #[test]

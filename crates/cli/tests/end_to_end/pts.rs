@@ -325,10 +325,10 @@ fn planned_test_runs_as_planned() {
     assert!(output.contains("4 ms for each run of a round, until 5 rounds are steady"), "{output}");
     assert!(output.contains("pts-throughput: 25 rounds at most"), "{output}");
     place.run(&["bench", "--plan", "p.json", "--output", "planned"]).ok();
-    place.run(&[&["bench", DRIVE, "--output", "asked"][..], &options].concat()).ok();
-    let [planned, asked] = ["planned", "asked"].map(|name| place.result(name));
-    assert_eq!(planned.all_records(), asked.all_records());
-    assert_eq!(rounds(&planned), rounds(&asked));
+    place.run(&[&["bench", DRIVE, "--output", "options"][..], &options].concat()).ok();
+    let [planned, typed] = ["planned", "options"].map(|name| place.result(name));
+    assert_eq!(planned.all_records(), typed.all_records());
+    assert_eq!(rounds(&planned), rounds(&typed));
 }
 
 #[test]
@@ -345,7 +345,7 @@ fn options_without_effect_on_a_test_are_refused() {
     let place = Scratch::on_disk();
     let refused = |drive: &str, options: &str| {
         let options: Vec<&str> = options.split_whitespace().collect();
-        let message = place.run(&[&["bench", drive][..], &options].concat()).says(2, &place);
+        let message = place.run(&[&["bench", drive][..], &options].concat()).message(2, &place);
         assert!(place.names().is_empty(), "{:?}", place.names());
         message
     };

@@ -90,7 +90,10 @@ fn assert_asked(requests: &[Request]) {
     assert_eq!(seen, ASKED);
     for pair in requests.windows(2) {
         let answered = pair[0].at + pair[0].latency.expect("it was answered");
-        assert!(answered <= pair[1].at, "one was asked for after the other: {pair:?}");
+        assert!(
+            answered <= pair[1].at,
+            "an IO was submitted before the previous one completed: {pair:?}"
+        );
     }
     let year = 365 * 24 * 3_600 * 1_000_000_000;
     assert!(requests.iter().all(|r| r.at.0 / year >= 50), "since 1970: {:?}", requests[0].at);
@@ -117,10 +120,14 @@ fn recordings_contain_exactly_the_requests() {
         let (status, stdout, stderr) = running.wait_with_output();
         assert!(status.success(), "{stderr}");
         assert_asked(&requests(&place.at(output)));
-        let said: Value = serde_json::from_str(&stdout).unwrap();
-        assert_eq!((&said["requests"], &said["events_lost"]), (&7.into(), &0.into()), "{stdout}");
+        let summary: Value = serde_json::from_str(&stdout).unwrap();
+        assert_eq!(
+            (&summary["requests"], &summary["events_lost"]),
+            (&7.into(), &0.into()),
+            "{stdout}"
+        );
         let bytes: u64 = ASKED.iter().map(|(_, _, len)| len).sum();
-        assert_eq!(said["bytes"], bytes);
+        assert_eq!(summary["bytes"], bytes);
     }
     place.run(&["trace", "convert", "r.blktrace", "--output", "c.parquet"]).ok();
     place.run(&["trace", "convert", "r.blktrace", "--output", "c.iolog"]).ok();
@@ -162,14 +169,14 @@ fn full_device() -> fs::File {
 #[test]
 fn impossible_recordings_are_refused_with_advice() {
     let place = Scratch::on_disk();
-    for (device, wanted) in [
+    for (device, expected) in [
         ("/dev/null", "`/dev/null` is not a block device"),
         ("/dev/there-is-none", "device `/dev/there-is-none` does not exist"),
     ] {
         let outcome = place.run(&["trace", "record", device, "--output", "r.csv"]);
-        assert!(outcome.says(2, &place).contains(wanted));
+        assert!(outcome.message(2, &place).contains(expected));
     }
     let outcome = place.run(&["trace", "record", "/dev/null", "--output", "r.rubbish"]);
-    assert!(outcome.says(2, &place).contains("does not determine the format"));
+    assert!(outcome.message(2, &place).contains("does not determine the format"));
     assert_eq!(place.names(), [""; 0], "nothing is left");
 }

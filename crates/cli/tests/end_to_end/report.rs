@@ -152,7 +152,7 @@ fn page_of_several_results_compares_them() {
     let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert!(lines.len() == 2 && lines[0]["facts"].is_object());
     let refused = place.run(&["report", "s.flashscope", "--terminal"]);
-    assert!(refused.says(2, &place).starts_with("flashscope: s is a simulation"));
+    assert!(refused.message(2, &place).starts_with("flashscope: s is a simulation"));
 }
 
 #[test]

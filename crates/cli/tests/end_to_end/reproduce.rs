@@ -55,7 +55,7 @@ fn published_and_reproduced_values_are_compared() {
 fn unknown_items_and_inputs_are_refused() {
     let refused = |arguments: &[&str]| {
         let place = Scratch::in_memory();
-        place.run(&[&["reproduce"], arguments].concat()).says(2, &place)
+        place.run(&[&["reproduce"], arguments].concat()).message(2, &place)
     };
     assert_snapshot!(refused(&["agrawal-table33"]), @"flashscope: `agrawal-table33` is not an item, did you mean `agrawal-table3`?; `flashscope reproduce` lists them all");
     assert_snapshot!(refused(&["agrawal-table3", "--set", "drives=demo"]), @"flashscope: this item has no input `drives`; its inputs are: drive, writes");
@@ -74,20 +74,20 @@ fn held(place: &Scratch, page: &str) -> Value {
 #[test]
 fn page_has_the_content_of_the_json() {
     let place = Scratch::in_memory();
-    let asked = ["reproduce", "boboila-figure1", "boboila-equations"];
-    let outcome = place.run(&[&asked[..], &["--output", "page.html"]].concat()).ok();
+    let command = ["reproduce", "boboila-figure1", "boboila-equations"];
+    let outcome = place.run(&[&command[..], &["--output", "page.html"]].concat()).ok();
     assert!(outcome.stdout.ends_with("page.html\n"), "{}", outcome.stdout);
-    let printed = place.run(&[&asked[..], &["--json", "--output", "new/folder"]].concat()).ok();
+    let printed = place.run(&[&command[..], &["--json", "--output", "new/folder"]].concat()).ok();
     let printed: Value = serde_json::from_str(&printed.stdout).unwrap();
     assert_eq!(held(&place, "page.html"), printed);
     assert_eq!(held(&place, "new/folder/papers.html"), printed);
     assert_eq!(printed["items"].as_array().unwrap().len(), 2);
     let errata = printed["errata"].as_array().unwrap();
     assert!(!errata.is_empty() && errata.iter().all(|erratum| erratum["paper"] == "boboila"));
-    place.run(&asked).ok();
+    place.run(&command).ok();
     assert_eq!(place.names(), ["new", "page.html"]);
     let nowhere = place.run(&["reproduce", "all", "--output", "no/such.html"]);
-    assert_snapshot!(nowhere.says(1, &place), @"flashscope: cannot write no/such.html: its folder does not exist");
+    assert_snapshot!(nowhere.message(1, &place), @"flashscope: cannot write no/such.html: its folder does not exist");
 }
 
 #[test]
@@ -101,9 +101,9 @@ fn all_prints_a_line_for_each_item_and_ctrl_c_keeps_them() {
     let done = || fs::read_to_string(&lines).unwrap().lines().count();
     running.wait_until("two lines", || done() >= 2);
     running.signal("-INT");
-    let (status, said) = running.wait();
-    assert_eq!(status.code(), Some(130), "{said}");
-    assert!(said.ends_with("flashscope: interrupted\n"), "{said}");
+    let (status, message) = running.wait();
+    assert_eq!(status.code(), Some(130), "{message}");
+    assert!(message.ends_with("flashscope: interrupted\n"), "{message}");
     let text = fs::read_to_string(&lines).unwrap();
     let (item, line) = (flashscope_papers::ITEMS[0], text.lines().next().unwrap());
     let (state, what) = line.split_once(" s ").unwrap();

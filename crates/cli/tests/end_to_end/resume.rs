@@ -105,7 +105,7 @@ fn benchmark_of_a_file_resumes_where_it_stopped() {
     let folder = place.at("r");
     running.wait_until("two runs", || files_of_records(&folder) >= 2);
     let busy = place.run(&["bench", "--resume", "r"]);
-    assert_snapshot!(busy.says(2, &place), @"flashscope: r is being measured by another flashscope: wait for it, or stop it");
+    assert_snapshot!(busy.message(2, &place), @"flashscope: r is being measured by another flashscope: wait for it, or stop it");
     running.signal("-INT");
     running.wait();
     let before = place.result("r");
@@ -116,7 +116,7 @@ fn benchmark_of_a_file_resumes_where_it_stopped() {
     let later = written.metadata().unwrap().modified().unwrap() + Duration::from_secs(1);
     written.set_modified(later).unwrap();
     drop(written);
-    let unconfirmed = place.run(&["bench", "--resume", "r"]).says(2, &place);
+    let unconfirmed = place.run(&["bench", "--resume", "r"]).message(2, &place);
     assert!(unconfirmed.contains("--destroy-data-on"), "{unconfirmed}");
     let confirmation = ["--destroy-data-on", &disk.arg("drive")];
     place.run(&[&["bench", "--resume", "r"][..], &confirmation].concat()).ok();
@@ -158,7 +158,7 @@ fn created_file_needs_no_consent_and_is_removed_at_the_end() {
     place.bench(&drive, "again", &least).ok();
     assert!(disk.at("drive").exists(), "it was kept");
     fs::write(disk.at("drive"), vec![1; 16 << 20]).unwrap();
-    let refused = place.bench(&drive, "changed", &least).says(2, &place);
+    let refused = place.bench(&drive, "changed", &least).message(2, &place);
     assert!(refused.contains("confirm it with `--destroy-data-on"), "{refused}");
 }
 
@@ -166,9 +166,9 @@ fn created_file_needs_no_consent_and_is_removed_at_the_end() {
 fn results_of_other_versions_and_drives_cannot_resume() {
     let (disk, place) = (Scratch::on_disk(), Scratch::in_memory());
     let none = place.run(&["bench", "--resume", "nothing"]);
-    assert_snapshot!(none.says(2, &place), @"flashscope: nothing is not a result: a result folder contains a manifest.json");
+    assert_snapshot!(none.message(2, &place), @"flashscope: nothing is not a result: a result folder contains a manifest.json");
     let both = place.run(&["bench", "null:", "--resume", "nothing"]);
-    assert!(both.says(2, &place).contains("cannot be used with"));
+    assert!(both.message(2, &place).contains("cannot be used with"));
     let drive = format!("file:{}?size=16MiB", disk.arg("drive"));
     place.bench(&drive, "r", &["--only", "pause", "--io-count", "2"]).ok();
     let manifest = place.at("r/manifest.json");
@@ -180,10 +180,11 @@ fn results_of_other_versions_and_drives_cannot_resume() {
         serde_json::json!({ "status": "pending" });
     changed["device"]["capacity_bytes"] = (8 << 20).into();
     fs::write(&manifest, changed.to_string()).unwrap();
-    let other = place.run(&resume).says(2, &place).replace(disk.path().to_str().unwrap(), "DISK");
+    let other =
+        place.run(&resume).message(2, &place).replace(disk.path().to_str().unwrap(), "DISK");
     assert_snapshot!(other, @"flashscope: `file:DISK/drive?size=16MiB` is not the drive that was measured: its capacity was 8 MiB and is 16 MiB");
     changed["tool"]["version"] = "0.0.1".into();
     fs::write(&manifest, changed.to_string()).unwrap();
-    let version = place.run(&resume).says(2, &place);
+    let version = place.run(&resume).message(2, &place);
     assert!(version.contains("it was begun by flashscope 0.0.1, and this is"), "{version}");
 }

@@ -32,9 +32,9 @@ pub fn get(address: &str, path: &str) -> String {
 #[test]
 fn server_prints_its_address_and_answers() {
     let place = Scratch::in_memory();
-    let (server, told) = start(&place, &[]);
-    let address = told["address"].as_str().unwrap();
-    assert_eq!(told["url"], format!("http://{address}/"));
+    let (server, status) = start(&place, &[]);
+    let address = status["address"].as_str().unwrap();
+    assert_eq!(status["url"], format!("http://{address}/"));
     let answer = get(address, "/api/shelf");
     assert!(answer.ends_with("{\"total\":0,\"items\":[]}"), "{answer}");
     assert!(
@@ -55,8 +55,8 @@ fn announced(place: &Scratch, arguments: &[&str]) -> (String, String) {
     BufReader::new(server.stdout.take().unwrap()).read_line(&mut line).unwrap();
     server.kill().unwrap();
     let stderr = String::from_utf8(server.wait_with_output().unwrap().stderr).unwrap();
-    let told: Value = serde_json::from_str(&line).unwrap_or_default();
-    (told["address"].as_str().unwrap_or_default().to_owned(), stderr)
+    let status: Value = serde_json::from_str(&line).unwrap_or_default();
+    (status["address"].as_str().unwrap_or_default().to_owned(), stderr)
 }
 
 #[test]
@@ -81,14 +81,14 @@ fn default_address_is_loopback() {
 #[test]
 fn invalid_serve_requests_are_refused_with_advice() {
     let place = Scratch::in_memory();
-    let says = |arguments: &[&str]| place.run(arguments).says(2, &place);
-    assert_snapshot!(says(&["serve", "nowhere"]), @"flashscope: cannot list nowhere: No such file or directory (os error 2)");
-    assert_snapshot!(says(&["serve", "--database", "postgres://x"]), @"flashscope: --database and --store are options of a registry: name it with --registry");
+    let message = |arguments: &[&str]| place.run(arguments).message(2, &place);
+    assert_snapshot!(message(&["serve", "nowhere"]), @"flashscope: cannot list nowhere: No such file or directory (os error 2)");
+    assert_snapshot!(message(&["serve", "--database", "postgres://x"]), @"flashscope: --database and --store are options of a registry: name it with --registry");
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
-    let busy = says(&["serve", "--listen", &address]).replace(&address, "ADDRESS");
+    let busy = message(&["serve", "--listen", &address]).replace(&address, "ADDRESS");
     assert_snapshot!(busy, @"flashscope: cannot listen at ADDRESS: Address already in use (os error 98); choose another address with --listen");
-    assert!(says(&["serve", "--listen", "here"]).contains("write it like 127.0.0.1:7470"));
+    assert!(message(&["serve", "--listen", "here"]).contains("write it like 127.0.0.1:7470"));
 }
 
 #[test]
@@ -97,10 +97,10 @@ fn tokens_are_unique_listed_and_required() {
     let token = place.run(&["registry", "r", "add", "alice"]).ok().stdout;
     assert!(token.starts_with("flashscope_") && token.trim().len() == 59, "{token}");
     assert_eq!(place.run(&["registry", "r", "list"]).ok().stdout, "alice\n");
-    let again = place.run(&["registry", "r", "add", "alice"]).says(2, &place);
+    let again = place.run(&["registry", "r", "add", "alice"]).message(2, &place);
     assert_snapshot!(again, @"flashscope: the token `alice` exists: remove it first");
     place.run(&["registry", "r", "remove", "alice"]).ok();
-    let none = place.run(&["registry", "r", "remove", "alice"]).says(2, &place);
+    let none = place.run(&["registry", "r", "remove", "alice"]).message(2, &place);
     assert_snapshot!(none, @"flashscope: there is no token `alice`: `flashscope registry FOLDER list` lists them");
 }
 
@@ -113,8 +113,8 @@ fn registry_accepts_results_of_all_kinds() {
     let only = ["--only", "medium", "--output", "p.flashscope"];
     place.run(&[&["probe", "sim:demo"], &only[..]].concat()).ok();
     let token = place.run(&["registry", "r", "add", "alice"]).ok().stdout;
-    let (mut server, told) = start(&place, &["--registry", "r"]);
-    let (url, address) = (told["url"].as_str().unwrap(), told["address"].as_str().unwrap());
+    let (mut server, status) = start(&place, &["--registry", "r"]);
+    let (url, address) = (status["url"].as_str().unwrap(), status["address"].as_str().unwrap());
     let submit = |result: &str| {
         let to = ["--to", url, "--token", token.trim(), "--json"];
         place.run(&[&["submit", result], &to[..]].concat())
@@ -140,7 +140,7 @@ fn registry_accepts_results_of_all_kinds() {
     let file = place.at("s.flashscope").join("simulation.json");
     let text = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, text.replace("\"ios\":500", "\"ios\":501")).unwrap();
-    let refused = submit("s.flashscope").says(2, &place);
+    let refused = submit("s.flashscope").message(2, &place);
     assert!(refused.contains("`ios_per_second` is"), "{refused}");
     server.kill().unwrap();
     server.wait().unwrap();

@@ -343,11 +343,11 @@ fn event_trace_contains_its_window() {
     assert!(ended.iter().all(|end| *end > start + 1000.0), "{start} {ended:?}");
 
     fs::create_dir(place.at("folder")).unwrap();
-    let refused = place.run(&arguments(&["--trace-events", "folder"])).says(2, &place);
+    let refused = place.run(&arguments(&["--trace-events", "folder"])).message(2, &place);
     assert!(refused.contains("--trace-events: folder is not a file"), "{refused}");
-    let refused = place.run(&arguments(&["--trace-events", "no/where.json"])).says(1, &place);
+    let refused = place.run(&arguments(&["--trace-events", "no/where.json"])).message(1, &place);
     assert!(refused.contains("--trace-events: cannot create `no/where.json`: "), "{refused}");
-    let refused = place.run(&arguments(&["--json", "--observe", "erasures"])).says(2, &place);
+    let refused = place.run(&arguments(&["--json", "--observe", "erasures"])).message(2, &place);
     assert!(refused.contains("--observe: there is no observer `erasures`"), "{refused}");
 }
 
@@ -391,7 +391,7 @@ fn every_ftl_runs_with_consistent_counts() {
         if !kind.trims() {
             let trims = ["--drive", &drive, "--workload", "uniform?trims=0.1"];
             let place = Scratch::in_memory();
-            let refused = place.run(&[&["simulate"][..], &trims].concat()).says(1, &place);
+            let refused = place.run(&[&["simulate"][..], &trims].concat()).message(1, &place);
             assert!(refused.contains("a trim, which the FTL of this drive does not support"));
         }
     }
@@ -430,7 +430,7 @@ fn invalid_requests_have_status_2_and_advice() {
         let options: Vec<&str> = options.split_whitespace().collect();
         let outcome = place.run(&arguments(&options));
         assert_eq!(outcome.stdout, "");
-        outcome.says(2, &place)
+        outcome.message(2, &place)
     };
     for (options, message) in [
         ("--drive dmeo", "no simulated drive is called `dmeo` (did you mean `demo`?); there are: "),
@@ -468,7 +468,7 @@ fn invalid_requests_have_status_2_and_advice() {
         assert!(found.contains("\n  --trace-events <FILE>\n"), "{options}: {found}");
     }
     let ended = place.run(&arguments(&["--workload", "uflip:pause/RR", "--warmup", "steady"]));
-    let message = ended.says(1, &place);
+    let message = ended.message(1, &place);
     assert!(message.contains("nothing is left to measure"), "{message}");
 }
 
@@ -519,7 +519,7 @@ fn worn_out_drive_is_reported() {
     let drive = "demo?reliability.block_lifetime=12&flash.blocks_per_plane=20";
     let run = |options: &[&str]| {
         let options = [&["--drive", drive, "--ios", "10000000"], options].concat();
-        place.run(&arguments(&options)).says(1, &place)
+        place.run(&arguments(&options)).message(1, &place)
     };
     let shown = run(&["--warmup", "none"]);
     for message in [&shown, &run(&["--warmup", "50x"])] {
@@ -532,9 +532,9 @@ fn worn_out_drive_is_reported() {
 #[test]
 fn few_erased_blocks_get_a_note() {
     let place = Scratch::in_memory();
-    let says = |ios: &str| place.run(&["simulate", "--ios", ios]).ok().stdout;
-    let few = says("30");
+    let message = |ios: &str| place.run(&["simulate", "--ios", ios]).ok().stdout;
+    let few = message("30");
     assert!(few.contains("too few to extrapolate to more writes"), "{few}");
     assert!(few.contains("was steady at the end of that"), "{few}");
-    assert!(!says("30000").contains("too few to extrapolate"));
+    assert!(!message("30000").contains("too few to extrapolate"));
 }

@@ -125,21 +125,21 @@ fn invalid_traces_and_options_are_refused() {
     let place = trace();
     let text = fs::read_to_string(place.at("t.csv")).unwrap();
     fs::write(place.at("bad.csv"), text.replacen(",4096,", ",x,", 1)).unwrap();
-    let says = |arguments: &[&str]| {
+    let message = |arguments: &[&str]| {
         let outcome = place.run(&[&["trace", "stat"], arguments].concat());
         assert_eq!(outcome.stdout, "");
-        outcome.says(2, &place)
+        outcome.message(2, &place)
     };
-    assert_snapshot!(says(&["t.csv", "--erase-block", "100KiB"]), @"flashscope: --erase-block: an erase block has a power of two from 4 KiB to 1 GiB, not 100 KiB");
-    assert_snapshot!(says(&["bad.csv"]), @"flashscope: bad.csv: line 1: the size is `x`, and no whole number (--on-bad-line skip leaves such out)");
+    assert_snapshot!(message(&["t.csv", "--erase-block", "100KiB"]), @"flashscope: --erase-block: an erase block has a power of two from 4 KiB to 1 GiB, not 100 KiB");
+    assert_snapshot!(message(&["bad.csv"]), @"flashscope: bad.csv: line 1: the size is `x`, and no whole number (--on-bad-line skip leaves such out)");
     let none = place.run(&["trace", "stat", "none.csv"]);
-    assert_snapshot!(none.says(1, &place), @"flashscope: cannot open none.csv: No such file or directory (os error 2)");
+    assert_snapshot!(none.message(1, &place), @"flashscope: cannot open none.csv: No such file or directory (os error 2)");
     let skipped = place.run(&["trace", "stat", "bad.csv", "--on-bad-line", "skip", "--json"]).ok();
     let skipped: Value = serde_json::from_str(&skipped.stdout).unwrap();
     assert_eq!(skipped["bad_lines_skipped"], 1);
     assert_eq!(skipped["facts"]["requests"]["total"], 99);
     let nowhere = place.run(&["trace", "stat", "t.csv", "--html", "no/such/folder.html"]);
-    assert_snapshot!(nowhere.says(1, &place), @"flashscope: cannot write no/such/folder.html: No such file or directory (os error 2)");
+    assert_snapshot!(nowhere.message(1, &place), @"flashscope: cannot write no/such/folder.html: No such file or directory (os error 2)");
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn ctrl_c_summarises_the_requests_so_far() {
     let output = running.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130));
     let text = String::from_utf8(output.stdout).unwrap();
-    assert!(text.contains("\ninterrupted: this covers only what was read before\n"), "{text}");
+    assert!(text.contains("\ninterrupted: this covers only the requests read before\n"), "{text}");
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert!(
         stderr.contains("interrupted: the summary covers the requests read before"),

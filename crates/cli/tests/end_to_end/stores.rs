@@ -37,9 +37,9 @@ impl AttachedDrive {
         let id = self.0.id().to_string();
         assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
         self.0.wait().unwrap();
-        let mut said = String::new();
-        self.0.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-        said
+        let mut message = String::new();
+        self.0.stderr.take().unwrap().read_to_string(&mut message).unwrap();
+        message
     }
 }
 
@@ -54,7 +54,7 @@ impl Drop for AttachedDrive {
 fn refused(place: &Scratch, store: &str) -> String {
     match AttachedDrive::new(place, store, &[]) {
         Ok(_) => panic!("`{store}` was taken for a store"),
-        Err(said) => said,
+        Err(message) => message,
     }
 }
 
@@ -90,10 +90,11 @@ fn foreign_file_is_not_a_store() {
         symlink("precious", place.at("link")).unwrap();
         fs::hard_link(place.at("precious"), place.at("hard")).unwrap();
         for name in ["precious", "link", "hard", "/proc/self/cwd/precious"] {
-            let said = refused(&place, name);
+            let message = refused(&place, name);
             assert!(
-                said.contains("is not a store") && said.contains("name a file that does not exist"),
-                "{said}"
+                message.contains("is not a store")
+                    && message.contains("name a file that does not exist"),
+                "{message}"
             );
         }
         assert!(fs::read(place.at("precious")).unwrap() == precious);
@@ -129,11 +130,11 @@ fn mounted_image_is_not_a_store() {
         return println!("passed by: no image can be mounted here");
     }
     let before = fs::read(&image).unwrap();
-    let said = AttachedDrive::new(&place, "image", &[]).err();
+    let message = AttachedDrive::new(&place, "image", &[]).err();
     let after = fs::read(&image).unwrap();
     assert!(run("umount", &[&at]));
-    let said = said.expect("a mounted image was taken for a store");
-    assert!(said.contains("is in use") && said.contains("loop device"), "{said}");
+    let message = message.expect("a mounted image was taken for a store");
+    assert!(message.contains("is in use") && message.contains("loop device"), "{message}");
     assert!(before == after);
     assert!(refused(&place, "image").contains("is not a store"));
 }
@@ -143,12 +144,12 @@ fn empty_file_becomes_a_store_unless_it_is_in_use() {
     let place = Scratch::on_disk();
     fs::write(place.at("empty"), "").unwrap();
     let holder = Holder::new(&place, "exec flock empty sh -c 'echo ready; cat'");
-    let said = refused(&place, "empty");
-    assert!(said.contains("is locked by another program ("), "{said}");
+    let message = refused(&place, "empty");
+    assert!(message.contains("is locked by another program ("), "{message}");
     drop(holder);
     let holder = Holder::new(&place, "exec 3>>empty; echo ready; cat");
-    let said = refused(&place, "empty");
-    assert!(said.contains("is open for writing by"), "{said}");
+    let message = refused(&place, "empty");
+    assert!(message.contains("is open for writing by"), "{message}");
     drop(holder);
     assert_eq!(fs::metadata(place.at("empty")).unwrap().len(), 0);
     drop(AttachedDrive::new(&place, "empty", &[]).unwrap());
@@ -162,21 +163,21 @@ fn bench_refuses_the_store_of_a_running_attach() {
     let before = fs::read(place.at("data")).unwrap();
     let bench = |more: &[&str]| {
         let options = [&["--only", "order", "--destroy-data-on", "data"], more].concat();
-        place.bench("file:data", "r.flashscope", &options).says(2, &place)
+        place.bench("file:data", "r.flashscope", &options).message(2, &place)
     };
     for more in [&[][..], &["--ignore-open-by-others"]] {
-        let said = bench(more);
-        assert!(said.contains("`data` is locked by another program (flashscope"), "{said}");
+        let message = bench(more);
+        assert!(message.contains("`data` is locked by another program (flashscope"), "{message}");
     }
     assert!(before == fs::read(place.at("data")).unwrap());
     // A second drive with the same store, at another socket.
     let way = ["--size", "64MiB", "--speed", "max", "--nbd", "other", "--store", "data"];
-    let said = AttachedDrive::start(&place, &[&["attach", "sim:demo"], &way[..]].concat());
-    let said = said.err().expect("two drives have one store");
-    assert!(said.contains("is locked by another program (flashscope"), "{said}");
+    let message = AttachedDrive::start(&place, &[&["attach", "sim:demo"], &way[..]].concat());
+    let message = message.err().expect("two drives have one store");
+    assert!(message.contains("is locked by another program (flashscope"), "{message}");
     attached.end("-INT");
-    let said = bench(&[]);
-    assert!(said.contains("is the store of the drive `sim:demo`"), "{said}");
+    let message = bench(&[]);
+    assert!(message.contains("is the store of the drive `sim:demo`"), "{message}");
     assert!(before.len() == fs::read(place.at("data")).unwrap().len());
 }
 
@@ -201,11 +202,11 @@ fn store_of_another_drive_is_refused() {
         ("sim:demo?cache.kind=lru", "64MiB"),
         ("null:", "64MiB"),
     ] {
-        let said =
+        let message =
             AttachedDrive::start(&place, &[&["attach", drive, "--size", size], &way[..]].concat());
-        let said = said.err().unwrap_or_else(|| panic!("{drive} {size} was attached"));
-        assert!(said.contains("is the store of the drive `sim:demo` of 64 MiB"), "{said}");
-        assert!(said.contains(&format!("not of `{drive}`")), "{said}");
+        let message = message.err().unwrap_or_else(|| panic!("{drive} {size} was attached"));
+        assert!(message.contains("is the store of the drive `sim:demo` of 64 MiB"), "{message}");
+        assert!(message.contains(&format!("not of `{drive}`")), "{message}");
     }
 }
 
@@ -221,10 +222,10 @@ fn file_open_for_writing_elsewhere_needs_an_option() {
     bench("a.flashscope", &[]).ok();
     drop(reader);
     let writer = Holder::new(&place, "exec 3<>data; echo ready; cat");
-    let said = bench("b.flashscope", &[]).says(2, &place);
+    let message = bench("b.flashscope", &[]).message(2, &place);
     let (id, option) = (writer.0.id(), "`--ignore-open-by-others`");
-    assert!(said.contains(&format!("is open for writing by sh (process {id})")), "{said}");
-    assert!(said.contains(option), "{said}");
+    assert!(message.contains(&format!("is open for writing by sh (process {id})")), "{message}");
+    assert!(message.contains(option), "{message}");
     assert!(!place.at("b.flashscope").exists());
     bench("b.flashscope", &["--ignore-open-by-others"]).ok();
     drop(writer);

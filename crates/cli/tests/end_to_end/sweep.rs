@@ -127,19 +127,20 @@ fn killed_sweep_resumes_to_the_same_result() {
 #[test]
 fn invalid_spaces_and_folders_are_refused() {
     let place = with_space("[factors]\nover_provisionin = [0.1]");
-    let says = |arguments: &[&str]| place.run(&[&["sweep"], arguments].concat()).says(2, &place);
-    assert!(says(&["space.toml"]).contains(
+    let message =
+        |arguments: &[&str]| place.run(&[&["sweep"], arguments].concat()).message(2, &place);
+    assert!(message(&["space.toml"]).contains(
         "space.toml: [factors] has no `over_provisionin`, did you mean `over_provisioning`?"
     ));
-    assert!(says(&["none.toml"]).contains("cannot read none.toml"));
-    assert!(says(&["--resume", "none"]).contains("none is not a sweep"));
-    assert!(says(&[]).contains("required"));
-    assert!(says(&["space.toml", "--jobs", "0"]).contains("--jobs"));
+    assert!(message(&["none.toml"]).contains("cannot read none.toml"));
+    assert!(message(&["--resume", "none"]).contains("none is not a sweep"));
+    assert!(message(&[]).contains("required"));
+    assert!(message(&["space.toml", "--jobs", "0"]).contains("--jobs"));
     assert_eq!(place.names(), ["space.toml"]);
     fs::write(place.at("space.toml"), "[factors]\nover_provisioning = [1.1, 1.2]").unwrap();
-    let none = says(&["space.toml"]);
+    let none = message(&["space.toml"]);
     assert!(none.contains("none of the 2 points can be simulated; the first: "), "{none}");
-    assert!(says(&["space.toml"]).contains("exists already"));
+    assert!(message(&["space.toml"]).contains("exists already"));
 }
 
 /// Starts a sweep on Ray with this script as `python3`, in place of the Python package.
@@ -160,19 +161,20 @@ fn ray_sweep_shows_the_result_or_the_error_of_the_package() {
     let place = with_space(SPACE);
     let here = place.run(&["sweep", "space.toml", "--output", "there"]).ok().stdout;
     fs::rename(place.at("there"), place.at("here")).unwrap();
-    let asked =
+    let ask =
         r#"test "$*" = "-m flashscope sweep --output there --jobs 2 -- space.toml" || exit 3"#;
-    let does = format!(r#"{asked}; mv here there; echo '{{"folder": "there"}}'"#);
+    let does = format!(r#"{ask}; mv here there; echo '{{"folder": "there"}}'"#);
     assert_eq!(Outcome::of(&mut on_ray(&place, &does)).ok().stdout, here);
-    let says =
-        |status: i32, script: &str| Outcome::of(&mut on_ray(&place, script)).says(status, &place);
+    let message = |status: i32, script: &str| {
+        Outcome::of(&mut on_ray(&place, script)).message(status, &place)
+    };
     let error = r#"echo '{"error": "no such thing", "usage": "#;
-    assert_eq!(says(2, &format!("{error} true}}'")), "flashscope: no such thing");
-    assert_eq!(says(1, &format!("{error} false}}'")), "flashscope: no such thing");
-    assert!(says(2, "exit 1").contains("install Ray and the flashscope wheel"));
+    assert_eq!(message(2, &format!("{error} true}}'")), "flashscope: no such thing");
+    assert_eq!(message(1, &format!("{error} false}}'")), "flashscope: no such thing");
+    assert!(message(2, "exit 1").contains("install Ray and the flashscope wheel"));
     let mut nowhere = on_ray(&place, "");
-    let said = Outcome::of(nowhere.env("PATH", "/nonexistent")).says(2, &place);
-    assert!(said.contains("`python3 -m flashscope` did not run"), "{said}");
+    let message = Outcome::of(nowhere.env("PATH", "/nonexistent")).message(2, &place);
+    assert!(message.contains("`python3 -m flashscope` did not run"), "{message}");
 }
 
 #[test]
@@ -184,7 +186,7 @@ fn ctrl_c_stops_the_python_package_and_waits_for_it() {
     let mut running = Running(Some(child.unwrap()));
     running.wait_until("the package", || place.at("begun").exists());
     running.signal("-INT");
-    let (status, said) = running.wait();
-    assert_eq!(status.code(), Some(130), "{said}");
-    assert!(said.contains("interrupted: 3 are kept"), "{said}");
+    let (status, message) = running.wait();
+    assert_eq!(status.code(), Some(130), "{message}");
+    assert!(message.contains("interrupted: 3 are kept"), "{message}");
 }

@@ -76,8 +76,8 @@ fn invalid_configuration_is_refused_with_its_path() {
         fs::write(place.at("config.toml"), text).unwrap();
         let mut command = place.command(&SIMULATE);
         let outcome = Outcome::of(command.env("FLASHSCOPE_CONFIG", place.at("config.toml")));
-        let said = outcome.says(2, &place);
-        assert!(said.contains(part) && said.contains("config.toml"), "{text}: {said}");
+        let message = outcome.message(2, &place);
+        assert!(message.contains(part) && message.contains("config.toml"), "{text}: {message}");
     }
 }
 
@@ -98,11 +98,11 @@ fn quiet_prints_only_errors() {
 #[test]
 fn verbose_prints_each_phase_with_its_duration() {
     let place = Scratch::in_memory();
-    let said = place.run(&[&SIMULATE[..], &["--verbose"]].concat()).ok().stderr;
-    let phases: Vec<&str> = said.lines().collect();
+    let message = place.run(&[&SIMULATE[..], &["--verbose"]].concat()).ok().stderr;
+    let phases: Vec<&str> = message.lines().collect();
     assert!(!phases.is_empty());
     for phase in phases {
-        assert!(phase.starts_with("flashscope: ") && phase.ends_with('s'), "{said}");
+        assert!(phase.starts_with("flashscope: ") && phase.ends_with('s'), "{message}");
     }
 }
 
@@ -110,10 +110,10 @@ fn verbose_prints_each_phase_with_its_duration() {
 fn color_option_applies_to_errors() {
     let place = Scratch::in_memory();
     let wrong = ["simulate", "--workload", "nonsense"];
-    let said = |more: &[&str]| place.run(&[&wrong[..], more].concat()).stderr;
-    assert!(said(&["--color", "always"]).starts_with("\x1b[1;31mflashscope:\x1b[0m "));
+    let message = |more: &[&str]| place.run(&[&wrong[..], more].concat()).stderr;
+    assert!(message(&["--color", "always"]).starts_with("\x1b[1;31mflashscope:\x1b[0m "));
     for more in [&[][..], &["--color=auto"], &["--color=never"]] {
-        assert!(!said(more).contains('\x1b'), "{more:?}");
+        assert!(!message(more).contains('\x1b'), "{more:?}");
     }
     let help = |more: &str| place.run(&["bench", "--help", more]).ok().stdout;
     assert!(help("--color=always").contains('\x1b'));
@@ -136,5 +136,5 @@ fn sizes_times_and_shares_parse_as_in_fio() {
     let plain = simulated("sim:demo?over_provisioning=0.28", "uniform?size=4KiB&reads=0.3", &[]);
     assert_eq!(plain, simulated("demo?over_provisioning=28%", "uniform?size=4k&reads=30%", &[]));
     let refused = place.run(&["simulate", "--workload", "uniform", "--duration", "1h30"]);
-    assert!(refused.says(2, &place).contains("`1h30m`"), "{}", refused.stderr);
+    assert!(refused.message(2, &place).contains("`1h30m`"), "{}", refused.stderr);
 }

@@ -69,7 +69,7 @@ fn broken_line_is_an_error_or_counted() {
         let command = ["trace", "convert", "b.csv", "-o", "b.parquet"];
         place.run(&[&command[..], more].concat())
     };
-    assert_snapshot!(convert(&[]).says(2, &place), @"flashscope: b.csv: line 6: the time is `128rubbish`, and no whole number (--on-bad-line skip leaves such out)");
+    assert_snapshot!(convert(&[]).message(2, &place), @"flashscope: b.csv: line 6: the time is `128rubbish`, and no whole number (--on-bad-line skip leaves such out)");
     assert!(!place.at("b.parquet").exists());
     let skipped = convert(&["--on-bad-line", "skip"]).ok();
     assert_snapshot!(skipped.stderr, @"note: 2 bad lines were left out (line 6: the time is `128rubbish`, and no whole number; line 7: the time is not between 1970 and 2554: it counts units of 100 ns from 1601)");
@@ -80,18 +80,18 @@ fn broken_line_is_an_error_or_counted() {
 fn invalid_requests_are_refused_with_advice() {
     let place = trace("t.csv");
     fs::write(place.at("none.txt"), "once upon a time\n").unwrap();
-    let says = |arguments: &[&str]| {
-        place.run(&[&["trace", "convert"], arguments].concat()).says(2, &place)
+    let message = |arguments: &[&str]| {
+        place.run(&[&["trace", "convert"], arguments].concat()).message(2, &place)
     };
-    assert_snapshot!(says(&["t.csv", "-o", "t.xyz"]), @"flashscope: the name `t.xyz` does not determine the format: add --output-format, with one of parquet, fio, msr, mqsim");
-    assert_snapshot!(says(&["t.csv", "-o", "t.xyz", "--output-format", "parket"]), @"flashscope: --output-format: `parket` cannot be written (did you mean `parquet`?); choose one of parquet, fio, msr, mqsim");
-    assert_snapshot!(says(&["t.csv", "-o", "t.csv"]), @"flashscope: t.csv exists already: choose another name, or remove it");
-    assert_snapshot!(says(&["t.csv", "-o", "o.csv", "--volumes", "hm_2"]), @"flashscope: the trace: it has no volume `hm_2`; it has hm_1");
-    assert_snapshot!(says(&["t.csv", "-o", "o.csv", "--speed", "fast"]), @"flashscope: --speed is `fast`: it must be a number from 0.000001 to 1000000");
-    assert_snapshot!(says(&["t.csv", "-o", "o.csv", "--remap", "fold"]), @"flashscope: the trace: `remap` needs to know how large the drive is: set `into`");
-    let unknown = says(&["none.txt", "-o", "o.csv"]);
+    assert_snapshot!(message(&["t.csv", "-o", "t.xyz"]), @"flashscope: the name `t.xyz` does not determine the format: add --output-format, with one of parquet, fio, msr, mqsim");
+    assert_snapshot!(message(&["t.csv", "-o", "t.xyz", "--output-format", "parket"]), @"flashscope: --output-format: `parket` cannot be written (did you mean `parquet`?); choose one of parquet, fio, msr, mqsim");
+    assert_snapshot!(message(&["t.csv", "-o", "t.csv"]), @"flashscope: t.csv exists already: choose another name, or remove it");
+    assert_snapshot!(message(&["t.csv", "-o", "o.csv", "--volumes", "hm_2"]), @"flashscope: the trace: it has no volume `hm_2`; it has hm_1");
+    assert_snapshot!(message(&["t.csv", "-o", "o.csv", "--speed", "fast"]), @"flashscope: --speed is `fast`: it must be a number from 0.000001 to 1000000");
+    assert_snapshot!(message(&["t.csv", "-o", "o.csv", "--remap", "fold"]), @"flashscope: the trace: `remap` needs to know how large the drive is: set `into`");
+    let unknown = message(&["none.txt", "-o", "o.csv"]);
     assert!(unknown.starts_with("flashscope: none.txt is of no format that is known: it begins with `once upon a time`; the formats are "), "{unknown}");
-    let gone = place.run(&["trace", "convert", "gone.csv", "-o", "o.csv"]).says(1, &place);
+    let gone = place.run(&["trace", "convert", "gone.csv", "-o", "o.csv"]).message(1, &place);
     assert_snapshot!(gone, @"flashscope: cannot open gone.csv: No such file or directory (os error 2)");
     assert_eq!(place.names(), ["none.txt", "t.csv"]);
 }
@@ -124,13 +124,13 @@ fn fio_replays_the_written_trace() {
         output => output.unwrap(),
     };
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let wanted = lines(500);
-    let wanted = wanted.lines().map(|line| {
+    let expected = lines(500);
+    let expected = expected.lines().map(|line| {
         let fields: Vec<_> = line.split(',').collect();
         let op = if fields[3] == "Read" { Op::Read } else { Op::Write };
         (op, fields[4].parse().unwrap(), fields[5].parse().unwrap())
     });
-    assert_eq!(fio_log(&place.at("fio_lat.1.log")), wanted.collect::<Vec<_>>());
+    assert_eq!(fio_log(&place.at("fio_lat.1.log")), expected.collect::<Vec<_>>());
     let stat = place.run(&["trace", "stat", "fio_lat.1.log", "--json"]).ok().stdout;
     let stat: Value = serde_json::from_str(&stat).unwrap();
     assert_eq!(
@@ -161,14 +161,14 @@ fn iozone_trace_of_agrawal_runs_to_its_end() {
 /// Returns a trace of the reference data in `$FLASHSCOPE_DATA`, or in `shared/data` beside the checkout. Without it, prints a
 /// note and returns `None`; fails if the variable names a folder without it.
 fn reference(name: &str) -> Option<PathBuf> {
-    #[allow(clippy::disallowed_methods)] // a test may be told where its data are
-    let told = std::env::var_os("FLASHSCOPE_DATA").map(PathBuf::from);
+    #[allow(clippy::disallowed_methods)] // the environment names the folder of the data
+    let folder = std::env::var_os("FLASHSCOPE_DATA").map(PathBuf::from);
     let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    let path = told.clone().unwrap_or_else(beside).join("traces").join(name);
+    let path = folder.clone().unwrap_or_else(beside).join("traces").join(name);
     if path.exists() {
         return Some(path.canonicalize().unwrap());
     }
-    assert!(told.is_none(), "FLASHSCOPE_DATA: there is no {}", path.display());
+    assert!(folder.is_none(), "FLASHSCOPE_DATA: there is no {}", path.display());
     println!("passed by: there is no {}; set FLASHSCOPE_DATA", path.display());
     None
 }
@@ -200,7 +200,7 @@ fn simulated_drive_plays_a_trace_at_each_pace() {
     assert_eq!(converged["warm_up"]["ios"], 2000 * windows as u64);
     assert_eq!(converged["ios"], 2000);
     let small = place.run(&["simulate", "--trace", "t.csv?space=1000"]);
-    assert!(small.says(2, &place).contains("put it on the drive by `remap=fold`"));
+    assert!(small.message(2, &place).contains("put it on the drive by `remap=fold`"));
 }
 
 #[test]
@@ -242,9 +242,9 @@ fn file_plays_a_trace_in_order_with_every_io_recorded() {
         (&facts["runs"][0]["ios"], &facts["runs"][0]["open_loop"]),
         (&500.into(), &Value::Null)
     );
-    assert_snapshot!(bench("t.csv", "r", &["--read-only"]).says(2, &place), @"flashscope: the trace writes, and --read-only forbids it: `ops=read` plays only its reads");
-    assert_snapshot!(bench("t.csv?pace=slow", "r", &[]).says(2, &place), @"flashscope: workload field `pace` is slow: it must be `timed` or `asap`");
-    assert_snapshot!(bench("t.csv?space=2", "r", &["--destroy-data-on", "drive.img"]).says(2, &place), @"flashscope: t.csv: it reaches up to 128 MiB (134213632 B), and the drive has 64 MiB (67108864 B): put it on the drive by `remap=fold` or `remap=compact`, or scale it by `space`");
+    assert_snapshot!(bench("t.csv", "r", &["--read-only"]).message(2, &place), @"flashscope: the trace writes, and --read-only forbids it: `ops=read` plays only its reads");
+    assert_snapshot!(bench("t.csv?pace=slow", "r", &[]).message(2, &place), @"flashscope: workload field `pace` is slow: it must be `timed` or `asap`");
+    assert_snapshot!(bench("t.csv?space=2", "r", &["--destroy-data-on", "drive.img"]).message(2, &place), @"flashscope: t.csv: it reaches up to 128 MiB (134213632 B), and the drive has 64 MiB (67108864 B): put it on the drive by `remap=fold` or `remap=compact`, or scale it by `space`");
     assert!(!place.at("r").exists());
 }
 

@@ -32,14 +32,14 @@ fn fill_sweep_becomes_a_profile() {
         assert!(level["write_amplification_error"].as_f64().unwrap().abs() < 0.01, "{level}");
     }
     let work = ["--workload", "uniform?size=4KiB", "--ios", "20000", "--warmup", "none"];
-    let asked = ["twin", "predict", "drive.toml", "--draws", "3"];
-    let predicted = place.run(&[&asked[..], &work[..]].concat()).ok().stdout;
+    let command = ["twin", "predict", "drive.toml", "--draws", "3"];
+    let predicted = place.run(&[&command[..], &work[..]].concat()).ok().stdout;
     assert!(
         predicted.contains("99th percentile") && predicted.contains("from 3 alternative drives"),
         "{predicted}"
     );
     let twice = place.run(&["twin", "fit", "sweep.csv", "-o", "drive.toml"]);
-    assert!(twice.says(2, &place).contains("drive.toml exists already"));
+    assert!(twice.message(2, &place).contains("drive.toml exists already"));
 }
 
 #[test]
@@ -65,12 +65,12 @@ fn twin_of_a_result_behaves_like_the_drive() {
 fn invalid_sources_are_refused() {
     let place = Scratch::in_memory();
     fs::write(place.path().join("sweep.csv"), "fill,wa\n1GiB,2\n").unwrap();
-    let said = place.run(&["twin", "fit", "sweep.csv"]).says(2, &place);
-    assert!(said.contains("line 1: the columns are `fill`, `wa`"), "{said}");
-    let said = place.run(&["twin", "fit", "sweep.csv", "-o", "drive"]).says(2, &place);
-    assert!(said.contains("must end in .toml"), "{said}");
-    let said = place.run(&["twin", "check", "none.toml", "sweep.csv"]).says(2, &place);
-    assert!(said.contains("none.twin.json"), "{said}");
+    let message = place.run(&["twin", "fit", "sweep.csv"]).message(2, &place);
+    assert!(message.contains("line 1: the columns are `fill`, `wa`"), "{message}");
+    let message = place.run(&["twin", "fit", "sweep.csv", "-o", "drive"]).message(2, &place);
+    assert!(message.contains("must end in .toml"), "{message}");
+    let message = place.run(&["twin", "check", "none.toml", "sweep.csv"]).message(2, &place);
+    assert!(message.contains("none.twin.json"), "{message}");
 }
 
 /// A fill sweep of a drive of `gib` GiB, up to nine tenths.

@@ -129,7 +129,7 @@ fn used_address_is_refused_before_the_drive_is_attached() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let outcome = place.run(&["attach", "sim:demo", "--nbd", "s", "--listen", &address]);
-    let said = outcome.says(2, &place);
-    assert!(said.contains("choose another address with --listen"), "{said}");
+    let message = outcome.message(2, &place);
+    assert!(message.contains("choose another address with --listen"), "{message}");
     assert_eq!(outcome.stdout, "");
 }

@@ -87,7 +87,7 @@ fn table_has_predictions_before_simulations() {
     .stdout;
     let (models, simulated) = text.split_once("\nsimulated ").unwrap();
     for part in [models, simulated] {
-        for name in ["as it is ", "more space ", "over_provisioning=3\n", "workload.trims=0.2 "] {
+        for name in ["baseline ", "more space ", "over_provisioning=3\n", "workload.trims=0.2 "] {
             assert!(part.contains(&format!("\n{name}")), "{name:?}: {text}");
         }
     }
@@ -112,7 +112,7 @@ fn twin_is_accepted_as_a_drive() {
 #[test]
 fn invalid_question_is_refused_with_the_nearest_field() {
     let place = Scratch::in_memory();
-    let says = |options: &[&str]| run(&place, options).says(2, &place);
+    let message = |options: &[&str]| run(&place, options).message(2, &place);
     for (options, words) in [
         (&["--change", "over_provisionin=0.1"][..], "did you mean `over_provisioning`?"),
         (&["--change", "fast"], "`fast` changes nothing: write it like"),
@@ -123,14 +123,14 @@ fn invalid_question_is_refused_with_the_nearest_field() {
         (&[], "--change"),
         (&["--change", "over_provisioning=3"], "none of the 1 variants can be simulated"),
     ] {
-        let message = says(options);
+        let message = message(options);
         assert!(message.contains(words), "{message}");
     }
     let real = place.run(&["what-if", "--drive", "/dev/sda", "--change", "ftl=fast"]);
-    assert!(real.says(2, &place).contains("no simulated drive"));
+    assert!(real.message(2, &place).contains("no simulated drive"));
     assert!(place.names().is_empty());
     fs::create_dir(place.at("there")).unwrap();
-    assert!(says(&["--change", "ftl=fast", "--output", "there"]).contains("exists already"));
+    assert!(message(&["--change", "ftl=fast", "--output", "there"]).contains("exists already"));
 }
 
 #[test]
@@ -147,15 +147,12 @@ fn ctrl_c_prints_the_simulations_so_far() {
     let printed = || fs::read_to_string(place.at("printed")).unwrap();
     running.wait_until("a row", || {
         let text = printed();
-        text.split_once("\nsimulated ").is_some_and(|(_, rows)| rows.contains("\nas it is "))
+        text.split_once("\nsimulated ").is_some_and(|(_, rows)| rows.contains("\nbaseline "))
     });
     running.signal("-INT");
     let (status, stderr) = running.wait();
     assert_eq!(status.code(), Some(130), "{stderr}");
-    assert!(
-        stderr.contains("of 8 variants were simulated; the rows shown are from before"),
-        "{stderr}"
-    );
+    assert!(stderr.contains("of 8 variants were simulated before the interruption"), "{stderr}");
     assert!(printed().contains("not simulated: UNFINISHED"), "{}", printed());
     let kept: Value =
         serde_json::from_slice(&fs::read(place.at("kept/what-if.json")).unwrap()).unwrap();

@@ -9,7 +9,7 @@ use crate::Scratch;
 /// Returns the message of the program about invalid arguments, after checking that it did nothing.
 fn refused(arguments: &[&str]) -> String {
     let place = Scratch::on_disk();
-    let message = place.run(arguments).says(2, &place);
+    let message = place.run(arguments).message(2, &place);
     assert!(place.names().is_empty(), "{:?}", place.names());
     message
 }
@@ -227,11 +227,11 @@ fn existing_results_are_not_overwritten() {
     let place = Scratch::on_disk();
     fs::write(place.at("r.flashscope"), "mine").unwrap();
     let bench = ["bench", "file:x.img?size=1MiB", "--output", "r.flashscope"];
-    assert_snapshot!(place.run(&bench).says(2, &place), @"flashscope: r.flashscope exists already: choose another name with --output, or remove it");
-    assert_snapshot!(place.run(&["demo", "--output", "r.flashscope"]).says(2, &place), @"flashscope: r.flashscope exists already: choose another name with --output, or remove it");
+    assert_snapshot!(place.run(&bench).message(2, &place), @"flashscope: r.flashscope exists already: choose another name with --output, or remove it");
+    assert_snapshot!(place.run(&["demo", "--output", "r.flashscope"]).message(2, &place), @"flashscope: r.flashscope exists already: choose another name with --output, or remove it");
     // A folder that cannot be written is a failure, not a usage error; it leaves nothing, too.
     let bench = ["bench", "file:x.img?size=1MiB", "--output", "r.flashscope/r"];
-    assert_snapshot!(place.run(&bench).says(1, &place), @"flashscope: cannot create r.flashscope: not a directory");
+    assert_snapshot!(place.run(&bench).message(1, &place), @"flashscope: cannot create r.flashscope: not a directory");
     assert_eq!(place.names(), ["r.flashscope"]);
     assert_eq!(fs::read(place.at("r.flashscope")).unwrap(), b"mine");
 }
@@ -241,9 +241,9 @@ fn report(status: i32, spoil: impl FnOnce(&Scratch)) -> String {
     let place = Scratch::in_memory();
     place.bench("null:", "r", &["--only", "order", "--read-only"]).ok();
     spoil(&place);
-    let message = place.run(&["report", "r"]).says(status, &place);
+    let message = place.run(&["report", "r"]).message(status, &place);
     assert!(!place.at("r/report.html").exists());
-    assert_eq!(place.run(&["report", "r", "--terminal"]).says(status, &place), message);
+    assert_eq!(place.run(&["report", "r", "--terminal"]).message(status, &place), message);
     message
 }
 
@@ -308,7 +308,7 @@ fn invalid_attach_requests_are_refused() {
 fn existing_file_is_not_replaced_by_a_socket() {
     let place = Scratch::on_disk();
     fs::write(place.at("notes"), "precious").unwrap();
-    let said = place.run(&["attach", "sim:demo", "--nbd", "notes"]).says(2, &place);
-    assert_snapshot!(said, @"flashscope: notes exists and is not a socket; remove it, or name another path");
+    let message = place.run(&["attach", "sim:demo", "--nbd", "notes"]).message(2, &place);
+    assert_snapshot!(message, @"flashscope: notes exists and is not a socket; remove it, or name another path");
     assert_eq!(fs::read(place.at("notes")).unwrap(), b"precious");
 }

@@ -189,7 +189,7 @@ pub fn measure(
         around.change = around.after.as_ref().map(change);
         folder.write_manifest(manifest)?;
     }
-    let whereabouts = || format!("what was measured is in {}", folder.path().display());
+    let whereabouts = || format!("the measurements are in {}", folder.path().display());
     bench.with_context(whereabouts)?;
     kept.with_context(whereabouts)?;
     conclude(folder, manifest)

@@ -282,13 +282,13 @@ pub enum State {
     Random,
     /// Write everything once, from start to end
     Sequential,
-    /// Discard everything (TRIM), so that nothing is written: fresh, as few drives in use are
+    /// Discard everything (TRIM), so that the drive is empty, which drives in use rarely are
     Purged,
-    /// Have the drive format itself, in the format that it has; a whole NVMe drive (/dev/nvme0n1) alone
+    /// Have the drive format itself, in its current format; only for a whole NVMe drive (/dev/nvme0n1)
     Formatted,
-    /// Have the drive erase all of its flash, spare blocks included; a whole NVMe drive alone
+    /// Have the drive erase all of its flash, including spare blocks; only for a whole NVMe drive
     Sanitized,
-    /// Leave the drive as it is
+    /// Leave the drive unchanged
     Keep,
 }
 

@@ -20,7 +20,7 @@ pub(crate) const LOOK: &str = "Check the kernel's log (dmesg) and the drive's he
 pub fn outcome(folder: &ResultFolder, manifest: &Manifest) -> Result<(), Failure> {
     if manifest.status == Status::Interrupted {
         return Err(interrupted(format_args!(
-            "finished runs are kept; go on with `flashscope bench --resume {}`",
+            "finished runs are kept; continue with `flashscope bench --resume {}`",
             folder.path().display()
         )));
     }
@@ -34,7 +34,7 @@ pub fn outcome(folder: &ResultFolder, manifest: &Manifest) -> Result<(), Failure
     let left = manifest.runs().filter(|run| run.progress == Progress::Pending).count();
     let go_on = match manifest.status {
         Status::Failed if left > 0 => format!(
-            ". {left} runs are left: once the drive is well, go on with `flashscope bench --resume {}`",
+            ". {left} runs are left: once the drive works again, continue with `flashscope bench --resume {}`",
             folder.path().display()
         ),
         _ => String::new(),

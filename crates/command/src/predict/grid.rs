@@ -12,7 +12,7 @@ use flashscope_model::trace::Space;
 use flashscope_predict::validation::{Factors, Stratum};
 use flashscope_predict::{
     InterpolatedModel, PREDICTION_VERSION, Passes, Point, PredictedValue, PredictionReport,
-    Validation,
+    Validation, modelled_ftl,
 };
 use flashscope_result::ResultFolder;
 
@@ -80,13 +80,13 @@ fn interpolated(
     grid: &Grid,
 ) -> Result<(InterpolatedModel, &'static str), Failure> {
     let points: Vec<Point> = grid.points.iter().map(point).collect();
-    let (family, like) = match args.like {
-        LikeArg::Bast => (Family::Bast, "bast"),
-        LikeArg::Fast => (Family::Fast, "fast"),
+    let family = match args.like {
+        LikeArg::Bast => Family::Bast,
+        LikeArg::Fast => Family::Fast,
     };
     let interpolated = InterpolatedModel::new(&points, family)
         .map_err(|error| usage(anyhow!("the grid cannot be interpolated: {error}")))?;
-    Ok((interpolated, like))
+    Ok((interpolated, modelled_ftl(family).name))
 }
 
 fn read(result: &Path) -> Result<Grid, Failure> {

@@ -1,4 +1,4 @@
-//! What observers add to the text of a simulation.
+//! The lines that observers add to the text of a simulation.
 
 use flashscope_block::Nanos;
 use flashscope_sim::observe::{ClassUse, UtilizationReport};

@@ -114,13 +114,13 @@ pub fn outcome(SweepResult { sweep, path }: &SweepResult) -> Result<(), Failure>
     if sweep.status == SweepStatus::Unfinished {
         let (kept, path) = (counts.done + counts.impossible + counts.failed, path.display());
         return Err(interrupted(format_args!(
-            "{kept} of {} simulations are kept; go on with `flashscope sweep --resume {path}`",
+            "{kept} of {} simulations are kept; continue with `flashscope sweep --resume {path}`",
             counts.asked
         )));
     }
     match sweep.skipped.first().filter(|_| counts.done == 0) {
         Some(first) => Err(usage(anyhow!(
-            "none of the {} points can be simulated; the first: {}",
+            "no point of the {} can be simulated; the error of the first: {}",
             counts.points,
             first.reason
         ))),

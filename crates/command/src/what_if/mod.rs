@@ -47,7 +47,7 @@ impl WhatIfResult {
         if self.what_if.status == WhatIfStatus::Unfinished {
             let done = self.what_if.variants.iter().filter(|one| one.status.is_some()).count();
             return Err(interrupted(format_args!(
-                "{done} of {all} variants were simulated; the rows shown are from before"
+                "{done} of {all} variants were simulated before the interruption"
             )));
         }
         if self.what_if.count(RowStatus::Done) > 0 {
@@ -55,7 +55,9 @@ impl WhatIfResult {
         }
         let first = self.what_if.variants.into_iter().next().and_then(|variant| variant.reason);
         let first = first.unwrap_or_default();
-        Err(usage(anyhow!("none of the {all} variants can be simulated; the first: {first}")))
+        Err(usage(anyhow!(
+            "no variant of the {all} can be simulated; the error of the first: {first}"
+        )))
     }
 }
 

@@ -115,7 +115,7 @@ impl CriticalWarning {
             CriticalWarning::Temperature => "it is too hot or too cold",
             CriticalWarning::Degraded => "errors made it less reliable",
             CriticalWarning::ReadOnly => "it cannot be written any more",
-            CriticalWarning::MemoryBackup => "a power cut may lose what is in its memory",
+            CriticalWarning::MemoryBackup => "a power cut may lose the data in its memory",
             CriticalWarning::PersistentMemory => "its persistent memory region failed",
         }
     }

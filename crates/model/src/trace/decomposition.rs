@@ -18,13 +18,13 @@ pub enum Ranges {
 /// The division of time into stretches, in which writes count as stationary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stretches {
-    /// As many pages as the log list holds.
+    /// A stretch ends after as many written pages as the log list holds.
     LogList,
-    /// From one change of the workload to the next, but at least a quarter of the log list and at
-    /// most eight.
+    /// A stretch ends when the workload changes. Its length is a quarter of the log list to eight log
+    /// lists.
     Stationary,
-    /// As many pages as the log list holds, separately for each range, from the first write to it
-    /// (section IV).
+    /// Each range has stretches of its own, which begin with its first write and end after as many
+    /// written pages as the log list holds (section IV).
     OwnTime,
 }
 

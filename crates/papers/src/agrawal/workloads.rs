@@ -15,7 +15,7 @@ pub const WORKLOADS: [(&str, Workload); 3] =
     [("TPC-C", tpc_c), ("Exchange", exchange), ("IOzone", iozone)];
 
 /// The explanation for comparing shape and order only.
-pub const NOT_PUBLIC: &str = "the trace is not public: a workload with the properties that the paper describes replaces it, and \
+pub(crate) const NOT_PUBLIC: &str = "the trace is not public: a workload with the properties that the paper describes replaces it, and \
                              only shape and order are compared, not values";
 
 /// The seed of addresses and arrival times.
@@ -56,7 +56,7 @@ pub fn exchange(run: &Run<'_>, profile: &Profile) -> Result<f64, Error> {
 }
 
 /// Two reads per write, 8 KiB aligned, at random addresses, 300 per second (section 4.2).
-pub fn tpc_c(run: &Run<'_>, profile: &Profile) -> Result<f64, Error> {
+pub(crate) fn tpc_c(run: &Run<'_>, profile: &Profile) -> Result<f64, Error> {
     run.check_interrupt()?;
     let mut bed = TestBed::filled(profile, Data::Random)?;
     let pages = bed.capacity() / PAGE;

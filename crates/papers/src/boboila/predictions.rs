@@ -48,7 +48,7 @@ struct Workload {
     simulated: f64,
     analytic: f64,
     interpolated: f64,
-    /// By following each fragment of each request through the log blocks.
+    /// The prediction of the model that follows each fragment of each request through the log blocks.
     by_fragment: f64,
 }
 

@@ -5,7 +5,7 @@ use flashscope_model::trace::{Ranges, Stretches, Total};
 use flashscope_predict::drawn::{EIGHT, Traits};
 use flashscope_predict::{
     Access, Cost, CountedPasses, InterpolatedModel, Passes, Pieces, Point, Pools, PredictError,
-    Request, Requests, SelectedModel, SimulatedDrive, space,
+    Request, Requests, SelectedModel, SimulatedDrive, model_family, space,
 };
 use flashscope_sim::Profile;
 use flashscope_sim::setup::Layout;
@@ -15,7 +15,7 @@ use super::writes::Writes;
 use crate::{Axis, Error, Run};
 
 /// The explanation for comparing shape and order only.
-pub const NOT_PUBLIC: &str = "the traces are not public: requests generated from their published properties replace them \
+pub(crate) const NOT_PUBLIC: &str = "the traces are not public: requests generated from their published properties replace them \
                              (docs/models.md). The figure prints no numbers: only shape and order are compared";
 
 /// The pages of the paper's 30 GB drive, to which the space of a workload refers.
@@ -30,7 +30,7 @@ pub fn name_of(traits: &Traits) -> &'static str {
 }
 
 /// The axis of the workloads.
-pub fn by_workload() -> Axis {
+pub(crate) fn by_workload() -> Axis {
     Axis::named("workload, generated from its properties", &EIGHT.map(|traits| name_of(&traits)))
 }
 
@@ -63,11 +63,7 @@ impl Drive {
 
     /// Returns the family of the FTL, which decides how costs are predicted.
     pub fn family(&self) -> Family {
-        match self.layout.ftl.name {
-            "bast" => Family::Bast,
-            "fast" => Family::Fast,
-            _ => Family::PageMap,
-        }
+        model_family(&self.layout.ftl).unwrap_or(Family::PageMap)
     }
 
     /// Generates the writes of a workload, scaled from the paper's drive to this one.
@@ -210,13 +206,13 @@ impl Simulation {
 
     /// Returns the equivalent throughput that a predicted cost implies.
     #[allow(clippy::cast_precision_loss, reason = "below 2^53")]
-    pub fn throughput_of(&self, cost: &Cost) -> f64 {
+    pub(crate) fn throughput_of(&self, cost: &Cost) -> f64 {
         cost.pages as f64 / self.block / cost.counts.0
     }
 
     /// Returns the pages written per second of simulated time.
     #[allow(clippy::cast_precision_loss, reason = "below 2^53")]
-    pub fn pages_per_second(&self) -> f64 {
+    pub(crate) fn pages_per_second(&self) -> f64 {
         self.total.pages as f64 / self.nanos * 1e9
     }
 }

@@ -268,7 +268,7 @@ impl Pages {
         let sure = sure(left, error).min(again.sure());
         let (class, what) = match left < 0.5 {
             true => ("blocks", "like pages in the buffer: it stayed with its neighbour"),
-            false => ("rewrites", "like pages on the flash: it left by itself"),
+            false => ("rewrites", "like pages on the flash: it left without its neighbour"),
         };
         let because = format!(
             "one page written repeatedly stays fast; pages in the buffer are read in {:.3} ms \

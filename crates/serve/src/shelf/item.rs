@@ -147,19 +147,19 @@ pub fn marks(folder: &ResultFolder) -> Result<Marks, String> {
 }
 
 /// Reads the document of the simulation at `path`.
-pub fn simulation_json(path: &Path) -> Result<Value, String> {
+pub(crate) fn simulation_json(path: &Path) -> Result<Value, String> {
     check(&path.join("simulation.json"), u64::MAX)?;
     read_simulation(path).map_err(|error| error.to_string())
 }
 
 /// Reads the document of the probe at `path`.
-pub fn probe_json(path: &Path) -> Result<Value, String> {
+pub(crate) fn probe_json(path: &Path) -> Result<Value, String> {
     check(&path.join("probe.json"), u64::MAX)?;
     read_probe(path).map_err(|error| error.to_string())
 }
 
 /// Reads the what-if at `path`.
-pub fn kept_what_if(path: &Path) -> Result<WhatIf, String> {
+pub(crate) fn kept_what_if(path: &Path) -> Result<WhatIf, String> {
     check(&path.join("what-if.json"), u64::MAX)?;
     read_what_if(path).map_err(|error| error.to_string())
 }
@@ -188,7 +188,7 @@ fn check(path: &Path, largest: u64) -> Result<(), String> {
     let len = metadata.len();
     if len > largest {
         return Err(format!(
-            "{} has {len} bytes, more than the limit of {largest}: no flashscope writes so many",
+            "{} has {len} bytes, more than the limit of {largest}, which no file of flashscope exceeds",
             path.display()
         ));
     }

@@ -40,11 +40,11 @@ pub struct ShelfQuery {
     /// Only drives with this text in their firmware; case-insensitive.
     #[schemars(length(max = LONGEST))]
     pub firmware: Option<String>,
-    /// Only drives with at least so many bytes.
+    /// The least capacity of a drive in bytes.
     #[schemars(range(max = LARGEST))]
     #[serde(default, deserialize_with = "whole")]
     pub capacity_min: Option<u64>,
-    /// Only drives with at most so many bytes.
+    /// The largest capacity of a drive in bytes.
     #[schemars(range(max = LARGEST))]
     #[serde(default, deserialize_with = "whole")]
     pub capacity_max: Option<u64>,

@@ -80,7 +80,7 @@ pub fn what_if(place: &Place) {
     };
     let what_if = json!({
         "schema_version": 1, "status": "unfinished", "seed": 1, "repeats": 1,
-        "base": variant("as it is", "", json!("done")),
+        "base": variant("baseline", "", json!("done")),
         "variants": [
             variant("a", "over_provisioning", json!("impossible")),
             variant("b", "over_provisioning", Value::Null),

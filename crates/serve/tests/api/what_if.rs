@@ -39,7 +39,7 @@ fn variant(name: &str) -> Variant {
 
 fn what_if(variants: usize, status: WhatIfStatus) -> WhatIf {
     let variants = (0..variants).map(|nth| variant(&nth.to_string())).collect();
-    let base = variant("as it is");
+    let base = variant("baseline");
     WhatIf { schema_version: WHAT_IF_VERSION, status, seed: 1, repeats: 1, base, variants }
 }
 

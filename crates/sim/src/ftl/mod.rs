@@ -239,13 +239,24 @@ pub enum Family {
 pub struct LogUse {
     /// Minimum number of log blocks in a pool.
     pub least: u32,
-    /// Is true if groups of logical blocks share log blocks.
-    pub groups: bool,
+    /// The data blocks that share a log block.
+    pub sharing: LogSharing,
     /// Is true if a log block takes the pages of its data block in any order.
     pub any_order: bool,
-    /// Is true if some log blocks are only for long writes, and some only for pages that are soon
-    /// rewritten.
-    pub localities: bool,
+}
+
+/// The data blocks whose pages a log block takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogSharing {
+    /// One data block.
+    One,
+    /// The data blocks of a group of logical blocks.
+    Group,
+    /// All data blocks of the pool.
+    All,
+    /// All data blocks of the pool. Some log blocks are only for long writes, and some only for pages
+    /// that are soon rewritten.
+    ByLocality,
 }
 
 /// Generates [`AnyFtl`] and [`KINDS`] from one list. Calls on the path of a page are then a `match`

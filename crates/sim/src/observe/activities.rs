@@ -54,7 +54,7 @@ pub enum ActivityKind {
     /// drive, and the block was erased.
     #[serde(rename = "folding")]
     Folding,
-    /// Wear leveling: cold pages were moved to a worn block, and their block was erased.
+    /// Wear levelling: cold pages were moved to a worn block, and their block was erased.
     #[serde(rename = "wear levelling")]
     WearLevelling,
 }

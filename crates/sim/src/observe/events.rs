@@ -166,7 +166,7 @@ impl<W: Write + Send> Events<W> {
     fn thread(&mut self, command: &Command) -> u32 {
         let unit = command.unit;
         let track = &mut self.units[unit as usize];
-        // What its unit did while it was suspended lies within it, on the same thread.
+        // Commands during a suspension are within the suspended command, on the same thread.
         if command.start >= track.end || command.suspended > Nanos(0) {
             track.end = command.done;
             return 2 * unit;

@@ -55,13 +55,13 @@ impl Class {
     }
 }
 
-/// Which commands go before which at a die. The policy chooses among those of one level.
+/// The priority of a command at its die. The policy chooses among commands of one level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Level {
-    /// Before those of the host.
+    /// Before commands of the host.
     Urgent,
-    /// As those of the host.
+    /// Like commands of the host.
     Equal,
     /// Only while no command of the host waits.
     Low,
@@ -96,7 +96,7 @@ pub struct Command {
     pub owner: Option<u64>,
 }
 
-/// What is kept of a command until it is done.
+/// The part of a command that the scheduler keeps until it is done.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Task {
     pub(crate) op: Op,

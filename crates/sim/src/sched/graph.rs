@@ -161,7 +161,7 @@ impl Graph {
     #[inline]
     pub(super) fn follow(&mut self, later: Ticket, earlier: Ticket) {
         let Some(node) = self.node_of(earlier) else { return };
-        // What depends on a command in two ways waits for it once.
+        // A command with two dependencies on another waits for it once.
         let again = self.edges.get(node.edges as usize).is_some_and(|edge| edge.to == later.node);
         if again || later == earlier {
             return;

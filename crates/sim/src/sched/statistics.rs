@@ -64,20 +64,20 @@ impl ClassCounts {
 /// Busy times, each the sum over all parts of the kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Busy {
-    /// Of buses.
+    /// The busy time of buses.
     pub buses: Nanos,
-    /// Of dies, which are busy while they wait for their bus or hold a suspended command, too.
+    /// The busy time of dies, including time waiting for their bus or holding a suspended command.
     pub dies: Nanos,
-    /// Of the cells of dies.
+    /// The busy time of the cells of dies.
     pub cells: Nanos,
 }
 
 /// Everything that a scheduler counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Totals {
-    /// By class, in the order of [`Class::ALL`].
+    /// The counts of each class, in the order of [`Class::ALL`].
     pub classes: [ClassCounts; Class::ALL.len()],
-    /// How often a command was suspended.
+    /// The number of suspensions.
     pub suspensions: u64,
     /// Commands that were carried out together with an earlier one in another plane.
     pub joined: u64,

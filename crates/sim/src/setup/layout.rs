@@ -65,7 +65,7 @@ pub enum Transfer {
 pub enum Merge {
     /// As part of the write that fills it.
     Eager,
-    /// As part of the write that needs its room.
+    /// As part of the write that needs its space.
     Lazy,
 }
 
@@ -136,9 +136,9 @@ pub struct Layout {
     pub wiring: Wiring,
     /// Bad blocks, failing commands and block lifetime.
     pub reliability: Reliability,
-    /// Is true if commands take time.
+    /// True if commands take time.
     pub timed: bool,
-    /// How commands wait in queues; `None` if each takes its parts when it is given.
+    /// The queues of flash commands; `None` if each command reserves its parts at submission.
     pub queues: Option<Queues>,
     /// Number of allocation pools. Logical pages are assigned to them in turn, `stripe` at a time
     /// (the static part of the mapping).

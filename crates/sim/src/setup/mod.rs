@@ -35,33 +35,34 @@ pub use spec::{field_names, from_toml, parse};
 pub struct Profile {
     /// The model name that the drive reports. Default: `Agrawal et al. 2008, 8 x 4 GB`. Source: section 4.3.
     pub model: String,
-    /// How logical pages are mapped: a name of [`crate::ftl::KINDS`]. Default: `page-map`.
-    /// Source: section 3.1.
+    /// The mapping of logical pages: a name of [`crate::ftl::KINDS`]. Default: `page-map`. Source:
+    /// section 3.1.
     pub ftl: String,
-    /// The unit of mapping: a divisor or a multiple of the bytes of the pages that it spans, up
-    /// to a whole block; 0 for just those. Writes of less read the rest first. Default: 0, so 4
-    /// KiB. Source: sections 3.1 and 4.3.
+    /// The unit of mapping in bytes: a divisor or a multiple of the bytes of the pages that it
+    /// spans, up to a whole block; 0 for exactly those pages. A shorter write first reads the rest.
+    /// Default: 0, so 4 KiB. Source: sections 3.1 and 4.3.
     #[serde(deserialize_with = "quantity::size")]
     pub logical_page_size: Bytes,
-    /// Packages that a logical page is spread over, which then work in step. Default: 1. Source:
-    /// section 3.1, page span.
+    /// The number of packages over which a logical page is spread, which then work in step.
+    /// Default: 1. Source: section 3.1, page span.
     pub page_span: u32,
-    /// Which flash the pages of a part of the address space may be on: `package`, `die` or
+    /// The flash that may hold the pages of one part of the address space: a `package`, `die` or
     /// `plane`. Default: `package`. Source: section 4.3.
     pub allocation_pool: Scope,
-    /// Packages (or spans of packages) in an allocation pool, where that is `package`. Default:
-    /// 1. Source: section 3.1.
+    /// The number of packages (or spans of packages) in an allocation pool, if `allocation_pool` is
+    /// `package`. Default: 1. Source: section 3.1.
     pub packages_per_pool: u32,
-    /// Consecutive bytes of the address space that belong to one pool; consecutive stripes go to
-    /// consecutive pools, and those to different packages. 0 for the least: a logical page, or
-    /// those that fit on one page. Default: 0, so 4 KiB. Source: section 4.3.
+    /// The number of consecutive bytes of the address space that belong to one pool. Consecutive
+    /// stripes go to consecutive pools, and consecutive pools are in different packages. 0 for the
+    /// least: a logical page, or the logical pages of one flash page. Default: 0, so 4 KiB. Source:
+    /// section 4.3.
     #[serde(deserialize_with = "quantity::size")]
     pub stripe: Bytes,
     /// The parts of a pool that have an active block and cleaning of their own: the whole `pool`, or
     /// each `package`, `die` or `plane` of it, between which writes take turns. Default: `pool`.
     /// Source: section 3.2.
     pub active_blocks: Scope,
-    /// Share of the flash's places for data that the host cannot address (0 to 1, both
+    /// The share of the flash's space for data that the host cannot address (0 to 1, both
     /// excluded), the S_f of the literature. Default: 0.15. Source: section 4.3.
     pub over_provisioning: f64,
     /// The parts of a package that work in parallel and take turns on its serial bus: `none` (one
@@ -107,13 +108,13 @@ pub struct Profile {
     pub raid: Raid,
 }
 
-/// Parts of the address space, all of one size, of which the drive has one at hand: Sun and Zhang,
-/// section 4.1.
+/// The groups of the address space, all of one size. The drive works in one group at a time, and
+/// switching takes time: Sun and Zhang, section 4.1.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Groups {
-    /// How many there are (1 to 65536). Default: 1. Source: none; Sun and Zhang, Table 3, find 2 and
-    /// 4.
+    /// The number of groups (1 to 65536). Default: 1. Source: none; Sun and Zhang, Table 3, find 2
+    /// and 4.
     pub count: u32,
     /// The extra time of a request that begins in another group than the previous one ended in; no
     /// effect with one group. Default: 0. Source: none; Sun and Zhang, section 4.1,
@@ -142,15 +143,16 @@ pub struct Gang {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Reliability {
-    /// Erases after which a block is taken out of use. Default: 100000. Source: Table 1.
+    /// The number of erases after which the drive retires a block. Default: 100000. Source: Table
+    /// 1.
     pub block_lifetime: u32,
     /// Share of the blocks of each plane that are bad when the drive is new (0 to 1). Default: 0.
     /// Source: section 3.2 mentions spare blocks for the replacement of bad ones.
     pub factory_bad_blocks: f64,
-    /// Probability that a program fails, whereupon its block is emptied and taken out of use.
+    /// The probability that a program fails, after which the drive empties and retires its block.
     /// Default: 0. Source: as `factory_bad_blocks`.
     pub program_failures: f64,
-    /// Probability that an erase fails, whereupon the block is taken out of use. Default: 0.
+    /// The probability that an erase fails, after which the drive retires the block. Default: 0.
     /// Source: as `factory_bad_blocks`.
     pub erase_failures: f64,
     /// The probability that a host read makes its page need one more retry at every later read, until
@@ -170,10 +172,10 @@ pub struct Reliability {
 pub struct Wear {
     /// The wear-levelling policy: a name of [`crate::wear::KINDS`]. Default: `none`. Source: section 5.
     pub policy: String,
-    /// How far the remaining lifetime of a block may fall below the average, as a share of it (0
-    /// to 1), before it is rate-limited. Default: 0.2. Source: section 5.
+    /// The distance of a block's remaining lifetime below the average, as a share of the average (0
+    /// to 1), beyond which its recycling is rate-limited. Default: 0.2. Source: section 5.
     pub age_variance: f64,
-    /// Share of the average remaining lifetime (0 to 1) below which a block is filled with cold
+    /// The share of the average remaining lifetime (0 to 1) below which a block is filled with cold
     /// data. Default: 0.85. Source: section 5.
     pub retirement_age: f64,
 }
@@ -183,10 +185,10 @@ pub struct Wear {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Slc {
-    /// Share of the blocks (0 to 1) that are used so; the host cannot address them. Default: 0.
-    /// Source: none.
+    /// The share of the blocks (0 to 1) that are used as SLC; the host cannot address them.
+    /// Default: 0. Source: none.
     pub share: f64,
-    /// How many bits a cell holds elsewhere: a block used as SLC holds that many times fewer
+    /// The number of bits of a cell elsewhere: a block used as SLC holds that many times fewer
     /// pages. Default: 3. Source: none.
     pub bits_per_cell: u32,
     /// Time from the cells of a page to the register. Default: 25 µs. Source: Table 1.
@@ -201,43 +203,45 @@ pub struct Slc {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Persistence {
-    /// `summary`: it is rebuilt from a summary at the end of each block; `pages`: from the metadata
-    /// of every programmed page; `nv-ram`: it, or what of it is in memory, survives. FTLs with log
-    /// blocks know no summaries. Default: `summary`. Source: section 3.4.
+    /// The way in which the map survives a power cut: `summary` rebuilds it from a summary at the
+    /// end of each block, `pages` from the metadata of every programmed page, and with `nv-ram` the
+    /// map, or its part in memory, survives. FTLs with log blocks do not support summaries.
+    /// Default: `summary`. Source: section 3.4.
     pub map: MapMemory,
-    /// Pages at the end of each block for its summary; of no consequence but with `summary`. Default:
-    /// 1. Source: the latencies of Table 3, which hold one for each 63 pages of data.
+    /// The number of pages at the end of each block for its summary; no effect unless `map` is
+    /// `summary`. Default: 1. Source: the latencies of Table 3, which hold one for each 63 pages of
+    /// data.
     pub summary_pages: u32,
-    /// Bytes of the summary that go over the serial bus. Default: 528. Source: as
-    /// `summary_pages`.
+    /// The bytes of a summary that cross the serial bus. Default: 528. Source: as `summary_pages`.
     #[serde(deserialize_with = "quantity::size")]
     pub summary_size: Bytes,
 }
 
-/// The memory for entries of the map where that is on the flash; of no consequence unless `ftl` is
-/// `dftl`.
+/// The memory for entries of a map on the flash; no effect unless `ftl` is `dftl`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct MapCache {
-    /// Bytes of it, enough for one entry at least; those for more than the whole map stay unused.
-    /// Default: 512 KiB, so 65,536 entries. Source: none, chosen; Gupta et al., ASPLOS'09, vary it.
+    /// The size of this memory in bytes, enough for at least one entry; memory beyond the whole map
+    /// stays unused. Default: 512 KiB, so 65,536 entries. Source: none, chosen; Gupta et al.,
+    /// ASPLOS'09, vary it.
     #[serde(deserialize_with = "quantity::size")]
     pub size: Bytes,
-    /// Bytes that an entry takes in memory. On the flash it takes 4, as it is found there by its
-    /// number. Default: 8. Source: Gupta et al., ASPLOS'09: a logical and a physical page number.
+    /// The memory of an entry in bytes. On the flash an entry takes 4, because its position gives
+    /// its number. Default: 8. Source: Gupta et al., ASPLOS'09: a logical and a physical page
+    /// number.
     #[serde(deserialize_with = "quantity::size")]
     pub entry_size: Bytes,
     /// True if writing back an entry also writes back all other changed entries of the same page of
     /// the map. Default: true. Source: Gupta et al., ASPLOS'09, batch updates.
     pub batch: bool,
-    /// Bytes that the host lends of its own memory (NVMe's host memory buffer), for entries that the
-    /// controller's has no room for; 0 for none, otherwise enough for one entry at least. A power cut
-    /// takes it, so `persistence.map` must not be `nv-ram`. Default: 0. Source: none; NVM Express
-    /// 1.2, section 8.9, describes it.
+    /// The bytes of its own memory that the host lends (NVMe's host memory buffer) for entries that
+    /// do not fit in the controller's; 0 for none, otherwise enough for at least one entry. A power
+    /// cut loses them, so `persistence.map` must not be `nv-ram`. Default: 0. Source: none; NVM
+    /// Express 1.2, section 8.9, describes it.
     #[serde(deserialize_with = "quantity::size")]
     pub host_memory: Bytes,
-    /// Time for which a request waits that needs an entry from there, or a page of the map that takes
-    /// changed ones from there; what is put there is not waited for. Of no consequence without
+    /// The time that a request waits to fetch an entry from the host's memory, or a page of the map
+    /// with changed entries there. Writes to the host's memory take no time. No effect without
     /// `host_memory`. Default: 1 µs. Source: none, chosen; Neugebauer et al., SIGCOMM'18, measure
     /// reads of host memory over PCI Express.
     #[serde(deserialize_with = "quantity::time")]
@@ -283,8 +287,8 @@ pub struct Flash {
     /// Time from the register to the cells of a page. Default: 200 µs. Source: Table 1.
     #[serde(deserialize_with = "quantity::time")]
     pub page_program: Nanos,
-    /// Time from the register to the cells of a page that holds nothing but zeros; with it, pages
-    /// cannot be moved by `copy-back`. 0 if it is `page_program`. Default: 0. Source: none; Sun and
+    /// Time from the register to the cells of a page that holds only zeros; 0 for the time of
+    /// `page_program`. If set, `copy-back` cannot move pages. Default: 0. Source: none; Sun and
     /// Zhang, section 4.2, find that such pages take less.
     #[serde(deserialize_with = "quantity::time")]
     pub zero_page_program: Nanos,
@@ -307,31 +311,31 @@ pub struct Cleaning {
     /// How the block to clean is chosen: a name of [`crate::gc::KINDS`]. Default: `greedy`.
     /// Source: section 3.2.
     pub policy: String,
-    /// Which of the blocks with equally few valid pages the policies `greedy` and
-    /// `windowed-greedy` clean: `oldest`, the one that reached that number first, or `youngest`,
-    /// the one that did last. Default: `oldest`. Source: none, section 3.2 leaves it open.
+    /// The block that the policies `greedy` and `windowed-greedy` clean among those with equally
+    /// few valid pages: `oldest`, the first to reach that number, or `youngest`, the last to reach
+    /// it. Default: `oldest`. Source: none, section 3.2 leaves it open.
     pub ties: Ties,
-    /// Blocks, the first filled of each lane, of which `windowed-greedy` chooses the best; at
-    /// least 1, which makes it `fifo`. Default: 1024. Source: none; Hu et al., SYSTOR'09, vary it.
+    /// The number of blocks, the first filled of each lane, among which `windowed-greedy` chooses;
+    /// at least 1, which equals `fifo`. Default: 1024. Source: none; Hu et al., SYSTOR'09, vary it.
     pub window: u32,
-    /// Blocks that `d-choices` draws to choose the best of; at least 1. Default: 10. Source: Van
-    /// Houdt, SIGMETRICS'13, which finds ten close to greedy.
+    /// The number of blocks that `d-choices` draws to choose the best from; at least 1. Default:
+    /// 10. Source: Van Houdt, SIGMETRICS'13, which finds ten close to greedy.
     pub choices: u32,
-    /// Which data share an active block: `one` for all, one for the host and one for what is
-    /// moved (`host-and-cleaning`), or `hot-and-cold`, where the host marks cold data by stream 2.
-    /// Default: `one`. Source: section 5.2.
+    /// The data that share an active block: `one` for all data, `host-and-cleaning` to separate the
+    /// host's data from moved data, or `hot-and-cold`, in which the host marks cold data by stream
+    /// 2. Default: `one`. Source: section 5.2.
     pub frontiers: Frontiers,
-    /// How pages are moved: `inter-plane`, over the serial bus and back, or `copy-back`, within
-    /// the plane, which takes `active_blocks` of planes. Default: `inter-plane`. Source: sections
-    /// 2.2 and 4.3.
+    /// The way in which pages move: `inter-plane`, over the serial bus and back, or `copy-back`,
+    /// within the plane, which requires `active_blocks` to be `plane`. Default: `inter-plane`.
+    /// Source: sections 2.2 and 4.3.
     pub transfer: Transfer,
-    /// Share of a lane's blocks (0 to 1, both excluded) below which free blocks are replenished
-    /// in the foreground, while the host waits. A lane is what `active_blocks` says. Default: 0.05.
-    /// Source: section 4.3.
+    /// The share of free blocks in a lane (0 to 1, both excluded) below which the drive cleans in
+    /// the foreground, while the host waits. A lane is the part that `active_blocks` names.
+    /// Default: 0.05. Source: section 4.3.
     pub free_threshold: f64,
-    /// Share of a lane's blocks below which free blocks are replenished in the background; not
-    /// below `free_threshold`, and of no consequence without `background_cleaning`. Default:
-    /// 0.1. Source: none, twice the foreground's.
+    /// The share of free blocks in a lane below which the drive cleans in the background; at least
+    /// `free_threshold`, and no effect without `background_cleaning`. Default: 0.1. Source: none,
+    /// twice the foreground's.
     pub background_threshold: f64,
     /// Share of a lane's blocks below which the drive does not wait for an idle die: each write to
     /// the lane also moves as many pages as keep pace with it, and these go before what waits. From
@@ -345,52 +349,54 @@ pub struct Cleaning {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Log {
-    /// Log blocks of each allocation pool, with `fast` and `last` the sequential ones included; at least
-    /// 1, with `fast` 2, with `last` 3. They are among the blocks that the host cannot address, as is one more that a merge
-    /// needs. Default: 8. Source: none; Sun and Zhang find 3 and 4 in USB drives.
+    /// The number of log blocks of each allocation pool, including the sequential ones of `fast`
+    /// and `last`; at least 1, with `fast` 2, with `last` 3. They are taken from the blocks that
+    /// the host cannot address, as is one more that merges need. Default: 8. Source: none; Sun and
+    /// Zhang find 3 and 4 in USB drives.
     pub blocks: u32,
-    /// When a log block that is full is merged: at once (`eager`), or when its room is needed
-    /// (`lazy`). With `fast` and `last` this concerns sequential log blocks, with `n-k` and `superblock` a
-    /// group that has all the blocks it may. Default: `eager`. Source: none, the papers leave it
-    /// open.
+    /// The time at which a full log block is merged: at once (`eager`), or when its space is needed
+    /// (`lazy`). With `fast` and `last` this applies to sequential log blocks, with `n-k` and
+    /// `superblock` to a group with all the blocks that it may have. Default: `eager`. Source:
+    /// none, the papers leave it open.
     pub merge: Merge,
     /// True if a log block that holds its data block in order becomes the data block (switch and
     /// partial merges); otherwise every merge is a full one. No effect with `superblock`, which
     /// cleans. Default: true. Source: none; the drives of Sun and Zhang, section 3.3, copy even
     /// data that was written in order.
     pub switch: bool,
-    /// Which log block of a pool is merged when another data block needs one: the one that has been
-    /// in use for longest (`fifo`), the one whose last write is longest ago (`lru`), or any
-    /// (`random`). With `superblock`, the group that gives one up; with `last`, of the sequential ones; of
-    /// no consequence with `fast`, whose log blocks are a ring. Default: `fifo`. Source: none; Boboila and Desnoyers, MSST'11, and Sun and
-    /// Zhang speak of a log list.
+    /// The log block of a pool that is merged when another data block needs one: the one in use for
+    /// longest (`fifo`), the least recently written (`lru`), or any (`random`). For `superblock`,
+    /// this chooses the group that gives one up; for `last`, one of the sequential log blocks. No
+    /// effect with `fast`, whose log blocks form a ring. Default: `fifo`. Source: none; Boboila and
+    /// Desnoyers, MSST'11, and Sun and Zhang speak of a log list.
     pub eviction: Eviction,
-    /// Consecutive logical blocks that share log blocks, the N of `n-k` and the size of a
-    /// `superblock`; of no consequence otherwise. Default: 8. Source: none; Park et al., ACM TECS
-    /// 7(4), 2008, and Kang et al., EMSOFT'06, vary it.
+    /// The number of consecutive logical blocks that share log blocks: the N of `n-k` and the size
+    /// of a `superblock`; no effect with other FTLs. Default: 8. Source: none; Park et al., ACM
+    /// TECS 7(4), 2008, and Kang et al., EMSOFT'06, vary it.
     pub group: u32,
-    /// Log blocks that a group may have, the K of `n-k` and the U-blocks of a `superblock`; of no
-    /// consequence otherwise. Default: 4. Source: as `group`.
+    /// The largest number of log blocks of a group: the K of `n-k` and the U-blocks of a
+    /// `superblock`; no effect with other FTLs. Default: 4. Source: as `group`.
     pub per_group: u32,
-    /// Pages that a log block takes once they are not those of one data block from the first on in
-    /// order, for want of memory to map more; 0 for as many as fit. For `bast` and `n-k` alone.
-    /// Default: 0. Source: none; fitted to what drives of uFLIP's Table 3 take for writes in reverse.
+    /// The number of pages that a log block can take once its pages are not those of one data block
+    /// in order from the first on, because of limited memory for the mapping; 0 for all of them.
+    /// Only for `bast` and `n-k`. Default: 0. Source: none; fitted to what drives of uFLIP's Table
+    /// 3 take for writes in reverse.
     pub unordered: u32,
-    /// Bytes that a request, or what leaves a write buffer together, must have at least for its pages
-    /// to go to the sequential log blocks of `last`; at least 1, of no consequence otherwise. Default:
-    /// 8 KiB. Source: none, chosen; Lee et al., SIGOPS OSR 42(6), 2008, tell writes by their size,
-    /// too.
+    /// The least length in bytes of a request, or of data that leave a write buffer together, for
+    /// which the pages go to the sequential log blocks of `last`; at least 1; no effect with other
+    /// FTLs. Default: 8 KiB. Source: none, chosen; Lee et al., SIGOPS OSR 42(6), 2008, tell writes
+    /// by their size, too.
     #[serde(deserialize_with = "quantity::size")]
     pub sequential_request: Bytes,
-    /// How many of the log blocks of `last` are sequential ones (1 to `blocks` - 2); of no
-    /// consequence otherwise. Default: 2. Source: as `sequential_request`.
+    /// The number of sequential log blocks of `last` (1 to `blocks` - 2); no effect with other
+    /// FTLs. Default: 2. Source: as `sequential_request`.
     pub sequential: u32,
-    /// How many of the other log blocks of `last` may be for hot pages (1 to `blocks` - `sequential` -
-    /// 1); of no consequence otherwise. Default: 3. Source: as `sequential_request`.
+    /// The largest number of the other log blocks of `last` that hold hot pages (1 to `blocks` -
+    /// `sequential` - 1); no effect with other FTLs. Default: 3. Source: as `sequential_request`.
     pub hot: u32,
-    /// How many writes of pages ago, of those that are not long, a page was written last at most for
-    /// `last` to hold it for hot when it is written again; at least 1, of no consequence otherwise.
-    /// Default: 256. Source: as `sequential_request`.
+    /// The number of page writes, not counting long requests, within which a page must be written
+    /// again for `last` to treat it as hot; at least 1; no effect with other FTLs. Default: 256.
+    /// Source: as `sequential_request`.
     pub hot_interval: u32,
 }
 
@@ -399,28 +405,28 @@ pub struct Log {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Cache {
-    /// The write buffer and what it gives up when it is full: a name of [`crate::cache::KINDS`].
+    /// The write buffer, with its policy of eviction: a name of [`crate::cache::KINDS`].
     /// Default: `none`. Source: section 4, which simulates no buffer.
     pub kind: String,
-    /// Bytes of the write buffer, a multiple of the logical page; of no consequence where `kind` is
-    /// `none`. Default: 16 MiB. Source: none, chosen.
+    /// The size of the write buffer in bytes, a multiple of the logical page; no effect if `kind`
+    /// is `none`. Default: 16 MiB. Source: none, chosen.
     #[serde(deserialize_with = "quantity::size")]
     pub size: Bytes,
     /// True if the write buffer survives a power cut, so that a flush need not wait for the flash;
     /// no effect if `kind` is `none`. Default: false. Source: none, chosen.
     pub protected: bool,
-    /// Share of the write buffer (0 to 1) that is kept free in the background: while less is free,
-    /// what would be given up next is written out when fewer than `batch` programs are under way. 0 for
-    /// none, of no consequence where `kind` is `none`. Default: 0. Source: as `protected`.
+    /// The share of the write buffer (0 to 1) that the drive keeps free in the background. While
+    /// less is free and fewer than `batch` programs are in progress, it writes out the next victim.
+    /// 0 for none; no effect if `kind` is `none`. Default: 0. Source: as `protected`.
     pub write_back: f64,
-    /// How many times over a full write buffer gives up what it does (1 to the logical pages of `size`)
-    /// before it waits for all of that, so that merges and programs in several packages overlap; also
-    /// how many programs are under way at once in the background. Of no consequence where `kind` is
-    /// `none`. Default: 1. Source: none; fitted to what drives of uFLIP's
-    /// Table 3 take for writes that all fall on one package.
+    /// The number of evictions that a full write buffer starts before it waits for all of them (1
+    /// to the logical pages of `size`), so that merges and programs in several packages overlap. It
+    /// is also the number of concurrent programs in the background. No effect if `kind` is `none`.
+    /// Default: 1. Source: none; fitted to what drives of uFLIP's Table 3 take for writes that all
+    /// fall on one package.
     pub batch: u32,
-    /// Logical pages fetched behind sequential reads (0 to 65536), into a memory of their own;
-    /// 0 for none. Default: 0. Source: as `kind`.
+    /// The number of logical pages fetched after sequential reads (0 to 65536), into separate
+    /// memory; 0 for none. Default: 0. Source: as `kind`.
     pub read_ahead: u32,
 }
 
@@ -428,12 +434,12 @@ pub struct Cache {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Raid {
-    /// Drives (1 to 256); there is no controller with 1. What is random is drawn for each from a
-    /// seed of its own, one more than that of the drive before. Default: 1. Source: section 4.3,
-    /// where TPC-C takes 6 and Exchange 10.
+    /// The number of drives (1 to 256); with 1 there is no controller. Each drive has its own seed,
+    /// one more than that of the previous drive. Default: 1. Source: section 4.3, where TPC-C takes
+    /// 6 and Exchange 10.
     pub drives: u32,
-    /// Bytes that go to one drive before the next has its turn, a multiple of the logical page; of
-    /// no consequence with one drive. Default: 64 KiB. Source: section 3.1.
+    /// The bytes that go to one drive before the next drive's turn, a multiple of the logical page;
+    /// no effect with one drive. Default: 64 KiB. Source: section 3.1.
     #[serde(deserialize_with = "quantity::size")]
     pub stripe_unit: Bytes,
 }
@@ -442,19 +448,19 @@ pub struct Raid {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct HostInterface {
-    /// Bytes that offsets and lengths of requests must be multiples of; divides the page size.
-    /// Default: 512. Source: the sector of ATA.
+    /// The unit of the offsets and lengths of requests in bytes; divides the page size. Default:
+    /// 512. Source: the sector of ATA.
     #[serde(deserialize_with = "quantity::size")]
     pub logical_block: Bytes,
-    /// Requests that may be in flight at once (1 to 65536). Default: 32. Source: native command
+    /// The largest number of requests in flight (1 to 65536). Default: 32. Source: native command
     /// queuing of SATA.
     pub queue_depth: u32,
     /// Time the controller spends on each request, one at a time; may be 0. Default: 0. Source:
     /// Table 3, whose times are those of the flash alone.
     #[serde(deserialize_with = "quantity::time")]
     pub request_overhead: Nanos,
-    /// The longest request that the drive takes as one: longer ones are carried out in parts of so
-    /// many bytes, each as a request of its own when the one before is answered. A multiple of
+    /// The longest request that the drive carries out as one. It carries out a longer one in parts
+    /// of this size, each starting when the previous part is answered. A multiple of
     /// `logical_block`; 0 for no limit. Default: 0. Source: none; Sun and Zhang, section 4.4, find
     /// 120 KiB.
     #[serde(deserialize_with = "quantity::size")]

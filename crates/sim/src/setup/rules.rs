@@ -159,7 +159,7 @@ impl Profile {
         Ok(layout)
     }
 
-    /// The buffer memory of a drive with so many logical pages.
+    /// Returns the buffer memory of a drive with `logical_pages`.
     fn cache(&self, logical_pages: u32, geometry: &Geometry) -> Result<cache::Setup, ProfileError> {
         let cache = &self.cache;
         let rule = "it must be from 0 to 65536";
@@ -199,7 +199,7 @@ impl Profile {
         }
     }
 
-    /// How many victims a write buffer of so many `pages` gives up at once.
+    /// Returns the number of victims that a write buffer of `pages` evicts together.
     fn batch(&self, pages: u32) -> Result<u32, ProfileError> {
         let (field, value, most) = ("cache.batch", self.cache.batch, pages.max(1));
         let rule = format!("it must be from 1 to the {most} logical pages of cache.size");
@@ -494,7 +494,7 @@ impl Profile {
         Ok((slc, pages * page))
     }
 
-    /// How many consecutive logical pages belong to one pool.
+    /// Returns the number of consecutive logical pages that belong to one pool.
     fn stripe(&self, geometry: &Geometry) -> Result<u32, ProfileError> {
         let logical = u64::from(geometry.logical_page_size);
         let unit = Bytes(logical.max(geometry.element_page()));
@@ -535,7 +535,7 @@ impl Profile {
         Ok((foreground, background))
     }
 
-    /// How many free blocks of a lane of `blocks` make cleaning urgent.
+    /// Returns the number of free blocks of a lane of `blocks` below which cleaning is urgent.
     fn urgent_below(
         &self,
         blocks: u32,
@@ -554,10 +554,11 @@ impl Profile {
         Ok(urgent)
     }
 
-    /// How many logical pages of a pool the host can address. They must be so few that, whenever
-    /// cleaning has to free up to `keep_free` blocks of every lane, some full block has a page's
-    /// worth of superseded places: valid places do not fill all the blocks that are neither free
-    /// nor open, but for what of a page may lie idle in each.
+    /// Returns the number of logical pages of a pool that the host can address. It is small enough
+    /// for cleaning always to find a victim: while cleaning frees up to `keep_free` blocks of every
+    /// lane, at least one full block has a page's worth of superseded places. Hence valid places must
+    /// not fill all blocks that are neither free nor open. Each of these may leave part of a page
+    /// unused.
     fn logical_pages(
         &self,
         geometry: &Geometry,

@@ -31,12 +31,12 @@ impl Profile {
             let flash = Flash { blocks_per_plane, ..self.flash.clone() };
             Profile { flash, ..self.clone() }
         };
-        // A drive with too few blocks is refused, for want of spare ones: it is too small, too.
+        // A drive with too few blocks has no spare ones and is refused, so it counts as too small.
         let fits = |blocks| with(blocks).capacity().is_ok_and(|capacity| capacity >= size);
         let (mut least, mut enough) = (1, 1u32);
         while !fits(enough) {
             (least, enough) = (enough + 1, enough.saturating_mul(2));
-            // No flash has so many pages.
+            // Fails once no flash can have this many pages.
             with(enough).geometry()?;
         }
         while least < enough {

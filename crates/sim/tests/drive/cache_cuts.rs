@@ -40,7 +40,7 @@ impl Page {
     }
 }
 
-/// A host that remembers what it was told, and a drive whose power is cut.
+/// A host that remembers the results of its requests, and a drive whose power is cut.
 struct Host {
     drive: SimDevice,
     page_size: u64,

@@ -1,4 +1,4 @@
-//! What observers see of commands that wait in queues, beside what the scheduler counts itself.
+//! Compares the observers' reports of queued commands with the scheduler's own counts.
 
 use std::ops::Range;
 

@@ -1,10 +1,7 @@
 use flashscope_document::sweep::Row;
 
 use super::search::search;
-use super::{Sampling, Space, Trial};
-
-/// A function that runs trials anywhere. Returns their rows in the order of the trials, or `None` if stopped.
-pub type Batch<'a> = dyn FnMut(&[Trial]) -> Option<Vec<Row>> + Send + 'a;
+use super::{Batch, Sampling, Space};
 
 /// Explores a space. Returns the rows of all trials, in the order of points and repeats, or `None` if `run` was stopped.
 pub fn explore(space: &Space, run: &mut Batch<'_>) -> Option<Vec<Row>> {

@@ -22,14 +22,19 @@ mod search;
 mod space;
 mod trial;
 
+use flashscope_document::sweep::Row;
+
 pub use error::SpaceError;
-pub use explore::{Batch, explore};
+pub use explore::explore;
 pub use factor::{Factor, Values};
 pub use finish::finish;
 pub use runner::{Each, Runner, Workers};
 pub use sampling::Sampling;
 pub use space::Space;
 pub use trial::{Trial, run_trial};
+
+/// A function that runs trials anywhere. Returns their rows in the order of the trials, or `None` if stopped.
+pub type Batch<'a> = dyn FnMut(&[Trial]) -> Option<Vec<Row>> + Send + 'a;
 
 #[cfg(test)]
 mod tests;

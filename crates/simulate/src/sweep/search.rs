@@ -12,7 +12,7 @@ use heuropt::prelude::{
     PolynomialMutation, Problem, RealBounds, Rng, SimulatedBinaryCrossover, Variation,
 };
 
-use super::explore::Batch;
+use super::Batch;
 use super::front::ranked;
 use super::sampling::sobol;
 use super::space::Points;

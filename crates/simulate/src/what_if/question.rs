@@ -10,7 +10,7 @@ use crate::SimulationRequest;
 use crate::sweep::{SpaceError, Trial, fields};
 
 /// The name of the baseline.
-pub const BASE: &str = "as it is";
+pub const BASE: &str = "baseline";
 
 /// The most variants of a question.
 pub const MOST_VARIANTS: usize = 1000;

@@ -74,7 +74,7 @@ fn invalid_questions_are_errors() {
     let one = || asking("ftl=fast");
     assert!(of(base(), vec![one(), one()], 1).contains("two variants are named `ftl=fast`"));
     let named = VariantRequest { name: Some(BASE.into()), ..one() };
-    assert!(of(base(), vec![named], 1).contains("named `as it is`"));
+    assert!(of(base(), vec![named], 1).contains("named `baseline`"));
     assert!(of(base(), Vec::new(), 1).contains("at least one variant"));
     assert!(of(base(), vec![one()], 0).contains("from 1 to"));
     let drive = |drive: &str| SimulationRequest { drive: drive.into(), ..base() };

@@ -47,7 +47,7 @@ pub(super) struct Space {
     pub(super) length: u64,
     /// The unit of offsets and lengths.
     pub(super) logical_block: Bytes,
-    /// The seed of what the application draws once, at its beginning.
+    /// The seed of the random choices that the application makes once, at its start.
     pub(super) seed: u64,
 }
 

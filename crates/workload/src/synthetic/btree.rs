@@ -109,8 +109,8 @@ struct Levels {
 }
 
 impl Levels {
-    /// The largest tree of at most `pages` pages; `None` where a root with its leaves is too large, or
-    /// they cannot be counted.
+    /// Returns the largest tree of at most `pages` pages; `None` if even a root with its leaves is too
+    /// large, or the number of pages is.
     fn new(pages: u64, fanout: u64) -> Option<Levels> {
         let pages = places(pages)?;
         let counts = |leaves: u64| {
@@ -205,7 +205,7 @@ impl BTree {
         }
     }
 
-    /// A leaf has no room: half of it goes to an empty page, which its parent notes.
+    /// Splits a full leaf: half of it moves to an empty page, and the parent records that page.
     fn split(&mut self, leaf: u64, rng: &mut impl Rng) {
         let [.., parents, leaves] = self.levels.path[..] else { return };
         let emptied = rng.random_range(0..self.levels.leaves);
@@ -213,7 +213,7 @@ impl BTree {
         self.touch(parents + page_number(leaf / self.fanout), true, true);
     }
 
-    /// Brings a page into the cache. Reads it unless all of it is new.
+    /// Brings a page into the cache, and reads it unless it is written as a whole.
     #[inline]
     fn touch(&mut self, page: u32, change: bool, read: bool) {
         let Touch::Miss { changed } = self.cache.touch(page, change) else { return };

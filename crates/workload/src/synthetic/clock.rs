@@ -1,4 +1,4 @@
-/// A page cache that gives up a page that was not wanted since the hand of a clock came by last:
+/// A page cache that evicts a page without a request since the hand of the clock last passed it:
 /// F. J. Corbato, *A Paging Experiment with the Multics System*, MIT Project MAC report MAC-M-384,
 /// 1968.
 pub(super) struct Clock {
@@ -12,7 +12,7 @@ pub(super) struct Clock {
 #[derive(Clone, Copy)]
 struct Slot {
     page: u32,
-    wanted: bool,
+    requested: bool,
     changed: bool,
 }
 
@@ -21,30 +21,30 @@ const NOWHERE: u32 = u32::MAX;
 /// The result of a request for a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Touch {
-    /// It was there.
+    /// The page was in the cache.
     Hit,
-    /// It was not, and another may have given way to it.
+    /// The page was not in the cache, and another may have been evicted for it.
     Miss {
-        /// The page that gave way, where it was changed and has to be written.
+        /// The evicted page, if it was changed and has to be written.
         changed: Option<u32>,
     },
 }
 
 impl Clock {
-    /// An empty cache for `most` of `pages` pages, at least one.
+    /// Creates an empty cache for `most` of `pages` pages, at least one.
     pub(super) fn new(pages: u32, most: usize) -> Clock {
         Clock { slot_of: vec![NOWHERE; pages as usize], slots: Vec::new(), most, hand: 0 }
     }
 
-    /// Brings a page into the cache, if it is not there, and notes whether it is changed.
+    /// Brings a page into the cache if it is missing, and marks it as changed if `change` is set.
     #[inline]
     pub(super) fn touch(&mut self, page: u32, change: bool) -> Touch {
         let slot = self.slot_of[page as usize];
         if let Some(slot) = self.slots.get_mut(slot as usize) {
-            (slot.wanted, slot.changed) = (true, slot.changed | change);
+            (slot.requested, slot.changed) = (true, slot.changed | change);
             return Touch::Hit;
         }
-        Touch::Miss { changed: self.bring(Slot { page, wanted: true, changed: change }) }
+        Touch::Miss { changed: self.bring(Slot { page, requested: true, changed: change }) }
     }
 
     #[allow(clippy::cast_possible_truncation)] // slots are fewer than pages
@@ -54,7 +54,7 @@ impl Clock {
             self.slots.push(new);
             return None;
         }
-        while std::mem::take(&mut self.slots[self.hand].wanted) {
+        while std::mem::take(&mut self.slots[self.hand].requested) {
             self.advance();
         }
         let old = std::mem::replace(&mut self.slots[self.hand], new);
@@ -68,7 +68,7 @@ impl Clock {
         self.hand = if self.hand + 1 == self.slots.len() { 0 } else { self.hand + 1 };
     }
 
-    /// The changed pages, which are changed no longer.
+    /// Returns the changed pages, and marks them as unchanged.
     pub(super) fn clean(&mut self) -> Vec<u32> {
         let take = |slot: &mut Slot| std::mem::take(&mut slot.changed).then_some(slot.page);
         self.slots.iter_mut().filter_map(take).collect()
@@ -79,19 +79,19 @@ impl Clock {
 mod tests {
     use super::*;
 
-    // Does a page that is wanted stay, and does one that was changed come back to be written, once?
+    // A requested page stays, and a changed page is returned for writing once.
     #[test]
-    fn gives_up_what_is_not_wanted() {
+    fn evicts_pages_without_requests() {
         let mut cache = Clock::new(10, 3);
         let miss = |changed| Touch::Miss { changed };
         for page in 0..3 {
             assert_eq!(cache.touch(page, page == 1), miss(None));
         }
-        // All were wanted: the hand comes round to the first.
+        // All pages have requests: the hand passes all of them and evicts the first.
         assert_eq!(cache.touch(3, false), miss(None));
         assert_eq!(cache.touch(2, false), Touch::Hit);
         assert_eq!(cache.touch(4, false), miss(Some(1)));
-        assert_eq!(cache.touch(1, false), miss(None), "2 was wanted, 3 was new");
+        assert_eq!(cache.touch(1, false), miss(None), "2 had a request, 3 was new");
         assert_eq!(
             [0, 1, 2, 3, 4].map(|page| cache.slot_of[page] == NOWHERE),
             [true, false, true, false, false]

@@ -1,4 +1,4 @@
-/// Why a text is no workload, or none that can run on the drive.
+/// The reason why a text is not a workload, or not one that can run on the drive.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WorkloadError {
     /// No workload has this name.
@@ -6,7 +6,7 @@ pub enum WorkloadError {
     Unknown {
         /// The name given.
         name: String,
-        /// The valid name that is most like it.
+        /// The most similar valid name.
         nearest: Option<&'static str>,
         /// Every valid name.
         valid: Vec<&'static str>,
@@ -21,7 +21,7 @@ pub enum WorkloadError {
         workload: &'static str,
         /// The value given.
         name: String,
-        /// The valid name that is most like it.
+        /// The most similar valid name.
         nearest: Option<&'static str>,
         /// Every valid name.
         valid: Vec<&'static str>,
@@ -29,7 +29,7 @@ pub enum WorkloadError {
     /// A part after `?` is not of the form `field=value`.
     #[error("`{0}` after `?` is not of the form `field=value`; join several by `&`")]
     NoField(String),
-    /// A field has a value that cannot be, or not on this drive.
+    /// The value of a field is invalid, or invalid on this drive.
     #[error("workload field `{field}` is {value}: {rule}")]
     Invalid {
         /// The field.
@@ -39,10 +39,10 @@ pub enum WorkloadError {
         /// The requirement for a value.
         rule: String,
     },
-    /// uFLIP has no micro-benchmark or experiment of this name, or the drive can run none of it.
+    /// uFLIP has no micro-benchmark or experiment of this name, or the drive cannot run it.
     #[error("{0}")]
     Uflip(String),
-    /// The trace is not named, or what is to be made of it cannot be.
+    /// The name of the trace is missing, or its options cannot be applied.
     #[error("{0}")]
     Trace(String),
 }

@@ -1,16 +1,16 @@
 use super::uniform::places;
 use super::{COMMON_BUT_SIZE_AND_READS, Generator, Kind, reads, size};
 
-/// A server of electronic mail, as its database sees it.
+/// The database of a mail server.
 ///
-/// From the trace of Agrawal et al. are the reads, three to two writes, and that sizes vary; how
-/// they do is from the manufacturer of a disk array, who also calls the places heavily random.
-/// The trace has 65 000 requests of 15 minutes, that is `rate=72`, over 250 GB of one of six
-/// controllers; the 900 a second of their Table 4 are not explained.
+/// The trace of Agrawal et al. has three reads for two writes, and requests of several sizes. The
+/// distribution of sizes comes from the manufacturer of a disk array, who also calls the places
+/// heavily random. The trace has 65 000 requests in 15 minutes, which is `rate=72`, over 250 GB of
+/// one of six controllers. The paper does not explain the 900 requests a second of its Table 4.
 ///
-/// Modelled is the database alone. The log, which a server writes in sequence, lies elsewhere, as
-/// in the trace; that some mailboxes are busier than others, that writes come in bursts, and that
-/// neighbouring pages are written together, are left out.
+/// The model covers the database alone. The sequential log is on another drive, as in the trace. The
+/// model leaves out that some mailboxes are busier than others, that writes come in bursts, and that
+/// neighbouring pages are written together.
 pub(super) const KIND: Kind = Kind {
     name: "exchange",
     argument: None,

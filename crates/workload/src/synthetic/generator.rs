@@ -9,16 +9,8 @@ use super::live::Live;
 use super::size::{Size, size_and_alignment};
 use super::uniform::Uniform;
 use super::values::Values;
-use super::{DATA, Ios, Place, Places, Target, WorkloadError};
+use super::{DATA, Ios, Place, Places, Room, Target, WorkloadError};
 use crate::{Stream, seed_for};
-
-/// The parameters from which a kind of workload generates its places: the number of places, each
-/// with room for the smallest IO, the distance from one to the next in bytes, and a seed.
-pub(super) struct Room {
-    pub(super) units: u64,
-    pub(super) unit: u64,
-    pub(super) seed: u64,
-}
 
 /// An endless stream of IOs: each has a place, a size, an operation and a time.
 pub struct Generator {
@@ -63,8 +55,8 @@ impl Generator {
         })))
     }
 
-    /// Writes of a geometric number of pages that start anywhere in a range, each page as likely: the
-    /// workload of Boboila and Desnoyers (see [`super::uniform`]). No write is longer than `longest`.
+    /// Generates writes of a geometric number of pages that start at a uniformly random page of a range:
+    /// the workload of Boboila and Desnoyers (see [`super::uniform`]). No write is longer than `longest`.
     pub(crate) fn uniform_writes(
         (offset, length): (Bytes, Bytes),
         (page, mean_len): (Bytes, u32),
@@ -87,8 +79,8 @@ impl Generator {
         }
     }
 
-    /// The place of a read or write of `len` bytes: where it would pass the end of the range, it
-    /// ends with it.
+    /// Draws the place of a read or write of `len` bytes. An IO that would pass the end of the range
+    /// ends at it instead.
     #[inline]
     fn draw_place(&mut self, len: u64) -> Place {
         if self.size.fixed().is_some() {
@@ -129,18 +121,18 @@ fn data(values: &Values) -> Result<Data, WorkloadError> {
     found.ok_or_else(|| values.invalid(DATA.name, "it must be `random`, `zeros` or `half-zeros`"))
 }
 
-/// Which operations there are.
+/// The operations of a workload.
 enum Ops {
-    /// One alone.
+    /// A single operation.
     Only(Op),
     /// Reads and writes; a random number below this is a read.
     Reads(u64),
     /// The model of Frankie, Hughes and Kreutz-Delgado ("A Mathematical Model of the Trim Command in
-    /// NAND-Flash SSDs", ACMSE 2012), with reads: each trim goes to a place that holds data,
-    /// drawn uniformly, and is a write where there is none.
+    /// NAND-Flash SSDs", ACMSE 2012), with reads: each trim goes to a uniformly random place with
+    /// data, and becomes a write if no place has data.
     ///
-    /// In the model all requests have the size of a place. With others, a trim is as long as a
-    /// write would be, but ends where the data does: nothing is trimmed twice.
+    /// In the model all requests have the size of a place. With other sizes, a trim has the length of
+    /// a write but ends where the data ends, so that no place is trimmed twice.
     Trims {
         reads: u64,
         /// Reads and trims together.

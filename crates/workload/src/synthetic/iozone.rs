@@ -13,11 +13,11 @@ use crate::seed_for;
 /// in files above 16 MiB) doubled up to `record`, it goes through the file once for each of its tests,
 /// in the order of [`PASSES`]; and then starts over.
 ///
-/// As in the public trace of Agrawal et al., all reads are answered by the page cache, records below the
-/// largest request are gathered into one, and larger ones cut; with `direct=true` (`iozone -I`) reads
-/// reach the drive as well, and each record for itself. The file lies at the start of the target range
-/// in one piece, and is overwritten where it lies. Left out is what the file system writes for itself,
-/// 4 KiB now and then in the trace.
+/// As in the public trace of Agrawal et al., the page cache answers all reads. It gathers small records
+/// into requests of the largest size, and splits larger ones. With `direct=true` (`iozone -I`), reads
+/// reach the drive as well, and each record is a request of its own. The file is contiguous, at the
+/// start of the target range, and overwritten in place. The model leaves out the file system's own
+/// writes, occasional requests of 4 KiB in the trace.
 pub(super) const KIND: Kind = Kind {
     name: "iozone",
     argument: None,
@@ -56,11 +56,11 @@ const STRIDE: u64 = 17;
 enum Order {
     Forward,
     Backward,
-    /// Each once, drawn at random.
+    /// Each record once, in random order.
     Random,
-    /// Every 17th, then those after them.
+    /// Every 17th record, then the records after these.
     Strided,
-    /// The first again and again.
+    /// The first record, repeatedly.
     Same,
 }
 
@@ -131,7 +131,7 @@ pub(super) struct IoZone {
     pieces: u64,
     /// The number of records accessed in this pass.
     done: u64,
-    /// The next of a strided pass, and where its row began.
+    /// The next record of a strided pass, and the first record of its row.
     stride: (u64, u64),
     order: Permutation,
     /// The rest of the request that is split.
@@ -174,7 +174,8 @@ impl IoZone {
         next
     }
 
-    /// Goes on to the next pass that reaches the drive, of the next record or file where none is left.
+    /// Continues with the next pass that reaches the drive, and with the next size of record or file after
+    /// the last pass.
     fn next_pass(&mut self) {
         loop {
             self.pass += 1;
@@ -199,7 +200,7 @@ impl IoZone {
         self.pass = 0;
     }
 
-    /// Takes the smallest record; where the largest is smaller still, that.
+    /// Starts with the smallest record, or with the largest if that is smaller.
     fn start_file(&mut self) {
         let least = match self.file > LARGE_FILE.0 {
             true => self.smallest_record.max(SMALLEST_RECORD_OF_LARGE_FILES.0),

@@ -1,6 +1,6 @@
 use rand::{Rng, RngExt};
 
-/// The slots of the target range that hold data, of which any can be drawn.
+/// The slots of the target range that hold data; drawing a random one takes constant time.
 pub(super) struct Live {
     /// The live slots, in no order.
     slots: Vec<u32>,
@@ -12,14 +12,14 @@ pub(super) struct Live {
 const DEAD: u32 = u32::MAX;
 
 impl Live {
-    /// `count` slots, all or none of them live.
+    /// Creates `count` slots, all of them live or none.
     pub(super) fn new(count: u32, live: bool) -> Live {
         let slots: Vec<u32> = if live { (0..count).collect() } else { Vec::new() };
         let position = if live { slots.clone() } else { vec![DEAD; count as usize] };
         Live { slots, position }
     }
 
-    /// Notes that slots were written.
+    /// Marks slots as live after a write.
     #[allow(clippy::cast_possible_truncation)] // there are at most u32::MAX slots
     pub(super) fn insert(&mut self, first: u64, count: u64) {
         for slot in first..first + count {
@@ -31,9 +31,8 @@ impl Live {
         }
     }
 
-    /// Draws a live slot, and takes it with those that follow it: at most `most`, and only as far
-    /// as they are live. They are so no longer. Gives the first and their number; `None` when no
-    /// slot is live.
+    /// Draws a live slot and removes it with the live slots right after it, at most `most` in all.
+    /// Returns the first slot and their number; `None` if no slot is live.
     pub(super) fn take(&mut self, most: u64, rng: &mut impl Rng) -> Option<(u64, u64)> {
         if self.slots.is_empty() {
             return None;

@@ -9,22 +9,22 @@ use super::generator::threshold;
 use super::values::Values;
 use super::{APPLICATION, Application, Kind, Models, WorkloadError, field};
 
-/// A log-structured merge tree with leveled compaction, as `LevelDB` and `RocksDB` have it, of a fixed
-/// number of keys that are updated, all as likely.
+/// A log-structured merge tree with leveled compaction, as in `LevelDB` and `RocksDB`, with uniform
+/// updates of a fixed number of keys.
 ///
-/// Changes gather in memory; a full memtable is written as tables, each with its share of the
-/// keys. Below are levels, each `ratio` times as large as the one above, the last as much larger as
-/// the target range allows. A table that is full is merged into the tables of the next level that
-/// hold the same keys: it is read, and each of those is read and written anew; then the old ones are
-/// deleted. At any time the tables below one that is merged are filled to different degrees, as
-/// choosing tables in turn brings about: one, two, ... in `ratio`. Of them the one that becomes full is
-/// merged on. In the last level, where each key is once, tables stay as large as they are.
+/// Changes gather in memory, and a full memtable is written as tables, each with its share of the
+/// keys. Each level below is `ratio` times as large as the one above; the last fills the rest of the
+/// target range. A full table is merged into the tables of the next level that hold the same keys: it
+/// is read, each of these is read and rewritten, and the old tables are deleted. Compaction chooses
+/// tables in turn, so the tables below a merged one are filled to different degrees: one, two, ... in
+/// `ratio`. The one that becomes full is merged next. The last level has each key once, so its tables
+/// keep their size.
 ///
-/// So for each byte that is changed are written: one in the log; one of the memtable; (ratio + 1) / 2
-/// for each level between; and in the last its own ratio. That is the formula of Callaghan, after
-/// Dayan and Idreos's equation 12; RocksDB's first level, which gathers tables with all keys, and
-/// compaction that runs beside changes, are left out. So are indexes and filters, a few percent of each
-/// table, and caches: each lookup reads a block of the table that holds its key.
+/// For each changed byte the tree writes one byte to the log, one from the memtable, (ratio + 1) / 2
+/// for each level in between, and the ratio of the last level there. This is the formula of Callaghan,
+/// after Dayan and Idreos's equation 12. The model leaves out RocksDB's first level, whose tables hold
+/// all keys; compaction concurrent with changes; indexes and filters, a few percent of each table; and
+/// caches: each lookup reads a block of the table that holds its key.
 pub(super) const KIND: Kind = Kind {
     name: "lsm",
     argument: None,
@@ -90,14 +90,14 @@ fn open(values: &Values, space: Space) -> Result<Models, WorkloadError> {
     }))
 }
 
-/// How many tables must have room: one of the memtable, a level of twice as many as the memtable has,
-/// and a second copy of those two that are merged with one.
+/// Returns the least number of tables with space: one of the memtable, a level of twice as many as the
+/// memtable has, and a second copy of the two that are merged with one.
 fn least_tables(parts: u64) -> u64 {
     1 + 2 * parts + 2
 }
 
-/// How much larger each level is than the one above, where `room` tables have room and the memtable has
-/// `parts`: `ratio`, but for the last what is left.
+/// Returns the size of each level relative to the one above, with space for `room` tables and `parts`
+/// tables in the memtable: `ratio`, and for the last level the rest.
 fn ratios(room: u64, parts: u64, ratio: u64) -> Vec<u64> {
     let mut ratios = Vec::new();
     let (mut used, mut tables) = (1, parts);
@@ -120,9 +120,9 @@ fn ratios(room: u64, parts: u64, ratio: u64) -> Vec<u64> {
 
 /// A level: its tables in the order of their keys.
 struct Level {
-    /// How many of them have the keys of a table of the level above.
+    /// The number of tables that share the keys of one table of the level above.
     ratio: u64,
-    /// The place of each, and how full it is in parts of `ratio`, 0 for one that is not there.
+    /// The place of each table, and its fill in parts of `ratio`; 0 for a table that does not exist.
     tables: Vec<Table>,
 }
 
@@ -133,7 +133,7 @@ struct Table {
 }
 
 impl Level {
-    /// The levels as they are in the long run, with places for their tables.
+    /// Creates the levels in their steady state, with places for their tables.
     fn all(ratios: &[u64], parts: u64, free: &mut VecDeque<u32>) -> Vec<Level> {
         let mut count = parts;
         let level = |(index, ratio): (usize, &u64)| {
@@ -155,12 +155,12 @@ pub(super) struct Lsm {
     table: u64,
     /// Tables of a memtable.
     parts: u64,
-    /// Bytes in the log, which lies at the start.
+    /// Bytes of the log, which is at the start of the target range.
     log: u64,
     block: u64,
     request: u64,
     levels: Vec<Level>,
-    /// The places of no table, the one that is free longest first.
+    /// The free places, the one that has been free for longest first.
     free: VecDeque<u32>,
     /// Bytes that a lookup reads.
     lookup: u64,
@@ -193,7 +193,7 @@ impl Lsm {
         }
     }
 
-    /// Reads a block of a table, all as likely.
+    /// Reads a uniformly random block of a table.
     fn look_up(&self, rng: &mut impl Rng) -> Access {
         let count = self.levels.iter().map(|level| level.tables.len()).sum();
         loop {
@@ -267,7 +267,7 @@ impl Lsm {
         self.due.push_back(Access { op, offset, len });
     }
 
-    /// Bytes of a table that is so many parts of `ratio` full.
+    /// Returns the bytes of a table that is filled to `filled` parts of `ratio`.
     fn bytes(&self, filled: u64, ratio: u64) -> u64 {
         (self.table * filled / ratio).next_multiple_of(self.block)
     }

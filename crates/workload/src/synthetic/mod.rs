@@ -1,12 +1,12 @@
-//! Workloads by distribution: where IOs go, how large they are, what they do and when they come;
-//! and models of applications.
+//! Synthetic workloads: distributions of places, sizes, operations and arrival times, and models of
+//! applications.
 //!
 //! A workload is named as `uniform?size=4KiB&reads=0.3`: one of [`KINDS`], and after `?` any of
-//! its fields. Each is a file and its line in the registry below. Places are drawn from another
-//! sequence of random numbers than everything else, so that workloads of one seed that differ in
-//! their share of reads go to the same places.
+//! its fields. Each is a file and its line in the registry below. Places come from a random sequence
+//! of their own, so that workloads with one seed and different shares of reads go to the same places.
 //!
-//! With more than one IO in flight, none waits for one that it depends on in the application.
+//! With more than one IO in flight, an IO does not wait for another that it depends on in the
+//! application.
 
 mod alias;
 mod application;
@@ -118,6 +118,16 @@ registry![
 struct Place {
     unit: u64,
     stream: StreamId,
+}
+
+/// The parameters from which a kind of workload generates its places.
+struct Room {
+    /// The number of places, each with room for the smallest IO.
+    units: u64,
+    /// The distance from one place to the next in bytes.
+    unit: u64,
+    /// The seed.
+    seed: u64,
 }
 
 /// The fields of every workload by distribution; others have some of them.

@@ -6,17 +6,18 @@ use super::application::{Access, BLOCK, MOST_PLACES, MOST_REQUEST, REQUEST, Spac
 use super::values::Values;
 use super::{APPLICATION, Application, Kind, Models, WorkloadError, field};
 
-/// The file system benchmark PostMark: many small files, as a mail server has them.
+/// The file system benchmark PostMark: many small files, as on a mail server.
 ///
-/// A pool of files is created, with sizes from `smallest` to `largest`, all as likely. Then come
-/// transactions without an end: each reads a file or appends to one, and creates or deletes one,
-/// with the same probability. An append is as long as what is missing to `largest` allows, all as
-/// likely. There are never more than twice the `files` of the beginning.
+/// The benchmark creates a pool of files with uniform sizes from `smallest` to `largest`. An endless
+/// series of transactions follows. Each reads a file or appends to one, with equal probability, and
+/// creates or deletes one, with equal probability. The length of an append is uniform, up to the
+/// length that makes the file as long as `largest`. There are never more than twice the initial
+/// `files`.
 ///
-/// Beneath is a file system that gives the next free block of 4 KiB, going round the target range, and
-/// writes whole blocks: a file's blocks when it is created, and those that an append touches.
-/// Neighbouring blocks are one IO. Left out are its own data (directories, inodes, a journal) and its
-/// caching: each file that is created reaches the drive, though it be deleted soon after.
+/// The file system below allocates the next free block of 4 KiB, cycling through the target range. It
+/// writes whole blocks: all blocks of a new file, and the blocks that an append touches. Neighbouring
+/// blocks form one IO. The model leaves out the file system's own data (directories, inodes, a
+/// journal) and its cache: each new file reaches the drive, even if it is deleted soon after.
 pub(super) const KIND: Kind = Kind {
     name: "postmark",
     argument: None,
@@ -86,7 +87,7 @@ fn to_usize(files: u64) -> usize {
     files as usize
 }
 
-/// A file: its first and its last block, of those that [`Blocks`] links, and its bytes.
+/// A file: its first and last block in the lists of [`Blocks`], and its length in bytes.
 #[derive(Clone, Copy)]
 struct File {
     first: u32,
@@ -185,7 +186,7 @@ impl PostMark {
         }
     }
 
-    /// Writes the last block again where it was not full, and those that follow.
+    /// Appends to a file: rewrites its last block if that was not full, and writes the blocks after it.
     fn append(&mut self, rng: &mut impl Rng) {
         let Some(index) = self.draw(rng) else { return };
         let File { last, bytes, .. } = self.files[index];
@@ -230,14 +231,14 @@ impl PostMark {
     }
 }
 
-/// Blocks of a file system: which are free, and which follows another in a file.
+/// The blocks of a file system: the free ones, and the order of those in each file.
 struct Blocks {
-    /// The block after each.
+    /// For each block, the next block of its file.
     next: Vec<u32>,
-    /// A bit for each block in use, and for those beyond the last.
+    /// A bit for each block in use; the bits beyond the last block are set.
     used: Vec<u64>,
     free: u32,
-    /// The word in which the search goes on.
+    /// The word of `used` at which the search continues.
     cursor: usize,
 }
 

@@ -6,8 +6,8 @@ use rand::{Rng, RngExt};
 use super::WorkloadError;
 use super::values::Values;
 
-/// To what sizes of a continuous distribution are rounded, unless an alignment is given: the page
-/// of most file systems and drives.
+/// The unit to which sizes of a continuous distribution are rounded, unless an alignment is given:
+/// the page of most file systems and drives.
 const GRAIN: Bytes = Bytes::kib(4);
 
 const RULE: &str = "write it like `4KiB`, `geometric:8KiB`, `exponential:8KiB`, \
@@ -18,23 +18,23 @@ const RULE: &str = "write it like `4KiB`, `geometric:8KiB`, `exponential:8KiB`, 
 pub(super) enum Size {
     /// Always the same.
     Fixed(u64),
-    /// A geometric number of grains: each is the last with the same probability.
+    /// A geometric number of grains: each grain is the last with the same probability.
     ///
-    /// It is what an exponential distribution comes to that is rounded up to grains, and the two
-    /// laws that can be asked for differ in their rate alone. *geometric* has the mean that is
-    /// asked for. *exponential* has it before rounding, and after it
-    /// grain / (1 − e^(−grain/mean)): half a grain more where the mean is long, 1.58 grains where
-    /// it is one. Boboila and Desnoyers (MSST 2011, section III) name the lengths of their
-    /// writes exponential, in whole pages; their formulas count a page as the least.
+    /// An exponential distribution that is rounded up to grains is geometric, so the two options
+    /// differ only in their rate. *geometric* has the requested mean. *exponential* has the requested
+    /// mean before rounding, and grain / (1 − e^(−grain/mean)) after it: half a grain more for a long
+    /// mean, 1.58 grains for a mean of one grain. Boboila and Desnoyers (MSST 2011, section III)
+    /// call the lengths of their writes exponential, in whole pages; the least in their formulas is
+    /// a page.
     Geometric {
         /// The unit of a size.
         grain: u64,
         /// The logarithm of the probability that a grain is not the last.
         log_of_rest: f64,
-        /// The largest: what the target range holds.
+        /// The largest size, which the target range still holds.
         most: u64,
     },
-    /// Each multiple of the grain from the least to the most is as likely.
+    /// Each multiple of the grain from the least to the most, with the same probability.
     Uniform {
         /// The unit of a size.
         grain: u64,
@@ -43,7 +43,7 @@ pub(super) enum Size {
         /// The most, in grains.
         most: u64,
     },
-    /// A few sizes, each with the sum of its share and of those before it.
+    /// A few sizes, each with the sum of its share and the shares before it.
     Mix(Vec<(u64, f64)>),
 }
 
@@ -152,7 +152,7 @@ fn asked(text: &str) -> Result<SizeSpec, String> {
     text.split('+').map(part).collect::<Result<_, String>>().map(SizeSpec::Mix)
 }
 
-/// Shares that add up to 1, each added to those before it.
+/// Returns the sizes with the running sums of their shares, scaled to end at 1.
 fn cumulated(parts: Vec<(u64, f64)>) -> Vec<(u64, f64)> {
     let total: f64 = parts.iter().map(|part| part.1).sum();
     let mut sum = 0.0;
@@ -169,7 +169,7 @@ impl Size {
         Size::Geometric { grain, log_of_rest: (-ratio(grain, mean)).ln_1p(), most }
     }
 
-    /// The sizes that decide what there can be: all, or the ends and the steps between them.
+    /// Returns the sizes to check against limits: all sizes, or the ends of the range and its step.
     pub(super) fn all(&self) -> impl Iterator<Item = u64> + '_ {
         let (ends, parts) = match self {
             Size::Fixed(size) => ([*size; 2], None),

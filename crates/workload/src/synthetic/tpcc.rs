@@ -3,31 +3,31 @@ use rand::RngExt;
 use rand::rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::generator::Room;
 use super::values::Values;
 use super::{
-    COMMON_BUT_SIZE_AND_READS, Generator, Kind, Place, Places, WorkloadError, field, reads, size,
+    COMMON_BUT_SIZE_AND_READS, Generator, Kind, Place, Places, Room, WorkloadError, field, reads,
+    size,
 };
 
-/// The data of an on-line transaction processing benchmark, as the drives below its buffer pool
-/// see them: random pages, two read for each that is written.
+/// The requests of an on-line transaction processing benchmark below its buffer pool: random pages,
+/// with two reads for each write.
 ///
-/// From the trace of Agrawal et al. are the page of 8 KB and the ratio. Their 16 000 warehouses take
-/// 160 GB on each of 13 controllers, 130 MB a warehouse, with what this model leaves out; the trace
-/// has 6.8 million requests of half an hour on one controller, that is `rate=3778`.
+/// The page of 8 KB and the ratio come from the trace of Agrawal et al. Their 16 000 warehouses take
+/// 160 GB on each of 13 controllers, 130 MB a warehouse, including the parts that this model leaves
+/// out. The trace has 6.8 million requests in half an hour on one controller, which is `rate=3778`.
 ///
-/// From the specification is where pages lie and which are wanted. Of each warehouse there are 100 000
-/// rows of stock, 30 000 customers, and 300 000 order lines, in tables one after the other, in the
-/// order of their keys. A transaction in a hundred touches so many rows: 450 of stock (45 new
-/// orders of ten items), drawn by NURand(8191, 1, 100000); 92 customers (45 of new orders, 43 of
-/// payments, 4 of order status), drawn by NURand(1023, 1, 3000) in their district; 40 customers (of
-/// 4 deliveries to ten districts) and 44 order lines (4 of order status, 40 of deliveries), all as
-/// likely. All warehouses are alike.
+/// The layout and the choice of pages come from the specification. Each warehouse has 100 000 rows of
+/// stock, 30 000 customers and 300 000 order lines. The tables follow each other, in the order of
+/// their keys. A hundred transactions touch 450 rows of stock (45 new orders of ten items) by
+/// NURand(8191, 1, 100000). They touch 92 customers (45 of new orders, 43 of payments, 4 of order
+/// status) by NURand(1023, 1, 3000) within a district. They touch 40 more customers (4 deliveries to
+/// ten districts) and 44 order lines (4 of order status, 40 of deliveries) uniformly. All warehouses
+/// are alike.
 ///
-/// Left out are the log, which lies on other drives, as in the trace; the small tables and the upper
-/// levels of indexes, which stay in memory; the rows that are appended, a page in some ten new orders;
-/// and the buffer pool itself: in truth it answers more of what is wanted often, so that misses
-/// are more even than here, and a page is written some time after it was read.
+/// The model leaves out the log, which is on other drives in the trace as well; small tables and the
+/// upper levels of indexes, which stay in memory; appended rows, about a page in ten new orders; and
+/// the buffer pool. A real buffer pool absorbs more of the frequent pages, so that its misses are more
+/// uniform than here, and it writes a page some time after reading it.
 pub(super) const KIND: Kind = Kind {
     name: "tpcc",
     argument: None,
@@ -53,7 +53,7 @@ pub(super) const KIND: Kind = Kind {
     open: |values, target| Generator::open(values, target, |room| places(values, room)),
 };
 
-/// The rows of a warehouse, and how long they are (clause 1.2.1).
+/// The number of rows of a table in a warehouse, and their length in bytes (clause 1.2.1).
 struct Table {
     rows: u64,
     row: u64,
@@ -63,12 +63,12 @@ const STOCK: Table = Table { rows: 100_000, row: 306 };
 const CUSTOMER: Table = Table { rows: 30_000, row: 655 };
 const ORDER_LINE: Table = Table { rows: 300_000, row: 54 };
 
-/// Customers of a district, of which a warehouse has ten.
+/// The number of customers of a district, and of districts of a warehouse.
 const DISTRICT: u64 = 3_000;
 const DISTRICTS: u64 = 10;
 
-/// Of how many rows that are touched, how many are of stock, of customers by NURand, of customers all
-/// as likely; the rest is of order lines.
+/// The number of rows that a hundred transactions touch, and the parts of it: stock, customers by
+/// NURand, and customers drawn uniformly. The rest are order lines.
 const TOUCHED: u64 = 626;
 const OF_STOCK: u64 = 450;
 const OF_CUSTOMERS: u64 = 92;

@@ -1,15 +1,14 @@
 use rand::distr::{self, Distribution};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::generator::Room;
-use super::{COMMON, Generator, Kind, Place, Places, WorkloadError};
+use super::{COMMON, Generator, Kind, Place, Places, Room, WorkloadError};
 
-/// Every place is as likely as every other, each time anew.
+/// Uniform and independent places.
 ///
 /// With `size=exponential:` or `size=geometric:` and the page as `alignment` it is the workload of
-/// Boboila and Desnoyers (MSST 2011, section III): starts uniform, lengths memoryless, each write
-/// one IO. Theirs end with the volume where they would pass its end; here they begin earlier, so
-/// that none is shortened.
+/// Boboila and Desnoyers (MSST 2011, section III): uniform starts, memoryless lengths, each write one
+/// IO. In their workload, a write that would pass the end of the volume is shortened. Here it begins
+/// earlier and keeps its length.
 pub(super) const KIND: Kind = Kind {
     name: "uniform",
     argument: None,
@@ -32,7 +31,7 @@ pub(super) struct Uniform {
 }
 
 impl Uniform {
-    /// Over so many places, of which there is one at least.
+    /// Creates the distribution over `units` places, at least one.
     pub(super) fn over(units: u64) -> Uniform {
         let units = distr::Uniform::new(0, units).expect("there is room for an IO");
         Uniform { units }

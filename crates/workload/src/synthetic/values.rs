@@ -15,7 +15,7 @@ pub(super) struct Values<'a> {
 }
 
 impl<'a> Values<'a> {
-    /// Reads `field=value&field=value`. Of a field given twice the last counts.
+    /// Reads `field=value&field=value`. If a field is given twice, the last value counts.
     pub(super) fn read(
         kind: &'static Kind,
         argument: &'a str,
@@ -31,7 +31,7 @@ impl<'a> Values<'a> {
         Ok(Values { argument, kind, given })
     }
 
-    /// The text of a field: what was given, or its default where it has one.
+    /// Returns the text of a field: the given value, or its default if it has one.
     pub(super) fn text(&self, name: &str) -> Option<&str> {
         let given = self.given(name);
         given.or_else(|| self.field(name).default)
@@ -71,8 +71,7 @@ impl<'a> Values<'a> {
         Err(self.invalid(name, format!("it must be a multiple of {unit} from {least} to {most}")))
     }
 
-    /// The target range that the fields `offset` and `length` ask for: where it begins and how
-    /// long it is.
+    /// Returns the start and the length of the target range, from the fields `offset` and `length`.
     pub(super) fn target_range(&self, target: &Target) -> Result<(Bytes, Bytes), WorkloadError> {
         let offset: Bytes = self.quantity("offset")?.unwrap_or_default();
         if offset >= target.capacity {

@@ -7,9 +7,8 @@ use crate::permutation::Permutation;
 
 /// The place of rank k is chosen in proportion to k to the power of −exponent.
 ///
-/// The law holds for every rank of the whole range, none is cut off. Ranks are spread over the
-/// range by a permutation; with `shuffled=false` rank and place are the same, so that hot data
-/// lies together at the start.
+/// The law covers every rank of the whole range. A permutation spreads the ranks over the range; with
+/// `shuffled=false` rank and place are the same, so that hot data is together at the start.
 pub(super) const KIND: Kind = Kind {
     name: "zipf",
     argument: None,
@@ -63,13 +62,12 @@ const BLOCKS_AN_OCTAVE: u64 = 16;
 /// Ranks 1 to n by Zipf's law: exact for every n, in constant time, with some hundred blocks at
 /// most.
 ///
-/// A rank is drawn in two steps, by rejection from a staircase above the law: first a block of
-/// neighbouring ranks, as if each of them had the weight of the first, from an alias table; then a
-/// rank of it, any with the same probability, which is accepted by its own weight over that of the
-/// first. Of 17 neighbours the last has nearly the weight of the first, so that a weight is
-/// hardly ever worked out: a logarithm and an exponential for each IO, as other exact methods take
-/// (rejection-inversion of Hörmann and Derflinger, in `rand_distr` with two powers more), would
-/// cost three times as much.
+/// Drawing a rank is rejection from a staircase above the law, in two steps. An alias table gives a
+/// block of neighbouring ranks, as if each had the weight of the first. Then a uniform rank of the
+/// block is accepted with the ratio of its weight to the weight of the first. The last of 17
+/// neighbours has nearly the weight of the first, so the weight is rarely computed. Other exact
+/// methods take a logarithm and an exponential for each IO (rejection-inversion of Hörmann and
+/// Derflinger, in `rand_distr` with two more powers), which would cost three times as much.
 struct Ranks {
     exponent: f64,
     blocks: AliasTable<Block>,

@@ -24,8 +24,8 @@ struct Server {
 
 impl Server {
     fn of(place: &Scratch, registry: &Path) -> Server {
-        let (process, told) = start(place, &["--registry", registry.to_str().unwrap()]);
-        Server { process, address: told["address"].as_str().unwrap().into() }
+        let (process, status) = start(place, &["--registry", registry.to_str().unwrap()]);
+        Server { process, address: status["address"].as_str().unwrap().into() }
     }
 
     /// Returns the response, which must be a success.

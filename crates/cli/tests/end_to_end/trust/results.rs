@@ -105,10 +105,10 @@ fn full_disks(step: usize) -> Option<usize> {
         let is_full = disk.kept().refused > 0;
         assert_eq!(outcome.status, i32::from(is_full), "{what}: {}", outcome.stderr);
         if is_full {
-            let says =
+            let message =
                 |text: &str| assert!(outcome.stderr.contains(text), "{what}: {}", outcome.stderr);
-            says("No space left on device");
-            says("make room");
+            message("No space left on device");
+            message("make room");
             full += 1;
         }
         let done = check(&disk.path().join("r"), &whole, &what);

@@ -3,7 +3,7 @@
 use super::LogBlock;
 use super::core::Core;
 use super::tied_logs::{Placement, TiedLogs, Ties};
-use crate::ftl::{AnyFtl, Family, Kind, LogUse};
+use crate::ftl::{AnyFtl, Family, Kind, LogSharing, LogUse};
 
 /// The BAST FTL; see [`KIND`].
 pub type Bast = LogBlock<TiedLogs>;
@@ -14,12 +14,7 @@ pub(in crate::ftl) const KIND: Kind = Kind {
               with it when it is full or another data block needs one",
     source: "Kim et al., IEEE Trans. Consumer Electronics 48(2), 2002; Boboila and Desnoyers, \
              MSST'11, section II (Hybrid Log Block)",
-    family: Family::LogBlock(LogUse {
-        least: 1,
-        groups: false,
-        any_order: true,
-        localities: false,
-    }),
+    family: Family::LogBlock(LogUse { least: 1, sharing: LogSharing::One, any_order: true }),
     new: |layout, nand| {
         let ties = Ties { group: 1, per_group: 1, placement: Placement::Any };
         AnyFtl::Bast(LogBlock::new(layout, nand, TiedLogs::new(layout, ties, layout.logs.per_pool)))

@@ -3,7 +3,7 @@
 use super::LogBlock;
 use super::core::Core;
 use super::tied_logs::{Placement, TiedLogs, Ties};
-use crate::ftl::{AnyFtl, Family, Kind, LogUse};
+use crate::ftl::{AnyFtl, Family, Kind, LogSharing, LogUse};
 
 /// The block-mapped FTL; see [`KIND`].
 pub type BlockMap = LogBlock<TiedLogs>;
@@ -15,12 +15,7 @@ pub(in crate::ftl) const KIND: Kind = Kind {
               write goes back in it",
     source: "Ban, US patent 5,404,485 (1995), the replacement blocks of NFTL; pages in ascending \
              order, as flash with large blocks asks for",
-    family: Family::LogBlock(LogUse {
-        least: 1,
-        groups: false,
-        any_order: false,
-        localities: false,
-    }),
+    family: Family::LogBlock(LogUse { least: 1, sharing: LogSharing::One, any_order: false }),
     new: |layout, nand| {
         let ties = Ties { group: 1, per_group: 1, placement: Placement::InPlace };
         AnyFtl::BlockMap(LogBlock::new(

@@ -8,7 +8,7 @@ use flashscope_block::{Errno, Nanos};
 use super::core::{Core, HostPage, Log};
 use super::{LogBlock, Role, Room, Scheme};
 use crate::footprint::{fixed, grown};
-use crate::ftl::{AnyFtl, Family, Kind, LogUse};
+use crate::ftl::{AnyFtl, Family, Kind, LogSharing, LogUse};
 use crate::nand::{Array, BlockId, Event};
 use crate::setup::{Layout, Merge};
 
@@ -21,12 +21,7 @@ pub(in crate::ftl) const KIND: Kind = Kind {
               block, those that follow it go on there, and all others go to a ring of log blocks \
               that all data blocks share",
     source: "Lee et al., ACM TECS 6(3), 2007; Boboila and Desnoyers, MSST'11, section II",
-    family: Family::LogBlock(LogUse {
-        least: 2,
-        groups: false,
-        any_order: false,
-        localities: false,
-    }),
+    family: Family::LogBlock(LogUse { least: 2, sharing: LogSharing::All, any_order: false }),
     new: |layout, nand| AnyFtl::Fast(LogBlock::new(layout, nand, Ring::new(layout))),
     footprint: |layout| {
         let logs = fixed::<Logs>(1u32) + grown::<Log>(layout.logs.per_pool);

@@ -14,7 +14,7 @@ use super::core::{Core, HostPage, Log};
 use super::tied_logs::{Placement, TiedLogs, Ties};
 use super::{LogBlock, Role, Room, Scheme};
 use crate::footprint::{Size, fixed, grown};
-use crate::ftl::{AnyFtl, Family, Kind, LogUse};
+use crate::ftl::{AnyFtl, Family, Kind, LogSharing, LogUse};
 use crate::nand::{Array, BlockId, Event};
 use crate::setup::Layout;
 
@@ -31,9 +31,8 @@ pub(in crate::ftl) const KIND: Kind = Kind {
              here stands with the fields of [log]",
     family: Family::LogBlock(LogUse {
         least: 3,
-        groups: false,
+        sharing: LogSharing::ByLocality,
         any_order: false,
-        localities: true,
     }),
     new: |layout, nand| AnyFtl::Last(LogBlock::new(layout, nand, Localities::new(layout))),
     footprint: |layout| Core::footprint(layout) + Localities::footprint(layout),
@@ -41,7 +40,7 @@ pub(in crate::ftl) const KIND: Kind = Kind {
 
 /// The temporal locality of pages: when each was last written by a short write.
 struct Recency {
-    /// For each map entry, the count of short writes at its last one; 0 if unknown.
+    /// For each map entry, the value of `count` at its last short write; 0 if unknown.
     written: Vec<u32>,
     count: u32,
     /// Maximum number of writes since the last write of a hot page.

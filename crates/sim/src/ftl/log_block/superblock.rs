@@ -5,7 +5,7 @@ use flashscope_block::{Errno, Nanos};
 use super::core::{Core, Grouping, HostPage, Log};
 use super::{LogBlock, Role, Room, Scheme};
 use crate::footprint::{Size, fixed, grown};
-use crate::ftl::{AnyFtl, Family, Kind, LogUse};
+use crate::ftl::{AnyFtl, Family, Kind, LogSharing, LogUse};
 use crate::nand::{Array, BlockId, Cause, Event};
 use crate::setup::{Eviction, Layout, Logs, Merge};
 
@@ -18,12 +18,7 @@ pub(in crate::ftl) const KIND: Kind = Kind {
               more, within which every page may be anywhere; the block with the fewest valid pages \
               is cleaned when the group needs room",
     source: "Kang et al., EMSOFT'06: superblocks of D-blocks and U-blocks",
-    family: Family::LogBlock(LogUse {
-        least: 1,
-        groups: true,
-        any_order: false,
-        localities: false,
-    }),
+    family: Family::LogBlock(LogUse { least: 1, sharing: LogSharing::Group, any_order: false }),
     new: |layout, nand| AnyFtl::Superblock(LogBlock::new(layout, nand, Groups::new(layout))),
     footprint: |layout| Core::footprint(layout) + Groups::footprint(layout),
 };

@@ -81,15 +81,15 @@ impl Event {
     pub const WRITE_BACK: u32 = u32::MAX;
 }
 
-/// Something that observers are to be told of.
-pub(super) enum Observed {
+/// A report for observers.
+pub(super) enum ObserverReport {
     /// A command is done.
     Command(observe::Command),
-    /// A command was suspended, and has gone on. Its end is not known yet.
+    /// A command was suspended and has resumed. Its end is not known yet.
     Suspension(observe::Command, Range<Nanos>),
 }
 
-/// The owner of a command that observers are to be told of.
+/// The flag in the owner of a command that is reported to observers.
 const OBSERVED: u64 = 1 << 32;
 
 /// The commands on a block of a package that are not done.
@@ -97,7 +97,7 @@ const OBSERVED: u64 = 1 << 32;
 struct Block {
     /// The last program or erase.
     written: Ticket,
-    /// The tally of what an erase of the block has to wait for.
+    /// The tally of the commands that an erase of the block waits for.
     used: u32,
     /// The programs that may not be done, in the order of pages: see [`QueuedArray::programs`].
     first: u32,
@@ -349,7 +349,7 @@ impl QueuedArray {
         if !self.has_low || level == Level::Low || self.scheduler.status(earlier) == Status::Done {
             return;
         }
-        // What is no command may wait for several.
+        // A ticket that is no command may wait for several commands.
         if self.scheduler.task(earlier).is_none_or(|task| task.level == Level::Low) {
             self.raise();
         }
@@ -558,7 +558,7 @@ impl QueuedArray {
 
     /// Lets the clock go on until something is to be reported, at `until` at the latest: an event,
     /// or a command that observers are to be told of.
-    pub(super) fn advance(&mut self, until: Nanos) -> Option<Result<Event, Observed>> {
+    pub(super) fn advance(&mut self, until: Nanos) -> Option<Result<Event, ObserverReport>> {
         self.close_rows();
         let happened = self.scheduler.advance(until)?;
         let now = self.scheduler.now();
@@ -568,14 +568,14 @@ impl QueuedArray {
                 self.free_observed.push(place);
                 let given = self.observed[place as usize];
                 let times = observe::Command { at: arrived, start: started, done: now, ..given };
-                Some(Err(Observed::Command(observe::Command { together, ..times })))
+                Some(Err(ObserverReport::Command(observe::Command { together, ..times })))
             }
             SchedulerEvent::Resumed { owner, arrived, started, since } => {
                 let place = u32::try_from(owner & !OBSERVED).unwrap_or(NONE);
                 let command = self.observed.get_mut(place as usize)?;
                 command.suspended = later(command.suspended, Nanos(now.0 - since.0));
                 (command.at, command.start) = (arrived, started);
-                Some(Err(Observed::Suspension(*command, since..now)))
+                Some(Err(ObserverReport::Suspension(*command, since..now)))
             }
             SchedulerEvent::Done { owner, .. } => {
                 Some(Ok(Event::Done(u32::try_from(owner).unwrap_or(NONE))))

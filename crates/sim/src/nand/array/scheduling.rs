@@ -6,7 +6,7 @@ use std::ops::Range;
 use flashscope_block::Nanos;
 
 use super::Array;
-use super::queued::{Event, FlashRequest, Observed, QueuedArray};
+use super::queued::{Event, FlashRequest, ObserverReport, QueuedArray};
 use crate::nand::due::awaited;
 use crate::nand::schedule::{Schedule, Span};
 use crate::nand::{BlockId, Cause, Page, Place, later};
@@ -293,10 +293,10 @@ impl Array {
             let queued = self.queued.as_mut()?;
             match queued.advance(until)? {
                 Ok(event) => return Some((event, queued.scheduler.now())),
-                Err(Observed::Command(command)) => {
+                Err(ObserverReport::Command(command)) => {
                     self.notify(|observer| observer.command(&command));
                 }
-                Err(Observed::Suspension(command, time)) => {
+                Err(ObserverReport::Suspension(command, time)) => {
                     self.notify(|observer| observer.suspension(&command, time.clone()));
                 }
             }

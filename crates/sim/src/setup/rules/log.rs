@@ -3,7 +3,7 @@
 use flashscope_block::Bytes;
 
 use super::{Lanes, require, share};
-use crate::ftl::{self, Family, LogUse};
+use crate::ftl::{self, Family, LogSharing, LogUse};
 use crate::nand::Geometry;
 use crate::setup::{Frontiers, Logs, Scope, Transfer};
 use crate::setup::{MapMemory, Profile, ProfileError};
@@ -62,10 +62,10 @@ impl Profile {
         let rule = format!("with ftl = \"{}\" it must be 0", self.ftl);
         let heeded = uses.any_order || log.unordered == 0;
         require(heeded, "log.unordered", log.unordered, rule)?;
-        if uses.localities {
+        if uses.sharing == LogSharing::ByLocality {
             self.check_localities()?;
         }
-        if !uses.groups {
+        if uses.sharing != LogSharing::Group {
             return Ok(());
         }
         require(log.group > 0, "log.group", log.group, "it must be at least 1")?;
@@ -74,8 +74,7 @@ impl Profile {
         require(fits, "log.per_group", log.per_group, rule)
     }
 
-    /// Checks how log blocks are shared out among long writes, hot pages and others: to each at least
-    /// one.
+    /// Checks the numbers of log blocks for long writes, hot pages and other writes, each at least one.
     fn check_localities(&self) -> Result<(), ProfileError> {
         let log = &self.log;
         let (field, size) = ("log.sequential_request", log.sequential_request);
@@ -92,8 +91,8 @@ impl Profile {
         require(fits, "log.hot", log.hot, rule)
     }
 
-    /// How many logical pages of a pool the host can address beside log blocks. Its data blocks,
-    /// log blocks, bad ones and one that a merge fills must be no more than there are.
+    /// Returns the number of logical pages of a pool that the host can address, without log blocks. The
+    /// pool must have room for data blocks, log blocks, bad blocks and the block that a merge fills.
     pub(super) fn pages_beside_logs(
         &self,
         uses: LogUse,
@@ -126,7 +125,8 @@ impl Profile {
 
     pub(super) fn logs(&self, ftl: ftl::Kind) -> Logs {
         let log = &self.log;
-        let tells_long = matches!(ftl.family, Family::LogBlock(uses) if uses.localities);
+        let tells_long =
+            matches!(ftl.family, Family::LogBlock(uses) if uses.sharing == LogSharing::ByLocality);
         Logs {
             per_pool: log.blocks,
             merge: log.merge,

@@ -10,7 +10,7 @@ use crate::setup::MapMemory;
 const ENTRY_ON_FLASH: u64 = 4;
 
 impl MapCacheLayout {
-    /// That of a drive with so many logical pages.
+    /// Returns the layout for a drive with `logical_pages`, limited to the entries of its map.
     pub(super) fn of(self, logical_pages: u32) -> MapCacheLayout {
         let entries = self.entries.min(logical_pages);
         let host_entries = self.host_entries.min(logical_pages - entries);
