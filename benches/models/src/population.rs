@@ -45,6 +45,11 @@ impl Part {
         choices[rng.usize(..choices.len())]
     }
 
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "positive, and below 2^53"
+    )]
     fn pair(self, rng: &mut fastrand::Rng, nth: usize) -> Pair {
         let ftl = ["page-map", "page-map", "dftl", "bast", "fast"][nth % 5];
         let packages = self.pick(rng, [&["1", "2", "4", "8"], &["3", "6", "16"]]);
