@@ -8,7 +8,7 @@ BIN := target/release/flashscope
 help:              ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 16
 
-.PHONY: help demo build web test test-all tested test-rust test-properties test-web test-fuzz test-readers test-registry test-python test-wheel test-release test-attach test-trust test-nvme test-guards test-sanitizers check-elsewhere audit release check guide pictures bench bench-models bench-intervals bench-probe bench-twin fuzz soak tools clean
+.PHONY: help demo build web test test-all tested test-rust test-properties test-web test-fuzz test-readers test-registry test-python test-wheel test-release test-attach test-trust test-nvme test-baselines test-guards test-sanitizers check-elsewhere audit release check guide pictures bench bench-models bench-intervals bench-probe bench-twin fuzz soak tools clean
 
 # Builds only the parts that measure a simulated drive, with a profile that compiles fast: [profile.demo] in Cargo.toml.
 demo: web          ## measure a simulated drive and write the report: target/demo/flashscope
@@ -34,7 +34,7 @@ test: tools        ## run everything that CI checks
 	$(MAKE) test-web check test-rust test-fuzz test-readers test-registry test-python
 
 # Some tests need a virtual machine, root, or an hour.
-test-all: test test-wheel test-attach test-trust test-nvme test-guards test-sanitizers check-elsewhere ## run all tests
+test-all: test test-wheel test-attach test-trust test-nvme test-baselines test-guards test-sanitizers check-elsewhere ## run all tests
 
 test-web: web      ## test the page: types, units, and in a real browser
 	cd web && npm test
@@ -77,6 +77,9 @@ test-trust: web    ## test faults, crashes and full disks at thousands of points
 test-nvme: build   ## test emulated NVMe drives, NBD, ublk and null_blk in virtual machines (installs QEMU; not part of `test`)
 	scripts/test-nvme
 	scripts/test-ublk
+
+test-baselines:    ## test that identical measurements agree on every simulated drive: minutes (not part of `test`)
+	$(CARGO) test --workspace --test baselines -- --ignored
 
 test-guards: build ## test drives that are in use, fail or disappear, in a virtual machine (not part of `test`)
 	scripts/test-guards

@@ -73,7 +73,7 @@ def test_a_wrong_space_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest
     with pytest.raises(fs.UsageError, match="none is not a sweep"):
         fs.sweep(resume="none")
     assert list(tmp_path.iterdir()) == []
-    with pytest.raises(fs.UsageError, match="none of the 2 points can be simulated; the first"):
+    with pytest.raises(fs.UsageError, match="none of the 2 points can be simulated; the error of the first"):
         fs.sweep({"factors": {"over_provisioning": [1.1, 1.2]}}, progress=False)
 
 

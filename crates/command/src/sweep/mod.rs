@@ -120,7 +120,7 @@ pub fn outcome(SweepResult { sweep, path }: &SweepResult) -> Result<(), Failure>
     }
     match sweep.skipped.first().filter(|_| counts.done == 0) {
         Some(first) => Err(usage(anyhow!(
-            "no point of the {} can be simulated; the error of the first: {}",
+            "none of the {} points can be simulated; the error of the first: {}",
             counts.points,
             first.reason
         ))),

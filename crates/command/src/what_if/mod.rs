@@ -56,7 +56,7 @@ impl WhatIfResult {
         let first = self.what_if.variants.into_iter().next().and_then(|variant| variant.reason);
         let first = first.unwrap_or_default();
         Err(usage(anyhow!(
-            "no variant of the {all} can be simulated; the error of the first: {first}"
+            "none of the {all} variants can be simulated; the error of the first: {first}"
         )))
     }
 }
