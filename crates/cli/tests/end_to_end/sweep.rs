@@ -139,7 +139,10 @@ fn invalid_spaces_and_folders_are_refused() {
     assert_eq!(place.names(), ["space.toml"]);
     fs::write(place.at("space.toml"), "[factors]\nover_provisioning = [1.1, 1.2]").unwrap();
     let none = message(&["space.toml"]);
-    assert!(none.contains("none of the 2 points can be simulated; the error of the first: "), "{none}");
+    assert!(
+        none.contains("none of the 2 points can be simulated; the error of the first: "),
+        "{none}"
+    );
     assert!(message(&["space.toml"]).contains("exists already"));
 }
 
