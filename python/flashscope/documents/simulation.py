@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 ActivityKind: TypeAlias = Literal['cleaning', 'switch merge', 'partial merge', 'full merge', 'mapping read', 'mapping write-back', 'folding', 'wear levelling']
@@ -678,7 +678,7 @@ class UtilizationReport:
     """
     The end of the interval. Commands that extend beyond either end count with the part inside.
     """
-    classes: list[ClassUse] | None = field(default_factory=list)
+    classes: list[ClassUse] | None = None
     """
     The commands of all units by class, in display order; classes without commands are absent.
     """

@@ -13,7 +13,7 @@ pub const TABLE_3: Item = Item {
     paper: Paper::Uflip,
     place: "Table 3",
     title: "result summary: the key characteristics of seven drives",
-    expected: State::Explained,
+    expected: State::Fail,
     inputs: &[MEMORIGHT, MTRON, SAMSUNG, MODULE, MLC, DTHX, DTI, SEED],
     run,
 };

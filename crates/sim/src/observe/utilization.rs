@@ -32,7 +32,7 @@ pub struct UtilizationReport {
     /// The units, in order.
     pub units: Vec<UnitUse>,
     /// The commands of all units by class, in display order; classes without commands are absent.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<ClassUse>,
     /// The serial buses, in order: one per package, or one per gang that shares it.
     pub buses: Vec<BusUse>,
