@@ -7,6 +7,7 @@ use super::command::Op;
 use super::die::{Die, Queue};
 use super::events::Event;
 use super::graph::{NONE, State};
+use super::queue::Links;
 use super::scheduler::Scheduler;
 use super::setup::BusOrder;
 use crate::nand::later;
@@ -202,6 +203,8 @@ impl Scheduler {
         let now = self.now;
         let node = &mut self.graph.nodes[next as usize];
         (node.state, node.arrived, node.started) = (State::Running, now, now);
+        // A command of a row was in no queue, so its links are those of an earlier command.
+        node.links = Links::NONE;
         let task = node.task.expect("a row is of commands");
         let class = &mut self.totals.classes[task.class as usize];
         class.arrive(now);
