@@ -145,18 +145,12 @@ fn compare(case: &Case, requests: &[Request], grids: &Grids, book: &mut Book) {
     for (model, pieces) in &case.models {
         let selected = SelectedModel::named(model, &layout).expect("a model of the drive");
         let mut pools = Pools::new(&layout, selected, *pieces).expect("a drive in range");
-        let space = space(&layout);
-        let free = u64::from(space.free_blocks) * u64::from(space.pages_per_block);
         let start = Instant::now();
         let total = match &passes {
             Some(passes) => passes.repeat(&mut pools, &mut requests).expect("the workload writes"),
             None => {
-                let counted = Passes::find(
-                    &mut pools,
-                    free,
-                    &mut requests,
-                    (&AtomicBool::new(false), &mut ()),
-                );
+                let counted =
+                    Passes::find(&mut pools, &mut requests, (&AtomicBool::new(false), &mut ()));
                 let CountedPasses { passes: first, total } = counted.expect("the workload writes");
                 passes = Some(first);
                 total

@@ -65,7 +65,7 @@ impl Part {
             (Part::HeldOut, false) => 0.35 + 0.1 * rng.f64(),
         };
         // A pool needs room for its open and its free blocks.
-        let spare = spare.max(8.0 * number(planes) as f64 / (blocks * number(planes)) as f64);
+        let spare = spare.max(8.0 / blocks as f64);
         let mut drive = format!(
             "agrawal-2008?ftl={ftl}&flash.packages={packages}&flash.dies_per_package=1\
              &flash.planes_per_die={planes}&flash.blocks_per_plane={blocks}&flash.pages_per_block={block}\

@@ -9,7 +9,6 @@ use flashscope_model::trace::Total;
 use flashscope_predict::validation::{Case, Factors, Interval, Stratum};
 use flashscope_predict::{
     CountedPasses, Numbers, Passes, Pieces, Pools, SelectedModel, SimulatedDrive, not_modelled,
-    space,
 };
 use flashscope_sim::setup::{self, Layout};
 
@@ -88,9 +87,6 @@ fn score(pair: &Pair) -> Vec<ScoredPrediction> {
     if !not_modelled(&layout).is_empty() {
         return Vec::new();
     }
-    let space = space(&layout);
-    let free =
-        u64::from(layout.pools) * u64::from(space.free_blocks) * u64::from(space.pages_per_block);
     let mut passes: Option<Passes> = None;
     let mut predicted: Vec<(SelectedModel, Total, bool)> = Vec::new();
     for model in models(&layout) {
@@ -100,7 +96,7 @@ fn score(pair: &Pair) -> Vec<ScoredPrediction> {
                 let Some(mut again) = pair.requests(&layout) else { continue };
                 passes.repeat(&mut pools, &mut again)
             }
-            None => Passes::find(&mut pools, free, &mut requests, (&never, &mut ())).map(
+            None => Passes::find(&mut pools, &mut requests, (&never, &mut ())).map(
                 |CountedPasses { passes: found, total }| {
                     passes = Some(found);
                     total

@@ -14,6 +14,8 @@ pub struct Pools {
     /// The logical pages of a stripe.
     stripe: usize,
     pools: Vec<Box<dyn Predictor>>,
+    /// The pages of the free blocks of all pools; in FTLs with log blocks, those of the log blocks.
+    free_pages: u64,
     /// Pages at the end of each block that list its logical pages. Models do not know them.
     summary_pages: f64,
 }
@@ -28,9 +30,13 @@ impl Pools {
         chosen: SelectedModel,
         pieces: Pieces,
     ) -> Result<Pools, OutOfRange> {
+        let Space { free_blocks, pages_per_block, .. } = space(layout);
         Ok(Pools {
             stripe: layout.stripe as usize,
             pools: chosen.predictors(layout, pieces)?,
+            free_pages: u64::from(layout.pools)
+                * u64::from(free_blocks)
+                * u64::from(pages_per_block),
             summary_pages: layout.geometry.summary_pages.into(),
         })
     }
@@ -49,6 +55,11 @@ impl Pools {
             let before = |page| pages_before(page, pool, count, self.stripe);
             put(&mut *self.pools[pool], request, before(from)..before(to));
         }
+    }
+
+    /// Returns the pages of the free blocks, which the writes cycle through beside the pages that they write.
+    pub(crate) const fn free_pages(&self) -> u64 {
+        self.free_pages
     }
 
     /// Returns the totals over all requests so far. Copies include the summaries of as many blocks as were erased.

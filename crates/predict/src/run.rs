@@ -49,7 +49,6 @@ impl Passes {
     /// If nothing is written, or `stop` was set.
     pub fn find(
         pools: &mut Pools,
-        free_pages: u64,
         requests: &mut Requests,
         (stop, progress): (&AtomicBool, &mut dyn Progress),
     ) -> Result<CountedPasses, PredictError> {
@@ -57,7 +56,7 @@ impl Passes {
             progress.show(&Step::share("predicting", share));
             !stop.load(Ordering::Relaxed)
         };
-        let mut made = MadePasses { free_pages, ..MadePasses::default() };
+        let mut made = MadePasses { free_pages: pools.free_pages(), ..MadePasses::default() };
         while made.least_turns() < TURNS && made.turns() < MOST_TURNS {
             made.pass(pools, requests, &mut show)?;
         }

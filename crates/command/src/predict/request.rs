@@ -8,7 +8,7 @@ use flashscope_drive::Clock;
 use flashscope_predict::validation::{Factors, Stratum};
 use flashscope_predict::{
     CountedPasses, Numbers, PREDICTION_VERSION, Passes, Pieces, Pools, PredictionReport, Request,
-    Requests, SelectedModel, Validation, not_modelled, space,
+    Requests, SelectedModel, Validation, not_modelled,
 };
 use flashscope_sim::budget::Budget;
 use flashscope_sim::setup::Layout;
@@ -95,10 +95,8 @@ impl PredictionRequest<'_> {
         .map_err(usage)?;
         let mut loaded = self.load(AddressSpace::of(&layout), (stop, sink))?;
         let mut pools = Pools::new(&layout, chosen, self.pieces).map_err(usage)?;
-        let free_pages = free_pages(&layout);
         let CountedPasses { passes, total } =
-            Passes::find(&mut pools, free_pages, &mut loaded.requests, (stop, sink))
-                .map_err(failure)?;
+            Passes::find(&mut pools, &mut loaded.requests, (stop, sink)).map_err(failure)?;
         let stratum = Stratum::of(total.write_amplification(), loaded.has_trims());
         let cases = cases(chosen.name(), layout.ftl.name, stratum);
         let mut not_modelled = not_modelled(&layout);
@@ -222,9 +220,4 @@ fn profile(name: &str) -> Result<Profile, Failure> {
         )));
     }
     Ok(profile)
-}
-
-fn free_pages(layout: &Layout) -> u64 {
-    let space = space(layout);
-    u64::from(layout.pools) * u64::from(space.free_blocks) * u64::from(space.pages_per_block)
 }

@@ -97,8 +97,7 @@ impl Drive {
         let model = SelectedModel::for_drive(&self.layout).map_err(failed)?;
         let mut pools = self.pools(model)?;
         let CountedPasses { passes, .. } =
-            Passes::find(&mut pools, self.free_pages(), &mut requests, (run.stop, &mut ()))
-                .map_err(failed)?;
+            Passes::find(&mut pools, &mut requests, (run.stop, &mut ())).map_err(failed)?;
         let mut drive =
             SimulatedDrive::new(&self.profile).map_err(|error| Error::input("drive", &error))?;
         let (total, took) =
