@@ -1,10 +1,10 @@
 //! The errors of predictions in cases that were simulated, and the intervals that follow from them.
 //!
-//! The cases come from `make bench-models`, which writes `validation.csv`: each model next to the simulator, on random
+//! The cases come from `make bench-intervals`, which writes `validation.csv`: each model next to the simulator, on random
 //! drives with random workloads. The intervals are conformal within strata (V. Vovk, A. Gammerman and G. Shafer,
 //! *Algorithmic Learning in a Random World*, 2005; J. Lei et al., JASA 2018, section 2). For a new case from the same
 //! distribution, the error exceeds the ceil((n + 1) level)-th smallest of n errors with probability at most 1 - level.
-//! docs/models-accuracy.md has the share of intervals that hold on drives and workloads of other kinds.
+//! docs/intervals.md has the share of intervals that hold on drives and workloads of other kinds.
 
 use std::fmt;
 
