@@ -1,8 +1,8 @@
 //! The self-check of a measurement: the identical baseline pattern occurs in several
 //! micro-benchmarks, and its means must agree.
 
-use flashscope_document::manifest::Manifest;
-use flashscope_document::manifest::{Run, find_run};
+use flashscope_document::facts::{BaselineCheck, BaselineDifference, Cause, RepeatFacts, RunFacts};
+use flashscope_document::manifest::{Manifest, Run, find_run};
 use flashscope_document::methodology::EndedBy;
 use flashscope_stats::Estimate;
 use flashscope_workload::uflip::Baseline;
@@ -10,7 +10,6 @@ use flashscope_workload::uflip::Baseline;
 use crate::deviation::ratio_among;
 use crate::means::{Mean, Means};
 use crate::words::{baseline_words, list, times};
-use flashscope_document::facts::{BaselineCheck, BaselineDifference, Cause, RepeatFacts, RunFacts};
 
 /// The difference between identical baselines that is accepted in any case.
 pub const AGREEMENT: f64 = 0.02;
@@ -149,9 +148,9 @@ fn cause(
     if repeated.is_some_and(|facts| facts.differ_confidence >= DRIFT_CONFIDENCE) {
         return (Cause::Drift, "drift: its repeats differ from each other, too".into());
     }
-    let short =
-        |run: &&&Run| run.length.is_some_and(|length| length.ended_by != EndedBy::Precision);
-    if of.iter().any(|run| short(&run)) {
+    let is_short =
+        |run: &&Run| run.length.is_some_and(|length| length.ended_by != EndedBy::Precision);
+    if of.iter().any(is_short) {
         let why = "the length: a run ended before its mean was known as well as requested";
         return (Cause::Length, why.into());
     }

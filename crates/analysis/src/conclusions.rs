@@ -46,17 +46,13 @@ fn random_writes(means: &Means, found: &Characteristics) -> Option<Conclusion> {
     let ratio = random.ns.ratio(&sequential.ns)?;
     let what = "random writes over the whole space, relative to sequential ones".to_string();
     let over_all = relative(what, ratio, ("preparation", "RW"), [random, sequential]);
-    if is_over(&ratio, ABOUT_THE_SAME) != Answer::Yes {
-        let text = match is_over(&ratio, ABOUT_THE_SAME) {
-            Answer::No => format!(
-                "Random writes cost {} sequential ones: write wherever you like.",
-                times(&ratio)
-            ),
-            _ => format!(
-                "Random writes cost {} sequential ones; longer runs would tell whether that matters.",
-                times(&ratio)
-            ),
-        };
+    let unlimited = match is_over(&ratio, ABOUT_THE_SAME) {
+        Answer::Yes => None,
+        Answer::No => Some(": write wherever you like"),
+        Answer::Unsure => Some("; longer runs would tell whether that matters"),
+    };
+    if let Some(advice) = unlimited {
+        let text = format!("Random writes cost {} sequential ones{advice}.", times(&ratio));
         return Some(conclusion(text, vec![over_all]));
     }
     let in_sequence = match found.partitioning {

@@ -94,13 +94,13 @@ fn conclude(manifest: &Manifest, found: Vec<runs::RunStatistics>) -> Facts {
     let rounds = rounds::rounds_facts(manifest, &runs);
     let schema_version = facts::SCHEMA_VERSION;
     let verdicts_withheld = mostly_disturbed(&runs);
-    let (grid, hints) = match verdicts_withheld {
-        None => (grid::grid(manifest, &means), hints::hints(manifest, &means)),
-        Some(_) => (vec![], vec![]),
-    };
-    let conclusions = match verdicts_withheld {
-        None => conclusions::conclusions(&means, &characteristics),
-        Some(_) => vec![],
+    let (grid, hints, conclusions) = match verdicts_withheld {
+        None => (
+            grid::grid(manifest, &means),
+            hints::hints(manifest, &means),
+            conclusions::conclusions(&means, &characteristics),
+        ),
+        Some(_) => (vec![], vec![], vec![]),
     };
     let baselines = baselines::baseline_check(manifest, &means.with_heads(&heads), &runs, &repeats);
     Facts {
