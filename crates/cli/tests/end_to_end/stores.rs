@@ -133,10 +133,26 @@ fn mounted_image_is_not_a_store() {
     let message = AttachedDrive::new(&place, "image", &[]).err();
     let after = fs::read(&image).unwrap();
     assert!(run("umount", &[&at]));
+    wait_until_unused(&image);
     let message = message.expect("a mounted image was taken for a store");
     assert!(message.contains("is in use") && message.contains("loop device"), "{message}");
     assert!(before == after);
     assert!(refused(&place, "image").contains("is not a store"));
+}
+
+/// Waits until no loop device is over the file: the kernel detaches one shortly after `umount`.
+fn wait_until_unused(image: &str) {
+    let is_used = || {
+        let listed = Command::new("losetup").args(["--associated", image]).output().unwrap();
+        !listed.stdout.is_empty()
+    };
+    for _ in 0..1000 {
+        if !is_used() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    panic!("a loop device is still over {image}");
 }
 
 #[test]
