@@ -4,7 +4,7 @@ import type { BaselineCheck, Facts, Manifest, Obstacle, Unknown } from './data/v
 import { count } from './format';
 import { share } from './methodology';
 
-/** What kept the preparation from finding a quantity. */
+/** The reason why the preparation did not find a quantity. */
 const OBSTACLES: Record<Obstacle, string> = {
   time: 'ended at its limit of time',
   bytes: 'ended at its limit of bytes',
@@ -14,13 +14,13 @@ const OBSTACLES: Record<Obstacle, string> = {
   failure: 'failed',
 };
 
-/** What is not known, why, and what is assumed instead. */
+/** An unknown quantity, the reason, and the assumption made instead. */
 function unknownWords({ quantity, experiment, run, because, assumed }: Unknown): string {
   const what = quantity === 'phases' ? `The phases of ${experiment}` : 'How long writes linger';
   return `${what} could not be found, as run ${run} ${OBSTACLES[because]}. Assumed: ${assumed}.`;
 }
 
-/** What a reader must know before using a number. */
+/** A warning that concerns the use of a number. */
 export function reliabilityWarnings(manifest: Manifest, facts: Facts): string[] {
   const warnings = (manifest.findings?.unknown ?? []).map(unknownWords);
   if (facts.verdicts_withheld != null) warnings.push(`No verdicts: ${facts.verdicts_withheld}.`);
