@@ -163,6 +163,22 @@ fn created_file_needs_no_consent_and_is_removed_at_the_end() {
 }
 
 #[test]
+fn resume_creates_no_file_at_a_path_of_the_result() {
+    let (disk, place) = (Scratch::on_disk(), Scratch::in_memory());
+    let drive = format!("file:{}?size=16MiB", disk.arg("drive"));
+    place.bench(&drive, "r", &["--only", "pause", "--io-count", "2", "--keep"]).ok();
+    let manifest = place.at("r/manifest.json");
+    let mut changed: Value = serde_json::from_slice(&fs::read(&manifest).unwrap()).unwrap();
+    changed["micro_benchmarks"][0]["experiments"][0]["runs"][0]["progress"] =
+        serde_json::json!({ "status": "pending" });
+    changed["device"]["name"] = format!("file:{}?size=16MiB", disk.arg("other")).into();
+    fs::write(&manifest, changed.to_string()).unwrap();
+    let refused = place.run(&["bench", "--resume", "r"]).message(2, &place);
+    assert!(refused.contains("other does not exist any more"), "{refused}");
+    assert!(!disk.at("other").exists());
+}
+
+#[test]
 fn results_of_other_versions_and_drives_cannot_resume() {
     let (disk, place) = (Scratch::on_disk(), Scratch::in_memory());
     let none = place.run(&["bench", "--resume", "nothing"]);

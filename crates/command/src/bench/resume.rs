@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
+use anyhow::anyhow;
 use flashscope_block::{Device, DeviceInfo, DeviceKind};
 use flashscope_document::facts::Facts;
 use flashscope_document::manifest::{Manifest, Progress as RunProgress, Run, Status};
@@ -39,6 +40,7 @@ pub fn resume(
         memory: args.memory.budget(),
         ..purpose(&runs, &manifest.options, args.consent.destroy_data_on.clone())
     };
+    check_existence(&manifest.device.name)?;
     let (mut device, inside) = drives::open_to_watch(&manifest.device.name, &purpose)?;
     check_drive(&manifest.device, device.info(), "that was measured")?;
     check_state(device.as_ref(), &manifest.options).map_err(usage)?;
@@ -57,6 +59,17 @@ pub fn resume(
     drop((lock, device));
     tidy(&manifest, sink)?;
     Ok(BenchResult { folder, manifest, facts })
+}
+
+/// Fails if the drive is a file that is missing. A new one would have another state, at a path that the result chooses.
+fn check_existence(drive: &str) -> Result<(), Failure> {
+    match drives::file_to_create(drive) {
+        None => Ok(()),
+        Some(path) => Err(usage(anyhow!(
+            "{} does not exist any more, and a new file would have another state: measure anew",
+            path.display()
+        ))),
+    }
 }
 
 /// Finishes a result without open runs: only its status may be missing.
