@@ -1,6 +1,7 @@
 //! Runs the targets without libFuzzer. `plain replay FILE...` replays corpora. `plain generate TARGET
 //! SECONDS [FIRST-SEED]` tries generated inputs; it stores a failing one in `crash-TARGET-SEED`,
-//! which `cargo fuzz run TARGET FILE` accepts, and `plain seed TARGET SEED` repeats it. `plain soak
+//! which `cargo fuzz run TARGET FILE` accepts, and `plain seed TARGET SEED` repeats it. `plain canary TARGET
+//! SECONDS FIRST-SEED` does the same with a deliberate bug, which the target must find. `plain soak
 //! SECONDS FIRST-SEED` runs the same lives on every FTL with every policy, and `plain life PAIR
 //! SEED` repeats one.
 
@@ -8,6 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use flashscope_block::canary;
 use flashscope_fuzz::{TARGETS, Target, soak};
 
 fn main() {
@@ -18,6 +20,10 @@ fn main() {
         ["generate", name, seconds] => generate(target(name), number(seconds), fastrand::u64(..)),
         ["generate", name, seconds, first] => {
             generate(target(name), number(seconds), number(first))
+        }
+        ["canary", name, seconds, first] => {
+            canary::plant();
+            generate(target(name), number(seconds), number(first));
         }
         ["seed", name, seed] => {
             let target = target(name);
@@ -41,7 +47,7 @@ fn main() {
 fn usage() -> ! {
     let names: Vec<&str> = TARGETS.iter().map(|target| target.name).collect();
     eprintln!(
-        "usage: plain replay FOLDER... | generate TARGET SECONDS [FIRST-SEED] | seed TARGET SEED | \
+        "usage: plain replay FOLDER... | generate TARGET SECONDS [FIRST-SEED] | canary TARGET SECONDS FIRST-SEED | seed TARGET SEED | \
          soak SECONDS FIRST-SEED | life PAIR SEED | targets\n\
          targets: {}",
         names.join(", ")

@@ -3,6 +3,7 @@
 //!
 //! This crate reads no clock, performs no IO and draws no random numbers.
 
+pub mod canary;
 pub mod contract;
 mod device;
 mod errno;
@@ -17,4 +18,4 @@ pub use errno::Errno;
 pub use io::{Completion, Data, Io, Op, Record, StreamId};
 pub use names::nearest;
 pub use null::NullDevice;
-pub use units::{Bytes, Nanos, ParseUnitError, parse_share};
+pub use units::{Bytes, Nanos, ParseUnitError, parse_count, parse_share};

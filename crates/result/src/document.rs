@@ -48,7 +48,9 @@ impl Document {
         // The first versions of simulations had no version field.
         let version = value.get("schema_version").map_or(Some(0), Value::as_u64);
         // A deliberate fault that tests the fuzz targets: accept a version beyond 32 bits.
-        if cfg!(feature = "canary") && version.is_some_and(|version| version > u32::MAX.into()) {
+        if flashscope_block::canary::is_planted()
+            && version.is_some_and(|version| version > u32::MAX.into())
+        {
             panic!("{} is of version {version:?}", file.display());
         }
         match version.map(|version| u32::try_from(version).unwrap_or(u32::MAX)) {

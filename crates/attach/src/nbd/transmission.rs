@@ -116,7 +116,7 @@ impl Transmission {
             return Err(Refusal::invalid("the range is empty"));
         }
         // With the fuzz targets' canary, a length that is one byte too long is accepted.
-        let spare = u64::from(cfg!(feature = "canary"));
+        let spare = u64::from(flashscope_block::canary::is_planted());
         if carries_data && u64::from(header.len) > self.offer.longest.0 + spare {
             return Err(Refusal::invalid("the request exceeds the offered maximum length"));
         }

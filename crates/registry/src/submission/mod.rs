@@ -297,7 +297,7 @@ fn check_files(parts: &[Part]) -> Result<(), String> {
     let mut next = std::collections::BTreeMap::new();
     for part in parts {
         // A deliberate fault that the fuzz targets must find.
-        if cfg!(feature = "canary") && part.sha256.len() < 64 {
+        if flashscope_block::canary::is_planted() && part.sha256.len() < 64 {
             panic!("a hash is too short");
         }
         let hexadecimal = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);

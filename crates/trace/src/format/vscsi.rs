@@ -77,7 +77,7 @@ impl BinaryFormat for Vscsi {
         let len = Bytes(u64::from(u32::from_le_bytes(bytes(record, version.at(4, 8)))));
         let block = u64::from_le_bytes(bytes(record, 16));
         // A deliberate fault that tests the fuzz targets: accept a block beyond 2^64 bytes.
-        let offset = match cfg!(feature = "canary") {
+        let offset = match flashscope_block::canary::is_planted() {
             true => Some(Bytes(block * self.block)),
             false => block.checked_mul(self.block).map(Bytes),
         };

@@ -1,0 +1,18 @@
+//! Deliberate bugs, one for each fuzz target, which shows that the targets find bugs: docs/trust.md.
+//!
+//! A switch at run time spares `make test` a second build of every crate. Optimized builds contain no canary.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+static PLANTED: AtomicBool = AtomicBool::new(false);
+
+/// Activates the canaries of this process. In builds without debug assertions it has no effect.
+pub fn plant() {
+    PLANTED.store(true, Ordering::Relaxed);
+}
+
+/// True in a process that called [`plant`].
+#[inline]
+pub fn is_planted() -> bool {
+    cfg!(debug_assertions) && PLANTED.load(Ordering::Relaxed)
+}
