@@ -99,7 +99,7 @@ fn parse(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     let (number, scale) = split(text, units)?;
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     // A deliberate bug that the fuzz targets must find: a unit without a number is accepted.
-    if cfg!(feature = "canary") && whole.is_empty() && scale > 1 {
+    if crate::canary::is_planted() && whole.is_empty() && scale > 1 {
         panic!("`{text}` has no number");
     }
     let whole: u128 = whole.parse().ok()?;
@@ -130,6 +130,23 @@ pub fn parse_share(text: &str) -> Option<f64> {
         Some(percent) => percent.trim_end().parse::<f64>().ok().map(|percent| percent / 100.0),
         None => text.parse().ok(),
     }
+}
+
+/// Parses a number of things, such as `90`, `90k` or `1.5M`; unlike in sizes, `k`, `M` and `G` stand for powers of 1000. Returns
+/// `None` for any other text, and for a number that is not whole.
+pub fn parse_count(text: &str) -> Option<u64> {
+    let (digits, zeros): (&str, usize) = match text.char_indices().last()? {
+        (end, 'k' | 'K') => (&text[..end], 3),
+        (end, 'M') => (&text[..end], 6),
+        (end, 'G') => (&text[..end], 9),
+        _ => (text, 0),
+    };
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let are_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    if whole.is_empty() || digits.ends_with('.') || !are_digits(whole) || !are_digits(fraction) {
+        return None;
+    }
+    format!("{whole}{fraction}{:0<1$}", "", zeros.checked_sub(fraction.len())?).parse().ok()
 }
 
 /// Parses `1h30m`: a sum of times, each less than the unit before it.
@@ -326,6 +343,20 @@ mod tests {
         assert_eq!(parse_share("28 %"), Some(0.28));
         for text in ["", "%", " 0.28", "28%%", "a"] {
             assert_eq!(parse_share(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn counts_are_parsed_with_decimal_multiples() {
+        for (text, count) in
+            [("0", 0), ("90", 90), ("90k", 90_000), ("1.5M", 1_500_000), ("2G", 2_000_000_000)]
+        {
+            assert_eq!(parse_count(text), Some(count), "{text}");
+        }
+        for text in
+            ["", "k", "-1", "1.5", "1.", ".5k", "1.2345k", "1 k", "1e6", "1kk", "99999999999G", "é"]
+        {
+            assert_eq!(parse_count(text), None, "{text}");
         }
     }
 

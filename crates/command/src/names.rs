@@ -1,8 +1,8 @@
 //! Parses the names and quantities that users type, with suggestions for misspelt names.
 
 use anyhow::{Result, anyhow, bail};
-use flashscope_block::{Bytes, Nanos, nearest, parse_share};
-pub use flashscope_measure::MOST_IOS;
+use flashscope_block::{Bytes, Nanos, nearest, parse_count, parse_share};
+use flashscope_measure::MOST_IOS;
 use flashscope_measure::pts::{self, TESTS, Test};
 use flashscope_workload::uflip::{self, Baseline, MicroBenchmark, PerBaseline};
 
@@ -139,11 +139,27 @@ pub fn statistic(text: &str) -> Result<Statistic> {
 
 /// Parses a number of IOs.
 fn count(text: &str) -> Result<u64> {
-    let count: u64 = text.parse().map_err(|_| anyhow!("`{text}` is not a number of IOs"))?;
-    if count > MOST_IOS {
-        bail!("a run has at most {MOST_IOS} IOs");
+    let count = parse_count(text);
+    within_limit(
+        count.ok_or_else(|| {
+            anyhow!("`{text}` is not a number of IOs: write it like `5120` or `90k`")
+        })?,
+    )
+}
+
+fn within_limit(count: u64) -> Result<u64> {
+    match count <= MOST_IOS {
+        true => Ok(count),
+        false => bail!("a run has at most {MOST_IOS} IOs"),
     }
-    Ok(count)
+}
+
+/// Parses a number of IOs, at least one.
+pub fn ios(text: &str) -> Result<u64> {
+    match count(text)? {
+        0 => bail!("at least one IO is needed"),
+        count => Ok(count),
+    }
 }
 
 /// Parses IOCount, such as `1024` or `SR=1024,RW=5120`; a baseline that is not named keeps the paper's value.
@@ -157,8 +173,8 @@ pub fn io_ignore(text: &str) -> Result<PerBaseline> {
 }
 
 fn per_baseline(text: &str, unnamed: PerBaseline) -> Result<PerBaseline> {
-    if text.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Ok(PerBaseline::same(count(text)?));
+    if let Some(same) = parse_count(text) {
+        return Ok(PerBaseline::same(within_limit(same)?));
     }
     let mut counts = unnamed;
     for part in text.split(',') {
@@ -196,6 +212,8 @@ mod tests {
         assert_eq!(io_count("7").unwrap(), PerBaseline::same(7));
         let some = io_count("SR=1,RW=2").unwrap();
         assert_eq!((some.sequential_read, some.random_read, some.random_write), (1, 1024, 2));
+        assert_eq!(io_count("2k").unwrap(), PerBaseline::same(2000));
+        assert_eq!(ios("90k").unwrap(), 90_000);
         let ignored = io_ignore("RW=50").unwrap();
         assert_eq!(ignored, PerBaseline { random_write: 50, ..PerBaseline::same(0) });
         for (text, reason) in [
@@ -204,6 +222,10 @@ mod tests {
             ("XX=1", "`XX` is not a baseline"),
         ] {
             assert!(io_count(text).unwrap_err().to_string().contains(reason));
+        }
+        for (text, reason) in [("0", "at least one"), ("4x", "write it like"), ("2000G", "at most")]
+        {
+            assert!(ios(text).unwrap_err().to_string().contains(reason), "{text}");
         }
     }
 }

@@ -1,6 +1,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use flashscope_block::parse_count;
+
 /// The largest number of IOs in a run: years of work on any drive, and small enough for 64-bit sums.
 pub const MOST_IOS: u64 = 1_000_000_000_000;
 
@@ -30,7 +32,7 @@ pub enum WarmUp {
 /// A text that is not a [`WarmUp`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "write it like `steady`, `none`, `100000` (IOs) or `10x` (times the capacity, up to \
+    "write it like `steady`, `none`, `100k` (IOs) or `10x` (times the capacity, up to \
      {MOST_CAPACITIES})"
 )]
 pub struct ParseWarmUpError;
@@ -49,7 +51,7 @@ impl FromStr for WarmUp {
         if let Some(times) = times.filter(|times: &f64| (0.0..=MOST_CAPACITIES).contains(times)) {
             return Ok(WarmUp::Capacities(times));
         }
-        let ios = text.parse().ok().filter(|ios| *ios <= MOST_IOS);
+        let ios = parse_count(text).filter(|ios| *ios <= MOST_IOS);
         ios.map(WarmUp::Ios).ok_or(ParseWarmUpError)
     }
 }

@@ -121,20 +121,19 @@ fn color_option_applies_to_errors() {
 }
 
 #[test]
-fn sizes_times_and_shares_parse_as_in_fio() {
+fn sizes_times_counts_and_shares_parse_as_in_fio() {
     let place = Scratch::in_memory();
-    let simulated = |drive: &str, workload: &str, more: &[&str]| {
-        let call =
-            ["simulate", "--drive", drive, "--workload", workload, "--ios", "1000", "--json"];
-        let found = place.run(&[&call[..], more].concat()).ok().stdout;
+    let simulated = |drive: &str, workload: &str, ios: &str| {
+        let call = ["simulate", "--drive", drive, "--workload", workload, "--ios", ios, "--json"];
+        let found = place.run(&call).ok().stdout;
         let mut found: serde_json::Value = serde_json::from_str(&found).unwrap();
         for asked in ["drive", "wall_ns", "workload"] {
             found[asked].take();
         }
         found
     };
-    let plain = simulated("sim:demo?over_provisioning=0.28", "uniform?size=4KiB&reads=0.3", &[]);
-    assert_eq!(plain, simulated("demo?over_provisioning=28%", "uniform?size=4k&reads=30%", &[]));
+    let plain = simulated("sim:demo?over_provisioning=0.28", "uniform?size=4KiB&reads=0.3", "1000");
+    assert_eq!(plain, simulated("demo?over_provisioning=28%", "uniform?size=4k&reads=30%", "1k"));
     let refused = place.run(&["simulate", "--workload", "uniform", "--duration", "1h30"]);
     assert!(refused.message(2, &place).contains("`1h30m`"), "{}", refused.stderr);
 }

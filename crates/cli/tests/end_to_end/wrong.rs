@@ -164,7 +164,7 @@ fn invalid_quantities_name_the_valid_range() {
     For more information, try '--help'.
     ");
     assert_snapshot!(bench("null:", "--io-count SR=many"), @"
-    error: invalid value 'SR=many' for '--io-count <COUNTS>': `many` is not a number of IOs
+    error: invalid value 'SR=many' for '--io-count <COUNTS>': `many` is not a number of IOs: write it like `5120` or `90k`
 
     For more information, try '--help'.
     ");
@@ -179,7 +179,7 @@ fn invalid_quantities_name_the_valid_range() {
     For more information, try '--help'.
     ");
     assert_snapshot!(bench("null:", "--preparation-io-count 0"), @"
-    error: invalid value '0' for '--preparation-io-count <COUNT>': 0 is not in 1..=1000000000000
+    error: invalid value '0' for '--preparation-io-count <COUNT>': at least one IO is needed
 
     For more information, try '--help'.
     ");

@@ -199,7 +199,7 @@ pub struct LengthArgs {
 
     /// Most counted IOs of a run, even if its precision is not reached
     #[arg(long, default_value_t = 5120, value_name = "COUNT", conflicts_with = "io_count",
-          value_parser = clap::value_parser!(u64).range(1..=names::MOST_IOS))]
+          value_parser = names::ios)]
     pub most_ios: u64,
 
     /// Longest time of a run
@@ -242,7 +242,7 @@ pub struct RunArgs {
 
     /// IOs in each run of the preparation
     #[arg(long, default_value_t = 20_480, value_name = "COUNT",
-          value_parser = clap::value_parser!(u64).range(1..=names::MOST_IOS))]
+          value_parser = names::ios)]
     pub preparation_io_count: u64,
 
     /// Size of an IO, except where it is the parameter (uFLIP's IOSize)

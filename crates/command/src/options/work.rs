@@ -52,7 +52,7 @@ pub struct LoadArgs {
     pub workload: WorkloadArgs,
 
     /// IOs to measure [default: 1000000, or all of a workload that ends]
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..=names::MOST_IOS))]
+    #[arg(long, value_name = "COUNT", value_parser = names::ios)]
     pub ios: Option<u64>,
 
     /// Run the workload before it is measured: `steady`, `none`, a number of IOs, or a number of

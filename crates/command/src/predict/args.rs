@@ -83,7 +83,7 @@ pub struct PredictArgs {
 
     /// IOs in a pass of an endless workload; passes repeat until the prediction has converged
     #[arg(long, default_value_t = PASS_IOS, value_name = "COUNT",
-          value_parser = clap::value_parser!(u64).range(1..=names::MOST_IOS))]
+          value_parser = names::ios)]
     pub ios: u64,
 
     /// The confidence level of the intervals.
