@@ -186,7 +186,7 @@ fn results_of_other_versions_and_drives_cannot_resume() {
     let both = place.run(&["bench", "null:", "--resume", "nothing"]);
     assert!(both.message(2, &place).contains("cannot be used with"));
     let drive = format!("file:{}?size=16MiB", disk.arg("drive"));
-    place.bench(&drive, "r", &["--only", "pause", "--io-count", "2"]).ok();
+    place.bench(&drive, "r", &["--only", "pause", "--io-count", "2", "--keep"]).ok();
     let manifest = place.at("r/manifest.json");
     let text = fs::read_to_string(&manifest).unwrap();
     let confirmation = ["--destroy-data-on", &disk.arg("drive")];

@@ -124,7 +124,8 @@ impl<'a> Ahead<'a> {
             phase: "measuring",
             now: &self.now,
             done: (self.done + now) as u64,
-            total: Some((self.done + whole + ahead) as u64),
+            // A run may take longer than runs do on average.
+            total: Some((self.done + whole.max(now) + ahead) as u64),
             unit: Unit::Share,
         });
     }
