@@ -2,6 +2,7 @@
 
 mod activities;
 mod colours;
+mod columns;
 mod histogram;
 mod ios;
 mod outline;
@@ -13,6 +14,7 @@ mod tests;
 use std::ops::Range;
 
 pub use colours::{ColourRow, Colours};
+pub use columns::RecordColumns;
 use flashscope_block::Nanos;
 use flashscope_document::Manifest;
 use flashscope_document::manifest::{Run, find_experiment};
