@@ -92,7 +92,7 @@ fn views_of_missing_runs_are_absent() {
     let scripted = ScriptedResult::new(&[&[20, 30]]);
     let viewer = scripted.viewer();
     assert_eq!(viewer.outline(2, 0..9, 9).unwrap(), None);
-    assert_eq!(viewer.histogram(2, 0..9).unwrap(), None);
+    assert_eq!(viewer.run_view::<LatencyHistogram>(2, 0..9).unwrap(), None);
     assert_eq!(viewer.ios(0, 0..9).unwrap(), None);
     assert_eq!(viewer.colours("locality", "SW", 0..9, 9).unwrap(), None);
     assert_eq!(viewer.colours("order", "RW", 0..9, 9).unwrap(), None);
@@ -241,7 +241,8 @@ fn bins_count_each_io_once_and_percentiles_are_right() {
     let count = latencies.len() as u64;
     let scripted = ScriptedResult::new(&[&latencies]);
     for window in [0..count, 0..u64::MAX, 5..131_073, 140_000..140_013, 7..7, 140_010..140_013] {
-        let found = scripted.viewer().histogram(1, window.clone()).unwrap().unwrap();
+        let found =
+            scripted.viewer().run_view::<LatencyHistogram>(1, window.clone()).unwrap().unwrap();
         let range = usize::try_from(found.from).unwrap()..usize::try_from(found.to).unwrap();
         assert_eq!((found.from, found.to), (window.start, window.end.min(count)));
         let mut counted: Vec<u64> =
@@ -288,7 +289,10 @@ fn ios_are_as_recorded() {
     let value = |column: &str, row: usize| json[column][row].as_i64().unwrap();
     assert_eq!(value("submitted_ns", 0), 9900);
     assert_eq!(value("offset_bytes", 9), 999 * 512);
-    assert_eq!(["length_bytes", "op", "stream", "errno"].map(|name| value(name, 0)), [512, 1, 3, 0]);
+    assert_eq!(
+        ["length_bytes", "op", "stream", "errno"].map(|name| value(name, 0)),
+        [512, 1, 3, 0]
+    );
     assert_eq!(value("late_ns", 4), 4);
     assert_eq!(serde_json::from_value::<Ios>(json).unwrap(), ios);
 }
