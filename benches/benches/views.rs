@@ -14,7 +14,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use flashscope_analysis::analyse;
-use flashscope_analysis::view::{Overviews, Viewer};
+use flashscope_analysis::view::{LatencyHistogram, Overviews, Viewer};
 use flashscope_benches::scripted::{manifest, record, run};
 use flashscope_benches::verdict;
 use flashscope_document::Manifest;
@@ -84,7 +84,7 @@ fn outline(viewer: Viewer, window: Range<u64>) {
 }
 
 fn histogram(viewer: Viewer, window: Range<u64>) {
-    expect_view(viewer.histogram(1, window));
+    expect_view(viewer.run_view::<LatencyHistogram>(1, window));
 }
 
 fn ios(viewer: Viewer, window: Range<u64>) {

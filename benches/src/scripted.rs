@@ -1,6 +1,6 @@
 //! Generates results without measuring a drive.
 
-use flashscope_block::{Bytes, DeviceInfo, DeviceKind, Nanos, Op, Record};
+use flashscope_block::{Bytes, Completion, Data, DeviceInfo, DeviceKind, Io, Nanos, Op, Record};
 use flashscope_document::manifest::{
     Calibration, Experiment, Machine, Manifest, MicroBenchmark, OnError, Options, Progress, Run,
     State, Status, Tool,
@@ -26,17 +26,17 @@ pub fn record(recorder: &mut Recorder, id: u32, ios: u64, random: &mut fastrand:
     for _ in 0..ios {
         let stall = if random.u32(..500) == 0 { random.u64(..5_000_000) } else { 0 };
         let latency = 70_000 + random.u64(..20_000) + stall;
-        let record = Record {
-            submitted: Nanos(now),
-            latency: Nanos(latency),
-            offset: Bytes(random.u64(..262_144) * 4096),
-            len: Bytes::kib(4),
+        let io = Io {
             op: Op::Read,
             stream: 0,
-            result: Ok(()),
-            late: Nanos(0),
+            offset: Bytes(random.u64(..262_144) * 4096),
+            len: Bytes::kib(4),
+            data: Data::Random,
+            at: Nanos(now),
         };
-        recorder.push(&record).expect("the folder is writable");
+        let completed = Nanos(now + latency);
+        let completion = Completion { io, submitted: Nanos(now), completed, result: Ok(()) };
+        recorder.push(&Record::new(&completion, Nanos(0))).expect("the folder is writable");
         now += latency + 200;
     }
     recorder.end().expect("the folder is writable");

@@ -8,6 +8,7 @@ use arrow_array::{
     UInt16Array, UInt32Array, UInt64Array,
 };
 use arrow_schema::ArrowError;
+use flashscope_block::column::{self, COLUMN_COUNT, COLUMNS, ColumnKind};
 use flashscope_block::{Bytes, Io, Nanos, Op, Record};
 use flashscope_trace::{Request, Volumes};
 
@@ -78,47 +79,40 @@ impl<C: Columns> Growing<C> {
 
 /// The columns of `records/*.parquet`, without the run, which is constant.
 #[derive(Default)]
-pub struct Records {
-    submitted: Vec<u64>,
-    latency: Vec<u64>,
-    offset: Vec<u64>,
-    length: Vec<u64>,
-    op: Vec<u8>,
-    stream: Vec<u16>,
-    errno: Vec<i32>,
-    late: Vec<u64>,
-}
+pub struct Records([Vec<i64>; COLUMN_COUNT]);
 
 impl Columns for Records {
     type Row = Record;
 
     fn push(&mut self, record: &Record) {
-        self.submitted.push(record.submitted.0);
-        self.latency.push(record.latency.0);
-        self.offset.push(record.offset.0);
-        self.length.push(record.len.0);
-        self.op.push(record.op.code());
-        self.stream.push(record.stream);
-        self.errno.push(record.result.map_or_else(|errno| errno.0, |()| 0));
-        self.late.push(record.late.0);
+        for (list, value) in self.0.iter_mut().zip(record.values()) {
+            list.push(value);
+        }
     }
 
     fn len(&self) -> usize {
-        self.op.len()
+        self.0[0].len()
     }
 
     fn finish(self) -> Vec<Column> {
-        vec![
-            whole("submitted_ns", UInt64Array::from(self.submitted)),
-            whole("latency_ns", UInt64Array::from(self.latency)),
-            whole("offset_bytes", UInt64Array::from(self.offset)),
-            whole("length_bytes", UInt64Array::from(self.length)),
-            whole("op", UInt8Array::from(self.op)),
-            whole("stream", UInt16Array::from(self.stream)),
-            whole("errno", Int32Array::from(self.errno)),
-            whole("late_ns", UInt64Array::from(self.late)),
-        ]
+        COLUMNS.iter().zip(self.0).map(|(column, values)| typed(column, &values)).collect()
     }
+}
+
+/// The column of these values, which have the type of the column.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+fn typed(column: &column::Column, values: &[i64]) -> Column {
+    let name = column.name;
+    match column.kind {
+        ColumnKind::U64 => whole(name, UInt64Array::from_iter_values(map(values, |v| v as u64))),
+        ColumnKind::U16 => whole(name, UInt16Array::from_iter_values(map(values, |v| v as u16))),
+        ColumnKind::U8 => whole(name, UInt8Array::from_iter_values(map(values, |v| v as u8))),
+        ColumnKind::I32 => whole(name, Int32Array::from_iter_values(map(values, |v| v as i32))),
+    }
+}
+
+fn map<T>(values: &[i64], convert: impl Fn(i64) -> T) -> impl Iterator<Item = T> {
+    values.iter().map(move |value| convert(*value))
 }
 
 /// An IO of a simulation.

@@ -1,5 +1,6 @@
 // Words for patterns, parameters, outcomes of runs, and the work of a drive.
 
+import type { COLUMNS } from './data/columns.gen';
 import { patternsOf } from './data/model';
 import type { Io, Overlap } from './data/neighbours';
 import type {
@@ -50,6 +51,36 @@ function timingWords(timing: Timing): string {
       return `in bursts of ${count(timing.burst)} with pauses of ${exactTime(timing.pause_ns)} between bursts`;
   }
 }
+
+/** A column of a record. */
+type Column = (typeof COLUMNS)[number];
+
+/** The value of a column of an IO. */
+export function columnText({ name, unit }: Column, io: Io): string {
+  const value = io[name];
+  switch (unit) {
+    case 'ns':
+      return time(value);
+    case 'bytes':
+      return bytes(value);
+    case 'operation':
+      return opName(value);
+    case 'error':
+      return value === 0 ? 'succeeded' : `errno ${value}`;
+    default:
+      return count(value);
+  }
+}
+
+/** True for a column of numbers; the others have words. */
+export const isNumber = (unit: Column['unit']): boolean => unit !== 'operation' && unit !== 'error';
+
+/** The name of a column's unit in a saved table. */
+export const unitName = (unit: Column['unit']): string | undefined =>
+  unit === 'offset' ? 'bytes' : unit === 'ns' || unit === 'bytes' ? unit : undefined;
+
+/** Returns the text with a capital letter first. */
+export const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** The size and place of a pattern's IOs: ` of 32 KiB within 1 GiB`. */
 function extentWords(pattern: Pattern): string {

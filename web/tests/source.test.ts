@@ -120,7 +120,7 @@ describe('an embedded source', () => {
     await refused(source.measurement('c'), /no result “c”/);
     await refused(source.outline('a', 8), /no IOs of run 8/);
     await refused(source.outline('b', 7), /damaged.*Create the report again/);
-    await refused(source.histogram('a', 7), /flashscope serve/);
+    await refused(source.runView('histogram', 'a', 7), /flashscope serve/);
     await refused(source.ios('a', 7, 0, 10), /no single IOs of run 7.*flashscope serve/);
     await refused(source.colours('a', 'mix', 'SW/RW'), /no colour analysis/);
     await refused(source.simulation('a'), /no simulation/);

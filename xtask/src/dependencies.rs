@@ -83,8 +83,8 @@ const RULES: [(&str, &[&str]); 29] = [
     (
         "xtask",
         &[
-            "analysis", "attach", "document", "drive", "fit", "papers", "predict", "probe",
-            "report", "result", "sim", "simulate", "trace", "workload",
+            "analysis", "attach", "block", "document", "drive", "fit", "papers", "predict",
+            "probe", "report", "result", "sim", "simulate", "trace", "workload",
         ],
     ),
 ];

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use flashscope_document::ranges::schema_of;
 use schemars::Schema;
 
-use crate::reference::{drives, papers, probe, profiles, unsafe_code, workloads};
+use crate::reference::{columns, drives, papers, probe, profiles, unsafe_code, workloads};
 use crate::writes;
 
 /// A simulation with the findings of a simulated drive's observers.
@@ -48,6 +48,7 @@ fn each(mut act: impl FnMut(&Path, String) -> Result<()>) -> Result<()> {
         let path = Path::new(FOLDER).join(format!("{name}.schema.json"));
         act(&path, serde_json::to_string_pretty(&schema)? + "\n")?;
     }
+    act(Path::new(columns::PATH), columns::page()?)?;
     act(Path::new(drives::PATH), drives::page()?)?;
     act(Path::new(papers::PATH), papers::page()?)?;
     act(Path::new(probe::PATH), probe::page()?)?;

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use fastrand::Rng;
-use flashscope_probe::Parameter;
+use flashscope_block::Nanos;
+use flashscope_probe::{PARAMETERS, Parameter, ProfileField, Spec, Unit};
 
 /// The true value of a drive's parameter.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -97,13 +98,19 @@ fn generate_any(seed: u64, mut rng: Rng) -> RandomDrive {
         _ => unreachable!("the range ends at 100"),
     }
     draft.flash();
+    draft.trials();
     RandomDrive { spec: draft.spec, truth: draft.truth }
 }
 
 #[allow(clippy::cast_precision_loss, reason = "sizes of drives are far below 2^53")]
 impl Draft {
+    /// Sets a field, and the parameter that it alone determines.
     fn set(&mut self, field: &str, value: impl std::fmt::Display) {
         write!(self.spec, "&{field}={value}").expect("a String can always be written to");
+        let spec = PARAMETERS.iter().find(|spec| spec.field.path() == Some(field));
+        if let Some((spec, truth)) = spec.and_then(|spec| Some((spec, truth(spec, value)?))) {
+            self.is(spec.parameter, truth);
+        }
     }
 
     fn set_us(&mut self, field: &str, micros: u64) {
@@ -124,6 +131,21 @@ impl Draft {
 
     fn chance(&mut self, percent: u32) -> bool {
         self.rng.u32(0..100) < percent
+    }
+
+    /// Sets the fields that have values for trials.
+    fn trials(&mut self) {
+        for spec in PARAMETERS {
+            if let ProfileField::Value { path, trials, .. } = spec.field
+                && !trials.is_empty()
+            {
+                let value = self.one_of(trials);
+                match spec.unit {
+                    Unit::Nanoseconds => self.set(path, Nanos(value)),
+                    _ => self.set(path, value),
+                }
+            }
+        }
     }
 
     /// Generates the flash, after the number of packages is known.
@@ -182,10 +204,6 @@ impl Draft {
         self.set("interface.transfer_per_kib", format_args!("{transfer_us}us"));
         self.set("interface.queue_depth", depth);
         self.set("interface.largest_request", largest);
-        match largest {
-            0 => self.is(Parameter::LargestRequest, Truth::Absent),
-            _ => self.has(Parameter::LargestRequest, largest),
-        }
     }
 
     /// Generates an SSD with a page map.
@@ -259,29 +277,23 @@ impl Draft {
     /// Generates the cleaning policy. Returns the share of blocks kept free, and a formula for the
     /// amplification if there is one.
     fn cleaning(&mut self) -> (f64, Option<Amplification>) {
-        let (policy, class) = self.one_of(&[
-            ("greedy", "greedy-like"),
-            ("greedy", "greedy-like"),
-            ("d-choices", "greedy-like"),
-            ("cost-benefit", "greedy-like"),
-            ("fifo", "fifo-like"),
-            ("fifo", "fifo-like"),
-            ("random", "random-like"),
+        let policy = self.one_of(&[
+            "greedy",
+            "greedy",
+            "d-choices",
+            "cost-benefit",
+            "fifo",
+            "fifo",
+            "random",
         ]);
         self.set("cleaning.policy", policy);
-        self.is(Parameter::CleaningPolicy, Truth::Class(class));
         let apart = self.chance(40);
         self.set("cleaning.frontiers", if apart { "host-and-cleaning" } else { "one" });
-        self.is(
-            Parameter::CleaningSeparation,
-            Truth::Class(if apart { "apart" } else { "together" }),
-        );
         let threshold = self.one_of(&[0.02, 0.03, 0.04]);
         self.set("cleaning.free_threshold", threshold);
         let idle = self.chance(35);
         self.set("background_cleaning", idle);
         self.set("cleaning.background_threshold", 0.06);
-        self.is(Parameter::IdleCleaning, Truth::Class(if idle { "yes" } else { "no" }));
         // A package cleans again after each package has received one block of writes.
         self.has(Parameter::Segment, self.page * self.pages_per_block * self.packages);
         // A drive that cleans between requests shows waits for parts of a cleaning.
@@ -435,8 +447,8 @@ impl Draft {
         self.has(Parameter::OpenPartitions, blocks);
         let eviction = self.one_of(&["fifo", "lru", "random"]);
         self.set("log.eviction", eviction);
-        if blocks > 1 {
-            self.is(Parameter::LogEviction, Truth::Class(eviction));
+        if blocks == 1 {
+            self.truth.remove(&Parameter::LogEviction);
         }
     }
 
@@ -466,8 +478,28 @@ impl Draft {
         let switch = self.rng.u64(100..500);
         self.set("groups.count", groups);
         self.set("groups.switch_time", format_args!("{switch}us"));
-        self.has(Parameter::Groups, groups);
-        self.has(Parameter::GroupSwitch, switch * 1000);
+    }
+}
+
+/// Returns the value that the field of a parameter states.
+#[allow(clippy::cast_precision_loss, reason = "sizes of drives are far below 2^53")]
+fn truth(spec: &Spec, value: impl std::fmt::Display) -> Option<Truth> {
+    let value = value.to_string();
+    match spec.field {
+        ProfileField::Unstated | ProfileField::Derived => None,
+        ProfileField::Words { words, .. } => {
+            let (_, class) = words.iter().find(|(word, _)| *word == value)?;
+            Some(Truth::Class(class))
+        }
+        ProfileField::Value { absent, .. } => {
+            let number = match spec.unit {
+                Unit::Nanoseconds => value.parse::<Nanos>().ok()?.0,
+                _ => value.parse().ok()?,
+            };
+            // A drive without the feature has one group.
+            let is_absent = number == absent && spec.unit != Unit::Count;
+            Some(if is_absent { Truth::Absent } else { Truth::Value(number as f64) })
+        }
     }
 }
 

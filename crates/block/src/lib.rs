@@ -4,6 +4,7 @@
 //! This crate reads no clock, performs no IO and draws no random numbers.
 
 pub mod canary;
+pub mod column;
 pub mod contract;
 mod device;
 mod errno;

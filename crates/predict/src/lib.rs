@@ -104,11 +104,11 @@ pub fn not_modelled(layout: &Layout) -> Vec<String> {
     );
     add(layout.wear.name != "none", "wear levelling");
     add(
-        logs && layout.logs.eviction != Eviction::Fifo,
+        logs && layout.logs.options.eviction != Eviction::Fifo,
         "log.eviction: log blocks are taken to be given up first come, first served",
     );
     add(
-        logs && !layout.logs.switch,
+        logs && !layout.logs.options.switch,
         "log.switch = false: full log blocks are taken to become data blocks",
     );
     let policy = layout.policy.name;

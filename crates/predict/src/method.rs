@@ -37,7 +37,7 @@ pub const METHODS: &[Method] = &[
         source: "docs/models.md, after Boboila and Desnoyers, MSST 2011, section III.A",
         follows_trims: true,
         new: |layout| {
-            let merging = match layout.logs.merge {
+            let merging = match layout.logs.options.merge {
                 Merge::Eager => MergePolicy::Eager,
                 Merge::Lazy => MergePolicy::Lazy,
             };

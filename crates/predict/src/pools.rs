@@ -101,7 +101,7 @@ pub fn space(layout: &Layout) -> Space {
     let block = layout.slots_per_block();
     let logical = layout.logical_pages_per_pool.div_ceil(block);
     let free = match layout.ftl.family {
-        Family::LogBlock(_) => layout.logs.per_pool,
+        Family::LogBlock(_) => layout.logs.options.blocks,
         Family::PageMapped { .. } => {
             let lanes = layout.lanes_per_pool;
             let in_use = layout

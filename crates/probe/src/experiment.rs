@@ -81,22 +81,15 @@ impl Run {
 impl Run {
     /// Creates a run of consecutive IOs of one kind and length, from the offset and the latency in nanoseconds of each.
     pub fn of(op: Op, len: u64, ios: impl IntoIterator<Item = (u64, u64)>) -> Run {
-        use flashscope_block::Bytes;
+        use flashscope_block::{Bytes, Completion, Io};
 
         let mut now = Nanos(0);
         let record = |(offset, latency): (u64, u64)| {
             let submitted = now;
             now += Nanos(latency);
-            Record {
-                submitted,
-                latency: Nanos(latency),
-                late: Nanos(0),
-                offset: Bytes(offset),
-                len: Bytes(len),
-                op,
-                stream: 0,
-                result: Ok(()),
-            }
+            let (offset, len) = (Bytes(offset), Bytes(len));
+            let io = Io { op, stream: 0, offset, len, data: Data::Random, at: submitted };
+            Record::new(&Completion { io, submitted, completed: now, result: Ok(()) }, Nanos(0))
         };
         let records = ios.into_iter().map(record).collect();
         Run { number: 1, purpose: String::new(), records, took: now }

@@ -27,7 +27,7 @@ pub use investigate::{Contradiction, Event, Investigation, Outcome, investigate}
 pub use knowledge::Knowledge;
 pub use lab::{Budget, DEEPEST, Fill, Halt, Keeper, LONGEST, Lab, RunInProgress};
 pub use levels::{Levels, levels, median, spread, standard_error};
-pub use parameter::{PARAMETERS, Parameter, Spec, Unit};
+pub use parameter::{PARAMETERS, Parameter, ProfileField, Spec, Unit};
 pub use probes::{Cost, PROBES, Probe, Scene};
 pub use profile::profile;
 pub use report::{

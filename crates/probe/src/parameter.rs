@@ -78,9 +78,48 @@ pub struct Spec {
     pub source: &'static str,
     /// The relative error that a value may have and still count as right.
     pub tolerance: f64,
+    /// The statement of its value in the profile of a simulated drive.
+    pub field: ProfileField,
     /// The approximate number of possible answers before any measurement. Its binary logarithm is the information in a certain
     /// answer.
     pub alternatives: u32,
+}
+
+/// The statement of a parameter in the profile of a simulated drive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProfileField {
+    /// No field: others imply the value, or the simulator lacks the feature.
+    Unstated,
+    /// Fields that are derived from this parameter and others (`crates/probe/src/profile.rs`).
+    Derived,
+    /// A field that holds the value.
+    Value {
+        /// The path of the field.
+        path: &'static str,
+        /// The value of a drive without the feature.
+        absent: u64,
+        /// The values of random drives, which measure the accuracy of the probe; empty where their
+        /// generator chooses (`benches/probe/src/drives.rs`).
+        trials: &'static [u64],
+    },
+    /// A field that holds a word for the class.
+    Words {
+        /// The path of the field.
+        path: &'static str,
+        /// Words with their classes. A profile gets the first word of its class; the first of all
+        /// if the class is unknown.
+        words: &'static [(&'static str, &'static str)],
+    },
+}
+
+impl ProfileField {
+    /// Returns the path of the field that this parameter alone determines.
+    pub fn path(self) -> Option<&'static str> {
+        match self {
+            ProfileField::Unstated | ProfileField::Derived => None,
+            ProfileField::Value { path, .. } | ProfileField::Words { path, .. } => Some(path),
+        }
+    }
 }
 
 impl Parameter {
@@ -110,6 +149,7 @@ const BYTES: Spec = Spec {
     summary: "",
     source: "",
     tolerance: 0.0,
+    field: ProfileField::Derived,
     alternatives: 8,
 };
 const CLASS: Spec = Spec { unit: Unit::Class, ..BYTES };
@@ -127,6 +167,7 @@ pub const PARAMETERS: &[Spec] = &[
         summary: "The storage medium, as far as timing shows: flash; memory, which takes the same \
                          short time for everything; a rotating disk, whose random reads wait for its arm and \
                          its platter; or nothing, which answers at once",
+        field: ProfileField::Unstated,
         source: "Sun and Zhang, section 3.2, which states these basic assumptions",
         alternatives: 4,
         ..CLASS
@@ -137,6 +178,7 @@ pub const PARAMETERS: &[Spec] = &[
         title: "Largest request",
         summary: "The longest request that the drive executes as one; it splits longer ones, and each part \
                          has the fixed cost of a request",
+        field: ProfileField::Value { path: "interface.largest_request", absent: 0, trials: &[] },
         source: "Sun and Zhang, section 4.4: 30 x 4 KiB",
         ..BYTES
     },
@@ -171,6 +213,7 @@ pub const PARAMETERS: &[Spec] = &[
         name: "alignment",
         title: "Alignment",
         summary: "The first page boundary: its offset from address 0, modulo the page size",
+        field: ProfileField::Unstated,
         source: "Agrawal et al., section 3.5; uFLIP, micro-benchmark 2",
         alternatives: 2,
         ..BYTES
@@ -190,6 +233,7 @@ pub const PARAMETERS: &[Spec] = &[
         name: "groups",
         title: "Address groups",
         summary: "The number of equal parts of the address space, of which one at a time is quickly accessible",
+        field: ProfileField::Value { path: "groups.count", absent: 1, trials: &[] },
         source: "Sun and Zhang, section 4.1 and Table 3",
         alternatives: 4,
         ..COUNT
@@ -199,6 +243,7 @@ pub const PARAMETERS: &[Spec] = &[
         name: "group-switch",
         title: "Switch of groups",
         summary: "The additional time of a request that begins in another group than the one before ended in",
+        field: ProfileField::Value { path: "groups.switch_time", absent: 0, trials: &[] },
         source: "Sun and Zhang, section 4.1: 0.25 ms",
         ..TIME
     },
@@ -244,6 +289,7 @@ pub const PARAMETERS: &[Spec] = &[
         name: "volumes",
         title: "Internal volumes",
         summary: "The number of parts of the address space that write and clean independently",
+        field: ProfileField::Unstated,
         source: "Kim et al., SSDcheck, MICRO 2018",
         alternatives: 5,
         ..COUNT
@@ -284,6 +330,7 @@ pub const PARAMETERS: &[Spec] = &[
         title: "SLC cache",
         summary: "The number of bytes that can be written at the speed of one-bit cells before writes \
                          slow down",
+        field: ProfileField::Unstated,
         source: "whole-drive fills, as reviewers of drives run them",
         tolerance: 0.1,
         ..BYTES
@@ -295,6 +342,7 @@ pub const PARAMETERS: &[Spec] = &[
         classes: &["static", "dynamic"],
         summary: "The allocation of the cache: blocks of its own and a fixed size (static), or cells \
                          without data, which become fewer as the drive fills up (dynamic)",
+        field: ProfileField::Unstated,
         source: "whole-drive fills, as reviewers of drives run them at several fill levels",
         alternatives: 3,
         ..CLASS
@@ -337,6 +385,10 @@ pub const PARAMETERS: &[Spec] = &[
         classes: &["fifo", "lru", "random"],
         summary: "The log segment that is merged when another is needed: the one in use for longest (fifo), \
                          the least recently written one (lru), or any (random)",
+        field: ProfileField::Words {
+            path: "log.eviction",
+            words: &[("fifo", "fifo"), ("lru", "lru"), ("random", "random")],
+        },
         source: "Sun and Zhang, section 4.3, which leaves it open",
         alternatives: 3,
         ..CLASS
@@ -356,6 +408,7 @@ pub const PARAMETERS: &[Spec] = &[
         name: "open-partitions",
         title: "Open partitions",
         summary: "The number of places that can be written sequentially in turns at the cost of one",
+        field: ProfileField::Unstated,
         source: "uFLIP, micro-benchmark 4 (Partitions)",
         alternatives: 16,
         ..COUNT
@@ -376,6 +429,16 @@ pub const PARAMETERS: &[Spec] = &[
         classes: &["greedy-like", "fifo-like", "random-like"],
         summary: "The choice of the block to clean: by its valid pages (greedy, cost-benefit, the best of \
                          several), by its age, or at random",
+        field: ProfileField::Words {
+            path: "cleaning.policy",
+            words: &[
+                ("greedy", "greedy-like"),
+                ("d-choices", "greedy-like"),
+                ("cost-benefit", "greedy-like"),
+                ("fifo", "fifo-like"),
+                ("random", "random-like"),
+            ],
+        },
         source: "Agrawal et al., section 3.2; Desnoyers, SYSTOR 2012",
         alternatives: 3,
         ..CLASS
@@ -386,6 +449,10 @@ pub const PARAMETERS: &[Spec] = &[
         title: "Separation of cleaned data",
         classes: &["together", "apart"],
         summary: "The placement of moved data: in blocks of its own (apart), or with the host's writes (together)",
+        field: ProfileField::Words {
+            path: "cleaning.frontiers",
+            words: &[("one", "together"), ("host-and-cleaning", "apart")],
+        },
         source: "Desnoyers, SYSTOR 2012; Van Houdt, SIGMETRICS 2013",
         alternatives: 2,
         ..CLASS
@@ -395,6 +462,7 @@ pub const PARAMETERS: &[Spec] = &[
         name: "cleaning-onset",
         title: "Onset of cleaning",
         summary: "The number of bytes that can be written to a trimmed drive before cleaning has to move data",
+        field: ProfileField::Unstated,
         source: "uFLIP, section 4.2 (start-up phase)",
         tolerance: 0.15,
         ..BYTES
@@ -405,6 +473,7 @@ pub const PARAMETERS: &[Spec] = &[
         title: "Period of cleaning",
         summary: "The mean number of bytes written from one wait for cleaning to the next, under \
                          sustained random writes of pages",
+        field: ProfileField::Unstated,
         source: "uFLIP, section 4.2 (running phase)",
         tolerance: 0.15,
         ..BYTES
@@ -415,6 +484,10 @@ pub const PARAMETERS: &[Spec] = &[
         title: "Cleaning while idle",
         classes: &["no", "yes"],
         summary: "Cleaning while the drive receives no requests",
+        field: ProfileField::Words {
+            path: "background_cleaning",
+            words: &[("false", "no"), ("true", "yes")],
+        },
         source: "uFLIP, section 5.1 (Pause); SSDcheck, MICRO 2018",
         alternatives: 2,
         ..CLASS

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use flashscope_block::{Bytes, DeviceInfo, Nanos};
 
-use crate::{Knowledge, Parameter};
+use crate::{Knowledge, PARAMETERS, Parameter, ProfileField, Spec, Unit};
 
 /// The defaults for unknown parameters: the chips of Agrawal et al., USENIX ATC 2008, Table 1.
 const PAGE: u64 = 4096;
@@ -21,17 +21,9 @@ const SPARE_BLOCKS: f64 = 3.5;
 /// The bytes of a map entry.
 const MAP_ENTRY: u64 = 8;
 
-/// Parameters without a field in a profile: other fields imply their values, or the simulator does not have the feature.
-const WITHOUT_FIELD: [Parameter; 8] = [
-    Parameter::Alignment,
-    Parameter::Volumes,
-    Parameter::OpenPartitions,
-    Parameter::CleaningOnset,
-    Parameter::CleaningPeriod,
-    Parameter::SlcCache,
-    Parameter::SlcCacheKind,
-    Parameter::Medium,
-];
+/// The sections with derived fields.
+const SECTIONS: [&str; 7] =
+    ["flash", "cleaning", "log", "persistence", "cache", "interface", "map_cache"];
 
 /// Returns a simulated drive with the findings, as TOML for `sim:`. It is a fit: it behaves like the drive, but need not have the
 /// same internals. Returns `None` unless the medium is flash, or is unknown and the drive has an FTL.
@@ -107,8 +99,7 @@ impl<'k> Twin<'k> {
         self.cache();
         self.section("interface");
         self.interface();
-        self.section("groups");
-        self.groups();
+        self.other_sections();
         self.rest();
         self.text
     }
@@ -129,8 +120,7 @@ impl<'k> Twin<'k> {
             self.set("packages_per_pool", packages, &self.found(Parameter::Mapping));
             self.set("active_blocks", quoted("package"), &self.found(Parameter::Mapping));
         }
-        let idle = self.knowledge.class(Parameter::IdleCleaning) == Some("yes");
-        self.set("background_cleaning", idle, &self.found(Parameter::IdleCleaning));
+        self.direct_fields("");
     }
 
     /// Returns the over-provisioning found, but at least the few blocks of each package that a drive needs: one to write to, one
@@ -199,15 +189,7 @@ impl<'k> Twin<'k> {
     }
 
     fn cleaning(&mut self) {
-        let policy = match self.knowledge.class(Parameter::CleaningPolicy) {
-            Some("fifo-like") => "fifo",
-            Some("random-like") => "random",
-            _ => "greedy",
-        };
-        self.set("policy", quoted(policy), &self.found(Parameter::CleaningPolicy));
-        let apart = self.knowledge.class(Parameter::CleaningSeparation) == Some("apart");
-        let frontiers = if apart { "host-and-cleaning" } else { "one" };
-        self.set("frontiers", quoted(frontiers), &self.found(Parameter::CleaningSeparation));
+        self.direct_fields("cleaning");
         // The threshold is well within the spare blocks, but at least the two that a drive needs: one to write to and one to move
         // pages to.
         #[allow(clippy::cast_precision_loss, reason = "drives have fewer than 2^53 blocks")]
@@ -227,12 +209,7 @@ impl<'k> Twin<'k> {
         // FAST has one log block for sequential writes in addition to its list.
         let blocks = if self.ftl == "bast" { blocks } else { blocks.max(4) + 1 };
         self.set("blocks", blocks, &self.found(Parameter::LogList));
-        let eviction = match self.knowledge.class(Parameter::LogEviction) {
-            Some("lru") => "lru",
-            Some("random") => "random",
-            _ => "fifo",
-        };
-        self.set("eviction", quoted(eviction), &self.found(Parameter::LogEviction));
+        self.direct_fields("log");
         if self.ftl == "superblock" {
             self.set("group", 4, "assumed");
             self.set("per_group", 2, "assumed");
@@ -264,22 +241,64 @@ impl<'k> Twin<'k> {
         let Times { overhead, transfer_per_kib, .. } = self.times();
         self.set_time("request_overhead", overhead, &self.fitted(Parameter::RequestCost));
         self.set_time("transfer_per_kib", transfer_per_kib, &self.fitted(Parameter::BlockCost));
-        let largest = self.knowledge.whole(Parameter::LargestRequest).unwrap_or(0);
-        self.set("largest_request", largest, &self.found(Parameter::LargestRequest));
+        self.direct_fields("interface");
     }
 
-    fn groups(&mut self) {
-        let groups = self.knowledge.whole(Parameter::Groups).unwrap_or(1).max(1);
-        self.set("count", groups, &self.found(Parameter::Groups));
-        let switch = self.knowledge.whole(Parameter::GroupSwitch).unwrap_or(0);
-        self.set_time("switch_time", switch, &self.found(Parameter::GroupSwitch));
+    /// Writes the sections that have direct fields alone.
+    fn other_sections(&mut self) {
+        let mut written: Vec<&str> = SECTIONS.to_vec();
+        for spec in PARAMETERS {
+            let Some((section, _)) = spec.field.path().and_then(|path| path.split_once('.')) else {
+                continue;
+            };
+            if !written.contains(&section) {
+                written.push(section);
+                self.section(section);
+                self.direct_fields(section);
+            }
+        }
+    }
+
+    /// Writes the fields of a section that one parameter each determines; `""` stands for the fields
+    /// before the first section.
+    fn direct_fields(&mut self, section: &str) {
+        for Spec { parameter, unit, field, .. } in PARAMETERS {
+            let Some(path) = field.path() else { continue };
+            let (of, name) = path.split_once('.').unwrap_or(("", path));
+            if of == section {
+                self.set(name, self.direct(*parameter, *unit, *field), &self.found(*parameter));
+            }
+        }
+    }
+
+    /// Returns the value of a direct field, as TOML.
+    fn direct(&self, parameter: Parameter, unit: Unit, field: ProfileField) -> String {
+        match field {
+            ProfileField::Unstated | ProfileField::Derived => String::new(),
+            ProfileField::Value { absent, .. } => {
+                let value = self.knowledge.whole(parameter).unwrap_or(absent);
+                match unit {
+                    Unit::Nanoseconds => quoted(&format!("{value}ns")),
+                    _ => value.to_string(),
+                }
+            }
+            ProfileField::Words { words, .. } => {
+                let class = self.knowledge.class(parameter);
+                let of_class = words.iter().find(|(_, of)| Some(*of) == class);
+                match of_class.unwrap_or(&words[0]).0 {
+                    truth @ ("true" | "false") => truth.into(),
+                    word => quoted(word),
+                }
+            }
+        }
     }
 
     /// Writes the findings without a field, as comments.
     fn rest(&mut self) {
         self.line("");
-        for parameter in WITHOUT_FIELD {
-            let finding = self.knowledge.finding(parameter).filter(|finding| finding.is_known());
+        let unstated = PARAMETERS.iter().filter(|spec| spec.field == ProfileField::Unstated);
+        for Spec { parameter, .. } in unstated {
+            let finding = self.knowledge.finding(*parameter).filter(|finding| finding.is_known());
             if let Some(finding) = finding {
                 let stated = finding.text();
                 let name = parameter.name();
@@ -335,8 +354,7 @@ fn quoted(text: &str) -> String {
 }
 
 /// Returns a value in its unit, as text.
-pub(crate) fn in_unit(value: f64, unit: crate::Unit) -> String {
-    use crate::Unit;
+pub(crate) fn in_unit(value: f64, unit: Unit) -> String {
     // Such values are far below 2^53, and not negative.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     let whole = value.max(0.0).round() as u64;

@@ -1,12 +1,15 @@
 //! Builds the page: results with as many views of their records as there is room for.
 
+use std::collections::BTreeMap;
 use std::io::Write as _;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use flashscope_analysis::Outline;
 use flashscope_analysis::compare::compare;
-use flashscope_analysis::view::{Colours, Ios, LatencyHistogram, STRETCHES, Viewer};
+use flashscope_analysis::view::{
+    Colours, Ios, RUN_VIEWS, RunView, RunViewVisitor, STRETCHES, Viewer, visit_run_views,
+};
 use flashscope_document::Manifest;
 use flashscope_document::facts::Facts;
 use flashscope_document::manifest::Run;
@@ -131,15 +134,16 @@ struct PageMeasurement<'a> {
     marks: &'a Marks,
     outlines: String,
     colours: String,
-    histograms: String,
+    /// Each view of runs, by its name.
+    run_views: BTreeMap<&'static str, String>,
     ios: String,
 }
 
 /// A callback that receives the steps done and the total. Reading an IO for one kind of view is a step.
 pub(crate) type Progress<'a> = &'a mut dyn FnMut(u64, u64);
 
-/// The number of times that the records of a run are read.
-const READS: u64 = 4;
+/// The number of times that the records of a run are read: for each view of runs, outlines, colours and single IOs.
+const READS: u64 = RUN_VIEWS + 3;
 
 /// Renders the page of several results, which are compared with each other. The page stays below 15 MiB as long as
 /// manifests and facts leave room: pictures become coarser, and fewer single IOs are shown.
@@ -213,7 +217,7 @@ fn bare(shown: Exhibit) -> PageMeasurement {
         marks: shown.marks,
         outlines: none(),
         colours: none(),
-        histograms: none(),
+        run_views: BTreeMap::new(),
         ios: none(),
     }
 }
@@ -227,8 +231,8 @@ fn fill(
     room: usize,
     steps: &mut Steps,
 ) -> Result<(), PageError> {
-    paged.histograms = compressed(&histograms(viewer, steps)?)?;
-    let room = room.saturating_sub(paged.histograms.len());
+    paged.run_views = run_views(viewer, steps)?;
+    let room = room.saturating_sub(paged.run_views.values().map(String::len).sum());
     let share = |share: f64| (share * room as f64) as usize;
     let all_ios = neighbours(viewer, steps)?;
     paged.ios = first_that_fits(share(IOS), NEIGHBOURHOODS.into_iter(), |(slowest, around)| {
@@ -294,13 +298,44 @@ fn recorded(viewer: Viewer<'_>) -> impl Iterator<Item = &Run> {
     viewer.manifest.runs().filter(|run| run.progress.ios() > 0)
 }
 
-fn histograms(viewer: Viewer, steps: &mut Steps) -> ReadResult<Vec<LatencyHistogram>> {
-    let mut all = Vec::new();
-    for run in recorded(viewer) {
-        all.extend(viewer.histogram(run.id, 0..u64::MAX)?);
-        steps.read(run);
+/// Computes and compresses the views of runs.
+struct Packer<'a, 's> {
+    viewer: Viewer<'a>,
+    steps: &'a mut Steps<'s>,
+    packed: Result<BTreeMap<&'static str, String>, PageError>,
+}
+
+impl Packer<'_, '_> {
+    fn pack<T: RunView>(&mut self) -> Result<String, PageError> {
+        let mut all: Vec<T> = Vec::new();
+        for run in recorded(self.viewer) {
+            all.extend(self.viewer.run_view(run.id, 0..u64::MAX)?);
+            self.steps.read(run);
+        }
+        Ok(compressed(&all)?)
     }
-    Ok(all)
+}
+
+impl RunViewVisitor for Packer<'_, '_> {
+    fn visit<T: RunView>(&mut self) {
+        if self.packed.is_err() {
+            return;
+        }
+        match (self.pack::<T>(), &mut self.packed) {
+            (Ok(text), Ok(packed)) => drop(packed.insert(T::NAME, text)),
+            (Err(error), packed) => *packed = Err(error),
+            (Ok(_), Err(_)) => {}
+        }
+    }
+}
+
+fn run_views(
+    viewer: Viewer,
+    steps: &mut Steps,
+) -> Result<BTreeMap<&'static str, String>, PageError> {
+    let mut packer = Packer { viewer, steps, packed: Ok(BTreeMap::new()) };
+    visit_run_views(&mut packer);
+    packer.packed
 }
 
 fn neighbours(viewer: Viewer, steps: &mut Steps) -> ReadResult<Vec<Ios>> {

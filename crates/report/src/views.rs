@@ -2,7 +2,7 @@
 
 use flashscope_analysis::Outline;
 use flashscope_analysis::compare::Comparison;
-use flashscope_analysis::view::{Colours, Ios, LatencyHistogram};
+use flashscope_analysis::view::{Colours, Ios, RunViews};
 use flashscope_block::DeviceInfo;
 use flashscope_document::Manifest;
 use flashscope_document::facts::Characteristics;
@@ -24,8 +24,8 @@ pub struct Views {
     pub result: Measurement,
     /// A run or a part of it, as a picture.
     pub outline: Outline,
-    /// The distribution of a run's response times.
-    pub histogram: LatencyHistogram,
+    /// The views of a run.
+    pub run_views: RunViews,
     /// Single IOs.
     pub ios: Ios,
     /// An experiment in colours.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use flashscope_block::column::COLUMN_COUNT;
 use parquet::column::writer::{ColumnCloseResult, ColumnWriter, get_column_writer};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::properties::WriterProperties;
@@ -14,7 +15,7 @@ use crate::rows;
 /// Encodes a constant column once and copies it for later row groups.
 ///
 /// In most runs, every IO has the same length, operation, stream, error (none) and run, and no IO
-/// is late. Encoding these six columns value by value would take as long as the three that differ.
+/// is late. Encoding these columns value by value would take as long as the three that differ.
 pub(crate) struct Constants {
     schema: SchemaDescriptor,
     properties: Arc<WriterProperties>,
@@ -29,9 +30,8 @@ struct EncodedColumn {
     close: ColumnCloseResult,
 }
 
-/// The number of encoded columns kept: six of a full row group, and six of the last row group of a
-/// run.
-const KEPT: usize = 16;
+/// The number of encoded columns kept: those of a full row group, and of the last row group of a run.
+const KEPT: usize = 2 * COLUMN_COUNT;
 
 impl Constants {
     pub(crate) fn new() -> Constants {

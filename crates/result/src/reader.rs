@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 
 use crate::guarded::{self, Damage, Limits, PositionedFile};
 use flashscope_block::Record;
+use flashscope_block::column::{COLUMN_COUNT, COLUMNS, Column, ERRNO, LATENCY, Storage};
 use parquet::column::reader::get_typed_column_reader;
 use parquet::data_type::{DataType, Int32Type, Int64Type};
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 
 use crate::Error;
-use crate::rows::{self, NARROW, ROW_GROUP_ROWS};
+use crate::rows::{self, ROW_GROUP_ROWS};
 use crate::writer::FILE_ROW_GROUPS;
 
 /// Reads the rows of a run one row group at a time; memory use is independent of the run's length.
@@ -53,11 +54,9 @@ impl Rows {
         self.for_each_group(window, |group| {
             group.read(|group| columns.read(group))?;
             for row in group.rows {
-                let wide = [0, 1, 2].map(|column| columns.wide[column][row]);
-                let narrow = [0, 1, 2, 3].map(|column| columns.narrow[column][row]);
                 let damaged = |reason| Error::Records { path: group.path.into(), reason };
-                let late = columns.late.get(row).copied().unwrap_or_default();
-                each(group.first + row as u64, &rows::record(wide, narrow, late).map_err(damaged)?);
+                let record = Record::from_values(columns.row(row)).map_err(damaged)?;
+                each(group.first + row as u64, &record);
             }
             Ok(())
         })
@@ -73,8 +72,8 @@ impl Rows {
         let mut columns = Columns::default();
         self.for_each_group(window, |group| {
             group.read(|group| columns.read_latencies(group))?;
-            let latencies = &columns.wide[rows::LATENCY][group.rows.clone()];
-            let errors = &columns.narrow[rows::ERRNO][group.rows];
+            let latencies = &columns.values[LATENCY][group.rows.clone()];
+            let errors = &columns.values[ERRNO][group.rows];
             for (latency, errno) in latencies.iter().zip(errors) {
                 each((*errno == 0).then_some(latency.cast_unsigned()));
             }
@@ -202,46 +201,54 @@ const LIMITS: Limits =
 /// by index.
 fn check(path: &Path, reader: &SerializedFileReader<PositionedFile>) -> Result<(), Error> {
     let damaged = |reason: String| Error::Records { path: path.into(), reason };
-    let found = reader.metadata().file_metadata().schema();
-    let (found, known) = (found.get_fields(), rows::schema());
-    let known = known.get_fields();
-    // Files of version 1 lack lateness.
-    if found != known && found != &known[..rows::LATE] {
+    let schema = reader.metadata().file_metadata().schema();
+    let (fields, known) = (schema.get_fields(), rows::schema());
+    // Files of earlier versions lack the last columns.
+    if fields.len() < rows::FIRST_COLUMNS || !known.get_fields().starts_with(fields) {
         return Err(damaged("its columns are not those of a record".into()));
     }
     Ok(())
 }
 
-/// A decoded row group: columns of equal length.
+/// A decoded row group: columns of equal length, or empty where a file of an earlier version lacks
+/// them.
 #[derive(Default)]
 struct Columns {
-    wide: [Vec<i64>; 3],
-    narrow: [Vec<i32>; NARROW],
-    /// Empty in files of version 1.
-    late: Vec<i64>,
+    values: [Vec<i64>; COLUMN_COUNT],
+    /// The 32-bit values of the column that was read last.
+    narrow: Vec<i32>,
 }
 
 impl Columns {
     /// Reads response times and errors only.
     fn read_latencies(&mut self, group: &RowGroup) -> Result<(), Error> {
-        group.read::<Int64Type>(rows::LATENCY, &mut self.wide[rows::LATENCY])?;
-        let errno = self.wide.len() + rows::ERRNO;
-        group.read::<Int32Type>(errno, &mut self.narrow[rows::ERRNO])
+        self.read_column(group, LATENCY)?;
+        self.read_column(group, ERRNO)
     }
 
     fn read(&mut self, group: &RowGroup) -> Result<(), Error> {
-        for (column, values) in self.wide.iter_mut().enumerate() {
-            group.read::<Int64Type>(column, values)?;
+        (0..COLUMN_COUNT).try_for_each(|column| self.read_column(group, column))
+    }
+
+    fn read_column(&mut self, group: &RowGroup, column: usize) -> Result<(), Error> {
+        let (values, in_file) = (&mut self.values[column], rows::in_file(column));
+        values.clear();
+        if in_file >= group.columns() {
+            return Ok(());
         }
-        let wide = self.wide.len();
-        for (column, values) in self.narrow.iter_mut().enumerate() {
-            group.read::<Int32Type>(wide + column, values)?;
+        let Column { storage, kind, .. } = COLUMNS[column];
+        if storage != Storage::Repeated {
+            return group.read::<Int64Type>(in_file, values);
         }
-        self.late.clear();
-        if group.columns() > rows::LATE {
-            group.read::<Int64Type>(rows::LATE, &mut self.late)?;
-        }
+        group.read::<Int32Type>(in_file, &mut self.narrow)?;
+        values.extend(self.narrow.iter().map(|stored| rows::widen(kind, *stored)));
         Ok(())
+    }
+
+    /// Returns the values of a row, 0 in absent columns.
+    #[inline]
+    fn row(&self, row: usize) -> [i64; COLUMN_COUNT] {
+        std::array::from_fn(|column| self.values[column].get(row).copied().unwrap_or_default())
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use flashscope_block::{Bytes, Errno, Nanos, Op, Record};
+use flashscope_block::Record;
+use flashscope_block::column::{COLUMN_COUNT, COLUMNS, Column, ColumnKind, Storage};
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
 use parquet::schema::parser::parse_message_type;
@@ -12,33 +13,40 @@ use parquet::schema::types::TypePtr;
 /// caches, and large enough for readers that take one row group at a time.
 pub(crate) const ROW_GROUP_ROWS: usize = 1 << 16;
 
-/// The columns. `errno` is 0 for a successful IO.
-const SCHEMA: &str = "message io {
-    required int64 submitted_ns;
-    required int64 latency_ns;
-    required int64 offset_bytes;
-    required int32 length_bytes (INTEGER(32, false));
-    required int32 op (INTEGER(8, false));
-    required int32 stream (INTEGER(16, false));
-    required int32 errno;
-    required int32 run (INTEGER(32, false));
-    required int64 late_ns;
-}";
+/// The index of the column `run` in a file. It is constant there, and no column of a record.
+pub(crate) const RUN: usize = 7;
 
-/// The number of 32-bit columns, without `run`, which is constant in a file.
-pub(crate) const NARROW: usize = 4;
+/// The number of columns in files of the first version.
+pub(crate) const FIRST_COLUMNS: usize = 8;
 
-/// The index of `latency_ns` among the 64-bit columns.
-pub(crate) const LATENCY: usize = 1;
-
-/// The index of `errno` among the 32-bit columns.
-pub(crate) const ERRNO: usize = 3;
-
-/// The index of `late_ns` among the columns; files of version 1 lack it.
-pub(crate) const LATE: usize = 8;
+/// Returns the index in a file of column `column` of a record.
+pub(crate) const fn in_file(column: usize) -> usize {
+    if column < RUN { column } else { column + 1 }
+}
 
 pub(crate) fn schema() -> TypePtr {
-    Arc::new(parse_message_type(SCHEMA).expect("the schema is well formed"))
+    let mut fields: Vec<String> = COLUMNS
+        .iter()
+        .map(|column| format!("required {} {};", column_type(column), typed_name(column)))
+        .collect();
+    fields.insert(RUN, "required int32 run (INTEGER(32, false));".into());
+    let text = format!("message io {{ {} }}", fields.join(" "));
+    Arc::new(parse_message_type(&text).expect("the schema is well formed"))
+}
+
+fn column_type(column: &Column) -> &'static str {
+    if column.storage == Storage::Repeated { "int32" } else { "int64" }
+}
+
+/// Returns the name of a column, with its logical type if 32 bits store it.
+fn typed_name(column: &Column) -> String {
+    let bits = match (column.storage, column.kind) {
+        (Storage::Repeated, ColumnKind::U64) => 32,
+        (Storage::Repeated, ColumnKind::U16) => 16,
+        (Storage::Repeated, ColumnKind::U8) => 8,
+        _ => return column.name.into(),
+    };
+    format!("{} (INTEGER({bits}, false))", column.name)
 }
 
 /// Returns the encoding of each column.
@@ -57,32 +65,94 @@ pub(crate) fn properties() -> WriterProperties {
         .set_data_page_row_count_limit(ROW_GROUP_ROWS)
         .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
         .set_encoding(Encoding::DELTA_BINARY_PACKED);
-    for column in ["latency_ns", "offset_bytes", "late_ns"] {
-        properties = properties.set_column_encoding(column.into(), Encoding::BYTE_STREAM_SPLIT);
-    }
-    for column in ["submitted_ns", "latency_ns", "offset_bytes", "late_ns"] {
-        properties = properties.set_column_compression(column.into(), zstd);
+    for Column { name, storage, .. } in COLUMNS {
+        if matches!(storage, Storage::Unordered | Storage::MostlyZero) {
+            properties =
+                properties.set_column_encoding((*name).into(), Encoding::BYTE_STREAM_SPLIT);
+        }
+        if *storage != Storage::Repeated {
+            properties = properties.set_column_compression((*name).into(), zstd);
+        }
     }
     properties.build()
 }
 
+/// The indices of the columns whose values change with every row.
+const WIDE: [usize; count(Class::Wide)] = indices(Class::Wide);
+/// The indices of the columns that 32 bits store.
+const NARROW: [usize; count(Class::Narrow)] = indices(Class::Narrow);
+/// The indices of the columns that are 0 in most runs.
+const SPARSE: [usize; count(Class::Sparse)] = indices(Class::Sparse);
+
+/// The buffer of a column in a row group.
+#[derive(Clone, Copy)]
+enum Class {
+    Wide = 0,
+    Narrow = 1,
+    Sparse = 2,
+}
+
+const fn class(column: usize) -> Class {
+    match COLUMNS[column].storage {
+        Storage::Rising | Storage::Unordered => Class::Wide,
+        Storage::Repeated => Class::Narrow,
+        Storage::MostlyZero => Class::Sparse,
+    }
+}
+
+/// Returns the number of columns of a class among the first `end`.
+const fn count_before(end: usize, of: Class) -> usize {
+    let (mut column, mut count) = (0, 0);
+    while column < end {
+        if class(column) as u8 == of as u8 {
+            count += 1;
+        }
+        column += 1;
+    }
+    count
+}
+
+const fn count(of: Class) -> usize {
+    count_before(COLUMN_COUNT, of)
+}
+
+const fn indices<const N: usize>(of: Class) -> [usize; N] {
+    let mut indices = [0; N];
+    let mut column = 0;
+    while column < COLUMN_COUNT {
+        if class(column) as u8 == of as u8 {
+            indices[count_before(column, of)] = column;
+        }
+        column += 1;
+    }
+    indices
+}
+
 /// A row group in memory.
-#[derive(Debug, Default, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RowGroup {
-    /// The columns `submitted_ns`, `latency_ns`, `offset_bytes`.
-    pub(crate) wide: [Vec<i64>; 3],
-    /// The columns `length_bytes`, `op`, `stream`, `errno`, run-length encoded: each entry has the
-    /// number of equal rows. These values rarely change, and a small buffer leaves the CPU caches
-    /// to the measurement.
-    narrow: Vec<([i32; NARROW], usize)>,
-    /// The column `late_ns`; empty while all values are 0.
-    late: Vec<i64>,
+    wide: [Vec<i64>; WIDE.len()],
+    /// Run-length encoded: each entry has the number of equal rows. These values rarely change, and
+    /// a small buffer leaves the CPU caches to the measurement.
+    narrow: Vec<([i32; NARROW.len()], usize)>,
+    /// Empty while all values are 0.
+    sparse: [Vec<i64>; SPARSE.len()],
+}
+
+/// The values of a column in a row group.
+pub(crate) enum Values<'a> {
+    /// All rows have this value.
+    Constant(i64),
+    /// 64-bit values.
+    Wide(&'a [i64]),
+    /// 32-bit values.
+    Narrow(Vec<i32>),
 }
 
 impl RowGroup {
     pub(crate) fn with_capacity() -> RowGroup {
         let wide = std::array::from_fn(|_| Vec::with_capacity(ROW_GROUP_ROWS));
-        RowGroup { wide, narrow: Vec::new(), late: Vec::new() }
+        RowGroup { wide, narrow: Vec::new(), sparse: std::array::from_fn(|_| Vec::new()) }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -92,68 +162,67 @@ impl RowGroup {
     pub(crate) fn clear(&mut self) {
         self.wide.iter_mut().for_each(Vec::clear);
         self.narrow.clear();
-        self.late.clear();
+        self.sparse.iter_mut().for_each(Vec::clear);
     }
 
-    /// Times and addresses are below 2⁶³ and lengths below 2³²; the casts lose no bit.
-    #[allow(clippy::cast_possible_wrap, clippy::cast_possible_truncation)]
+    /// Adds a row. The cast keeps the bits of an unsigned value.
+    #[allow(clippy::cast_possible_truncation)]
     #[inline]
     pub(crate) fn push(&mut self, record: &Record) {
-        self.wide[0].push(record.submitted.0 as i64);
-        self.wide[1].push(record.latency.0 as i64);
-        self.wide[2].push(record.offset.0 as i64);
-        let narrow = [
-            record.len.0 as u32 as i32,
-            i32::from(record.op.code()),
-            i32::from(record.stream),
-            record.result.map_or_else(|errno| errno.0, |()| 0),
-        ];
+        let before = self.len();
+        let values = record.values();
+        for (stored, column) in self.wide.iter_mut().zip(WIDE) {
+            stored.push(values[column]);
+        }
+        let narrow = NARROW.map(|column| values[column] as i32);
         match self.narrow.last_mut() {
             Some((last, count)) if *last == narrow => *count += 1,
             _ => self.narrow.push((narrow, 1)),
         }
-        if record.late.0 > 0 || !self.late.is_empty() {
-            // The rows before this one were not late.
-            self.late.resize(self.len() - 1, 0);
-            self.late.push(record.late.0 as i64);
+        for (stored, column) in self.sparse.iter_mut().zip(SPARSE) {
+            if values[column] != 0 || !stored.is_empty() {
+                // The rows before this one were 0.
+                stored.resize(before, 0);
+                stored.push(values[column]);
+            }
         }
     }
 
-    /// Returns the values of `late_ns`; `None` if all are 0.
-    pub(crate) fn late(&self) -> Option<&[i64]> {
-        Some(self.late.as_slice()).filter(|late| !late.is_empty())
+    /// Returns the values of column `column` of the records.
+    pub(crate) fn values(&self, column: usize) -> Values<'_> {
+        let of = class(column);
+        let index = count_before(column, of);
+        match of {
+            Class::Wide => Values::Wide(&self.wide[index]),
+            Class::Sparse if self.sparse[index].is_empty() => Values::Constant(0),
+            Class::Sparse => Values::Wide(&self.sparse[index]),
+            Class::Narrow => match self.constant(index) {
+                Some(value) => Values::Constant(value.into()),
+                None => Values::Narrow(self.repeated(index)),
+            },
+        }
     }
 
-    /// Returns the value of narrow column `column` if it is constant.
-    pub(crate) fn constant(&self, column: usize) -> Option<i32> {
-        let first = self.narrow.first()?.0[column];
-        self.narrow.iter().all(|(narrow, _)| narrow[column] == first).then_some(first)
+    /// Returns the value of narrow column `index` if it is constant.
+    fn constant(&self, index: usize) -> Option<i32> {
+        let first = self.narrow.first()?.0[index];
+        self.narrow.iter().all(|(narrow, _)| narrow[index] == first).then_some(first)
     }
 
-    /// Returns the values of narrow column `column`.
-    pub(crate) fn narrow(&self, column: usize) -> Vec<i32> {
-        let repeat =
-            |(narrow, count): &([i32; NARROW], usize)| std::iter::repeat_n(narrow[column], *count);
-        self.narrow.iter().flat_map(repeat).collect()
+    /// Returns the values of narrow column `index`.
+    fn repeated(&self, index: usize) -> Vec<i32> {
+        self.narrow
+            .iter()
+            .flat_map(|(narrow, count)| std::iter::repeat_n(narrow[index], *count))
+            .collect()
     }
 }
 
-/// Builds the record of a row from the columns `wide` and `narrow`, or returns a message if a value
-/// is invalid.
-#[allow(clippy::cast_sign_loss)]
-pub(crate) fn record(wide: [i64; 3], narrow: [i32; NARROW], late: i64) -> Result<Record, String> {
-    let [submitted, latency, offset, late] =
-        [wide[0], wide[1], wide[2], late].map(|value| value as u64);
-    let [length, op, stream, errno] = narrow;
-    let op_code = u8::try_from(op).ok().and_then(Op::from_code);
-    Ok(Record {
-        submitted: Nanos(submitted),
-        latency: Nanos(latency),
-        offset: Bytes(offset),
-        len: Bytes(u64::from(length as u32)),
-        op: op_code.ok_or_else(|| format!("op {op} is unknown"))?,
-        stream: u16::try_from(stream).map_err(|_| format!("stream {stream} is unknown"))?,
-        result: if errno == 0 { Ok(()) } else { Err(Errno(errno)) },
-        late: Nanos(late),
-    })
+/// Returns the value that 32 bits store in a column of this type.
+pub(crate) fn widen(kind: ColumnKind, stored: i32) -> i64 {
+    match kind {
+        ColumnKind::U64 => i64::from(stored.cast_unsigned()),
+        // A damaged file may have a negative value, which no record has.
+        ColumnKind::U16 | ColumnKind::U8 | ColumnKind::I32 => i64::from(stored),
+    }
 }

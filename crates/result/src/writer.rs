@@ -10,15 +10,16 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use parquet::data_type::{Int32Type, Int64Type};
+use flashscope_block::column::COLUMN_COUNT;
+use parquet::data_type::{DataType, Int32Type, Int64Type};
 use parquet::file::properties::WriterProperties;
-use parquet::file::writer::SerializedFileWriter;
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::TypePtr;
 
 use crate::Error;
 use crate::constant::Constants;
 use crate::folder::{records_file, sync_folder};
-use crate::rows::{self, NARROW, RowGroup};
+use crate::rows::{self, RowGroup, Values};
 
 /// The row groups in a file: a crash in a long run loses only the rows after its last complete
 /// file.
@@ -116,34 +117,31 @@ fn write_row_group(
     constants: &mut Constants,
 ) -> parquet::errors::Result<()> {
     let mut group = file.next_row_group()?;
-    for values in &rows.wide {
-        let mut column = group.next_column()?.expect("the schema has three wide columns first");
-        column.typed::<Int64Type>().write_batch(values, None, None)?;
-        column.close()?;
-    }
-    for narrow in 0..NARROW {
-        if let Some(value) = rows.constant(narrow) {
-            constants.append(&mut group, rows.wide.len() + narrow, value.into(), rows.len())?;
-            continue;
+    for index in 0..COLUMN_COUNT {
+        if index == rows::RUN {
+            // The column is unsigned; the stored value has the same bits.
+            let run = i32::from_ne_bytes(run.to_ne_bytes());
+            constants.append(&mut group, rows::RUN, run.into(), rows.len())?;
         }
-        let mut column = group.next_column()?.expect("the schema has four narrow columns then");
-        column.typed::<Int32Type>().write_batch(&rows.narrow(narrow), None, None)?;
-        column.close()?;
-    }
-    // The column is unsigned; the stored value has the same bits.
-    let run = i32::from_ne_bytes(run.to_ne_bytes());
-    let after = rows.wide.len() + NARROW;
-    constants.append(&mut group, after, run.into(), rows.len())?;
-    match rows.late() {
-        None => constants.append(&mut group, after + 1, 0, rows.len())?,
-        Some(late) => {
-            let mut column = group.next_column()?.expect("the schema ends with a wide column");
-            column.typed::<Int64Type>().write_batch(late, None, None)?;
-            column.close()?;
+        match rows.values(index) {
+            Values::Constant(value) => {
+                constants.append(&mut group, rows::in_file(index), value, rows.len())?;
+            }
+            Values::Wide(values) => write_column::<Int64Type>(&mut group, values)?,
+            Values::Narrow(values) => write_column::<Int32Type>(&mut group, &values)?,
         }
     }
     group.close()?;
     Ok(())
+}
+
+fn write_column<T: DataType>(
+    group: &mut SerializedRowGroupWriter<'_, File>,
+    values: &[T::T],
+) -> parquet::errors::Result<()> {
+    let mut column = group.next_column()?.expect("the schema has this column");
+    column.typed::<T>().write_batch(values, None, None)?;
+    column.close()
 }
 
 /// Returns the files of run `run`, in order.

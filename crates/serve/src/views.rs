@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::body::Bytes;
 use flashscope_analysis::Outline;
 use flashscope_analysis::compare::{Comparison, compare};
-use flashscope_analysis::view::{Colours, Ios, LatencyHistogram, Viewer};
+use flashscope_analysis::view::{Colours, Ios, RunView, RunViewVisitor, Viewer, visit_run_views};
 use flashscope_block::Nanos;
 use flashscope_document::Manifest;
 use flashscope_document::manifest::find_experiment;
@@ -25,13 +25,11 @@ use crate::problem::Problem;
 
 /// Adds the endpoints.
 pub fn add(endpoints: Endpoints<App>) -> Endpoints<App> {
-    endpoints
+    let mut of_runs = OfRuns(endpoints);
+    visit_run_views(&mut of_runs);
+    of_runs
+        .0
         .get("/api/results/{id}/runs/{run}/outline", "A run as a picture", outline)
-        .get(
-            "/api/results/{id}/runs/{run}/histogram",
-            "The distribution of a run's response times",
-            histogram,
-        )
         .get("/api/results/{id}/runs/{run}/ios", "Single IOs of a run", ios)
         .get(
             "/api/results/{id}/runs/{run}/activities",
@@ -40,6 +38,16 @@ pub fn add(endpoints: Endpoints<App>) -> Endpoints<App> {
         )
         .get("/api/results/{id}/colours", "An experiment, every IO a colour", colours)
         .get("/api/comparison", "Results side by side", comparison)
+}
+
+/// The endpoints with those of the views of a run.
+struct OfRuns(Endpoints<App>);
+
+impl RunViewVisitor for OfRuns {
+    fn visit<T: RunView>(&mut self) {
+        let path = format!("/api/results/{{id}}/runs/{{run}}/{}", T::NAME);
+        self.0 = std::mem::take(&mut self.0).get(&path, T::SUMMARY, run_view::<T>);
+    }
 }
 
 async fn comparison(
@@ -69,14 +77,14 @@ async fn outline(
         .await
 }
 
-async fn histogram(
+async fn run_view<T: RunView>(
     app: Arc<App>,
     RunPath { id, run }: RunPath,
     query: WindowQuery,
-) -> Result<JsonOf<LatencyHistogram>, Problem> {
+) -> Result<JsonOf<T>, Problem> {
     let window = query.window();
-    let key = format!("histogram {run} {window:?}");
-    app.view(id, key, move |_| vec![run], move |viewer| viewer.histogram(run, window)).await
+    let key = format!("{} {run} {window:?}", T::NAME);
+    app.view(id, key, move |_| vec![run], move |viewer| viewer.run_view(run, window)).await
 }
 
 async fn ios(

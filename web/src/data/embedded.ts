@@ -14,11 +14,11 @@ import type {
   ExploredSweep,
   Facts,
   Ios,
-  LatencyHistogram,
   Manifest,
   Marks,
   Measurement,
   Outline,
+  RunViews,
   Shelf,
   WhatIf,
 } from './views.gen';
@@ -36,7 +36,7 @@ export interface EmbeddedMeasurement {
   marks?: Marks;
   outlines?: Packed<Outline>;
   colours?: Packed<Colours>;
-  histograms?: Packed<LatencyHistogram>;
+  run_views?: { [K in keyof RunViews]?: Packed<RunViews[K]> };
   ios?: Packed<Ios>;
 }
 
@@ -91,7 +91,6 @@ async function inflate(base64: string): Promise<unknown> {
 interface Parts {
   outlines: Outline;
   colours: Colours;
-  histograms: LatencyHistogram;
   ios: Ios;
 }
 
@@ -130,10 +129,12 @@ export class Embedded implements Source {
     return cropOutline(outline, from, to);
   }
 
-  async histogram(id: string, run: number): Promise<LatencyHistogram> {
-    const histogram = (await this.#parts(id, 'histograms')).find((one) => one.run === run);
-    if (histogram !== undefined) return histogram;
-    throw new SourceError(`This page contains no histogram of run ${run}. ${SEE_ALL}`);
+  async runView<K extends keyof RunViews>(name: K, id: string, run: number): Promise<RunViews[K]> {
+    const packed: Packed<RunViews[K]> = this.#measurement(id).run_views?.[name] ?? [];
+    const views = await this.#inflated(`${name} ${id}`, packed);
+    const view = views.find((one) => one.run === run);
+    if (view !== undefined) return view;
+    throw new SourceError(`This page contains no ${name} of run ${run}. ${SEE_ALL}`);
   }
 
   async ios(id: string, run: number, from: number, count: number): Promise<Ios> {

@@ -1,42 +1,25 @@
 // Single IOs as rows of a table, and the work of the drive during one of them.
+import { COLUMNS } from './columns.gen';
 import type { Activity, Ios } from './views.gen';
 
+/** The name of a column of a record. */
+export type ColumnName = (typeof COLUMNS)[number]['name'];
+
 /** A recorded IO. */
-export interface Io {
+export interface Io extends Record<ColumnName, number> {
   /** Its position in the run, from 0. */
   index: number;
-  submitted_ns: number;
-  latency_ns: number;
-  offset_bytes: number;
-  length_bytes: number;
-  op: number;
-  stream: number;
-  errno: number;
-  late_ns: number;
   /** The row of the IO in a picture of IOs in flight; IOs that overlap have different lanes. */
   lane: number;
 }
 
 /** The IOs at positions in [from, to) that `ios` contains. */
 export function rowsOf(ios: Ios, from: number, to: number): Io[] {
-  const rows = ios.latency_ns.flatMap((latency_ns, i): Io[] => {
+  const rows = ios.latency_ns.flatMap((_, i): Io[] => {
     const index = ios.from + i;
     if (index < from || index >= to) return [];
-    const of = (column: number[]) => column[i] ?? 0;
-    return [
-      {
-        index,
-        submitted_ns: of(ios.submitted_ns),
-        latency_ns,
-        offset_bytes: of(ios.offset_bytes),
-        length_bytes: of(ios.length_bytes),
-        op: of(ios.op),
-        stream: of(ios.stream),
-        errno: of(ios.errno),
-        late_ns: of(ios.late_ns),
-        lane: 0,
-      },
-    ];
+    const values = COLUMNS.map(({ name }) => [name, ios[name][i] ?? 0]);
+    return [{ ...(Object.fromEntries(values) as Record<ColumnName, number>), index, lane: 0 }];
   });
   assignLanes(rows);
   return rows;

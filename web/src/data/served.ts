@@ -10,10 +10,10 @@ import type {
   Comparison,
   ExploredSweep,
   Ios,
-  LatencyHistogram,
   Marks,
   Measurement,
   Outline,
+  RunViews,
   Shelf,
   WhatIf,
 } from './views.gen';
@@ -112,17 +112,15 @@ export class Served implements Source {
     return this.#get(withQuery(base, { from, to, stretches }), signal);
   }
 
-  histogram(
+  runView<K extends keyof RunViews>(
+    name: K,
     id: string,
     run: number,
     from?: number,
     to?: number,
     signal?: AbortSignal,
-  ): Promise<LatencyHistogram> {
-    return this.#get(
-      withQuery(path('results', id, 'runs', run, 'histogram'), { from, to }),
-      signal,
-    );
+  ): Promise<RunViews[K]> {
+    return this.#get(withQuery(path('results', id, 'runs', run, name), { from, to }), signal);
   }
 
   ios(id: string, run: number, from: number, count: number, signal?: AbortSignal): Promise<Ios> {

@@ -8,10 +8,10 @@ import type {
   Comparison,
   ExploredSweep,
   Ios,
-  LatencyHistogram,
   Marks,
   Measurement,
   Outline,
+  RunViews,
   Shelf,
   WhatIf,
 } from './views.gen';
@@ -42,13 +42,15 @@ export interface Source {
     stretches?: number,
     signal?: AbortSignal,
   ): Promise<Outline>;
-  histogram(
+  /** A view of a run, by its name. */
+  runView<K extends keyof RunViews>(
+    name: K,
     id: string,
     run: number,
     from?: number,
     to?: number,
     signal?: AbortSignal,
-  ): Promise<LatencyHistogram>;
+  ): Promise<RunViews[K]>;
   /** Single IOs, at most 1000. */
   ios(id: string, run: number, from: number, count: number, signal?: AbortSignal): Promise<Ios>;
   activities(

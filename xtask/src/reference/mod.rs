@@ -1,5 +1,6 @@
 //! The reference pages of the documentation, generated from doc comments and registries.
 
+pub mod columns;
 pub mod drives;
 pub mod papers;
 pub mod probe;

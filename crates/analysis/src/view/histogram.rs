@@ -1,12 +1,12 @@
 use std::ops::Range;
 
-use flashscope_result::{Error, Rows};
+use flashscope_result::Error;
 use hdrhistogram::Histogram;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::clamp;
 use super::overview::{divide, in_threads};
+use super::{RunView, RunWindow};
 
 /// The distribution of response times in a run or in a window of it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -47,26 +47,25 @@ const DIGITS: u8 = 3;
 const PERCENTILES: [f64; 13] =
     [0.0, 1.0, 5.0, 10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 99.0, 99.9, 99.99, 99.999];
 
-pub(super) fn histogram(
-    run: u32,
-    rows: &Rows,
-    window: Range<u64>,
-    threads: usize,
-) -> Result<LatencyHistogram, Error> {
-    let window = clamp(&window, rows.total());
-    let edges = Edges::new();
-    let counts = in_threads(divide(window.clone(), threads), |part| {
-        let mut counts = Counts::new(&edges);
-        rows.for_each_latency(part, |latency| {
-            if let Some(latency) = latency {
-                counts.push(latency, &edges);
-            }
+impl RunView for LatencyHistogram {
+    const NAME: &'static str = "histogram";
+    const SUMMARY: &'static str = "The distribution of a run's response times";
+
+    fn of(RunWindow { run, rows, window, threads }: RunWindow) -> Result<Self, Error> {
+        let edges = Edges::new();
+        let counts = in_threads(divide(window.clone(), threads), |part| {
+            let mut counts = Counts::new(&edges);
+            rows.for_each_latency(part, |latency| {
+                if let Some(latency) = latency {
+                    counts.push(latency, &edges);
+                }
+            })?;
+            Ok(counts)
         })?;
-        Ok(counts)
-    })?;
-    let mut all = Counts::new(&edges);
-    counts.iter().for_each(|counts| all.join(counts));
-    Ok(all.finish(run, window, &edges))
+        let mut all = Counts::new(&edges);
+        counts.iter().for_each(|counts| all.join(counts));
+        Ok(all.finish(run, window, &edges))
+    }
 }
 
 /// The edges of the bins.

@@ -3,6 +3,7 @@ use std::collections::BinaryHeap;
 use std::ops::Range;
 
 use flashscope_block::Nanos;
+use flashscope_block::column::{ERRNO, LATENCY, SUBMITTED};
 use flashscope_result::activity::Activity;
 use flashscope_result::{Error, ResultFolder, Rows};
 use schemars::JsonSchema;
@@ -10,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::activities::activities;
 use super::clamp;
+use super::columns::RecordColumns;
 
 /// Successive IOs of a run, exactly as recorded, with the activities of the drive meanwhile.
 ///
@@ -22,22 +24,9 @@ pub struct Ios {
     pub ios: u64,
     /// The position in the run of the first of these IOs, from 0, in the order of completion.
     pub from: u64,
-    /// The time of submission of each IO, from the start of the run.
-    pub submitted_ns: Vec<u64>,
-    /// The response time of each IO.
-    pub latency_ns: Vec<u64>,
-    /// The offset of each IO.
-    pub offset_bytes: Vec<u64>,
-    /// The length of each IO.
-    pub length_bytes: Vec<u64>,
-    /// The operation of each IO: 0 read, 1 write, 2 trim, 3 flush.
-    pub op: Vec<u8>,
-    /// The process or stream of each IO.
-    pub stream: Vec<u16>,
-    /// The error of each IO, 0 for success.
-    pub errno: Vec<i32>,
-    /// The delay of each IO between its due time and its submission.
-    pub late_ns: Vec<u64>,
+    /// The columns of the records.
+    #[serde(flatten)]
+    pub columns: RecordColumns,
     /// The internal activities of the drive while any of these IOs was in flight; for simulated drives only.
     pub activities: Vec<Activity>,
 }
@@ -52,14 +41,7 @@ pub(super) fn ios(
     let mut in_flight = Nanos::MAX..Nanos(0);
     let mut ios = Ios { run, ios: rows.total(), from: window.start, ..Ios::default() };
     rows.for_each_in(window, |_, record| {
-        ios.submitted_ns.push(record.submitted.0);
-        ios.latency_ns.push(record.latency.0);
-        ios.offset_bytes.push(record.offset.0);
-        ios.length_bytes.push(record.len.0);
-        ios.op.push(record.op.code());
-        ios.stream.push(record.stream);
-        ios.errno.push(record.result.map_or_else(|errno| errno.0, |()| 0));
-        ios.late_ns.push(record.late.0);
+        ios.columns.push(record);
         in_flight.start = in_flight.start.min(record.submitted);
         in_flight.end = in_flight.end.max(record.completed());
     })?;
@@ -77,9 +59,9 @@ impl Ios {
         let mut slowest = Slowest::new(count);
         for ios in all {
             for (position, (latency, errno)) in
-                (ios.from..).zip(ios.latency_ns.iter().zip(&ios.errno))
+                (ios.from..).zip(ios.columns[LATENCY].iter().zip(&ios.columns[ERRNO]))
             {
-                slowest.push(position, (*errno == 0).then_some(*latency));
+                slowest.push(position, (*errno == 0).then_some(latency.cast_unsigned()));
             }
         }
         let windows = slowest.windows(around);
@@ -87,7 +69,7 @@ impl Ios {
     }
 
     fn end(&self) -> u64 {
-        self.from + self.latency_ns.len() as u64
+        self.from + self.columns[LATENCY].len() as u64
     }
 
     /// Returns the part of these IOs in `window`, if they include its first one.
@@ -97,11 +79,11 @@ impl Ios {
         }
         let [skip, end] = [window.start, window.end.min(self.end())]
             .map(|position| usize::try_from(position - self.from).unwrap_or(usize::MAX));
-        let part = |column: &[u64]| column[skip..end].to_vec();
-        let (submitted_ns, latency_ns) = (part(&self.submitted_ns), part(&self.latency_ns));
+        let columns = self.columns.part(skip..end);
+        let times = |column| columns[column].iter().map(|time| time.cast_unsigned());
         let completed =
-            submitted_ns.iter().zip(&latency_ns).map(|(at, took)| at.saturating_add(*took));
-        let in_flight = submitted_ns.iter().min().copied()?..completed.max()?;
+            times(SUBMITTED).zip(times(LATENCY)).map(|(at, took)| at.saturating_add(took));
+        let in_flight = times(SUBMITTED).min()?..completed.max()?;
         let meanwhile = |activity: &&Activity| {
             activity.start_ns.0 < in_flight.end && activity.end_ns.0 > in_flight.start
         };
@@ -110,14 +92,7 @@ impl Ios {
             ios: self.ios,
             from: window.start,
             activities: self.activities.iter().filter(meanwhile).cloned().collect(),
-            submitted_ns,
-            latency_ns,
-            offset_bytes: part(&self.offset_bytes),
-            length_bytes: part(&self.length_bytes),
-            op: self.op[skip..end].to_vec(),
-            stream: self.stream[skip..end].to_vec(),
-            errno: self.errno[skip..end].to_vec(),
-            late_ns: part(&self.late_ns),
+            columns,
         })
     }
 }

@@ -2,6 +2,7 @@
 
 mod activities;
 mod colours;
+mod columns;
 mod histogram;
 mod ios;
 mod outline;
@@ -13,6 +14,7 @@ mod tests;
 use std::ops::Range;
 
 pub use colours::{ColourRow, Colours};
+pub use columns::RecordColumns;
 use flashscope_block::Nanos;
 use flashscope_document::Manifest;
 use flashscope_document::manifest::{Run, find_experiment};
@@ -23,8 +25,68 @@ pub use ios::Ios;
 pub use outline::{Outline, STRETCHES};
 pub use overview::{Overview, Overviews};
 pub use running::RunningMeans;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::Facts;
+
+/// A view of a window of a run, which the page shows as a chart or a table.
+pub trait RunView: Serialize + JsonSchema + Send + 'static {
+    /// The name in addresses of the server and in pages. The view has the fields `run`, `from` and
+    /// `to`, which name the IOs that it covers.
+    const NAME: &'static str;
+    /// The summary in the description of the API.
+    const SUMMARY: &'static str;
+
+    /// Computes the view.
+    ///
+    /// # Errors
+    /// The records cannot be read.
+    fn of(window: RunWindow) -> Result<Self, Error>
+    where
+        Self: Sized;
+}
+
+/// A window of a run.
+pub struct RunWindow<'a> {
+    /// The number of the run.
+    pub run: u32,
+    /// Its records.
+    pub rows: &'a Rows,
+    /// The positions in the window, none beyond the end of the run.
+    pub window: Range<u64>,
+    /// The number of threads to use.
+    pub threads: usize,
+}
+
+/// Receives the type of every view of a run.
+pub trait RunViewVisitor {
+    /// Receives a view.
+    fn visit<T: RunView>(&mut self);
+}
+
+/// Generates the list of views. The endpoints of the server, the data in a page and the types of
+/// the page follow from it.
+macro_rules! run_views {
+    ($($name:ident: $view:ty),+ $(,)?) => {
+        /// The views of a run.
+        #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+        pub struct RunViews {
+            $(#[doc = concat!("The view `", stringify!($name), "`.")]
+            pub $name: $view,)+
+        }
+
+        /// The number of views of a run.
+        pub const RUN_VIEWS: u64 = [$(stringify!($name)),+].len() as u64;
+
+        /// Calls `visitor` with each view of a run.
+        pub fn visit_run_views(visitor: &mut impl RunViewVisitor) {
+            $(visitor.visit::<$view>();)+
+        }
+    };
+}
+
+run_views![histogram: LatencyHistogram];
 
 /// Makes the views of one result.
 ///
@@ -61,14 +123,11 @@ impl Viewer<'_> {
         outline::outline(run, &rows, overview.as_deref(), window, stretches, ignored).map(Some)
     }
 
-    /// Returns the distribution of the response times in a window of a run.
-    pub fn histogram(
-        &self,
-        run: u32,
-        window: Range<u64>,
-    ) -> Result<Option<LatencyHistogram>, Error> {
+    /// Returns a view of [`RunViews`] of a window of a run.
+    pub fn run_view<T: RunView>(&self, run: u32, window: Range<u64>) -> Result<Option<T>, Error> {
         let Some(rows) = self.rows(run)? else { return Ok(None) };
-        histogram::histogram(run, &rows, window, self.overviews.threads()).map(Some)
+        let window = clamp(&window, rows.total());
+        T::of(RunWindow { run, rows: &rows, window, threads: self.overviews.threads() }).map(Some)
     }
 
     /// Returns every IO in a window of a run, with up to 1,000 activities of the drive meanwhile, the longest.

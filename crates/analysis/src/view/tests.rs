@@ -1,3 +1,4 @@
+use flashscope_block::column::LATENCY;
 use flashscope_block::{Bytes, Errno, Nanos, Op, Record};
 use flashscope_result::activity::{Activities, Activity};
 use proptest::prelude::*;
@@ -91,7 +92,7 @@ fn views_of_missing_runs_are_absent() {
     let scripted = ScriptedResult::new(&[&[20, 30]]);
     let viewer = scripted.viewer();
     assert_eq!(viewer.outline(2, 0..9, 9).unwrap(), None);
-    assert_eq!(viewer.histogram(2, 0..9).unwrap(), None);
+    assert_eq!(viewer.run_view::<LatencyHistogram>(2, 0..9).unwrap(), None);
     assert_eq!(viewer.ios(0, 0..9).unwrap(), None);
     assert_eq!(viewer.colours("locality", "SW", 0..9, 9).unwrap(), None);
     assert_eq!(viewer.colours("order", "RW", 0..9, 9).unwrap(), None);
@@ -240,7 +241,8 @@ fn bins_count_each_io_once_and_percentiles_are_right() {
     let count = latencies.len() as u64;
     let scripted = ScriptedResult::new(&[&latencies]);
     for window in [0..count, 0..u64::MAX, 5..131_073, 140_000..140_013, 7..7, 140_010..140_013] {
-        let found = scripted.viewer().histogram(1, window.clone()).unwrap().unwrap();
+        let found =
+            scripted.viewer().run_view::<LatencyHistogram>(1, window.clone()).unwrap().unwrap();
         let range = usize::try_from(found.from).unwrap()..usize::try_from(found.to).unwrap();
         assert_eq!((found.from, found.to), (window.start, window.end.min(count)));
         let mut counted: Vec<u64> =
@@ -272,16 +274,27 @@ fn bins_count_each_io_once_and_percentiles_are_right() {
     }
 }
 
+fn latencies_of(ios: &Ios) -> Vec<u64> {
+    ios.columns[LATENCY].iter().map(|latency| latency.cast_unsigned()).collect()
+}
+
 #[test]
 fn ios_are_as_recorded() {
     let latencies = scattered(1000, 500);
     let scripted = ScriptedResult::new(&[&latencies]);
     let ios = scripted.viewer().ios(1, 990..2000).unwrap().unwrap();
-    assert_eq!((ios.ios, ios.from, ios.latency_ns.len()), (1000, 990, 10));
-    assert_eq!(ios.latency_ns, latencies[990..]);
-    assert_eq!(ios.submitted_ns[0], 9900);
-    assert_eq!(ios.offset_bytes[9], 999 * 512);
-    assert_eq!((ios.length_bytes[0], ios.op[0], ios.stream[0], ios.late_ns[4]), (512, 1, 3, 4));
+    assert_eq!((ios.ios, ios.from, latencies_of(&ios).len()), (1000, 990, 10));
+    assert_eq!(latencies_of(&ios), latencies[990..]);
+    let json = serde_json::to_value(&ios).unwrap();
+    let value = |column: &str, row: usize| json[column][row].as_i64().unwrap();
+    assert_eq!(value("submitted_ns", 0), 9900);
+    assert_eq!(value("offset_bytes", 9), 999 * 512);
+    assert_eq!(
+        ["length_bytes", "op", "stream", "errno"].map(|name| value(name, 0)),
+        [512, 1, 3, 0]
+    );
+    assert_eq!(value("late_ns", 4), 4);
+    assert_eq!(serde_json::from_value::<Ios>(json).unwrap(), ios);
 }
 
 #[test]
@@ -290,9 +303,9 @@ fn the_slowest_are_shown_with_their_neighbours() {
     (latencies[2], latencies[500], latencies[505], latencies[700]) = (900, 800, 700, 650);
     let scripted = ScriptedResult::new(&[&latencies]);
     let found = scripted.viewer().slowest(1, 3, 4).unwrap();
-    let windows: Vec<_> = found.iter().map(|ios| (ios.from, ios.latency_ns.len())).collect();
+    let windows: Vec<_> = found.iter().map(|ios| (ios.from, latencies_of(ios).len())).collect();
     assert_eq!(windows, [(0, 7), (496, 14)]);
-    assert_eq!(found[0].latency_ns[2], 900);
+    assert_eq!(latencies_of(&found[0])[2], 900);
     assert_eq!(scripted.viewer().slowest(1, 0, 4).unwrap(), []);
     let failed = ScriptedResult::new(&[&[FAILED, 5, FAILED]]);
     assert_eq!(failed.viewer().slowest(1, 3, 0).unwrap().len(), 1);

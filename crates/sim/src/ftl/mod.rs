@@ -2,18 +2,21 @@
 //!
 //! Each FTL is one file and one line in the registry below.
 
+mod bast;
+mod block_map;
 mod dftl;
-
+mod fast;
+mod last;
 mod log_block;
+mod n_k;
 mod page_map;
+mod superblock;
 
 use flashscope_block::{Errno, Nanos, StreamId};
 
 use crate::footprint::Size;
 use crate::nand::{Array, Fault, Illegal, Lpn, Page, Slot};
-use crate::setup::Layout;
-
-use log_block::{bast, block_map, fast, last, n_k, superblock};
+use crate::setup::{Layout, Profile, ProfileError};
 
 /// The part of a request that falls on one logical page. If several logical pages fit on a flash
 /// page, it may span those that share one flash page.
@@ -203,11 +206,16 @@ pub struct Kind {
     pub source: &'static str,
     /// The sections of a profile that the FTL uses.
     pub family: Family,
+    /// Checks the fields of a profile that only this FTL uses.
+    pub(crate) check: fn(&Profile) -> Result<(), ProfileError>,
     /// Creates the FTL for an empty drive of this layout.
     pub new: fn(&Layout, &mut Array) -> AnyFtl,
     /// Returns the memory that the FTL needs.
     pub(crate) footprint: fn(&Layout) -> Size,
 }
+
+/// The check of an FTL without fields of its own.
+pub(crate) const NO_FIELDS: fn(&Profile) -> Result<(), ProfileError> = |_| Ok(());
 
 impl Kind {
     /// Returns true if a logical page may be on any page of its pool.

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::gc::Ties;
 use crate::nand::{GangSharing, Interleaving};
-use crate::setup::{Eviction, Frontiers, Merge, Scope, Transfer};
+use crate::setup::{Frontiers, Scope, Transfer};
 
 impl Default for Profile {
     fn default() -> Self {
@@ -76,24 +76,6 @@ impl Default for Cleaning {
             free_threshold: 0.05,
             background_threshold: 0.1,
             urgent_threshold: 0.0,
-        }
-    }
-}
-
-impl Default for Log {
-    fn default() -> Self {
-        Log {
-            blocks: 8,
-            merge: Merge::Eager,
-            switch: true,
-            eviction: Eviction::Fifo,
-            group: 8,
-            per_group: 4,
-            unordered: 0,
-            sequential_request: Bytes::kib(8),
-            sequential: 2,
-            hot: 3,
-            hot_interval: 256,
         }
     }
 }

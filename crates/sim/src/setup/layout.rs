@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ftl::Kind;
 use crate::nand::{BlockId, Geometry, Lpn, Parts, Queues, Reliability, Timing, Wiring};
+use crate::setup::Log;
 use crate::{cache, gc, wear};
 
 /// A part of the flash (Agrawal et al., section 3.1).
@@ -82,30 +83,12 @@ pub enum Eviction {
 }
 
 /// The log blocks of a drive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Logs {
-    /// Maximum number of log blocks in each pool.
-    pub per_pool: u32,
-    /// The time at which a full log block is merged.
-    pub merge: Merge,
-    /// Is true if a log block in order may become the data block, by a switch or a partial merge.
-    pub switch: bool,
-    /// The choice of the log block to evict.
-    pub eviction: Eviction,
-    /// Number of logical blocks that share log blocks.
-    pub group: u32,
-    /// Maximum number of log blocks of a group.
-    pub per_group: u32,
-    /// Number of pages that a log block takes out of order.
-    pub unordered: u32,
+    /// The section `[log]` of the profile.
+    pub options: Log,
     /// Bytes from which a write counts as long; `u64::MAX` if the FTL does not distinguish.
     pub long: u64,
-    /// Number of log blocks of each pool for long writes.
-    pub sequential: u32,
-    /// Number of the other log blocks that are for hot pages, which are soon rewritten.
-    pub hot: u32,
-    /// Maximum number of writes between two writes of a hot page.
-    pub hot_interval: u32,
     /// Seed of the random evictions.
     pub seed: u64,
 }

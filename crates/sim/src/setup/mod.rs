@@ -22,6 +22,8 @@ use crate::nand::{GangSharing, Interleaving};
 pub use error::ProfileError;
 pub use layout::{Eviction, Frontiers, Layout, Logs, MapCacheLayout, Merge, Scope, Transfer};
 pub use registry::{KINDS, Kind};
+pub use rules::log::Log;
+pub(crate) use rules::require;
 pub use scheduling::{CleaningUnit, Scheduling};
 pub use spec::{field_names, from_toml, parse};
 
@@ -342,62 +344,6 @@ pub struct Cleaning {
     /// `free_threshold` to `background_threshold`; 0 for none, as without `background_cleaning`.
     /// Default: 0. Source: none.
     pub urgent_threshold: f64,
-}
-
-/// The log blocks of FTLs that map data by whole blocks, in which writes land first until they are
-/// merged with their data blocks. Of no consequence to other FTLs.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Log {
-    /// The number of log blocks of each allocation pool, including the sequential ones of `fast`
-    /// and `last`; at least 1, with `fast` 2, with `last` 3. They are taken from the blocks that
-    /// the host cannot address, as is one more that merges need. Default: 8. Source: none; Sun and
-    /// Zhang find 3 and 4 in USB drives.
-    pub blocks: u32,
-    /// The time at which a full log block is merged: at once (`eager`), or when its space is needed
-    /// (`lazy`). With `fast` and `last` this applies to sequential log blocks, with `n-k` and
-    /// `superblock` to a group with all the blocks that it may have. Default: `eager`. Source:
-    /// none, the papers leave it open.
-    pub merge: Merge,
-    /// True if a log block that holds its data block in order becomes the data block (switch and
-    /// partial merges); otherwise every merge is a full one. No effect with `superblock`, which
-    /// cleans. Default: true. Source: none; the drives of Sun and Zhang, section 3.3, copy even
-    /// data that was written in order.
-    pub switch: bool,
-    /// The log block of a pool that is merged when another data block needs one: the one in use for
-    /// longest (`fifo`), the least recently written (`lru`), or any (`random`). For `superblock`,
-    /// this chooses the group that gives one up; for `last`, one of the sequential log blocks. No
-    /// effect with `fast`, whose log blocks form a ring. Default: `fifo`. Source: none; Boboila and
-    /// Desnoyers, MSST'11, and Sun and Zhang speak of a log list.
-    pub eviction: Eviction,
-    /// The number of consecutive logical blocks that share log blocks: the N of `n-k` and the size
-    /// of a `superblock`; no effect with other FTLs. Default: 8. Source: none; Park et al., ACM
-    /// TECS 7(4), 2008, and Kang et al., EMSOFT'06, vary it.
-    pub group: u32,
-    /// The largest number of log blocks of a group: the K of `n-k` and the U-blocks of a
-    /// `superblock`; no effect with other FTLs. Default: 4. Source: as `group`.
-    pub per_group: u32,
-    /// The number of pages that a log block can take once its pages are not those of one data block
-    /// in order from the first on, because of limited memory for the mapping; 0 for all of them.
-    /// Only for `bast` and `n-k`. Default: 0. Source: none; fitted to what drives of uFLIP's Table
-    /// 3 take for writes in reverse.
-    pub unordered: u32,
-    /// The least length in bytes of a request, or of data that leave a write buffer together, for
-    /// which the pages go to the sequential log blocks of `last`; at least 1; no effect with other
-    /// FTLs. Default: 8 KiB. Source: none, chosen; Lee et al., SIGOPS OSR 42(6), 2008, tell writes
-    /// by their size, too.
-    #[serde(deserialize_with = "quantity::size")]
-    pub sequential_request: Bytes,
-    /// The number of sequential log blocks of `last` (1 to `blocks` - 2); no effect with other
-    /// FTLs. Default: 2. Source: as `sequential_request`.
-    pub sequential: u32,
-    /// The largest number of the other log blocks of `last` that hold hot pages (1 to `blocks` -
-    /// `sequential` - 1); no effect with other FTLs. Default: 3. Source: as `sequential_request`.
-    pub hot: u32,
-    /// The number of page writes, not counting long requests, within which a page must be written
-    /// again for `last` to treat it as hot; at least 1; no effect with other FTLs. Default: 256.
-    /// Source: as `sequential_request`.
-    pub hot_interval: u32,
 }
 
 /// The buffer memory between the host interface and the FTL. A write is done when it is in the

@@ -1,6 +1,6 @@
 //! The rules for a profile, and the values that follow from it.
 
-mod log;
+pub(super) mod log;
 mod map_cache;
 
 use flashscope_block::{Bytes, Nanos, nearest};
@@ -29,7 +29,7 @@ pub(super) fn broken(
 }
 
 /// Refuses a value that breaks a rule.
-pub(super) fn require(
+pub(crate) fn require(
     kept: bool,
     field: &'static str,
     value: impl std::fmt::Display,
@@ -104,6 +104,7 @@ impl Profile {
             }
             Family::LogBlock(uses) => {
                 self.check_log_blocks(uses, &geometry)?;
+                (ftl.check)(self)?;
                 self.pages_beside_logs(uses, &geometry, lanes, stripe)?
             }
         };

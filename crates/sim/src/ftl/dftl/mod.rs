@@ -40,7 +40,7 @@ use self::memory::{EntryLocation, Memory};
 use self::outdated::{OutdatedPages, catch_up};
 use super::page_map::footprint::footprint as page_map_footprint;
 use super::page_map::{Front, MapStorage, NOWHERE, PageMap, Role};
-use super::{AnyFtl, Family, Kind, Recovery};
+use super::{AnyFtl, Family, Kind, NO_FIELDS, Recovery};
 use crate::arithmetic::Divisor;
 use crate::footprint::{Size, fixed};
 use crate::gc::{self, Policy, VictimPolicy};
@@ -52,6 +52,7 @@ pub(super) const KIND: Kind = Kind {
     summary: "page-map, with the map on the flash and some of its entries in memory",
     source: "Gupta, Kim and Urgaonkar, \"DFTL\", ASPLOS'09",
     family: Family::PageMapped { map_on_flash: true },
+    check: NO_FIELDS,
     new: |layout, nand| AnyFtl::Dftl(PageMap::new(layout, nand)),
     footprint: |layout| page_map_footprint(layout) + CachedMap::footprint(layout),
 };

@@ -17,61 +17,61 @@ use crate::setup::Layout;
 /// A logical page with its position. Logical blocks are numbered over the drive, pool by pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HostPage {
-    pub(super) lpn: Lpn,
-    pub(super) pool: u32,
+    pub(in crate::ftl) lpn: Lpn,
+    pub(in crate::ftl) pool: u32,
     /// The logical block that contains the page.
-    pub(super) logical: u32,
+    pub(in crate::ftl) logical: u32,
     /// The index of the page in that logical block.
-    pub(super) index: u32,
+    pub(in crate::ftl) index: u32,
 }
 
 /// A log block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Log {
-    pub(super) block: BlockId,
-    pub(super) place: Place,
-    pub(super) role: Role,
+    pub(in crate::ftl) block: BlockId,
+    pub(in crate::ftl) place: Place,
+    pub(in crate::ftl) role: Role,
     /// The logical block of its first page.
-    pub(super) logical: u32,
+    pub(in crate::ftl) logical: u32,
     /// Index of the next page to program.
-    pub(super) next: u32,
+    pub(in crate::ftl) next: u32,
     /// Is true if every page so far is the page of `logical` with the same index. Always false for
     /// shared log blocks.
-    pub(super) in_order: bool,
+    pub(in crate::ftl) in_order: bool,
     /// Is true if a program has failed and the block must be retired.
-    pub(super) failed: bool,
+    pub(in crate::ftl) failed: bool,
 }
 
 impl Log {
     /// Creates a log block without data, whose first page will belong to `logical`.
-    pub(super) fn new(nand: &Array, block: BlockId, role: Role, logical: u32) -> Self {
+    pub(in crate::ftl) fn new(nand: &Array, block: BlockId, role: Role, logical: u32) -> Self {
         let (place, in_order) = (nand.place(block), role == Role::Log);
         Log { block, place, role, logical, next: 0, in_order, failed: false }
     }
 
     /// Returns its next slot, available from `at` on.
     #[inline]
-    pub(super) fn room(&self, at: Nanos) -> Room {
+    pub(in crate::ftl) fn room(&self, at: Nanos) -> Room {
         Room { block: self.block, place: self.place, index: self.next, at }
     }
 
     /// Records that a page was programmed at `index`.
     #[inline]
-    pub(super) fn append(&mut self, page: HostPage, index: u32) {
+    pub(in crate::ftl) fn append(&mut self, page: HostPage, index: u32) {
         let follows = page.logical == self.logical && page.index == index && self.next == index;
         self.in_order &= follows;
         self.next = index + 1;
     }
 
     /// Records that a program has failed.
-    pub(super) fn fail(&mut self, nand: &Array) {
+    pub(in crate::ftl) fn fail(&mut self, nand: &Array) {
         self.failed = true;
         self.next = nand.written(self.block);
     }
 
     /// Returns true if it takes another page.
     #[inline]
-    pub(super) fn has_room(&self, places: u32) -> bool {
+    pub(in crate::ftl) fn has_room(&self, places: u32) -> bool {
         self.next < places && !self.failed
     }
 }
@@ -79,39 +79,39 @@ impl Log {
 /// The division of logical blocks into groups. A group is consecutive logical blocks of a pool; the
 /// last group of a pool may be smaller.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Grouping {
+pub(in crate::ftl) struct Grouping {
     size: u32,
     /// Logical blocks in each pool.
     blocks: u32,
     /// Groups in each pool.
-    pub(super) groups: u32,
+    pub(in crate::ftl) groups: u32,
 }
 
 impl Grouping {
     /// Returns the number of groups in all pools.
-    pub(super) fn all(layout: &Layout, size: u32) -> u64 {
+    pub(in crate::ftl) fn all(layout: &Layout, size: u32) -> u64 {
         u64::from(layout.pools) * u64::from(Grouping::new(layout, size).groups)
     }
 
-    pub(super) fn new(layout: &Layout, size: u32) -> Self {
+    pub(in crate::ftl) fn new(layout: &Layout, size: u32) -> Self {
         let blocks = logical_blocks(layout);
         Grouping { size, blocks, groups: blocks.div_ceil(size) }
     }
 
     /// Returns the group of a logical block. Groups are numbered over the drive, pool by pool.
     #[inline]
-    pub(super) fn group_of(&self, logical: u32) -> u32 {
+    pub(in crate::ftl) fn group_of(&self, logical: u32) -> u32 {
         let (pool, within) = (logical / self.blocks, logical % self.blocks);
         pool * self.groups + within / self.size
     }
 
     /// Returns the pool of a group.
-    pub(super) fn pool_of(&self, group: u32) -> u32 {
+    pub(in crate::ftl) fn pool_of(&self, group: u32) -> u32 {
         group / self.groups
     }
 
     /// Returns the number of logical blocks in group `nth` of a pool.
-    pub(super) fn blocks_in(&self, nth: u32) -> u32 {
+    pub(in crate::ftl) fn blocks_in(&self, nth: u32) -> u32 {
         self.size.min(self.blocks - nth * self.size)
     }
 }
@@ -124,16 +124,16 @@ fn logical_blocks(layout: &Layout) -> u32 {
 /// The blocks of an allocation pool.
 pub struct Pool {
     /// All blocks, in the order of first use.
-    pub(super) blocks: Vec<BlockId>,
+    pub(in crate::ftl) blocks: Vec<BlockId>,
     /// Erased blocks, in the order of next use: the one that has been free the longest first.
-    pub(super) free: VecDeque<BlockId>,
+    pub(in crate::ftl) free: VecDeque<BlockId>,
     /// Time until which a merge blocks all other operations.
-    pub(super) busy: Nanos,
+    pub(in crate::ftl) busy: Nanos,
 }
 
 /// The state of the drive, except for its log blocks.
 pub struct Core {
-    pub(super) layout: Layout,
+    pub(in crate::ftl) layout: Layout,
     pools: Divisor,
     stripe: Divisor,
     places: Divisor,
@@ -141,17 +141,17 @@ pub struct Core {
     logical_blocks: u32,
     /// For each page of each logical block, the slot number of its newest copy plus 1, or
     /// [`NOWHERE`].
-    pub(super) map: Vec<u32>,
+    pub(in crate::ftl) map: Vec<u32>,
     /// For each logical block, the number of its data block plus 1, or 0.
-    pub(super) data: Vec<u32>,
-    pub(super) pool: Vec<Pool>,
-    pub(super) stamp: Stamp,
-    pub(super) health: Health,
+    pub(in crate::ftl) data: Vec<u32>,
+    pub(in crate::ftl) pool: Vec<Pool>,
+    pub(in crate::ftl) stamp: Stamp,
+    pub(in crate::ftl) health: Health,
 }
 
 impl Core {
     /// Returns the memory that it needs, including the vectors used by merges.
-    pub(super) fn footprint(layout: &Layout) -> Size {
+    pub(in crate::ftl) fn footprint(layout: &Layout) -> Size {
         let (pools, places) = (u64::from(layout.pools), u64::from(layout.slots_per_block()));
         let blocks = layout.geometry.blocks() / layout.pools;
         fixed::<u32>(Core::map_entries(layout))
@@ -161,12 +161,12 @@ impl Core {
     }
 
     /// Returns the number of entries in the map.
-    pub(super) fn map_entries(layout: &Layout) -> u64 {
+    pub(in crate::ftl) fn map_entries(layout: &Layout) -> u64 {
         let places = u64::from(layout.slots_per_block());
         u64::from(layout.pools) * u64::from(logical_blocks(layout)) * places
     }
 
-    pub(super) fn new(layout: &Layout, nand: &Array) -> Self {
+    pub(in crate::ftl) fn new(layout: &Layout, nand: &Array) -> Self {
         let places = layout.slots_per_block();
         let logical_blocks = logical_blocks(layout);
         let all = (layout.pools * logical_blocks) as usize;
@@ -192,18 +192,18 @@ impl Core {
 
     /// Returns the number of slots in a block.
     #[inline]
-    pub(super) fn places(&self) -> u32 {
+    pub(in crate::ftl) fn places(&self) -> u32 {
         self.layout.geometry.slots_per_block
     }
 
     /// Returns the pool of a logical block.
-    pub(super) fn pool_of(&self, logical: u32) -> u32 {
+    pub(in crate::ftl) fn pool_of(&self, logical: u32) -> u32 {
         logical / self.logical_blocks
     }
 
     /// Returns the position of a logical page.
     #[inline]
-    pub(super) fn page(&self, lpn: Lpn) -> HostPage {
+    pub(in crate::ftl) fn page(&self, lpn: Lpn) -> HostPage {
         let number = u64::from(lpn.0);
         let stripe = self.stripe.quotient(number);
         let pool = self.pools.remainder(stripe);
@@ -220,44 +220,49 @@ impl Core {
 
     /// Returns the range of map entries of a logical block.
     #[inline]
-    pub(super) fn pages_of(&self, logical: u32) -> Range<usize> {
+    pub(in crate::ftl) fn pages_of(&self, logical: u32) -> Range<usize> {
         let places = self.places() as usize;
         let start = logical as usize * places;
         start..start + places
     }
 
     #[inline]
-    pub(super) fn index_of(&self, page: HostPage) -> usize {
+    pub(in crate::ftl) fn index_of(&self, page: HostPage) -> usize {
         self.pages_of(page.logical).start + page.index as usize
     }
 
     /// Returns the slot with the newest copy of a page.
     #[inline]
-    pub(super) fn slot_of(&self, page: HostPage) -> Option<Slot> {
+    pub(in crate::ftl) fn slot_of(&self, page: HostPage) -> Option<Slot> {
         let mapped = self.map[self.index_of(page)];
         (mapped != NOWHERE).then(|| Slot(mapped - 1))
     }
 
     /// Returns the time until which a merge blocks the pool.
     #[inline]
-    pub(super) fn busy(&self, pool: u32) -> Nanos {
+    pub(in crate::ftl) fn busy(&self, pool: u32) -> Nanos {
         self.pool[pool as usize].busy
     }
 
-    pub(super) fn free_blocks(&self) -> Vec<u32> {
+    pub(in crate::ftl) fn free_blocks(&self) -> Vec<u32> {
         (0..self.layout.pools).map(|pool| self.free_in(pool)).collect()
     }
 
     /// Returns the number of free blocks in a pool.
     #[inline]
-    pub(super) fn free_in(&self, pool: u32) -> u32 {
+    pub(in crate::ftl) fn free_in(&self, pool: u32) -> u32 {
         let free = self.pool[pool as usize].free.len();
         u32::try_from(free).expect("fewer than the blocks of a pool, a u32")
     }
 
     /// Returns the metadata for a page that is written now.
     #[inline]
-    pub(super) fn next_entry(&mut self, nand: &mut Array, page: HostPage, zero: bool) -> Entry {
+    pub(in crate::ftl) fn next_entry(
+        &mut self,
+        nand: &mut Array,
+        page: HostPage,
+        zero: bool,
+    ) -> Entry {
         if self.stamp == Stamp::MAX {
             let kept = nand.renumber_stamps().len();
             self.stamp = Stamp::try_from(kept).expect("at most as many as places");
@@ -268,7 +273,13 @@ impl Core {
 
     /// Maps a host page to `slot`, whose program runs until `done`, and supersedes its former slot.
     #[inline]
-    pub(super) fn put(&mut self, nand: &mut Array, page: HostPage, slot: Slot, done: Nanos) {
+    pub(in crate::ftl) fn put(
+        &mut self,
+        nand: &mut Array,
+        page: HostPage,
+        slot: Slot,
+        done: Nanos,
+    ) {
         let index = self.index_of(page);
         let before = std::mem::replace(&mut self.map[index], slot.0 + 1);
         if before != NOWHERE {
@@ -278,7 +289,7 @@ impl Core {
 
     /// Reads the flash pages that hold any of the bytes `wanted`. Returns the time at which the
     /// data is there.
-    pub(super) fn read(
+    pub(in crate::ftl) fn read(
         &self,
         nand: &mut Array,
         page: HostPage,
@@ -306,7 +317,7 @@ impl Core {
     /// Returns the error for a refused write. A drive that has lost blocks and has no room left is
     /// at its end of life.
     #[cold]
-    pub(super) fn refusal(&mut self, nand: &Array, errno: Errno, at: Nanos) -> Errno {
+    pub(in crate::ftl) fn refusal(&mut self, nand: &Array, errno: Errno, at: Nanos) -> Errno {
         let failures = nand.counters().failed_programs + nand.counters().failed_erases;
         let lost = self.health.expired_blocks + failures;
         if errno != Errno::ENOSPC || lost == 0 {
@@ -325,7 +336,7 @@ impl Core {
     }
 
     /// Takes a free block into use.
-    pub(super) fn open(
+    pub(in crate::ftl) fn open(
         &mut self,
         nand: &mut Array,
         pool: u32,
@@ -340,7 +351,7 @@ impl Core {
 
     /// Erases a block without valid pages. Adds it to the free blocks if it is still usable.
     /// Returns the time at which that is done.
-    pub(super) fn recycle(
+    pub(in crate::ftl) fn recycle(
         &mut self,
         nand: &mut Array,
         pool: u32,
@@ -384,7 +395,7 @@ impl Core {
     ///
     /// # Errors
     /// Returns `ENOSPC` if no block is free, `EIO` if the flash refuses a command.
-    pub(super) fn merge(
+    pub(in crate::ftl) fn merge(
         &mut self,
         nand: &mut Array,
         log: &mut Log,
@@ -409,7 +420,7 @@ impl Core {
     }
 
     /// Releases a block without valid pages. Returns the time at which that is done.
-    pub(super) fn release(
+    pub(in crate::ftl) fn release(
         &mut self,
         nand: &mut Array,
         pool: u32,
@@ -426,7 +437,7 @@ impl Core {
 
     /// Moves valid pages from a block to the next slots of another, as many as fit. If a program
     /// fails, nothing is moved and the destination takes no more pages.
-    pub(super) fn append_from(
+    pub(in crate::ftl) fn append_from(
         &mut self,
         nand: &mut Array,
         from: BlockId,
@@ -461,7 +472,7 @@ impl Core {
     /// Copies the pages that a log block in order lacks before `index`, so that `index` is its next
     /// slot. Returns the time at which that is done. If a program fails, the log block takes no
     /// more pages.
-    pub(super) fn fill(
+    pub(in crate::ftl) fn fill(
         &mut self,
         nand: &mut Array,
         log: &mut Log,
@@ -492,7 +503,7 @@ impl Core {
     /// Returns true if a log block can become a data block. It must be in order, and the data block
     /// must not hold newer copies of its pages, as after a full merge.
     fn can_be_completed(&self, nand: &Array, log: &Log) -> bool {
-        let may = self.layout.logs.switch && log.in_order && !log.failed;
+        let may = self.layout.logs.options.switch && log.in_order && !log.failed;
         if !may || nand.valid(log.block) == 0 {
             return false;
         }
@@ -505,7 +516,7 @@ impl Core {
     }
 
     /// Returns true if a block holds the newest copy of any page of a logical block.
-    pub(super) fn holds(&self, nand: &Array, block: BlockId, logical: u32) -> bool {
+    pub(in crate::ftl) fn holds(&self, nand: &Array, block: BlockId, logical: u32) -> bool {
         let here =
             |mapped: &u32| *mapped != NOWHERE && nand.geometry().block(Slot(mapped - 1)) == block;
         self.map[self.pages_of(logical)].iter().any(here)
@@ -605,7 +616,7 @@ impl Core {
 
     /// Reads the metadata of the programmed pages of a block one by one, from `at` on. Returns the
     /// time at which that is done, and the number of pages.
-    pub(super) fn read_metadata(
+    pub(in crate::ftl) fn read_metadata(
         nand: &mut Array,
         block: BlockId,
         at: Nanos,

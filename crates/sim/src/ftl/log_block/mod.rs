@@ -2,7 +2,7 @@
 //!
 //! This module has the parts that they share: the path of host requests, the merges of log blocks
 //! with data blocks ([`core`]), and recovery after a power cut ([`recovery`]). Each FTL is a
-//! [`Scheme`] in its own file. It decides which log block takes a page, and which log block is
+//! [`Scheme`] in its own file beside this folder. It decides which log block takes a page, and which log block is
 //! merged when.
 //!
 //! *Merges* are named as by Boboila and Desnoyers, MSST'11, section II. A log block that holds the
@@ -13,15 +13,9 @@
 //! *A pool does one operation at a time*: nothing in it begins before a merge and its erases are
 //! done. Recovery relies on that, because a power cut then leaves at most one merge unfinished.
 
-pub(super) mod bast;
-pub(super) mod block_map;
-mod core;
-pub(super) mod fast;
-pub(super) mod last;
-pub(super) mod n_k;
+pub(super) mod core;
 mod recovery;
-pub(super) mod superblock;
-mod tied_logs;
+pub(super) mod tied_logs;
 
 use flashscope_block::{Errno, Nanos};
 
@@ -57,11 +51,11 @@ impl Role {
 /// A slot that is available for a host page.
 #[derive(Debug, Clone, Copy)]
 pub struct Room {
-    block: BlockId,
-    place: Place,
-    index: u32,
+    pub(super) block: BlockId,
+    pub(super) place: Place,
+    pub(super) index: u32,
     /// Time from which the slot is available.
-    at: Nanos,
+    pub(super) at: Nanos,
 }
 
 /// The policy of one of these FTLs: the log block that takes a page, and the log block that is

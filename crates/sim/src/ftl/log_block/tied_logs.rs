@@ -15,7 +15,7 @@ const NONE: u32 = u32::MAX;
 
 /// The slot of a log block that takes a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Placement {
+pub(in crate::ftl) enum Placement {
     /// The next slot.
     Any,
     /// The slot with the page's index in the data block. Slots in between are skipped.
@@ -26,12 +26,12 @@ pub(super) enum Placement {
 
 /// The assignment of log blocks to data blocks.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Ties {
+pub(in crate::ftl) struct Ties {
     /// Number of consecutive logical blocks of a pool that share log blocks.
-    pub(super) group: u32,
+    pub(in crate::ftl) group: u32,
     /// Maximum number of log blocks of a group.
-    pub(super) per_group: u32,
-    pub(super) placement: Placement,
+    pub(in crate::ftl) per_group: u32,
+    pub(in crate::ftl) placement: Placement,
 }
 
 /// A log block, and the number of its group's log block before it.
@@ -65,7 +65,7 @@ pub struct TiedLogs {
 
 impl TiedLogs {
     /// Returns the memory for groups of `group` logical blocks: see [`TiedLogs::new`].
-    pub(super) fn footprint(layout: &Layout, group: u32, per_pool: u32) -> Size {
+    pub(in crate::ftl) fn footprint(layout: &Layout, group: u32, per_pool: u32) -> Size {
         let lists =
             fixed::<EvictionOrder>(1u32) + List::footprint(per_pool) + fixed::<u32>(per_pool);
         fixed::<u32>(Grouping::all(layout, group))
@@ -73,14 +73,14 @@ impl TiedLogs {
     }
 
     /// Creates the state for up to `per_pool` log blocks in each pool.
-    pub(super) fn new(layout: &Layout, ties: Ties, per_pool: u32) -> Self {
+    pub(in crate::ftl) fn new(layout: &Layout, ties: Ties, per_pool: u32) -> Self {
         let logs = layout.logs;
         let mut tied = TiedLogs {
             ties,
-            merge: logs.merge,
-            eviction: logs.eviction,
+            merge: logs.options.merge,
+            eviction: logs.options.eviction,
             per_pool,
-            unordered: logs.unordered,
+            unordered: logs.options.most_unordered(),
             random: fastrand::Rng::with_seed(logs.seed),
             grouping: Grouping::new(layout, ties.group),
             newest: Vec::new(),
@@ -163,7 +163,7 @@ impl TiedLogs {
     }
 
     /// Evicts a log block of a pool: merges it to make room for another.
-    pub(super) fn evict(
+    pub(in crate::ftl) fn evict(
         &mut self,
         core: &mut Core,
         nand: &mut Array,
@@ -177,7 +177,7 @@ impl TiedLogs {
     }
 
     /// Merges all log blocks of a logical block's group.
-    pub(super) fn merge_all_of(
+    pub(in crate::ftl) fn merge_all_of(
         &mut self,
         core: &mut Core,
         nand: &mut Array,

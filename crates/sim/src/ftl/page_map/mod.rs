@@ -19,7 +19,7 @@ use self::deferred::DeferredWrites;
 use self::lane::Lane;
 pub(super) use self::lane::{Front, Role};
 pub(super) use self::map_storage::{InMemory, MapStorage};
-use super::{AnyFtl, Family, Ftl, Health, Kind, Recovery, Slice};
+use super::{AnyFtl, Family, Ftl, Health, Kind, NO_FIELDS, Recovery, Slice};
 use crate::arithmetic::Divisor;
 use crate::gc::{Policy, VictimPolicy};
 use crate::nand::{Array, BlockId, Cause, Entry, Lpn, Page, Slot, Stamp};
@@ -31,6 +31,7 @@ pub(super) const KIND: Kind = Kind {
     summary: "every logical page may be on any page of its allocation pool",
     source: "Agrawal et al., USENIX ATC'08, sections 3.1 and 3.2",
     family: Family::PageMapped { map_on_flash: false },
+    check: NO_FIELDS,
     new: |layout, nand| AnyFtl::PageMap(PageMap::new(layout, nand)),
     footprint: footprint::footprint,
 };

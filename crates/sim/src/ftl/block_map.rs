@@ -1,9 +1,9 @@
 //! The block-mapped FTL: a page has the same index in every block that holds it.
 
-use super::LogBlock;
-use super::core::Core;
-use super::tied_logs::{Placement, TiedLogs, Ties};
-use crate::ftl::{AnyFtl, Family, Kind, LogSharing, LogUse};
+use super::log_block::LogBlock;
+use super::log_block::core::Core;
+use super::log_block::tied_logs::{Placement, TiedLogs, Ties};
+use super::{AnyFtl, Family, Kind, LogSharing, LogUse, NO_FIELDS};
 
 /// The block-mapped FTL; see [`KIND`].
 pub type BlockMap = LogBlock<TiedLogs>;
@@ -16,15 +16,16 @@ pub(in crate::ftl) const KIND: Kind = Kind {
     source: "Ban, US patent 5,404,485 (1995), the replacement blocks of NFTL; pages in ascending \
              order, as flash with large blocks asks for",
     family: Family::LogBlock(LogUse { least: 1, sharing: LogSharing::One, any_order: false }),
+    check: NO_FIELDS,
     new: |layout, nand| {
         let ties = Ties { group: 1, per_group: 1, placement: Placement::InPlace };
         AnyFtl::BlockMap(LogBlock::new(
             layout,
             nand,
-            TiedLogs::new(layout, ties, layout.logs.per_pool),
+            TiedLogs::new(layout, ties, layout.logs.options.blocks),
         ))
     },
     footprint: |layout| {
-        Core::footprint(layout) + TiedLogs::footprint(layout, 1, layout.logs.per_pool)
+        Core::footprint(layout) + TiedLogs::footprint(layout, 1, layout.logs.options.blocks)
     },
 };

@@ -2,12 +2,12 @@
 
 use flashscope_block::{Errno, Nanos};
 
-use super::core::{Core, Grouping, HostPage, Log};
-use super::{LogBlock, Role, Room, Scheme};
+use super::log_block::core::{Core, Grouping, HostPage, Log};
+use super::log_block::{LogBlock, Role, Room, Scheme};
+use super::{AnyFtl, Family, Kind, LogSharing, LogUse};
 use crate::footprint::{Size, fixed, grown};
-use crate::ftl::{AnyFtl, Family, Kind, LogSharing, LogUse};
 use crate::nand::{Array, BlockId, Cause, Event};
-use crate::setup::{Eviction, Layout, Logs, Merge};
+use crate::setup::{self, Eviction, Layout, Merge, Profile};
 
 /// The superblock FTL; see [`KIND`].
 pub type Superblock = LogBlock<Groups>;
@@ -19,6 +19,7 @@ pub(in crate::ftl) const KIND: Kind = Kind {
               is cleaned when the group needs room",
     source: "Kang et al., EMSOFT'06: superblocks of D-blocks and U-blocks",
     family: Family::LogBlock(LogUse { least: 1, sharing: LogSharing::Group, any_order: false }),
+    check: Profile::check_group,
     new: |layout, nand| AnyFtl::Superblock(LogBlock::new(layout, nand, Groups::new(layout))),
     footprint: |layout| Core::footprint(layout) + Groups::footprint(layout),
 };
@@ -48,7 +49,7 @@ struct Pool {
 
 /// The groups of a drive.
 pub struct Groups {
-    logs: Logs,
+    logs: setup::Log,
     random: fastrand::Rng,
     grouping: Grouping,
     groups: Vec<Group>,
@@ -58,19 +59,19 @@ pub struct Groups {
 impl Groups {
     /// Returns the memory that the groups need.
     fn footprint(layout: &Layout) -> Size {
-        let groups = Grouping::all(layout, layout.logs.group);
+        let groups = Grouping::all(layout, layout.logs.options.group);
         // Each group has a list of its blocks. No block is in two lists.
         let lists = grown::<Log>(0u32) * groups + grown::<Log>(layout.geometry.blocks());
         grown::<Group>(groups)
             + lists
-            + (fixed::<Pool>(1u32) + grown::<u32>(layout.logs.per_pool)) * layout.pools.into()
+            + (fixed::<Pool>(1u32) + grown::<u32>(layout.logs.options.blocks)) * layout.pools.into()
     }
 
     fn new(layout: &Layout) -> Self {
         let mut groups = Groups {
-            logs: layout.logs,
+            logs: layout.logs.options,
             random: fastrand::Rng::with_seed(layout.logs.seed),
-            grouping: Grouping::new(layout, layout.logs.group),
+            grouping: Grouping::new(layout, layout.logs.options.group),
             groups: Vec::new(),
             pools: (0..layout.pools).map(|_| Pool::default()).collect(),
         };
@@ -136,7 +137,7 @@ impl Groups {
     /// Returns true if a group may take another block.
     fn may_extend(&self, core: &Core, pool: u32, group: u32) -> bool {
         let Group { logical, blocks } = &self.groups[group as usize];
-        let left = self.pools[pool as usize].count < self.logs.per_pool as usize;
+        let left = self.pools[pool as usize].count < self.logs.blocks as usize;
         let spare = left && !self.is_complete(group);
         (blocks.len() < *logical || spare) && core.free_in(pool) >= 2
     }

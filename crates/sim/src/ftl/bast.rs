@@ -1,9 +1,9 @@
 //! BAST, the hybrid log-block FTL: each log block belongs to one data block.
 
-use super::LogBlock;
-use super::core::Core;
-use super::tied_logs::{Placement, TiedLogs, Ties};
-use crate::ftl::{AnyFtl, Family, Kind, LogSharing, LogUse};
+use super::log_block::LogBlock;
+use super::log_block::core::Core;
+use super::log_block::tied_logs::{Placement, TiedLogs, Ties};
+use super::{AnyFtl, Family, Kind, LogSharing, LogUse, NO_FIELDS};
 
 /// The BAST FTL; see [`KIND`].
 pub type Bast = LogBlock<TiedLogs>;
@@ -15,11 +15,16 @@ pub(in crate::ftl) const KIND: Kind = Kind {
     source: "Kim et al., IEEE Trans. Consumer Electronics 48(2), 2002; Boboila and Desnoyers, \
              MSST'11, section II (Hybrid Log Block)",
     family: Family::LogBlock(LogUse { least: 1, sharing: LogSharing::One, any_order: true }),
+    check: NO_FIELDS,
     new: |layout, nand| {
         let ties = Ties { group: 1, per_group: 1, placement: Placement::Any };
-        AnyFtl::Bast(LogBlock::new(layout, nand, TiedLogs::new(layout, ties, layout.logs.per_pool)))
+        AnyFtl::Bast(LogBlock::new(
+            layout,
+            nand,
+            TiedLogs::new(layout, ties, layout.logs.options.blocks),
+        ))
     },
     footprint: |layout| {
-        Core::footprint(layout) + TiedLogs::footprint(layout, 1, layout.logs.per_pool)
+        Core::footprint(layout) + TiedLogs::footprint(layout, 1, layout.logs.options.blocks)
     },
 };

@@ -8,15 +8,15 @@
 
 use std::collections::VecDeque;
 
-use flashscope_block::{Errno, Nanos};
+use flashscope_block::{Bytes, Errno, Nanos};
 
-use super::core::{Core, HostPage, Log};
-use super::tied_logs::{Placement, TiedLogs, Ties};
-use super::{LogBlock, Role, Room, Scheme};
+use super::log_block::core::{Core, HostPage, Log};
+use super::log_block::tied_logs::{Placement, TiedLogs, Ties};
+use super::log_block::{LogBlock, Role, Room, Scheme};
+use super::{AnyFtl, Family, Kind, LogSharing, LogUse};
 use crate::footprint::{Size, fixed, grown};
-use crate::ftl::{AnyFtl, Family, Kind, LogSharing, LogUse};
 use crate::nand::{Array, BlockId, Event};
-use crate::setup::Layout;
+use crate::setup::{Layout, Profile, ProfileError, require};
 
 /// The LAST FTL; see [`KIND`].
 pub type Last = LogBlock<Localities>;
@@ -34,9 +34,27 @@ pub(in crate::ftl) const KIND: Kind = Kind {
         sharing: LogSharing::ByLocality,
         any_order: false,
     }),
+    check,
     new: |layout, nand| AnyFtl::Last(LogBlock::new(layout, nand, Localities::new(layout))),
     footprint: |layout| Core::footprint(layout) + Localities::footprint(layout),
 };
+
+/// Checks the numbers of log blocks for long writes, hot pages and other writes, each at least one.
+fn check(profile: &Profile) -> Result<(), ProfileError> {
+    let log = &profile.log;
+    let (field, size) = ("log.sequential_request", log.sequential_request);
+    require(size > Bytes(0), field, size.0, "it must be at least 1")?;
+    let (field, interval) = ("log.hot_interval", log.hot_interval);
+    require(interval > 0, field, interval, "it must be at least 1")?;
+    let most = log.blocks - 2;
+    let fits = (1..=most).contains(&log.sequential);
+    let rule = format!("it must be from 1 to log.blocks - 2, which is {most}");
+    require(fits, "log.sequential", log.sequential, rule)?;
+    let most = log.blocks - log.sequential - 1;
+    let fits = (1..=most).contains(&log.hot);
+    let rule = format!("it must be from 1 to log.blocks - log.sequential - 1, which is {most}");
+    require(fits, "log.hot", log.hot, rule)
+}
 
 /// The temporal locality of pages: when each was last written by a short write.
 struct Recency {
@@ -137,10 +155,10 @@ pub struct Localities {
 impl Localities {
     /// Returns the memory that it needs.
     fn footprint(layout: &Layout) -> Size {
-        let (logs, entries) = (layout.logs, Core::map_entries(layout));
+        let (log, entries) = (layout.logs.options, Core::map_entries(layout));
         let places = layout.slots_per_block();
-        let random = grown::<Log>(logs.per_pool - logs.sequential) + grown::<Log>(logs.hot);
-        TiedLogs::footprint(layout, 1, logs.sequential)
+        let random = grown::<Log>(log.blocks - log.sequential) + grown::<Log>(log.hot);
+        TiedLogs::footprint(layout, 1, log.sequential)
             + (fixed::<Random>(1u32) + random) * layout.pools.into()
             + fixed::<u32>(entries)
             + grown::<u64>(entries / u64::from(places))
@@ -148,15 +166,15 @@ impl Localities {
     }
 
     fn new(layout: &Layout) -> Self {
-        let logs = layout.logs;
+        let log = layout.logs.options;
         let ties = Ties { group: 1, per_group: 1, placement: Placement::InOrder };
         Localities {
-            sequential: TiedLogs::new(layout, ties, logs.sequential),
-            most_sequential: logs.sequential as usize,
-            most_random: (logs.per_pool - logs.sequential) as usize,
-            most_hot: logs.hot as usize,
+            sequential: TiedLogs::new(layout, ties, log.sequential),
+            most_sequential: log.sequential as usize,
+            most_random: (log.blocks - log.sequential) as usize,
+            most_hot: log.hot as usize,
             pools: (0..layout.pools).map(|_| Random::default()).collect(),
-            recency: Recency::new(logs.hot_interval),
+            recency: Recency::new(log.hot_interval),
             associated: AssociatedBlocks::default(),
         }
     }

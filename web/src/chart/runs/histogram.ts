@@ -1,11 +1,12 @@
 // The histogram of response times, on a log axis of time.
 import type uPlot from 'uplot';
-import type { LatencyHistogram } from '../data/views.gen';
-import { count, counted, exactTime, percent, percentile, time } from '../format';
-import { timeSpan, timeTicks } from './axes';
-import { within } from './marks';
-import { fade, type Palette } from './palette';
-import { axis, type ChartSpec, common, NOTHING, POINTER, type Tip } from './spec';
+import type { LatencyHistogram } from '../../data/views.gen';
+import { count, counted, exactTime, percent, percentile, time } from '../../format';
+import { timeSpan, timeTicks } from '../axes';
+import { within } from '../marks';
+import { fade, type Palette } from '../palette';
+import type { RunChart, RunChartScene } from '../run-charts';
+import { axis, type ChartSpec, common, NOTHING, POINTER, type Tip } from '../spec';
 
 /** The percentiles to mark. */
 const MARKED = [50, 99, 99.9];
@@ -16,6 +17,42 @@ export type CountScale = 'log' | 'linear';
 /** The percentiles of a histogram, each with its response time in ns. */
 export const percentilesOf = (histogram: LatencyHistogram) =>
   histogram.percentiles as [number, number][];
+
+/** The time axis of the whole run, which makes parts of it comparable. */
+function spanOf({ bins }: LatencyHistogram, { view }: RunChartScene): [number, number] {
+  const latency = view.facts?.latency_ns;
+  const ends = bins.flatMap(({ from_ns, to_ns }) => [from_ns, to_ns]);
+  return timeSpan(latency === undefined ? ends : [...ends, latency.min, latency.max]);
+}
+
+/** The distribution of response times. */
+export default {
+  view: 'histogram',
+  title: 'Distribution of response times',
+  caption: (words) => `Counts ${words}, except failed ones.`,
+  empty: ({ ios }) => (ios > 0 ? undefined : 'All of these IOs failed.'),
+  height: 330,
+  options: {
+    name: 'Scale of counts',
+    choices: [
+      ['log', 'log'],
+      ['linear', 'linear'],
+    ],
+  },
+  chart: (data, scene) => {
+    const scale = scene.option === 'linear' ? 'linear' : 'log';
+    return histogramChart(data, scale, scene.color, scene.words, spanOf(data, scene));
+  },
+  table: {
+    name: 'Percentiles',
+    columns: [{ title: 'percentile' }, { title: 'response time', unit: 'ns' }],
+    rows: (data) =>
+      percentilesOf(data).map(([p, ns]) => [
+        [p, percentile(p)],
+        [ns, time(ns)],
+      ]),
+  },
+} satisfies RunChart<'histogram'>;
 
 /** Creates the histogram of a run or a part of it; a fixed `span` keeps the axis while the part changes. */
 export function histogramChart(

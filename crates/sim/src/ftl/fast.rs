@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 
 use flashscope_block::{Errno, Nanos};
 
-use super::core::{Core, HostPage, Log};
-use super::{LogBlock, Role, Room, Scheme};
+use super::log_block::core::{Core, HostPage, Log};
+use super::log_block::{LogBlock, Role, Room, Scheme};
+use super::{AnyFtl, Family, Kind, LogSharing, LogUse, NO_FIELDS};
 use crate::footprint::{fixed, grown};
-use crate::ftl::{AnyFtl, Family, Kind, LogSharing, LogUse};
 use crate::nand::{Array, BlockId, Event};
 use crate::setup::{Layout, Merge};
 
@@ -22,9 +22,10 @@ pub(in crate::ftl) const KIND: Kind = Kind {
               that all data blocks share",
     source: "Lee et al., ACM TECS 6(3), 2007; Boboila and Desnoyers, MSST'11, section II",
     family: Family::LogBlock(LogUse { least: 2, sharing: LogSharing::All, any_order: false }),
+    check: NO_FIELDS,
     new: |layout, nand| AnyFtl::Fast(LogBlock::new(layout, nand, Ring::new(layout))),
     footprint: |layout| {
-        let logs = fixed::<Logs>(1u32) + grown::<Log>(layout.logs.per_pool);
+        let logs = fixed::<Logs>(1u32) + grown::<Log>(layout.logs.options.blocks);
         Core::footprint(layout) + logs * layout.pools.into()
     },
 };
@@ -48,8 +49,8 @@ pub struct Ring {
 impl Ring {
     fn new(layout: &Layout) -> Self {
         Ring {
-            merge: layout.logs.merge,
-            random: layout.logs.per_pool as usize - 1,
+            merge: layout.logs.options.merge,
+            random: layout.logs.options.blocks as usize - 1,
             pools: (0..layout.pools).map(|_| Logs::default()).collect(),
         }
     }

@@ -1,9 +1,10 @@
 //! N/K adaptive mapping: N data blocks share up to K log blocks.
 
-use super::LogBlock;
-use super::core::Core;
-use super::tied_logs::{Placement, TiedLogs, Ties};
-use crate::ftl::{AnyFtl, Family, Kind, LogSharing, LogUse};
+use super::log_block::LogBlock;
+use super::log_block::core::Core;
+use super::log_block::tied_logs::{Placement, TiedLogs, Ties};
+use super::{AnyFtl, Family, Kind, LogSharing, LogUse};
+use crate::setup::{Log, Profile};
 
 /// The N/K FTL; see [`KIND`].
 pub type NK = LogBlock<TiedLogs>;
@@ -14,13 +15,14 @@ pub(in crate::ftl) const KIND: Kind = Kind {
               1 and 1 it is bast",
     source: "Park et al., ACM TECS 7(4), 2008: N/K adaptive mapping",
     family: Family::LogBlock(LogUse { least: 1, sharing: LogSharing::Group, any_order: true }),
+    check: Profile::check_group,
     new: |layout, nand| {
-        let (group, per_group) = (layout.logs.group, layout.logs.per_group);
+        let Log { blocks, group, per_group, .. } = layout.logs.options;
         let ties = Ties { group, per_group, placement: Placement::Any };
-        AnyFtl::NK(LogBlock::new(layout, nand, TiedLogs::new(layout, ties, layout.logs.per_pool)))
+        AnyFtl::NK(LogBlock::new(layout, nand, TiedLogs::new(layout, ties, blocks)))
     },
     footprint: |layout| {
-        let logs = layout.logs;
-        Core::footprint(layout) + TiedLogs::footprint(layout, logs.group, logs.per_pool)
+        let log = layout.logs.options;
+        Core::footprint(layout) + TiedLogs::footprint(layout, log.group, log.blocks)
     },
 };
