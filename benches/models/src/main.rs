@@ -10,7 +10,7 @@
 //! measures models and predictors instead, by parts of their names. `--write` writes the tables to
 //! docs/models-accuracy.md.
 //!
-//! `--population COUNT` predicts so many random drives and workloads instead, scores the intervals on
+//! `--population COUNT` predicts COUNT random drives and workloads instead, scores the intervals on
 //! half as many of other kinds, and prints the table by stratum. With `--write` it stores the
 //! cases for intervals (crates/predict/src/validation.csv) and the table (docs/intervals.md).
 

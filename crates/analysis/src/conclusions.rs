@@ -147,7 +147,7 @@ fn pauses(means: &Means, found: &Characteristics) -> Option<Conclusion> {
     let without = means.basic("RW")?;
     let ratio = with.ns.ratio(&without.ns)?;
     let text = format!(
-        "The drive works in pauses: random writes {pause_ns} apart cost {} what they do without a pause.",
+        "The drive does deferred work during pauses: random writes {pause_ns} apart cost {} those without a pause.",
         times(&ratio)
     );
     let what = format!("random writes {pause_ns} apart, relative to those without a pause");

@@ -46,7 +46,7 @@ pub use statistics::{Lateness, OpStatistics, Snapshot};
 pub use status_socket::{StatusSocket, attached_drives};
 pub use store::Store;
 
-/// Locks a mutex, also after a panic: no code here panics while it changes the data.
+/// Locks a mutex, even after a panic: no code here panics while it changes the data.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

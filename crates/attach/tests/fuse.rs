@@ -310,7 +310,7 @@ fn a_read_only_drive_cannot_be_written() {
 }
 
 // Nothing stays mounted after it is stopped, after somebody else unmounts it, or if the file is
-// open with a request in flight. The last case is an error, also for the waiting program.
+// open with a request in flight. The last case is an error, for the waiting program too.
 #[test]
 fn nothing_stays_mounted() {
     if !can_serve() {

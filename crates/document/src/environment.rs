@@ -98,7 +98,7 @@ pub enum Disturbance {
 }
 
 impl Disturbance {
-    /// Returns a description for the user: "others ...".
+    /// Returns a description for the user, as the predicate of "others".
     pub fn text(self) -> &'static str {
         match self {
             Disturbance::Ios => "used the drive",

@@ -43,10 +43,10 @@ fn for_user(path: &Path) -> String {
     );
     match group {
         Some(group) => format!(
-            "run it with `sudo`, or join the group that owns its drives with `sudo usermod --append --groups {group} \"$USER\"` and log \
-                 in again; {rule} (docs/drives.md)"
+            "run flashscope with `sudo`, or join the group `{group}`, which may open it, with \
+                 `sudo usermod --append --groups {group} \"$USER\"` and log in again; {rule} (docs/drives.md)"
         ),
-        None => format!("run it with `sudo`; {rule} (docs/drives.md)"),
+        None => format!("run flashscope with `sudo`; {rule} (docs/drives.md)"),
     }
 }
 

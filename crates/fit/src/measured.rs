@@ -14,7 +14,7 @@ use flashscope_stats::{mean_interval, quantile_interval};
 
 use super::FitError;
 
-/// The quantiles that describe the distribution of response times, beside the mean.
+/// The quantiles that describe the distribution of response times, in addition to the mean.
 pub const SHARES: [f64; 4] = [0.1, 0.5, 0.9, 0.99];
 
 /// The count of numbers that describe a run: the mean and the quantiles.

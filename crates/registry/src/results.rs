@@ -176,7 +176,7 @@ impl Library for Results {
     }
 }
 
-/// The name of the file that marks a folder as a cache, also for backup programs
+/// The name of the file that marks a folder as a cache for backup programs
 /// (<https://bford.info/cachedir/>).
 const CACHE_TAG: &str = "CACHEDIR.TAG";
 

@@ -19,7 +19,7 @@ use crate::work::Work;
 
 /// Access to the state of an attached drive. The functions may block.
 pub struct Attachment<L> {
-    /// Returns a snapshot with the samples after the first so many; by default with only the last one.
+    /// Returns a snapshot with all samples after the first N, or with only the last one without an N.
     pub live: Box<dyn Fn(Option<u64>) -> L + Send + Sync>,
     /// Returns the metrics in the Prometheus text format.
     pub metrics: Box<dyn Fn() -> String + Send + Sync>,

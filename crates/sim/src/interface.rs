@@ -65,7 +65,7 @@ pub(crate) struct DonePart {
     request: Pending,
     /// The start of the next part.
     pub(crate) next: u64,
-    /// When the first page is there, and what a part of a read sends.
+    /// The data that a part of a read sends, and the time of its first page.
     sending: Option<Sending>,
 }
 
@@ -98,7 +98,7 @@ enum Answer {
 /// The data of a read on its way to the host.
 #[derive(Debug, Clone, Copy)]
 struct Sending {
-    /// When the first page is there, so that sending may begin.
+    /// The time at which the first page is available and sending may begin.
     first: Nanos,
     /// The times to send all of the data, and its last page.
     transfer: Nanos,
@@ -379,7 +379,7 @@ impl Interface {
         Some(request.completed(completed))
     }
 
-    /// When the next completion of a drive whose clock shows `now` is there.
+    /// Returns the time of the next completion, for a drive whose clock shows `now`.
     #[inline]
     pub(crate) fn next_due(&self, now: Nanos) -> Option<Nanos> {
         match &self.lone {

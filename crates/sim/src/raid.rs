@@ -111,7 +111,7 @@ pub struct Raid0<D> {
     done: BinaryHeap<Reverse<(Nanos, u64, usize)>>,
 }
 
-/// Returns the memory that an array needs beside its drives, each of queue depth `queue_depth`.
+/// Returns the memory that an array needs in addition to its drives, each of queue depth `queue_depth`.
 pub(crate) fn footprint(drives: u32, queue_depth: u32) -> Size {
     let most = most_in_flight(drives, queue_depth);
     // At most one part of each request waits at a drive.

@@ -201,28 +201,28 @@ impl Case {
     fn check(&self) -> Result<()> {
         let parts = [self.channels, self.dies_per_channel, self.planes_per_die, self.block_rows];
         if parts.contains(&0) || self.planes_per_die > 64 {
-            bail!("there is at least one channel, die, plane and row, and at most 64 planes");
+            bail!("give at least one channel, die, plane and row, and at most 64 planes per die");
         }
         if self.read_us.is_empty() || self.program_us.is_empty() {
-            bail!("read_us and program_us have at least one entry");
+            bail!("`read_us` or `program_us` is empty: give at least one time");
         }
         let times = [self.erase_us, self.bus_command_us, self.bus_page_us, self.suspend_us];
         let all = times.iter().chain(&self.read_us).chain(&self.program_us);
         if all.chain([&self.resume_us, &self.host_turnaround_us]).any(|time| *time < 0.0) {
-            bail!("no time is negative");
+            bail!("a time is negative: give 0 or more");
         }
         if self.warmup_commands == 0 && self.script.is_none() || self.commands < 40 {
-            bail!("a case has at least 1 command to warm up and 40 to measure");
+            bail!("too few commands: give at least 1 to warm up and 40 to measure");
         }
         if self.tenants.as_ref().is_some_and(Vec::is_empty) {
-            bail!("tenants has at least one entry");
+            bail!("`tenants` is empty: give at least one tenant, or omit the field");
         }
         for (_, kind, die, plane, _) in self.script.iter().flatten() {
             if *die >= self.dies() || *plane >= self.planes_per_die {
-                bail!("the script names a die or a plane that there is not");
+                bail!("the script names die {die}, plane {plane}, which the case does not have");
             }
             if !["read", "program", "erase"].contains(&kind.as_str()) {
-                bail!("a command of a script is read, program or erase, not {kind}");
+                bail!("`{kind}` is no command of a script: use read, program or erase");
             }
         }
         self.setup().map(drop)

@@ -166,7 +166,7 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// Goes on until so many commands are done in all, and the instant of the last one is over.
+    /// Runs until `target` commands are done in total, and the instant of the last one is over.
     pub fn run(&mut self, target: usize) {
         while self.done.len() < target {
             let Some(happened) = self.scheduler.advance(Nanos::MAX) else { return };

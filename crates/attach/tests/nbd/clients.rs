@@ -21,7 +21,7 @@ fn run(program: &str, arguments: &[&str], folder: &Path) -> Option<String> {
     Some(stdout + &stderr)
 }
 
-// QEMU reads back data that it wrote, trimmed and zeroed, also at unaligned offsets.
+// QEMU reads back data that it wrote, trimmed and zeroed, at unaligned offsets too.
 #[test]
 fn qemu_io_reads_back_its_data() {
     let server = TestServer::new(&ServerOptions::default());
@@ -54,7 +54,7 @@ fn qemu_io_reads_back_its_data() {
     }
 }
 
-// libnbd reads the drive's properties, also from a list of exports, over TCP.
+// libnbd reads the drive's properties over TCP, from a list of exports too.
 #[test]
 fn nbdinfo_shows_the_properties_of_the_drive() {
     let server = TestServer::new(&ServerOptions { tcp: true, ..ServerOptions::default() });

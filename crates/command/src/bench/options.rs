@@ -73,8 +73,8 @@ pub(super) const GROUPS: [&str; 11] = [
 pub struct ExperimentArgs {
     /// Run only these micro-benchmarks, by name and separated by commas
     ///
-    /// There are: preparation, granularity, alignment, locality, partitioning, order,
-    /// parallelism, mix, pause, bursts. The preparation is run whenever it is needed.
+    /// The micro-benchmarks are preparation, granularity, alignment, locality, partitioning, order,
+    /// parallelism, mix, pause and bursts. The preparation is run whenever it is needed.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub only: Vec<String>,
 
@@ -96,7 +96,7 @@ pub struct ExperimentArgs {
 pub struct TestArgs {
     /// Run a test of the SNIA Solid State Storage Performance Test Specification (PTS 2.0) instead
     ///
-    /// There are: pts-iops, pts-throughput, pts-throughput-128k, pts-latency, pts-write-saturation.
+    /// The tests are pts-iops, pts-throughput, pts-throughput-128k, pts-latency and pts-write-saturation.
     /// The drive is purged and, but for the last, written twice in sequence; then rounds of runs of
     /// a minute are repeated until the drive is steady: over five rounds, the tracked value has a
     /// range of at most 20 % of its mean, and the line fitted to it rises or falls by at most 10 %.

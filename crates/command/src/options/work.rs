@@ -23,8 +23,8 @@ pub struct SimulatedDriveArgs {
 pub struct WorkloadArgs {
     /// The workload, with any fields to set after `?`
     ///
-    /// There are: uniform, sequential, hotcold, zipf, uflip:MICRO-BENCHMARK and trace:FILE.
-    /// `flashscope simulate --list` shows all, and their fields.
+    /// Examples: uniform, sequential, hotcold, zipf, uflip:MICRO-BENCHMARK and trace:FILE.
+    /// `flashscope simulate --list` shows all workloads, and their fields.
     #[arg(long, default_value = "uniform", value_name = "WORKLOAD")]
     workload: String,
 

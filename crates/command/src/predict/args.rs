@@ -59,7 +59,8 @@ pub struct PredictArgs {
 
     /// Predict from measurements: a result of `flashscope bench DRIVE --grid`, of any drive
     ///
-    /// Interpolates between its points, over the stretches of time and ranges of space of equations.
+    /// Divides the workload into stretches of time and ranges of space, as the equations do, and interpolates the cost of
+    /// each between the points of the grid.
     #[arg(long, value_name = "RESULT",
           conflicts_with_all = ["drive", "model", "compare", "lifetime"])]
     pub grid: Option<PathBuf>,

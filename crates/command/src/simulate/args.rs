@@ -67,8 +67,8 @@ pub struct SimulateArgs {
 pub struct ObservationArgs {
     /// Observe the drive during the measurement: names of observers, separated by commas
     ///
-    /// There are: utilization, free_blocks, cleaning, amplification, wear_map, activities. `--list` describes their output, which is a part
-    /// of what `--json` prints. They are not available for arrays of drives. `--output` includes all of them.
+    /// The observers are utilization, free_blocks, cleaning, amplification, wear_map and activities. `--list` describes their
+    /// output, which is part of the JSON document. Not available for arrays of drives. `--output` includes all observers.
     #[arg(long, value_name = "NAMES", value_delimiter = ',', requires = "json")]
     pub observe: Vec<String>,
 

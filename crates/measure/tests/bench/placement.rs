@@ -17,7 +17,7 @@ use crate::drive::{ScriptedDrive, manifest, short};
 
 const SECTOR: u64 = 512;
 
-/// The time of each run, by its number.
+/// The number, start and end of each run, in the order of execution.
 #[derive(Default)]
 struct Times(Vec<(u32, Nanos, Nanos)>);
 

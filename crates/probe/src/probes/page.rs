@@ -258,7 +258,7 @@ fn likeliest(seen: &Measurements) -> Option<Page> {
         })
         .filter(|(score, ..)| *score > SURE)
         .collect();
-    // Among sizes with similar evidence, the smallest is right: multiples of a page show as well.
+    // Among sizes with similar evidence, the smallest is right, because multiples of the page size fit as well.
     let best = scored.iter().map(|(score, ..)| *score).fold(0.0, f64::max);
     scored.retain(|(score, ..)| *score > 0.35 * best);
     scored.sort_by(|a, b| (a.1, b.0).partial_cmp(&(b.1, a.0)).expect("scores are numbers"));

@@ -90,8 +90,8 @@ mod tests {
     }
 
     proptest! {
-        // After any parts: is no byte said to be here that is not, is what goes to the FTL all here,
-        // and does it leave every missing byte to be read?
+        // After parts in any order: does the extent cover only bytes that it holds, write out only such
+        // bytes, and leave every missing byte to be read?
         #[test]
         fn never_claims_a_missing_byte(parts in prop::collection::vec((0u32..16, 1u32..8), 1..12)) {
             let mut held = Extent::new(parts[0].0, parts[0].1);

@@ -17,7 +17,7 @@ pub(super) struct FreeSlots {
 }
 
 impl FreeSlots {
-    /// Returns the memory for so many slots.
+    /// Returns the memory for `slots` slots.
     pub(super) fn footprint(slots: u32) -> Size {
         grown::<Reverse<(Nanos, u32)>>(slots) + grown::<(Nanos, u32)>(slots)
     }
@@ -66,17 +66,17 @@ impl FreeSlots {
 pub(super) struct UnderWay {
     /// The number of programs that may be unfinished when another begins.
     most: usize,
-    /// Known ends, as many as that.
+    /// The latest known ends, at most `most` of them.
     known: BinaryHeap<Reverse<Nanos>>,
     /// Programs in the queues of the flash.
     awaited: Vec<Nanos>,
 }
 
-/// The time from which another program may begin that has to wait for one in a queue.
+/// The start of a program that has to wait for a queued one, whose end is not known yet.
 const UNKNOWN: Nanos = Nanos(u64::MAX >> 1);
 
 impl UnderWay {
-    /// Returns the memory for so many programs.
+    /// Returns the memory for `most` unfinished programs.
     pub(super) fn footprint(most: u64) -> Size {
         grown::<Reverse<Nanos>>(most + 1) + grown::<Nanos>(most + 1)
     }

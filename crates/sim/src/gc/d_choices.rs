@@ -92,7 +92,7 @@ mod tests {
         assert_eq!(taken[8..], [0, 0]);
     }
 
-    // With as many choices as candidates the policy is greedy, also after rejections.
+    // With as many choices as candidates the policy is greedy, even after rejections.
     #[test]
     fn is_greedy_with_many_choices() {
         let layout = layout("d-choices", Options { choices: u32::MAX, ..OPTIONS });

@@ -209,8 +209,8 @@ pub struct Activities {
 }
 
 impl Activities {
-    /// Returns the memory of this observer on a drive of so many lanes, each of which empties a
-    /// few blocks at once.
+    /// Returns the memory of this observer for `lanes` lanes, each of which empties a few
+    /// blocks at once.
     pub(super) fn footprint(lanes: u32) -> Size {
         let sums = Sums::footprint(ActivityKind::ALL.len() as u64, BUCKETS) * 2;
         grown::<Activity>(4 * MOST as u64) * 2 + grown::<(BlockId, Activity)>(lanes) * 4 + sums

@@ -91,7 +91,7 @@ fn report(mut counts: Vec<u32>, block_lifetime: u32, health: Health) -> Option<E
     let squares = counts.iter().map(|erases| (f64::from(*erases) - mean).powi(2));
     // The mean of the squares; an f64 holds the number of blocks exactly.
     let variance = squares.sum::<f64>() * ratio(1, blocks.into());
-    // The least value that is not exceeded by so many percent of all values.
+    // The least value that at least `percent` percent of the values do not exceed.
     let quantile = |percent: usize| counts[(counts.len() * percent).div_ceil(100).max(1) - 1];
     Some(EraseReport {
         blocks,

@@ -248,7 +248,7 @@ pub struct Utilization {
 }
 
 impl Utilization {
-    /// Returns the memory of this observer on a drive with so many units and buses. A merge or a
+    /// Returns the memory of this observer for these units and buses. A merge or a
     /// collection bounds the number of unfinished commands.
     pub(super) fn footprint(units: u64, buses: u32) -> Size {
         let unit = fixed::<UnitTotals>(2u32)

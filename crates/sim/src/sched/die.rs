@@ -1,4 +1,4 @@
-//! Dies: what they hold, and what one does next.
+//! Dies: their queues and state, and the choice of the next command.
 
 use flashscope_block::Nanos;
 
@@ -19,7 +19,7 @@ pub(super) enum Queue {
     Low,
 }
 
-/// A die: what it carries out, and what waits for it.
+/// A die: the commands that it carries out, and those that wait for it.
 #[derive(Debug)]
 #[repr(align(64))]
 pub(super) struct Die {
@@ -30,9 +30,9 @@ pub(super) struct Die {
     pub(super) current: u32,
     pub(super) cache: u32,
     pub(super) suspended: u32,
-    /// Is true if it waits for its bus to choose then.
+    /// Is true if it waits for its bus, and chooses its command when the bus is granted.
     pub(super) asking: bool,
-    /// When the group that it has suspended last was.
+    /// The time of the last suspension.
     pub(super) suspended_since: Nanos,
     pub(super) cells_since: Nanos,
     pub(super) cells: Nanos,
@@ -41,7 +41,7 @@ pub(super) struct Die {
     pub(super) touched: bool,
     pub(super) reads_arrived: u64,
     pub(super) reads_started: u64,
-    /// When it looks again whether it can suspend.
+    /// The time of the next check whether it can suspend a command.
     pub(super) check_at: Option<Nanos>,
 }
 
@@ -66,7 +66,7 @@ impl Die {
         }
     }
 
-    /// Drops what it does and what waits, but not what it has counted.
+    /// Drops its current and waiting commands, but keeps its counters.
     pub(super) fn reset(&mut self) {
         let (occupied, cells) = (self.occupied, self.cells);
         *self = Die { occupied, cells, ..Die::new(self.bus) };
@@ -151,7 +151,7 @@ impl Scheduler {
         self.takes(die, queue) && (bus_free || !self.begins_on_bus(task.op))
     }
 
-    /// Returns true if a die can take the first command of a queue beside what it carries out.
+    /// Returns true if a die can take the first command of a queue in addition to its current ones.
     #[inline]
     pub(super) fn takes(&self, die: u32, queue: Queue) -> bool {
         let state = &self.dies[die as usize];

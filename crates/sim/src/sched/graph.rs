@@ -27,7 +27,7 @@ pub(super) enum State {
     Running,
 }
 
-/// A command, or a join: something that is done when others are.
+/// A command, or a join, which is done when all nodes that it waits for are done.
 ///
 /// The first line of the cache has what its place in lists and its ties to others need.
 #[derive(Debug, Clone)]
@@ -46,7 +46,7 @@ pub(super) struct Node {
     pub(super) task: Option<Task>,
     /// Returned when the node is done.
     pub(super) owner: u64,
-    /// When it arrives at its die at the earliest, and once it is there, when it did.
+    /// The earliest time of arrival at its die; after the arrival, the actual time.
     pub(super) arrived: Nanos,
     /// The time from the end of what it waits for to its arrival.
     pub(super) delay: Nanos,

@@ -59,7 +59,7 @@ impl Scheduler {
         let mut node = group.first;
         loop {
             let state = &self.graph.nodes[node as usize];
-            let other = state.task.expect("a group is of commands");
+            let other = state.task.expect("a group consists of commands");
             let apart = other.package != command.package;
             if !apart && (!self.setup.multi_plane || other.row != command.row) {
                 return false;
@@ -78,7 +78,7 @@ impl Scheduler {
         let mut node = group.first;
         loop {
             let state = &self.graph.nodes[node as usize];
-            let command = state.task.expect("a group is of commands");
+            let command = state.task.expect("a group consists of commands");
             let data = if program { command.transfer } else { Nanos(0) };
             let time = &mut packages[command.package as usize];
             *time = later(*time, later(self.setup.command, data));
@@ -98,7 +98,7 @@ impl Scheduler {
         let mut node = first;
         loop {
             let state = &self.graph.nodes[node as usize];
-            let command = state.task.expect("a group is of commands");
+            let command = state.task.expect("a group consists of commands");
             let time = &mut packages[command.package as usize];
             *time = later(*time, command.transfer);
             if *time >= found.1 {

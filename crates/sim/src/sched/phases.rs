@@ -286,7 +286,7 @@ impl Scheduler {
         }
     }
 
-    /// Ends one of several joined reads, whose page has come over the bus.
+    /// Ends one of several joined reads, whose page has been transferred over the bus.
     pub(super) fn page_over(&mut self, node: u32) {
         let task = self.graph.nodes[node as usize].task.as_ref();
         let bus = task.map(|task| self.dies[task.die as usize].bus);

@@ -19,15 +19,15 @@ pub enum SchedulerEvent {
     Done {
         /// See [`Command::owner`].
         owner: u64,
-        /// When it arrived at its die; the time of the clock for a join.
+        /// When it arrived at its die; the current time for a join.
         arrived: Nanos,
-        /// When its die began with it; the time of the clock for a join.
+        /// When its die began to carry it out; the current time for a join.
         started: Nanos,
         /// The number of commands that its die carried out together, this one included; 0 for a
         /// join.
         together: u32,
     },
-    /// A command with an owner goes on in the cells, now. See [`Scheduler::report_suspensions`].
+    /// A command with an owner resumes in the cells, now. See [`Scheduler::report_suspensions`].
     Resumed {
         /// See [`Command::owner`].
         owner: u64,
@@ -80,7 +80,7 @@ pub struct Scheduler {
     pub(super) totals: Totals,
     /// Is true if dies report that they are idle.
     pub(super) reports_idle: bool,
-    /// Is true if suspended commands are reported when they go on.
+    /// Is true if suspended commands are reported when they resume.
     pub(super) reports_suspensions: bool,
 }
 
@@ -279,8 +279,8 @@ impl Scheduler {
         self.schedule(at.max(self.now), Event::Timer(token));
     }
 
-    /// Returns when something happens next as far as is known, if anything does. What has to be
-    /// decided at this instant is decided when the clock goes on.
+    /// Returns the time of the next known event, if there is one. Decisions of this instant are made
+    /// when the clock advances.
     pub fn next_event(&self) -> Option<Nanos> {
         let next = self.events.next(self.now);
         match (self.happened.is_empty(), self.has_decisions()) {
@@ -296,9 +296,9 @@ impl Scheduler {
         self.stirred && !(self.touched_dies.is_empty() && self.touched_buses.is_empty())
     }
 
-    /// Lets the clock go on until something is to be reported, at `until` at the latest. Takes no
-    /// decision at `until`, so that what else happens at that instant can still be submitted.
-    /// Returns `None` when nothing is to be reported by `until`.
+    /// Advances the clock to the next event to report, or to `until`. Makes no decision at `until`, so
+    /// that the caller can still submit commands at that instant. Returns `None` if there is no event
+    /// to report by `until`.
     pub fn advance(&mut self, until: Nanos) -> Option<SchedulerEvent> {
         while self.happened.is_empty() {
             if !self.step(until) {

@@ -4,12 +4,12 @@ use serde::{Deserialize, Serialize};
 
 use super::Kind;
 
-/// Limits of overtaking: when the oldest program or erase goes before reads after all.
+/// Limits of overtaking: at either limit, the oldest program or erase goes before reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Limits {
-    /// Once so many reads that came after it have started.
+    /// The number of later reads that may start before it.
     pub overtakes: Option<u32>,
-    /// Once it has waited so long.
+    /// The time that it may wait.
     pub wait: Option<Nanos>,
 }
 

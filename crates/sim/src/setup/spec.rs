@@ -137,7 +137,7 @@ pub(super) fn set(table: &mut Table, field: &str, value: &str) -> Result<(), Pro
         let inner = target.entry(section).or_insert_with(|| Value::Table(Table::new()));
         let (Value::Table(inner), Value::Table(default_inner)) = (inner, &default[section]) else {
             let message =
-                format!("`{section}` is a section of fields: what was given for it is none");
+                format!("`{section}` is a section: set its fields, as in `{section}.FIELD=VALUE`");
             return Err(ProfileError::Invalid { origin: field.into(), message });
         };
         (target, default) = (inner, default_inner);

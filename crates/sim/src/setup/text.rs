@@ -22,7 +22,7 @@ impl Profile {
     /// a spec.
     ///
     /// # Errors
-    /// A field that there is not, or a value that it cannot have.
+    /// A field does not exist, or cannot have the value.
     pub fn with_fields<'f>(
         &self,
         fields: impl IntoIterator<Item = (&'f str, &'f str)>,
@@ -105,7 +105,7 @@ mod tests {
     use super::super::{KINDS, parse};
     use super::*;
 
-    // Is every profile read again from the text that is made of it, and from its fields?
+    // Does every profile survive the conversion to text and back, and to fields and back?
     #[test]
     fn every_profile_is_read_again() {
         for kind in KINDS {
@@ -119,7 +119,7 @@ mod tests {
         }
     }
 
-    // Do comments stand behind their fields, also behind such that are as by default?
+    // Do comments follow their fields, even those with default values?
     #[test]
     fn comments() {
         let profile = parse("agrawal-2008?flash.page_read=30us").unwrap();
@@ -128,7 +128,7 @@ mod tests {
         assert!(text.contains("page_size = 4096 # found\n"), "{text}");
     }
 
-    // Is a field that there is not refused, and a value that it cannot have?
+    // Is a field that does not exist refused, and a value that a field cannot have?
     #[test]
     fn wrong_fields() {
         let profile = Profile::default();

@@ -186,8 +186,8 @@ fn a_collection_lasts_from_first_read_to_end_of_erase() {
     }
 }
 
-// Is a merge of BAST about the log block that is merged, and does the write that waits for it
-// overlap with it?
+// Does the activity of a BAST merge name the merged log block, and does it overlap with the write that
+// waits for it?
 #[test]
 fn a_merge_is_about_its_log_block() {
     let mut profile = small("bast");

@@ -74,8 +74,8 @@ fn a_slot_is_free_when_its_program_is_done() {
     }
 }
 
-// Do writes that find the buffer full at once each wait for a program of their own, also where
-// one's own page has to leave before it had a slot?
+// If several writes find the buffer full, does each wait for its own program, even if its page has to
+// leave before it had a slot?
 #[test]
 fn waiting_writes_queue_for_slots() {
     let mut drive = drive(&buffered("lru", 1));
@@ -124,8 +124,8 @@ fn reads_are_served_from_the_buffer_as_far_as_it_holds_them() {
     assert_eq!((counters.read_hits, counters.write_hits), (3, 2));
 }
 
-// Is a page that was written in parts programmed once, and the flash read first exactly where a
-// part is missing that it holds?
+// Is a page that was written in parts programmed once? Is the flash read first only if it holds a
+// missing part?
 #[test]
 fn parts_of_a_page_are_written_out_as_one() {
     let parts: &[(&[(u64, u64)], u64)] = &[
@@ -161,8 +161,8 @@ fn trimmed_pages_leave_the_buffer_unprogrammed() {
     }
 }
 
-// Is a flush of a protected buffer done at once, and does the buffer name what is not on flash yet:
-// a page on its way until the moment t of its program, and no longer?
+// Does a flush of a protected buffer end at once, and does the buffer list the pages that are not on
+// flash yet, each until its program ends?
 #[test]
 fn a_protected_buffer_knows_what_it_must_save() {
     let mut profile = buffered("lru", 2);
@@ -184,9 +184,9 @@ fn a_protected_buffer_knows_what_it_must_save() {
     assert!(drive.cache().protected());
 }
 
-// Is a share of the buffer kept free in the background: does a write find a slot at the moment t when
-// the program that was given meanwhile is done, and wait for a nanosecond at t - 1, whether the
-// time before passes in one step or in many; and does it stop when enough is free?
+// Does background eviction keep a share of the buffer free, and then stop? A write finds a slot at the
+// time t when an eviction ends, and waits for a nanosecond at t - 1, whether time passes in one step or
+// in many.
 #[test]
 fn the_background_keeps_slots_free() {
     for (early, steps) in [(0, 1), (1, 1), (0, 100), (1, 100)] {
@@ -209,9 +209,8 @@ fn the_background_keeps_slots_free() {
     }
 }
 
-// Does a write that finds the buffer full wait for as many programs as leave at once, where these
-// are on one package, and for the longest of them where they are on two; and does the write after it
-// find room?
+// If a write finds the buffer full, does it wait for the whole evicted batch: for the sum of the
+// programs on one package, or for the longest on two? Does the next write find room?
 #[test]
 fn a_batch_leaves_side_by_side() {
     for (packages, batch, waits) in
@@ -230,9 +229,8 @@ fn a_batch_leaves_side_by_side() {
     }
 }
 
-// Are as many pages on their way in the background as leave at once: is the second of two slots that
-// are kept free ready when the first is, where their pages are on two packages, and a program later
-// with one at a time or where they are on one package?
+// Does background eviction program a whole batch at once? Two slots are free at the same time if their
+// pages are on two packages, and one program apart on one package or with a batch of one.
 #[test]
 fn the_background_works_side_by_side() {
     for (packages, batch, second) in
@@ -252,8 +250,8 @@ fn the_background_works_side_by_side() {
     }
 }
 
-// Does `fifo` write out a page as often as it was written: does one that is written again leave first,
-// with all that came before it?
+// Does `fifo` program every write? A page that is written again leaves first, with all pages before
+// it.
 #[test]
 fn fifo_writes_all_out() {
     let mut drive = drive(&buffered("fifo", 3));
@@ -270,8 +268,8 @@ fn fifo_writes_all_out() {
     }
 }
 
-// Does `gather` hold what goes on in either direction, and give all of it up in order when it is full,
-// when a page elsewhere is written, and when one that it holds is written again?
+// Does `gather` hold one run that grows in either direction? Does it evict the run in order when it is
+// full, when a page elsewhere is written, and when a page of the run is written again?
 #[test]
 fn gather_holds_one_run() {
     let mut drive = drive(&buffered("gather", 3));
@@ -381,9 +379,8 @@ fn bplru_pads_blocks() {
     assert_eq!(drive.locate(Lpn(15)), None);
 }
 
-// LRU compensation (section 3.3): is a block that was written whole and in order the first to go,
-// though it is the newest, also when it was written in small parts; but not one written in another
-// order?
+// LRU compensation (section 3.3): is a block that was written whole and in order, even in small parts,
+// evicted first although it is the newest, but not a block written in another order?
 #[test]
 fn bplru_gives_up_sequential_blocks_first() {
     for (part, backwards) in [(4 * PAGE, false), (PAGE, false), (512, false), (PAGE, true)] {
@@ -485,8 +482,8 @@ proptest! {
     }
 }
 
-// Is the next page fetched behind a read that continues the one before, so that it is there at the
-// moment t when the flash is done and a nanosecond late at t - 1; and behind no other read?
+// After a read that continues the previous one, and only then, is the next page fetched? It is available
+// at the time t when the flash has read it, and a nanosecond late at t - 1.
 #[test]
 fn sequential_reads_are_read_ahead() {
     for early in [0, 1] {

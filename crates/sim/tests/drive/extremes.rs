@@ -91,8 +91,8 @@ fn is_usable(profile: &Profile) -> bool {
     }
 }
 
-// Is every field of a profile at 0, at 1, and at the largest numbers either refused with a message or does the
-// drive work, with no panic, no endless loop and no allocation that its statement does not have?
+// With every field of a profile at 0, at 1 and at the largest numbers: is the profile refused with a message, or does
+// the drive work without a panic, an endless loop or more memory than its footprint states?
 #[test]
 fn extreme_values_are_refused_or_work() {
     let (mut usable, mut refused) = (0, 0);

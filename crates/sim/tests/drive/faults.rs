@@ -95,7 +95,7 @@ impl AcknowledgedDrive {
 }
 
 // Every FTL reaches its end of life as documented: writes fail as on a read-only file system, the
-// health report has the time, and all acknowledged data stays readable, also after power cuts.
+// health report has the time, and all acknowledged data stays readable, even after power cuts.
 #[test]
 fn worn_out_drives_hold_their_data() {
     for ftl in ftl::KINDS {

@@ -1,5 +1,5 @@
-//! A map on the flash with a second memory for it that the host lends: what is found where, what
-//! that costs, and what it is good for.
+//! A map on the flash with a second cache in host memory: the place of each entry, the cost of a lookup,
+//! and the benefit.
 
 #![allow(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
 
@@ -18,7 +18,7 @@ const PAGES: u64 = 1000;
 const READ: u64 = 41_000;
 const ACCESS: u64 = 700;
 
-/// A drive of one pool with memory for so many entries, on the controller and on the host.
+/// A drive of one pool with memory for `entries` map entries on the controller and `on_host` on the host.
 fn profile(entries: u64, on_host: u64) -> Profile {
     let blocks = 24;
     let mut profile = Profile { ftl: "dftl".into(), ..one_pool(blocks) };
@@ -47,9 +47,9 @@ fn skewed(random: &mut fastrand::Rng) -> u64 {
     (0..3).fold(PAGES, |below, _| random.u64(..below) + 1) - 1
 }
 
-// Is each page found where the number of others that were asked for since says (its stack distance): in
-// the memory of the controller, on the host or nowhere; and does its read take nothing more, the way over
-// the link, or the read of a page of the map, to the nanosecond?
+// Does the stack distance of a page determine where its map entry is: in the controller's memory, in host
+// memory, or on the flash only? Does its read take no extra time, the link access, or a read of a map page
+// longer, to the nanosecond?
 #[test]
 fn reads_cost_what_their_stack_distance_says() {
     for (entries, on_host) in [(1, 1), (50, 200), (200, 50), (50, 0), (600, 600)] {

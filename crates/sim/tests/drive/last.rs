@@ -29,7 +29,7 @@ fn two_streams(drive: &mut SimDevice, len: u64) -> FlashCounters {
     drive.counters().since(&before).flash
 }
 
-// Long sequential writes cause one switch merge for each block and nothing else, also with as many
+// Long sequential writes cause one switch merge for each block and nothing else, even with as many
 // streams as sequential log blocks. FAST has one sequential log block and copies nearly every page.
 #[test]
 fn sequential_writes_are_switch_merges() {

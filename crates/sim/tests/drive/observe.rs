@@ -501,8 +501,8 @@ fn three_requests_make_ten_events() {
     );
 }
 
-// Does a window hold what overlaps with it and nothing else, at its very edges, and is the trace
-// whole when the drive is dropped in the midst of it?
+// Does a window contain exactly the events that overlap with it, to its very edges? Is the trace
+// complete if the drive is dropped in the middle of it?
 #[test]
 fn a_window_is_kept_to() {
     // Programs from 0 to WRITE and on to 2 WRITE, then a read.

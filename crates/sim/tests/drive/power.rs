@@ -109,9 +109,9 @@ fn two_packages() -> SimDevice {
     drive
 }
 
-// Does recovery take, to the nanosecond, what reading takes: a summary for the full block of the
-// first package, then the metadata of the page of its open one, while the second package reads its
-// two pages?
+// Does recovery take exactly the time of its reads: the summary of the full block on the first
+// package, then the metadata of the page in its open block, while the second package reads its two
+// pages?
 #[test]
 fn recovery_takes_its_reads() {
     let mut drive = two_packages();

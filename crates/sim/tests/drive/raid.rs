@@ -45,7 +45,7 @@ fn an_array_keeps_the_device_contract() {
     }
 }
 
-// Drives whose buses have one die each: do requests of an array come to the same in queues?
+// On drives whose buses have one die each, do requests to an array take the same time with queues?
 #[test]
 #[allow(clippy::cast_precision_loss)]
 fn an_array_of_drives_with_queues_is_as_fast() {

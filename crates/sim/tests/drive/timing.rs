@@ -15,7 +15,7 @@ fn written(profile: &Profile, pages: u64) -> SimDevice {
     drive
 }
 
-// Do a page's read and write take what section 2 of the paper adds up to?
+// Do the read and the write of a page take the times that section 2 of the paper adds up?
 #[test]
 fn one_page_takes_the_times_of_table_1() {
     let mut drive = drive(&one_pool(64));
@@ -103,8 +103,8 @@ fn with_interface(overhead: u64, per_kib: u64) -> Profile {
     profile
 }
 
-// Is the host interface paid once a request and once a byte, one request at a time, with the data
-// of a write reaching the flash page by page?
+// Does the host interface charge its overhead per request and its transfer time per byte, serve one
+// request at a time, and pass the data of a write to the flash page by page?
 #[test]
 fn the_interface_is_serial() {
     let mut drive = drive(&with_interface(7, 1000));
@@ -202,7 +202,7 @@ fn ios_are_never_early() {
     assert_eq!(done.io.len, Bytes(PAGE));
 }
 
-// Does a request wait for its group, by where the one before it ended, and only then?
+// Does a request pay the switch time if, and only if, the previous one ended in another group?
 #[test]
 fn groups_are_switched() {
     let mut profile = one_pool(64);
@@ -211,21 +211,21 @@ fn groups_are_switched() {
     let mut drive = drive(&profile);
     let group = drive.info().capacity.0 / 4;
     let mut read = |offset| round_trip(&mut drive, Op::Read, offset, 4096).latency();
-    // Of what was never written, a read takes nothing itself.
+    // A read of pages that were never written takes no time itself.
     let (stays, switches) = (Nanos(0), Nanos::micros(250));
     let page = 4096;
     assert_eq!(
         [read(0), read(group - page), read(group), read(group + page)],
         [stays, stays, switches, stays]
     );
-    // From the third group into the fourth, which is then at hand.
+    // This read crosses from the third group into the fourth, which then stays selected.
     let across = round_trip(&mut drive, Op::Read, 3 * group - page, 2 * page).latency();
     let after = round_trip(&mut drive, Op::Read, 3 * group, page).latency();
     assert_eq!([across, after], [switches, stays]);
 }
 
-// Is a request that is longer than the drive takes carried out in parts, each as if it came when the
-// one before was answered?
+// Is a request above the size limit of the drive split into parts, each of which starts when the
+// previous one is complete?
 #[test]
 fn long_requests_come_in_parts() {
     let mut profile = one_pool(64);
@@ -245,8 +245,8 @@ fn long_requests_come_in_parts() {
     }
 }
 
-// Do pages of zeros take less, each of the two in 4 KiB for itself, and still when they are moved or
-// were in a buffer?
+// Does each flash page of zeros take less time to program, even beside a page of random data, and
+// from a write buffer?
 #[test]
 fn zeros_take_less() {
     let mut profile = one_pool(64);
@@ -273,7 +273,7 @@ fn zeros_take_less() {
     assert_eq!(flushed[0] - flushed[1], Nanos::micros(340));
 }
 
-// Does cleaning take less for zeros, and as much less as it moves pages of them?
+// Does each program of zeros, by the host or by cleaning, save the same time?
 #[test]
 fn zeros_are_moved_in_less() {
     let time_and_moves = |data| {
@@ -295,8 +295,7 @@ fn zeros_are_moved_in_less() {
     assert_eq!((random - zeros).0, programs * 170_000);
 }
 
-// Do writes go through the blocks used as SLC also where several lanes take turns, each of which has
-// room elsewhere?
+// Do writes of all lanes go through the blocks used as SLC, although each lane has room elsewhere?
 #[test]
 fn slc_takes_writes_of_every_lane() {
     let mut profile = one_pool(64);

@@ -151,31 +151,33 @@ fn sequential_reads() {
     assert_same_synthetic("sr250k");
 }
 
-// Do 250,000 random reads of 1.58 pages in the mean?
+// Do 250,000 random reads of 1.58 pages on average take as long as in the paper's simulator?
 #[test]
 fn random_reads() {
     assert_same_synthetic("rr250k");
 }
 
-// Do 250,000 sequential writes of a page, which come before any cleaning?
+// Do 250,000 sequential writes of a page, before any cleaning, take as long as in the paper's simulator?
 #[test]
 fn sequential_writes_before_cleaning() {
     assert_same_synthetic("sw250k");
 }
 
-// Do 250,000 random writes, which come before any cleaning?
+// Do 250,000 random writes, before any cleaning, take as long as in the paper's simulator?
 #[test]
 fn random_writes_before_cleaning() {
     assert_same_synthetic("rw250k");
 }
 
-// Do 5,000,000 sequential writes take as long, and clean as many blocks, all of them empty?
+// Do 5,000,000 sequential writes take as long as in the paper's simulator, and clean as many blocks, all
+// without valid pages?
 #[test]
 fn sequential_writes_with_cleaning() {
     assert_same_synthetic("sw5m");
 }
 
-// Do 5,000,000 random writes take as long, clean as many blocks and move as many pages?
+// Do 5,000,000 random writes take as long as in the paper's simulator, clean as many blocks and move as
+// many pages?
 #[test]
 fn random_writes_with_cleaning() {
     assert_same_synthetic("rw5m");

@@ -257,8 +257,8 @@ mod tests {
         }
     }
 
-    // Are records that the cache gathers and those that are cut written in requests, six times each file,
-    // with no reads, and does all start over?
+    // Are records that the cache combines or splits written as requests, six times for each file and without
+    // reads, and does the workload then start over?
     #[test]
     fn cached() {
         // Files of 64, 128, 256, 512 KiB, for each record up to the file's size: 5, 6, 7, 8 of them.

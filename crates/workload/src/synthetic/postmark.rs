@@ -312,8 +312,8 @@ mod tests {
         assert_law(&ops, |_| 1.0 / 3.0);
     }
 
-    // Is nothing read or trimmed that is free, whatever the sizes, and is nothing of a file given to
-    // another while it is there?
+    // For any sizes, is no free block read or trimmed, and is no block of an existing file allocated to
+    // another?
     #[test]
     fn blocks_belong_to_one_file() {
         for spec in [

@@ -139,7 +139,7 @@ mod tests {
         }
     }
 
-    // Are the same ranks spread over the whole range, each at a place of its own?
+    // Are the ranks spread over the whole range, each at its own place?
     #[test]
     fn zipf_is_spread() {
         let mut spread = histogram(&ios("zipf", 1_000_000));

@@ -3,7 +3,7 @@ use flashscope_block::Bytes;
 use super::{Address, Baseline, Experiment, MicroBenchmark, Setup, Unit};
 use super::{powers_of_two, unsigned, vary};
 
-/// Is there a size of IO that the drive favours, and what does an IO cost beside its bytes?
+/// Is there a size of IO that the drive favours, and what is the fixed cost per IO?
 ///
 /// Table 1: IOSize in [2⁰, …, 2⁹] × 512 B "plus some non-powers of 2", which it does not name:
 /// here the multiples of three between 12 and 192 KiB, halfway (on a log axis) in the range where

@@ -83,8 +83,7 @@ fn every_run_is_valid_and_distinct() {
     }
 }
 
-// Does no two patterns of a benchmark draw the same random addresses, and is a seed enough to
-// repeat them?
+// Has each pattern of a benchmark its own random addresses, and does the seed reproduce them?
 #[test]
 fn seeds_are_distinct_and_reproducible() {
     let seeds = |setup: &Setup| -> Vec<u64> {

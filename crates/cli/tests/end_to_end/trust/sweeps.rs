@@ -42,7 +42,10 @@ fn check(path: &Path, whole: &[Row], what: &str) -> Option<usize> {
         Err(Error::NoSweep(_)) => return None,
         Err(error) => panic!("{what}: {error}"),
     };
-    assert!(rows.iter().all(|row| whole.contains(row)), "{what}: a row that is none");
+    assert!(
+        rows.iter().all(|row| whole.contains(row)),
+        "{what}: a row that does not belong to the sweep"
+    );
     let complete = sweep.status == SweepStatus::Complete;
     assert!(!complete || rows.len() == whole.len(), "{what}: {} rows are not all", rows.len());
     Some(rows.len())

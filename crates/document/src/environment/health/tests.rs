@@ -188,8 +188,8 @@ fn extended_page() {
     assert_eq!((silent.endurance_bytes, silent.media_bytes_written), (None, Bytes(0)));
 }
 
-// A vendor-specific page of the same identifier is ignored, whichever byte of the GUID differs, and
-// if the GUID is in reverse order.
+// A vendor-specific page with the same identifier is ignored if any byte of its GUID differs, or if
+// the GUID is in reverse byte order.
 #[test]
 fn pages_of_other_vendors() {
     let ocp = |guid: &[u8]| {

@@ -143,7 +143,7 @@ pub(super) struct QueuedArray {
 }
 
 impl QueuedArray {
-    /// Returns the memory for the queues of so many blocks and dies.
+    /// Returns the memory for the queues of `blocks` blocks and `dies` dies.
     pub(super) fn footprint(blocks: u32, dies: u64) -> Size {
         fixed::<Block>(blocks) + fixed::<Ticket>(dies) + grown::<[u64; 8]>(dies) + Size(64 << 10)
     }

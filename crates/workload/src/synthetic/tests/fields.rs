@@ -21,7 +21,7 @@ fn every_field_matters() {
             let value = match field.name {
                 "size" => "12KiB",
                 "alignment" => "8KiB",
-                "op" | "trims" => continue, // not beside the others: see below
+                "op" | "trims" => continue, // not together with the others: see below
                 "reads" => "0.1",
                 "offset" => "64KiB",
                 "length" => "128KiB",
@@ -46,7 +46,7 @@ fn every_field_matters() {
     }
 }
 
-// And every field of every application, and of tpcc?
+// Does every field of every application, and of tpcc, change the IOs?
 #[test]
 fn every_field_of_an_application_matters() {
     let shared = "offset=64KiB rate=500 arrivals=poisson queue_depth=3 seed=5";

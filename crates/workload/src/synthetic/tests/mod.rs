@@ -130,7 +130,7 @@ fn golden_vectors() {
     }
 }
 
-// And those that need a larger drive?
+// Do the workloads that need a larger drive issue exactly the IOs they always did?
 #[test]
 fn golden_vectors_of_applications() {
     for (name, fields) in [
@@ -154,7 +154,7 @@ fn golden_vectors_of_applications() {
     );
 }
 
-// Is the registry in order: names unique, everything said, every default taken by its field?
+// Is the registry valid: names are unique, no text is empty, and every default is a valid value?
 #[test]
 fn registry_is_complete() {
     for (i, kind) in KINDS.iter().enumerate() {
@@ -193,7 +193,7 @@ fn ios_stay_in_range() {
                     && io.len.is_multiple_of(Bytes(512))
             };
             assert!(ios.iter().all(in_range), "{spec}");
-            // The largest IOs reach the last aligned place, the smallest the first.
+            // The offsets begin at the first aligned place of the range.
             let first = ios.iter().map(|io| io.offset).min();
             assert_eq!(first, Some(Bytes::kib(8)), "{spec}");
         }
@@ -230,7 +230,7 @@ fn hot_and_cold_shares() {
     assert!(ios.iter().all(|io| io.stream == if hot(io) { 1 } else { 2 }));
 }
 
-// Are sizes distributed as asked?
+// Do sizes have the requested distribution?
 #[test]
 fn sizes_follow_their_law() {
     let uniform = sizes("uniform:8KiB..64KiB");
@@ -483,7 +483,7 @@ fn wrong_specs() {
     insta::assert_snapshot!("wrong_specs", text);
 }
 
-/// Values at the edges of what fields take, and beyond.
+/// Field values at the limits of the valid ranges, and beyond them.
 const VALUES: [&str; 32] = [
     "2",
     "0.1",
