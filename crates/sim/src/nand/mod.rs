@@ -20,7 +20,7 @@ pub use array::{Array, Event as QueueEvent, Moves, NOWHERE, Parts, Queues};
 pub use blocks::{Entry, Illegal, Note, Stamp};
 pub use counters::{ByCause, Cause, Event, Events, FlashCounters};
 pub use disturb::ReadDisturb;
-pub(crate) use due::awaited;
+pub(crate) use due::{FAR, awaited};
 pub use faults::{Fault, Reliability, bad_blocks};
 pub use geometry::{BlockId, Dimensions, Geometry, Lpn, Page, Slot};
 pub(crate) use schedule::units;
