@@ -23,6 +23,6 @@ pub use disturb::ReadDisturb;
 pub(crate) use due::{FAR, awaited};
 pub use faults::{Fault, Reliability, bad_blocks};
 pub use geometry::{BlockId, Dimensions, Geometry, Lpn, Page, Slot};
-pub(crate) use schedule::units;
 pub use schedule::{GangSharing, Interleaving, Place, Wiring};
+pub(crate) use schedule::{bus_has_one_die, units};
 pub use timing::{Timing, later, transfer_time};
