@@ -154,6 +154,15 @@ impl Claim {
         self
     }
 
+    /// Marks a claim about a substitute for what the paper used: another workload, geometry or
+    /// threshold. Even if it holds, it is not as printed, and its state is `Explained`.
+    #[must_use]
+    pub(crate) fn on_substitute(mut self, substitute: &str) -> Claim {
+        self.state = self.state.max(State::Explained);
+        self.explanation = Some(substitute.into());
+        self
+    }
+
     /// Explains a number that differs from the printed one: its state becomes `Explained` if the
     /// measured value is `expected` within `tolerance`, where `expected` is derived by the
     /// explanation.
@@ -171,6 +180,13 @@ impl Claim {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_claim_about_a_substitute_never_passes() {
+        let claim = |holds| Claim::statement("it rises", "it rises", holds);
+        let states = [true, false].map(|holds| claim(holds).on_substitute("another drive").state);
+        assert_eq!(states, [State::Explained, State::Fail]);
+    }
 
     #[test]
     fn a_number_outside_its_tolerance_passes_only_as_the_explained_value() {

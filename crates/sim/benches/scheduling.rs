@@ -90,10 +90,12 @@ fn main() {
     println!("8 x 4 dies, uniform 4 KiB, million host IOs a second");
     let queued = "interface.queue_depth=64&scheduling.policy=suspend";
     println!("suspend, half reads, QD 32   {:>6.2}   limit 2", Host::closed(queued, 32, 0.5));
-    let writes = ["fcfs", "at-submission"].map(|policy| {
-        Host::closed(&format!("interface.queue_depth=64&scheduling.policy={policy}"), 1, 0.0)
+    // The order of data on the bus changes nothing but that commands wait in queues.
+    let writes = ["asking", "data-first"].map(|order| {
+        let fields = format!("interleaving=none&active_blocks=pool&scheduling.bus_order={order}");
+        Host::closed(&fields, 1, 0.0)
     });
-    println!("writes, fcfs and at-submission  {:.2} and {:.2}", writes[0], writes[1]);
+    println!("writes, at once and in queues   {:.2} and {:.2}", writes[0], writes[1]);
     let [few, many] = [4096, 65_536].map(Host::open);
     println!(
         "open loop, 4096 and 65,536 slots {few:.2} and {many:.2}: {:.2}   limit 1.2",

@@ -198,8 +198,11 @@ pub fn write(path: &Path, rows: &[Row]) -> Result<()> {
         .max_by_key(|figures| figures.len())
         .map(|figures| figures.iter().map(|(name, _)| name.clone()).collect())
         .unwrap_or_default();
-    let mut text = format!("name,set,commands,{}", columns.join(","));
-    text.push_str(",tenant_iops,tenant_mean_us,done_us\n");
+    let figures = columns.iter().map(String::as_str);
+    let names = ["name", "set", "commands"].into_iter().chain(figures);
+    let names: Vec<_> = names.chain(["tenant_iops", "tenant_mean_us", "done_us"]).collect();
+    let mut text = names.join(",");
+    text.push('\n');
     for row in rows {
         let cells = row.cells(&columns).join(",");
         writeln!(text, "{cells}").context("a string takes any text")?;

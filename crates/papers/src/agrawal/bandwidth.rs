@@ -46,13 +46,26 @@ const COUNT: u64 = 2000;
 /// The tolerance for the first and last requests, which overlap with fewer others.
 const ENDS: f64 = 0.02;
 
-/// Returns a package with `parts` plane pairs that work in parallel, on one or two dies. They are
-/// modelled as dies, which take turns as the paper intends; planes would fill one after the other.
-fn package(run: &Run<'_>, parts: u32) -> Result<Profile, Error> {
+/// The parts of the package that work in parallel.
+#[derive(Clone, Copy)]
+enum Parts {
+    /// The package carries out one command at a time.
+    One,
+    /// The two pairs of planes of a single die.
+    PairsOfOneDie,
+    /// The pairs of planes of both dies.
+    PairsOfBothDies,
+}
+
+/// Returns the paper's package: two dies of four planes. Each plane has an active block, so that
+/// consecutive pages go to all of them in turn.
+fn package(run: &Run<'_>, parts: Parts) -> Result<Profile, Error> {
     let mut profile = run.profile("drive")?;
-    profile.flash.dies_per_package = parts;
-    if parts > 1 {
-        (profile.interleaving, profile.active_blocks) = (Interleaving::Die, Scope::Die);
+    if !matches!(parts, Parts::One) {
+        (profile.interleaving, profile.active_blocks) = (Interleaving::PlanePair, Scope::Plane);
+    }
+    if let Parts::PairsOfOneDie = parts {
+        profile.flash.dies_per_package = 1;
     }
     Ok(profile)
 }
@@ -67,9 +80,9 @@ fn rates(profile: &Profile, depth: u64) -> Result<[f64; 2], Error> {
 }
 
 fn bandwidth(run: &Run<'_>) -> Result<Outcome, Error> {
-    let alone = rates(&package(run, 1)?, 1)?;
-    let within = rates(&package(run, 2)?, 16)?;
-    let between = rates(&package(run, 4)?, 16)?;
+    let alone = rates(&package(run, Parts::One)?, 1)?;
+    let within = rates(&package(run, Parts::PairsOfOneDie)?, 16)?;
+    let between = rates(&package(run, Parts::PairsOfBothDies)?, 16)?;
     let rate =
         |what: &str, printed, measured| Claim::within((what, "1/s"), printed, measured, ENDS);
     Ok(vec![
@@ -90,9 +103,9 @@ fn bandwidth(run: &Run<'_>) -> Result<Outcome, Error> {
 
 /// Copying reads from one package while it writes to another: the slower of the two sets the pace.
 fn copying(run: &Run<'_>) -> Result<Outcome, Error> {
-    let [reads, writes] = rates(&package(run, 4)?, 16)?;
+    let [reads, writes] = rates(&package(run, Parts::PairsOfBothDies)?, 16)?;
     let us = 1e6 / reads.min(writes);
-    let single = 1e6 / rates(&package(run, 1)?, 1)?[1] - 100.0;
+    let single = 1e6 / rates(&package(run, Parts::One)?, 1)?[1] - 100.0;
     Ok(vec![
         Claim::within(("time per page in a full pipeline", "us"), 100.0, us, ENDS),
         Claim::within(("time of a single write operation", "us"), 200.0, single, ENDS),

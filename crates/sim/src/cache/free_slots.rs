@@ -6,7 +6,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use flashscope_block::Nanos;
 
 use crate::footprint::{Size, grown};
-use crate::nand::Array;
+use crate::nand::{Array, FAR};
 
 /// The free slots of a write buffer, by the time at which their last page left.
 #[derive(Default)]
@@ -72,9 +72,6 @@ pub(super) struct UnderWay {
     awaited: Vec<Nanos>,
 }
 
-/// The start of a program that has to wait for a queued one, whose end is not known yet.
-const UNKNOWN: Nanos = Nanos(u64::MAX >> 1);
-
 impl UnderWay {
     /// Returns the memory for `most` unfinished programs.
     pub(super) fn footprint(most: u64) -> Size {
@@ -107,7 +104,7 @@ impl UnderWay {
     pub(super) fn lets_another_begin(&mut self, nand: &Array) -> Nanos {
         self.awaited.retain(|done| !nand.is_past(*done, Nanos(0)));
         if self.awaited.len() >= self.most {
-            return UNKNOWN;
+            return FAR;
         }
         match self.known.peek() {
             Some(Reverse(first)) if self.known.len() == self.most => *first,

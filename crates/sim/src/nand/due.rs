@@ -8,8 +8,11 @@ use flashscope_block::Nanos;
 
 use crate::sched::Ticket;
 
-/// The bit of a time that stands for a command. As a time it would be 292 years away.
-const FLAG: u64 = 1 << 63;
+/// The bits of a time that stands for a command. As a time it would be 582 years away.
+const FLAG: u64 = u64::MAX << Ticket::BITS;
+
+/// A time after every other one that does not stand for a command.
+pub(crate) const FAR: Nanos = Nanos(FLAG - 1);
 
 /// Returns the time at which a command will be done.
 pub(crate) const fn when_done(ticket: Ticket) -> Nanos {
@@ -25,5 +28,5 @@ pub(crate) const fn awaited(at: Nanos) -> Option<Ticket> {
 /// Returns true if a time stands for a command.
 #[inline]
 const fn is_awaited(at: Nanos) -> bool {
-    at.0 & FLAG != 0 && at.0 != u64::MAX
+    at.0 >= FLAG && at.0 != u64::MAX
 }

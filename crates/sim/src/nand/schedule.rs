@@ -151,6 +151,19 @@ pub(crate) fn units(geometry: &Geometry, wiring: Wiring) -> u64 {
     u64::from(geometry.packages) * u64::from(units_per_package(geometry, wiring))
 }
 
+/// Returns true if each bus has one die, which carries out one command at a time and nothing that
+/// another one takes part in. In the order of arrival, nothing goes before a command that was
+/// submitted then.
+pub(crate) fn bus_has_one_die(geometry: &Geometry, wiring: Wiring) -> bool {
+    // Packages that share control pins are one die of the scheduler, which may join their commands.
+    let joins = wiring.two_plane || wiring.gang > 1 && wiring.sharing == GangSharing::Control;
+    let dies = match wiring.queue_per_package {
+        true => wiring.gang * units_per_package(geometry, wiring),
+        false => 1,
+    };
+    !joins && dies == 1 && geometry.span == 1
+}
+
 /// Returns the number of units in each package.
 fn units_per_package(geometry: &Geometry, wiring: Wiring) -> u32 {
     match wiring.interleaving {

@@ -279,14 +279,17 @@ impl Activities {
             CommandKind::Read | CommandKind::Erase => command.block,
             CommandKind::CopyBack => command.from.unwrap_or(command.block),
         };
-        *source = Some(block);
+        // A block may be erased while the next one is being read.
+        if command.kind != CommandKind::Erase {
+            *source = Some(block);
+        }
         let begun = || Activity::begun(kind, block, command);
         let piece = self.emptied.entry(block).or_insert_with(begun);
         // A block that was retired without an erase may be emptied again for another reason.
         piece.kind = kind;
         piece.add(command);
-        // The command of an element's last package is reported last.
-        let whole = command.kind == CommandKind::Erase && command.member + 1 == command.members;
+        // The packages of an element erase at times of their own where commands wait in queues.
+        let whole = command.kind == CommandKind::Erase && piece.blocks_erased >= command.members;
         if whole && let Some(piece) = self.emptied.remove(&block) {
             self.keep(piece);
         }

@@ -140,20 +140,33 @@ pub struct Ticket {
 }
 
 impl Ticket {
+    /// Number of bits of a node.
+    const NODE_BITS: u32 = 26;
+
+    /// Number of bits of a generation.
+    const GENERATION_BITS: u32 = 30;
+
     /// Number of bits in a ticket's number.
-    const BITS: u32 = 63;
+    pub(crate) const BITS: u32 = Ticket::NODE_BITS + Ticket::GENERATION_BITS;
+
+    /// The largest generation.
+    pub(super) const GENERATIONS: u32 = (1 << Ticket::GENERATION_BITS) - 1;
+
+    /// A number that no node has; all are below it.
+    pub(super) const NODES: u32 = (1 << Ticket::NODE_BITS) - 1;
 
     /// Stands for a command that is done.
-    pub const DONE: Ticket = Ticket { node: u32::MAX, generation: 0 };
+    pub const DONE: Ticket = Ticket { node: Ticket::NODES, generation: 0 };
 
-    /// Returns the ticket as a number of 63 bits.
+    /// Returns the ticket as a number of [`Ticket::BITS`].
     pub(crate) const fn number(self) -> u64 {
-        ((self.generation as u64) << 32 | self.node as u64) & ((1 << Self::BITS) - 1)
+        (self.generation as u64) << Self::NODE_BITS | self.node as u64
     }
 
     /// Returns the ticket of a [`Ticket::number`].
     #[allow(clippy::cast_possible_truncation, reason = "takes the number apart")]
     pub(crate) const fn of_number(number: u64) -> Ticket {
-        Ticket { node: number as u32, generation: (number >> 32) as u32 }
+        let node = number as u32 & Self::NODES;
+        Ticket { node, generation: (number >> Self::NODE_BITS) as u32 }
     }
 }

@@ -152,7 +152,7 @@ impl Events {
     pub(super) fn pop(&mut self, now: Nanos, until: Nanos) -> Option<(Nanos, Event)> {
         let (key, lane) = self.first;
         let at = Events::time(key);
-        if !self.now.is_empty() && at != now {
+        if !self.now.is_empty() && (at != now || key == EMPTY) {
             return self.now.pop_front().map(|event| (now, event));
         }
         if at > until || key == EMPTY {

@@ -144,7 +144,7 @@ impl Graph {
     #[cold]
     fn grow(&mut self) -> u32 {
         let node = u32::try_from(self.nodes.len()).expect("fewer commands than a u32 counts");
-        assert!(node < TALLY, "fewer commands than 31 bits count");
+        assert!(node < Ticket::NODES, "fewer commands than a ticket counts");
         self.nodes.push(Node::FREE);
         node
     }
@@ -292,8 +292,7 @@ impl Graph {
         let freed = &mut self.nodes[node as usize];
         debug_assert!(freed.state != State::Free && freed.edges == NONE);
         freed.state = State::Free;
-        // 31 bits, so that a ticket fits beside a flag.
-        freed.generation = (freed.generation + 1) & (u32::MAX >> 1);
+        freed.generation = (freed.generation + 1) & Ticket::GENERATIONS;
         self.free_nodes.push(node);
     }
 

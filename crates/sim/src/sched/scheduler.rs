@@ -319,7 +319,8 @@ impl Scheduler {
             self.happen(event);
             return true;
         }
-        if decides && self.now < until {
+        // At the end of time, nothing else can be submitted.
+        if decides && (self.now < until || until == Nanos::MAX) {
             self.decide_all();
             return true;
         }

@@ -128,7 +128,7 @@ impl Profile {
                 seed: self.seed ^ FAULT_SEED,
             },
             timed: self.timed,
-            queues: self.queues(wiring)?,
+            queues: self.queues(&geometry, wiring)?,
             pools: lanes.pools,
             lanes_per_pool: lanes.per_pool,
             stripe,

@@ -6,21 +6,15 @@ use serde::{Deserialize, Serialize};
 
 use super::rules::{broken, require};
 use super::{Profile, ProfileError, quantity};
-use crate::nand::{Queues, Wiring};
+use crate::nand::{Geometry, Queues, Wiring, bus_has_one_die};
 use crate::sched::{self, BusOrder, ChoiceTime, Invalid, Level, Limits, Setup, Suspension};
-
-/// The policy without queues.
-const AT_SUBMISSION: &str = "at-submission";
 
 /// The section `scheduling` of a profile: how flash commands wait for their die and their bus.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Scheduling {
-    /// The policy that chooses the next command of a die. With `at-submission`, each command reserves
-    /// its die and its bus when it is submitted, in the order of submission. This is exact if no two
-    /// dies share a bus. Otherwise it is too slow, because it reserves the bus for dies that are still
-    /// busy. Other policies keep commands in queues: a name of [`crate::sched::KINDS`]. Default: `at-submission`. Source: section 2 has queues of
-    /// packages.
+    /// The policy that chooses the next command of a die: a name of [`crate::sched::KINDS`].
+    /// Default: `fcfs`. Source: section 2 has queues of packages.
     pub policy: String,
     /// The number of reads that may overtake the oldest program or erase of a die before it goes
     /// first; 0 for no limit. Default: 0. Source: none; schedulers that prefer reads limit this.
@@ -65,11 +59,11 @@ pub struct Scheduling {
     pub choice_time: ChoiceTime,
     /// The unit in which the drive queues its own work: all commands for a block together (`block`),
     /// or the next command of a die once the previous one is done (`step`), so that host commands can
-    /// run in between. Default: `step`.
-    /// Source: none.
+    /// run in between. `by-policy` is `block` for `fcfs`, and `step` for the other policies, which
+    /// refuse `block`. Default: `by-policy`. Source: none.
     pub cleaning: CleaningUnit,
     /// The number of commands of the drive's own work that a die carries out in a row before it looks
-    /// at other waiting commands, if `cleaning` is `step`: 1 to the pages of a block. Commands in a row
+    /// at other waiting commands, if it queues them in steps: 1 to the pages of a block. Commands in a row
     /// are not suspended. Default: 1. Source: none.
     pub steps_in_a_row: u32,
     /// The priority of the drive's own work that a write waits for: `urgent` before the host's
@@ -82,6 +76,8 @@ pub struct Scheduling {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CleaningUnit {
+    /// All commands for a block where the policy is `fcfs`, and one command of each die otherwise.
+    ByPolicy,
     /// All commands for a block.
     Block,
     /// One command of each die.
@@ -91,7 +87,7 @@ pub enum CleaningUnit {
 impl Default for Scheduling {
     fn default() -> Self {
         Scheduling {
-            policy: AT_SUBMISSION.into(),
+            policy: sched::KINDS[0].name.into(),
             overtake_limit: 0,
             overtake_wait: Nanos(0),
             suspend_time: Nanos(0),
@@ -104,7 +100,7 @@ impl Default for Scheduling {
             cache_program: false,
             bus_order: BusOrder::Asking,
             choice_time: ChoiceTime::DieFree,
-            cleaning: CleaningUnit::Step,
+            cleaning: CleaningUnit::ByPolicy,
             steps_in_a_row: 1,
             cleaning_priority: Level::Equal,
         }
@@ -112,32 +108,40 @@ impl Default for Scheduling {
 }
 
 impl Profile {
-    /// Returns the queues of flash commands, or `None` for the policy without queues.
-    pub(super) fn queues(&self, wiring: Wiring) -> Result<Option<Queues>, ProfileError> {
+    /// Returns the queues of flash commands. `None` if a command takes its die and its bus when it is
+    /// submitted: because commands take no time, or because in the order of arrival nothing can
+    /// overtake it.
+    pub(super) fn queues(
+        &self,
+        geometry: &Geometry,
+        wiring: Wiring,
+    ) -> Result<Option<Queues>, ProfileError> {
         let scheduling = &self.scheduling;
         let policy = &scheduling.policy;
-        if policy == AT_SUBMISSION {
-            let only = Scheduling { policy: policy.clone(), ..Scheduling::default() };
-            let rule = "the other fields of [scheduling] need commands that wait in queues";
-            require(*scheduling == only, "scheduling.policy", policy, rule)?;
+        let names: Vec<_> = sched::KINDS.iter().map(|kind| kind.name).collect();
+        let rule = format!("it must be one of: {}", names.join(", "));
+        let kind = sched::kind(policy).ok_or_else(|| broken("scheduling.policy", policy, rule))?;
+        if scheduling.is_plain() && (!self.timed || bus_has_one_die(geometry, wiring)) {
             return Ok(None);
         }
-        let names: Vec<_> = sched::KINDS.iter().map(|kind| kind.name).collect();
-        let rule = format!("it must be one of: {AT_SUBMISSION}, {}", names.join(", "));
-        let kind = sched::kind(policy).ok_or_else(|| broken("scheduling.policy", policy, rule))?;
         let setup = scheduling.setup(*kind, wiring);
         let rule = "commands that take no time do not wait in queues";
         require(self.timed, "timed", "false", rule)?;
         setup.check().map_err(|invalid| scheduling.refusal(invalid))?;
-        let steps = scheduling.cleaning == CleaningUnit::Step;
+        let in_order = !kind.overtakes && !kind.weighs_starts;
+        let steps = match scheduling.cleaning {
+            CleaningUnit::ByPolicy => !in_order,
+            CleaningUnit::Block => false,
+            CleaningUnit::Step => true,
+        };
         let rule = "it needs the policy fcfs: where others overtake, work for a block is given in \
                     steps";
-        require(steps || kind.name == "fcfs", "scheduling.cleaning", "block", rule)?;
+        require(steps || in_order, "scheduling.cleaning", "block", rule)?;
         let (in_a_row, pages) = (scheduling.steps_in_a_row, self.flash.pages_per_block);
         let field = "scheduling.steps_in_a_row";
         let rule = format!("it must be from 1 to the {pages} pages of a block");
         require((1..=pages).contains(&in_a_row), field, in_a_row, rule)?;
-        let rule = "all of a block is in a row where scheduling.cleaning is block";
+        let rule = "all of a block is in a row unless scheduling.cleaning is step";
         require(steps || in_a_row == 1, field, in_a_row, rule)?;
         Ok(Some(Queues {
             setup,
@@ -151,6 +155,15 @@ impl Profile {
 }
 
 impl Scheduling {
+    /// Returns true for the order of arrival without any other feature.
+    fn is_plain(&self) -> bool {
+        let cleaning = match self.cleaning {
+            CleaningUnit::Block => CleaningUnit::ByPolicy,
+            other => other,
+        };
+        Scheduling { cleaning, ..self.clone() } == Scheduling::default()
+    }
+
     fn setup(&self, policy: sched::Kind, wiring: Wiring) -> Setup {
         let some = |count: u32| (count > 0).then_some(count);
         Setup {

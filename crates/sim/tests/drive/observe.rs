@@ -268,6 +268,8 @@ fn busy_times_add_up() {
         let log: ObserverHandle<Log> = drive.observe(Log::default());
         work(&mut drive);
         let until = drive.now() + Nanos(1_000_000_000);
+        // The last commands of cleaning end.
+        assert_eq!(drive.complete(until), None);
         let report = utilization.lock().report(until);
         let log = log.lock();
         let mut seen = 0;
@@ -301,6 +303,8 @@ fn cleaning_is_what_was_counted() {
         assert!(watch.add("cleaning", &mut drive));
         let log = drive.observe(Log::default());
         work(&mut drive);
+        // The last commands of cleaning end.
+        assert_eq!(drive.complete(drive.now() + Nanos::secs(1)), None);
         let found = watch.report(drive.now()).cleaning.expect("it was there");
         let counters = drive.counters();
         let data_pages = drive.nand().geometry().data_pages();

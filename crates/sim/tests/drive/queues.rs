@@ -2,7 +2,7 @@
 
 use flashscope_block::{Bytes, Completion, Device, Nanos, Op};
 use flashscope_sim::nand::Interleaving;
-use flashscope_sim::sched;
+use flashscope_sim::sched::{self, BusOrder};
 use flashscope_sim::setup::{CleaningUnit, Scope};
 use flashscope_sim::{Counters, Profile, SimDevice};
 use proptest::prelude::*;
@@ -29,6 +29,12 @@ pub(crate) fn dies_on_a_bus(dies: u32, policy: &str) -> Profile {
     profile.interface.queue_depth = 256;
     profile.scheduling.policy = policy.into();
     profile
+}
+
+/// Lets commands wait in queues even where each bus has one die. There the order of data on the bus
+/// makes no difference.
+pub(crate) fn without_short_way(profile: &mut Profile) {
+    profile.scheduling.bus_order = BusOrder::DataFirst;
 }
 
 /// Writes every page once, `depth` at a time.
@@ -156,13 +162,12 @@ fn a_read_of_an_idle_die_does_not_wait() {
 #[test]
 fn the_short_way_is_fcfs() {
     for (depth, share, pools) in [(1, 0.5, 1), (4, 0.5, 1), (16, 0.2, 4), (8, 0.0, 2)] {
-        let [short, queued] = ["at-submission", "fcfs"].map(|policy| {
+        let [short, queued] = [false, true].map(|has_queues| {
             let mut profile = one_pool(32);
             profile.flash.packages = pools;
             profile.over_provisioning = 0.3;
-            profile.scheduling.policy = policy.into();
-            if policy == "fcfs" {
-                profile.scheduling.cleaning = CleaningUnit::Block;
+            if has_queues {
+                without_short_way(&mut profile);
             }
             let mut drive = drive(&profile);
             fill(&mut drive, 8);
@@ -198,6 +203,7 @@ fn steps_in_a_row_delay_reads() {
     for (policy, steps) in [("fcfs", 1), ("fcfs", 4), ("fcfs", 32), ("read-first", 1)] {
         let mut profile = dies_on_a_bus(1, policy);
         profile.flash.blocks_per_plane = 32;
+        profile.scheduling.cleaning = CleaningUnit::Step;
         profile.scheduling.steps_in_a_row = steps;
         let (counters, latencies) = read_latencies(&profile);
         assert!(counters.flash.erases.total() > 20);
@@ -229,9 +235,9 @@ fn urgent_cleaning_spares_the_slowest_writes() {
 
 /// Reads in order after random writes on the Mtron of uFLIP, whose buffer merges in the background:
 /// how many of them are slow, and the slowest.
-fn lingering_reads(policy: &str) -> (usize, Nanos) {
+fn lingering_reads(cleaning: &str) -> (usize, Nanos) {
     const IO: u64 = 32 << 10;
-    let spec = format!("mtron?scheduling.policy={policy}");
+    let spec = format!("mtron?scheduling.cleaning={cleaning}");
     let mut drive = flashscope_sim::open(&spec).expect("the profile works");
     let units = drive.info().capacity.0 / IO;
     let mut random = fastrand::Rng::with_seed(1);
@@ -255,8 +261,8 @@ fn lingering_reads(policy: &str) -> (usize, Nanos) {
 // a few reads by tens of milliseconds, and merges in steps delay many reads by a step.
 #[test]
 fn merges_in_steps_linger_over_many_reads() {
-    let (few, longest) = lingering_reads("at-submission");
-    let (many, step) = lingering_reads("fcfs");
+    let (few, longest) = lingering_reads("block");
+    let (many, step) = lingering_reads("step");
     assert!(few < 20 && longest > Nanos::millis(50), "{few} reads, up to {longest}");
     assert!(many > 100 && step < Nanos::millis(6), "{many} reads, up to {step}");
 }
@@ -265,7 +271,7 @@ fn merges_in_steps_linger_over_many_reads() {
 fn too_many_steps_in_a_row_are_refused() {
     for (steps, cleaning) in [(0, "step"), (65, "step"), (2, "block")] {
         let spec = format!(
-            "demo?scheduling.policy=fcfs&scheduling.cleaning={cleaning}\
+            "demo?scheduling.cleaning={cleaning}\
              &scheduling.steps_in_a_row={steps}"
         );
         let error = flashscope_sim::open(&spec).err().expect("it is refused").to_string();
@@ -310,7 +316,7 @@ fn every_policy_answers_every_request_and_counts_the_same() {
 }
 
 // Drives whose buses have one die each, with an FTL, a buffer, spans or gangs: does a closed loop of
-// one request take the same time by fcfs as at submission?
+// one request take the same time in queues?
 #[test]
 fn the_short_way_is_fcfs_on_drives_of_every_kind() {
     for spec in [
@@ -323,14 +329,15 @@ fn the_short_way_is_fcfs_on_drives_of_every_kind() {
         "interface.largest_request=8KiB",
         "gang.packages=2&gang.queue_per_package=false",
     ] {
-        let [short, queued] = ["at-submission", "fcfs"].map(|policy| {
+        let [short, queued] = [false, true].map(|has_queues| {
             let base = "demo?flash.packages=2&flash.dies_per_package=1&flash.planes_per_die=1\
                         &flash.blocks_per_plane=32&flash.pages_per_block=8&over_provisioning=0.3\
                         &background_cleaning=false&interleaving=none";
-            let cleaning = if policy == "fcfs" { "block" } else { "step" };
-            let spec =
-                format!("{base}&{spec}&scheduling.policy={policy}&scheduling.cleaning={cleaning}");
-            let profile = flashscope_sim::setup::parse(&spec).expect("the spec reads");
+            let spec = format!("{base}&{spec}");
+            let mut profile = flashscope_sim::setup::parse(&spec).expect("the spec reads");
+            if has_queues {
+                without_short_way(&mut profile);
+            }
             let mut drive = drive(&profile);
             let mut random = fastrand::Rng::with_seed(3);
             let unit = u64::from(drive.nand().geometry().logical_page_size);
@@ -399,8 +406,9 @@ proptest! {
         profile.timed = true;
         profile.interface.queue_depth = 512;
         if profile.layout().is_ok() {
-            profile.scheduling.policy = "at-submission".into();
+            profile.timed = false;
             let expected = counters_of(&profile, seed);
+            profile.timed = true;
             for policy in sched::KINDS {
                 profile.scheduling.policy = policy.name.into();
                 prop_assert_eq!(counters_of(&profile, seed), expected, "{}", policy.name);

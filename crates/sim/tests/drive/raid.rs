@@ -49,12 +49,11 @@ fn an_array_keeps_the_device_contract() {
 #[test]
 #[allow(clippy::cast_precision_loss)]
 fn an_array_of_drives_with_queues_is_as_fast() {
-    let [short, queued] = ["at-submission", "fcfs"].map(|policy| {
+    let [short, queued] = [false, true].map(|has_queues| {
         let mut profile = one_pool(64);
-        profile.scheduling.policy = policy.into();
         profile.background_cleaning = false;
-        if policy == "fcfs" {
-            profile.scheduling.cleaning = flashscope_sim::setup::CleaningUnit::Block;
+        if has_queues {
+            crate::queues::without_short_way(&mut profile);
         }
         let drives = (0..3).map(|_| drive(&profile)).collect();
         let mut array = Raid0::new(drives, Bytes(UNIT * PAGE));

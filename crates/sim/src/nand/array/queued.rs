@@ -8,8 +8,9 @@
 //! - Programs of a block, and its erase, wait for each other in the order in which they were given.
 //! - An erase waits for every read of its block, and for the programs elsewhere that supersede its
 //!   pages, so that a power cut loses nothing.
-//! - The first program of a block waits for the erases of its lane that were given before it. So no
-//!   more blocks are in use at any time than the FTL has reckoned with.
+//! - The first program of a block waits for the erases of its lane that were given before it, and for
+//!   what lets a bad block of its lane be retired. So no more blocks are in use at any time than the
+//!   FTL has reckoned with.
 //!
 //! If a die carries out everything in the order of arrival, that order is enough for commands on one
 //! die.
@@ -20,7 +21,7 @@ use flashscope_block::Nanos;
 
 use super::rows::Rows;
 use crate::footprint::{Size, fixed, grown};
-use crate::nand::due::{awaited, when_done};
+use crate::nand::due::{FAR, awaited, when_done};
 use crate::nand::schedule::Seat;
 use crate::nand::{BlockId, Cause, Page, later};
 use crate::observe::{self, CommandKind};
@@ -130,7 +131,7 @@ pub(super) struct QueuedArray {
     /// The last command of each die that no host gave.
     last_step: Vec<Ticket>,
     rows: Rows,
-    /// For each lane, what is done when its erases are.
+    /// For each lane, what is done when its erases are, and when its bad blocks are retired.
     erased: Vec<Nanos>,
     /// Is true while work is given that nobody waits for.
     pub(super) background: bool,
@@ -315,7 +316,8 @@ impl QueuedArray {
             Op::Program | Op::Erase => self.blocks[block].written,
         };
         let from = given.from.map(|from| self.blocks[self.place(from, given.member)].written);
-        let begins_block = given.page.index == 0 && !erases && given.op != Op::Read;
+        // A block need not begin with its first page.
+        let begins_block = self.blocks[block].first == NONE && !erases && given.op != Op::Read;
         let erased = awaited(self.erased[self.lane_of(given.page.block)]);
         let erased = erased.filter(|_| begins_block);
         [awaited(given.at), Some(before), from, erased].map(|need| need.unwrap_or(Ticket::DONE))
@@ -505,6 +507,14 @@ impl QueuedArray {
         self.release_after(join, [at, Nanos(0)])
     }
 
+    /// Returns when a block may be retired: when every program and erase that was given is done. No
+    /// block of its lane takes its place before.
+    pub(super) fn retire(&mut self, block: BlockId, at: Nanos) -> Nanos {
+        let (lane, done) = (self.lane_of(block), self.after_writes(at));
+        self.erased[lane] = self.both(self.erased[lane], done);
+        done
+    }
+
     fn release_after(&mut self, join: Ticket, times: [Nanos; 2]) -> Nanos {
         let mut earliest = Nanos(0);
         for at in times {
@@ -585,11 +595,11 @@ impl QueuedArray {
         }
     }
 
-    /// Returns the time from which dies are idle: now, or never if one is not.
+    /// Returns the time from which dies are idle: now, or a time far away if one is not.
     pub(super) fn idle_from(&self, dies: impl IntoIterator<Item = u32>) -> Nanos {
         match dies.into_iter().all(|die| self.scheduler.is_idle(die)) {
             true => self.scheduler.now(),
-            false => Nanos(u64::MAX >> 1),
+            false => FAR,
         }
     }
 

@@ -215,7 +215,7 @@ impl Array {
     /// elsewhere.
     pub(super) fn retired(&mut self, block: BlockId, at: Nanos) -> Nanos {
         match self.queues_mut() {
-            Some(queued) => queued.after_writes(at),
+            Some(queued) => queued.retire(block, at),
             None => at.max(self.blocks.settled(block)),
         }
     }

@@ -190,11 +190,12 @@ pub(crate) fn wait_in_queues(profile: &mut Profile, policy: &str) {
             scheduling.cleaning = CleaningUnit::Block;
         }
         _ => {
+            scheduling.cleaning = CleaningUnit::Step;
             scheduling.cache_read = way.is_multiple_of(2);
             scheduling.cache_program = way.is_multiple_of(3);
         }
     }
-    if scheduling.cleaning == CleaningUnit::Step {
+    if scheduling.cleaning != CleaningUnit::Block {
         scheduling.steps_in_a_row = 1 + u32::try_from(way % 5).expect("below 5");
         scheduling.steps_in_a_row = scheduling.steps_in_a_row.min(profile.flash.pages_per_block);
     }

@@ -1,0 +1,284 @@
+//! The way of a request: split into parts and pages, carried out by the buffer and the FTL, and
+//! answered with its last page.
+
+use flashscope_block::{Bytes, Io, Nanos};
+
+use super::SimDevice;
+use crate::ftl::{Ftl, Slice};
+use crate::interface::Request;
+use crate::nand::{Lpn, Page, awaited, later};
+
+impl SimDevice {
+    /// The part of a range within the capacity, from `from` on, that is on one logical page or,
+    /// where several fit on a page of the flash, on those.
+    #[inline]
+    fn slice(&self, io: &Io, from: u64, end: u64) -> Slice {
+        let to = ((self.extent.quotient(from) + 1) * self.extent.value()).min(end);
+        let lpn = self.page_size.quotient(from);
+        let within = |bytes: u64| u32::try_from(bytes).expect("a page fits in a u32");
+        Slice {
+            lpn: Lpn(within(lpn)),
+            start: within(from - lpn * self.page_size.value()),
+            len: within(to - from),
+            long: false,
+            zero: self.distinguishes_zeros && io.data.is_zero(Bytes(from), Bytes(to - from)),
+            stream: io.stream,
+        }
+    }
+
+    /// How many logical pages a slice falls on.
+    #[inline]
+    fn pages_in(&self, slice: &Slice) -> u64 {
+        match self.extent.value() == self.page_size.value() {
+            true => 1,
+            false => u64::from(slice.start + slice.len).div_ceil(self.page_size.value()),
+        }
+    }
+
+    /// The end of the part of a request that begins at `from`: see
+    /// [`crate::setup::HostInterface::largest_request`].
+    #[inline]
+    fn end_of_part(&self, io: &Io, from: u64) -> u64 {
+        match self.largest_request {
+            0 => io.end().0,
+            largest => from.saturating_add(largest).min(io.end().0),
+        }
+    }
+
+    pub(super) fn write(&mut self, request: &mut Request) {
+        self.unaligned_writes += u64::from(self.page_size.remainder(request.io.offset.0) > 0);
+        self.write_from(request, request.io.offset.0, request.ready);
+    }
+
+    /// Writes from `from` on, part by part, where the first command reached the controller at
+    /// `arrived`.
+    #[inline]
+    fn write_from(&mut self, request: &mut Request, from: u64, arrived: Nanos) {
+        let (mut from, mut arrived) = (from, arrived);
+        loop {
+            let end = self.end_of_part(request.io, from);
+            self.write_part(request, from, end, arrived);
+            if end == request.io.end().0 || request.result.is_err() {
+                break;
+            }
+            if !self.awaited.is_empty() {
+                return self.answer_later(request, Nanos::MAX, None, Some(end));
+            }
+            (from, arrived) = (end, self.interface.receive_command(request.ready));
+        }
+        self.answer(request, Nanos::MAX, None);
+    }
+
+    /// Answers a request when what it waits for is done: with `data`, the lengths of all of it and of
+    /// a page, whose first page is there at `first` as far as that is known.
+    #[inline]
+    fn answer(&mut self, request: &Request, first: Nanos, data: Option<(Bytes, Bytes)>) {
+        if !self.awaited.is_empty() {
+            return self.answer_later(request, first, data, None);
+        }
+        match data {
+            Some((len, page)) => self.interface.send_data(request, first, len, page),
+            None => self.interface.acknowledge(request),
+        }
+    }
+
+    /// Does the same for a request that waits for commands in the queues of the flash; or goes on
+    /// with the part that begins at `next`.
+    fn answer_later(
+        &mut self,
+        request: &Request,
+        first: Nanos,
+        data: Option<(Bytes, Bytes)>,
+        next: Option<u64>,
+    ) {
+        let parts = u32::try_from(self.awaited.len()).expect("fewer than the pages of a drive");
+        let number = self.interface.wait(request, parts, first, data, next);
+        for at in self.awaited.drain(..) {
+            self.nand.notify_done(at, number);
+        }
+    }
+
+    /// Records that a command in the queues of the flash is done for which a request waits, and goes
+    /// on with the next part of that if this was the last one of a part.
+    pub(super) fn part_done(&mut self, number: u32, at: Nanos) {
+        let Some(part) = self.interface.part_done(number, at) else { return };
+        let mut request = part.request();
+        let arrived = self.interface.receive_command(self.interface.part_sent(&part));
+        match part.is_read() {
+            true => self.read_from(&mut request, part.next, arrived),
+            false => self.write_from(&mut request, part.next, arrived),
+        }
+    }
+
+    /// Lets the buffer write back in the background.
+    pub(super) fn write_back(&mut self, at: Nanos) {
+        self.cache.background(&mut self.ftl, &mut self.nand, later(at, Nanos(1)));
+    }
+
+    /// Lets a request wait until `done`, which may stand for a command that waits in a queue.
+    #[inline]
+    fn await_part(&mut self, request: &mut Request, done: Nanos) {
+        if self.queued && awaited(done).is_some() {
+            self.awaited.push(done);
+        } else {
+            request.ready = request.ready.max(done);
+        }
+    }
+
+    /// Writes from `from` to before `end`, where the command reached the controller at `arrived`.
+    #[inline]
+    fn write_part(&mut self, request: &mut Request, from: u64, end: u64, arrived: Nanos) {
+        let (mut from, mut arrived, long) = (from, arrived, end - from >= self.long);
+        if !self.cut_through {
+            arrived = self.interface.receive_data(Bytes(end - from));
+        }
+        while from < end && request.result.is_ok() {
+            let slice = Slice { long, ..self.slice(request.io, from, end) };
+            if self.cut_through {
+                arrived = self.interface.receive_data(Bytes(u64::from(slice.len)));
+            }
+            let written = match self.cached {
+                false => self.ftl.write(&mut self.nand, slice, arrived),
+                true => self.cache.write(&mut self.ftl, &mut self.nand, slice, arrived),
+            };
+            match written {
+                Ok(done) => {
+                    self.host_pages_written += self.pages_in(&slice);
+                    self.host_bytes_written += u64::from(slice.len);
+                    self.await_part(request, done);
+                }
+                Err(errno) => {
+                    request.ready = request.ready.max(arrived);
+                    request.result = Err(errno);
+                }
+            }
+            from += u64::from(slice.len);
+        }
+    }
+
+    pub(super) fn read(&mut self, request: &mut Request) {
+        self.read_from(request, request.io.offset.0, request.ready);
+    }
+
+    /// Reads from `from` on, part by part, where the first command reached the controller at
+    /// `arrived`.
+    #[inline]
+    fn read_from(&mut self, request: &mut Request, from: u64, arrived: Nanos) {
+        let (mut from, mut arrived) = (from, arrived);
+        let (first, len) = loop {
+            let end = self.end_of_part(request.io, from);
+            let first = self.read_part(request, from, end, arrived);
+            if end == request.io.end().0 || request.result.is_err() {
+                break (first, Bytes(end - from));
+            }
+            let (len, page) = (Bytes(end - from), Bytes(self.extent.value()));
+            if !self.awaited.is_empty() {
+                return self.answer_later(request, first, Some((len, page)), Some(end));
+            }
+            let answered = self.interface.sent(first, request.ready, len, page);
+            (from, arrived) = (end, self.interface.receive_command(answered));
+        };
+        self.refresh(request.ready);
+        if request.result.is_err() {
+            return self.answer(request, first, None);
+        }
+        if self.cached {
+            self.cache.read_ahead(&mut self.ftl, &mut self.nand, request.io, arrived);
+        }
+        self.answer(request, first, Some((len, Bytes(self.extent.value()))));
+    }
+
+    /// Reads from `from` to before `end`, where the command reached the controller at `arrived`.
+    /// Returns when the first page is there.
+    #[inline]
+    fn read_part(&mut self, request: &mut Request, from: u64, end: u64, arrived: Nanos) -> Nanos {
+        let (mut from, mut first) = (from, Nanos::MAX);
+        while from < end {
+            let slice = self.slice(request.io, from, end);
+            from += u64::from(slice.len);
+            let read = match self.cached {
+                false => self.ftl.read(&mut self.nand, slice, arrived),
+                true => self.cache.read(&mut self.ftl, &mut self.nand, slice, arrived),
+            };
+            match read {
+                Ok(done) => {
+                    self.host_pages_read += self.pages_in(&slice);
+                    first = first.min(done);
+                    self.await_part(request, done);
+                }
+                Err(errno) => {
+                    request.result = Err(errno);
+                    break;
+                }
+            }
+        }
+        first
+    }
+
+    /// Rewrites the pages that the last reads found hard to read. A page stays in place if there is no
+    /// free page for it.
+    #[inline]
+    fn refresh(&mut self, at: Nanos) {
+        let pages = self.nand.take_refresh();
+        if !pages.is_empty() {
+            self.write_anew(&pages, at);
+        }
+    }
+
+    #[cold]
+    fn write_anew(&mut self, pages: &[Page], at: Nanos) {
+        let geometry = *self.nand.geometry();
+        self.nand.set_refreshing(true);
+        for page in pages {
+            let first = page.index / geometry.pages_per_slot * geometry.slots_per_page;
+            for slot in (first..first + geometry.slots_per_page)
+                .map(|index| geometry.slot(page.block, index))
+            {
+                let Some(entry) = self.nand.entry(slot) else { continue };
+                let Lpn(number) = entry.lpn;
+                let of_host = u64::from(number) < self.info.capacity.0 / self.page_size.value();
+                if of_host && self.ftl.slot(entry.lpn) == Some(slot) {
+                    let len = geometry.logical_page_size;
+                    let (start, stream, long) = (0, 0, false);
+                    let slice =
+                        Slice { lpn: entry.lpn, start, len, zero: entry.zero, stream, long };
+                    // A write that fails here for lack of space also fails when the host writes.
+                    let _ = self.ftl.write(&mut self.nand, slice, at);
+                }
+            }
+        }
+        self.nand.set_refreshing(false);
+    }
+
+    /// Forgets the pages that are trimmed as a whole.
+    pub(super) fn trim(&mut self, request: &mut Request) {
+        let page_size = self.page_size.value();
+        let whole = request.io.offset.0.div_ceil(page_size)..request.io.end().0 / page_size;
+        for lpn in whole {
+            let lpn = Lpn(u32::try_from(lpn).expect("the pages of a drive fit in a u32"));
+            let at = request.ready;
+            if let Err(errno) = self.cache.trim(&mut self.ftl, &mut self.nand, lpn, at) {
+                request.result = Err(errno);
+                break;
+            }
+            self.host_pages_trimmed += 1;
+        }
+        self.interface.acknowledge(request);
+    }
+
+    /// Puts everything on the flash that a power cut would lose.
+    pub(super) fn flush(&mut self, request: &mut Request) {
+        match self.cache.flush(&mut self.ftl, &mut self.nand, request.ready) {
+            Ok(done) => {
+                let ready = self.nand.both(request.ready, done);
+                let done = self.nand.after_writes(ready, done);
+                self.await_part(request, done);
+            }
+            Err(errno) => request.result = Err(errno),
+        }
+        if !self.awaited.is_empty() {
+            return self.answer_later(request, Nanos::MAX, None, None);
+        }
+        self.interface.flush(request);
+    }
+}
