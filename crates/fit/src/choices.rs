@@ -2,7 +2,7 @@
 
 use flashscope_block::Bytes;
 use flashscope_sim::Profile;
-use flashscope_sim::ftl::{self, Family, LogSharing, LogUse};
+use flashscope_sim::ftl::{self, Family, LogSharing};
 use flashscope_sim::setup::{Eviction, Frontiers, Merge, Scope};
 
 /// A structural choice: the name of its field, and drives that differ from a given one only by it.
@@ -40,17 +40,13 @@ fn named(
     others.map(|name| but(profile, |profile| *field(profile) = (*name).into())).collect()
 }
 
-fn family(profile: &Profile) -> Option<Family> {
-    ftl::KINDS.iter().find(|kind| kind.name == profile.ftl).map(|kind| kind.family)
-}
-
 fn page_mapped(profile: &Profile) -> bool {
-    matches!(family(profile), Some(Family::PageMapped { .. }))
+    matches!(Family::named(&profile.ftl), Some(Family::PageMapped { .. }))
 }
 
 /// Returns true if groups of logical blocks share log blocks.
 fn has_groups(profile: &Profile) -> bool {
-    matches!(family(profile), Some(Family::LogBlock(LogUse { sharing: LogSharing::Group, .. })))
+    Family::named(&profile.ftl).and_then(Family::sharing) == Some(LogSharing::Group)
 }
 
 fn is_dynamic(profile: &Profile) -> bool {
@@ -243,7 +239,8 @@ pub const CHOICES: &[Choice] = &[
         field: "map_cache.size",
         others: |p| {
             let sizes = [Bytes(p.map_cache.size.0 / 2), Bytes(p.map_cache.size.0 * 2)];
-            let is_cached = family(p) == Some(Family::PageMapped { map_on_flash: true });
+            let is_cached =
+                Family::named(&p.ftl) == Some(Family::PageMapped { map_on_flash: true });
             if is_cached { each(p, &sizes, |p| &mut p.map_cache.size) } else { vec![] }
         },
     },

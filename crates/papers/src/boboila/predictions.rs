@@ -1,5 +1,6 @@
 use flashscope_predict::drawn::{DEA2, EIGHT, LAIR62B, Lengths, Traits};
 use flashscope_sim::Profile;
+use flashscope_sim::ftl::{Family, LogSharing};
 
 use super::workloads::{Drive, NOT_PUBLIC, by_workload};
 use crate::{Axis, Claim, Error, Figure, Input, Item, Outcome, Paper, Run, Series, State};
@@ -96,7 +97,10 @@ fn workload(
 ) -> Result<Workload, Error> {
     let mut simulation = drive.simulate(traits, run)?;
     let cost = drive.interpolate(points, &mut simulation)?;
-    let best = if drive.profile.ftl == "bast" { "fragment-bast" } else { "fragment-fast" };
+    let best = match Family::named(&drive.profile.ftl).and_then(Family::sharing) {
+        Some(LogSharing::One) => "fragment-bast",
+        _ => "fragment-fast",
+    };
     Ok(Workload {
         simulated: simulation.throughput(),
         analytic: drive.predict(model, &mut simulation)?,

@@ -242,6 +242,21 @@ pub enum Family {
     LogBlock(LogUse),
 }
 
+impl Family {
+    /// Returns the family of the FTL with this name in a profile.
+    pub fn named(ftl: &str) -> Option<Family> {
+        KINDS.iter().find(|kind| kind.name == ftl).map(|kind| kind.family)
+    }
+
+    /// Returns the sharing of log blocks, if the FTL has any.
+    pub fn sharing(self) -> Option<LogSharing> {
+        match self {
+            Family::PageMapped { .. } => None,
+            Family::LogBlock(uses) => Some(uses.sharing),
+        }
+    }
+}
+
 /// The options of `[log]` that an FTL with log blocks uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogUse {
