@@ -20,10 +20,10 @@ const RULES: [(&str, &[&str]); 29] = [
     ("attach", &["block", "document", "drive"]),
     ("measure", &["block", "document", "result", "stats", "trace", "workload"]),
     ("analysis", &["block", "document", "result", "stats", "workload"]),
-    ("probe", &["block", "measure", "workload"]),
-    ("probe-bench", &["block", "probe", "sim"]),
+    ("probe", &["block", "document", "measure", "workload"]),
+    ("probe-bench", &["block", "document", "probe", "sim"]),
     ("simulate", &["block", "document", "measure", "result", "sim", "stats", "trace", "workload"]),
-    ("predict", &["block", "measure", "model", "sim", "workload"]),
+    ("predict", &["block", "document", "measure", "model", "sim", "workload"]),
     (
         "fit",
         &[
@@ -46,7 +46,7 @@ const RULES: [(&str, &[&str]); 29] = [
             "workload",
         ],
     ),
-    ("models-bench", &["block", "model", "predict", "sim", "trace", "workload"]),
+    ("models-bench", &["block", "document", "model", "predict", "sim", "trace", "workload"]),
     ("report", &["analysis", "block", "document", "result", "stats", "workload"]),
     ("serve", &["analysis", "block", "document", "report", "result", "stats", "workload"]),
     (
@@ -83,8 +83,8 @@ const RULES: [(&str, &[&str]); 29] = [
     (
         "xtask",
         &[
-            "analysis", "attach", "block", "document", "drive", "fit", "papers", "predict",
-            "probe", "report", "result", "sim", "simulate", "trace", "workload",
+            "analysis", "attach", "block", "document", "drive", "papers", "probe", "report",
+            "result", "sim", "simulate", "trace", "workload",
         ],
     ),
 ];

@@ -31,9 +31,11 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
+use flashscope_document::prediction::Passes;
 use flashscope_predict::drawn::{EIGHT, TraitSummary, Traits};
 use flashscope_predict::{
-    CountedPasses, Passes, Pieces, Pools, Request, Requests, SelectedModel, SimulatedDrive, space,
+    CountedPasses, Pieces, Pools, Request, Requests, SelectedModel, SimulatedDrive, repeat_passes,
+    simulate_passes, space,
 };
 
 use book::{Book, Line};
@@ -147,10 +149,15 @@ fn compare(case: &Case, requests: &[Request], grids: &Grids, book: &mut Book) {
         let mut pools = Pools::new(&layout, selected, *pieces).expect("a drive in range");
         let start = Instant::now();
         let total = match &passes {
-            Some(passes) => passes.repeat(&mut pools, &mut requests).expect("the workload writes"),
+            Some(passes) => {
+                repeat_passes(passes, &mut pools, &mut requests).expect("the workload writes")
+            }
             None => {
-                let counted =
-                    Passes::find(&mut pools, &mut requests, (&AtomicBool::new(false), &mut ()));
+                let counted = CountedPasses::find(
+                    &mut pools,
+                    &mut requests,
+                    (&AtomicBool::new(false), &mut ()),
+                );
                 let CountedPasses { passes: first, total } = counted.expect("the workload writes");
                 passes = Some(first);
                 total
@@ -176,9 +183,9 @@ fn compare(case: &Case, requests: &[Request], grids: &Grids, book: &mut Book) {
     let all = in_pass * f64::from(passes.warm_up + passes.counted);
     let start = Instant::now();
     let mut simulated = SimulatedDrive::new(&case.profile).expect("a valid profile");
-    let (truth, _) = passes
-        .simulate(&mut simulated, &mut requests, (&AtomicBool::new(false), &mut ()))
-        .expect("the workload writes");
+    let (truth, _) =
+        simulate_passes(&passes, &mut simulated, &mut requests, (&AtomicBool::new(false), &mut ()))
+            .expect("the workload writes");
     let took = start.elapsed().as_nanos() as f64 / all;
     for (model, total, nanos) in predicted {
         book.add(Line {

@@ -5,10 +5,13 @@ use std::fmt::Write as _;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use flashscope_document::prediction::Interval;
+use flashscope_document::prediction::Passes;
 use flashscope_model::trace::Total;
-use flashscope_predict::validation::{Case, Factors, Interval, Stratum};
+use flashscope_predict::validation::{Case, Factors, Stratum};
 use flashscope_predict::{
-    CountedPasses, Numbers, Passes, Pieces, Pools, SelectedModel, SimulatedDrive, not_modelled,
+    CountedPasses, Numbers, Pieces, Pools, SelectedModel, SimulatedDrive, not_modelled,
+    repeat_passes, simulate_passes,
 };
 use flashscope_sim::setup::{self, Layout};
 
@@ -94,9 +97,9 @@ fn score(pair: &Pair) -> Vec<ScoredPrediction> {
         let total = match passes {
             Some(passes) => {
                 let Some(mut again) = pair.requests(&layout) else { continue };
-                passes.repeat(&mut pools, &mut again)
+                repeat_passes(&passes, &mut pools, &mut again)
             }
-            None => Passes::find(&mut pools, &mut requests, (&never, &mut ())).map(
+            None => CountedPasses::find(&mut pools, &mut requests, (&never, &mut ())).map(
                 |CountedPasses { passes: found, total }| {
                     passes = Some(found);
                     total
@@ -110,7 +113,8 @@ fn score(pair: &Pair) -> Vec<ScoredPrediction> {
     let profile = setup::parse(&pair.drive).expect("it has a layout");
     let mut simulated = SimulatedDrive::new(&profile).expect("it has a layout");
     let Some(mut again) = pair.requests(&layout) else { return Vec::new() };
-    let Ok((truth, _)) = passes.simulate(&mut simulated, &mut again, (&never, &mut ())) else {
+    let Ok((truth, _)) = simulate_passes(&passes, &mut simulated, &mut again, (&never, &mut ()))
+    else {
         return Vec::new();
     };
     let followed =

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use fastrand::Rng;
 use flashscope_block::Nanos;
-use flashscope_probe::{PARAMETERS, Parameter, ProfileField, Spec, Unit};
+use flashscope_document::probe::{PARAMETERS, Parameter, ProfileField, Spec, Unit};
 
 /// The true value of a drive's parameter.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use flashscope_probe::Parameter;
+use flashscope_document::probe::Parameter;
 
 use crate::score::{Tally, calibration, tallies};
 use crate::sweep::Sweep;

@@ -6,7 +6,8 @@ use std::io::{Write, stderr, stdout};
 use std::path::PathBuf;
 
 use clap::Parser;
-use flashscope_probe::{Event, Parameter};
+use flashscope_document::probe::Parameter;
+use flashscope_probe::Event;
 use flashscope_probe_bench::sweep::{Plan, Sweep, sweep};
 use flashscope_probe_bench::{figure, page, speed};
 

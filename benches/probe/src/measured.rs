@@ -1,7 +1,7 @@
 //! True values that are measured on the drive itself, without noise.
 
 use flashscope_block::{Bytes, Data, Device, Io, Nanos, Op};
-use flashscope_probe::Parameter;
+use flashscope_document::probe::Parameter;
 use flashscope_sim::Drive;
 
 use crate::drives::{RandomDrive, Truth};

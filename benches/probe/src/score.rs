@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use flashscope_probe::{Answer, Finding, Knowledge, Parameter};
+use flashscope_document::probe::{Answer, Finding, Parameter};
+use flashscope_probe::Knowledge;
 
 use crate::drives::{RandomDrive, Truth};
 

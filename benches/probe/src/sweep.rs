@@ -3,7 +3,8 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use flashscope_probe::{Event, Parameter};
+use flashscope_document::probe::Parameter;
+use flashscope_probe::Event;
 
 use crate::score::{Judgement, Tally, Verdict, calibration, calibration_error, tallies, total};
 use crate::trial::{Trial, trial};

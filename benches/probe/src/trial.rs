@@ -3,9 +3,8 @@
 use std::sync::atomic::AtomicBool;
 
 use flashscope_block::{Bytes, Device, Nanos};
-use flashscope_probe::{
-    Budget, Event, Halt, Investigation, Knowledge, Lab, Parameter, investigate,
-};
+use flashscope_document::probe::Parameter;
+use flashscope_probe::{Budget, Event, Halt, Investigation, Knowledge, Lab, investigate};
 
 use crate::drives::{RandomDrive, generate};
 use crate::measured::add_costs;

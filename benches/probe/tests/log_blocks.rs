@@ -1,7 +1,7 @@
 //! Drives with log blocks that resemble others: they accept trims, and have a write buffer.
 
 use flashscope_block::Nanos;
-use flashscope_probe::{Finding, Parameter};
+use flashscope_document::probe::{Finding, Parameter};
 use flashscope_probe_bench::drives::{Truth, generate};
 use flashscope_probe_bench::noise::{Noise, Noisy};
 use flashscope_probe_bench::trial::probe;

@@ -4,9 +4,8 @@ use std::cell::Cell;
 use std::sync::atomic::AtomicBool;
 
 use flashscope_block::{Bytes, Device, Nanos, NullDevice};
-use flashscope_probe::{
-    Answer, Budget, Event, Investigation, Knowledge, Lab, Parameter, investigate,
-};
+use flashscope_document::probe::{Answer, Parameter};
+use flashscope_probe::{Budget, Event, Investigation, Knowledge, Lab, investigate};
 use flashscope_probe_bench::disk::{Disk, Mechanics};
 use flashscope_probe_bench::noise::{Noise, Noisy};
 
@@ -31,7 +30,7 @@ fn assert_is(knowledge: &Knowledge, medium: &str) {
         assert!(why.starts_with("there is no flash"), "{why}");
         count += 1;
     }
-    assert_eq!(count, flashscope_probe::PARAMETERS.len() - 1);
+    assert_eq!(count, flashscope_document::probe::PARAMETERS.len() - 1);
 }
 
 // The disks vary in cache, capacity, rotation and write budget, and the host is noisy.

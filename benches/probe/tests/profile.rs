@@ -3,9 +3,8 @@
 use std::sync::atomic::AtomicBool;
 
 use flashscope_block::{Bytes, Device, Nanos};
-use flashscope_probe::{
-    Budget, Event, Finding, Investigation, Knowledge, Lab, Parameter, investigate, profile,
-};
+use flashscope_document::probe::{Finding, Parameter};
+use flashscope_probe::{Budget, Event, Investigation, Knowledge, Lab, investigate, profile};
 use flashscope_probe_bench::drives::{Truth, generate};
 
 /// Returns the findings of a perfect probe.

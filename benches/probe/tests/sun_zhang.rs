@@ -1,6 +1,6 @@
 //! Compares the findings about the three drives of Sun and Zhang with every entry of their Table 3.
 
-use flashscope_probe::{Answer, Finding, Parameter};
+use flashscope_document::probe::{Answer, Finding, Parameter};
 use flashscope_probe_bench::trial::probe;
 
 /// A drive of the paper, with the columns of Table 3.

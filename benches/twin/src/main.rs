@@ -101,7 +101,8 @@ fn line(seed: u64, trial: &Trial) -> String {
 /// Lists the differences between the twin and its drive, and the predictions with a large error.
 fn large_errors(seed: u64, trial: &Trial) -> String {
     let mut text = format!("       sim:{}\n", hidden::spec(seed));
-    let fields = trial.twin.drive().map(|drive| drive.fields()).unwrap_or_default();
+    let fields =
+        flashscope_fit::drive_of(&trial.twin).map(|drive| drive.fields()).unwrap_or_default();
     let truth = flashscope_sim::setup::parse(&hidden::spec(seed)).map(|truth| truth.fields());
     for ((name, value), (_, truth)) in fields.into_iter().zip(truth.unwrap_or_default()) {
         if value != truth && name != "model" {

@@ -6,7 +6,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use flashscope_block::{Bytes, Device};
-use flashscope_fit::{Check, FitOptions, Range, Sources, Twin};
+use flashscope_document::twin::{Comparison, Range, Twin};
+use flashscope_fit::{FitOptions, Sources, check, predict};
 use flashscope_measure::Progress;
 use flashscope_probe_bench::trial::probe;
 use flashscope_sim::{Drive, setup};
@@ -89,10 +90,10 @@ pub fn trial(
         progress,
     )?;
     let took = begun.elapsed();
-    let check = Check::new(&twin, &held, &Resources::new(jobs, &stop), &mut ())?;
+    let check = check(&twin, &held, &Resources::new(jobs, &stop), &mut ())?;
     let (mut means, mut p99s) = (Vec::new(), Vec::new());
     for run in check.runs {
-        let predicted = |compared: flashscope_fit::Comparison| Prediction {
+        let predicted = |compared: Comparison| Prediction {
             title: run.title.clone(),
             truth: compared.measured,
             predicted: compared.predicted,
@@ -136,7 +137,7 @@ fn traced(
     let drive = Drive::new("sim:hidden", &setup::parse(spec)?)?;
     let truth = Simulator::on(drive, &work, &stop, &mut ())?.run(&stop, &mut ())?.simulation;
     let truth = truth.latency_ns.ok_or("the trace has no measured IO")?;
-    let predicted = twin.predict(&work, DRAWS, &Resources::new(jobs, &stop), &mut ())?.latency_ns;
+    let predicted = predict(twin, &work, DRAWS, &Resources::new(jobs, &stop), &mut ())?.latency_ns;
     let of = |truth: f64, predicted: Range| Prediction { title: trace.into(), truth, predicted };
     Ok((of(truth.mean.value, predicted.mean), of(truth.p99 as f64, predicted.p99)))
 }

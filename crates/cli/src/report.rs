@@ -18,10 +18,10 @@ use flashscope_analysis::view::{Overviews, STRETCHES, Viewer};
 use flashscope_document::Manifest;
 use flashscope_document::facts::Facts;
 use flashscope_document::marks::Marks;
+use flashscope_document::probe::ProbeReport;
 use flashscope_document::sweep::ExploredSweep;
 use flashscope_document::what_if::WhatIf;
 use flashscope_drive::guard::check_output;
-use flashscope_probe::ProbeReport;
 use flashscope_report::{
     Exhibit, Exhibits, ProbedExhibit, Report, SimulatedExhibit, SweptExhibit, html, terminal,
 };

@@ -11,16 +11,17 @@ pub mod manifest;
 pub mod marks;
 pub mod methodology;
 pub mod plan;
-mod probe;
+pub mod prediction;
+pub mod probe;
 pub mod ranges;
 pub mod rounds;
 mod simulation;
 pub mod sweep;
 pub mod trace;
+pub mod twin;
 pub mod what_if;
 
 pub use manifest::Manifest;
-pub use probe::PROBE_VERSION;
 pub use simulation::{
     Cleaning, LatencyHeatMap, LatencyNs, SIMULATION_VERSION, Simulation, SimulationStatus,
     SimulationWarmUp,

@@ -1,8 +1,8 @@
 //! Checks that the measurements are of a single drive and are enough for a fit.
 
-use super::document::Twin;
 use super::knobs::KNOBS;
 use super::{FitError, MeasuredResult, MeasuredRun};
+use flashscope_document::twin::Twin;
 
 /// Limits above which two results of the same run contradict each other: a number of standard errors, and a relative
 /// difference. Both must be exceeded.

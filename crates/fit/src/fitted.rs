@@ -10,10 +10,12 @@ use flashscope_result::read_probe;
 use flashscope_sim::{Profile, setup};
 use flashscope_simulate::Resources;
 
-use super::document::{RunFit, StructureChoice, TWIN_VERSION, Time, Twin};
 use super::knobs::Knob;
 use super::tuning::{SearchEvent, Target, TunedDrive};
-use super::{FillFit, FitError, Level, MeasuredResult, Range, SearchResult, read_levels, search};
+use super::{FitError, MeasuredResult, SearchResult, fit_fill, read_levels, search};
+use flashscope_document::twin::{
+    FillFit, Level, Range, RunFit, StructureChoice, TWIN_VERSION, Time, Twin,
+};
 
 /// The sources that a twin is fitted to.
 #[derive(Default)]
@@ -123,7 +125,7 @@ impl Sources {
             draws: vec![],
         };
         if !self.levels.is_empty() {
-            twin.fill = Some(FillFit::new(&self.levels, options.seed, options.confidence)?);
+            twin.fill = Some(fit_fill(&self.levels, options.seed, options.confidence)?);
         }
         if self.measured.is_empty() {
             let Some(fill) = &twin.fill else {

@@ -3,7 +3,7 @@
 mod check;
 mod checks;
 mod choices;
-mod document;
+mod files;
 mod fitted;
 mod knobs;
 mod measured;
@@ -16,17 +16,14 @@ mod sweep;
 mod table;
 mod tuning;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-pub use check::{Check, Comparison, LevelCheck, RunCheck, Summary};
-pub use document::{RunFit, StructureChoice, TWIN_VERSION, Time, Twin};
+pub use check::check;
+pub use files::{drive_of, drives_of, path_beside, read_twin, write_twin};
 pub use fitted::{FitOptions, Sources};
 use measured::NUMBERS;
 pub use measured::{MeasuredResult, MeasuredRun, Numbers, SHARES};
-pub use predict::{PredictedLatency, TwinPrediction};
+pub use predict::predict;
 pub use search::{SearchResult, search};
-pub use sweep::{FillFit, FillModel, Level, POLICIES, Policy, PolicyFit};
+pub use sweep::{POLICIES, Policy, bytes_per_second, fit_fill, write_amplification};
 pub use table::read_levels;
 use tuning::side_by_side_with_progress;
 pub use tuning::{Target, TunedDrive};
@@ -81,37 +78,4 @@ pub enum FitError {
         /// The problem.
         message: String,
     },
-}
-
-/// A best value with its interval.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-pub struct Range {
-    /// The value that fits best.
-    pub value: f64,
-    /// The lower end of the interval.
-    pub low: f64,
-    /// The upper end of the interval.
-    pub high: f64,
-}
-
-impl Range {
-    /// Returns the interval around `value` that holds the middle `confidence` (0 to 1) of `draws`, and `value` itself.
-    #[must_use]
-    pub fn around(value: f64, mut draws: Vec<f64>, confidence: f64) -> Range {
-        draws.sort_unstable_by(f64::total_cmp);
-        let tail = (1.0 - confidence) / 2.0;
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rank")]
-        #[allow(clippy::cast_precision_loss, reason = "few draws")]
-        let at = |share: f64| {
-            let rank = (share * (draws.len().max(1) - 1) as f64).round() as usize;
-            draws.get(rank).copied().unwrap_or(value)
-        };
-        Range { value, low: at(tail).min(value), high: at(1.0 - tail).max(value) }
-    }
-
-    /// Moves both ends away from the value by `factor`, which is at least 1.
-    #[must_use]
-    pub fn wider(self, factor: f64) -> Range {
-        Range { low: self.low / factor, high: self.high * factor, ..self }
-    }
 }

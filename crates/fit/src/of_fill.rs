@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use flashscope_block::{Bytes, Nanos};
 use flashscope_sim::{Profile, setup};
 
-use super::document::{StructureChoice, Twin};
-use super::{FillFit, FillModel};
+use flashscope_document::twin::{FillFit, FillModel, StructureChoice, Twin};
 
 /// Returns the share of the flash that holds no data at the fullest level.
 #[allow(clippy::cast_precision_loss, reason = "bytes of drives are below 2^53")]

@@ -5,23 +5,11 @@
 //! the host, so `1 / throughput = (1 + moved * (WA - 1)) / bare`.
 
 use flashscope_block::Bytes;
+use flashscope_document::twin::{FillFit, FillModel, Level, PolicyFit, Range};
 use flashscope_model::{d_choices, fifo, greedy, random};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
+use super::FitError;
 use super::optimum::least;
-use super::{FitError, Range};
-
-/// The measured cost of uniform writes at a fill level, once the drive was steady.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Level {
-    /// Bytes that held data, and over which the writes went.
-    pub fill: Bytes,
-    /// Bytes programmed per byte that the host wrote, at least 1; absent if the drive does not report it.
-    pub write_amplification: Option<f64>,
-    /// Bytes that the host wrote per second; absent if not measured.
-    pub bytes_per_second: Option<f64>,
-}
 
 /// The model of a cleaning policy: write amplification as a function of physical over logical pages.
 pub struct Policy {
@@ -53,51 +41,6 @@ pub const POLICIES: [Policy; 4] = [
     Policy { name: "random", title: "random", amplification: random::write_amplification },
 ];
 
-/// The closed-form model of a drive.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct FillModel {
-    /// The cleaning policy: the name of one of [`POLICIES`].
-    pub policy: String,
-    /// T: bytes of flash that can hold data.
-    pub flash_bytes: f64,
-    /// kappa: bytes written per byte of data; 1 if the drive does not report its writes.
-    pub kappa: f64,
-    /// Bytes per second if nothing were moved; absent if throughput was not measured.
-    pub bare_bytes_per_second: Option<f64>,
-    /// The cost of a moved page, in pages of the host; absent if throughput was not measured.
-    pub moved: Option<f64>,
-}
-
-/// The fit of a policy.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct PolicyFit {
-    /// The model of this policy that fits best.
-    pub model: FillModel,
-    /// The root mean square of the relative errors.
-    pub error: f64,
-    /// True if the policy fits about as well as the best one.
-    pub fits_as_well: bool,
-}
-
-/// The fit of the closed-form model to a fill sweep.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct FillFit {
-    /// The fill levels that the model was fitted to.
-    pub levels: Vec<Level>,
-    /// The fit of each policy, the best first.
-    pub policies: Vec<PolicyFit>,
-    /// Bytes of flash that can hold data, with the interval over the policies that fit as well.
-    pub flash_bytes: Range,
-    /// Bytes written per byte of data, with its interval.
-    pub kappa: Range,
-    /// Bytes per second if nothing were moved, with the interval; absent if throughput was not measured.
-    pub bare_bytes_per_second: Option<Range>,
-    /// The cost of a moved page, in pages of the host, with the interval; absent if throughput was not measured.
-    pub moved: Option<Range>,
-    /// Alternative models that fit the measurements as well; the intervals are those of these draws.
-    pub draws: Vec<FillModel>,
-}
-
 /// The relative error of the closed forms for drives that meet their assumptions (reference results of the formulas).
 const EXACT: f64 = 0.005;
 
@@ -110,53 +53,38 @@ const LEAST_LEVELS: usize = 3;
 /// The number of draws behind an interval.
 const DRAWS: usize = 200;
 
-impl FillFit {
-    /// True if a level has a measured write amplification. Throughput alone does not determine it: a drive that writes
-    /// more besides data, and moves pages at less cost, has the same throughput.
-    #[must_use]
-    pub fn knows_write_amplification(&self) -> bool {
-        self.levels.iter().any(|level| level.write_amplification.is_some())
-    }
-
-    /// Fits the closed form to `levels`. Draws come from `seed`; intervals contain the true value with probability
-    /// `confidence`.
-    ///
-    /// # Errors
-    /// If there are too few levels, or their values are impossible.
-    pub fn new(levels: &[Level], seed: u64, confidence: f64) -> Result<FillFit, FitError> {
-        let levels = checked(levels)?;
-        let curves = POLICIES.each_ref().map(Curve::of);
-        let fit = |curve: &Curve| {
-            let model = fitted(curve, &levels, None);
-            let error = error(&model, curve, &levels);
-            PolicyFit { model, error, fits_as_well: false }
-        };
-        let mut policies = curves.each_ref().map(fit).to_vec();
-        policies.sort_by(|one, other| one.error.total_cmp(&other.error));
-        let most = (AS_WELL * policies[0].error).max(EXACT);
-        policies.iter_mut().for_each(|fit| fit.fits_as_well = fit.error <= most);
-        let draws = drawn(&policies, &curves, &levels, seed);
-        let range = |of: fn(&FillModel) -> Option<f64>| {
-            let values: Vec<f64> = draws.iter().filter_map(of).collect();
-            Some(Range::around(of(&policies[0].model)?, values, confidence))
-        };
-        let always = |of| range(of).unwrap_or_default();
-        Ok(FillFit {
-            flash_bytes: always(|model| Some(model.flash_bytes)),
-            kappa: always(|model| Some(model.kappa)),
-            bare_bytes_per_second: range(|model| model.bare_bytes_per_second),
-            moved: range(|model| model.moved),
-            levels,
-            policies,
-            draws,
-        })
-    }
-
-    /// Returns the model that fits best.
-    #[must_use]
-    pub fn best(&self) -> &FillModel {
-        &self.policies[0].model
-    }
+/// Fits the closed form to `levels`. Draws come from `seed`; intervals contain the true value with probability
+/// `confidence`.
+///
+/// # Errors
+/// If there are too few levels, or their values are impossible.
+pub fn fit_fill(levels: &[Level], seed: u64, confidence: f64) -> Result<FillFit, FitError> {
+    let levels = checked(levels)?;
+    let curves = POLICIES.each_ref().map(Curve::of);
+    let fit = |curve: &Curve| {
+        let model = fitted(curve, &levels, None);
+        let error = error(&model, curve, &levels);
+        PolicyFit { model, error, fits_as_well: false }
+    };
+    let mut policies = curves.each_ref().map(fit).to_vec();
+    policies.sort_by(|one, other| one.error.total_cmp(&other.error));
+    let most = (AS_WELL * policies[0].error).max(EXACT);
+    policies.iter_mut().for_each(|fit| fit.fits_as_well = fit.error <= most);
+    let draws = drawn(&policies, &curves, &levels, seed);
+    let range = |of: fn(&FillModel) -> Option<f64>| {
+        let values: Vec<f64> = draws.iter().filter_map(of).collect();
+        Some(Range::around(of(&policies[0].model)?, values, confidence))
+    };
+    let always = |of| range(of).unwrap_or_default();
+    Ok(FillFit {
+        flash_bytes: always(|model| Some(model.flash_bytes)),
+        kappa: always(|model| Some(model.kappa)),
+        bare_bytes_per_second: range(|model| model.bare_bytes_per_second),
+        moved: range(|model| model.moved),
+        levels,
+        policies,
+        draws,
+    })
 }
 
 /// Sorts the levels and checks that each has plausible values.
@@ -217,29 +145,17 @@ fn rising(levels: &[Level]) -> Result<(), FitError> {
     Ok(())
 }
 
-impl FillModel {
-    /// Returns the write amplification of uniform writes over `fill` bytes; NaN if they do not fit on the drive.
-    #[must_use]
-    pub fn write_amplification(&self, fill: Bytes) -> f64 {
-        let policy = POLICIES.iter().find(|policy| policy.name == self.policy);
-        policy.map_or(f64::NAN, |policy| self.amplified(fill, policy.amplification))
-    }
+/// Returns the write amplification of uniform writes over `fill` bytes; NaN if they do not fit on the drive.
+#[must_use]
+pub fn write_amplification(model: &FillModel, fill: Bytes) -> f64 {
+    let policy = POLICIES.iter().find(|policy| policy.name == model.policy);
+    policy.map_or(f64::NAN, |policy| model.amplified(fill, policy.amplification))
+}
 
-    /// Returns the bytes that the host writes per second; `None` if throughput was not measured.
-    #[must_use]
-    pub fn bytes_per_second(&self, fill: Bytes) -> Option<f64> {
-        self.rate(self.write_amplification(fill))
-    }
-
-    #[allow(clippy::cast_precision_loss, reason = "bytes of drives are below 2^53")]
-    fn amplified(&self, fill: Bytes, policy: impl Fn(f64) -> f64) -> f64 {
-        let alpha = self.flash_bytes / fill.0 as f64;
-        if alpha > 1.0 { self.kappa * policy(alpha) } else { f64::NAN }
-    }
-
-    fn rate(&self, write_amplification: f64) -> Option<f64> {
-        Some(self.bare_bytes_per_second? / (1.0 + self.moved? * (write_amplification - 1.0)))
-    }
+/// Returns the bytes that the host writes per second; `None` if throughput was not measured.
+#[must_use]
+pub fn bytes_per_second(model: &FillModel, fill: Bytes) -> Option<f64> {
+    model.rate(write_amplification(model, fill))
 }
 
 /// A table of a policy's write amplification, which a fit evaluates a hundred thousand times.

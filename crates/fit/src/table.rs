@@ -2,7 +2,8 @@
 
 use flashscope_block::Bytes;
 
-use super::{FitError, Level};
+use super::FitError;
+use flashscope_document::twin::Level;
 
 /// The columns that are read; all others are ignored.
 const FILL: &str = "fill";

@@ -13,7 +13,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use flashscope_block::Bytes;
-use flashscope_fit::{FillFit, Level};
+use flashscope_document::twin::Level;
+use flashscope_fit::{bytes_per_second, fit_fill, write_amplification};
 
 /// The share of intervals that are meant to contain the true value.
 const CONFIDENCE: f64 = 0.9;
@@ -99,11 +100,11 @@ fn half_of_the_levels_predict_the_others() {
     assert_eq!(levels.len(), 6);
     for first in 0..2 {
         let half = |odd: usize| levels.iter().skip(odd).step_by(2).copied().collect::<Vec<_>>();
-        let fit = FillFit::new(&half(first), 1, CONFIDENCE).unwrap();
+        let fit = fit_fill(&half(first), 1, CONFIDENCE).unwrap();
         for level in half(1 - first) {
             let measured = level.write_amplification.unwrap();
-            let off = fit.best().write_amplification(level.fill) / measured - 1.0;
-            let rate = fit.best().bytes_per_second(level.fill).unwrap();
+            let off = write_amplification(fit.best(), level.fill) / measured - 1.0;
+            let rate = bytes_per_second(fit.best(), level.fill).unwrap();
             let rate_off = rate / level.bytes_per_second.unwrap() - 1.0;
             eprintln!(
                 "{}: WA {measured:.3} off {off:.4}, throughput off {rate_off:.4}",
@@ -112,7 +113,7 @@ fn half_of_the_levels_predict_the_others() {
             assert!(off.abs() < 0.02 && rate_off.abs() < 0.03, "{level:?}: {off} {rate_off}");
         }
     }
-    let fit = FillFit::new(&levels, 1, CONFIDENCE).unwrap();
+    let fit = fit_fill(&levels, 1, CONFIDENCE).unwrap();
     let as_well =
         |name| fit.policies.iter().any(|fit| fit.model.policy == name && fit.fits_as_well);
     eprintln!("{:?} {:?} {:?} {:?}", fit.flash_bytes, fit.kappa, fit.moved, fit.policies);
@@ -140,9 +141,9 @@ fn throughput_alone_predicts_the_other_half() {
     let levels: Vec<Level> = levels.into_values().collect();
     assert_eq!(levels.len(), 7);
     let half: Vec<Level> = levels.iter().step_by(2).copied().collect();
-    let fit = FillFit::new(&half, 1, CONFIDENCE).unwrap();
+    let fit = fit_fill(&half, 1, CONFIDENCE).unwrap();
     for level in levels.iter().skip(1).step_by(2) {
-        let rate = fit.best().bytes_per_second(level.fill).unwrap();
+        let rate = bytes_per_second(fit.best(), level.fill).unwrap();
         let off = rate / level.bytes_per_second.unwrap() - 1.0;
         eprintln!("{}: {:?} off {off:.4}", level.fill, level.bytes_per_second);
         assert!(off.abs() < 0.03, "{level:?}: {off}");

@@ -10,7 +10,10 @@ use flashscope_document::manifest::{
     Calibration, Machine, Manifest, OnError, Options, Run, State, Tool,
 };
 use flashscope_document::methodology::Methodology;
-use flashscope_fit::{Check, FitOptions, MeasuredResult, Sources, Twin};
+use flashscope_document::twin::{Check, Twin};
+use flashscope_fit::{
+    FitOptions, MeasuredResult, Sources, drives_of, predict, read_twin, write_twin,
+};
 use flashscope_measure::{Bench, Progress, Step, plan};
 use flashscope_result::ResultFolder;
 use flashscope_sim::budget::Budget;
@@ -135,7 +138,8 @@ fn fit_to_a_sample_predicts_as_well_as_to_all_runs() {
 
 fn check(twin: &Twin, held: &Path) -> Check {
     let held = Sources::read(&[held.to_path_buf()]).unwrap();
-    Check::new(twin, &held, &Resources::new(2, &AtomicBool::new(false)), &mut ()).unwrap()
+    flashscope_fit::check(twin, &held, &Resources::new(2, &AtomicBool::new(false)), &mut ())
+        .unwrap()
 }
 
 /// Collects progress: done, total and the current part.
@@ -164,20 +168,20 @@ fn twin_predicts_other_micro_benchmarks() {
     assert!(summary.mean_error < 0.03 && summary.p99_error < 0.1, "{summary:?}");
 
     let path = place.path().join("drive.toml");
-    twin.write(&path).unwrap();
-    let read = Twin::read(&path).unwrap();
+    write_twin(&twin, &path).unwrap();
+    let read = read_twin(&path).unwrap();
     // Numbers may differ in the last digit after the round trip.
     assert_eq!((&read.profile, &read.draws), (&twin.profile, &twin.draws));
     assert_eq!((&read.choices, read.runs.len()), (&twin.choices, twin.runs.len()));
     assert!(flashscope_sim::open(path.to_str().unwrap()).is_ok());
-    let (_, draws) = twin.drives(100).unwrap();
+    let (_, draws) = drives_of(&twin, 100).unwrap();
     assert!(draws.len() >= 20);
 
     let work = Work { ios: Some(500), warm_up: Some("none".parse().unwrap()), ..Work::default() };
     let predict = |threads: usize| {
         let (stop, mut steps) = (AtomicBool::new(false), Steps::default());
         let resources = Resources::new(threads, &stop);
-        let predicted = twin.predict(&work, 4, &resources, &mut steps).unwrap();
+        let predicted = predict(&twin, &work, 4, &resources, &mut steps).unwrap();
         let counts: Vec<_> = steps.0.into_iter().map(|(done, total, _)| (done, total)).collect();
         assert_eq!(counts, [1, 2, 3, 4, 5].map(|done| (done, Some(5))));
         predicted
@@ -241,7 +245,7 @@ fn simulated_twin_reproduces_the_fill_sweep() {
         ..Work::default()
     };
     let predicted =
-        twin.predict(&work, 0, &Resources::new(1, &AtomicBool::new(false)), &mut ()).unwrap();
+        predict(&twin, &work, 0, &Resources::new(1, &AtomicBool::new(false)), &mut ()).unwrap();
     let wa = predicted.write_amplification.unwrap().value;
     assert!((wa / 2.3639 - 1.0).abs() < 0.06, "{wa}");
     let rate = predicted.bytes_per_second.value / 1e6;

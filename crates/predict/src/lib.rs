@@ -18,12 +18,9 @@ pub use interpolated::{Cost, InterpolatedModel, Point};
 pub use method::{METHODS, Method, Pieces, SelectedModel, model_family, modelled_ftl};
 pub use pools::{Pools, space};
 
-pub use report::{
-    LifetimeReport, Numbers, PREDICTION_VERSION, PredictedValue, PredictionReport, SimulatedReport,
-    Validation,
-};
+pub use report::{Numbers, predicted_value, simulated_beside};
 pub use requests::{Access, Request, Requests};
-pub use run::{CountedPasses, Passes};
+pub use run::{CountedPasses, repeat_passes, simulate_passes};
 pub use simulated::SimulatedDrive;
 
 /// The reason why a prediction failed.

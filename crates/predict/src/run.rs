@@ -2,24 +2,11 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::{Pools, PredictError, Request, Requests, SimulatedDrive};
 use flashscope_block::Nanos;
+use flashscope_document::prediction::Passes;
 use flashscope_measure::{Progress, Step};
 use flashscope_model::trace::Total;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use super::{Pools, PredictError, Request, Requests, SimulatedDrive};
-
-/// The repetitions of a workload.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Passes {
-    /// Passes before counting starts.
-    pub warm_up: u32,
-    /// Passes that are counted.
-    pub counted: u32,
-    /// True if the warm-up was long enough for the prediction to converge.
-    pub converged: bool,
-}
 
 /// How often the writes must cycle through the pages written, the free pages and the log blocks before counting starts.
 const TURNS: f64 = 3.0;
@@ -39,7 +26,7 @@ pub struct CountedPasses {
     pub total: Total,
 }
 
-impl Passes {
+impl CountedPasses {
     /// Repeats the workload until `pools` have converged, then counts. Such repetition is the paper's method (Boboila and
     /// Desnoyers, section III.C). The counted passes are two halves, each a third of the warm-up. If their write
     /// amplifications differ, they become a part of the warm-up, and others are counted. Reports the share of the shortest
@@ -75,62 +62,62 @@ impl Passes {
             }
         }
     }
+}
 
-    /// Repeats the same passes on other pools and returns the totals of the counted ones.
-    ///
-    /// # Errors
-    /// If nothing is written.
-    pub fn repeat(
-        &self,
-        pools: &mut Pools,
-        requests: &mut Requests,
-    ) -> Result<Total, PredictError> {
-        let pass = |pools: &mut Pools| {
-            requests.pass(&mut |request| pools.request(request))?;
-            Ok(())
-        };
-        let (before, after) = self.put(pools, pass, Pools::total)?;
-        Ok(after.since(&before))
-    }
+/// Repeats `passes` on other pools and returns the totals of the counted ones.
+///
+/// # Errors
+/// If nothing is written.
+pub fn repeat_passes(
+    passes: &Passes,
+    pools: &mut Pools,
+    requests: &mut Requests,
+) -> Result<Total, PredictError> {
+    let pass = |pools: &mut Pools| {
+        requests.pass(&mut |request| pools.request(request))?;
+        Ok(())
+    };
+    let (before, after) = put(passes, pools, pass, Pools::total)?;
+    Ok(after.since(&before))
+}
 
-    /// Repeats the same passes on the simulator. Returns the totals of the counted ones and their simulated time. Reports
-    /// the share of all passes. Setting `stop` ends it.
-    ///
-    /// # Errors
-    /// If nothing is written, or `stop` was set.
-    pub fn simulate(
-        &self,
-        simulated: &mut SimulatedDrive,
-        requests: &mut Requests,
-        (stop, progress): (&AtomicBool, &mut dyn Progress),
-    ) -> Result<(Total, Nanos), PredictError> {
-        let mut show = |share| {
-            progress.show(&Step::share("simulating", share));
-            !stop.load(Ordering::Relaxed)
-        };
-        let (all, mut done) = (f64::from(self.warm_up + self.counted), 0.0);
-        let pass = |simulated: &mut SimulatedDrive| {
-            let each = &mut |request| simulated.request(request);
-            requests.pass_while(&mut || show(done / all), each)?;
-            done += 1.0;
-            if show(done / all) { Ok(()) } else { Err(PredictError::Interrupted) }
-        };
-        let (before, after) = self.put(simulated, pass, |simulated| simulated.total())?;
-        Ok((after.0.since(&before.0), after.1 - before.1))
-    }
+/// Repeats `passes` on the simulator. Returns the totals of the counted ones and their simulated time. Reports
+/// the share of all passes. Setting `stop` ends it.
+///
+/// # Errors
+/// If nothing is written, or `stop` was set.
+pub fn simulate_passes(
+    passes: &Passes,
+    simulated: &mut SimulatedDrive,
+    requests: &mut Requests,
+    (stop, progress): (&AtomicBool, &mut dyn Progress),
+) -> Result<(Total, Nanos), PredictError> {
+    let mut show = |share| {
+        progress.show(&Step::share("simulating", share));
+        !stop.load(Ordering::Relaxed)
+    };
+    let (all, mut done) = (f64::from(passes.warm_up + passes.counted), 0.0);
+    let pass = |simulated: &mut SimulatedDrive| {
+        let each = &mut |request| simulated.request(request);
+        requests.pass_while(&mut || show(done / all), each)?;
+        done += 1.0;
+        if show(done / all) { Ok(()) } else { Err(PredictError::Interrupted) }
+    };
+    let (before, after) = put(passes, simulated, pass, |simulated| simulated.total())?;
+    Ok((after.0.since(&before.0), after.1 - before.1))
+}
 
-    /// Runs the passes on a drive. Returns the counters before the counted passes, and after them.
-    fn put<D, T>(
-        &self,
-        drive: &mut D,
-        mut pass: impl FnMut(&mut D) -> Result<(), PredictError>,
-        read: impl Fn(&mut D) -> T,
-    ) -> Result<(T, T), PredictError> {
-        (0..self.warm_up).try_for_each(|_| pass(drive))?;
-        let before = read(drive);
-        (0..self.counted).try_for_each(|_| pass(drive))?;
-        Ok((before, read(drive)))
-    }
+/// Runs the passes on a drive. Returns the counters before the counted passes, and after them.
+fn put<D, T>(
+    passes: &Passes,
+    drive: &mut D,
+    mut pass: impl FnMut(&mut D) -> Result<(), PredictError>,
+    read: impl Fn(&mut D) -> T,
+) -> Result<(T, T), PredictError> {
+    (0..passes.warm_up).try_for_each(|_| pass(drive))?;
+    let before = read(drive);
+    (0..passes.counted).try_for_each(|_| pass(drive))?;
+    Ok((before, read(drive)))
 }
 
 /// The passes made so far.

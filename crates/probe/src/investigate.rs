@@ -1,11 +1,9 @@
 //! The loop of assuming, testing and refining: chooses the next experiment and takes in its results.
 
 use flashscope_block::Nanos;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use crate::probes::{PROBES, Probe};
-use crate::{Finding, Halt, Knowledge, Lab, Parameter};
+use crate::{Contradiction, Finding, Halt, Knowledge, Lab, Parameter};
 
 /// The most attempts of a probe.
 const MOST_ATTEMPTS: u32 = 3;
@@ -32,15 +30,6 @@ impl From<Vec<Finding>> for Outcome {
     fn from(findings: Vec<Finding>) -> Outcome {
         Outcome { findings, contradicts: Vec::new() }
     }
-}
-
-/// A finding that a probe assumed and that cannot be right.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Contradiction {
-    /// The parameter of the earlier finding.
-    pub parameter: Parameter,
-    /// The evidence against it, as a sentence without a full stop.
-    pub because: String,
 }
 
 /// An event of an investigation.

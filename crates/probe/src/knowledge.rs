@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::finding::{Answer, Finding};
 use crate::{PARAMETERS, Parameter};
+use flashscope_document::probe::{Answer, Finding};
 
 /// The probability from which on other probes rely on a finding.
 const BELIEVED: f64 = 0.5;

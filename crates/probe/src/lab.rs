@@ -7,7 +7,9 @@ use flashscope_block::{Bytes, Device, DeviceInfo, Errno, Io, Nanos, Op, Record};
 use flashscope_measure::{FailedIo, RunEnd, execute};
 use flashscope_workload::Stream;
 
-use crate::{IoErrors, Request, Run, RunSummary, Scene};
+use crate::report::io_errors;
+use crate::{Request, Run, Scene};
+use flashscope_document::probe::{IoErrors, RunSummary};
 
 /// The length of the writes that fill the drive, in bytes.
 const FILL_SIZE: u64 = 128 << 10;
@@ -329,7 +331,7 @@ impl<'a> Lab<'a> {
             self.gone = gone;
             // Drives may reject operations that they do not support; that is an answer rather than an error.
             if !matches!(first.errno, Errno::EOPNOTSUPP | Errno::EINVAL) {
-                let first = IoErrors::new(run.number, first);
+                let first = io_errors(run.number, first);
                 self.errors.get_or_insert(first).ios += errors;
             }
         }

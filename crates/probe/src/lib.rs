@@ -2,19 +2,17 @@
 //! Benchmarks") of assuming, testing and refining, as a program.
 //!
 //! A [`Probe`] is an experiment and its estimator, one file each in [`probes`]. It accesses the drive through a [`Lab`], the only
-//! part that touches the [`Device`](flashscope_block::Device), and states [`Finding`]s about [`Parameter`]s. [`investigate`]
+//! part that touches the [`Device`](flashscope_block::Device), and states [findings](flashscope_document::probe::Finding). [`investigate`]
 //! chooses the next experiment by its expected information and its cost, and repeats experiments if findings contradict each
 //! other.
 //!
 //! This crate cannot link to the simulator: everything it finds in a simulated drive, it finds by timing.
 
 mod experiment;
-mod finding;
 mod investigate;
 mod knowledge;
 mod lab;
 mod levels;
-mod parameter;
 mod period;
 pub mod probes;
 mod profile;
@@ -22,15 +20,14 @@ mod report;
 mod steps;
 
 pub use experiment::{Request, Run};
-pub use finding::{Answer, Finding, Mark, Series, Shape, Signal};
-pub use investigate::{Contradiction, Event, Investigation, Outcome, investigate};
+pub use investigate::{Event, Investigation, Outcome, investigate};
 pub use knowledge::Knowledge;
 pub use lab::{Budget, DEEPEST, Fill, Halt, Keeper, LONGEST, Lab, RunInProgress};
 pub use levels::{Levels, levels, median, spread, standard_error};
-pub use parameter::{PARAMETERS, Parameter, ProfileField, Spec, Unit};
 pub use probes::{Cost, PROBES, Probe, Scene};
 pub use profile::profile;
-pub use report::{
-    BudgetAmount, Diary, IoErrors, ProbeReport, ProbeStatus, RunSummary, StatedFinding, Step,
-    stated,
+pub use report::{Diary, stated, status_of};
+
+pub(crate) use flashscope_document::probe::{
+    Answer, Contradiction, Finding, PARAMETERS, Parameter, ProfileField, Spec, Unit,
 };

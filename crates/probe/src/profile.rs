@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use flashscope_block::{Bytes, DeviceInfo, Nanos};
+use flashscope_block::DeviceInfo;
 
 use crate::{Knowledge, PARAMETERS, Parameter, ProfileField, Spec, Unit};
 
@@ -351,18 +351,4 @@ struct Times {
 
 fn quoted(text: &str) -> String {
     format!("\"{text}\"")
-}
-
-/// Returns a value in its unit, as text.
-pub(crate) fn in_unit(value: f64, unit: Unit) -> String {
-    // Such values are far below 2^53, and not negative.
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    let whole = value.max(0.0).round() as u64;
-    match unit {
-        Unit::Bytes => Bytes(whole).to_string(),
-        Unit::Nanoseconds => Nanos(whole).to_string(),
-        Unit::Count => whole.to_string(),
-        Unit::Share => format!("{:.1} %", 100.0 * value),
-        Unit::Class => value.to_string(),
-    }
 }

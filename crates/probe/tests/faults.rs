@@ -5,9 +5,9 @@ use std::sync::atomic::AtomicBool;
 
 use flashscope_block::faulty::{Fault, Faulty};
 use flashscope_block::{Bytes, Errno, Nanos, NullDevice, Record};
+use flashscope_document::probe::{Finding, IoErrors, Parameter, ProbeStatus, RunSummary};
 use flashscope_probe::{
-    Budget, Finding, Halt, Investigation, IoErrors, Keeper, Knowledge, Lab, PROBES, Parameter,
-    Probe, ProbeStatus, RunInProgress, RunSummary, investigate,
+    Budget, Halt, Investigation, Keeper, Knowledge, Lab, PROBES, Probe, RunInProgress, investigate,
 };
 
 /// The seed of the probes.
@@ -144,7 +144,7 @@ fn a_removed_drive_gets_no_further_requests() {
     let mut lab = Lab::new(&mut device, budget, SEED, &stop, &mut kept);
     let mut how = Investigation { parameters: &[], observer: &mut |_| {} };
     let (knowledge, halt) = investigate(&mut lab, &mut how);
-    assert_eq!(ProbeStatus::of(halt), ProbeStatus::Failed);
+    assert_eq!(flashscope_probe::status_of(halt), ProbeStatus::Failed);
     assert_eq!(device.submitted(), 11);
     assert!(knowledge.findings().all(|finding| !finding.is_known()));
 }

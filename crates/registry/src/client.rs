@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use flashscope_analysis::analyse;
-use flashscope_probe::ProbeReport;
+use flashscope_document::probe::ProbeReport;
 use flashscope_result::{
     ResultFolder, is_probe, is_simulation, read_probe, read_simulation, records_path,
 };

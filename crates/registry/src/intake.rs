@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::body::Bytes;
 use flashscope_document::manifest::Status;
-use flashscope_probe::ProbeStatus;
+use flashscope_document::probe::ProbeStatus;
 use flashscope_report::{ResultKind, ShelfItem};
 use flashscope_result::ResultFolder;
 use flashscope_serve::{Api, Bearer, Endpoints, Gate, JsonOf, Nothing, Problem, Work};

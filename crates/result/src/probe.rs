@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use flashscope_document::PROBE_VERSION;
+use flashscope_document::probe::PROBE_VERSION;
 use serde::Serialize;
 use serde_json::Value;
 

@@ -28,7 +28,7 @@ class FillModel:
     """
     policy: str
     """
-    The cleaning policy: the name of one of [`POLICIES`].
+    The cleaning policy: its name in a profile.
     """
     bare_bytes_per_second: float | None = None
     """

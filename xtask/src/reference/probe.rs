@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use anyhow::Result;
-use flashscope_probe::{PARAMETERS, PROBES, Spec, Unit};
+use flashscope_document::probe::{PARAMETERS, Spec, Unit};
+use flashscope_probe::PROBES;
 
 pub const PATH: &str = "docs/probe.md";
 
@@ -81,7 +82,7 @@ pub fn page() -> Result<String> {
     page.push_str("\n## Probes\n\n| name | experiment | finds | relies on | source |\n");
     page.push_str("|---|---|---|---|---|\n");
     for probe in PROBES {
-        let names = |parameters: &[flashscope_probe::Parameter]| -> String {
+        let names = |parameters: &[flashscope_document::probe::Parameter]| -> String {
             let names = parameters.iter().map(|parameter| format!("`{}`", parameter.name()));
             names.collect::<Vec<_>>().join(", ")
         };

@@ -3,10 +3,11 @@
 use std::fmt::Write;
 
 use flashscope_block::Bytes;
-use flashscope_model::MODELS;
-use flashscope_predict::{
-    LifetimeReport, METHODS, PredictedValue, PredictionReport, SimulatedReport,
+use flashscope_document::prediction::{
+    LifetimeReport, PredictedValue, PredictionReport, SimulatedReport,
 };
+use flashscope_model::MODELS;
+use flashscope_predict::METHODS;
 
 /// Lists the models.
 pub fn list() -> String {

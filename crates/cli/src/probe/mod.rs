@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::Path;
 
 use flashscope_command::probe::{self, ProbeArgs, outcome};
-use flashscope_probe::ProbeReport;
+use flashscope_document::probe::ProbeReport;
 
 pub use text::text;
 

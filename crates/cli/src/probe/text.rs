@@ -3,10 +3,11 @@
 use std::fmt::Write;
 
 use flashscope_block::Nanos;
-use flashscope_probe::{
-    Answer, Contradiction, PARAMETERS, PROBES, ProbeReport, ProbeStatus, RunSummary, Spec,
-    StatedFinding, Unit,
+use flashscope_document::probe::{
+    Answer, Contradiction, PARAMETERS, ProbeReport, ProbeStatus, RunSummary, Spec, StatedFinding,
+    Unit,
 };
+use flashscope_probe::PROBES;
 
 use crate::print::layout;
 

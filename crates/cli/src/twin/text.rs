@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use flashscope_block::Nanos;
-use flashscope_fit::{Check, FillFit, Range, Twin, TwinPrediction};
+use flashscope_document::twin::{Check, FillFit, Range, Twin, TwinPrediction};
 
 /// Formats a twin: its times, its choices and its misfit.
 pub fn twin(twin: &Twin) -> String {

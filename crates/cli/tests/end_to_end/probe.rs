@@ -247,7 +247,7 @@ fn invalid_requests_are_refused_and_leave_nothing() {
 fn list_names_every_parameter_and_probe() {
     let place = Scratch::in_memory();
     let list = place.run(&["probe", "--list"]).ok().stdout;
-    for spec in flashscope_probe::PARAMETERS {
+    for spec in flashscope_document::probe::PARAMETERS {
         assert!(list.contains(&format!("\n  {} ", spec.name)), "{}", spec.name);
     }
     for probe in flashscope_probe::PROBES {

@@ -6,14 +6,14 @@ use std::sync::atomic::AtomicBool;
 use anyhow::anyhow;
 use flashscope_block::Bytes;
 use flashscope_document::grid::{Grid, GridPoint};
+use flashscope_document::prediction::{
+    PREDICTION_VERSION, Passes, PredictedValue, PredictionReport, Validation,
+};
 use flashscope_drive::Clock;
 use flashscope_model::Family;
 use flashscope_model::trace::Space;
 use flashscope_predict::validation::{Factors, Stratum};
-use flashscope_predict::{
-    InterpolatedModel, PREDICTION_VERSION, Passes, Point, PredictedValue, PredictionReport,
-    Validation, modelled_ftl,
-};
+use flashscope_predict::{InterpolatedModel, Point, modelled_ftl, predicted_value};
 use flashscope_result::ResultFolder;
 
 use super::args::LikeArg;
@@ -48,7 +48,7 @@ pub fn predict(
     let counted_value = |of: &dyn Fn(f64, f64) -> f64| {
         interpolated
             .counts()
-            .then(|| PredictedValue::of((erases, programs / pages), factors, (0.0, 0.0), of))
+            .then(|| predicted_value((erases, programs / pages), factors, (0.0, 0.0), of))
     };
     Ok(PredictionReport {
         schema_version: PREDICTION_VERSION,

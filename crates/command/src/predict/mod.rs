@@ -8,10 +8,11 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::anyhow;
 use flashscope_block::{Bytes, Nanos};
+use flashscope_document::prediction::{PredictionReport, SimulatedReport};
 use flashscope_drive::Clock;
 use flashscope_predict::validation::{self, Case, Stratum};
 use flashscope_predict::{
-    PredictError, PredictionReport, Requests, SimulatedDrive, SimulatedReport,
+    PredictError, Requests, SimulatedDrive, simulate_passes, simulated_beside,
 };
 use flashscope_sim::Profile;
 use flashscope_sim::budget::Budget;
@@ -83,8 +84,9 @@ fn simulate(
     let clock = Clock::new();
     let begun = clock.now();
     let mut simulated = SimulatedDrive::within(profile, memory).map_err(usage)?;
-    let done = report.passes.simulate(&mut simulated, requests, (stop, sink)).map_err(failure)?;
-    Ok(SimulatedReport::beside(report, done, clock.now() - begun))
+    let done =
+        simulate_passes(&report.passes, &mut simulated, requests, (stop, sink)).map_err(failure)?;
+    Ok(simulated_beside(report, done, clock.now() - begun))
 }
 
 fn failure(error: PredictError) -> Failure {

@@ -4,11 +4,11 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::anyhow;
 use flashscope_block::{Bytes, Nanos, Op};
+use flashscope_document::prediction::{PREDICTION_VERSION, PredictionReport, Validation};
 use flashscope_drive::Clock;
 use flashscope_predict::validation::{Factors, Stratum};
 use flashscope_predict::{
-    CountedPasses, Numbers, PREDICTION_VERSION, Passes, Pieces, Pools, PredictionReport, Request,
-    Requests, SelectedModel, Validation, not_modelled,
+    CountedPasses, Numbers, Pieces, Pools, Request, Requests, SelectedModel, not_modelled,
 };
 use flashscope_sim::budget::Budget;
 use flashscope_sim::setup::Layout;
@@ -96,7 +96,7 @@ impl PredictionRequest<'_> {
         let mut loaded = self.load(AddressSpace::of(&layout), (stop, sink))?;
         let mut pools = Pools::new(&layout, chosen, self.pieces).map_err(usage)?;
         let CountedPasses { passes, total } =
-            Passes::find(&mut pools, &mut loaded.requests, (stop, sink)).map_err(failure)?;
+            CountedPasses::find(&mut pools, &mut loaded.requests, (stop, sink)).map_err(failure)?;
         let stratum = Stratum::of(total.write_amplification(), loaded.has_trims());
         let cases = cases(chosen.name(), layout.ftl.name, stratum);
         let mut not_modelled = not_modelled(&layout);

@@ -3,7 +3,8 @@
 use std::cell::RefCell;
 
 use flashscope_block::Record;
-use flashscope_probe::{Diary, Event, Keeper, RunInProgress, RunSummary};
+use flashscope_document::probe::RunSummary;
+use flashscope_probe::{Diary, Event, Keeper, RunInProgress};
 use flashscope_result::{Error, ProbeFolder, Recorder};
 
 use crate::{Progress, Step, Unit};

@@ -17,11 +17,11 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, anyhow};
 use flashscope_block::{Bytes, Device, Nanos, nearest};
-use flashscope_document::PROBE_VERSION;
+use flashscope_document::probe::PROBE_VERSION;
+use flashscope_document::probe::{PARAMETERS, Parameter, ProbeReport, ProbeStatus};
 use flashscope_measure::{fresh_seed, timestamp};
 use flashscope_probe::{
-    Budget, DEEPEST, Event, Investigation, LONGEST, Lab, PARAMETERS, Parameter, ProbeReport,
-    ProbeStatus, investigate, profile, stated,
+    Budget, DEEPEST, Event, Investigation, LONGEST, Lab, investigate, profile, stated,
 };
 use flashscope_result::{ProbeFolder, write_text};
 
@@ -175,7 +175,7 @@ fn run(
         began,
         seed: args.seed.value,
         wanted: parameters,
-        status: ProbeStatus::of(halt),
+        status: flashscope_probe::status_of(halt),
         errors,
         budget: budget.into(),
         used: used.into(),

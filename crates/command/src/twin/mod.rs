@@ -7,7 +7,8 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::anyhow;
 use flashscope_block::Bytes;
-use flashscope_fit::{Check, FitError, FitOptions, Sources, Twin, TwinPrediction};
+use flashscope_document::twin::{Check, Twin, TwinPrediction};
+use flashscope_fit::{FitError, FitOptions, Sources, path_beside, read_twin, write_twin};
 use flashscope_simulate::Resources;
 
 pub use self::args::{CheckArgs, FitArgs, PredictArgs, TwinArgs, TwinCommand};
@@ -33,7 +34,7 @@ pub fn fit(args: &FitArgs, stop: &AtomicBool, sink: &mut dyn Progress) -> Result
     let resources = resources(&args.jobs, &args.memory, stop);
     let twin = sources.fit(options, &resources, sink);
     let twin = twin.map_err(failure)?;
-    twin.write(&args.output)?;
+    write_twin(&twin, &args.output)?;
     Ok(twin)
 }
 
@@ -52,7 +53,7 @@ fn takes_long(work: Bytes) -> Option<String> {
 
 /// Fails if an output file exists already. The check comes before the fit, which takes long.
 fn check_output(output: &Path) -> Result<(), Failure> {
-    for path in [output, &Twin::path_beside(output)] {
+    for path in [output, &path_beside(output)] {
         if path.exists() {
             let path = path.display();
             return Err(usage(anyhow!(
@@ -72,7 +73,7 @@ fn check_output(output: &Path) -> Result<(), Failure> {
 /// # Errors
 /// If it is missing, is damaged or has a later version.
 pub fn read(path: &Path) -> Result<Twin, Failure> {
-    Twin::read(path).map_err(failure)
+    read_twin(path).map_err(failure)
 }
 
 /// Compares a twin with results that it was not fitted to.
@@ -87,7 +88,7 @@ pub fn check(
     let twin = read(&args.twin)?;
     let sources = Sources::read(&args.results).map_err(failure)?;
     let resources = resources(&args.jobs, &args.memory, stop);
-    Check::new(&twin, &sources, &resources, sink).map_err(failure)
+    flashscope_fit::check(&twin, &sources, &resources, sink).map_err(failure)
 }
 
 /// Predicts the performance of a workload on a drive, by its twin.
@@ -102,7 +103,7 @@ pub fn predict(
     let twin = read(&args.twin)?;
     let work = args.load.work();
     let resources = resources(&args.jobs, &args.memory, stop);
-    twin.predict(&work, args.draws, &resources, sink).map_err(failure)
+    flashscope_fit::predict(&twin, &work, args.draws, &resources, sink).map_err(failure)
 }
 
 fn resources<'a>(jobs: &JobsArgs, memory: &MemoryArgs, stop: &'a AtomicBool) -> Resources<'a> {

@@ -5,9 +5,9 @@ mod args;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::anyhow;
+use flashscope_document::prediction::{PredictedValue, PredictionReport};
 use flashscope_document::sweep::{Row, RowStatus};
 use flashscope_document::what_if::{ClosedForm, ModelEstimate, Quantity, WhatIf, WhatIfStatus};
-use flashscope_predict::{PredictedValue, PredictionReport};
 use flashscope_result::what_if::WhatIfFolder;
 use flashscope_simulate::sweep::Runner;
 use flashscope_simulate::what_if::{Answer, Question};

@@ -3,8 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Parameter;
-use crate::profile::in_unit;
+use flashscope_block::{Bytes, Nanos};
+
+use super::{Parameter, Unit};
 
 /// The answer to the question about a parameter.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -160,6 +161,20 @@ impl Finding {
             }
             (a, b) => a == b,
         }
+    }
+}
+
+/// Returns a value in its unit, as text.
+fn in_unit(value: f64, unit: Unit) -> String {
+    // Such values are far below 2^53, and not negative.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    let whole = value.max(0.0).round() as u64;
+    match unit {
+        Unit::Bytes => Bytes(whole).to_string(),
+        Unit::Nanoseconds => Nanos(whole).to_string(),
+        Unit::Count => whole.to_string(),
+        Unit::Share => format!("{:.1} %", 100.0 * value),
+        Unit::Class => value.to_string(),
     }
 }
 

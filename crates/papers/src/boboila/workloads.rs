@@ -1,11 +1,12 @@
 //! The eight workloads of section III.C on drives, simulated and predicted.
 
+use flashscope_document::prediction::Passes;
 use flashscope_model::Family;
 use flashscope_model::trace::{Ranges, Stretches, Total};
 use flashscope_predict::drawn::{EIGHT, Traits};
 use flashscope_predict::{
-    Access, Cost, CountedPasses, InterpolatedModel, Passes, Pieces, Point, Pools, PredictError,
-    Request, Requests, SelectedModel, SimulatedDrive, model_family, space,
+    Access, Cost, CountedPasses, InterpolatedModel, Pieces, Point, Pools, PredictError, Request,
+    Requests, SelectedModel, SimulatedDrive, model_family, repeat_passes, simulate_passes, space,
 };
 use flashscope_sim::Profile;
 use flashscope_sim::setup::Layout;
@@ -97,11 +98,12 @@ impl Drive {
         let model = SelectedModel::for_drive(&self.layout).map_err(failed)?;
         let mut pools = self.pools(model)?;
         let CountedPasses { passes, .. } =
-            Passes::find(&mut pools, &mut requests, (run.stop, &mut ())).map_err(failed)?;
+            CountedPasses::find(&mut pools, &mut requests, (run.stop, &mut ())).map_err(failed)?;
         let mut drive =
             SimulatedDrive::new(&self.profile).map_err(|error| Error::input("drive", &error))?;
         let (total, took) =
-            passes.simulate(&mut drive, &mut requests, (run.stop, &mut ())).map_err(failed)?;
+            simulate_passes(&passes, &mut drive, &mut requests, (run.stop, &mut ()))
+                .map_err(failed)?;
         #[allow(clippy::cast_precision_loss, reason = "below 2^53 ns")]
         let nanos = took.0 as f64;
         let block = f64::from(self.layout.slots_per_block());
@@ -123,7 +125,8 @@ impl Drive {
     /// Fails if no model of that name fits the drive.
     pub fn predict(&self, model: &str, of: &mut Simulation) -> Result<f64, Error> {
         let model = SelectedModel::named(model, &self.layout).map_err(failed)?;
-        let total = of.passes.repeat(&mut self.pools(model)?, &mut of.requests).map_err(failed)?;
+        let total =
+            repeat_passes(&of.passes, &mut self.pools(model)?, &mut of.requests).map_err(failed)?;
         Ok(throughput(&total, of.block))
     }
 

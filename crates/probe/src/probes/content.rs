@@ -2,11 +2,11 @@
 
 use flashscope_block::Data;
 
-use crate::finding::{Shape, Signal};
 use crate::investigate::Outcome;
 use crate::{
     Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, median, standard_error,
 };
+use flashscope_document::probe::{Shape, Signal};
 
 /// The length of the writes in bytes: whole flash pages of any drive, because only a page of nothing but zeros counts as zeros.
 const LEN: u64 = 64 << 10;

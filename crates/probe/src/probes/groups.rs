@@ -1,10 +1,10 @@
 //! The cost of random reads, and address groups: parts of the address space of which one at a time is quickly accessible.
 
-use crate::finding::{Shape, Signal};
 use crate::investigate::Outcome;
 use crate::{
     Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, median, standard_error,
 };
+use flashscope_document::probe::{Shape, Signal};
 
 /// The length of the reads in bytes, as in Sun and Zhang.
 const LEN: u64 = 4096;

@@ -8,12 +8,12 @@ use flashscope_block::Op;
 
 use self::policies::{Eviction, List, Touch, posterior};
 use super::segment::with_flushes;
-use crate::finding::{Shape, Signal};
 use crate::investigate::Outcome;
 use crate::{
     Cost, Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, Scene, levels, median,
     standard_error,
 };
+use flashscope_document::probe::{Shape, Signal};
 
 /// The length of writes in bytes if the page is not known, as in Sun and Zhang. With longer writes, each page might belong to
 /// another part of the drive with its own list.

@@ -10,9 +10,9 @@
 
 use flashscope_block::Nanos;
 
-use crate::finding::{Shape, Signal};
 use crate::investigate::Outcome;
 use crate::{Cost, Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, median};
+use flashscope_document::probe::{Shape, Signal};
 
 /// The length of reads in bytes; short, so that the lookup dominates the cost.
 const LEN: u64 = 4096;

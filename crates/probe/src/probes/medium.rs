@@ -2,9 +2,9 @@
 
 use flashscope_block::{Bytes, Op};
 
-use crate::finding::{Shape, Signal};
 use crate::investigate::Outcome;
 use crate::{Answer, Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, Scene};
+use flashscope_document::probe::{Shape, Signal};
 
 /// The length of short requests, in bytes.
 const SHORT: u64 = 4096;

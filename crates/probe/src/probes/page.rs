@@ -2,11 +2,11 @@
 
 use flashscope_block::{Nanos, Op};
 
-use crate::finding::{Shape, Signal};
 use crate::investigate::Outcome;
 use crate::{
     Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, median, standard_error,
 };
+use flashscope_document::probe::{Shape, Signal};
 
 /// The part of the drive to read, in bytes: small enough for its map to stay in memory.
 const SPACE: u64 = 1 << 20;

@@ -1,11 +1,11 @@
 //! Read-ahead: the bytes that are already available after reads in a row and a pause.
 
-use crate::finding::{Shape, Signal};
 use crate::investigate::Outcome;
 use crate::{
     Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, median, standard_error,
 };
 use flashscope_block::Nanos;
+use flashscope_document::probe::{Shape, Signal};
 
 /// The length of the reads in a row, in bytes: a multiple of any flash page.
 const LEAD: u64 = 16 << 10;

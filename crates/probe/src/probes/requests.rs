@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::ops::{Range, RangeInclusive};
 
-use crate::finding::{Shape, Signal};
 use crate::investigate::Outcome;
 use crate::levels::within_errors;
 use crate::{
     Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, median, standard_error,
 };
+use flashscope_document::probe::{Shape, Signal};
 
 /// The unit of lengths in bytes, as in Sun and Zhang.
 const BLOCK: u64 = 4096;

@@ -2,10 +2,10 @@
 
 use flashscope_block::Op;
 
-use crate::finding::{Shape, Signal};
 use crate::investigate::Outcome;
 use crate::period::{Period, period, recurrence, slow};
 use crate::{Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, Scene};
+use flashscope_document::probe::{Shape, Signal};
 
 /// The length of the writes in bytes if the page is not known: at least as long as any observed page.
 const WRITE: u64 = 16 << 10;

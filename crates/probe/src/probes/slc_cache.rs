@@ -9,9 +9,9 @@
 
 use flashscope_block::Nanos;
 
-use crate::finding::{Shape, Signal};
 use crate::investigate::Outcome;
 use crate::{Cost, Fill, Finding, Halt, Knowledge, Lab, Parameter, Probe, median};
+use flashscope_document::probe::{Shape, Signal};
 
 /// The least ratio of the mean cost after the cliff to that before.
 const CLIFF: f64 = 1.3;

@@ -1,9 +1,10 @@
 //! Internal volumes: parts of the address space that write independently. Writes to one of them take as long as if the others did
 //! not exist.
 
-use crate::finding::{Shape, Signal};
-use crate::investigate::{Contradiction, Outcome};
+use crate::investigate::Outcome;
 use crate::{Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, median};
+use flashscope_document::probe::Contradiction;
+use flashscope_document::probe::{Shape, Signal};
 
 /// The writes in flight.
 const DEPTH: u32 = 16;

@@ -9,10 +9,10 @@
 
 use flashscope_block::{Nanos, Op};
 
-use crate::finding::{Shape, Signal};
 use crate::investigate::Outcome;
 use crate::steps::{Step, medians, step};
 use crate::{Cost, Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, median, spread};
+use flashscope_document::probe::{Shape, Signal};
 
 /// The length of writes in bytes if the page is not known: a multiple of most pages.
 const LARGEST_PAGE: u64 = 16 << 10;

@@ -10,9 +10,9 @@
 use flashscope_block::{Nanos, Op};
 
 use super::write_buffer::{Bursts, response_times, unit};
-use crate::finding::{Shape, Signal};
 use crate::investigate::Outcome;
 use crate::{Cost, Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, median, spread};
+use flashscope_document::probe::{Shape, Signal};
 
 /// The least number of reads for a median.
 const READS: usize = 24;

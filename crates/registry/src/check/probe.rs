@@ -1,10 +1,11 @@
 use std::collections::BTreeSet;
 
 use flashscope_block::{Bytes, DeviceKind, Nanos};
-use flashscope_probe::{
-    Answer, Finding, Knowledge, PARAMETERS, PROBES, Parameter, ProbeReport, RunSummary, Spec,
-    StatedFinding, Step, Unit,
+use flashscope_document::probe::{
+    Answer, Finding, PARAMETERS, Parameter, ProbeReport, RunSummary, Spec, StatedFinding, Step,
+    Unit,
 };
+use flashscope_probe::{Knowledge, PROBES};
 
 use super::{CheckResult, check_equal, ensure, sum};
 

@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use flashscope_block::{Op, Record};
-use flashscope_probe::{ProbeReport, RunSummary};
+use flashscope_document::probe::{ProbeReport, RunSummary};
 use flashscope_result::rows;
 use flashscope_serve::Problem;
 

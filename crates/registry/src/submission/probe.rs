@@ -1,8 +1,9 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use flashscope_document::PROBE_VERSION;
-use flashscope_probe::{Knowledge, ProbeReport, StatedFinding, profile};
+use flashscope_document::probe::PROBE_VERSION;
+use flashscope_document::probe::{ProbeReport, StatedFinding};
+use flashscope_probe::{Knowledge, profile};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

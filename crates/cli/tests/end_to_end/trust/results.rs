@@ -5,7 +5,7 @@ use std::path::Path;
 
 use flashscope_analysis::analyse;
 use flashscope_document::manifest::{Progress, Status};
-use flashscope_fit::Twin;
+use flashscope_fit::{path_beside, read_twin};
 use flashscope_result::{Error, ResultFolder};
 
 use super::disk::Disk;
@@ -147,7 +147,7 @@ fn crash_leaves_a_twin_whole_or_absent() {
     fs::write(disk.path().join("sweep.csv"), sweep).unwrap();
     let fit = ["twin", "fit", "sweep.csv", "-o", "drive.toml"];
     run(&disk, &fit).ok();
-    let twin = Twin::read(&disk.path().join("drive.toml")).unwrap();
+    let twin = read_twin(&disk.path().join("drive.toml")).unwrap();
     let changes = disk.kept().changes.clone();
     let points = each_crash(&changes, 1, |left, _, point| {
         let path = left.join("drive.toml");
@@ -155,8 +155,8 @@ fn crash_leaves_a_twin_whole_or_absent() {
             assert!(profile == twin.profile, "{}: half a profile", point.what);
         }
         // A profile without its document could not be used, and would block the next fit.
-        if path.exists() || Twin::path_beside(&path).exists() {
-            assert!(Twin::read(&path).is_ok_and(|read| read == twin), "{}", point.what);
+        if path.exists() || path_beside(&path).exists() {
+            assert!(read_twin(&path).is_ok_and(|read| read == twin), "{}", point.what);
         }
     });
     println!("{points} crashes of a fit were survived");

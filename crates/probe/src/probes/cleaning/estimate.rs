@@ -7,8 +7,8 @@ use super::fit::Window;
 use super::model::Policy;
 use super::plan::Regions;
 use super::{FLUSH_EVERY, Rests, Story};
-use crate::finding::{Shape, Signal};
 use crate::{Answer, Finding, Parameter, levels, median};
+use flashscope_document::probe::{Shape, Signal};
 
 /// The cost of a write that waited, relative to the slow ones among those that could not wait.
 const WAITED: f64 = 1.4;

@@ -12,9 +12,9 @@ mod stripes;
 use self::experiments::Evidence;
 use self::order::Follows;
 use self::stripes::{Series, Stripes, WeighedHypothesis, shares};
-use crate::finding::{Shape, Signal};
 use crate::investigate::Outcome;
 use crate::{Finding, Halt, Knowledge, Lab, Parameter, Probe};
+use flashscope_document::probe::{Shape, Signal};
 
 pub const PROBE: Probe = Probe {
     name: "parallel",

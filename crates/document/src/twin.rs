@@ -1,0 +1,317 @@
+//! The documents of twins: simulated drives that were fitted to measured ones.
+
+use std::collections::BTreeMap;
+
+use flashscope_block::Bytes;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The version of the format of [`Twin`].
+pub const TWIN_VERSION: u32 = 1;
+
+/// A twin: the fitted drive, its sources and its uncertainty.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Twin {
+    /// The version of the format.
+    pub schema_version: u32,
+    /// The version of flashscope that made the fit.
+    pub flashscope: String,
+    /// The seed of all random choices.
+    pub seed: u64,
+    /// The share of intervals that are meant to contain the true value (0 to 1).
+    pub confidence: f64,
+    /// The name of the measured drive.
+    pub drive: String,
+    /// The sources of the fit, as the user named them.
+    pub sources: Vec<String>,
+    /// The profile of the twin, in TOML.
+    pub profile: String,
+    /// The misfit: the mean over runs of their deviations in standard errors (0 is exact, 1 is chance). Absent if nothing was
+    /// simulated.
+    pub misfit: Option<f64>,
+    /// The fitted times.
+    pub times: Vec<Time>,
+    /// The fitted structure, as far as alternatives were tried.
+    pub choices: Vec<StructureChoice>,
+    /// The measured and simulated times of each run that the twin was fitted to.
+    pub runs: Vec<RunFit>,
+    /// The model that was fitted to a fill sweep.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fill: Option<FillFit>,
+    /// Advice on what to measure next, for the fields that the sources do not determine.
+    pub measure_next: Vec<String>,
+    /// Factors by which intervals are widened beyond the spread of the draws: for mean response times, then for 99th
+    /// percentiles. They are the errors of the runs that the twin was fitted to.
+    pub spread: [f64; 2],
+    /// Alternative drives that fit the measurements as well: the fields in which each differs from the profile.
+    pub draws: Vec<BTreeMap<String, String>>,
+}
+
+/// A fitted time of a twin.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Time {
+    /// The dotted name of the profile field.
+    pub field: String,
+    /// The time, in ns.
+    pub nanos: Range,
+    /// True if the measurements depend on this time. If not, it keeps its value from before the fit.
+    pub told: bool,
+}
+
+/// A structural choice of a twin.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StructureChoice {
+    /// The dotted name of the profile field.
+    pub field: String,
+    /// The chosen value.
+    pub value: String,
+    /// The values that fit as well; empty if the measurements determine the choice.
+    pub as_well: Vec<String>,
+}
+
+/// The times of a run on the drive and on its twin.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunFit {
+    /// The name of the result that holds the run.
+    pub result: String,
+    /// The number of the run in that result.
+    pub run: u32,
+    /// The micro-benchmark, the experiment and the value of the parameter.
+    pub title: String,
+    /// The measured mean response time and 99th percentile, in ns.
+    pub measured_ns: [f64; 2],
+    /// The mean response time and 99th percentile on the twin, in ns.
+    pub twin_ns: [f64; 2],
+}
+
+/// The measured cost of uniform writes at a fill level, once the drive was steady.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Level {
+    /// Bytes that held data, and over which the writes went.
+    pub fill: Bytes,
+    /// Bytes programmed per byte that the host wrote, at least 1; absent if the drive does not report it.
+    pub write_amplification: Option<f64>,
+    /// Bytes that the host wrote per second; absent if not measured.
+    pub bytes_per_second: Option<f64>,
+}
+
+/// The closed-form model of a drive.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FillModel {
+    /// The cleaning policy: its name in a profile.
+    pub policy: String,
+    /// T: bytes of flash that can hold data.
+    pub flash_bytes: f64,
+    /// kappa: bytes written per byte of data; 1 if the drive does not report its writes.
+    pub kappa: f64,
+    /// Bytes per second if nothing were moved; absent if throughput was not measured.
+    pub bare_bytes_per_second: Option<f64>,
+    /// The cost of a moved page, in pages of the host; absent if throughput was not measured.
+    pub moved: Option<f64>,
+}
+
+/// The fit of a policy.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PolicyFit {
+    /// The model of this policy that fits best.
+    pub model: FillModel,
+    /// The root mean square of the relative errors.
+    pub error: f64,
+    /// True if the policy fits about as well as the best one.
+    pub fits_as_well: bool,
+}
+
+/// The fit of the closed-form model to a fill sweep.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FillFit {
+    /// The fill levels that the model was fitted to.
+    pub levels: Vec<Level>,
+    /// The fit of each policy, the best first.
+    pub policies: Vec<PolicyFit>,
+    /// Bytes of flash that can hold data, with the interval over the policies that fit as well.
+    pub flash_bytes: Range,
+    /// Bytes written per byte of data, with its interval.
+    pub kappa: Range,
+    /// Bytes per second if nothing were moved, with the interval; absent if throughput was not measured.
+    pub bare_bytes_per_second: Option<Range>,
+    /// The cost of a moved page, in pages of the host, with the interval; absent if throughput was not measured.
+    pub moved: Option<Range>,
+    /// Alternative models that fit the measurements as well; the intervals are those of these draws.
+    pub draws: Vec<FillModel>,
+}
+
+/// The comparison of a twin with results.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Check {
+    /// The share of intervals that are meant to contain the true value (0 to 1).
+    pub confidence: f64,
+    /// The comparison of each run.
+    pub runs: Vec<RunCheck>,
+    /// The comparison of each level of a fill sweep.
+    pub levels: Vec<LevelCheck>,
+    /// Summary over all runs; absent if there are none.
+    pub summary: Option<Summary>,
+}
+
+/// The comparison of a run on the drive with the same run on the twin.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunCheck {
+    /// The name of the result that holds the run.
+    pub result: String,
+    /// The number of the run in that result.
+    pub run: u32,
+    /// The micro-benchmark, the experiment and the value of the parameter.
+    pub title: String,
+    /// The mean response time, in ns.
+    pub mean: Comparison,
+    /// The 99th percentile of response times, in ns.
+    pub p99: Comparison,
+}
+
+/// A measured number next to its prediction.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Comparison {
+    /// The measured value.
+    pub measured: f64,
+    /// The value that the twin predicts, with its interval.
+    pub predicted: Range,
+    /// The relative error of the prediction.
+    pub error: f64,
+    /// True if the interval contains the measured value.
+    pub covered: bool,
+}
+
+/// The errors of the closed-form model at a fill level.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LevelCheck {
+    /// Bytes that held data.
+    pub fill: Bytes,
+    /// The relative error of the write amplification; absent if it was not measured.
+    pub write_amplification_error: Option<f64>,
+    /// The relative error of the throughput; absent if it was not measured or not fitted.
+    pub throughput_error: Option<f64>,
+}
+
+/// The errors over all runs.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Summary {
+    /// The median absolute relative error of the means.
+    pub mean_error: f64,
+    /// The median absolute relative error of the 99th percentiles.
+    pub p99_error: f64,
+    /// The share of means that lie in their interval.
+    pub mean_coverage: f64,
+    /// The share of 99th percentiles that lie in their interval.
+    pub p99_coverage: f64,
+}
+
+/// The performance of a workload on a drive, as its twin predicts it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TwinPrediction {
+    /// The name of the drive.
+    pub drive: String,
+    /// The workload, as the user wrote it.
+    pub workload: String,
+    /// The share of intervals that are meant to contain the true value (0 to 1).
+    pub confidence: f64,
+    /// The number of alternative drives that were simulated beside the twin.
+    pub draws: u32,
+    /// The number of IOs measured.
+    pub ios: u64,
+    /// Bytes read and written per second.
+    pub bytes_per_second: Range,
+    /// Response times, in ns.
+    pub latency_ns: PredictedLatency,
+    /// Pages programmed per page that the host wrote; absent if the host wrote none.
+    pub write_amplification: Option<Range>,
+    /// Bytes that the host can write to a new drive before its blocks wear out; absent if nothing was erased.
+    pub lifetime_bytes: Option<Range>,
+}
+
+/// Predicted response times, in ns.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PredictedLatency {
+    /// Mean.
+    pub mean: Range,
+    /// Median.
+    pub p50: Range,
+    /// 99th percentile.
+    pub p99: Range,
+    /// 99.9th percentile.
+    pub p999: Range,
+}
+
+/// A best value with its interval.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Range {
+    /// The value that fits best.
+    pub value: f64,
+    /// The lower end of the interval.
+    pub low: f64,
+    /// The upper end of the interval.
+    pub high: f64,
+}
+
+impl Range {
+    /// Returns the interval around `value` that holds the middle `confidence` (0 to 1) of `draws`, and `value` itself.
+    #[must_use]
+    pub fn around(value: f64, mut draws: Vec<f64>, confidence: f64) -> Range {
+        draws.sort_unstable_by(f64::total_cmp);
+        let tail = (1.0 - confidence) / 2.0;
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rank")]
+        #[allow(clippy::cast_precision_loss, reason = "few draws")]
+        let at = |share: f64| {
+            let rank = (share * (draws.len().max(1) - 1) as f64).round() as usize;
+            draws.get(rank).copied().unwrap_or(value)
+        };
+        Range { value, low: at(tail).min(value), high: at(1.0 - tail).max(value) }
+    }
+
+    /// Moves both ends away from the value by `factor`, which is at least 1.
+    #[must_use]
+    pub fn wider(self, factor: f64) -> Range {
+        Range { low: self.low / factor, high: self.high * factor, ..self }
+    }
+}
+
+impl FillModel {
+    /// Returns the write amplification over `fill` bytes, given that of the cleaning policy as a function of physical over logical
+    /// pages; NaN if the data do not fit on the drive.
+    #[must_use]
+    #[allow(clippy::cast_precision_loss, reason = "bytes of drives are below 2^53")]
+    pub fn amplified(&self, fill: Bytes, policy: impl Fn(f64) -> f64) -> f64 {
+        let alpha = self.flash_bytes / fill.0 as f64;
+        if alpha > 1.0 { self.kappa * policy(alpha) } else { f64::NAN }
+    }
+
+    /// Returns the bytes that the host writes per second at this write amplification; `None` if throughput was not measured.
+    #[must_use]
+    pub fn rate(&self, write_amplification: f64) -> Option<f64> {
+        Some(self.bare_bytes_per_second? / (1.0 + self.moved? * (write_amplification - 1.0)))
+    }
+}
+
+impl FillFit {
+    /// True if a level has a measured write amplification. Throughput alone does not determine it: a drive that writes
+    /// more besides data, and moves pages at less cost, has the same throughput.
+    #[must_use]
+    pub fn knows_write_amplification(&self) -> bool {
+        self.levels.iter().any(|level| level.write_amplification.is_some())
+    }
+
+    /// Returns the model that fits best.
+    #[must_use]
+    pub fn best(&self) -> &FillModel {
+        &self.policies[0].model
+    }
+}
+
+impl Comparison {
+    /// Compares a measured number with its prediction.
+    #[must_use]
+    pub fn new(measured: f64, predicted: Range) -> Comparison {
+        let error = predicted.value / measured - 1.0;
+        let covered = (predicted.low..=predicted.high).contains(&measured);
+        Comparison { measured, predicted, error, covered }
+    }
+}
