@@ -56,7 +56,7 @@ pub struct OpenOptions {
     pub location: Location,
     /// The permission to write it.
     pub access: Access,
-    /// The engine; `None` chooses one by a probe.
+    /// The engine; `None` chooses the best one that works.
     pub engine: Option<EngineKind>,
     /// The maximum number of IOs in flight, from 1 to [`MAX_QUEUE_DEPTH`].
     pub queue_depth: u32,

@@ -66,7 +66,8 @@ pub(crate) fn over(manifest: &Manifest, id: u32) -> Option<String> {
     }
     let most = rule.most_bytes?;
     let written = manifest.written_before(run.value);
-    (written >= most).then(|| format!("{written} were written by round {}", run.value - 1))
+    (written >= most)
+        .then(|| format!("{written} were written up to the end of round {}", run.value - 1))
 }
 
 /// Returns true if everything tracked was steady after `round` rounds.

@@ -87,7 +87,7 @@ fn skipped(out: &mut String, skipped: &[SkippedPoint]) {
     }
     section(out, "skipped", reasons.iter(), |(reason, (count, first))| {
         let reason = reason.lines().next().unwrap_or_default();
-        format!("{} points, as {}: {reason}", grouped(*count), place(&first.settings))
+        format!("{} points, such as {}: {reason}", grouped(*count), place(&first.settings))
     });
 }
 

@@ -203,7 +203,9 @@ fn create_locked(parent: &Path, name: &OsStr) -> Result<(PathBuf, Option<File>),
             _ => {}
         }
     }
-    let source = io::Error::other("too many unfinished folders are here: remove them");
+    let source = io::Error::other(
+        "too many unfinished folders, `.*.flashscope-unfinished-*`, are here: remove them",
+    );
     Err(Error::io("create", parent)(source))
 }
 

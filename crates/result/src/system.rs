@@ -153,7 +153,8 @@ mod imp {
         Ok(())
     }
 
-    /// No other process removes it.
+    /// Returns true if `path` still exists. Without locks, no process removes the folders of
+    /// another, so the path still leads to the same folder.
     pub(crate) fn is_same(_: &File, path: &Path) -> bool {
         path.exists()
     }

@@ -161,14 +161,14 @@ impl SimDevice {
         }
     }
 
-    /// The flash of the drive. What the last few writes have superseded may still count as valid
-    /// there: see [`SimDevice::catch_up`].
+    /// Returns the flash of the drive. Pages that the last few writes have superseded may still
+    /// count as valid there: see [`SimDevice::catch_up`].
     pub fn nand(&self) -> &Array {
         &self.nand
     }
 
-    /// Brings which pages of the flash are valid up to date. Nothing that the drive does depends on
-    /// it.
+    /// Invalidates the pages whose invalidation was deferred. This does not change what the drive
+    /// does.
     pub fn catch_up(&mut self) {
         self.ftl.catch_up(&mut self.nand);
     }

@@ -53,7 +53,7 @@ struct Pending {
     result: Result<(), Errno>,
     /// See [`Request::ready`].
     ready: Nanos,
-    /// Commands in the queues of the flash that are not done.
+    /// The number of flash commands that the request still waits for.
     parts: u32,
     answer: Answer,
     /// The start of the request's next part, if this is not the last.

@@ -129,7 +129,7 @@ mod tests {
         assert!((interval.value - 7.0).abs() < 1e-12 && interval.relative_precision() < 1e-9);
     }
 
-    // Is there no estimate without data, and no interval with too little?
+    // Without data there is no estimate, and with too few values no interval.
     #[test]
     fn too_little_has_no_interval() {
         assert_eq!(Ratio::default().estimate(), None);

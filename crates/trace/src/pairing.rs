@@ -60,8 +60,8 @@ impl Pairing {
         (self.held.len() >= MOST_HELD).then_some(self.given)
     }
 
-    /// Completes the oldest request for this key. Returns false if there is none: the request was
-    /// issued before the trace began.
+    /// Completes the oldest pending request for this key. Returns false if there is none: it was
+    /// issued before the trace began, or more than [`MOST_HELD`] requests ago.
     pub(super) fn answered(
         &mut self,
         volume: VolumeId,
@@ -102,7 +102,7 @@ impl Pairing {
         }
     }
 
-    /// Removes the oldest pending request for this key.
+    /// Returns the oldest pending request for this key, which is no longer pending.
     fn oldest(&mut self, key: Key) -> Option<&mut HeldRequest> {
         let number = *self.waiting.get(&key)?.front()?;
         self.forget(key, number);

@@ -1,4 +1,4 @@
-//! The fields of a case, with what holds where it leaves them out.
+//! The fields of a case, and their defaults.
 
 use anyhow::{Context, Result, bail};
 use flashscope_sim::sched::{self, BusOrder, ChoiceTime, Limits, Nanos, Parts, Setup, Suspension};
@@ -57,7 +57,7 @@ pub enum Ties {
 /// A command of a script: microseconds, kind, die, plane, row.
 pub type ScriptLine = (f64, String, u32, u32, u32);
 
-/// A tenant; what it leaves out is as in the case.
+/// A tenant. A missing field has the value that the case gives.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Tenant {
@@ -184,10 +184,10 @@ pub fn nanoseconds(us: f64) -> u64 {
 }
 
 impl Case {
-    /// Reads a case and checks what a type does not say.
+    /// Parses a case, and checks the rules that its types do not express.
     ///
     /// # Errors
-    /// An unknown field, or one with a value that cannot be.
+    /// If a field is unknown, or a value is invalid.
     pub fn read(value: serde_json::Value) -> Result<Case> {
         let case: Case = serde_json::from_value(value)?;
         case.check().with_context(|| case.title())?;

@@ -43,7 +43,7 @@ struct Tenant {
 #[derive(Debug, Default)]
 struct Cleaner {
     jobs: u32,
-    /// The next step of the job that goes on; `None` where none does.
+    /// The next step of the current job; `None` if there is none.
     step: Option<u32>,
     programs_done: u64,
 }
@@ -305,7 +305,7 @@ impl<'a> Host<'a> {
         Command { op, class, level, die, package, plane, row, joins, cells, transfer, owner }
     }
 
-    /// Lets commands into the device, from the tenants in turn, as far as its limit goes.
+    /// Admits commands from the tenants in turn, up to the limit of the device.
     fn admit(&mut self) {
         let limit = self.case.device_limit.filter(|limit| *limit > 0).unwrap_or(u32::MAX);
         while self.outstanding < limit {

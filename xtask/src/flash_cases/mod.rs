@@ -1,9 +1,9 @@
 //! `cargo xtask flash-cases CASES.json OUT.csv`: runs cases of flash commands on the scheduler that
 //! `simulate` uses, below the FTL, and writes a table to compare with another simulator.
 //!
-//! A case is an object of [`case::Case`]; a field that is not known is an error. A case with
-//! `script` names each command and its time, and its row says when each is done (`done_us`); where
-//! the case says so itself, the two are compared.
+//! A case is an object of [`case::Case`]; an unknown field is an error. A case with `script` lists
+//! commands with their times, and its row has the completion time of each (`done_us`). If the case
+//! states `done_us` too, the two must agree.
 
 mod case;
 mod host;

@@ -98,7 +98,7 @@ looks like random data. Only its owner can protect it.
 flashscope refuses storage that several hosts may use at once, and offers no command to erase it, because it cannot
 detect the other hosts. Three things count as shared:
 
-- the file systems marked so below, on the drive or in a partition of its GPT or MBR;
+- the file systems that the list below marks as shared storage, on the drive or in a partition of its GPT or MBR;
 - a volume group of LVM2 with a flag of `clvmd` or a lock type of `lvmlockd`;
 - a drive with a reservation or a registered host.
 

@@ -252,7 +252,7 @@ fn saturation_test_writes_a_purged_drive_four_times() {
         Progress::Skipped { reason } => Some(reason.clone()),
         _ => None,
     });
-    assert!(reason.unwrap().ends_with(&format!("were written by round {done}")));
+    assert!(reason.unwrap().ends_with(&format!("were written up to the end of round {done}")));
 }
 
 #[test]

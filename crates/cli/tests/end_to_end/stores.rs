@@ -32,7 +32,7 @@ impl AttachedDrive {
         Err(String::from_utf8(output.stderr).unwrap())
     }
 
-    /// Ends the process with a signal, and returns its output.
+    /// Ends the process with a signal, and returns its standard error.
     fn end(mut self, signal: &str) -> String {
         let id = self.0.id().to_string();
         assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());

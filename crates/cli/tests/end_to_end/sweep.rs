@@ -48,7 +48,8 @@ fn json_conforms_to_its_schema() {
     assert_eq!(sweep["counts"]["done"], 24);
     assert_eq!(sweep["counts"]["impossible"], 12);
     let text = place.run(&["sweep", "space.toml", "--output", "b"]).ok().stdout;
-    for shown in ["Pareto front", "over_provisioning 0.15 → 0.3", "6 points, as", "result: b"] {
+    for shown in ["Pareto front", "over_provisioning 0.15 → 0.3", "6 points, such as", "result: b"]
+    {
         assert!(text.contains(shown), "{shown}: {text}");
     }
     assert!(text.ends_with("see it: flashscope report b\n"), "{text}");

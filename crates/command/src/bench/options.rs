@@ -129,11 +129,12 @@ pub struct TestArgs {
 pub struct GridArgs {
     /// Measure uniform writes instead, over a grid of mean lengths and of free space
     ///
-    /// Covers every amount of free space that a part of a real workload may have: writes of geometric
-    /// lengths that start anywhere in a part of the drive, which has all of the free space inside the
-    /// drive to itself (Boboila and Desnoyers, MSST 2011, section IV). Each run writes until the response
-    /// times are steady, and then until the cost of a page has the required --precision. The result
-    /// contains grid.json. All of the drive must hold data, in order: --state sequential, or keep.
+    /// Covers the free space that each part of a real workload may have. The IOs are writes of
+    /// geometric lengths. They start anywhere in one part of the drive, and all free space of the drive
+    /// serves that part (Boboila and Desnoyers, MSST 2011, section IV). Each run writes until the
+    /// response times are steady, and then until the cost of a page has the required --precision. The
+    /// result contains grid.json. All of the drive must hold data, in order: --state sequential, or
+    /// keep.
     #[arg(long, conflicts_with_all = [
         "only", "test", "trace", "io_size", "io_count", "io_ignore", "preparation_io_count",
         "burst_pause", "target_offset", "target_size", "LengthArgs", "read_only",

@@ -118,7 +118,7 @@ pub struct PredictArgs {
     #[command(flatten)]
     pub load: LoadArgs,
 
-    /// Alternative drives to simulate beside the twin; without any, intervals are the errors of its fit alone
+    /// Alternative drives to simulate beside the twin; without any, intervals reflect only the error of its fit
     #[arg(long, default_value_t = 20, value_name = "COUNT")]
     pub draws: usize,
 

@@ -226,7 +226,7 @@ fn saturation_ends_after_four_capacities_though_steady() {
     // Each round has 10,000 writes and 15 that are in flight at its end; 65,536 writes are four times 64 MiB.
     let (rounds, reasons) = rounds(&manifest);
     assert_eq!((rounds, reasons.len()), (7, 1));
-    assert!(reasons[0].ends_with("were written by round 7"), "{reasons:?}");
+    assert!(reasons[0].ends_with("were written up to the end of round 7"), "{reasons:?}");
     assert!(
         moved(&device, Op::Write) >= Bytes::mib(256) && moved(&device, Op::Write) < Bytes::mib(300)
     );

@@ -164,9 +164,9 @@ pub trait Observer: Send {
     /// arrive in order of time, except that the two planes of a pair may work at once.
     fn command(&mut self, _command: &Command) {}
 
-    /// Receives a suspension of a command, when that has gone on. The command follows when it is
-    /// done, after those that its unit carried out in the meantime. Of commands that were carried
-    /// out together, each is reported.
+    /// Receives a suspension when the command resumes. The command itself follows when it is done,
+    /// after the commands that its unit carried out in the meantime. Commands that were carried out
+    /// together are reported one by one.
     fn suspension(&mut self, _command: &Command, _time: Range<Nanos>) {}
 
     /// Receives an answered request.

@@ -234,7 +234,8 @@ impl Graph {
         self.tallies[tally as usize].left == 0
     }
 
-    /// Lets `later` wait for what a tally counts. It counts nothing more, and goes when none is left.
+    /// Lets `later` wait for the commands that a tally counts. The tally then counts no others, and
+    /// is freed when none is left.
     pub(super) fn follow_tally(&mut self, later: Ticket, tally: u32) {
         let state = &mut self.tallies[tally as usize];
         if state.left == 0 {
@@ -252,8 +253,8 @@ impl Graph {
         node.arrived = node.arrived.max(at);
     }
 
-    /// Takes away one of the things that a node waits for. Returns when it arrives at the earliest
-    /// if that was the last one.
+    /// Removes one dependency of a node. If it was the last one, returns the earliest arrival of
+    /// the node.
     #[inline]
     pub(super) fn unblock(&mut self, node: u32) -> Option<Nanos> {
         let blocked = &mut self.nodes[node as usize];
@@ -261,8 +262,8 @@ impl Graph {
         (blocked.blockers == 0).then_some(blocked.arrived)
     }
 
-    /// Takes the next node of which this one, which is done, was one of the things that it waits
-    /// for; or the last one that a tally counted for it.
+    /// Takes the next node that waits for this one, which is done. If this one was the last in a
+    /// tally, that is the node that waits for the tally.
     #[inline]
     pub(super) fn take_follower(&mut self, node: u32) -> Option<u32> {
         loop {

@@ -139,7 +139,7 @@ impl Scheduler {
         self.graph.add(Some(command), command.owner)
     }
 
-    /// Adds something that takes no time and waits for commands, until it is released.
+    /// Adds a join, which takes no time and waits for commands. It also waits until it is released.
     pub fn add_join(&mut self, owner: Option<u64>) -> Ticket {
         self.graph.add(None, owner)
     }
@@ -394,7 +394,7 @@ impl Scheduler {
         self.happened.push_back(SchedulerEvent::Idle(die));
     }
 
-    /// Takes away one of the things that a node waits for, and lets it arrive after the last one.
+    /// Removes one dependency of a node. After the last one, the node arrives at its die.
     fn unblock(&mut self, node: u32) {
         let Some(earliest) = self.graph.unblock(node) else { return };
         let earliest = earliest.max(later(self.now, self.graph.nodes[node as usize].delay));

@@ -490,7 +490,7 @@ impl Profile {
         }
         require(bits > 0 && pages > 0, "slc.bits_per_cell", bits, rule)?;
         let slc = share("slc.share", value, blocks, f64::ceil)?;
-        let rule = format!("it must leave blocks of a lane's {blocks} for other use");
+        let rule = format!("it must leave some of the {blocks} blocks of a lane for other data");
         require(slc < blocks, "slc.share", value, rule)?;
         Ok((slc, pages * page))
     }

@@ -133,7 +133,8 @@ fn every_background_command_belongs_to_one_activity() {
         let full = |p: &&Activity| p.kind == ActivityKind::FullMerge && p.pages_programmed > 0;
         let full = found.longest.iter().filter(full).count() as u64;
         assert_eq!(full, flash.events.full_merges, "{name}");
-        // LAST copies what is to be merged ahead, each time a piece of its own.
+        // LAST copies pages ahead of their merge. Each copy is an activity of its own, which the
+        // counter of merges leaves out.
         let partial = count(ActivityKind::PartialMerge);
         let ahead = partial - flash.events.partial_merges;
         assert_eq!(ahead > 0, name == "last", "{name}: {ahead}");

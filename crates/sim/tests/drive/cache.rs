@@ -44,8 +44,8 @@ fn programs(drive: &SimDevice) -> u64 {
     drive.counters().flash.programs.host
 }
 
-// Is a buffered write acknowledged when its data has arrived, and one that finds the buffer full
-// when the program that makes room for it is done?
+// A write is acknowledged when its data has arrived. If the buffer is full, it is acknowledged when
+// the program that frees a slot ends.
 #[test]
 fn a_write_waits_for_room_alone() {
     let mut profile = buffered("lru", 2);
@@ -66,7 +66,7 @@ fn a_slot_is_free_when_its_program_is_done() {
         for page in [1, 0, 3, 2] {
             assert_eq!(write(&mut drive, page), Nanos(0));
         }
-        // The whole block is given up at time 0; its pages are programmed one after the other.
+        // The whole block is evicted at time 0; its pages are programmed one after the other.
         assert_eq!(write(&mut drive, 8), Nanos(WRITE));
         drive.idle_until(Nanos(2 * WRITE - early));
         assert_eq!(write(&mut drive, 9), Nanos(early));
@@ -74,8 +74,8 @@ fn a_slot_is_free_when_its_program_is_done() {
     }
 }
 
-// If several writes find the buffer full, does each wait for its own program, even if its page has to
-// leave before it had a slot?
+// Several writes that find the buffer full wait for one program each, even if their pages are
+// evicted before they have a slot.
 #[test]
 fn waiting_writes_queue_for_slots() {
     let mut drive = drive(&buffered("lru", 1));
@@ -88,8 +88,8 @@ fn waiting_writes_queue_for_slots() {
     assert_eq!(programs(&drive), 4);
 }
 
-// Does a flush end when everything is on flash, what was given up before included, to the
-// nanosecond, and cost nothing when all is there?
+// A flush ends at the nanosecond at which all pages are on flash, including pages evicted earlier.
+// A flush of a clean buffer takes no time.
 #[test]
 fn a_flush_waits_for_the_flash() {
     for early in [0, 1] {
@@ -161,8 +161,8 @@ fn trimmed_pages_leave_the_buffer_unprogrammed() {
     }
 }
 
-// Does a flush of a protected buffer end at once, and does the buffer list the pages that are not on
-// flash yet, each until its program ends?
+// A flush of a protected buffer takes no time. The buffer lists each page that is not on flash,
+// until its program ends.
 #[test]
 fn a_protected_buffer_knows_what_it_must_save() {
     let mut profile = buffered("lru", 2);
@@ -184,9 +184,9 @@ fn a_protected_buffer_knows_what_it_must_save() {
     assert!(drive.cache().protected());
 }
 
-// Does background eviction keep a share of the buffer free, and then stop? A write finds a slot at the
-// time t when an eviction ends, and waits for a nanosecond at t - 1, whether time passes in one step or
-// in many.
+// Background eviction keeps a share of the buffer free, and then stops. A slot is free from the
+// instant t at which its eviction ends; a write at t - 1 waits a nanosecond. The result does not
+// depend on the number of steps in which time passes.
 #[test]
 fn the_background_keeps_slots_free() {
     for (early, steps) in [(0, 1), (1, 1), (0, 100), (1, 100)] {
@@ -250,8 +250,8 @@ fn the_background_works_side_by_side() {
     }
 }
 
-// Does `fifo` program every write? A page that is written again leaves first, with all pages before
-// it.
+// `fifo` programs every write. Before a page is rewritten, its older version is evicted, with all
+// pages that came before it.
 #[test]
 fn fifo_writes_all_out() {
     let mut drive = drive(&buffered("fifo", 3));
@@ -341,8 +341,8 @@ fn bplru() -> SimDevice {
     drive
 }
 
-// Block-level LRU (section 3.1) with 4 pages to a block: does writing one page make its whole block
-// the newest, and is the oldest block given up whole?
+// Block-level LRU (section 3.1) with 4 pages to a block: a write of one page makes its whole block
+// the newest, and the oldest block is evicted whole.
 #[test]
 fn bplru_gives_up_the_oldest_block() {
     let mut drive = bplru();
@@ -360,8 +360,9 @@ fn bplru_gives_up_the_oldest_block() {
     assert_eq!(held(&drive), [5, 8, 9, 11, 17, 18, 19]);
 }
 
-// Page padding (section 3.2): are the missing pages of a block read and written with the others, in
-// order, so that the block is in one piece on the flash, but pages that hold nothing not?
+// Page padding (section 3.2): when a block is evicted, its missing pages are read and programmed in
+// order with the others, so that the block is contiguous on the flash. Pages without data are left
+// out.
 #[test]
 fn bplru_pads_blocks() {
     let mut drive = bplru();
@@ -379,8 +380,8 @@ fn bplru_pads_blocks() {
     assert_eq!(drive.locate(Lpn(15)), None);
 }
 
-// LRU compensation (section 3.3): is a block that was written whole and in order, even in small parts,
-// evicted first although it is the newest, but not a block written in another order?
+// LRU compensation (section 3.3): a block that was written whole and in order, even in small parts,
+// is evicted first although it is the newest. A block written in another order is not.
 #[test]
 fn bplru_gives_up_sequential_blocks_first() {
     for (part, backwards) in [(4 * PAGE, false), (PAGE, false), (512, false), (PAGE, true)] {
@@ -418,8 +419,9 @@ pub fn buffered_profiles() -> impl Strategy<Value = Profile> {
     })
 }
 
-/// Random IOs against what the host knows: each page that was written is in the buffer or on the
-/// flash, one that left the buffer was programmed, and what was trimmed is in neither.
+/// Issues random IOs and compares the drive with the set of written pages: each written page is in
+/// the buffer or on the flash, each page that left the buffer was programmed, and a trimmed page is
+/// in neither.
 fn exercise(drive: &mut SimDevice, page_size: u64, seed: u64, trims: bool) {
     let mut random = fastrand::Rng::with_seed(seed);
     let blocks = drive.info().capacity.0 / LOGICAL_BLOCK;
@@ -469,7 +471,7 @@ fn exercise(drive: &mut SimDevice, page_size: u64, seed: u64, trims: bool) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
-    // On any drive with any buffer, whatever the host does: is no page lost or brought back?
+    // No sequence of IOs makes a drive with a buffer lose a page, or bring a trimmed page back.
     #[test]
     fn no_buffer_loses_a_page(
         profile in buffered_profiles().prop_filter("refused", |profile| profile.layout().is_ok()),
@@ -482,8 +484,8 @@ proptest! {
     }
 }
 
-// After a read that continues the previous one, and only then, is the next page fetched? It is available
-// at the time t when the flash has read it, and a nanosecond late at t - 1.
+// Pages are read ahead only after a read that continues the previous one. A page is available at
+// the instant t at which the flash has read it; a read at t - 1 waits a nanosecond.
 #[test]
 fn sequential_reads_are_read_ahead() {
     for early in [0, 1] {

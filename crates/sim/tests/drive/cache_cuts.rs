@@ -33,8 +33,9 @@ impl Page {
         self.versions.iter().rev().nth(steps).copied().unwrap_or_default()
     }
 
-    /// The newest version that a copy on the flash can be. The host sees no copy that was written
-    /// and superseded in one request; what it was follows from the next that it saw.
+    /// Returns the newest version that the copy with this stamp can hold. The host sees no copy
+    /// that was written and superseded in one request; the next copy that it saw bounds the
+    /// version.
     fn copied(&self, stamp: Stamp) -> Version {
         *self.copies.range(stamp..).next().expect("the host saw the last copy").1
     }
@@ -208,8 +209,9 @@ proptest! {
         cases: 96, failure_persistence: None, ..ProptestConfig::default()
     })]
 
-    // On any drive with any buffer whose power is cut at any time, again and again: is nothing
-    // lost that was flushed, and with a protected buffer, or none, nothing that was acknowledged?
+    // Power cuts at any time, even repeated ones, lose nothing that was flushed, on any drive with
+    // any buffer. With a protected buffer, or without a buffer, they lose nothing that was
+    // acknowledged.
     #[test]
     fn what_is_durable_survives(
         profile in buffered_profiles().prop_map(without_slc).prop_filter("refused", works),

@@ -22,7 +22,8 @@ const BASES: [&str; 8] = [
 const SMALL: &str = "demo?flash.packages=2&flash.planes_per_die=2&flash.blocks_per_plane=24\
                      &flash.pages_per_block=8&cleaning.free_threshold=0.04";
 
-/// Values of all types at their ends.
+/// Extreme values for each type of field: limits of integers, neighbours of powers of two, tiny and
+/// huge units, `nan` and `inf`.
 const VALUES: [&str; 24] = [
     "0",
     "1",
@@ -53,7 +54,7 @@ const VALUES: [&str; 24] = [
 /// Drives that take more are refused on small machines: here, all of these.
 const LIMIT: Bytes = Bytes::mib(24);
 
-/// Does a little of everything on a drive.
+/// Issues each kind of request, idles, and reads all reports of a drive.
 fn try_out(mut drive: Drive) {
     let mut watch = Watch::default();
     if let Some(one) = drive.only() {
@@ -91,8 +92,9 @@ fn is_usable(profile: &Profile) -> bool {
     }
 }
 
-// With every field of a profile at 0, at 1 and at the largest numbers: is the profile refused with a message, or does
-// the drive work without a panic, an endless loop or more memory than its footprint states?
+// With each field of a profile at extreme values, such as 0, 1 and the largest numbers, the profile
+// is refused, or the drive works: no panic, no endless loop, and no more memory than its footprint
+// states.
 #[test]
 fn extreme_values_are_refused_or_work() {
     let (mut usable, mut refused) = (0, 0);

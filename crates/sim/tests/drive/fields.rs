@@ -273,8 +273,8 @@ fn equal_ios_give_equal_completions() {
     }
 }
 
-// Has every field of the profiles that come with the program a source, and is none left to its
-// default in those that others are made from?
+// Every field of a built-in profile states its source. The profiles on which others are based set
+// every field.
 #[test]
 fn profiles_give_their_sources() {
     for kind in setup::KINDS {

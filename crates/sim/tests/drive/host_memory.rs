@@ -47,9 +47,9 @@ fn skewed(random: &mut fastrand::Rng) -> u64 {
     (0..3).fold(PAGES, |below, _| random.u64(..below) + 1) - 1
 }
 
-// Does the stack distance of a page determine where its map entry is: in the controller's memory, in host
-// memory, or on the flash only? Does its read take no extra time, the link access, or a read of a map page
-// longer, to the nanosecond?
+// The stack distance of a page determines where its map entry is: in the controller's memory, in
+// host memory, or on the flash only. The read then takes no extra time, one link access more, or
+// one read of a map page more, to the nanosecond.
 #[test]
 fn reads_cost_what_their_stack_distance_says() {
     for (entries, on_host) in [(1, 1), (50, 200), (200, 50), (50, 0), (600, 600)] {
@@ -113,9 +113,9 @@ fn uniform_hit_rates_are_the_shares_of_the_map() {
     assert_eq!(events.map_hits + events.map_host_hits + events.map_misses, accesses);
 }
 
-// Are pages of the map read and written as often as with all of that memory on the controller, with
-// reads and writes, whether writes are batched or not: is nothing that has changed lost or written
-// twice on its way to the host and back?
+// If part of the map memory is on the host, the flash reads and writes map pages as often as if all
+// of it were on the controller, with and without batched write-backs. No changed entry is lost or
+// written twice on its way to the host and back.
 #[test]
 fn the_flash_sees_one_memory() {
     for batch in [false, true] {
@@ -154,8 +154,9 @@ fn random_reads(drive: &mut Drive, range: u64) -> f64 {
     (drive.now() - start).0 as f64 / f64::from(count) / 1000.0
 }
 
-// Are random reads of `dram-less` as fast without host memory in a range that fits the controller's memory,
-// nearly as fast with host memory in a range that fits the host's, and hardly faster beyond that?
+// Host memory changes nothing for random reads of `dram-less` in a range that fits the controller's
+// memory. Reads of a range that fits host memory become nearly as fast as those of the smaller
+// range. Beyond that, it hardly helps.
 #[test]
 fn host_memory_carries_ranges_that_the_controller_does_not() {
     let mib = 1 << 20;

@@ -106,15 +106,16 @@ fn check(spec: &str) -> bool {
         assert_eq!(drive.now(), until);
         assert_eq!(state(drive), least, "{spec} after {gap}");
     }
-    // And a second may be too short for all, but takes few steps.
+    // A gap of a second may be too short for all background work, but takes few steps.
     let mut drive = used(spec).expect("it worked");
     let until = drive.now() + Nanos::secs(1);
     assert!(wait(&mut drive, until) <= 11, "{spec}");
     true
 }
 
-// Does a gap of up to 300 years take steps only as long as there is something to do, whatever the FTL, the policies
-// and the buffer, and is the drive then as after a gap that was just long enough?
+// An idle gap of up to 300 years takes no more steps than its background work needs, for every FTL,
+// policy and buffer. It leaves the drive in the same state as a gap that was just long enough for
+// that work.
 #[test]
 fn long_gaps_cost_no_more_than_short_ones() {
     let mut checked = 0;

@@ -198,7 +198,7 @@ fn observers_are_unique_documented_and_selectable() {
 const fn is_send<T: Send>() {}
 const _: () = is_send::<SimDevice>();
 
-/// One unit and one bus; two writes and a read given at once, and all that they come to.
+/// Submits two writes and a read at time 0, to a drive with one unit and one bus.
 fn three_requests(drive: &mut SimDevice) {
     for (op, page) in [(Op::Write, 0), (Op::Write, 1), (Op::Read, 0)] {
         drive.submit(&request(op, page * PAGE, PAGE, Nanos(0)));
@@ -242,7 +242,8 @@ fn utilization_is_exact_to_the_nanosecond() {
         assert_eq!(unit.mean_wait_ns, Some((WRITE + 2 * WRITE) as f64 / 3.0));
         assert_eq!(unit.mean_queue_length, (3 * WRITE) as f64 / (end + late) as f64);
     }
-    // An interval that begins in the midst of the read: it waited before, and its transfer is left.
+    // An interval that begins after the cells have been read contains only the transfer, and no
+    // wait.
     drain(&mut drive);
     assert_eq!(drive.now(), Nanos(end));
     let mut again = crate::drive(&one_pool(64));
@@ -258,8 +259,9 @@ fn utilization_is_exact_to_the_nanosecond() {
     assert_eq!((report.buses[0].busy_share, report.units[0].mean_wait_ns), (1.0, None));
 }
 
-// Is the busy time of each unit, kind and cause the sum of the times of its commands, the bus busy
-// for each transfer, no share above 1, and is each counter the number of the commands seen?
+// The busy time of each unit, kind and cause is the sum of the times of its commands. The bus is
+// busy during each transfer, no share exceeds 1, and each counter is the number of observed
+// commands.
 #[test]
 fn busy_times_add_up() {
     for (name, profile) in profiles() {
@@ -293,8 +295,8 @@ fn busy_times_add_up() {
     }
 }
 
-// Is the cleaning report that of the counters and of the commands seen, with a victim for each
-// erase and its valid pages those that were moved?
+// The cleaning report agrees with the counters and with the observed commands: each erase has a
+// victim, and the pages moved are the valid pages of the victims.
 #[test]
 fn cleaning_is_what_was_counted() {
     for (name, profile) in profiles() {
@@ -505,8 +507,8 @@ fn three_requests_make_ten_events() {
     );
 }
 
-// Does a window contain exactly the events that overlap with it, to its very edges? Is the trace
-// complete if the drive is dropped in the middle of it?
+// A window contains exactly the events that overlap with it, to the nanosecond. The trace is
+// complete even if the drive is dropped while commands are in progress.
 #[test]
 fn a_window_is_kept_to() {
     // Programs from 0 to WRITE and on to 2 WRITE, then a read.
@@ -532,8 +534,8 @@ fn a_window_is_kept_to() {
     }
 }
 
-// Does an observer that waits record from its start on, and does an error in writing come out at
-// the end without harm to the drive?
+// A waiting observer records nothing before its start. A write error is returned at the end and
+// does not affect the drive.
 #[test]
 fn a_trace_may_wait_and_fail() {
     let mut drive = drive(&one_pool(64));

@@ -20,8 +20,8 @@ fn lives(ftl: &ftl::Kind, seeds: std::ops::Range<u64>, len: usize) -> Vec<Story>
     seeds.filter_map(live).collect()
 }
 
-// Whatever happens to a drive, power cuts, failures and wear included: is there no panic, no hang
-// and no lost page, and does it go on working?
+// Requests, power cuts, failures and wear in any order never make a drive panic, hang or lose a
+// page, and it continues to work.
 #[test]
 fn no_life_loses_a_page() {
     for ftl in ftl::KINDS {
@@ -41,8 +41,8 @@ fn no_life_loses_a_page_on(ftl: &ftl::Kind) {
     assert!(busy > 40, "{busy} drives erased blocks");
 }
 
-// Does the same hold where commands wait in queues, by every policy: is nothing that was answered
-// lost, whatever waits, is carried out or is suspended when the power is cut?
+// The same holds with queued commands, for every policy: a power cut loses no acknowledged data,
+// whether commands wait, run or are suspended at that time.
 #[test]
 fn no_life_loses_a_page_by_any_policy() {
     for policy in flashscope_sim::sched::KINDS {
@@ -64,8 +64,8 @@ fn no_life_loses_a_page_in_queues(ftl: &ftl::Kind, policy: &str) {
     assert!(busy > 5, "{name}: {busy} drives erased blocks");
 }
 
-// Are the inputs that once broke a drive harmless, for each FTL? Those that are named by their hash reach what others do
-// not, and may be of no drive: scripts/test-fuzz replays them.
+// The inputs that once broke a drive are harmless, for each FTL. Inputs named by their hash cover
+// more code and may describe no valid drive: only scripts/test-fuzz replays them.
 #[test]
 fn the_corpus_is_lived_through() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/drive");
@@ -109,9 +109,9 @@ fn two_packages() -> SimDevice {
     drive
 }
 
-// Does recovery take exactly the time of its reads: the summary of the full block on the first
-// package, then the metadata of the page in its open block, while the second package reads its two
-// pages?
+// Recovery takes exactly the time of its reads. The first package reads the summary of its full
+// block, then the metadata of the page in its open block. Meanwhile the second package reads the
+// metadata of its two pages.
 #[test]
 fn recovery_takes_its_reads() {
     let mut drive = two_packages();
@@ -173,8 +173,8 @@ fn stamps(drive: &SimDevice) -> Vec<u32> {
     (0..19 * 4).map(|page| drive.stamp(Lpn(page)).expect("every page was written")).collect()
 }
 
-// Whenever the power is cut in the midst of many merges, given at once, of blocks on several
-// packages: is every page there, old or new, and does the drive go on?
+// A power cut at any time during many merges, submitted at once for blocks on several packages,
+// leaves every page in its old or new version, and the drive continues to work.
 #[test]
 fn merges_of_many_packages_survive_cuts_at_any_time() {
     let kinds = ftl::KINDS.iter().filter(|kind| !kind.trims()).map(|kind| (kind, 8192));

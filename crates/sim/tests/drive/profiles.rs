@@ -42,8 +42,8 @@ fn registered_names_are_unique_documented_and_selectable() {
     assert!(seen.len() >= 4);
 }
 
-// Is the default the drive of the paper, and has that drive, and the small one, the size that
-// its description gives?
+// The default profile is the drive of the paper. This drive and the small one have the sizes that
+// their descriptions state.
 #[test]
 fn profiles_are_what_they_say() {
     assert_eq!(parse("agrawal-2008").expect("registered"), Profile::default());
@@ -185,7 +185,7 @@ fn unusable_profiles_are_refused_with_field_value_and_rule() {
         ("reliability.block_lifetime=0", "at least 1"),
         ("reliability.program_failures=1", "from 0 to below 1"),
         ("reliability.factory_bad_blocks=0.1", "`over_provisioning` is 0.15"),
-        ("slc.share=0.999", "leave blocks of a lane's"),
+        ("slc.share=0.999", "leave some of the"),
         ("slc.share=0.02&slc.bits_per_cell=0", "`slc.bits_per_cell` is 0"),
         ("slc.share=0.02&slc.bits_per_cell=64", "leave a page in a block of 63"),
         ("wear.policy=migration", "did you mean `migrate`?"),

@@ -117,9 +117,9 @@ fn dies_share_a_bus() {
     }
 }
 
-// The package of section 2.2: two dies of two pairs of planes, 100 us a transfer. Sequential writes
-// come to 10,000 a second, limited by the bus, with two-plane commands as well; with one die they
-// come to 6,660.
+// The package of section 2.2: two dies with two pairs of planes each, and transfers of 100 us.
+// Sequential writes reach 10,000 a second, limited by the bus, with or without two-plane commands.
+// With one die they reach 6,660.
 #[test]
 fn pairs_of_planes_work_like_dies() {
     for (dies, two_plane, expected) in
@@ -185,7 +185,8 @@ fn the_short_way_is_fcfs() {
     }
 }
 
-/// The latencies of reads beside writes that make a die clean, sorted.
+/// Returns the counters, and the sorted latencies of reads that compete with writes and garbage
+/// collection for a die.
 fn read_latencies(profile: &Profile) -> (Counters, Vec<Nanos>) {
     let mut drive = drive(profile);
     fill(&mut drive, 1);
@@ -196,7 +197,7 @@ fn read_latencies(profile: &Profile) -> (Counters, Vec<Nanos>) {
     (drive.counters(), latencies)
 }
 
-// With more steps in a row, a read waits for more of them; what is moved stays about the same.
+// With more cleaning steps in a row, a read waits for more of them.
 #[test]
 fn steps_in_a_row_delay_reads() {
     let mut slow = Vec::new();
@@ -315,8 +316,8 @@ fn every_policy_answers_every_request_and_counts_the_same() {
     assert!(counters.windows(2).all(|pair| pair[0] == pair[1]), "{counters:?}");
 }
 
-// Drives whose buses have one die each, with an FTL, a buffer, spans or gangs: does a closed loop of
-// one request take the same time in queues?
+// On a drive whose buses have one die each, a closed loop of one request takes the same time with
+// and without queued commands, for each kind of FTL, buffer, span and gang.
 #[test]
 fn the_short_way_is_fcfs_on_drives_of_every_kind() {
     for spec in [
@@ -385,8 +386,8 @@ fn counters_of(profile: &Profile, seed: u64) -> Counters {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
-    // On any drive with any FTL and any buffer: does each policy move the same pages, as the
-    // scheduler only says when?
+    // Every policy moves the same pages, on any drive with any FTL and any buffer, because the
+    // scheduler decides only when commands run.
     #[test]
     fn counts_are_the_same_by_every_policy(
         profile in crate::cache::buffered_profiles(),

@@ -45,7 +45,8 @@ fn an_array_keeps_the_device_contract() {
     }
 }
 
-// On drives whose buses have one die each, do requests to an array take the same time with queues?
+// An array takes the same time for requests with and without queued commands, if the buses of its
+// drives have one die each.
 #[test]
 #[allow(clippy::cast_precision_loss)]
 fn an_array_of_drives_with_queues_is_as_fast() {

@@ -28,7 +28,7 @@ fn shapes() -> impl Strategy<Value = Profile> {
         profile.flash.blocks_per_plane = flash.3;
         profile.flash.pages_per_block = flash.4;
         profile.flash.page_size.0 = flash.5 * LOGICAL_BLOCK;
-        // Of a page, of a part of one, of several.
+        // Logical pages are as large as a flash page, smaller, or larger.
         profile.logical_page_size.0 = match pages.0 {
             0 | 1 => 0,
             2 => LOGICAL_BLOCK,
@@ -217,8 +217,8 @@ fn exercise(drive: &mut SimDevice, seed: u64, ios: u32, trims: bool) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
 
-    // On any drive that is not refused, whatever the host does: is every IO done, is every page
-    // where it was last written, and do the counts of valid pages agree with the map?
+    // On any valid drive and for any sequence of IOs, every IO completes, every page is where it
+    // was last written, and the counts of valid pages agree with the map.
     #[test]
     fn any_drive_keeps_its_pages(
         profile in profiles().prop_filter("refused", |profile| profile.layout().is_ok()),
@@ -229,8 +229,8 @@ proptest! {
     }
 }
 
-// Does the tightest drive that is not refused survive random writes, with as few spare pages as
-// the rule allows, whether it cleans in the background or not?
+// A drive with as few spare pages as the rules allow survives random writes, with and without
+// background cleaning.
 #[test]
 fn the_tightest_drive_works() {
     let shapes = [(4, 1), (4, 2), (5, 64), (12, 7), (48, 8)];

@@ -122,8 +122,8 @@ fn the_interface_is_serial() {
     assert_eq!(read.latency(), Nanos(7 + 2 * READ + 4000));
 }
 
-// Do completions come in the order of time, and those of one time in the order of submission,
-// flushes behind everything before them and nothing behind a flush?
+// Completions are in the order of time, and those of one instant in the order of submission. A
+// flush completes after all earlier requests, and does not delay later ones.
 #[test]
 fn completions_are_in_order() {
     let mut drive = written(&with_interface(0, 1000), 4);
@@ -160,8 +160,7 @@ fn completions_are_in_order() {
     );
 }
 
-// Are IOs that a drive cannot do answered with the number a drive would give, and no other
-// effect?
+// Impossible IOs fail with the error number of a real drive, and have no other effect.
 #[test]
 fn impossible_ios_are_answered_with_an_error() {
     let mut drive = drive(&one_pool(64));

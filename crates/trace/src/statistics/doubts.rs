@@ -118,7 +118,7 @@ fn sizes(seen: &DoubtInput) -> Option<(DoubtKind, String)> {
     }
     let text = format!(
         "no access is larger than {largest} B: sizes and offsets may be in sectors where the \
-         format says bytes (in formats in sectors, `--sector` sets how large one is)"
+         format says bytes (for formats that count sectors, `--sector` sets their size)"
     );
     (seen.accesses >= ENOUGH && largest < 512).then_some((DoubtKind::SmallRequests, text))
 }

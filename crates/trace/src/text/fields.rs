@@ -141,7 +141,7 @@ impl<'a> Fields<'a> {
         match self.rest {
             None => Ok(()),
             Some(rest) if rest.trim_ascii().is_empty() => Ok(()),
-            Some(rest) => Err(Reason::new(format!("there is more in it: `{}`", shown(rest)))),
+            Some(rest) => Err(Reason::new(format!("the line has extra fields: `{}`", shown(rest)))),
         }
     }
 

@@ -58,7 +58,7 @@ const BAD: &[(&str, &str, &str, &str)] = &[
     ("mqsim", "", "1 0 8 36028797018963968 1", "the length is beyond 2^64 bytes"),
     ("mqsim", "", "1 0 8 8 2", "the operation is `2`, and none of 1, 0"),
     ("ssdsim", "", "1 0 8 8", "the operation is missing"),
-    ("ssdsim", "", "1 0 8 8 1 7", "there is more in it: `7`"),
+    ("ssdsim", "", "1 0 8 8 1 7", "the line has extra fields: `7`"),
     ("heimdall", "", "0.1 0 4096 0 1", "it is for 0 bytes"),
     (
         "heimdall",

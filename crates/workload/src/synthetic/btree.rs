@@ -326,9 +326,10 @@ mod tests {
         assert!(Levels::new(1 << 32, 20).is_none());
     }
 
-    // With all leaves as likely, are as many leaves read as the cache does not hold, and as many
-    // written as have been changed since they came? (Of those that leave the cache, w / (1 − (1 − w) h)
-    // are changed where a share w of operations changes, and h of the leaves are in the cache.)
+    // If all leaves are equally likely, an operation reads its leaf unless the cache holds it, and
+    // the cache writes the changed leaves that it evicts. (If a share w of the operations changes a
+    // leaf, and the cache holds a share h of the leaves, w / (1 − (1 − w) h) of the evicted leaves
+    // have changed.)
     #[test]
     fn reads_and_writes_per_operation() {
         for (cache, changes) in [(0.2, 1.0), (0.2, 0.5), (0.6, 0.25)] {

@@ -228,7 +228,8 @@ mod tests {
         assert!(expected.iter().copied().fold(0.0, f64::max) > 0.03, "it is not uniform");
     }
 
-    // Do warehouses that are named take their pages alone, and a smaller page fewer rows?
+    // With a number of warehouses, the workload uses only their pages. A smaller page holds fewer
+    // rows.
     #[test]
     fn footprint() {
         let end =

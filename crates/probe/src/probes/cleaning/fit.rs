@@ -97,7 +97,8 @@ pub(super) fn fit(story: &Story, size: Size, policy: Policy, windows: &[Window],
         rows.iter().map(|row| base + row[0] * costs[0] + row[1] * costs[1]).collect();
     let misfit = (0..rows.len()).map(|nth| {
         let drawn = match policy.draws() {
-            // Blocks differ, and only few of them are cleaned in a window.
+            // A policy that draws victims cleans a few random blocks in a window, so their mean
+            // number of valid pages varies by chance.
             true => 0.7 * (expected[nth] - base) / (1.0 + erased[nth]).sqrt(),
             false => 0.0,
         };

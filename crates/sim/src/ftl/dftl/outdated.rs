@@ -1,4 +1,4 @@
-//! Translation pages that garbage collection leaves out of date, and writing them.
+//! Tracks and writes the translation pages that garbage collection has made out of date.
 
 use std::collections::{BTreeSet, VecDeque};
 

@@ -50,7 +50,7 @@ pub struct PageMap<M = InMemory> {
     pub(super) lanes: Vec<Lane>,
     /// For each pool, the lane whose turn it is.
     turns: Vec<u32>,
-    /// The lane of each part of the array, in block order.
+    /// For each run of [`Layout::blocks_per_lane`] consecutive blocks, the lane that owns them.
     lane_of_part: Vec<u32>,
     policy: Policy,
     wear: Wear,

@@ -81,7 +81,8 @@ fn reads_suspend_programs_within_the_rules() {
     let rules = Suspension { suspend: Nanos(5000), resume: Nanos(20_000), ..Default::default() };
     let with = |suspension| Setup { suspension, ..policy("suspend") };
     assert_eq!(script(policy("read-first"), 1, 1, &commands), [510, 570]);
-    // In the cells from 10 to 100 and, after 5, a read of 60 and 20, for the other 410.
+    // The program is in the cells from 10 to 100. Suspending it takes 5, the read 60 and resuming
+    // 20; then it needs the other 410.
     assert_eq!(script(with(rules), 1, 1, &commands), [595, 165]);
     let min_progress = Nanos(200_000);
     let found = script(with(Suspension { min_progress, ..rules }), 1, 1, &commands);
@@ -103,7 +104,8 @@ fn commands_in_other_planes_are_joined() {
     assert_eq!(script(setup, 1, 2, &programs), [520, 1030, 520]);
     // Each page of joined reads is there when it has come over.
     assert_eq!(script(setup, 1, 2, &in_planes(&[(0, R, 0, 0), (0, R, 1, 0)])), [60, 70]);
-    // Rows must agree; in order, what is behind another one of its plane stays there.
+    // Commands are joined only if their rows agree. With `in_order_planes`, no command overtakes an
+    // earlier one of its plane.
     let rows = in_planes(&[(0, P, 0, 1), (0, P, 1, 0), (0, P, 1, 1)]);
     assert_eq!(script(setup, 1, 2, &rows), [520, 1030, 520]);
     let in_order = Setup { in_order_planes: true, ..setup };

@@ -9,7 +9,8 @@ use super::*;
 struct OpenLoop {
     reads: f64,
     programs: f64,
-    /// The same of reads, less what a recursion over the same arrivals gives for one server.
+    /// The mean of reads, minus the mean of Lindley's recursion for one server with the same
+    /// arrivals.
     reads_apart: f64,
 }
 
@@ -66,8 +67,8 @@ fn near(what: &str, found: f64, theory: f64, tolerance: f64) {
     assert!(off.abs() <= tolerance, "{what}: {found:.1} is {off:+.3} from {theory:.1}");
 }
 
-// The mean of Lindley's recursion is known to be that of Pollaczek and Khinchine, so it serves as a
-// control variate: what is compared is free of the noise of the arrivals.
+// The recursion is a control variate: its mean is known, from the formula of Pollaczek and
+// Khinchine. The comparison is therefore free of the noise of the arrivals.
 #[test]
 fn one_die_with_reads_is_an_md1_queue() {
     let service = float(READ + BUS);

@@ -160,7 +160,7 @@ impl<'a> Life<'a> {
         self.finish()
     }
 
-    /// Lets the next thing happen; false when nothing more does.
+    /// Executes the next step of the script. Returns false at its end.
     pub(crate) fn step(&mut self) -> bool {
         if self.script.is_empty() {
             return false;
@@ -278,7 +278,8 @@ impl<'a> Life<'a> {
     }
 
     fn completed(&mut self, done: Completion) {
-        // Of requests that are the same in all, one may be refused and another not.
+        // If equal requests are in flight, one of them may fail and another succeed: prefer one for
+        // which the result is plausible.
         let same = || self.in_flight.iter().filter(|(_, (io, _))| *io == done.io);
         let meant = same().find(|(_, (_, all))| *all == done.result.is_ok()).or(same().next());
         let (request, (io, all)) =
@@ -312,7 +313,8 @@ impl<'a> Life<'a> {
         self.story.completions.push(done);
     }
 
-    /// The power is cut some time into what is under way, and sometimes again soon after.
+    /// Cuts the power after a random time, while requests may be in flight, and sometimes again
+    /// soon after.
     fn cut(&mut self) {
         self.pause();
         self.watchdog.lock().left = self.patience;
@@ -333,8 +335,8 @@ impl<'a> Life<'a> {
         }
     }
 
-    /// After how long each of a few recoveries is cut off. No bytes are drawn for it, so that those that
-    /// once broke a drive still do what they did.
+    /// Returns the time after which each of a few recoveries is interrupted. The times take no
+    /// bytes from the script, so that scripts that once broke a drive still have the same meaning.
     fn interruptions(&self) -> Vec<Nanos> {
         let mut random = fastrand::Rng::with_seed(self.requests);
         let mut wait = || {

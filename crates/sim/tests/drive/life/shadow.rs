@@ -19,7 +19,7 @@ struct Version {
 /// that is safe on.
 type History = Vec<Version>;
 
-/// A plain map of what was written to a drive, and of what of it has to survive a power cut.
+/// A plain model of a drive: the data written to it, and the versions that a power cut may leave.
 pub(crate) struct Shadow {
     pages: Vec<History>,
     page_size: u64,

@@ -41,7 +41,7 @@ pub(crate) fn profile(ftl: &ftl::Kind, bytes: &mut Unstructured<'_>) -> Profile 
     if profile.persistence.map != MapMemory::NvRam && profile.seed.is_multiple_of(3) {
         profile.map_cache.host_memory.0 = profile.map_cache.entry_size.0 << (profile.seed % 7);
     }
-    // Reads that disturb, and pages that are written anew in time: retries never come to their end.
+    // Reads disturb, and the drive rewrites pages in time: no page ever exhausts its retries.
     if profile.seed % 5 == 2 {
         let reliability = &mut profile.reliability;
         (reliability.read_disturb, reliability.read_retries) = (0.3, 1000);

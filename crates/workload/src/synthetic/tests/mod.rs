@@ -206,7 +206,8 @@ fn uniform_is_uniform() {
     assert_law(&histogram(&ios("uniform", 1_000_000)), |_| 1e-3);
 }
 
-// Does a sequential workload write every page once before it starts over, and rest at no end?
+// A sequential workload covers its range once before it starts over. It leaves out a remainder at
+// the end that is shorter than an IO.
 #[test]
 fn sequential_covers_the_range() {
     let first = ios("sequential?size=8KiB", 1000);
@@ -248,8 +249,8 @@ fn sizes(law: &str) -> Vec<f64> {
     counts
 }
 
-// Does each memoryless law have its distribution: the geometric one the mean that was asked for
-// exactly, the exponential one the mean before it is rounded up, even below a page?
+// Each memoryless law has its distribution. The geometric law has exactly the requested mean; the
+// exponential law has it before lengths are rounded up to pages, even if it is below a page.
 #[test]
 #[allow(clippy::cast_precision_loss)]
 fn memoryless_sizes() {
@@ -282,8 +283,8 @@ fn memoryless_sizes() {
     }
 }
 
-// Do reads, trims and writes have their shares, do trims hit what holds data alone, and is the
-// share of live pages that of Frankie's model, (1 − 2q)/(1 − q)?
+// Reads, trims and writes have their shares, trims hit only pages with data, and the share of live
+// pages is that of Frankie's model, (1 − 2q)/(1 − q).
 #[test]
 #[allow(clippy::cast_precision_loss)]
 fn operations_have_their_shares() {
@@ -318,8 +319,8 @@ fn operations_have_their_shares() {
     }
 }
 
-// Does a trim of any size hit what holds data alone, start anywhere in it, and end with it or with
-// the size of a write?
+// A trim of any size covers only pages with data. It starts anywhere in the data, and ends with the
+// data or after the length of a write.
 #[test]
 #[allow(clippy::cast_precision_loss)]
 fn trims_have_sizes() {
@@ -348,7 +349,8 @@ fn trims_have_sizes() {
     }
 }
 
-// Does an open loop come at its rate, whatever the answers, and a closed one with them?
+// An open loop issues IOs at its rate, regardless of completions. A closed loop issues each IO when
+// an earlier one completes.
 #[test]
 #[allow(clippy::cast_precision_loss)]
 fn arrivals_follow_their_law() {
@@ -367,8 +369,8 @@ fn arrivals_follow_their_law() {
     assert_eq!(ios("uniform", 3)[2].at, Nanos::micros(200));
 }
 
-// Do a seed and a spec give the same IOs again, another seed others, and do reads leave places
-// as they are?
+// The same seed and spec give the same IOs, and another seed gives others. A share of reads does
+// not change the offsets.
 #[test]
 fn seeds_and_places() {
     let places = |spec: &str| -> Vec<u64> { ios(spec, 50).iter().map(|io| io.offset.0).collect() };
@@ -380,7 +382,8 @@ fn seeds_and_places() {
     }
 }
 
-// Are the runs of a micro-benchmark or one of its experiments there, without those that do not fit?
+// The workload contains the runs of a micro-benchmark, or of one of its experiments, that fit the
+// drive.
 #[test]
 fn uflip_runs() {
     let runs = |spec: &str| match open(spec, &TARGET).unwrap().ios {
