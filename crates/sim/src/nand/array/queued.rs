@@ -421,7 +421,12 @@ impl QueuedArray {
 
     /// Returns the program of a page that may not be done.
     fn program_of(&self, block: usize, index: u32) -> Ticket {
-        let mut next = self.blocks[block].first;
+        let Block { written, first, .. } = self.blocks[block];
+        // Programs of a block are done in their order, so after the last one nothing is left.
+        if first == NONE || self.scheduler.status(written) == Status::Done {
+            return Ticket::DONE;
+        }
+        let mut next = first;
         while let Some(program) = self.programs.get(next as usize) {
             if program.index == index {
                 return program.ticket;
