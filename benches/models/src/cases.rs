@@ -45,7 +45,7 @@ pub fn drive(blocks: u32, pages_per_block: u32, logical_blocks: u32, fields: &st
 }
 
 /// Returns the cases of a workload on the paper's drive, one for each of four FTLs.
-pub fn on_the_papers_drive(workload: &str) -> impl Iterator<Item = Case> {
+pub(crate) fn on_the_papers_drive(workload: &str) -> impl Iterator<Item = Case> {
     let Space { pages_per_block, logical_blocks, free_blocks } = PAPER;
     let logs = format!("log.blocks={free_blocks}");
     let threshold = 1.5 / f64::from(logical_blocks + free_blocks + 3);
@@ -95,7 +95,7 @@ pub fn on_the_papers_drive(workload: &str) -> impl Iterator<Item = Case> {
 const BLOCKS: u64 = 512;
 
 /// Returns the cases of a workload on page-mapped drives that it fills.
-pub fn on_full_drives(workload: &str, requests: &[Request]) -> Vec<Case> {
+pub(crate) fn on_full_drives(workload: &str, requests: &[Request]) -> Vec<Case> {
     let end = |request: &Request| u64::from(request.page) + u64::from(request.pages());
     let end = requests.iter().map(end).max().unwrap_or(1);
     let mut pages_per_block = 64;

@@ -31,7 +31,7 @@ const PLAIN: Traits = Traits {
 };
 
 /// Workloads that vary one trait of uniform writes at a time.
-pub const VARIATIONS: [Traits; 29] = [
+pub(crate) const VARIATIONS: [Traits; 29] = [
     PLAIN,
     Traits { name: "plain, shorter than the ring", requests: 130_000, ..PLAIN },
     Traits { name: "plain, aligned 0.1", aligned: 0.1, ..PLAIN },

@@ -12,7 +12,7 @@ const BLOCK: u64 = 4096;
 ///
 /// # Panics
 /// Panics if the drive is invalid.
-pub fn add_costs(random: &mut RandomDrive) {
+pub(crate) fn add_costs(random: &mut RandomDrive) {
     let mut drive = flashscope_sim::open(&random.spec).expect("generated drives are valid");
     let capacity = drive.info().capacity.0;
     let len = 32 * BLOCK;

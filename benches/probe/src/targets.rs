@@ -6,7 +6,7 @@ pub fn accuracy(noise: f64) -> f64 {
 }
 
 /// The largest share of present features without an answer.
-pub const ABSTENTION: f64 = 0.1;
+pub(crate) const ABSTENTION: f64 = 0.1;
 
 /// The largest expected calibration error.
-pub const CALIBRATION_ERROR: f64 = 0.05;
+pub(crate) const CALIBRATION_ERROR: f64 = 0.05;

@@ -18,7 +18,8 @@ use flashscope_workload::uflip::{self, PerBaseline, Setup};
 pub const FITTED: [&str; 3] = ["granularity", "locality", "partitioning"];
 
 /// The micro-benchmarks that the twin then predicts.
-pub const PREDICTED: [&str; 6] = ["alignment", "order", "parallelism", "mix", "pause", "bursts"];
+pub(crate) const PREDICTED: [&str; 6] =
+    ["alignment", "order", "parallelism", "mix", "pause", "bursts"];
 
 /// The number of IOs per run.
 const IOS: u64 = 256;

@@ -41,7 +41,7 @@ impl Prediction {
     }
 
     /// Returns true if the interval contains the truth.
-    pub fn covers_truth(&self) -> bool {
+    pub(crate) fn covers_truth(&self) -> bool {
         (self.predicted.low..=self.predicted.high).contains(&self.truth)
     }
 }

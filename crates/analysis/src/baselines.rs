@@ -67,7 +67,7 @@ pub(crate) fn baseline_check(
 
 impl Means {
     /// Returns the means with those of the heads of runs in place of the whole runs.
-    pub fn with_heads(&self, heads: &[(u32, Estimate)]) -> Means {
+    pub(crate) fn with_heads(&self, heads: &[(u32, Estimate)]) -> Means {
         let mut means = self.clone();
         for mean in means.series.iter_mut().flat_map(|series| &mut series.means) {
             let head = heads.iter().find(|(run, _)| mean.runs == [*run]);

@@ -36,7 +36,7 @@ impl Errno {
     /// Input/output error.
     pub const EIO: Errno = Errno(5);
     /// No such device or address, or it was removed.
-    pub const ENXIO: Errno = Errno(6);
+    pub(crate) const ENXIO: Errno = Errno(6);
     /// Resource temporarily unavailable.
     pub const EAGAIN: Errno = Errno(11);
     /// No such device, or it was removed.

@@ -8,7 +8,7 @@ static STOP: AtomicBool = AtomicBool::new(false);
 /// Returns the flag that Ctrl-C or a termination signal sets. Further signals do not end the process: it must end cleanly,
 /// because it has changed settings of the system.
 #[cfg(target_os = "linux")]
-pub fn clean_end_flag() -> anyhow::Result<&'static AtomicBool> {
+pub(crate) fn clean_end_flag() -> anyhow::Result<&'static AtomicBool> {
     ctrlc::set_handler(|| STOP.store(true, Ordering::Relaxed))?;
     Ok(&STOP)
 }

@@ -70,7 +70,7 @@ fn is_real(name: &str) -> bool {
 ///
 /// # Errors
 /// The same as for [`open`].
-pub fn open_to_watch(
+pub(crate) fn open_to_watch(
     name: &str,
     purpose: &Purpose,
 ) -> Result<(Box<dyn Device>, Option<Inside>), Failure> {
@@ -105,7 +105,7 @@ fn unknown(name: &str) -> anyhow::Error {
 ///
 /// # Errors
 /// If a size is not a multiple of the logical block, or exceeds the drive; the error names it.
-pub fn check_target(
+pub(crate) fn check_target(
     device: &dyn Device,
     io_size: Bytes,
     offset: Bytes,

@@ -50,7 +50,7 @@ pub fn interrupted(kept: impl std::fmt::Display) -> Failure {
 }
 
 /// Converts the error of creating a result folder. A name that is already taken is a usage error.
-pub fn not_made(error: flashscope_result::Error) -> Failure {
+pub(crate) fn not_made(error: flashscope_result::Error) -> Failure {
     match error {
         flashscope_result::Error::Exists(_) | flashscope_result::Error::Busy(_) => usage(error),
         error => Failure::from(error),

@@ -18,5 +18,6 @@ pub mod trace;
 pub mod twin;
 pub mod what_if;
 
-pub use failure::{Failure, interrupted, not_made, usage};
+pub(crate) use failure::not_made;
+pub use failure::{Failure, interrupted, usage};
 pub use flashscope_measure::{Progress, Step, Unit};

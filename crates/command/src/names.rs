@@ -18,7 +18,7 @@ const LARGEST_PAGE: Bytes = Bytes::mib(1);
 
 /// The longest mean length of writes, in pages. With the largest page, the longest write (16 times the mean) is not above
 /// the longest IO.
-pub const LONGEST_MEAN: i64 = 4096;
+pub(crate) const LONGEST_MEAN: i64 = 4096;
 /// The longest pause, a day.
 const LONGEST_PAUSE: Nanos = Nanos::secs(24 * 60 * 60);
 

@@ -10,14 +10,14 @@ use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
 
 /// The largest count: whole numbers up to this one are exact in a browser.
-pub const MOST_COUNTED: u64 = (1 << 53) - 1;
+pub(crate) const MOST_COUNTED: u64 = (1 << 53) - 1;
 
 /// The largest quantity in any unit: more than the bytes of all drives, and the nanoseconds of 30
 /// years.
-pub const LARGEST_MEASURE: f64 = 1e18;
+pub(crate) const LARGEST_MEASURE: f64 = 1e18;
 
 /// The longest text, in characters.
-pub const LONGEST_TEXT: u64 = 4096;
+pub(crate) const LONGEST_TEXT: u64 = 4096;
 
 /// The type names of quantities limited by the kernel's types (`loff_t`, `ktime_t`).
 const OF_THE_KERNEL: [&str; 2] = ["Bytes", "Nanos"];

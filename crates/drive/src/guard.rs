@@ -300,7 +300,7 @@ fn at_byte(offset: Option<u64>) -> String {
 ///
 /// # Errors
 /// [`Refusal::Changed`] if it is not.
-pub fn check_same(path: &Path, checked: Identity, opened: Identity) -> Result<(), Refusal> {
+pub(crate) fn check_same(path: &Path, checked: Identity, opened: Identity) -> Result<(), Refusal> {
     if checked == opened { Ok(()) } else { Err(Refusal::Changed { path: path.into() }) }
 }
 

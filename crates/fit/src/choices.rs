@@ -102,7 +102,7 @@ fn share(profile: &Profile, factor: f64) -> f64 {
 const SHARES: [f64; 8] = [0.7, 0.85, 0.95, 0.985, 1.015, 1.05, 1.18, 1.4];
 
 /// All choices, those with the largest effect first.
-pub const CHOICES: &[Choice] = &[
+pub(crate) const CHOICES: &[Choice] = &[
     Choice {
         field: "ftl",
         others: |p| {

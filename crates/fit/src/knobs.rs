@@ -29,7 +29,7 @@ const ERASE: (f64, f64) = (2e5, 1e8);
 const HANDLING: (f64, f64) = (10.0, 1e8);
 
 /// All times that a fit adjusts.
-pub const KNOBS: [Knob; 9] = [
+pub(crate) const KNOBS: [Knob; 9] = [
     Knob {
         field: "flash.page_read",
         of: |p| &mut p.flash.page_read,

@@ -23,7 +23,7 @@ use measured::NUMBERS;
 pub use measured::{MeasuredResult, MeasuredRun, Numbers, SHARES};
 pub use predict::predict;
 pub use search::{SearchResult, search};
-pub use sweep::{POLICIES, Policy, bytes_per_second, fit_fill, write_amplification};
+pub use sweep::{bytes_per_second, fit_fill, write_amplification};
 pub use table::read_levels;
 use tuning::side_by_side_with_progress;
 pub use tuning::{Target, TunedDrive};

@@ -12,11 +12,9 @@ use super::FitError;
 use super::optimum::least;
 
 /// The model of a cleaning policy: write amplification as a function of physical over logical pages.
-pub struct Policy {
+struct Policy {
     /// The name of the policy in a profile, one of [`flashscope_sim::gc::KINDS`].
-    pub name: &'static str,
-    /// The name of the policy for readers.
-    pub title: &'static str,
+    name: &'static str,
     amplification: fn(f64) -> f64,
 }
 
@@ -24,21 +22,19 @@ pub struct Policy {
 const PAGES_PER_BLOCK: f64 = 1024.0;
 
 /// The policies that a fit compares.
-pub const POLICIES: [Policy; 4] = [
+const POLICIES: [Policy; 4] = [
     Policy {
         name: "greedy",
-        title: "greedy",
         amplification: |alpha| greedy::write_amplification(alpha, PAGES_PER_BLOCK),
     },
-    Policy { name: "fifo", title: "FIFO", amplification: fifo::write_amplification },
+    Policy { name: "fifo", amplification: fifo::write_amplification },
     Policy {
         name: "d-choices",
-        title: "the best of 5",
         amplification: |alpha| {
             d_choices::write_amplification(alpha, PAGES_PER_BLOCK, 5.0).unwrap_or(f64::NAN)
         },
     },
-    Policy { name: "random", title: "random", amplification: random::write_amplification },
+    Policy { name: "random", amplification: random::write_amplification },
 ];
 
 /// The relative error of the closed forms for drives that meet their assumptions (reference results of the formulas).

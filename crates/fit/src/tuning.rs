@@ -105,7 +105,7 @@ const OUTLIER: f64 = 3.0;
 const STEP: f64 = 0.08;
 
 /// The largest change of a time in one step, as the logarithm of a factor.
-pub const REACH: f64 = 1.5;
+pub(crate) const REACH: f64 = 1.5;
 
 /// The least relative gain of a step for another step to follow.
 const BETTER: f64 = 0.01;
@@ -233,7 +233,7 @@ impl Target<'_> {
     }
 
     /// Fits the times of a drive, in at most `steps` steps.
-    pub fn tune(&self, from: &TunedDrive, steps: u32) -> TunedDrive {
+    pub(crate) fn tune(&self, from: &TunedDrive, steps: u32) -> TunedDrive {
         let (mut best, mut reach) = (from.clone(), REACH);
         for _ in 0..steps {
             if self.is_stopped() {

@@ -67,7 +67,7 @@ impl DisturbanceMap {
     }
 
     /// Returns true if a run disturbs the state.
-    pub fn is_disturbed_by(&self, reference: &Reference) -> bool {
+    pub(crate) fn is_disturbed_by(&self, reference: &Reference) -> bool {
         let extents = extents(reference, 1, &self.space);
         extents.iter().any(|extent| extent.written.is_some_and(|how| self.disturbs(how)))
     }
@@ -127,7 +127,7 @@ impl DisturbanceMap {
     }
 
     /// Returns the runs that wrote to parts that the first `ios` IOs of a run touch.
-    pub fn disturbers(&self, reference: &Reference, ios: u64) -> Vec<u32> {
+    pub(crate) fn disturbers(&self, reference: &Reference, ios: u64) -> Vec<u32> {
         let extents = extents(reference, ios, &self.space);
         let all = extents.iter().flat_map(|extent| self.overlapping(&extent.range));
         let mut runs: Vec<u32> = all.flat_map(|(_, runs)| runs).copied().collect();
@@ -137,7 +137,7 @@ impl DisturbanceMap {
     }
 
     /// Returns the start of the first undisturbed range of `size` bytes within `within`.
-    pub fn undisturbed(&self, within: &Range<u64>, size: u64) -> Option<u64> {
+    pub(crate) fn undisturbed(&self, within: &Range<u64>, size: u64) -> Option<u64> {
         let mut start = within.start;
         for (disturbed, _) in self.overlapping(within) {
             if disturbed.start.saturating_sub(start) >= size {
@@ -150,7 +150,7 @@ impl DisturbanceMap {
 
     /// Returns the start of the range of `size` bytes within `within` that has the fewest disturbed
     /// bytes.
-    pub fn least_disturbed(&self, within: &Range<u64>, size: u64) -> u64 {
+    pub(crate) fn least_disturbed(&self, within: &Range<u64>, size: u64) -> u64 {
         let ends = self.overlapping(within).map(|(disturbed, _)| disturbed.end);
         let starts = std::iter::once(within.start).chain(ends);
         let disturbed = |start: u64| -> u64 {

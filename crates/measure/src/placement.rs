@@ -37,7 +37,7 @@ impl Placer {
     }
 
     /// Notes that the state was enforced.
-    pub fn state_enforced(&mut self) {
+    pub(crate) fn state_enforced(&mut self) {
         self.map.clear();
         self.written = 0;
     }

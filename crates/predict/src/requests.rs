@@ -115,7 +115,7 @@ impl Requests {
     ///
     /// # Errors
     /// If the workload never writes, or `go_on` returned false.
-    pub fn pass_while(
+    pub(crate) fn pass_while(
         &mut self,
         go_on: &mut dyn FnMut() -> bool,
         each: &mut dyn FnMut(Request),

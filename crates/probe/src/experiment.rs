@@ -40,7 +40,7 @@ impl Request {
 
     /// Replaces the data to write.
     #[must_use]
-    pub fn with_data(self, data: Data) -> Request {
+    pub(crate) fn with_data(self, data: Data) -> Request {
         Request { data, ..self }
     }
 

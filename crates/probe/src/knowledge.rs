@@ -96,7 +96,7 @@ impl Knowledge {
     }
 
     /// Withdraws all findings except that of one parameter.
-    pub fn withdraw_all_but(&mut self, parameter: Parameter) {
+    pub(crate) fn withdraw_all_but(&mut self, parameter: Parameter) {
         self.0.retain(|of, _| *of == parameter);
     }
 

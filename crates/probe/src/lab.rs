@@ -194,7 +194,7 @@ impl<'a> Lab<'a> {
     }
 
     /// Returns the quantities from which probes calculate their costs.
-    pub fn scene(&self) -> Scene {
+    pub(crate) fn scene(&self) -> Scene {
         let mean = |cost: MeanCost, guess| match cost.ios {
             0 => Nanos(guess),
             ios => Nanos(cost.nanos / ios),
@@ -215,7 +215,7 @@ impl<'a> Lab<'a> {
     }
 
     /// Returns the offset of a request of `len` bytes at a random place of `space`, a multiple of `align` from its start.
-    pub fn random_offset(&mut self, space: &Range<u64>, len: u64, align: u64) -> u64 {
+    pub(crate) fn random_offset(&mut self, space: &Range<u64>, len: u64, align: u64) -> u64 {
         let places = (space.end - space.start).saturating_sub(len) / align + 1;
         space.start + self.rng.u64(0..places) * align
     }
@@ -236,7 +236,7 @@ impl<'a> Lab<'a> {
     ///
     /// # Errors
     /// See [`Lab::run`].
-    pub fn run_at(
+    pub(crate) fn run_at(
         &mut self,
         purpose: &str,
         depth: u32,
@@ -250,7 +250,7 @@ impl<'a> Lab<'a> {
     ///
     /// # Errors
     /// See [`Lab::run`].
-    pub fn run_in_pairs(
+    pub(crate) fn run_in_pairs(
         &mut self,
         purpose: &str,
         requests: impl IntoIterator<Item = Request>,
@@ -360,7 +360,7 @@ impl<'a> Lab<'a> {
     ///
     /// # Errors
     /// See [`Lab::run`].
-    pub fn ensure_filled(&mut self) -> Result<(), Halt> {
+    pub(crate) fn ensure_filled(&mut self) -> Result<(), Halt> {
         if self.fill.is_some() || self.is_read_only() {
             return Ok(());
         }

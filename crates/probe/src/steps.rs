@@ -57,7 +57,7 @@ pub fn step(series: &[f64], margin: usize) -> Option<Step> {
 
 /// Returns the medians of several series, place by place, up to the length of the shortest. Values at the same place of every
 /// series remain; a hiccup of one does not.
-pub fn medians(series: &[Vec<f64>]) -> Vec<f64> {
+pub(crate) fn medians(series: &[Vec<f64>]) -> Vec<f64> {
     let len = series.iter().map(Vec::len).min().unwrap_or(0);
     let at = |place: usize| series.iter().map(|one| one[place]).collect::<Vec<f64>>();
     (0..len).map(|place| median(&at(place))).collect()

@@ -97,7 +97,7 @@ impl StagingFolder {
     ///
     /// # Errors
     /// [`Error::Taken`] in that case, or the errors of [`StagingFolder::publish`].
-    pub fn publish_anyway(&mut self) -> Result<(), Error> {
+    pub(crate) fn publish_anyway(&mut self) -> Result<(), Error> {
         match self.publish() {
             Err(Error::Exists(path)) => {
                 let kept = self.keep_beside()?;
@@ -137,7 +137,7 @@ impl StagingFolder {
     }
 
     /// Returns true if the folder has its final name.
-    pub fn is_published(&self) -> bool {
+    pub(crate) fn is_published(&self) -> bool {
         self.published
     }
 
@@ -145,7 +145,7 @@ impl StagingFolder {
     ///
     /// # Errors
     /// The file system has no locks.
-    pub fn into_lock(mut self) -> Result<File, Error> {
+    pub(crate) fn into_lock(mut self) -> Result<File, Error> {
         self.lock.take().map_or_else(|| lock(&self.path), Ok)
     }
 }

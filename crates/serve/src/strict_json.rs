@@ -8,7 +8,10 @@ use serde_json::Value;
 /// Finds an array in `sent` where `meant` has an object, and returns its path. Deserializers also accept the fields of an
 /// object as an array, in order, which no schema allows. Unknown fields are skipped without keeping their values, which
 /// could take 100 times the memory.
-pub fn array_for_object(sent: &[u8], meant: &Value) -> Result<Option<String>, serde_json::Error> {
+pub(crate) fn array_for_object(
+    sent: &[u8],
+    meant: &Value,
+) -> Result<Option<String>, serde_json::Error> {
     let mut json = serde_json::Deserializer::from_slice(sent);
     let place = ExpectedShape(meant).deserialize(&mut json)?;
     Ok(place.map(|place| format!("`{place}`")))

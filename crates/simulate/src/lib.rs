@@ -50,7 +50,7 @@ pub fn simulate(
 ///
 /// # Errors
 /// The same as for [`simulate`], or if the budget does not suffice for the drive.
-pub fn simulate_within(
+pub(crate) fn simulate_within(
     request: &SimulationRequest,
     memory: &Budget,
     stop: &AtomicBool,

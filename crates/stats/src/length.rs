@@ -91,11 +91,6 @@ impl Length {
         self.values.len()
     }
 
-    /// Returns the number of values at the next check: the current estimate of the run's length.
-    pub fn next_check(&self) -> usize {
-        self.next_check
-    }
-
     /// Returns the interval of all values so far, or `None` if there are too few.
     pub fn interval(&self) -> Option<Interval> {
         let Rule { statistic, confidence, period, .. } = self.rule;

@@ -37,7 +37,7 @@ pub enum Kind {
 }
 
 /// The kinds without a period.
-pub const APERIODIC: [Kind; 7] = [
+pub(crate) const APERIODIC: [Kind; 7] = [
     Kind::Plain,
     Kind::Noise,
     Kind::HeavyTails,
@@ -155,7 +155,7 @@ impl Kind {
 
 /// Generates a start-up phase of `startup` IOs at a third of the fast response time, followed by
 /// the kind's own series. The start-up phase has noise of 30 % for noisy kinds, else 10 %.
-pub fn with_startup(kind: Kind, startup: usize, count: usize, seed: u64) -> Vec<f64> {
+pub(crate) fn with_startup(kind: Kind, startup: usize, count: usize, seed: u64) -> Vec<f64> {
     let mut script = Script::aligned(kind, seed);
     let sigma =
         if matches!(kind, Kind::Noise | Kind::Dependent | Kind::Wave(_)) { 0.3 } else { 0.1 };

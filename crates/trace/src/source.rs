@@ -118,11 +118,6 @@ impl Source {
         &self.head
     }
 
-    /// Returns true if the head is the whole content.
-    pub fn is_all_head(&self) -> bool {
-        self.head.len() < HEAD
-    }
-
     /// Returns the compression of the content.
     pub fn compression(&self) -> Option<&'static str> {
         self.compression

@@ -89,7 +89,7 @@ impl Spec {
     }
 
     /// Returns true if one drive receives the addresses of all volumes.
-    pub fn is_remapped(&self) -> bool {
+    pub(crate) fn is_remapped(&self) -> bool {
         self.transforms.is_remapped()
     }
 

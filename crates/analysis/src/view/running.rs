@@ -75,7 +75,7 @@ impl RunningMeanBuilder {
     }
 
     /// Adds a chunk of `ios` IOs.
-    pub fn push_chunk(&mut self, ios: u64, answered: &LatencySum) {
+    pub(crate) fn push_chunk(&mut self, ios: u64, answered: &LatencySum) {
         self.so_far.join(answered);
         self.seen += ios;
         self.tell_if_due();

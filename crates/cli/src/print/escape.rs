@@ -17,7 +17,7 @@ pub enum Form {
 }
 
 /// Escapes the text of a single field: every character that a terminal does not show literally, line breaks included.
-pub fn escape_untrusted(text: &str) -> Cow<'_, str> {
+pub(crate) fn escape_untrusted(text: &str) -> Cow<'_, str> {
     if !text.contains(is_unsafe) {
         return Cow::Borrowed(text);
     }
@@ -72,7 +72,7 @@ const UNSAFE: [(char, char); 34] = [
 ];
 
 /// True if a terminal may not show the character literally.
-pub fn is_unsafe(c: char) -> bool {
+pub(crate) fn is_unsafe(c: char) -> bool {
     // Nearly all text is ASCII.
     if (' '..='~').contains(&c) {
         return false;

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use clap::ColorChoice;
-pub use escape::escape_untrusted;
+pub(crate) use escape::escape_untrusted;
 use escape::{Escaping, Form, is_unsafe};
 use flashscope_command::options::JsonArgs;
 use serde::Serialize;
@@ -32,7 +32,7 @@ pub fn terminal() -> &'static TerminalArgs {
 }
 
 /// Returns the value of `--color` before the options are parsed: help and errors of the parser use it, too.
-pub fn typed_color() -> ColorChoice {
+pub(crate) fn typed_color() -> ColorChoice {
     let mut arguments = std::env::args_os().map(|argument| argument.to_string_lossy().into_owned());
     while let Some(argument) = arguments.next() {
         let value = match argument.strip_prefix("--color") {
@@ -49,7 +49,7 @@ pub fn typed_color() -> ColorChoice {
 
 /// True if standard error is a terminal.
 #[allow(clippy::disallowed_methods, reason = "nothing is printed")]
-pub fn is_terminal() -> bool {
+pub(crate) fn is_terminal() -> bool {
     io::stderr().is_terminal()
 }
 
@@ -118,12 +118,12 @@ pub fn line(mut out: impl Write, words: &impl fmt::Display) -> io::Result<()> {
 }
 
 /// Returns standard output for text.
-pub fn text_lines() -> Escaping<StdoutLock<'static>> {
+pub(crate) fn text_lines() -> Escaping<StdoutLock<'static>> {
     standard_output(Form::Text)
 }
 
 /// Returns standard output for JSON.
-pub fn json_lines() -> Escaping<StdoutLock<'static>> {
+pub(crate) fn json_lines() -> Escaping<StdoutLock<'static>> {
     standard_output(Form::Json)
 }
 
@@ -145,7 +145,7 @@ pub fn data() -> Box<dyn Write + Send> {
 /// Prints a message on standard error, see [`notice`]. Its further lines are indented, because a line break in untrusted text
 /// could otherwise forge a message.
 #[allow(clippy::disallowed_methods, reason = "the output is escaped here")]
-pub fn to_user(words: fmt::Arguments) {
+pub(crate) fn to_user(words: fmt::Arguments) {
     let line = words.to_string().replace('\n', "\n  ") + "\n";
     // Standard error may be closed.
     let _ = Escaping::new(io::stderr().lock(), Form::Text).write_all(line.as_bytes());

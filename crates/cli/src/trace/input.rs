@@ -83,7 +83,7 @@ pub fn open(files: &[String], fields: &Fields) -> Result<Trace, Failure> {
 }
 
 /// Prints the notes about a trace.
-pub fn show_notes(notes: &[String]) {
+pub(crate) fn show_notes(notes: &[String]) {
     for note in notes {
         print::note(format_args!("note: {note}"));
     }

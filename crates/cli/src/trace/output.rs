@@ -25,7 +25,7 @@ pub struct OutputArgs {
 
 impl OutputArgs {
     /// True for standard output, on which nothing else may be printed then.
-    pub fn is_standard_output(&self) -> bool {
+    pub(crate) fn is_standard_output(&self) -> bool {
         self.name == STANDARD_OUTPUT
     }
 

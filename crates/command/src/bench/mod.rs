@@ -249,7 +249,7 @@ pub fn manifest(
 }
 
 /// Returns the default name of a result, from the drive and the time, such as `sim-demo-20260102-030405.flashscope`.
-pub fn default_output(drive: &str) -> PathBuf {
+pub(crate) fn default_output(drive: &str) -> PathBuf {
     let name = drive.split('?').next().unwrap_or(drive);
     let words: Vec<&str> =
         name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();

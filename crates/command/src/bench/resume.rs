@@ -87,6 +87,6 @@ fn is_left(run: &Run) -> bool {
 }
 
 /// True for a drive that loses its contents when the program ends.
-pub fn forgets(info: &DeviceInfo) -> bool {
+pub(crate) fn forgets(info: &DeviceInfo) -> bool {
     info.kind == DeviceKind::Sim
 }

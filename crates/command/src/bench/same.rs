@@ -10,7 +10,7 @@ use crate::drives::Purpose;
 use crate::{Failure, usage};
 
 /// Fails if another version of the tool was used. `what` describes what it did.
-pub fn check_tool(tool: &Tool, what: &str, advice: &str) -> Result<(), Failure> {
+pub(crate) fn check_tool(tool: &Tool, what: &str, advice: &str) -> Result<(), Failure> {
     let (then, now) = (&tool.version, env!("CARGO_PKG_VERSION"));
     if then != now {
         let reason = "a result must come from one version";
@@ -38,7 +38,7 @@ pub fn purpose(runs: &[&Run], options: &Options, confirmation: Option<String>) -
 }
 
 /// Fails if the drive is not the expected one. `that` completes the message, as in "that was measured".
-pub fn check_drive(then: &DeviceInfo, now: &DeviceInfo, that: &str) -> Result<(), Failure> {
+pub(crate) fn check_drive(then: &DeviceInfo, now: &DeviceInfo, that: &str) -> Result<(), Failure> {
     let or_unknown = |text: &Option<String>| text.clone().unwrap_or_else(|| "unknown".into());
     let properties = [
         ("capacity", then.capacity.to_string(), now.capacity.to_string()),

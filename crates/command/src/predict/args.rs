@@ -15,7 +15,7 @@ use crate::options::{
 };
 
 /// The default number of IOs in a pass of an endless workload.
-pub const PASS_IOS: u64 = 1_000_000;
+pub(crate) const PASS_IOS: u64 = 1_000_000;
 
 /// The default confidence level of intervals.
 pub const CONFIDENCE: f64 = 0.9;

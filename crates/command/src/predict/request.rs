@@ -184,12 +184,12 @@ pub(super) struct LoadedWorkload {
 
 impl LoadedWorkload {
     /// True if it has trims, once it was predicted.
-    pub fn has_trims(&self) -> bool {
+    pub(crate) fn has_trims(&self) -> bool {
         self.trims || self.requests.have_trimmed()
     }
 
     /// Describes trims as a feature that a model ignores.
-    pub fn ignored_trims(&self) -> Option<String> {
+    pub(crate) fn ignored_trims(&self) -> Option<String> {
         self.has_trims().then(|| "trims, which leave less to be moved".into())
     }
 }

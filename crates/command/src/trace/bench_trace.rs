@@ -15,7 +15,7 @@ use crate::{Failure, Progress, usage};
 const TIMED_DEPTH: u32 = 64;
 
 /// The longest IO; longer requests are split. The kernel splits at about the same size.
-pub const LONGEST_IO: Bytes = Bytes::MIB;
+pub(crate) const LONGEST_IO: Bytes = Bytes::MIB;
 
 /// A trace to play, before the drive is open.
 pub struct BenchTrace {

@@ -5,9 +5,11 @@ mod playback;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-pub use bench_trace::{BenchTrace, LONGEST_IO};
+pub use bench_trace::BenchTrace;
+pub(crate) use bench_trace::LONGEST_IO;
 use flashscope_trace::{Error, Progress as ReadProgress, Reader, Request, Trace};
-pub use playback::{each_io, survey};
+pub(crate) use playback::each_io;
+pub use playback::survey;
 
 use crate::{Failure, Progress, Step, Unit, usage};
 

@@ -32,7 +32,7 @@ pub fn survey(
 ///
 /// # Errors
 /// If the trace cannot be read, or `stop` was set meanwhile.
-pub fn each_io(
+pub(crate) fn each_io(
     playback: &Playback,
     stop: &AtomicBool,
     mut each: impl FnMut(&Io),

@@ -37,7 +37,7 @@ pub fn find(name: &str) -> Option<&'static Test> {
 }
 
 /// The length of each run of a round.
-pub const ROUND: Nanos = Nanos::secs(60);
+pub(crate) const ROUND: Nanos = Nanos::secs(60);
 
 /// The recommended IOs in flight, for tests that leave the number to the operator: 32 for each of four threads.
 pub const QUEUE_DEPTH: u32 = 128;
@@ -53,7 +53,7 @@ const PRECONDITIONING_IO: Bytes = Bytes::kib(128);
 const ENDLESS: u64 = 1_000_000_000_000;
 
 /// The name of the micro-benchmark that writes the drive before the rounds.
-pub const PRECONDITIONING: &str = "preconditioning";
+pub(crate) const PRECONDITIONING: &str = "preconditioning";
 
 /// A test of the specification.
 #[derive(Debug)]

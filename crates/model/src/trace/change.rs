@@ -46,7 +46,7 @@ impl ChangeDetector {
     /// A new stretch starts when the workload changes, or when the stretch reaches its maximum
     /// length. A change is one in the mean length of writes, or in the share of blocks that the
     /// previous piece did not write.
-    pub fn starts_stretch(&mut self, piece: &Window) -> bool {
+    pub(crate) fn starts_stretch(&mut self, piece: &Window) -> bool {
         let [len, fresh] = self.samples(piece);
         let changes = [self.len.adds(len, self.pieces), self.fresh.adds(fresh, self.pieces)];
         if self.pieces > 0 && self.pieces < LONGEST && changes == [false; 2] {

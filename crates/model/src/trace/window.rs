@@ -99,7 +99,7 @@ impl Window {
     }
 
     /// Moves the writes of a later piece, in the given round of the log list, into this window.
-    pub fn absorb(&mut self, later: &mut Window, round: u32, pages_per_block: u32) {
+    pub(crate) fn absorb(&mut self, later: &mut Window, round: u32, pages_per_block: u32) {
         for block in later.written.drain(..) {
             let cell = std::mem::take(&mut later.cells[block as usize]);
             let own = &mut self.cells[block as usize];

@@ -51,7 +51,7 @@ pub const PRXY0: Traits = Traits {
 };
 
 /// Imitates src11, a trace of Microsoft Research.
-pub const SRC11: Traits = Traits {
+pub(crate) const SRC11: Traits = Traits {
     name: "like-src11",
     requests: 8_000_000,
     reads: 0.95,
@@ -83,7 +83,7 @@ pub const PROJ2: Traits = Traits {
 };
 
 /// Imitates fin1, a trace of a database.
-pub const FIN1: Traits = Traits {
+pub(crate) const FIN1: Traits = Traits {
     name: "like-fin1",
     requests: 2_000_000,
     reads: 0.232,
@@ -99,7 +99,7 @@ pub const FIN1: Traits = Traits {
 };
 
 /// Imitates fin2, a trace of a database.
-pub const FIN2: Traits = Traits {
+pub(crate) const FIN2: Traits = Traits {
     name: "like-fin2",
     requests: 3_699_194,
     reads: 0.823,

@@ -3,5 +3,5 @@
 mod eight;
 mod traits;
 
-pub use eight::{DEA2, EIGHT, FIN1, FIN2, LAIR62B, PROJ2, PRXY0, RSRCH0, SRC11};
+pub use eight::{DEA2, EIGHT, LAIR62B, PROJ2, PRXY0, RSRCH0};
 pub use traits::{Hot, Lengths, TraitSummary, Traits};

@@ -233,7 +233,7 @@ fn write_to_trimmed(
 }
 
 /// Returns the cost of each write, including the flushes after it.
-pub fn with_flushes(run: &Run) -> Vec<f64> {
+pub(crate) fn with_flushes(run: &Run) -> Vec<f64> {
     let mut costs = Vec::new();
     for record in &run.records {
         match (record.op, costs.last_mut()) {

@@ -19,14 +19,14 @@ pub enum Sampling {
 }
 
 /// The most points of a Sobol sequence, and of every other sample.
-pub const MOST_SAMPLES: u32 = 1 << 16;
+pub(crate) const MOST_SAMPLES: u32 = 1 << 16;
 
 /// The most factors: the dimensions of a Sobol sequence.
 pub const MOST_FACTORS: usize = 256;
 
 /// Returns `samples` points of a Latin hypercube.
 #[allow(clippy::cast_precision_loss, reason = "points are few")]
-pub fn latin_hypercube(factors: usize, samples: u32, seed: u64) -> Vec<Vec<f64>> {
+pub(crate) fn latin_hypercube(factors: usize, samples: u32, seed: u64) -> Vec<Vec<f64>> {
     let mut rng = fastrand::Rng::with_seed(seed);
     let mut points = vec![Vec::with_capacity(factors); samples as usize];
     for _ in 0..factors {

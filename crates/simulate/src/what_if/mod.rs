@@ -9,9 +9,7 @@ mod compare;
 mod question;
 
 pub use answer::Answer;
-pub use question::{
-    BASE, MOST_REPEATS, MOST_VARIANTS, Question, VariantRequest, WhatIfError, changes,
-};
+pub use question::{BASE, MOST_REPEATS, Question, VariantRequest, WhatIfError, changes};
 
 #[cfg(test)]
 mod tests;

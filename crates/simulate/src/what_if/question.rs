@@ -13,7 +13,7 @@ use crate::sweep::{SpaceError, Trial, fields};
 pub const BASE: &str = "baseline";
 
 /// The most variants of a question.
-pub const MOST_VARIANTS: usize = 1000;
+pub(crate) const MOST_VARIANTS: usize = 1000;
 
 /// The most simulations of a variant.
 pub const MOST_REPEATS: u32 = 10_000;

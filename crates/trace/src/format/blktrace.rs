@@ -39,19 +39,19 @@ mod category {
     pub const WRITE: u64 = 1 << 1;
     pub const FLUSH: u64 = 1 << 2;
     /// A passthrough command.
-    pub const PC: u64 = 1 << 9;
+    pub(crate) const PC: u64 = 1 << 9;
     pub const NOTIFY: u64 = 1 << 10;
-    pub const DISCARD: u64 = 1 << 13;
+    pub(crate) const DISCARD: u64 = 1 << 13;
 }
 
 /// The events, in the lowest byte of the action word.
 mod action {
     pub const QUEUE: u8 = 1;
-    pub const REQUEUE: u8 = 6;
+    pub(crate) const REQUEUE: u8 = 6;
     pub const ISSUE: u8 = 7;
-    pub const COMPLETE: u8 = 8;
+    pub(crate) const COMPLETE: u8 = 8;
     /// In category [`super::category::NOTIFY`]: the record gives the time of day.
-    pub const TIMESTAMP: u8 = 1;
+    pub(crate) const TIMESTAMP: u8 = 1;
 }
 
 /// A flag of the action word: the payload begins with the number of a control group.

@@ -147,12 +147,12 @@ impl TouchedPages {
     }
 
     /// Returns true if there are more chunks than the limit.
-    pub fn is_too_large(&self) -> bool {
+    pub(crate) fn is_too_large(&self) -> bool {
         self.slots.len() > self.most_chunks
     }
 
     /// Returns the number of pages touched in each volume.
-    pub fn by_volume(&self) -> &[Pages] {
+    pub(crate) fn by_volume(&self) -> &[Pages] {
         &self.by_volume
     }
 }

@@ -20,8 +20,6 @@ mod time;
 mod volumes;
 mod working_set;
 
-pub use volumes::MOST_VOLUMES;
-
 use crate::{Request, Volumes};
 use flashscope_block::{Bytes, Nanos};
 use flashscope_document::trace::{

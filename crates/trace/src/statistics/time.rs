@@ -56,7 +56,7 @@ impl Clock {
     }
 
     /// Returns true if all times are whole seconds, and not all equal.
-    pub fn whole_seconds(&self) -> bool {
+    pub(crate) fn whole_seconds(&self) -> bool {
         !self.fractions && self.latest > self.earliest
     }
 

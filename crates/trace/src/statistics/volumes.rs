@@ -11,7 +11,7 @@ use super::share;
 use flashscope_document::trace::{ByteCounts, Requests, VolumeFacts};
 
 /// The most volumes to list, those with the most bytes accessed.
-pub const MOST_VOLUMES: usize = 1_000;
+pub(crate) const MOST_VOLUMES: usize = 1_000;
 
 /// The counts of each volume.
 #[derive(Debug, Clone)]

@@ -5,7 +5,7 @@ use crate::pattern::Timing;
 /// How much work that is put off piles up in a burst?
 ///
 /// Table 1: Burst in [2⁰, …, 2⁶] × 10, with a fixed pause, "e.g., 100 ms".
-pub const BURSTS: MicroBenchmark = MicroBenchmark {
+pub(crate) const BURSTS: MicroBenchmark = MicroBenchmark {
     name: "bursts",
     title: "Bursts",
     question: "How does work that is put off add up in a burst?",

@@ -8,7 +8,7 @@ use super::{powers_of_two, unsigned, vary};
 /// Table 1: IOSize in [2⁰, …, 2⁹] × 512 B "plus some non-powers of 2", which it does not name:
 /// here the multiples of three between 12 and 192 KiB, halfway (on a log axis) in the range where
 /// flash pages and blocks lie.
-pub const GRANULARITY: MicroBenchmark = MicroBenchmark {
+pub(crate) const GRANULARITY: MicroBenchmark = MicroBenchmark {
     name: "granularity",
     title: "Granularity",
     question: "What does an IO cost, and which size pays?",

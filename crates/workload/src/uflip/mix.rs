@@ -9,7 +9,7 @@ use crate::pattern::Reference;
 ///
 /// Table 1: the six pairs of baselines, Ratio (#1/#2) in [2⁰, …, 2⁶]. Pattern #1 has the first
 /// half of the target space and pattern #2 the second, so that neither reads what the other wrote.
-pub const MIX: MicroBenchmark = MicroBenchmark {
+pub(crate) const MIX: MicroBenchmark = MicroBenchmark {
     name: "mix",
     title: "Mix",
     question: "How do two mixed patterns differ from each alone?",

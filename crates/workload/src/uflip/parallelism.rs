@@ -5,7 +5,7 @@ use crate::pattern::Reference;
 /// Does the drive serve several processes at once?
 ///
 /// Table 1: ParallelDegree in [2⁰, …, 2⁴].
-pub const PARALLELISM: MicroBenchmark = MicroBenchmark {
+pub(crate) const PARALLELISM: MicroBenchmark = MicroBenchmark {
     name: "parallelism",
     title: "Parallelism",
     question: "What is gained by concurrent IOs?",

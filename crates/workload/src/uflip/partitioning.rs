@@ -5,7 +5,7 @@ use super::{powers_of_two, unsigned, vary};
 ///
 /// Table 1: Partitions in [2⁰, …, 2⁸], sequential patterns only. The partitions divide the whole
 /// target space, so that each lies in flash blocks of its own.
-pub const PARTITIONING: MicroBenchmark = MicroBenchmark {
+pub(crate) const PARTITIONING: MicroBenchmark = MicroBenchmark {
     name: "partitioning",
     title: "Partitioning",
     question: "Into how many partitions can IOs go in turns?",

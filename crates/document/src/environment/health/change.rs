@@ -73,7 +73,7 @@ pub enum ThermalSign {
 
 impl ThermalSign {
     /// Returns true if the sign means that the drive was slower.
-    pub fn throttles(self) -> bool {
+    pub(crate) fn throttles(self) -> bool {
         self != ThermalSign::WarningTemperature
     }
 }

@@ -58,7 +58,7 @@ const GROUPS: [u64; 5] = [1, 2, 4, 8, 16];
 
 /// Returns the probability of each list, the likeliest first, with a sum of 1, and the log-likelihood ratio of the likeliest to
 /// the hypothesis that writes are slow at random.
-pub fn posterior(touches: &[Touch]) -> (Vec<(List, f64)>, f64) {
+pub(crate) fn posterior(touches: &[Touch]) -> (Vec<(List, f64)>, f64) {
     let lists = GROUPS.iter().flat_map(|group| {
         (1..=LONGEST).flat_map(move |len| {
             Eviction::ALL.map(|eviction| List { group: *group, len, eviction })

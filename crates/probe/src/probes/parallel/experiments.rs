@@ -18,7 +18,7 @@ const MOST_PAGES: u64 = 512;
 const READS: u32 = 64;
 
 /// The number of page edges to read across.
-pub const EDGES: u32 = 96;
+pub(crate) const EDGES: u32 = 96;
 
 /// The longest writes of the length experiment, in pages and in bytes: any drive carries these out as one request.
 const LONGEST_SPAN: u64 = 8;
@@ -84,7 +84,7 @@ impl Evidence {
     }
 
     /// Returns true if the drive takes several requests at once.
-    pub fn is_deep(&self) -> bool {
+    pub(crate) fn is_deep(&self) -> bool {
         self.depth > 1
     }
 
@@ -125,7 +125,7 @@ impl Evidence {
     }
 
     /// Returns the length of reads that shows waits best.
-    pub fn telling(&self, lab: &Lab<'_>) -> u64 {
+    pub(crate) fn telling(&self, lab: &Lab<'_>) -> u64 {
         let [short, long] = [&self.short, &self.long].map(|reads| contrast(&series(reads)));
         if short < long { self.shortest(lab) } else { self.longest(lab) }
     }
@@ -172,7 +172,7 @@ impl Evidence {
     }
 
     /// Returns `count` pages at a stride, starting over after the last page.
-    pub fn at_stride(&self, lab: &mut Lab<'_>, stride: u32, count: u32) -> Vec<u32> {
+    pub(crate) fn at_stride(&self, lab: &mut Lab<'_>, stride: u32, count: u32) -> Vec<u32> {
         let (from, places) = (lab.rng.u32(0..stride), self.pages / stride);
         (0..count).map(|i| from + i % places * stride).collect()
     }
@@ -220,7 +220,7 @@ impl Evidence {
     }
 
     /// Returns the weight of each hypothesis.
-    pub fn weigh(&self) -> Vec<WeighedHypothesis> {
+    pub(crate) fn weigh(&self) -> Vec<WeighedHypothesis> {
         let mut weighed = hypotheses();
         let mut add = |measurements: usize, explain: &dyn Fn(Stripes) -> f64| {
             let logs: Vec<f64> = weighed.iter().map(|weighed| explain(weighed.stripes)).collect();
@@ -240,7 +240,7 @@ impl Evidence {
     }
 
     /// Returns the noise of short reads, one at a time.
-    pub fn crossing_noise(&self) -> f64 {
+    pub(crate) fn crossing_noise(&self) -> f64 {
         let of = |crosses: bool| -> Vec<f64> {
             let reads = self.crossings.iter().filter(|read| read.crosses == crosses);
             reads.map(|read| read.took).collect()
@@ -274,7 +274,7 @@ impl Evidence {
     }
 
     /// Returns why the number of units is unknown.
-    pub fn why_unknown(&self) -> &'static str {
+    pub(crate) fn why_unknown(&self) -> &'static str {
         match self.is_deep() {
             true => "no stride makes reads wait for each other long enough to stand out from noise",
             false => "the drive takes one request at a time, and long requests show no units",

@@ -187,7 +187,7 @@ impl Follows {
     }
 
     /// Returns why the mapping is unknown.
-    pub fn why_unknown(&self) -> &'static str {
+    pub(crate) fn why_unknown(&self) -> &'static str {
         "after pages were written in another order, neither addresses nor the order show which reads \
                 wait for each other"
     }

@@ -54,13 +54,13 @@ const UNITS: [(u32, f64); 11] = [
 const CHUNKS: [u32; 6] = [1, 2, 4, 8, 16, 32];
 
 /// The longest period to consider, in pages.
-pub const LONGEST_PERIOD: u32 = 64;
+pub(crate) const LONGEST_PERIOD: u32 = 64;
 
 /// A multiple of every number of units times every chunk.
-pub const ALL_PERIODS: u64 = 32 * 32 * 3 * 5;
+pub(crate) const ALL_PERIODS: u64 = 32 * 32 * 3 * 5;
 
 /// Returns all hypotheses. One unit has no chunks.
-pub fn hypotheses() -> Vec<WeighedHypothesis> {
+pub(crate) fn hypotheses() -> Vec<WeighedHypothesis> {
     let chunks = |units| if units == 1 { &CHUNKS[..1] } else { &CHUNKS[..] };
     let all = UNITS.iter().flat_map(|(units, prior)| {
         chunks(*units).iter().map(|chunk| WeighedHypothesis {
@@ -97,7 +97,7 @@ const FRONTS: [f64; 9] = [0.3, 0.6, 0.8, 0.9, 0.95, 1.0, 1.05, 1.15, 1.5];
 
 /// Returns the log-likelihood of series of reads with `depth` in flight, for the best times of a flash read and of the
 /// controller.
-pub fn explain_reads(stripes: Stripes, series: &[Series], depth: usize) -> f64 {
+pub(crate) fn explain_reads(stripes: Stripes, series: &[Series], depth: usize) -> f64 {
     let contrast = contrast(series);
     let fits = FRONTS.iter().map(|front| {
         let front = front * contrast;
@@ -170,7 +170,7 @@ const LEAST_WAIT: f64 = 1.04;
 
 /// Returns the log-likelihood of single short reads, some across the edge between two pages. If both pages are on the same unit,
 /// the read takes one flash read longer.
-pub fn explain_crossings(stripes: Stripes, reads: &[Crossing], sigma: f64) -> f64 {
+pub(crate) fn explain_crossings(stripes: Stripes, reads: &[Crossing], sigma: f64) -> f64 {
     let waits = |read: &&Crossing| {
         read.crosses && stripes.unit(read.page) == stripes.unit(read.page.wrapping_sub(1))
     };
@@ -204,7 +204,7 @@ const SENDS: [f64; 16] =
 
 /// Returns the log-likelihood of writes of several lengths. Their time is a fixed cost, the transfer of each page to the drive,
 /// and the programs of each unit, which begin as pages arrive or once all have arrived.
-pub fn explain_spans(stripes: Stripes, spans: &[Span]) -> f64 {
+pub(crate) fn explain_spans(stripes: Stripes, spans: &[Span]) -> f64 {
     let tried = SENDS.iter().flat_map(|send| [(*send, true), (*send, false)]);
     let fits = tried.map(|(send, at_once)| {
         let programs: Vec<f64> =
@@ -243,7 +243,7 @@ fn explain_line(x: &[f64], spans: &[Span]) -> f64 {
 
 /// Flattens the likelihoods until the best hypothesis has a mean deviation of one standard deviation per measurement, so that a
 /// poor fit gives no certainty.
-pub fn tempered(logs: &[f64], measurements: usize) -> Vec<f64> {
+pub(crate) fn tempered(logs: &[f64], measurements: usize) -> Vec<f64> {
     let best = logs.iter().copied().fold(f64::MIN, f64::max);
     let excess = (-2.0 * best / measurements.max(1) as f64).max(1.0);
     logs.iter().map(|log| log / excess).collect()
