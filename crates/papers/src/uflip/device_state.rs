@@ -30,7 +30,8 @@ const IO_SIZE: Bytes = Bytes::kib(16);
 /// The tolerance for "around" with a one-digit number.
 const AROUND: f64 = 0.5;
 
-/// The ratio of "comparable" drives: in Table 3 they take 18 ms, 5 ms and 9 ms.
+/// The largest ratio between drives that the paper calls "comparable": in Table 3, 18 ms to the
+/// mean of 5 ms and 9 ms.
 const COMPARABLE: f64 = 18.0 / 7.0;
 
 const ERASES: &str = "the simulated drive erases the old block of a merge at once, even while nearly all of its blocks are \

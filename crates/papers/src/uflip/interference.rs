@@ -72,7 +72,7 @@ const DEFERRED: &str = "the start-up phase defers work, and the lingering effect
 
 const TWICE: &str = "the pause is twice the observed time, as 5 s is twice 2.5 s";
 
-/// The tolerance of that calculation.
+/// The relative tolerance of the calculation in [`DEFERRED`].
 const ROUGHLY: f64 = 0.25;
 
 fn mtron(found: &Measurement, profile: &Profile) -> Vec<Claim> {

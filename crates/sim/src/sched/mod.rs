@@ -1,22 +1,22 @@
-//! The flash scheduler: commands wait in a queue of their die, a policy chooses the next one, and
-//! the bus is granted to whoever is ready.
+//! The flash scheduler. Commands wait in a queue of their die, a policy chooses the next one, and
+//! the bus is granted to a command that is ready to use it.
 //!
 //! *A die* carries out one group of commands at a time: one command, or one in each of several
-//! planes. It is taken from the first time that the group asks for the bus or begins in the cells
-//! to the end of its last phase. A read is command cycles on the bus, cells, data on the bus; a
-//! program is command and data on the bus, then cells; an erase is command cycles, then cells.
+//! planes. It is busy from the group's first request for the bus, or from its first phase in the
+//! cells if that is earlier, to the end of its last phase. A read is command cycles on the bus,
+//! cells, data on the bus; a program is command and data on the bus, then cells; an erase is
+//! command cycles, then cells.
 //!
-//! *The bus* gets a request when the phase before has ended. It serves in the order of requests and is
-//! never kept for what is not ready.
+//! *The bus.* A command requests the bus when its previous phase has ended. [`BusOrder`] is the
+//! order in which requests are served. The bus is never reserved for a command that is not ready.
 //!
-//! *Instants.* What happens at one instant happens before any decision of that instant: first
-//! arrivals and completions, then dies choose, then buses are granted. So
-//! [`Scheduler::advance`] returns each completion before the dies choose, and takes no decision
-//! at its limit.
+//! *Instants.* At one instant, events precede decisions: first arrivals and completions, then dies
+//! choose, then buses are granted. [`Scheduler::advance`] therefore returns each completion before
+//! the dies choose, and takes no decision at its limit.
 //!
-//! *Cost.* Every step takes time in proportion to what waits at one die, or to the logarithm of
-//! what is in progress, and none to the size of the drive. Nothing is allocated once as much has
-//! been in flight as ever will be.
+//! *Cost.* The time of a step is proportional to the number of commands that wait at one die, or to
+//! the logarithm of the number in progress. It does not depend on the size of the drive. The
+//! scheduler allocates memory only while the number of commands in flight reaches a new maximum.
 //!
 //! A policy is one file and its line in the registry below.
 

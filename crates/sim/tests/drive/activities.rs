@@ -59,7 +59,8 @@ fn profiles() -> Vec<(String, Profile)> {
     profiles
 }
 
-/// Writes of up to 40 pages, random but that a third begins with a block, and breaks.
+/// Issues random requests of up to 40 pages, with pauses. A third of them begin at a block
+/// boundary.
 fn work(drive: &mut SimDevice, seed: u64) {
     let mut random = fastrand::Rng::with_seed(seed);
     let pages = drive.info().capacity.0 / PAGE;
@@ -98,7 +99,8 @@ fn kinds(cause: &str) -> &'static [ActivityKind] {
     }
 }
 
-/// Asserts that the pieces have the commands that were counted, cause by cause.
+/// Asserts that, for each cause, the activities contain as many commands as the drive counted. `of`
+/// returns the number of commands of an activity.
 fn assert_counted(
     name: &str,
     found: &ActivitiesReport,

@@ -41,7 +41,8 @@ fn wear_follows_writes_erases_and_bad_blocks() {
     for lpn in 0..pages {
         assert!(write(lpn));
     }
-    // One page after the other, so that blocks wear until the drive takes no more.
+    // Writes single pages in scattered order until blocks are worn out and the drive refuses a
+    // write.
     let mut written = pages;
     while write(written * 7919 % pages) {
         written += 1;

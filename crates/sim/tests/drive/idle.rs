@@ -81,8 +81,8 @@ fn state(mut drive: Drive) -> State {
     State { counters, free, erases, places, latencies }
 }
 
-/// That a long gap takes few steps and leaves a drive as one does that is just long enough for all
-/// it has to do. False where there can be no such drive.
+/// Checks that a long idle gap takes few steps. It must leave the drive in the same state as a gap
+/// that is just long enough for the background work. Returns false if the drive is invalid.
 fn check(spec: &str) -> bool {
     let Some(mut drive) = used(spec) else { return false };
     let (start, before) = (drive.now(), drive.counters());

@@ -263,8 +263,8 @@ fn shared_log_blocks_take_turns() {
     assert_eq!((full_merges("n-k"), full_merges("bast")), (0, 10 * PAGES));
 }
 
-// A superblock written in one place costs, for each block filled, an erase and a move of its one
-// newest page. The pages of a logical block may be in several blocks.
+// If the host rewrites one page of a superblock, each filled block costs one erase and one move:
+// the victim holds a single valid page. The pages of a logical block may be in several blocks.
 #[test]
 fn a_superblock_cleans_what_is_least_valid() {
     let mut profile = profile("superblock", 2);

@@ -98,7 +98,8 @@ fn unknown_names_are_refused_with_the_nearest() {
     assert!(refusal("nowhere/my.toml").contains("nowhere/my.toml"));
 }
 
-// Is a section that is given as a field refused, wherever it stands? Before others of the section it ended the program.
+// A section that is given as a field is refused, at any position. It once crashed the program if
+// fields of the section followed.
 #[test]
 fn a_section_is_no_field() {
     for spec in ["demo?flash=1", "demo?flash=1&flash.packages=2", "demo?flash.packages=2&flash=1"] {

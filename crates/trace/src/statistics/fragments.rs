@@ -1,4 +1,5 @@
-//! Writes divided by erase blocks (Boboila & Desnoyers, 2011, section III and Fig. 1).
+//! Splits writes at erase-block boundaries into heads, middles and tails (Boboila & Desnoyers, 2011, section III and
+//! Fig. 1).
 
 use flashscope_document::trace::{Fragment, Fragments, LengthBucket};
 

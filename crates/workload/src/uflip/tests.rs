@@ -67,7 +67,7 @@ fn registry_is_complete() {
     assert!(find("granulrity").is_none());
 }
 
-// Can every run be executed on a drive like those of the paper, and does each vary?
+// Every run is valid on a drive of 32 GiB, and the runs of an experiment have distinct values.
 #[test]
 fn every_run_is_valid_and_distinct() {
     for benchmark in all() {

@@ -107,7 +107,7 @@ fn crashed_registry_keeps_acknowledged_results() {
     assert!(looked > 10);
 }
 
-// As above, at each point.
+// Checks every state, instead of one of 45.
 #[test]
 #[ignore = "takes minutes: scripts/test-trust runs it"]
 fn every_crash_of_a_registry() {

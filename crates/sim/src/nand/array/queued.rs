@@ -1,19 +1,19 @@
 //! Commands that wait in queues: an array that hands its commands to the scheduler.
 //!
-//! The effect of a command on the pages takes place when it is given; the scheduler says when it is
-//! carried out. So that no policy carries out what the flash could not do, a command waits for
-//! those before it that it depends on:
+//! A command changes the state of the pages when it is issued; the scheduler decides when it is
+//! executed. A command waits for the earlier ones that it depends on, so that no policy chooses an
+//! order that the flash cannot execute:
 //!
 //! - A read waits for the program of its page.
 //! - Programs of a block, and its erase, wait for each other in the order in which they were given.
 //! - An erase waits for every read of its block, and for the programs elsewhere that supersede its
 //!   pages, so that a power cut loses nothing.
-//! - The first program of a block waits for the erases of its lane that were given before it, and for
-//!   what lets a bad block of its lane be retired. So no more blocks are in use at any time than the
-//!   FTL has reckoned with.
+//! - The first program of a block waits for all erases of its lane that were issued before it, and
+//!   until the bad blocks of its lane are retired. A lane therefore never uses more blocks at a time
+//!   than the FTL assumes.
 //!
-//! If a die carries out everything in the order of arrival, that order is enough for commands on one
-//! die.
+//! If a die executes its commands in the order of arrival, commands on the same die need no other
+//! dependency.
 
 use std::ops::Range;
 
@@ -35,15 +35,15 @@ use crate::sched::{
 pub struct Queues {
     /// The policy and its settings.
     pub setup: Setup,
-    /// Is true if garbage collection, merges and other work of the drive itself give one command
-    /// after the other to each die, and the next one when the last one is done; otherwise all of a
+    /// True if the drive's own work (garbage collection, merges and so on) is executed in steps: a
+    /// die gets the next command when the previous one is done. Otherwise it gets all commands of a
     /// block at once.
     pub steps: bool,
     /// The number of steps that a die carries out in a row before it looks at other waiting commands.
     pub steps_in_a_row: u32,
     /// The level of work that a write of the host waits for.
     pub foreground: Level,
-    /// Blocks of a part of the array with its own free blocks.
+    /// The number of consecutive blocks in a lane, a part of the array with its own free blocks.
     pub blocks_per_lane: u32,
     /// Packages of an element.
     pub span: u32,
@@ -57,12 +57,14 @@ pub(super) struct FlashRequest {
     pub(super) page: Page,
     /// The block that a copy within a plane reads.
     pub(super) from: Option<BlockId>,
-    /// The package of the element, and where it has its queue.
+    /// The index of the package within its element, and its seat: the die, plane and row that the
+    /// scheduler uses.
     pub(super) member: u32,
     pub(super) seat: Seat,
     pub(super) cells: Nanos,
     pub(super) transfer: Nanos,
-    /// The time at which it begins at the earliest, or the command that it begins after.
+    /// The earliest start: a time, or a value that stands for the command to wait for (see
+    /// [`crate::nand::due`]).
     pub(super) at: Nanos,
 }
 
@@ -78,7 +80,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// The number of what a write buffer evicts.
+    /// The number in [`Event::Done`] that reports a finished eviction from the write buffer.
     pub const WRITE_BACK: u32 = u32::MAX;
 }
 
@@ -100,7 +102,8 @@ struct Block {
     written: Ticket,
     /// The tally of the commands that an erase of the block waits for.
     used: u32,
-    /// The programs that may not be done, in the order of pages: see [`QueuedArray::programs`].
+    /// The first and the last entry of a list in [`QueuedArray::programs`]: the programs of the
+    /// block that are possibly unfinished, in page order.
     first: u32,
     last: u32,
 }
@@ -109,7 +112,7 @@ const NONE: u32 = u32::MAX;
 
 const UNUSED: Block = Block { written: Ticket::DONE, used: NONE, first: NONE, last: NONE };
 
-/// A program that may not be done.
+/// A program that is possibly unfinished; an entry in the list of its block.
 #[derive(Debug, Clone, Copy)]
 struct Program {
     index: u32,
@@ -124,20 +127,21 @@ pub(super) struct QueuedArray {
     /// The blocks of the first package of each element, then those of the second, and so on.
     blocks: Vec<Block>,
     blocks_per_package: usize,
-    /// The commands of which the last one given consists: one of each package.
+    /// The ends of the parts of the last command, one for each package.
     parts: Vec<Nanos>,
     programs: Vec<Program>,
     free_programs: Vec<u32>,
-    /// The last command of each die that no host gave.
+    /// For each die, the last step of the drive's own work: see [`QueuedArray::is_step`].
     last_step: Vec<Ticket>,
     rows: Rows,
-    /// For each lane, what is done when its erases are, and when its bad blocks are retired.
+    /// For each lane, the time at which all erases issued so far are done and all its bad blocks
+    /// are retired.
     erased: Vec<Nanos>,
-    /// Is true while work is given that nobody waits for.
+    /// True while background work is issued, which no host request waits for.
     pub(super) background: bool,
     /// Is true while work is given that goes before the commands of the host.
     pub(super) urgent: bool,
-    /// Is true if commands may be low that have not begun.
+    /// True if commands of [`Level::Low`] are possibly waiting.
     has_low: bool,
     observed: Vec<observe::Command>,
     free_observed: Vec<u32>,
@@ -209,7 +213,7 @@ impl QueuedArray {
         self.parts.clear();
     }
 
-    /// Returns the commands of which the last one given consists.
+    /// Returns the ends of the parts of the last command, one for each package.
     pub(super) fn parts(&self) -> &[Nanos] {
         &self.parts
     }
@@ -323,7 +327,8 @@ impl QueuedArray {
         [awaited(given.at), Some(before), from, erased].map(|need| need.unwrap_or(Ticket::DONE))
     }
 
-    /// Lets the scheduler take what was given so far, though more steps could follow in a row.
+    /// Closes the open rows: the scheduler may start the steps issued so far, without waiting for
+    /// more.
     pub(super) fn close_rows(&mut self) {
         self.rows.close_all(&mut self.scheduler);
     }
@@ -363,8 +368,8 @@ impl QueuedArray {
         }
     }
 
-    /// Returns from when on a command that arrives at a die is carried out after an earlier one
-    /// anyway, if it is.
+    /// If a command on `die` is executed after `earlier` merely because it arrives later, returns
+    /// the time of arrival of `earlier`. Returns `None` if it needs an explicit dependency.
     fn follows_from(&self, earlier: Ticket, die: u32, level: Level) -> Option<Nanos> {
         let setup = &self.queues.setup;
         let in_order = !setup.policy.overtakes
@@ -419,7 +424,7 @@ impl QueuedArray {
         self.scheduler.count(state.used, ticket);
     }
 
-    /// Returns the program of a page that may not be done.
+    /// Returns the program of a page if it is possibly unfinished, otherwise [`Ticket::DONE`].
     fn program_of(&self, block: usize, index: u32) -> Ticket {
         let Block { written, first, .. } = self.blocks[block];
         // Programs of a block are done in their order, so after the last one nothing is left.
@@ -473,7 +478,7 @@ impl QueuedArray {
         }
     }
 
-    /// Returns when the programs and the erase of a block that were given are done.
+    /// Returns the time at which all programs and erases issued for a block are done.
     pub(super) fn written(&mut self, block: BlockId) -> Nanos {
         (0..self.queues.span).fold(Nanos(0), |done, member| {
             let place = self.place(block, member);
@@ -502,7 +507,7 @@ impl QueuedArray {
         self.release_after(join, [one, other])
     }
 
-    /// Returns when every program and erase that was given is done, and `at` is reached.
+    /// Returns the first time from `at` on at which every program and erase issued so far is done.
     pub(super) fn after_writes(&mut self, at: Nanos) -> Nanos {
         if !self.background {
             self.raise();
@@ -512,8 +517,8 @@ impl QueuedArray {
         self.release_after(join, [at, Nanos(0)])
     }
 
-    /// Returns when a block may be retired: when every program and erase that was given is done. No
-    /// block of its lane takes its place before.
+    /// Returns the time at which a block may be retired: when every program and erase issued so far
+    /// is done. No program starts another block of the lane before that time.
     pub(super) fn retire(&mut self, block: BlockId, at: Nanos) -> Nanos {
         let (lane, done) = (self.lane_of(block), self.after_writes(at));
         self.erased[lane] = self.both(self.erased[lane], done);
@@ -540,7 +545,8 @@ impl QueuedArray {
         }
     }
 
-    /// Returns true if a command that is done at this time has begun.
+    /// Returns true if the command whose end is `done` has begun. A known time needs no check, and
+    /// returns true.
     pub(super) fn has_begun(&self, done: Nanos) -> bool {
         match awaited(done) {
             Some(ticket) => self.scheduler.status(ticket) != Status::Waiting,
@@ -571,8 +577,8 @@ impl QueuedArray {
         OBSERVED | u64::from(place)
     }
 
-    /// Lets the clock go on until something is to be reported, at `until` at the latest: an event,
-    /// or a command that observers are to be told of.
+    /// Advances the clock to the next event or observer report, at most to `until`. Returns `None`
+    /// if there is none until then.
     pub(super) fn advance(&mut self, until: Nanos) -> Option<Result<Event, ObserverReport>> {
         self.close_rows();
         let happened = self.scheduler.advance(until)?;
@@ -600,7 +606,7 @@ impl QueuedArray {
         }
     }
 
-    /// Returns the time from which dies are idle: now, or a time far away if one is not.
+    /// Returns the current time if all of `dies` are idle, otherwise [`FAR`].
     pub(super) fn idle_from(&self, dies: impl IntoIterator<Item = u32>) -> Nanos {
         match dies.into_iter().all(|die| self.scheduler.is_idle(die)) {
             true => self.scheduler.now(),

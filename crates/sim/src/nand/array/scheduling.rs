@@ -155,7 +155,8 @@ impl Array {
         Span { start: Nanos(0), done }
     }
 
-    /// Returns the commands of which the last one given consists, if there are several.
+    /// Returns the ends of the parts of the last command if it ran on several packages; otherwise
+    /// nothing.
     fn parts(&self) -> Box<[Nanos]> {
         match self.queues() {
             Some(queued) if queued.parts().len() > 1 => queued.parts().into(),
@@ -182,8 +183,8 @@ impl Array {
         }
     }
 
-    /// Returns when every program and erase that was given is done, and `at` and `last`, the end of
-    /// the last program as far as it is known, are reached.
+    /// Returns the first time from `at` on at which every program and erase issued so far is done.
+    /// Without queues, this is the end of the last program, `last`.
     pub fn after_writes(&mut self, at: Nanos, last: Nanos) -> Nanos {
         match self.queues_mut() {
             None => at.max(last),
@@ -204,15 +205,15 @@ impl Array {
         }
     }
 
-    /// Returns when a block may be erased or retired that is to be from `at` on. Commands that wait
-    /// in queues wait for that by themselves.
+    /// Returns the first time from `at` on at which a block may be erased or retired. With queues
+    /// it returns `at`, because queued commands wait for what they depend on.
     #[inline]
     pub(super) fn settled(&self, block: BlockId, at: Nanos) -> Nanos {
         if self.queues().is_some() { at } else { at.max(self.blocks.settled(block)) }
     }
 
-    /// Returns when a block may be retired that is to be from `at` on: when what it held is
-    /// elsewhere.
+    /// Returns the first time from `at` on at which a block may be retired: the programs that
+    /// supersede its pages must be done.
     pub(super) fn retired(&mut self, block: BlockId, at: Nanos) -> Nanos {
         match self.queues_mut() {
             Some(queued) => queued.retire(block, at),
@@ -260,8 +261,8 @@ impl Array {
         }
     }
 
-    /// Returns true if a time stands for a command that waits or is carried out: then
-    /// [`Event::Done`] reports its end, with this number.
+    /// Requests an [`Event::Done`] with this number for the time `at`, if it stands for a command.
+    /// Returns false if it does not: then no event follows.
     pub fn notify_done(&mut self, at: Nanos, number: u32) -> bool {
         let Some(queued) = self.queues_mut() else { return false };
         let awaited = awaited(at).is_some();
@@ -271,7 +272,8 @@ impl Array {
         awaited
     }
 
-    /// Lets the scheduler take what was given so far, though more could follow in a row.
+    /// Closes the open rows: the scheduler may start the steps issued so far, without waiting for
+    /// more.
     #[inline]
     pub fn end_request(&mut self) {
         if let Some(queued) = &mut self.queued {
@@ -315,8 +317,8 @@ impl Array {
         }
     }
 
-    /// Lets commands wait in queues again, after a drive has recovered by `now` and every command of
-    /// that is done. Returns when that is; `now` if commands do not wait in queues.
+    /// Makes commands wait in queues again, after a drive has recovered by `now`. Returns the time
+    /// at which the flash commands of the recovery are done; without queues, `now`.
     pub fn resume_queues(&mut self, now: Nanos) -> Nanos {
         let Some(queued) = &mut self.queued else { return now };
         let idle = now.max(self.schedule.all_idle());
@@ -458,7 +460,8 @@ impl Array {
         done
     }
 
-    /// Returns when a page of a block is moved, and what was moved before by `done`.
+    /// Returns the time at which a moved page is programmed. Without queues, the pages moved before
+    /// it are programmed by then, too; `done` is their time.
     pub(super) fn moved(&mut self, from: BlockId, done: Nanos, program: Nanos) -> Nanos {
         if self.queues().is_some() {
             // The erase of the block waits for each of these by itself.

@@ -6,12 +6,12 @@ const R: Op = Op::Read;
 const P: Op = Op::Program;
 const E: Op = Op::Erase;
 
-/// Commands at these microseconds of these kinds, on these dies.
+/// Builds commands from times in microseconds, operations and dies.
 fn on_dies(commands: &[(u64, Op, u32)]) -> Vec<(u64, Command)> {
     commands.iter().map(|(at, op, die)| (*at, command(*op, *die))).collect()
 }
 
-/// The same on one die, in these planes and rows.
+/// Builds commands on die 0 from times in microseconds, operations, planes and rows.
 fn in_planes(commands: &[(u64, Op, u32, u32)]) -> Vec<(u64, Command)> {
     let placed = |(at, op, plane, row): &(u64, Op, u32, u32)| {
         (*at, Command { plane: *plane, row: *row, ..command(*op, 0) })
@@ -65,7 +65,7 @@ fn reads_overtake_as_far_as_the_limits_allow() {
     assert_eq!(script(setup, 1, 1, &commands), [510, 1140, 570, 630, 1200]);
 }
 
-// While die 1 has the bus from 5 to 15, an erase on die 0 can start and a program cannot.
+// While die 1 has the bus from 5 to 15, a read on die 0 can start and a program cannot.
 #[test]
 fn out_of_order_starts_what_needs_no_bus() {
     let commands = on_dies(&[(5, P, 1), (5, P, 0), (5, R, 0)]);
@@ -102,7 +102,7 @@ fn commands_in_other_planes_are_joined() {
     let programs = in_planes(&[(0, P, 0, 0), (0, P, 0, 0), (0, P, 1, 0)]);
     assert_eq!(script(policy("fcfs"), 1, 2, &programs), [510, 1020, 1530]);
     assert_eq!(script(setup, 1, 2, &programs), [520, 1030, 520]);
-    // Each page of joined reads is there when it has come over.
+    // Each of two joined reads ends when its own data has crossed the bus.
     assert_eq!(script(setup, 1, 2, &in_planes(&[(0, R, 0, 0), (0, R, 1, 0)])), [60, 70]);
     // Commands are joined only if their rows agree. With `in_order_planes`, no command overtakes an
     // earlier one of its plane.
@@ -127,7 +127,8 @@ fn levels_go_before_each_other() {
     }
 }
 
-// MQSim's bus: die 1 asks for its program at 40, die 0 for its data at 50; the bus is busy until 52.
+// MQSim's bus: die 1 requests it at 45 for its program, die 0 at 50 for the data of its read. It is
+// busy until 52.
 #[test]
 fn data_may_go_before_commands() {
     let commands = on_dies(&[(0, R, 0), (42, P, 2), (45, P, 1)]);

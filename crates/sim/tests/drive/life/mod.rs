@@ -1,5 +1,5 @@
-//! The life of a drive, from bytes: which drive it is and all that happens to it. Whatever the
-//! bytes are, it must neither panic nor hang nor lose a page.
+//! The life of a drive, which input bytes determine: its profile, and a script of requests, pauses
+//! and power cuts. No input may make the drive panic, hang or lose a page.
 //!
 //! The fuzz target and the tests run the same lives.
 
@@ -50,7 +50,7 @@ pub(crate) struct Story {
 /// A cleaning policy and wear levelling instead of those that the bytes say.
 pub(crate) type Policies = Option<(&'static gc::Kind, &'static wear::Kind)>;
 
-/// Every FTL with every policy that it goes by.
+/// Returns each page-mapped FTL with each pair of policies, and each other FTL without policies.
 pub(crate) fn policies() -> Vec<(&'static ftl::Kind, Policies)> {
     let pairs = || {
         gc::KINDS.iter().flat_map(|cleaning| wear::KINDS.iter().map(move |wear| (cleaning, wear)))
@@ -62,7 +62,8 @@ pub(crate) fn policies() -> Vec<(&'static ftl::Kind, Policies)> {
     ftl::KINDS.iter().flat_map(of).collect()
 }
 
-/// Counts flash commands, and stops a request that needs too many: it would never end.
+/// An observer that panics after `left` flash commands: a request that needs so many would never
+/// end.
 struct Watchdog {
     left: u64,
 }
@@ -78,8 +79,8 @@ pub(crate) struct Life<'a> {
     script: Unstructured<'a>,
     drive: SimDevice,
     shadow: Shadow,
-    /// The writes, trims and flushes that were not answered yet, and whether they are done as far
-    /// as the shadow knows.
+    /// The requests in flight. The flag is false for a write that did not write all of its pages,
+    /// and therefore has to fail.
     in_flight: BTreeMap<u64, (Io, bool)>,
     requests: u64,
     wears_out: bool,
@@ -93,8 +94,8 @@ pub(crate) struct Life<'a> {
 }
 
 impl<'a> Life<'a> {
-    /// The life that these bytes describe, unless such a drive is refused. The last of them says
-    /// which FTL it has.
+    /// Returns the life that these bytes describe, or `None` if the drive is invalid. The last byte
+    /// selects the FTL.
     pub(crate) fn new(bytes: &'a [u8]) -> Option<Self> {
         let last = bytes.last().copied().unwrap_or_default();
         Life::on(&ftl::KINDS[usize::from(last) % ftl::KINDS.len()], bytes)
@@ -154,7 +155,7 @@ impl<'a> Life<'a> {
         })
     }
 
-    /// All of a life.
+    /// Executes the whole script, and then the final checks.
     pub(crate) fn live(mut self) -> Story {
         while self.step() {}
         self.finish()
@@ -322,7 +323,8 @@ impl<'a> Life<'a> {
         for nth in 0..=again {
             self.story.cuts_in_flight += usize::from(!self.in_flight.is_empty());
             self.in_flight.clear();
-            // Every other time the last of them falls into the recovery from it.
+            // If the number of requests so far is odd, more cuts interrupt the recovery from the
+            // last cut.
             let interrupted = nth == again && !self.requests.is_multiple_of(2);
             let waits = if interrupted { self.interruptions() } else { Vec::new() };
             self.story.recoveries_cut += usize::from(interrupted);

@@ -15,8 +15,8 @@ struct Version {
     request: u64,
 }
 
-/// The states of a logical page in which a power cut may leave it, the newest last: from the newest
-/// that is safe on.
+/// The versions in which a power cut may leave a logical page: from the newest durable one to the
+/// newest.
 type History = Vec<Version>;
 
 /// A plain model of a drive: the data written to it, and the versions that a power cut may leave.
@@ -64,7 +64,8 @@ impl Shadow {
         all
     }
 
-    /// A read was submitted, after which the drive may have written pages anew: as good as what they held.
+    /// Records the pages that the drive has rewritten because of a read. A power cut may leave
+    /// either copy.
     pub(crate) fn refreshed(&mut self, drive: &SimDevice, request: u64) {
         for (lpn, history) in (0u32..).zip(&mut self.pages) {
             let (held, found) =

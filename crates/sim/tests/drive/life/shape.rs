@@ -144,8 +144,8 @@ pub(crate) fn without_cleaning(profile: &mut Profile) {
     }
 }
 
-/// Lets a drive that has too few spare pages have more, and one whose FTL maps whole pages have
-/// such.
+/// Adjusts an invalid profile up to twelve times, until it is valid: for example, it gets more
+/// spare space or log blocks, or logical pages as large as flash pages.
 fn make_room(profile: &mut Profile) {
     for _ in 0..12 {
         let Err(error) = profile.layout() else { return };

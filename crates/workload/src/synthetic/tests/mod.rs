@@ -52,8 +52,8 @@ pub(super) fn ios_on(target: &Target, spec: &str, count: usize) -> Vec<Io> {
     (0..count).map(|_| next()).collect()
 }
 
-/// Asserts that nothing is read or trimmed that was trimmed and not written since, and that there is
-/// something to assert.
+/// Asserts that a workload reads and trims only data that was not trimmed since its last write, and
+/// that it issues enough reads and trims for this check.
 pub(super) fn assert_nothing_dead_is_wanted(spec: &str) {
     let sectors = usize::try_from(LARGE.capacity.0 / 512).unwrap();
     let (mut dead, mut trims, mut reads) = (vec![false; sectors], 0, 0);
@@ -561,7 +561,8 @@ fn works(mut stream: impl Stream, target: &Target) {
     }
 }
 
-// On a drive with one place too many, the workloads that keep something of each place refuse instead of taking memory for it.
+// Workloads that store state for each place refuse a drive with too many places, instead of taking
+// the memory.
 #[test]
 fn workloads_that_remember_places_refuse_drives_with_too_many() {
     let target = Target { capacity: Bytes((MOST_PLACES + 1) * 4096), ..TARGET };
