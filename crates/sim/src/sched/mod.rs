@@ -2,10 +2,9 @@
 //! the bus is granted to a command that is ready to use it.
 //!
 //! *A die* carries out one group of commands at a time: one command, or one in each of several
-//! planes. It is busy from the group's first request for the bus, or from its first phase in the
-//! cells if that is earlier, to the end of its last phase. A read is command cycles on the bus,
-//! cells, data on the bus; a program is command and data on the bus, then cells; an erase is
-//! command cycles, then cells.
+//! planes. It is busy from the first phase of the group, or its first request for the bus, to the
+//! end of the last phase. A read is command cycles on the bus, cells, data on the bus; a program is
+//! command and data on the bus, then cells; an erase is command cycles, then cells.
 //!
 //! *The bus.* A command requests the bus when its previous phase has ended. [`BusOrder`] is the
 //! order in which requests are served. The bus is never reserved for a command that is not ready.

@@ -16,7 +16,7 @@ use crate::{drain, drive, one_pool, request, round_trip};
 
 const PAGE: u64 = 4096;
 
-/// Everything.
+/// A limit for [`Activities`] that no drive here reaches.
 const ALL: usize = usize::MAX / 2;
 
 /// A small drive of this FTL.
@@ -31,7 +31,7 @@ fn small(ftl: &str) -> Profile {
     profile
 }
 
-/// Each FTL, and how commands are carried out.
+/// Returns a drive of each FTL, and drives that differ in how they carry out commands.
 fn profiles() -> Vec<(String, Profile)> {
     let mut profiles: Vec<_> =
         ftl::KINDS.iter().map(|kind| (kind.name.to_string(), small(kind.name))).collect();
@@ -80,7 +80,7 @@ fn work(drive: &mut SimDevice, seed: u64) {
     drain(drive);
 }
 
-/// The kinds of work that commands for a cause are a part of.
+/// Returns the kinds of activity that consist of commands with this cause.
 fn kinds(cause: &str) -> &'static [ActivityKind] {
     use ActivityKind::{
         Cleaning, Folding, FullMerge, MappingRead, MappingWriteBack, PartialMerge, SwitchMerge,

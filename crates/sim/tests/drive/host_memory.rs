@@ -32,7 +32,7 @@ fn profile(entries: u64, on_host: u64) -> Profile {
     profile
 }
 
-/// One of these, every page of which was written.
+/// Returns a drive with every page written.
 fn filled(profile: &Profile) -> SimDevice {
     let mut drive = drive(profile);
     assert_eq!(drive.info().capacity.0, PAGES * PAGE);
@@ -42,7 +42,7 @@ fn filled(profile: &Profile) -> SimDevice {
     drive
 }
 
-/// Numbers of pages, of which small ones are the more frequent.
+/// Returns a random page number; small ones are more frequent.
 fn skewed(random: &mut fastrand::Rng) -> u64 {
     (0..3).fold(PAGES, |below, _| random.u64(..below) + 1) - 1
 }

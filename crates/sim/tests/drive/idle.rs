@@ -54,7 +54,7 @@ fn used(spec: &str) -> Option<Drive> {
     Some(drive)
 }
 
-/// All that can be seen of a drive, and how long the next requests take.
+/// The observable state of a drive, and the latencies of its next requests.
 #[derive(Debug, PartialEq)]
 struct State {
     counters: Counters,

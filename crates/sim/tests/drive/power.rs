@@ -145,7 +145,8 @@ fn losing_an_acknowledged_write_is_detected() {
     compare_with_another(&mut two_packages(), &mut two_packages());
 }
 
-/// A drive with log blocks whose only pool is on four packages, filled.
+/// Returns a filled drive with log blocks, whose only pool spans four packages. Requests of `long`
+/// bytes count as long.
 fn four_packages(ftl: &str, long: u64) -> SimDevice {
     let mut profile = Profile::default();
     profile.flash.packages = 4;
@@ -168,7 +169,7 @@ fn four_packages(ftl: &str, long: u64) -> SimDevice {
     drive
 }
 
-/// The stamps of all pages of it.
+/// Returns the stamps of all pages of the drive of [`four_packages`].
 fn stamps(drive: &SimDevice) -> Vec<u32> {
     (0..19 * 4).map(|page| drive.stamp(Lpn(page)).expect("every page was written")).collect()
 }

@@ -31,8 +31,8 @@ pub(crate) fn dies_on_a_bus(dies: u32, policy: &str) -> Profile {
     profile
 }
 
-/// Lets commands wait in queues even where each bus has one die. There the order of data on the bus
-/// makes no difference.
+/// Makes commands wait in queues even if each bus has one die. The changed bus order has no other
+/// effect on such a drive.
 pub(crate) fn without_short_way(profile: &mut Profile) {
     profile.scheduling.bus_order = BusOrder::DataFirst;
 }

@@ -15,7 +15,8 @@ fn array(members: u64) -> Raid0<SimDevice> {
     Raid0::new(drives, Bytes(UNIT * PAGE))
 }
 
-/// The answers to IOs submitted now, in their order: stream, result, and time since.
+/// Submits IOs now, and returns their completions in order: stream, result, and time since
+/// submission.
 fn all(array: &mut Raid0<SimDevice>, ios: &[Io]) -> Vec<(u16, Result<(), Errno>, u64)> {
     let start = array.now();
     for (io, stream) in ios.iter().zip(0..) {

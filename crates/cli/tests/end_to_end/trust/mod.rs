@@ -36,8 +36,8 @@ struct Point {
     what: String,
 }
 
-/// Checks the states that crashes leave: after each change and within each write as by `kill -9`, and after one of `every`
-/// changes as by power losses. Returns their number.
+/// Checks the states that crashes can leave: `kill -9` after each change and within each write, and power losses after one
+/// of `every` changes. Returns their number.
 fn each_crash(
     changes: &[Change],
     every: usize,

@@ -74,7 +74,7 @@ fn crashed_benchmark_keeps_finished_runs_and_resumes() {
     assert!(points > 1000 && resumed > 5);
 }
 
-// As above, with many more resumed.
+// Resumes one of 4 states instead of one of 150.
 #[test]
 #[ignore = "takes minutes: scripts/test-trust runs it"]
 fn many_crashes_of_a_benchmark() {
@@ -130,7 +130,7 @@ fn full_disk_keeps_the_result_so_far() {
     assert!(full > 5);
 }
 
-// As above, for each block.
+// Tries a disk of every size, instead of every seventh.
 #[test]
 #[ignore = "takes minutes: scripts/test-trust runs it"]
 fn every_full_disk_of_a_benchmark() {

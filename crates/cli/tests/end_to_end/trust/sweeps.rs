@@ -66,7 +66,7 @@ fn crashed_sweep_keeps_its_rows_and_resumes() {
     assert!(points > 300 && resumed > 5);
 }
 
-// As above, with each resumed.
+// Checks power losses after each change, and resumes every state.
 #[test]
 #[ignore = "takes minutes: scripts/test-trust runs it"]
 fn many_crashes_of_a_sweep() {

@@ -30,7 +30,7 @@ use crate::sched::{
     Totals,
 };
 
-/// How commands wait in queues.
+/// The configuration of the command queues.
 #[derive(Debug, Clone, Copy)]
 pub struct Queues {
     /// The policy and its settings.
@@ -45,11 +45,11 @@ pub struct Queues {
     pub foreground: Level,
     /// The number of consecutive blocks in a lane, a part of the array with its own free blocks.
     pub blocks_per_lane: u32,
-    /// Packages of an element.
+    /// The number of packages in an element.
     pub span: u32,
 }
 
-/// A flash command of an array, as the scheduler needs to know it.
+/// A command to one package, with the data that the scheduler needs.
 #[derive(Clone)]
 pub(super) struct FlashRequest {
     pub(super) op: Op,
@@ -139,7 +139,7 @@ pub(super) struct QueuedArray {
     erased: Vec<Nanos>,
     /// True while background work is issued, which no host request waits for.
     pub(super) background: bool,
-    /// Is true while work is given that goes before the commands of the host.
+    /// True while the drive's own commands have priority over those of the host.
     pub(super) urgent: bool,
     /// True if commands of [`Level::Low`] are possibly waiting.
     has_low: bool,
@@ -208,7 +208,7 @@ impl QueuedArray {
         block.0 as usize + member as usize * self.blocks_per_package
     }
 
-    /// Begins a command of one package or of several, each of which gets its own.
+    /// Begins a command, to which [`QueuedArray::give`] adds a part for each package.
     pub(super) fn begin(&mut self) {
         self.parts.clear();
     }
@@ -218,7 +218,7 @@ impl QueuedArray {
         &self.parts
     }
 
-    /// Gives a command of one package. Returns when it is done.
+    /// Issues a command to one package. Returns the time at which it is done.
     pub(super) fn give(
         &mut self,
         given: &FlashRequest,
@@ -257,8 +257,8 @@ impl QueuedArray {
         when_done(ticket)
     }
 
-    /// Returns true if a command is a step of the drive's own work: of one die, they wait one at a
-    /// time.
+    /// Returns true if a command is a step of the drive's own work. The steps of a die are executed
+    /// one at a time.
     fn is_step(&self, class: Class, level: Level) -> bool {
         let own = matches!(class, Class::Cleaning | Class::Erase | Class::Wear);
         self.queues.steps && (own || level == Level::Low)
@@ -312,7 +312,7 @@ impl QueuedArray {
         ticket
     }
 
-    /// Returns the commands that a command depends on, but for what an erase waits for.
+    /// Returns the commands that a command depends on, without the tally that an erase waits for.
     fn needs(&self, given: &FlashRequest, erases: bool) -> [Ticket; 4] {
         let block = self.place(given.page.block, given.member);
         let before = match given.op {
@@ -320,7 +320,7 @@ impl QueuedArray {
             Op::Program | Op::Erase => self.blocks[block].written,
         };
         let from = given.from.map(|from| self.blocks[self.place(from, given.member)].written);
-        // A block need not begin with its first page.
+        // The first program of a block need not be the one of its first page.
         let begins_block = self.blocks[block].first == NONE && !erases && given.op != Op::Read;
         let erased = awaited(self.erased[self.lane_of(given.page.block)]);
         let erased = erased.filter(|_| begins_block);
@@ -382,7 +382,7 @@ impl QueuedArray {
         self.scheduler.arrival(earlier).filter(|_| follows)
     }
 
-    /// Returns true if a command that was just given is done after an earlier one in any case.
+    /// Returns true if the command that was just issued certainly ends after an earlier one.
     fn ends_before(&self, earlier: Ticket, command: &Command) -> bool {
         let in_steps = |other: &Task| {
             other.die == command.die
@@ -401,7 +401,7 @@ impl QueuedArray {
         }
     }
 
-    /// Does the same in one package.
+    /// Makes the next erase of a block in one package wait for a command.
     fn use_block_of(&mut self, block: BlockId, member: u32, die: u32, ticket: Ticket) {
         let level = match (self.background, self.urgent) {
             (true, _) => Level::Low,
@@ -441,7 +441,8 @@ impl QueuedArray {
         Ticket::DONE
     }
 
-    /// Adds a program to those of its block, and drops those that are done.
+    /// Appends a program to the list of its block, and removes finished ones from the front of the
+    /// list.
     fn note_program(&mut self, block: usize, index: u32, ticket: Ticket) {
         while let Some(program) = self.programs.get(self.blocks[block].first as usize) {
             if self.scheduler.status(program.ticket) != Status::Done {

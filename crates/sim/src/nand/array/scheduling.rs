@@ -70,7 +70,7 @@ impl Array {
         span
     }
 
-    /// Reports the part of the first of these packages to observers.
+    /// Reports the part of a command on the first package of `members` to observers.
     fn notify_command(
         &mut self,
         job: &Job,
@@ -83,7 +83,7 @@ impl Array {
         self.notify(|observer| observer.command(&command));
     }
 
-    /// Returns the part of the first of these packages as observers see it.
+    /// Returns the part of a command on the first package of `members`, as observers receive it.
     fn command_of(
         &self,
         job: &Job,
@@ -221,7 +221,8 @@ impl Array {
         }
     }
 
-    /// Returns true if a time that the array gave is not in the future of `now`.
+    /// Returns true if a time that the array returned is not later than `now`; for a time that
+    /// stands for a command, if that command is done.
     pub fn is_past(&self, at: Nanos, now: Nanos) -> bool {
         match (&self.queued, awaited(at)) {
             (Some(queued), Some(_)) => queued.is_past(at),
@@ -234,7 +235,7 @@ impl Array {
         self.queues().is_some() && awaited(at).is_some()
     }
 
-    /// Returns a time for observers: that of the clock for one that is not known yet.
+    /// Returns a time for observers: the current time if `at` stands for a command, otherwise `at`.
     pub fn known(&self, at: Nanos) -> Nanos {
         match (&self.queued, awaited(at)) {
             (Some(queued), Some(_)) => queued.scheduler.now(),
@@ -247,14 +248,14 @@ impl Array {
         self.queued.is_some()
     }
 
-    /// Sets whether the commands from now on are work that nobody waits for.
+    /// Sets whether the next commands are background work, which no host request waits for.
     pub fn set_background(&mut self, background: bool) {
         if let Some(queued) = &mut self.queued {
             queued.background = background;
         }
     }
 
-    /// Sets whether the drive's own commands from now on go before those of the host.
+    /// Sets whether the drive's own commands have priority over those of the host from now on.
     pub fn set_urgent(&mut self, urgent: bool) {
         if let Some(queued) = &mut self.queued {
             queued.urgent = urgent;
@@ -281,15 +282,15 @@ impl Array {
         }
     }
 
-    /// Lets [`Event::Timer`] be reported at a time, if commands wait in queues.
+    /// Requests an [`Event::Timer`] at a time. Has no effect without queues.
     pub fn wake_at(&mut self, at: Nanos) {
         if let Some(queued) = self.queues_mut() {
             queued.scheduler.set_timer(at, 0);
         }
     }
 
-    /// Lets the queued commands be carried out until something is to be reported, at `until` at the
-    /// latest. Returns the time too.
+    /// Executes queued commands until the next event, at most until `until`. Returns the event and
+    /// its time.
     pub fn advance(&mut self, until: Nanos) -> Option<(Event, Nanos)> {
         loop {
             let queued = self.queued.as_mut()?;
@@ -305,12 +306,12 @@ impl Array {
         }
     }
 
-    /// Returns when something happens to the queued commands next, as far as is known.
+    /// Returns the time of the next event of the queued commands, as far as it is known.
     pub fn next_event(&self) -> Option<Nanos> {
         self.queued.as_ref()?.scheduler.next_event()
     }
 
-    /// Lets dies report when they have nothing to do.
+    /// Enables [`Event::Idle`].
     pub fn report_idle(&mut self) {
         if let Some(queued) = &mut self.queued {
             queued.scheduler.report_idle();

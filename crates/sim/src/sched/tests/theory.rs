@@ -1,4 +1,5 @@
-//! Queueing theory: what is known of one server, and what holds for any number.
+//! Compares the scheduler with queueing theory: formulas for one server, and laws that hold for any
+//! number of servers.
 
 use std::collections::VecDeque;
 

@@ -47,7 +47,7 @@ pub(crate) struct Story {
     pub(crate) lost_blocks: u64,
 }
 
-/// A cleaning policy and wear levelling instead of those that the bytes say.
+/// A cleaning policy and wear levelling that override those of the input bytes.
 pub(crate) type Policies = Option<(&'static gc::Kind, &'static wear::Kind)>;
 
 /// Returns each page-mapped FTL with each pair of policies, and each other FTL without policies.

@@ -99,8 +99,8 @@ impl Shadow {
         }
     }
 
-    /// Compares every page with what the drive found after a power cut, which is certain from
-    /// now on.
+    /// Checks that a power cut has left each page in a possible version, which is the only possible
+    /// one from then on.
     pub(crate) fn recovered(&mut self, drive: &SimDevice) {
         for (lpn, history) in (0u32..).zip(&mut self.pages) {
             let found = drive.stamp(Lpn(lpn));

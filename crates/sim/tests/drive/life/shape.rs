@@ -16,7 +16,7 @@ pub(crate) const LOGICAL_BLOCK: u64 = 512;
 /// Flash pages of a drive at most, so that looking at all of them takes no time.
 const MOST_PAGES: u32 = 4096;
 
-/// A drive, without failures; most of those that are drawn work.
+/// Returns a random profile without failures of the flash. Most of these profiles are valid.
 pub(crate) fn profile(ftl: &ftl::Kind, bytes: &mut Unstructured<'_>) -> Profile {
     let mut profile = Profile { ftl: ftl.name.into(), ..Profile::default() };
     flash(bytes, &mut profile);
@@ -109,7 +109,7 @@ fn cleaning(bytes: &mut Unstructured<'_>, profile: &mut Profile) {
     profile.reliability.block_lifetime = 1_000_000;
 }
 
-/// Draws log blocks, and takes out what drives that have them do not do.
+/// Chooses log blocks at random, and resets the fields that FTLs with log blocks do not support.
 fn log_blocks(bytes: &mut Unstructured<'_>, profile: &mut Profile) {
     profile.log.blocks = draw(bytes, 1, 6);
     profile.log.merge = pick(bytes, &[Merge::Eager, Merge::Lazy]);
@@ -130,7 +130,7 @@ pub(crate) fn share_out(profile: &mut Profile, way: u64) {
     log.sequential_request.0 = LOGICAL_BLOCK << (small % 6);
 }
 
-/// Takes what only page-mapped FTLs do out of a profile.
+/// Resets the fields that only page-mapped FTLs support.
 pub(crate) fn without_cleaning(profile: &mut Profile) {
     profile.logical_page_size.0 = 0;
     profile.active_blocks = Scope::Pool;
