@@ -1,5 +1,7 @@
 //! Publishing simulations and probes.
 
+use std::collections::BTreeSet;
+
 use flashscope_registry::{prepare, send};
 use serde_json::{Value, json};
 
@@ -94,8 +96,17 @@ fn a_published_probe_is_found_and_its_forged_texts_are_replaced() {
     let probe = place.json(&format!("/api/probes/{id}"));
     assert_eq!(probe["findings"][4]["title"], "Flash page");
     let fitted = profile.as_str().unwrap().replace("flashscope demo, 1 GiB", &model);
-    // The comment at the top is that of the program that publishes.
-    let fields = |profile: &str| profile.split_once("\n\n").unwrap().1.to_owned();
+    // The comment at the top and the order of the comments at the end are those of the program that publishes.
+    let fields = |profile: &str| {
+        let (_, fields) = profile.split_once("\n\n").unwrap();
+        let (fields, rest) = fields.split_once("\n\n# ").unwrap();
+        (
+            fields.to_owned(),
+            rest.lines()
+                .map(|line| line.trim_start_matches("# ").to_owned())
+                .collect::<BTreeSet<_>>(),
+        )
+    };
     assert_eq!(fields(probe["profile"].as_str().unwrap()), fields(&fitted));
     error(place.get(&format!("/api/simulations/{id}")), 404);
     let again = send(&prepared, &place.url(), &place.token, |_, _| {}).unwrap_err().to_string();
