@@ -241,7 +241,7 @@ class TwinPredictOptions(TypedDict, total=False):
     seed: int
     """Seed of all random choices, unless the workload has its own; the same seed gives the same IOs"""
     draws: int
-    """Alternative drives to simulate beside the twin; without any, intervals are the errors of its fit alone"""
+    """Alternative drives to simulate beside the twin; without any, intervals reflect only the error of its fit"""
     jobs: str | int
     """Simulate this many drives at once [default: all processors]; the outcome does not depend on it"""
     memory: Size
