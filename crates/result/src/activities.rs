@@ -17,7 +17,7 @@ use std::sync::Arc;
 use crate::guarded::{Limits, PositionedFile};
 use flashscope_block::Nanos;
 use parquet::basic::{Compression, ZstdLevel};
-use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
+use parquet::data_type::{ByteArray, ByteArrayType, Int32Type, Int64Type};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -29,6 +29,7 @@ use crate::Error;
 use crate::activity::{Activities, Activity};
 use crate::folder::write_named;
 use crate::reader::{RowGroup, limits, open};
+use crate::writer::write_column;
 
 /// The number of rows in a row group.
 const ROW_GROUP_ROWS: usize = 1 << 14;
@@ -113,15 +114,6 @@ fn write_rows(
         write_column::<Int32Type>(group, &values)?;
     }
     Ok(())
-}
-
-fn write_column<T: DataType>(
-    group: &mut SerializedRowGroupWriter<'_, File>,
-    values: &[T::T],
-) -> parquet::errors::Result<()> {
-    let mut column = group.next_column()?.expect("the schema has eight columns");
-    column.typed::<T>().write_batch(values, None, None)?;
-    column.close()
 }
 
 /// The 32-bit columns, after the kind and the times.

@@ -135,7 +135,8 @@ fn write_row_group(
     Ok(())
 }
 
-fn write_column<T: DataType>(
+/// Writes the next column of a row group.
+pub(crate) fn write_column<T: DataType>(
     group: &mut SerializedRowGroupWriter<'_, File>,
     values: &[T::T],
 ) -> parquet::errors::Result<()> {
