@@ -7,6 +7,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
+use crate::reference::with_table;
+
 /// The page that contains the table.
 pub const PATH: &str = "docs/threat-model.md";
 
@@ -51,16 +53,6 @@ const TOOLS: [&str; 6] = [
 /// Returns the page with the current table.
 pub fn page() -> Result<String> {
     let page = fs::read_to_string(PATH).context(PATH)?;
-    let parts = page
-        .split_once(BEGIN)
-        .and_then(|(before, rest)| rest.split_once(END).map(|(_, after)| (before, after)));
-    let Some((before, after)) = parts else {
-        bail!(
-            "{PATH} has no place for the table of what writes: `{}` to `{}`",
-            BEGIN.trim(),
-            END.trim()
-        )
-    };
     let mut files = Vec::new();
     let listed =
         Command::new("git").args(["ls-files", "--", "crates/*.rs", "python/*.rs"]).output();
@@ -69,7 +61,7 @@ pub fn page() -> Result<String> {
         let text = fs::read_to_string(&path).with_context(|| path.clone())?;
         files.push((path, text));
     }
-    Ok(format!("{before}{BEGIN}\n{}\n{END}{after}", table(&files)?))
+    with_table(&page, (BEGIN, END), &table(&files)?).context(PATH)
 }
 
 /// Returns the table of the modules that declare writes.

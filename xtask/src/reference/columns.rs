@@ -6,6 +6,8 @@ use std::fs;
 use anyhow::{Context, Result};
 use flashscope_block::column::COLUMNS;
 
+use super::with_table;
+
 pub const PATH: &str = "README.md";
 
 const BEGIN: &str =
@@ -15,13 +17,10 @@ const END: &str = "<!-- The end of the columns. -->\n";
 /// Returns the README with the current table.
 pub fn page() -> Result<String> {
     let readme = fs::read_to_string(PATH).context(PATH)?;
-    let (before, rest) = readme.split_once(BEGIN).context("README.md has no table of columns")?;
-    let (_, after) =
-        rest.split_once(END).context("the table of columns in README.md has no end")?;
-    let mut table = String::from("\n| column | |\n|---|---|\n");
+    let mut table = String::from("| column | |\n|---|---|\n");
     for column in COLUMNS {
         writeln!(table, "| `{}` | {} |", column.name, column.summary)?;
     }
-    table.push_str("| `run` | The run, as numbered in the manifest. |\n\n");
-    Ok([before, BEGIN, &table, END, after].concat())
+    table.push_str("| `run` | The run, as numbered in the manifest. |\n");
+    with_table(&readme, (BEGIN, END), &table).context(PATH)
 }

@@ -10,7 +10,18 @@ pub mod workloads;
 
 use std::fmt::Write;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
+
+/// Replaces the table between two lines of a hand-written page.
+pub fn with_table(page: &str, (begin, end): (&str, &str), table: &str) -> Result<String> {
+    let parts = page
+        .split_once(begin)
+        .and_then(|(before, rest)| rest.split_once(end).map(|(_, after)| (before, after)));
+    match parts {
+        Some((before, after)) => Ok(format!("{before}{begin}\n{table}\n{end}{after}")),
+        None => bail!("there is no place for a table: `{}` to `{}`", begin.trim(), end.trim()),
+    }
+}
 
 /// A name, its description and its source.
 type Variant = (&'static str, &'static str, &'static str);
