@@ -302,30 +302,24 @@ fn recorded(viewer: Viewer<'_>) -> impl Iterator<Item = &Run> {
 struct Packer<'a, 's> {
     viewer: Viewer<'a>,
     steps: &'a mut Steps<'s>,
-    packed: Result<BTreeMap<&'static str, String>, PageError>,
+    packed: Vec<Result<(&'static str, String), PageError>>,
 }
 
 impl Packer<'_, '_> {
-    fn pack<T: RunView>(&mut self) -> Result<String, PageError> {
+    fn pack<T: RunView>(&mut self) -> Result<(&'static str, String), PageError> {
         let mut all: Vec<T> = Vec::new();
         for run in recorded(self.viewer) {
             all.extend(self.viewer.run_view(run.id, 0..u64::MAX)?);
             self.steps.read(run);
         }
-        Ok(compressed(&all)?)
+        Ok((T::NAME, compressed(&all)?))
     }
 }
 
 impl RunViewVisitor for Packer<'_, '_> {
     fn visit<T: RunView>(&mut self) {
-        if self.packed.is_err() {
-            return;
-        }
-        match (self.pack::<T>(), &mut self.packed) {
-            (Ok(text), Ok(packed)) => drop(packed.insert(T::NAME, text)),
-            (Err(error), packed) => *packed = Err(error),
-            (Ok(_), Err(_)) => {}
-        }
+        let packed = self.pack::<T>();
+        self.packed.push(packed);
     }
 }
 
@@ -333,9 +327,9 @@ fn run_views(
     viewer: Viewer,
     steps: &mut Steps,
 ) -> Result<BTreeMap<&'static str, String>, PageError> {
-    let mut packer = Packer { viewer, steps, packed: Ok(BTreeMap::new()) };
+    let mut packer = Packer { viewer, steps, packed: Vec::new() };
     visit_run_views(&mut packer);
-    packer.packed
+    packer.packed.into_iter().collect()
 }
 
 fn neighbours(viewer: Viewer, steps: &mut Steps) -> ReadResult<Vec<Ios>> {
