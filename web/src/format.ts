@@ -241,6 +241,9 @@ export function inView(from: number, to: number, whole: number): string {
   return `IOs ${plain(first)} to ${plain(last)} of ${plain(whole)}`;
 }
 
+/** The text with a capital letter first. */
+export const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
 /** The name of an operation, from its code in the records: `read`, `write`, `trim`, `flush`. */
 export const opName = (code: number | undefined) =>
   ['read', 'write', 'trim', 'flush'][code ?? 0] ?? `operation ${code}`;

@@ -79,9 +79,6 @@ export const isNumber = (unit: Column['unit']): boolean => unit !== 'operation' 
 export const unitName = (unit: Column['unit']): string | undefined =>
   unit === 'offset' ? 'bytes' : unit === 'ns' || unit === 'bytes' ? unit : undefined;
 
-/** Returns the text with a capital letter first. */
-export const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
-
 /** The size and place of a pattern's IOs: ` of 32 KiB within 1 GiB`. */
 function extentWords(pattern: Pattern): string {
   const { detail } = addressWords(pattern.address);

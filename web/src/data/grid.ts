@@ -1,4 +1,5 @@
 // The summary grid: uFLIP's nine micro-benchmarks by baseline or mix. Each cell is an experiment.
+import { capitalized } from '../format';
 import type { Model } from './model';
 import type { Estimate, Interest, Mark } from './views.gen';
 
@@ -64,7 +65,7 @@ export function hasGrid(model: Model): boolean {
 /** The grid of a result. */
 export function gridOf(model: Model): GridRow[] {
   return NINE.map(([name, experiments]) => {
-    const title = model.benchmark(name)?.title ?? name.charAt(0).toUpperCase() + name.slice(1);
+    const title = model.benchmark(name)?.title ?? capitalized(name);
     return { name, title, cells: experiments.map((e) => cellOf(model, name, title, e)) };
   });
 }
