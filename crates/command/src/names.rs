@@ -139,12 +139,8 @@ pub fn statistic(text: &str) -> Result<Statistic> {
 
 /// Parses a number of IOs.
 fn count(text: &str) -> Result<u64> {
-    let count = parse_count(text);
-    within_limit(
-        count.ok_or_else(|| {
-            anyhow!("`{text}` is not a number of IOs: write it like `5120` or `90k`")
-        })?,
-    )
+    let expected = || anyhow!("`{text}` is not a number of IOs: write it like `5120` or `90k`");
+    within_limit(parse_count(text).ok_or_else(expected)?)
 }
 
 fn within_limit(count: u64) -> Result<u64> {
