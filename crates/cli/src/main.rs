@@ -35,9 +35,7 @@ use std::process::ExitCode;
 
 use args::{Args, Command};
 use clap::{CommandFactory, FromArgMatches};
-#[cfg(any(feature = "attach", feature = "serve"))]
-use flashscope_command::names;
-use flashscope_command::{Failure, interrupted, usage};
+use flashscope_command::{Failure, interrupted, names, usage};
 use print::notice;
 
 /// The encoder of records allocates and frees large buffers all the time. The C library's allocator returns them to the
