@@ -30,14 +30,16 @@ web/node_modules/.package-lock.json: web/package-lock.json
 web/dist/report.html: web/node_modules/.package-lock.json $(WEB_SOURCES)
 	cd web && npm run --silent build
 
-test: tools        ## run everything that CI checks
-	$(MAKE) test-web check test-rust test-fuzz test-readers test-registry test-python
+# Tests of the page run while cargo compiles, and those of the registry and of Python beside those of Rust: none of them keeps two
+# cores busy alone.
+test: tools web    ## run everything that CI checks
+	$(MAKE) --jobs 2 --output-sync=line test-web check test-rust test-fuzz test-readers test-registry test-python
 
 # Some tests need a virtual machine, root, or an hour.
 test-all: test test-wheel test-attach test-trust test-nvme test-baselines test-guards test-sanitizers check-elsewhere ## run all tests
 
 test-web: web      ## test the page: types, units, and in a real browser
-	cd web && npm test
+	cd web && npm run --silent check && npx vitest run
 
 check: web         ## check formatting, lints, architecture, prose, licenses and generated files
 	$(CARGO) xtask check

@@ -9,7 +9,7 @@ pub mod soak;
 mod submission;
 mod text;
 
-#[path = "../../crates/trace/tests/traces/exhaust.rs"]
+#[path = "../../crates/trace/tests/trace/formats/exhaust.rs"]
 mod exhaust;
 #[path = "../../crates/sim/tests/drive/life/mod.rs"]
 #[allow(dead_code)] // only the tests compare these fields

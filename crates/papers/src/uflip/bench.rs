@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::mem;
 use std::ops::ControlFlow;
+use std::sync::{Arc, LazyLock};
 
 use flashscope_analysis::analyse_records;
 use flashscope_block::{Bytes, Device, Nanos, Op, Record};
@@ -16,6 +17,8 @@ use flashscope_document::methodology::{BaselinePhases, Findings, Methodology};
 use flashscope_measure::{LEAST_RUN_PAUSE, RunEnd, again, learn, place, plan_where, start_up};
 use flashscope_sim::{Profile, SimDevice};
 use flashscope_workload::uflip::{self, Baseline, PREPARATION, PerBaseline, Setup};
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
 
 use crate::times::{mean, range};
 use crate::{Error, Run};
@@ -79,6 +82,7 @@ impl Method {
 }
 
 /// The results of a measured drive.
+#[derive(Clone)]
 pub(super) struct Measurement {
     /// The findings of the preparation.
     pub findings: Findings,
@@ -100,7 +104,8 @@ pub(super) fn prepare(
     run: &Run<'_>,
 ) -> Result<Measurement, Error> {
     let selected = |benchmark: &str, _: &str, _| benchmark == PREPARATION.name;
-    let mut prepared = execute(drive, method, Findings::default(), selected, run)?;
+    let mut prepared =
+        Arc::unwrap_or_clone(execute(drive, method, Findings::default(), selected, run)?);
     let mut findings = Findings::default();
     for experiment in prepared.manifest.micro_benchmarks.iter().flat_map(|b| &b.experiments) {
         for run in &experiment.runs {
@@ -124,7 +129,7 @@ pub(super) fn measure(
     method: Method,
     select: impl Fn(&str, &str, i64) -> bool,
     run: &Run<'_>,
-) -> Result<Measurement, Error> {
+) -> Result<Arc<Measurement>, Error> {
     let findings = prepare(drive, method, run)?.findings;
     execute(drive, method, findings, select, run)
 }
@@ -139,7 +144,7 @@ pub(super) fn execute(
     findings: Findings,
     select: impl Fn(&str, &str, i64) -> bool,
     run: &Run<'_>,
-) -> Result<Measurement, Error> {
+) -> Result<Arc<Measurement>, Error> {
     execute_on((drive, run.profile(drive)?), method, findings, select, run)
 }
 
@@ -153,11 +158,11 @@ pub(super) fn execute_on(
     findings: Findings,
     select: impl Fn(&str, &str, i64) -> bool,
     run: &Run<'_>,
-) -> Result<Measurement, Error> {
+) -> Result<Arc<Measurement>, Error> {
     run.check_interrupt()?;
     profile.interface.queue_depth = method.queue_depth;
     let device = SimDevice::new("sim:paper", &profile);
-    let mut device = device.map_err(|error| Error::input(drive, &error))?;
+    let device = device.map_err(|error| Error::input(drive, &error))?;
     let longest = findings.interference.iter().map(|one| one.run_pause_ns).max();
     let pause = longest.unwrap_or(LEAST_RUN_PAUSE);
     let mut options = method.options(device.info().capacity, run.number("seed")?, pause);
@@ -170,6 +175,30 @@ pub(super) fn execute_on(
     let benchmarks = manifest.micro_benchmarks.iter_mut();
     let experiments = benchmarks.flat_map(|benchmark| &mut benchmark.experiments);
     experiments.flat_map(repeats_of).for_each(reset_before);
+    let key = serde_json::to_string(&(&profile, &manifest)).expect("profiles and plans are JSON");
+    MEASURED.get_or_insert_with(&key, || run_plan(device, manifest, run).map(Arc::new))
+}
+
+/// The recent measurements, by profile and plan, which determine them: several items measure the same drive in the same way.
+static MEASURED: LazyLock<Cache<String, Arc<Measurement>, Records>> =
+    LazyLock::new(|| Cache::with_weighter(500, 2_000_000, Records));
+
+/// Weighs a measurement by the number of its records.
+#[derive(Clone)]
+struct Records;
+
+impl Weighter<String, Arc<Measurement>> for Records {
+    fn weight(&self, _: &String, measurement: &Arc<Measurement>) -> u64 {
+        1 + measurement.records.values().map(|records| records.len() as u64).sum::<u64>()
+    }
+}
+
+/// Executes the plan in `manifest`.
+fn run_plan(
+    mut device: SimDevice,
+    mut manifest: Manifest,
+    run: &Run<'_>,
+) -> Result<Measurement, Error> {
     let mut records = BTreeMap::<u32, Vec<Record>>::new();
     let ended = again(&mut device, &manifest, None, run.stop, |run, began, completion| {
         records.entry(run.id).or_default().push(Record::new(completion, began));

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use flashscope_document::facts::EvidenceUnit;
 use flashscope_workload::uflip::Baseline;
 
@@ -43,7 +45,7 @@ const IN_TABLE_3: &str =
     "\"around 260 msec\" is 256 ms in Table 3, to which the simulated drive is fitted";
 
 /// Measures the micro-benchmark granularity.
-fn sizes(drive: &'static str, run: &Run<'_>) -> Result<Measurement, Error> {
+fn sizes(drive: &'static str, run: &Run<'_>) -> Result<Arc<Measurement>, Error> {
     measure(drive, Method::few(run), |benchmark, _, _| benchmark == "granularity", run)
 }
 

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use flashscope_block::Bytes;
 use flashscope_sim::Profile;
 use flashscope_workload::uflip::{Baseline, PREPARATION};
@@ -75,7 +77,7 @@ fn start_up(drive: &str, found: &Measurement, ignored: u64, profile: &Profile) -
 }
 
 /// Checks that the repeats of most baselines agree.
-fn repeats(measured: &[Measurement]) -> Claim {
+fn repeats(measured: &[Arc<Measurement>]) -> Claim {
     let within = |first| {
         let spreads = measured.iter().flat_map(|found| found.spreads(first));
         spreads.filter(|spread| *spread <= WITHIN).count()

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::image::{Source, WINDOW};
 use super::*;
 
-#[path = "../../../tests/guards/images.rs"]
+#[path = "../../../tests/drive/guards/images.rs"]
 mod images;
 mod tools;
 

@@ -6,9 +6,9 @@ use flashscope_trace::format::{find, open, open_as};
 use flashscope_trace::{Error, Options, Reader, Source};
 use proptest::prelude::*;
 
-use crate::contract::{compressed, source};
-use crate::exhaust::{exhaust, read_every_way};
-use crate::samples::{Sample, samples};
+use crate::formats::contract::{compressed, source};
+use crate::formats::exhaust::{exhaust, read_every_way};
+use crate::formats::samples::{Sample, samples};
 
 /// A change to a sample: bytes replaced at a position.
 type Edit = (prop::sample::Index, usize, Vec<u8>);
@@ -143,7 +143,7 @@ fn a_highly_compressible_trace_is_read() {
     let lines = b"11413000 0 657728 16 1\n".repeat(200_000);
     let (_, reader) = open(source(&zstd::encode_all(&lines[..], 3).unwrap()), Options::default())
         .expect("it is a trace");
-    assert_eq!(crate::read_all(reader).unwrap().requests.len(), 200_000);
+    assert_eq!(crate::formats::read_all(reader).unwrap().requests.len(), 200_000);
 }
 
 /// A trace longer than the part used for detection, and too irregular to compress well.

@@ -14,7 +14,7 @@ use flashscope_workload::Stream;
 use flashscope_workload::state::Fill;
 use flashscope_workload::uflip::{PerBaseline, Setup};
 
-use crate::drive::{ScriptedDrive, bench, bench_among, manifest, short};
+use crate::bench::drive::{ScriptedDrive, bench, bench_among, manifest, short};
 
 /// The number of fast random writes after a rest of half a second.
 const START_UP: u64 = 125;

@@ -13,7 +13,7 @@ use flashscope_result::ResultFolder;
 use flashscope_workload::pattern::{Address, Pattern, Reference};
 use flashscope_workload::uflip::{self, PerBaseline, Setup};
 
-use crate::drive::{ScriptedDrive, manifest, short};
+use crate::bench::drive::{ScriptedDrive, manifest, short};
 
 const SECTOR: u64 = 512;
 
@@ -192,7 +192,7 @@ fn a_run_that_would_leave_its_space_stops_and_says_so() {
     let mut options = options(State::Random, Bytes::mib(16), 1);
     options.setup.io_count = PerBaseline::same(1024);
     let mut manifest = manifest(&device, &["order"], options);
-    crate::drive::bench(&mut device, &mut manifest, &AtomicBool::new(false));
+    crate::bench::drive::bench(&mut device, &mut manifest, &AtomicBool::new(false));
     let runs: Vec<&Run> = manifest.runs().filter(|run| run.reference.writes()).collect();
     for run in runs {
         let in_place = run.value == 0;

@@ -16,7 +16,7 @@ use flashscope_workload::pattern::Reference;
 use flashscope_workload::playback::{Pace, Playback};
 use flashscope_workload::uflip::{MICRO_BENCHMARKS, PREPARATION};
 
-use crate::drive::{ScriptedDrive, planned, short};
+use crate::bench::drive::{ScriptedDrive, planned, short};
 
 const LATENCY: Nanos = Nanos::micros(100);
 

@@ -9,7 +9,7 @@ use flashscope_measure::grid::Choice;
 use flashscope_workload::pattern::{Reference, UniformWrites};
 use flashscope_workload::uflip::Setup;
 
-use crate::drive::{ScriptedDrive, bench, planned, short};
+use crate::bench::drive::{ScriptedDrive, bench, planned, short};
 
 /// Plans one point: writes of a page to 8 MiB, with 8 MiB of free space.
 fn one_point(device: &mut ScriptedDrive) -> Manifest {

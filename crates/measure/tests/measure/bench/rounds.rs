@@ -12,7 +12,7 @@ use flashscope_result::ResultFolder;
 use flashscope_workload::pattern::{Address, Pattern, Reference, Timing};
 use flashscope_workload::uflip::{Setup, Unit};
 
-use crate::drive::{ScriptedDrive, bench, go_on, planned, short};
+use crate::bench::drive::{ScriptedDrive, bench, go_on, planned, short};
 
 const MOST: i64 = 25;
 

@@ -4,8 +4,8 @@ use flashscope_block::{Bytes, Nanos, Op};
 use flashscope_trace::format::{find, open_as};
 use flashscope_trace::{OnBad, Options, Request};
 
-use crate::contract::source;
-use crate::{TraceContent, read_all};
+use crate::formats::contract::source;
+use crate::formats::{TraceContent, read_all};
 
 fn read(format: &str, content: &str, options: Options) -> Result<TraceContent, String> {
     let format = find(format).unwrap_or_else(|| panic!("{format} is a format"));

@@ -12,7 +12,7 @@ use flashscope_result::ResultFolder;
 
 use flashscope_workload::uflip::PerBaseline;
 
-use crate::drive::{ScriptedDrive, manifest, short};
+use crate::bench::drive::{ScriptedDrive, manifest, short};
 
 const LATENCY: Nanos = Nanos::micros(100);
 

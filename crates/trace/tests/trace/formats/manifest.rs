@@ -10,7 +10,7 @@ use flashscope_block::Op;
 use flashscope_trace::format::find;
 use flashscope_trace::{SkippedInput, Source};
 
-use crate::{TraceContent, open_all};
+use crate::formats::{TraceContent, open_all};
 
 /// A line of the manifest, by column name.
 type Entry = BTreeMap<String, String>;

@@ -6,8 +6,8 @@ use flashscope_trace::format::FORMATS;
 use flashscope_trace::format::open_as;
 use flashscope_trace::{Error, OnBad, Options, Source};
 
-use crate::samples::{Sample, expression, samples};
-use crate::{TraceContent, open_all, read_all};
+use crate::formats::samples::{Sample, expression, samples};
+use crate::formats::{TraceContent, open_all, read_all};
 
 /// A source of bytes in memory.
 pub fn source(content: &[u8]) -> Source {

@@ -1,0 +1,7 @@
+//! The probes on simulated drives whose parameters are known.
+
+mod accuracy;
+mod log_blocks;
+mod medium;
+mod profile;
+mod sun_zhang;

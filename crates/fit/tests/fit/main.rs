@@ -1,0 +1,4 @@
+//! Twins fitted to measurements of drives that are known.
+
+mod fill_sweep;
+mod parameters;

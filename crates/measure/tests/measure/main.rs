@@ -1,0 +1,4 @@
+//! Benchmarks and load generators on simulated and null drives.
+
+mod bench;
+mod load;

@@ -1,0 +1,4 @@
+//! Results on disk: records, and damage.
+
+mod damaged;
+mod records;

@@ -1,0 +1,6 @@
+//! Traces of all formats: reading, statistics, changes and damage.
+
+mod changes;
+mod damaged;
+mod formats;
+mod statistics;
