@@ -2,9 +2,10 @@
 
 usage: soak_registry.py PROGRAM SECONDS SEED
 
-Submitters send measurements, simulations and probes with tokens, readers look, and the server is killed (SIGKILL) at
-random moments and started again. After each start everything that was ever acknowledged has to be on the shelf, and what
-came since the last start is read; at the end, all of it. Prints a table; ends with status 1 if anything was lost.
+Submitters send measurements, simulations and probes with tokens, readers read results, and the server is killed
+(SIGKILL) at random moments and started again. After each start, every acknowledged result has to be on the shelf, and
+the results acknowledged since the last start are read. At the end, all results are read. Prints a table; ends with
+status 1 if anything was lost.
 """
 
 import copy
@@ -156,7 +157,7 @@ def on_the_shelf(server):
 
 
 def check(server, results):
-    """Returns true if all these results exist and are readable."""
+    """Returns the ids of the results that are missing or unreadable."""
     lost = set(results) - on_the_shelf(server)
     for done, name in results.items():
         status, answer = server.insist("GET", KINDS[name][1] + done)
@@ -202,9 +203,9 @@ def main(program, seconds, seed):
             "simulations acknowledged": kinds["simulated"],
             "probes acknowledged": kinds["probed"],
             "requests answered": server.counts["answers"],
-            "attempts that a kill broke": server.counts["broken"],
-            "requests that were answered after one": server.counts["resumed"],
-            "looks meanwhile": server.counts["reads"],
+            "requests interrupted by a kill": server.counts["broken"],
+            "interrupted requests that succeeded later": server.counts["resumed"],
+            "reads during the soak": server.counts["reads"],
             "acknowledged results lost": len(lost),
         }
         print(f"| a registry for {seconds} s | |\n|---|---:|")

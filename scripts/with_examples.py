@@ -1,7 +1,8 @@
 """Adds example values of existing things to the parameters of an OpenAPI document: python3 with_examples.py DOCUMENT <VALUES
 
-VALUES is JSON: for the addresses that begin with a path, values of their parameters by name, and under `body` one
-of what is sent as JSON. About half of what is made up then has such values, and the other half is as before.
+VALUES is JSON. It maps the beginning of a path to example values of the parameters by name; the key `body` holds an
+example of the JSON body. About half of the generated requests then have these values, and the other half are generated
+as before.
 """
 
 import json

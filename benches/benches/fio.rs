@@ -137,9 +137,9 @@ fn one_case(arguments: &[String]) -> Cost {
     measure(&mut device, &pattern, depth, records.path())
 }
 
-/// Runs fio, and returns its cost per IO. fio reports the processor time of the submitting thread
-/// only; the time of the whole process is measured instead, less that of a run with few IOs for
-/// start and end.
+/// Runs fio, and returns its cost per IO. fio reports only the processor time of the submitting
+/// thread. This function measures the whole process instead, and subtracts a run with few IOs, which
+/// stands for start and end.
 fn run_fio(case: &Case, path: &Path) -> Cost {
     let few = 1000;
     let (_, start) = fio(case, path, few);

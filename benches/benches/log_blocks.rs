@@ -12,7 +12,8 @@ use flashscope_sim::{SimDevice, ftl};
 
 const PAGE: u64 = 4096;
 const PAGES: u64 = 64;
-/// 7 % of the data blocks, as in the reference runs.
+/// The number of data blocks, and the number of log blocks: 7 % of the data blocks, as in the
+/// reference runs.
 const DATA_BLOCKS: u64 = 8192;
 const LOG_BLOCKS: u64 = 573;
 /// The least number of million flash operations per second for the FTLs of `LIMITED`.

@@ -41,7 +41,7 @@ const SENDERS: usize = 16;
 
 fn main() {
     if !std::env::args().any(|argument| argument == "--bench") {
-        println!("measures only as `cargo bench`");
+        println!("not measured: run `cargo bench`");
         return;
     }
     rustls::crypto::ring::default_provider().install_default().expect("the first one");
@@ -212,7 +212,8 @@ async fn sent(request: RequestBuilder, token: &str) -> reqwest::Response {
 /// A kind of page, and a function that returns the address of a random page of that kind.
 type Page = (&'static str, fn(&mut Rng, &[String]) -> String);
 
-/// All results are requested equally often, most of them for the first time.
+/// The kinds of pages to request. Readers request all results equally often, and most of them for
+/// the first time.
 const PAGES: [Page; 12] = [
     ("application", |_, _| "/".into()),
     ("shelf", |_, _| "/api/shelf".into()),

@@ -24,7 +24,7 @@ const CASES: [(&str, &str, Option<f64>); 5] = [
     ("full timing", "persistence.map=nv-ram", Some(6.0)),
     ("timing, summaries", "persistence.map=summary", None),
     ("counting only", "persistence.map=nv-ram&timed=false", Some(15.0)),
-    // The map cache holds an eighth of the map, and a 64th.
+    // The map cache of the last two cases holds an eighth and a 64th of the map.
     ("dftl, 1/8 of map", "persistence.map=nv-ram&ftl=dftl&map_cache.size=3584KiB", Some(3.0)),
     ("dftl, 1/64 of map", "persistence.map=nv-ram&ftl=dftl&map_cache.size=448KiB", None),
 ];
@@ -139,9 +139,9 @@ impl Run {
         }
     }
 
-    /// Returns millions of writes, and of turns of the bare loop, per second of processor time.
-    /// Both are the best of several alternating intervals, because other processes use the caches
-    /// too.
+    /// Returns the millions of writes, and the millions of iterations of the bare loop, per second of
+    /// processor time. Both rates are the best of several alternating intervals, because other
+    /// processes use the caches too.
     fn speed(&mut self, writes: u64, intervals: usize) -> Speed {
         let mut bare = Bare::new(self.pages);
         let mut best = Speed { writes: 0.0, bare: 0.0 };
@@ -185,7 +185,7 @@ impl Bare {
         Bare { array, random: fastrand::Rng::with_seed(1) }
     }
 
-    /// Runs the loop, and returns millions of turns per second.
+    /// Runs the loop, and returns millions of iterations per second.
     fn speed(&mut self) -> f64 {
         let turns = 10_000_000;
         let start = seconds();

@@ -55,7 +55,7 @@ fn folder(place: &str) -> &'static Path {
 fn case(arguments: &[String]) -> Cost {
     let [place, ios] = arguments else { panic!("two arguments") };
     let pattern = random_reads(ios.parse().expect("a number of IOs"), SIZE);
-    // On the disk, because the memory of a long run is measured.
+    // Store the records on the disk: a case measures the memory of a long run.
     let records = tempfile::tempdir_in(folder("ext4")).expect("a folder");
     if place == "null" {
         let clock = Clock::new();

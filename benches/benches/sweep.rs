@@ -1,8 +1,9 @@
 //! Measures the overhead of a sweep beyond its simulations, and its scaling with cores.
 //!
-//! The overhead per point is the time of a sweep with nearly empty simulations, less that of the
-//! same simulations alone. Creating the drives is reported separately, because it belongs to
-//! neither. The scaling compares one sweep on one core and on all cores, alternating.
+//! The overhead per point is the time of a sweep with nearly empty simulations, less the time of the
+//! same simulations alone. The time to create the drives is reported separately, because it is
+//! neither overhead nor simulation. The scaling compares a sweep on one core with the same sweep on
+//! all cores, alternating.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints")]
 #![allow(clippy::disallowed_methods, reason = "a benchmark reads its arguments and the clock")]
@@ -26,7 +27,7 @@ const EFFICIENCY_LIMIT: f64 = 0.9;
 /// The number of alternating rounds.
 const ROUNDS: usize = 5;
 
-/// 2,000 points with a drive that takes no time, and nearly no work.
+/// 2,000 points with nearly empty simulations.
 const SMALL: &str = "drive = \"sim:demo?flash.packages=1&flash.dies_per_package=1&\
                      flash.planes_per_die=1&flash.blocks_per_plane=64\"\n\
                      ios = 10\nwarm_up = \"none\"\nfill = \"none\"\n[factors]\n\

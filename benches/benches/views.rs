@@ -1,7 +1,6 @@
 //! Measures the speed of the views of a result with 10 million IOs, in one run or in many.
 //!
-//! `-- --keep FOLDER` creates these results in a folder instead, for measurements of other
-//! programs.
+//! `-- --keep FOLDER` instead creates both results in a folder, for measurements of other programs.
 
 #![allow(
     clippy::print_stdout,
@@ -39,7 +38,7 @@ fn main() {
         return keep(Path::new(&place));
     }
     if !std::env::args().any(|argument| argument == "--bench") {
-        println!("measures only as `cargo bench`");
+        println!("not measured: run `cargo bench`");
         return;
     }
     println!("views of {IOS} IOs, {THREADS} threads: median of {ROUNDS} in ms; limit {LIMIT}");

@@ -1,7 +1,8 @@
 //! Shared code of the benchmarks: running a case in its own process, and measuring its cost.
 //!
-//! A benchmark starts itself for each case. The processor time is then that of the case alone, and
-//! other programs can alternate with it and be measured the same way.
+//! A benchmark starts itself as a child process for each case. The processor time of the child then
+//! belongs to the case alone. Runs of other programs can alternate with the case, and be measured
+//! in the same way.
 
 #![allow(unsafe_code, reason = "asks the kernel for the processor time of the process")]
 #![allow(
@@ -25,7 +26,7 @@ use flashscope_result::{Error, Recorder};
 use flashscope_workload::Stream;
 use flashscope_workload::pattern::{Address, Pattern, Timing};
 
-/// The allocator of the program, which belongs to its speed.
+/// The allocator of the flashscope program, which affects its speed.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -115,7 +116,8 @@ pub fn written_file(path: &Path, direct: bool) {
 
 /// Runs `case` in a child process, and `all` otherwise.
 ///
-/// Words on the command line select cases by a part of their name; `all` receives that test.
+/// Words on the command line select cases by a part of their name. `all` receives a function that
+/// returns true if a case is selected.
 pub fn main(case: impl Fn(&[String]) -> Cost, all: impl Fn(&dyn Fn(&str) -> bool)) {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if arguments.first().is_some_and(|first| first == CHILD) {
@@ -124,7 +126,7 @@ pub fn main(case: impl Fn(&[String]) -> Cost, all: impl Fn(&dyn Fn(&str) -> bool
         let words: Vec<&String> = arguments.iter().filter(|word| !word.starts_with('-')).collect();
         all(&|name| words.is_empty() || words.iter().any(|word| name.contains(word.as_str())));
     } else {
-        println!("measures only as `cargo bench`");
+        println!("not measured: run `cargo bench`");
     }
 }
 
@@ -189,7 +191,7 @@ pub fn random_reads(ios: u64, space: Bytes) -> Pattern {
 }
 
 /// Runs `pattern` on `device` like a benchmark, with every IO recorded in the folder `records`.
-/// Returns the cost, including that of storing.
+/// Returns the cost, including the cost of storing the records.
 pub fn measure(device: &mut dyn Device, pattern: &Pattern, depth: u32, records: &Path) -> Cost {
     let before = cpu_time(libc::RUSAGE_SELF);
     let start = Instant::now();

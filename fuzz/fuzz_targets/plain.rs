@@ -1,9 +1,13 @@
-//! Runs the targets without libFuzzer. `plain replay FILE...` replays corpora. `plain generate TARGET
-//! SECONDS [FIRST-SEED]` tries generated inputs; it stores a failing one in `crash-TARGET-SEED`,
-//! which `cargo fuzz run TARGET FILE` accepts, and `plain seed TARGET SEED` repeats it. `plain canary TARGET
-//! SECONDS FIRST-SEED` does the same with a deliberate bug, which the target must find. `plain soak
-//! SECONDS FIRST-SEED` runs the same lives on every FTL with every policy, and `plain life PAIR
-//! SEED` repeats one.
+//! Runs the targets without libFuzzer.
+//!
+//! `plain replay FOLDER...` replays corpora. `plain generate TARGET SECONDS [FIRST-SEED]` tries
+//! generated inputs. It stores a failing input in `crash-TARGET-SEED`, which `cargo fuzz run TARGET
+//! FILE` accepts; `plain seed TARGET SEED` repeats the input. `plain canary TARGET SECONDS
+//! FIRST-SEED` tries generated inputs with a deliberate bug, which the target must find.
+//!
+//! `plain soak SECONDS FIRST-SEED` runs the same lives on every FTL with every policy. A life is a
+//! random sequence of requests and faults on a simulated drive. `plain life PAIR SEED` repeats a
+//! life on one pair of an FTL and policies.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;

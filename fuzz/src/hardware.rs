@@ -24,7 +24,7 @@ const OCP_GUID: (usize, u128) = (496, 0xAFD5_14C9_7C6F_4F9C_A4F2_BFEA_2810_AFC5)
 /// The folder of the machine's only drive.
 const DISK: &str = "sys/devices/pci0000:00/0000:01:00.0/nvme/nvme0/nvme0n1";
 
-/// The files below `/proc` and `/sys`, with the content of some machine.
+/// The files below `/proc` and `/sys`, with the content of an example machine.
 const TEXTS: &[(&str, &str)] = &[
     (
         "proc/self/mountinfo",
@@ -63,7 +63,8 @@ const TEXTS: &[(&str, &str)] = &[
     ("../../../current_link_width", "4\n"),
 ];
 
-/// The first byte that selects reservations; other values select the rest by their remainder.
+/// The value of the first byte that selects reservations. Any other value selects one of the other
+/// parsers, by its remainder modulo 3.
 const RESERVATIONS: u8 = 255;
 
 thread_local! {
@@ -109,7 +110,7 @@ pub fn run(input: &[u8]) {
     }
 }
 
-/// Decodes the pages of two readings, whose difference may be anything.
+/// Decodes log pages of two readings, which may differ in any way.
 fn log_pages(bytes: &[u8]) {
     let page = |nth: usize| padded::<LOG_PAGE>(bytes.get(nth * LOG_PAGE..).unwrap_or_default());
     let ocp = |mut page: [u8; LOG_PAGE]| {
@@ -139,7 +140,7 @@ fn identify(bytes: &[u8]) {
     serde_json::to_vec(&nvme).expect("it can be serialized");
 }
 
-/// Decodes two reports; the first byte is the length of the first one.
+/// Decodes two reports; the first byte is the length of the first report.
 fn reservations(bytes: &[u8]) {
     let Some((len, rest)) = bytes.split_first() else { return };
     let (keys, reservation) = rest.split_at(rest.len().min(usize::from(*len)));
@@ -157,7 +158,8 @@ fn padded<const LEN: usize>(bytes: &[u8]) -> [u8; LEN] {
     page
 }
 
-/// Replaces the file that the first byte selects by the rest, and reads the machine.
+/// Replaces the file that the first byte selects by the rest of the input, and reads all files of
+/// the machine.
 fn texts(bytes: &[u8]) {
     let Some((which, text)) = bytes.split_first() else { return };
     let (name, before) = TEXTS[usize::from(*which) % TEXTS.len()];

@@ -1,5 +1,5 @@
-//! The fuzz targets: properties that must hold for every input of a family. libFuzzer and the plain
-//! runner get the targets only from this table.
+//! The fuzz targets: properties that must hold for every input. libFuzzer and the plain runner both
+//! get the targets from [`TARGETS`].
 
 mod edit;
 mod hardware;
@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 
 use edit::changed;
 
-/// A family of inputs with a property.
+/// A fuzz target: a property that must hold for every input.
 pub struct Target {
     /// The name on the command line, and of the corpus.
     pub name: &'static str,
@@ -76,7 +76,7 @@ fn any_life(random: &mut fastrand::Rng) -> Vec<u8> {
     bytes(random, 64..6000)
 }
 
-/// Generates a script of changes; any bytes are valid.
+/// Generates a script of changes; any bytes are a valid script.
 fn any_bytes(random: &mut fastrand::Rng) -> Vec<u8> {
     bytes(random, 4..32)
 }

@@ -1,4 +1,5 @@
-//! Runs the same lives on every FTL with every policy, for a given time.
+//! Runs the same lives on every FTL with every policy, for a given time. A life is a random
+//! sequence of requests and faults on a simulated drive.
 
 use std::ops::AddAssign;
 use std::panic::{AssertUnwindSafe, catch_unwind};

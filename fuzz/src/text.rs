@@ -133,7 +133,7 @@ fn quantity(text: &str) {
     }
 }
 
-/// Compares two values. The largest ones are exempt, because rounding can exceed the range.
+/// Compares two values. The largest values are exempt, because rounding can exceed the range.
 fn near(value: u64, again: impl Fn() -> Result<u64, ParseUnitError>) {
     if value < u64::MAX / 2 {
         let again = again().expect("a displayed quantity can be parsed");
@@ -221,7 +221,7 @@ fn workload(text: &str) {
 fn trace_fields(text: &str) {
     let mut spec = Spec::default();
     for (name, value) in text.lines().filter_map(|line| line.split_once('=')) {
-        // Repetition needs a file.
+        // `repeat` needs a trace in a file.
         if name == "repeat" || spec.set(name, value).is_err() {
             return;
         }

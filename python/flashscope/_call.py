@@ -47,7 +47,7 @@ class Progress:
     total: int | None
     """The total amount of this phase, if known."""
     unit: str
-    """The unit of both: ``bytes``, ``count``, or ``share`` if only their ratio has a meaning."""
+    """The unit of ``done`` and ``total``: ``bytes``, ``count``, or ``share`` if only their ratio has a meaning."""
 
 
 ShowProgress = bool | Callable[[Progress], object] | None
@@ -117,15 +117,15 @@ def in_python(message: str) -> str:
         lambda call: f"`{call[1]}({call[2].replace('-', '_')}={call[3]!r})`",
         message,
     )
-    calls = calls.replace("choose another name with --output, or remove it", "choose another output, or say overwrite=True")
+    calls = calls.replace("choose another name with --output, or remove it", "choose another output, or pass overwrite=True")
     option = r"(?<![\w-])--([a-z][a-z-]*)(?: <[A-Z_]+>)?"
     return re.sub(option, lambda name: name[1].replace("-", "_"), calls)
 
 
 @contextmanager
 def replacing(output: Any, overwrite: bool) -> Iterator[None]:
-    """With ``overwrite``, moves the result at ``output`` aside, deletes it once a new one exists, and restores it
-    otherwise. Raises ``UsageError`` if ``output`` is no result."""
+    """With ``overwrite``, moves the old result at ``output`` aside. Deletes the old result once a new one exists, and
+    restores it otherwise. Raises ``UsageError`` if ``output`` is no result."""
     path = None if output is None else Path(output)
     if not overwrite or path is None or not path.exists():
         yield
@@ -133,7 +133,7 @@ def replacing(output: Any, overwrite: bool) -> Iterator[None]:
     _native.open(str(path))
     aside = path.with_name(f".{path.name}.replaced")
     if aside.exists():
-        shutil.rmtree(aside)  # A process left it behind that was killed after the new result existed.
+        shutil.rmtree(aside)  # Left behind by a process that was killed after it had written its new result.
     path.rename(aside)
     try:
         yield
@@ -145,7 +145,7 @@ def replacing(output: Any, overwrite: bool) -> Iterator[None]:
 
 
 def kept(outcome: tuple[S, bool], convert: Callable[[S], T]) -> T:
-    """Converts the value of a call. Raises it as ``Interrupted`` if Ctrl-C stopped the call."""
+    """Converts the value of a call. Raises ``Interrupted`` with the value if Ctrl-C stopped the call."""
     value, interrupted = outcome
     converted = convert(value)
     if interrupted:

@@ -25,9 +25,9 @@ class Kind:
 
     name: str
     summary: str
-    """A sentence about it."""
+    """A sentence about the drive or workload."""
     source: str
-    """The source of it or of its parameters."""
+    """The source of the drive or workload, or of its parameters."""
 
 
 class Drive:

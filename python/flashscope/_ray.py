@@ -19,15 +19,15 @@ except ImportError as error:
     raise UsageError("--engine ray needs Ray: python -m pip install ray") from error
 
 SECONDS = 1.0
-"""The time after which a task returns its rows; other tasks run the rest of its trials. Short trials thus share a
-task, and a lost worker loses little."""
+"""The time in seconds after which a task returns its rows; other tasks run the rest of its trials. Short trials thus
+share a task, and little work is lost with a worker."""
 MOST = 1000
 """The most trials of a task."""
 AHEAD = 2
-"""The tasks for each CPU: one waits while another runs."""
+"""The number of tasks for each CPU: one task waits while another runs."""
 PARTS = 4
-"""A task takes one part in ``PARTS`` of its share of the remaining trials, so that all CPUs finish at about the same
-time (guided self-scheduling, Polychronopoulos and Kuck, IEEE Trans. Computers C-36(12), 1987)."""
+"""A task takes its share of the remaining trials, divided by ``PARTS``, so that all CPUs finish at about the same time
+(guided self-scheduling, Polychronopoulos and Kuck, IEEE Trans. Computers C-36(12), 1987)."""
 RETRIES = 5
 """The number of times that a task runs again after its worker was lost."""
 INTERVAL = 0.05
@@ -57,7 +57,7 @@ def _ignore(*_: object) -> None:
 
 
 class Cluster:
-    """Runs trials on the connected cluster, or on the one that ``ray.init`` finds or starts."""
+    """Runs trials on the connected cluster, or on the cluster that ``ray.init`` finds or starts."""
 
     def __init__(self) -> None:
         if not ray.is_initialized():
@@ -94,13 +94,13 @@ class Cluster:
         for task in done:
             version, finished = ray.get(task)
             if version != VERSION:
-                raise UsageError(f"a worker has flashscope {version}, and here is {VERSION}: install the same on all nodes")
+                raise UsageError(f"a worker has flashscope {version}, and here is {VERSION}: install one version on all nodes")
             rows += finished
             waiting.extendleft(reversed(running.pop(task)[len(finished) :]))
         return rows
 
 
 def _last_line(error: Exception) -> str:
-    """The last line of an error of Ray: after a traceback, it is the exception."""
+    """Returns the last line of an error of Ray, which is the exception if the error has a traceback."""
     lines = [line for line in str(error).splitlines() if line.strip()]
     return lines[-1].strip() if lines else type(error).__name__

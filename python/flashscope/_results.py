@@ -23,7 +23,7 @@ class Measurement:
         self.path = path
         self._document = document
 
-    # Decoded at the first use: it is long, and Ctrl-C must return at once.
+    # The manifest is long. It is decoded at the first use, because a call must return at once after Ctrl-C.
     @cached_property
     def manifest(self) -> manifest.Manifest:
         """The plan, the drive, the machine and the methodology."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ._options import SweepOptions
 
 Space = str | PathLike[str] | Mapping[str, Any]
-"""A design space: a TOML file, TOML, or its keys and values."""
+"""A design space: the path of a TOML file, TOML text, or a mapping with the same keys and values."""
 
 
 def sweep(
@@ -35,8 +35,8 @@ def sweep(
         sweep({"ios": 10_000, "factors": {"over_provisioning": [0.07, 0.28], "cleaning": {"policy": ["greedy", "fifo"]}}})
         sweep(resume="space.flashscope")
 
-    ``engine="ray"`` simulates the points on the connected Ray cluster, or on the one that ``ray.init()`` finds or
-    starts. The result is the same. ``overwrite`` works as in :func:`bench`.
+    ``engine="ray"`` simulates the points on the connected Ray cluster, or on the cluster that ``ray.init()`` finds or
+    starts. Both engines give the same result. ``overwrite`` works as in :func:`bench`.
     """
     arguments = words({**options, "engine": engine}, *([] if space is None else [_name(space)]))
     workers = None

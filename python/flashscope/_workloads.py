@@ -15,7 +15,7 @@ from .documents.trace import TraceFacts
 
 
 REPLAY_FIELDS = ("pace", "queue_depth")
-"""The fields of a trace that control its replay; the others control how it is read."""
+"""The fields of a trace that control its replay; the other fields control how the trace is read."""
 
 
 class Workload:
@@ -30,7 +30,7 @@ class Workload:
         return self._name
 
     def ios(self, count: int, drive: Drive | str = "sim:demo", *, seed: int = 1) -> Table:
-        """Returns the first ``count`` IOs that it issues to a drive that completes each at once."""
+        """Returns the first ``count`` IOs that the workload issues to a drive that completes each IO at once."""
         info = (drive if isinstance(drive, Drive) else Drive(drive)).info()
         return _native.ios(self.name, info.capacity_bytes, info.logical_block_bytes, seed, count)
 
@@ -78,7 +78,7 @@ def workload(name: str, **fields: Any) -> Workload:
 
 
 def trace(*files: str | PathLike[str], **fields: Any) -> Trace:
-    """Creates a trace from files, merged by time. Keywords set how it is read, transformed and replayed::
+    """Creates a trace from files, merged by time. Keywords set how the trace is read, transformed and replayed::
 
         trace("hm_0.csv.gz", remap="compact", speed=10)
     """

@@ -1,5 +1,5 @@
 """Plots after Bouganim, Jónsson and Bonnet, *uFLIP: Understanding Flash IO Patterns* (CIDR 2009), drawn with
-matplotlib: ``pip install 'flashscope[plots]'``. Each function draws on the given axes or on new ones, and returns them."""
+matplotlib: ``pip install 'flashscope[plots]'``. Each function draws on the given axes or on new axes, and returns the axes."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def response_times(result: Measurement, run: Run | int, ax: Axes | None = None) 
 
 
 def pauses(result: Measurement, ax: Axes | None = None) -> Axes:
-    """Plots how long writes slow the reads after them (Figure 5): sequential reads, random writes, and sequential reads
-    again, from the preparation. The title has the time for which reads are slow."""
+    """Plots for how long writes slow down the reads that follow (Figure 5): sequential reads, random writes, and
+    sequential reads again, from the preparation. The title has the time for which reads are slow."""
     ax = ax or pyplot.subplots()[1]
     runs = [
         run
@@ -53,7 +53,7 @@ def pauses(result: Measurement, ax: Axes | None = None) -> Axes:
         if experiment.name == LINGERING
     ]
     if not runs:
-        raise UsageError(f"{result.path} has no {LINGERING}: it is a part of a preparation that writes")
+        raise UsageError(f"{result.path} has no {LINGERING}: only a preparation that writes has this experiment")
     records = result.records(runs[0])
     for op, label in enumerate(("reads", "random writes")):
         pairs = zip(records.column("op"), records.column("latency_ns"), strict=True)
@@ -88,8 +88,8 @@ def micro_benchmark(
 
 
 def locality(results: Measurement | Iterable[Measurement], ax: Axes | None = None) -> Axes:
-    """Plots the cost of random writes relative to sequential ones against the size of their area, with a line for each
-    drive (Figure 8)."""
+    """Plots the cost of random writes relative to sequential writes, against the size of the area of the random writes,
+    with a line for each drive (Figure 8)."""
     ax = ax or pyplot.subplots()[1]
     for result in [results] if isinstance(results, Measurement) else results:
         benchmark = _benchmark(result, "locality")
@@ -98,7 +98,7 @@ def locality(results: Measurement | Iterable[Measurement], ax: Axes | None = Non
         sizes = sorted(random)
         ax.plot(sizes, [random[size].value / base for size in sizes], marker="o", label=result.manifest.device.name)
         _scale(ax, benchmark)
-    ax.set(xlabel="target size (bytes)", ylabel="random writes, relative to sequential ones", title="Locality")
+    ax.set(xlabel="target size (bytes)", ylabel="random writes, relative to sequential writes", title="Locality")
     ax.legend()
     return ax
 

@@ -1,4 +1,4 @@
-"""Twins: simulated drives calibrated to measured ones (docs/twin.md)."""
+"""Twins: simulated drives calibrated to measured drives (docs/twin.md)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ._options import TwinCheckOptions, TwinFitOptions, TwinPredictOptions
 
 Source = Measurement | Probe | str | PathLike[str]
-"""A result, the path of one, or the path of a fill sweep (``.csv``)."""
+"""A result, the path of a result, or the path of a fill sweep (``.csv``)."""
 
 
 class Twin:
@@ -30,7 +30,7 @@ class Twin:
 
     def __init__(self, path: Path, document: str) -> None:
         self.path = path
-        """The path of its profile."""
+        """The path of the twin's profile."""
         self.report = decode(twin.Twin, document)
         """The fitted parameters, their sources, and the quality of the fit."""
 

@@ -20,7 +20,7 @@ const BATCH: usize = 1 << 16;
 /// A column: its name, its values, and true if values may be missing.
 type Column = (&'static str, ArrayRef, bool);
 
-/// A column without missing values.
+/// Creates a column without missing values.
 fn whole(name: &'static str, values: impl Array + 'static) -> Column {
     (name, Arc::new(values), false)
 }
@@ -33,10 +33,10 @@ pub trait Columns: Default {
     /// Adds a row.
     fn push(&mut self, row: &Self::Row);
 
-    /// The number of rows.
+    /// Returns the number of rows.
     fn len(&self) -> usize;
 
-    /// The names and the values of the columns.
+    /// Returns the columns, with their names and values.
     fn finish(self) -> Vec<Column>;
 }
 
@@ -62,7 +62,7 @@ impl<C: Columns> Growing<C> {
     /// Returns the table, with the columns that `more` adds to each batch.
     ///
     /// # Errors
-    /// Columns of different lengths.
+    /// Fails if columns have different lengths.
     pub fn finish(mut self, more: impl Fn(&C) -> Vec<Column>) -> Result<Table, ArrowError> {
         if self.columns.len() > 0 || self.full.is_empty() {
             self.full.push(self.columns);
@@ -99,7 +99,7 @@ impl Columns for Records {
     }
 }
 
-/// The column of these values, which have the type of the column.
+/// Creates a column of these values, converted to the type of the column.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 fn typed(column: &column::Column, values: &[i64]) -> Column {
     let name = column.name;
@@ -120,7 +120,7 @@ pub struct Sample {
     pub op: Op,
     pub offset: Bytes,
     pub len: Bytes,
-    /// Its completion, since the start of the measurement.
+    /// The completion time, since the start of the measurement.
     pub answered: Nanos,
     pub latency: Nanos,
 }
@@ -194,7 +194,8 @@ impl Columns for IoColumns {
     }
 }
 
-/// The columns of a trace's requests. The volume is added when all names are known.
+/// The columns of a trace's requests. [`Requests::volumes`] makes the column of volumes once all
+/// names are known.
 #[derive(Default)]
 pub struct Requests {
     issued: IoColumns,
@@ -203,7 +204,7 @@ pub struct Requests {
 }
 
 impl Requests {
-    /// The name of the volume of each row.
+    /// Returns the column with the name of each row's volume.
     pub fn volumes(&self, volumes: &Volumes) -> Vec<Column> {
         let names = StringArray::from_iter_values(volumes.names());
         let numbers = UInt32Array::from(self.volume.clone());

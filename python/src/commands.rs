@@ -158,7 +158,9 @@ pub fn info(py: Python<'_>, drive: &str) -> PyResult<String> {
     let look = || -> Result<String, Failure> {
         if let Some(path) = drives::file_to_create(drive) {
             let path = path.display();
-            return Err(usage(anyhow::anyhow!("{path} is not there yet: to measure it makes it")));
+            return Err(usage(anyhow::anyhow!(
+                "{path} is not there yet: a measurement creates it"
+            )));
         }
         let purpose = Purpose {
             queue_depth: 1,
@@ -171,7 +173,7 @@ pub fn info(py: Python<'_>, drive: &str) -> PyResult<String> {
     py.detach(look).map_err(|failure| raised(&failure))
 }
 
-/// Returns the first `count` IOs that a workload issues to a drive that completes each at once.
+/// Returns the first `count` IOs that a workload issues to a drive that completes each IO at once.
 #[pyfunction]
 pub fn ios(
     py: Python<'_>,
@@ -269,7 +271,7 @@ fn kind(arg: &Arg) -> String {
         () if is(clap::value_parser!(Bytes).into()) => "Size".into(),
         () if is(clap::value_parser!(Nanos).into()) => "Time".into(),
         () if is(clap::value_parser!(PathBuf)) => "Path".into(),
-        // Most such values are names; some are numbers that also have a name.
+        // Most other values are names; some may be a number or a name.
         () => "str | int".into(),
     };
     match arg.get_value_delimiter() {

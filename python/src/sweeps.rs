@@ -22,8 +22,8 @@ use crate::watched::watched;
 
 /// Sweeps a design space, from a file or from `text`. Returns the folder of the result, and true if Ctrl-C stopped it.
 ///
-/// `workers`, if given, runs the trials. It is called with the trials as JSON and the most to run at once, and returns
-/// an iterator over lists of rows as JSON. Empty lists are allowed: signals are handled between two lists.
+/// `workers`, if given, runs the trials. It receives the trials as JSON and the most trials to run at once, and returns
+/// an iterator over lists of rows as JSON. It may return empty lists, because signals are handled between two lists.
 #[pyfunction]
 pub fn sweep(
     py: Python<'_>,
@@ -61,7 +61,7 @@ pub fn sweep_outcome(folder: &str) -> PyResult<()> {
 struct WorkerFailure(Failure);
 
 impl WorkerFailure {
-    /// The failure, with the command that resumes the sweep.
+    /// Returns the failure, with the command that resumes the sweep.
     fn with_resume(self, path: &Path) -> Failure {
         let path = path.display();
         let kept = format!(
@@ -125,7 +125,7 @@ fn read<T: serde::de::DeserializeOwned>(text: &str) -> PyResult<T> {
     serde_json::from_str(text).map_err(|error| raised(&Failure::Failed(error.into())))
 }
 
-/// Runs a trial, given as JSON. Returns its row as JSON, or none if Ctrl-C stopped it, and true if that happened.
+/// Runs a trial, given as JSON. Returns its row as JSON, and true if Ctrl-C stopped the trial, which then has no row.
 #[pyfunction]
 pub fn run_trial(
     py: Python<'_>,

@@ -118,5 +118,5 @@ fn append(values: &Bound<'_, PyList>, column: &ArrayRef) -> PyResult<()> {
 }
 
 fn unknown() -> PyErr {
-    Failed::new_err("a column of this type is read by Arrow alone")
+    Failed::new_err("only Arrow libraries can read a column of this type")
 }

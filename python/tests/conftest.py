@@ -7,7 +7,7 @@ import flashscope as fs
 
 ROOT = Path(__file__).parents[2]
 
-# A process that a shell starts in the background ignores Ctrl-C, and tests that send it would hang.
+# A process that a shell starts in the background ignores Ctrl-C, and tests that send Ctrl-C would hang.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 

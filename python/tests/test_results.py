@@ -40,7 +40,7 @@ def test_libraries_read_a_table_without_a_copy(measured: fs.Measurement) -> None
     assert pandas.DataFrame.from_arrow(records)["latency_ns"].sum() == total
     assert duckdb.sql("SELECT sum(latency_ns) FROM records").fetchall() == [(total,)]
     memory = [pyarrow.table(records)["latency_ns"].chunk(0).buffers()[1].address for _ in range(2)]
-    assert memory[0] == memory[1], "both share the memory of the table"
+    assert memory[0] == memory[1], "both readers share the memory of the table"
 
 
 def test_requests_have_the_names_of_their_volumes(traces: Path) -> None:

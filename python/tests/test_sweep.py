@@ -156,7 +156,7 @@ def command(cluster: Cluster, folder: Path, *words: str) -> dict[str, Any]:
     arguments = [sys.executable, "-m", "flashscope", "sweep", *words]
     environment = {**os.environ, "RAY_ADDRESS": cluster.address}
     with subprocess.Popen(arguments, cwd=folder, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
-        # The process stops when its standard input closes, so that stays open.
+        # The process stops when its standard input closes, so the pipe stays open.
         answer: dict[str, Any] = json.loads(running.stdout.read()) if running.stdout else {}
     assert running.returncode == 0
     return answer

@@ -1,5 +1,5 @@
-"""Generates the types of documents from ``docs/schemas`` and those of options from the command line. Needs the packages
-that ``scripts/test-python`` installs. ``--check`` only checks that the generated files are up to date."""
+"""Generates the types of documents from ``docs/schemas``, and the types of options from the command line. Needs the
+packages that ``scripts/test-python`` installs. ``--check`` only checks that the generated files are up to date."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ALSO = {("bench", "trace"): "str | Workload"}
 
 
 def _native() -> ModuleType:
-    """Loads the extension module alone: the package needs the generated files."""
+    """Loads the extension module without the package, which cannot be imported before its files are generated."""
     package = importlib.util.find_spec("flashscope")
     (folder,) = (package and package.submodule_search_locations) or ["flashscope"]
     (library,) = Path(folder).glob("_native.*.so")

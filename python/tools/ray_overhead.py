@@ -1,5 +1,5 @@
-"""Measures the overhead of Ray for each point of a sweep, one at a time, and prints its limit. Needs ``flashscope`` and
-``ray``, and an idle machine."""
+"""Measures the overhead of Ray per point of a sweep that simulates one point at a time, and prints it with its limit.
+Needs ``flashscope`` and ``ray``, and an idle machine."""
 
 from __future__ import annotations
 
@@ -30,10 +30,13 @@ def seconds(engine: str, folder: Path) -> float:
 def main() -> None:
     """Measures both engines twice: the first measurement includes the start of Ray."""
     with TemporaryDirectory() as place:
-        for nth, name in enumerate(("with the start of Ray", "after it")):
+        for nth, name in enumerate(("with the start of Ray", "without the start of Ray")):
             here, there = (seconds(engine, Path(place) / f"{engine}-{nth}") for engine in ("local", "ray"))
             each = 1e3 * (there - here) / POINTS
-            print(f"{each:.2f} ms a point of {POINTS} {name} (limit {LIMIT_MS:g}); here {1e3 * here / POINTS:.2f} ms each")
+            print(
+                f"Ray adds {each:.2f} ms to each of {POINTS} points {name} (limit {LIMIT_MS:g}); "
+                f"a point takes {1e3 * here / POINTS:.2f} ms without Ray"
+            )
 
 
 if __name__ == "__main__":

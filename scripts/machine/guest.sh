@@ -18,7 +18,7 @@ step() {
     if [ $status = "$wanted" ]; then echo "ok: $name"; else echo "FAILED: $name: status $status"; fi
 }
 
-# Sequential writes over the drive that begin again, so its state is enforced twice.
+# Measures with more sequential writes than the drive holds, so its state is enforced twice.
 bench() {
     flashscope bench "$@" --only granularity --io-count SR=16,RR=16,SW=128,RW=16 --repeats 1 --run-pause 0ms
 }

@@ -81,7 +81,7 @@ add_modules() {
     find "$root/modules" -name '*.xz' -exec unxz {} +
 }
 
-# Boots the kernel in $2 with root $1; the console goes to $3, and what follows to QEMU.
+# Boots the kernel in $2 with root $1; the console goes to $3, and further arguments go to QEMU.
 #
 # QEMU 7.2 emulates neither self-modifying code across processors nor cmpxchg16b exactly, and Linux 6.12 crashes because of either. The
 # processors therefore take turns, and lack that instruction.

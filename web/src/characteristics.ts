@@ -100,12 +100,12 @@ function pauseCell(effect: PauseEffect | null | undefined): Cell {
         ...cell,
         text: ratio(effect.ratio.value),
         interval: ratioInterval(effect.ratio),
-        words: `Pauses reduce the cost of random writes to ${ratio(effect.ratio.value).slice(1)} times that without pauses; sequential writes cost less.`,
+        words: `Pauses reduce the cost of random writes to ${ratio(effect.ratio.value).slice(1)} times their cost without pauses; sequential writes still cost less.`,
       };
   }
 }
 
-/** The sentences for a limit: no value is cheap, every measured value is, or values up to one are. */
+/** The sentences about a limit: if no measured value is cheap, if all are, and if values up to a limit are. */
 interface LimitWords {
   no: string;
   unlimited: (measured: string) => string;

@@ -10,7 +10,7 @@ import { type CompareLevel, type CompareRoute, compareHref, shelfHref } from './
 /** The letter of the n-th result, from A on. */
 export const letter = (n: number): string => String.fromCharCode(65 + n);
 
-/** The names of drives in a comparison; drives of one name also have the name of their result. */
+/** The names of drives in a comparison; drives with the same name also have the name of their result. */
 export function namesOf(models: Model[]): string[] {
   return models.map(({ drive, name }) =>
     models.filter((other) => other.drive === drive).length > 1 ? `${drive}, ${name}` : drive,
@@ -41,7 +41,7 @@ export function comparedRatio({ ratio: to, differs }: ComparedNumber): string {
   return `${differs ? '≠ ' : ''}${times(to.value)}`;
 }
 
-/** The 95 % interval of that ratio. */
+/** The 95 % interval of the ratio to the first result. */
 export function comparedInterval({ ratio: to }: ComparedNumber): string {
   return interval(to?.low, to?.high, times);
 }

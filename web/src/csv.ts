@@ -1,7 +1,7 @@
 // Tables as CSV (RFC 4180), in full precision, safe to open in a spreadsheet.
 //
-// A cell that shows a rounded value has the exact one in `data-value`. A heading has the unit of its
-// column in `data-unit`.
+// A cell that shows a rounded value has the exact value in `data-value`. A heading has the unit of its column
+// in `data-unit`.
 
 /** A field of a CSV file; an apostrophe keeps a spreadsheet from reading text as a formula. */
 export function csvField(value: string | number): string {
@@ -16,7 +16,7 @@ export const csv = (rows: (string | number)[][]) =>
 
 const words = (cell: Element) => (cell.textContent ?? '').replaceAll(/\s+/g, ' ').trim();
 
-/** The value of a cell: a number where it is one, else its text. */
+/** The value of a cell: a number if its text is numeric, else the text. */
 function content(cell: HTMLTableCellElement): string | number {
   const value = cell.dataset.value;
   if (value !== undefined) {

@@ -8,7 +8,7 @@ export interface Link {
 
 /** A link to a screen at the same level. */
 export interface Tab extends Link {
-  /** `page` on the tab of the current screen, `true` on the tab that it belongs to. */
+  /** `page` on the tab of the current screen, `true` on the tab that the current screen belongs to. */
   current?: 'page' | 'true' | undefined;
 }
 

@@ -1,6 +1,9 @@
 // Names of saved files.
 
-/** The name of a file, from the title of its content: `µ` becomes `u`, `×` becomes `x`, and accents go. */
+/**
+ * The name of a file, from the title of its content: `µ` becomes `u`, `×` becomes `x`, and letters lose their
+ * accents.
+ */
 export const fileName = (title: string, ending: string) =>
   `${title
     .replaceAll(/[µμ]/g, 'u')

@@ -14,7 +14,7 @@ function significant(value: number, digits: number): string {
     .replace('-', '−');
 }
 
-/** A value in the largest unit in which it is at least one once rounded to three digits. */
+/** A value in the largest unit that gives at least 1 after rounding to three digits. */
 function scaled(value: number, units: readonly (readonly [string, number])[]): string {
   for (const [name, size] of units) {
     if (Math.abs(Number((value / size).toPrecision(3))) >= 1) {
@@ -110,7 +110,7 @@ export function estimate(
   return exact ? write(value) : `${write(value)} (${interval(low, high, write)})`;
 }
 
-/** A size in the largest binary unit that is not above it: `32 KiB`, `1.5 KiB`, `29.8 GiB`. */
+/** A size in the largest binary unit that does not exceed it: `32 KiB`, `1.5 KiB`, `29.8 GiB`. */
 export function bytes(size: number | null | undefined): string {
   if (size == null) return MISSING;
   const [name, unit] = SIZES.find(([, u]) => Math.abs(size) >= u) ?? ['B', 1];
@@ -153,7 +153,7 @@ function rounded(value: number, digits: number): string {
     .replace('-', '−');
 }
 
-/** A value in the largest of some units that is not above it, with at most `digits` digits. */
+/** A value in the largest of some units that does not exceed it, with at most `digits` digits. */
 function inUnits(units: readonly (readonly [string, number])[]) {
   return (value: number, digits: number): string => {
     const [name, size] = units.find(([, s]) => Math.abs(value) >= s) ?? units.at(-1) ?? ['', 1];
@@ -161,7 +161,7 @@ function inUnits(units: readonly (readonly [string, number])[]) {
   };
 }
 
-/** The formats that can have more digits, with their finer versions. */
+/** The formats that have a version with a variable number of digits. */
 const FINER = new Map<(value: number) => string, (value: number, digits: number) => string>([
   [bytes, inUnits(SIZES)],
   [time, inUnits(TIMES)],

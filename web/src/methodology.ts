@@ -107,7 +107,7 @@ export function phasesWords({ start_up, period }: BaselinePhases): string {
   return `Start-up phase: ${found(start_up)}. Period: ${found(period)}.`;
 }
 
-/** How long writes slow the reads after them, and the pause between runs that avoids this. */
+/** States how long writes slow the reads after them, and the pause between runs that avoids this. */
 export function interferenceWords(interference: Interference): string {
   const { reads, lasted_ns, run_pause_ns, settled } = interference;
   const pause = `Runs are therefore ${exactTime(run_pause_ns)} apart.`;
@@ -194,7 +194,7 @@ export function conditionNotes(c: Conditions): Note[] {
   return notes;
 }
 
-/** That other runs had written to the space of a run. */
+/** States that other runs had written to the space of a run. */
 export function sharedWords(runs: number[]): string {
   const which = runs.length === 1 ? `Run ${runs[0]}` : `Runs ${listed(runs.map(String))}`;
   return `${which} had written to its target space before, and the state was not restored.`;
@@ -259,7 +259,7 @@ export function disturbedRuns(manifest: Manifest): { by: string; runs: Run[] }[]
     .filter(({ runs }) => runs.length > 0);
 }
 
-/** How precisely the mean of the least precise run is known. */
+/** States how precisely the mean of the least precise run is known. */
 function leastKnown(ended: Run[]): string {
   const unknown = ended.filter((run) => run.length?.relative_precision == null).length;
   if (unknown > 0) return `; ${count(unknown)} had too few IOs for an interval`;
@@ -267,7 +267,7 @@ function leastKnown(ended: Run[]): string {
   return `; the least precise is known to within ${share(widest)}`;
 }
 
-/** How many runs reached the target precision, and the limits that ended the others. */
+/** States how many runs reached the target precision, and the limits that ended the other runs. */
 function reached(manifest: Manifest): string {
   const runs = runsOf(manifest.micro_benchmarks).filter((run) => run.length != null);
   const ended = runs.filter(isShort);
@@ -295,7 +295,7 @@ function stateNote(manifest: Manifest): Note {
   const times = resets === 1 ? 'once' : `${count(resets)} times`;
   return [
     'State',
-    `${first} This state was restored ${times}, whenever no space in it was left for a run.`,
+    `${first} This state was restored ${times}, whenever no space in this state was left for a run.`,
   ];
 }
 

@@ -1,4 +1,4 @@
-// How far the numbers of a result can be trusted, in sentences.
+// Sentences about how far the numbers of a result can be trusted.
 import { runsOf } from './data/model';
 import type { BaselineCheck, Facts, Manifest, Obstacle, Unknown } from './data/views.gen';
 import { count } from './format';
@@ -8,15 +8,15 @@ import { share } from './methodology';
 const OBSTACLES: Record<Obstacle, string> = {
   time: 'ended at its limit of time',
   bytes: 'ended at its limit of bytes',
-  space: 'ended with its target space',
+  space: 'reached the end of its target space',
   budget: 'was skipped to keep within the budget',
-  noise: 'ended before the reads had come back to their former times',
+  noise: 'ended before the reads were as fast as before the writes',
   failure: 'failed',
 };
 
 /** An unknown quantity, the reason, and the assumption made instead. */
 function unknownWords({ quantity, experiment, run, because, assumed }: Unknown): string {
-  const what = quantity === 'phases' ? `The phases of ${experiment}` : 'How long writes linger';
+  const what = quantity === 'phases' ? `The phases of ${experiment}` : 'The recovery from writes';
   return `${what} could not be found, as run ${run} ${OBSTACLES[because]}. Assumed: ${assumed}.`;
 }
 
@@ -37,7 +37,7 @@ export function reliabilityWarnings(manifest: Manifest, facts: Facts): string[] 
   return warnings;
 }
 
-/** That the identical baselines agree, if they do. */
+/** States that the identical baselines agree; undefined if they do not. */
 export function agreementWords(check: BaselineCheck | null | undefined): string | undefined {
   if (check == null || !check.agree) return undefined;
   const largest = share(check.largest_difference);

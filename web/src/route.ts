@@ -87,8 +87,8 @@ function itemRoute({ kind, id }: OnlyItem): Route {
 }
 
 /**
- * The screen that a hash names. A page with one item, `only`, opens on it instead of the shelf. If that is
- * a measurement, the addresses without an id that older pages had name its screens.
+ * The screen that a hash names. A page with one item, `only`, opens on it instead of the shelf. If that item is
+ * a measurement, addresses without an id name its screens; older pages had such addresses.
  */
 export function parseRoute(hash: string, only?: OnlyItem): Route {
   const [path = '', search = ''] = hash.replace(/^#\/?/, '').split('?', 2);

@@ -1,4 +1,4 @@
-// The results selected for a comparison. The selection outlives the visit to another screen.
+// The results selected for a comparison. The selection survives visits to other screens.
 
 /** A selected result. */
 export interface SelectedResult {

@@ -208,7 +208,7 @@ export const UNIT_WORDS: Record<Unit, string | undefined> = {
 /** The state of the drive before the first run. */
 export const STATE_WORDS: Record<State, string> = {
   keep: 'the drive was left as it was',
-  purged: 'the whole drive was discarded, and nothing was written',
+  purged: 'the whole drive was trimmed, and nothing was written',
   formatted: 'the drive formatted itself',
   sanitized: 'the drive sanitized itself',
   sequential: 'the drive was written once from start to end',

@@ -443,7 +443,7 @@ describe('robustness', () => {
     await withPage(
       async (page) => {
         await page.getByText(words).first().waitFor();
-        // A scale without data would be made up.
+        // Without data, a chart would have an invented scale.
         const sections = made.manifest.micro_benchmarks.length;
         const unmeasured = made.facts.runs.length === 0 ? Math.max(0, sections - 1) : 0;
         expect(await page.getByText('No run recorded an IO').count()).toBe(unmeasured);

@@ -206,7 +206,7 @@ describe('in a browser', () => {
       const svg = await readFile(await download.path(), 'utf8');
       expect(svg).toContain('>greedy</text>');
       expect(svg).toMatch(/<path transform="translate\([^)]*\)" d="M[^"]*Z" fill="none"/);
-      // Bars of the second series: that below 0 begins where those above it end.
+      // Bars of the second series: the bar below 0 begins where the bar above 0 ends.
       const bars =
         new RegExp(`<path d="([^"]*)" fill="${fade('#c03f00', 0.85)}"`).exec(svg)?.[1] ?? '';
       const [below = [], above = []] = [...bars.matchAll(/M[\d.]+ ([\d.]+)h[\d.]+v([\d.]+)/g)].map(

@@ -31,7 +31,7 @@ function newer() {
   return found;
 }
 
-/** The runs of its experiment, and all their IOs. */
+/** The runs of an experiment of the simulated drive, and all their IOs. */
 function experiment(benchmark: string, name: string) {
   const { manifest, measured } = newer();
   const runs = manifest.micro_benchmarks
@@ -445,7 +445,7 @@ describe('every picture', () => {
       await withPage(
         screen,
         async (page) => {
-          // The first may lie below the screen, and is drawn when it comes into view.
+          // The first chart may lie below the screen; it is drawn when it comes into view.
           await page.locator('.plot').first().waitFor();
           await drawAll(page);
           expect(await overflow(page), screen).toBeLessThanOrEqual(0);

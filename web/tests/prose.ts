@@ -2,7 +2,7 @@
 import { parse } from 'svelte/compiler';
 import ts from 'typescript';
 
-/** Words that begin a headless clause: the reader learns late what the sentence is about. */
+/** Words that begin a headless clause, which tells the reader too late what the sentence is about. */
 const OPENINGS = ['What', 'Who', 'Whose', 'Whom', 'Whether', 'Those', 'Where', 'None'];
 
 /** Terms that the field does not use, each with its replacement. */

@@ -14,7 +14,7 @@ import {
   whatIfHref,
 } from '../src/route';
 
-// An id with everything in it that addresses give a meaning to.
+// An id with every character that has a meaning in an address.
 const ID = 'a/b ?c#d,e%2F&f=é';
 const ONE = { kind: 'measurement', id: 'one' } as const;
 

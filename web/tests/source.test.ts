@@ -126,7 +126,10 @@ describe('an embedded source', () => {
     await refused(source.simulation('a'), /no simulation/);
   });
 
-  /** Three results, whose random writes take 1, 2 and 4 ns, beside the n-th; of `mix` c alone has runs. */
+  /**
+   * A comparison of three results with the n-th. Their random writes take 1, 2 and 4 ns; only c has runs of
+   * `mix`.
+   */
   function beside(n: number): Comparison {
     const results = [0, 1, 2].map((i) => {
       const [value, first] = [2 ** ((n + i) % 3), 2 ** n];

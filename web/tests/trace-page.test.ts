@@ -198,7 +198,7 @@ describe('robustness', () => {
     const hostile = `</script><img src=x onerror=alert(2)> $& "`;
     const made = { ...rest, facts, status: 'interrupted', inputs: [hostile] };
     await bench.visit(await bench.write('hostile-trace', made), async (page) => {
-      await page.getByText('interrupted: the numbers cover the part before that').waitFor();
+      await page.getByText('interrupted: the numbers cover the part read before').waitFor();
       expect(await page.locator('h1').textContent()).toBe(hostile.split('/').at(-1));
       await page.getByRole('rowheader', { name: 'hm_<b>0</b>' }).waitFor();
       expect(await page.locator('img').count()).toBe(0);

@@ -71,7 +71,7 @@ describe('over time', () => {
     expect(cellsOf({ ...map, written: [0, 0, 0, 0] }, 'written').most).toBe(0);
     expect(mapEnd(map)).toBe(20);
     expect(mapEnd({ ...map, rows: 0, read: [], written: [] })).toBe(0);
-    expect(heatMap(map, 'read').label).toMatch(/Bytes read by time.*2 columns.*most in one is 5 B/);
+    expect(heatMap(map, 'read').label).toMatch(/Bytes read by time.*2 columns.*in one cell is 5 B/);
   });
 
   it.each([false, true])('keeps colours within the ramp, dark: %s', (dark) => {

@@ -76,7 +76,10 @@ describe('loaded windows', () => {
   });
 });
 
-/** Every second IO of a run of 1000, one each 100 ns, of which two processes take turns. */
+/**
+ * An outline with every second IO of a run of 1000 IOs, submitted about 100 ns apart, not always in
+ * order.
+ */
 const outline = (from: number, to: number): Outline => {
   const index = Array.from({ length: (to - from) / 2 }, (_, i) => from + 2 * i);
   return {

@@ -1,6 +1,6 @@
 //! Checks the licences and the sources of all linked crates against `deny.toml`.
 //!
-//! `cargo deny` checks the same and more from the same file (`make audit`), but compiles for ten minutes before it does.
+//! `cargo deny` (`make audit`) makes these and other checks from the same file, but first compiles for ten minutes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -30,7 +30,7 @@ struct Exception {
 
 /// A crate as `cargo tree` lists it.
 struct Package<'a> {
-    /// The name and version, and the source unless that is crates.io.
+    /// The name and version, and the source unless the source is crates.io.
     named: &'a str,
     /// The licence; empty if the crate states none.
     license: &'a str,

@@ -31,7 +31,7 @@ const USAGE: &str = "usage: cargo xtask check | flash-cases CASES.json OUT.csv |
   flash-cases
            run cases of flash commands on the scheduler of the simulator, and write a table of figures
   measure  the shape and the language of the code, crate by crate, here or in another checkout
-  schemas  write docs/schemas/*.json and the reference pages of docs/ from what they describe";
+  schemas  write docs/schemas/*.json and the reference pages of docs/ from the code that they describe";
 
 #[allow(clippy::disallowed_methods, reason = "the arguments of this program are its interface")]
 fn main() -> Result<()> {
@@ -56,7 +56,7 @@ fn check() -> Result<()> {
     prose::check()?;
     schemas::check()?;
     cargo(&["fmt", "--all", "--check"], "run `cargo fmt`")?;
-    // The second one has the features of `make demo`.
+    // The second run of clippy has the features of `make demo`.
     for part in ["--workspace --all-targets", "--package flashscope --no-default-features"] {
         let clippy = format!("clippy --quiet {part} -- --deny warnings");
         cargo(&clippy.split(' ').collect::<Vec<_>>(), "fix the findings of clippy")?;

@@ -61,10 +61,7 @@ pub fn print(root: &Path) -> Result<()> {
     let share = 100.0 * all.openings as f64 / all.comments.max(1) as f64;
     println!("\ncomment lines with a headless opening: {share:.1} %");
     let cycles: Vec<Vec<String>> = crates.values().flat_map(|files| uses::cycles(files)).collect();
-    println!(
-        "cycles between files of a crate, of which no edge goes to a parent: {}",
-        cycles.len()
-    );
+    println!("cycles between files of a crate, without uses of parent modules: {}", cycles.len());
     for cycle in cycles {
         println!("  {}", cycle.join(", "));
     }

@@ -72,7 +72,7 @@ pub struct Finding {
     pub line: usize,
     /// The broken rule.
     pub rule: Rule,
-    /// A sentence for the author.
+    /// The explanation for the author.
     pub message: String,
 }
 
@@ -85,7 +85,7 @@ pub enum Rule {
     Glossary,
     /// A participle alone names a type.
     TypeName,
-    /// A sentence says, tells, sees or asks in the passive voice.
+    /// A sentence uses *say*, *tell*, *see* or *ask* in the passive voice.
     Passive,
     /// A sentence is too long.
     Length,
@@ -118,14 +118,14 @@ pub fn check() -> Result<()> {
     bail!("prose (the rules are in docs/style.md):\n{}", complaints.join("\n"))
 }
 
-/// The text of a line that is a comment, without its slashes.
+/// Returns the text of a comment without its slashes, or `None` if the line is no comment or is empty.
 pub fn comment(line: &str) -> Option<&str> {
     let line = line.trim_start();
     let text = ["///", "//!", "//"].iter().find_map(|slashes| line.strip_prefix(slashes));
     text.map(str::trim).filter(|text| !text.is_empty())
 }
 
-/// The name of the type that a line declares.
+/// Returns the name of the type that a line declares.
 fn declared_type(line: &str) -> Option<&str> {
     let line = line.trim_start();
     let line = match line.strip_prefix("pub") {
@@ -141,7 +141,7 @@ fn declared_type(line: &str) -> Option<&str> {
     rest.split(|letter: char| !letter.is_alphanumeric()).next().filter(|name| !name.is_empty())
 }
 
-/// True if `name` is one word and a participle, such as `Asked` or `Found`.
+/// Returns true if `name` is a single word and a participle, such as `Asked` or `Found`.
 fn is_participle(name: &str) -> bool {
     let one_word = name.chars().skip(1).all(char::is_lowercase);
     one_word
@@ -149,7 +149,7 @@ fn is_participle(name: &str) -> bool {
             || name.len() > 4 && name.ends_with("ed") && !name.ends_with("eed"))
 }
 
-/// Every place of a Rust file that breaks a rule.
+/// Returns every place of a Rust file that breaks a rule.
 pub fn findings(text: &str) -> Vec<Finding> {
     let mut found = Vec::new();
     for (line, content) in (1..).zip(text.lines()) {
@@ -157,7 +157,7 @@ pub fn findings(text: &str) -> Vec<Finding> {
         if let Some(comment) = comment(content) {
             let first =
                 comment.split(|letter: char| !letter.is_alphabetic()).next().unwrap_or_default();
-            // A heading asks what the section answers; a test's comment may be the question that the test answers.
+            // Questions pass: a heading may be the question that its section answers, and a comment the question of its test.
             if OPENINGS.contains(&first) && !comment.contains('?') {
                 add(
                     Rule::Opening,
@@ -172,7 +172,7 @@ pub fn findings(text: &str) -> Vec<Finding> {
     found
 }
 
-/// Returns the rules that the messages of a Rust file break: its string literals of several words. Their length is free.
+/// Returns the rules that the messages of a Rust file break. Messages are string literals of several words, of any length.
 fn message_findings(text: &str) -> Vec<Finding> {
     let messages =
         literals::literals(text).into_iter().filter(|literal| literal.text.split(' ').count() > 3);

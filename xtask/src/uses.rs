@@ -66,8 +66,8 @@ fn edges(name: &str, text: &str, modules: &BTreeMap<String, &Source>) -> BTreeSe
     used
 }
 
-/// Returns the paths at the beginning of `code`: one, or those in braces, each up to its second
-/// name.
+/// Returns the paths at the beginning of `code`: a single path, or each path of a group in braces,
+/// without groups inside it.
 fn paths(code: &str) -> Vec<String> {
     let identifier = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == ':';
     let Some(group) = code.strip_prefix('{') else {

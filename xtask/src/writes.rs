@@ -1,5 +1,5 @@
-//! Generates the table of all modules that write files, a part of the threat model, and runs the
-//! lint that finds undeclared ones.
+//! Generates the table of all modules that write files, which is part of the threat model, and runs
+//! the lint that finds undeclared writes.
 
 use std::fmt::Write;
 use std::fs;
@@ -18,8 +18,8 @@ const BEGIN: &str = "<!-- Written by `cargo xtask schemas` from the modules. -->
 /// The line after the table.
 const END: &str = "<!-- The end of what is written. -->\n";
 
-/// The attribute by which a module declares that it writes. Clippy fails for an undeclared write,
-/// and for a declaration without one.
+/// The attribute by which a module declares that it writes. Clippy fails for a write without a
+/// declaration, and for a declaration without a write.
 const ATTRIBUTE: &str = "cfg_attr(lint_writes,expect(clippy::disallowed_methods,reason=\"";
 
 /// The arguments of clippy. Tests may write.
@@ -133,8 +133,8 @@ mod tests {
         assert!(without.contains("and the guard"), "{without}");
     }
 
-    // The new place may call the function by another name; a declaration without a write fails,
-    // too.
+    // The lint finds the write even if the module calls the function by another name. A declaration
+    // without a write fails as well.
     #[test]
     fn an_undeclared_write_fails_the_check() {
         let expect =

@@ -31,7 +31,7 @@ impl Line {
     }
 }
 
-/// The largest mean error, and the largest error of a case.
+/// The limit of the mean error over all cases, and the limit of the error of each case.
 const LIMITS: (f64, f64) = (0.08, 0.20);
 
 /// The list of all predictions.

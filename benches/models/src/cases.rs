@@ -7,7 +7,7 @@ use flashscope_sim::{Profile, setup};
 
 use crate::requests;
 
-/// The drive of Boboila and Desnoyers: 30 GB, 7 % free, pages of 2 KB, blocks of 64.
+/// The drive of Boboila and Desnoyers: 30 GB, 7 % free, pages of 2 KB, blocks of 64 pages.
 pub const PAPER: Space =
     Space { pages_per_block: 64, logical_blocks: 245_760, free_blocks: 17_203 };
 
@@ -26,7 +26,8 @@ pub struct Case {
     pub models: Models,
 }
 
-/// Names of models, and how those for uniform writes divide a workload.
+/// The names of models, each with the pieces into which a model of uniform writes divides a
+/// workload.
 pub type Models = Vec<(&'static str, Pieces)>;
 
 const WHOLE: Pieces = Pieces { ranges: Ranges::Whole, stretches: Stretches::LogList };
@@ -94,7 +95,7 @@ pub(crate) fn on_the_papers_drive(workload: &str) -> impl Iterator<Item = Case> 
 /// The intended number of blocks of a full drive, from which the pages per block follow.
 const BLOCKS: u64 = 512;
 
-/// Returns the cases of a workload on page-mapped drives that it fills.
+/// Returns the cases of a workload on page-mapped drives that the workload fills.
 pub(crate) fn on_full_drives(workload: &str, requests: &[Request]) -> Vec<Case> {
     let end = |request: &Request| u64::from(request.page) + u64::from(request.pages());
     let end = requests.iter().map(end).max().unwrap_or(1);

@@ -18,7 +18,7 @@ const FREES: [f64; 7] = [0.07, 0.15, 0.4, 1.0, 3.0, 10.0, 30.0];
 /// How often the target and the free space are written: before counting, and while counting.
 const TURNS: (u64, u64) = (3, 1);
 
-/// The grids of the FTLs that a model is compared with.
+/// The measured grid of each FTL.
 pub struct Grids(Vec<(&'static str, InterpolatedModel)>);
 
 impl Grids {
@@ -36,7 +36,8 @@ impl Grids {
 fn grid(ftl: &str, family: Family) -> InterpolatedModel {
     let mut points = Vec::new();
     for mean_len in LENS {
-        // From the smallest part to the largest, which lets one drive serve all free spaces.
+        // Go from the smallest part of the drive to the largest, which lets one drive serve all
+        // free spaces.
         let mut simulated = drive(ftl);
         for free_space in FREES.into_iter().rev() {
             points.push(point(&mut simulated, mean_len, free_space));

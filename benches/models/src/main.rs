@@ -10,9 +10,10 @@
 //! measures models and predictors instead, by parts of their names. `--write` writes the tables to
 //! docs/models-accuracy.md.
 //!
-//! `--population COUNT` predicts COUNT random drives and workloads instead, scores the intervals on
-//! half as many of other kinds, and prints the table by stratum. With `--write` it stores the
-//! cases for intervals (crates/predict/src/validation.csv) and the table (docs/intervals.md).
+//! `--population COUNT` predicts COUNT random drives and workloads instead. It scores the intervals
+//! on half as many drives and workloads of other kinds, and prints the table by stratum. With
+//! `--write` it stores the cases for intervals (crates/predict/src/validation.csv) and the table
+//! (docs/intervals.md).
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark prints")]
 #![allow(clippy::disallowed_methods, reason = "a benchmark reads clocks and its arguments")]
@@ -101,7 +102,7 @@ fn main() {
     }
 }
 
-/// Calibrates the intervals on random drives, and scores them on others.
+/// Calibrates the intervals on random drives, and scores them on other random drives.
 fn score_population(count: usize, write: bool) {
     let calibration = score::run(Part::Calibration, count);
     let held_out = score::run(Part::HeldOut, count / 2);
@@ -135,8 +136,8 @@ fn on_full_drives(name: &str, requests: &[Request], grids: &Grids, book: &mut Bo
     cases.iter().for_each(|case| compare(case, requests, grids, book));
 }
 
-/// Compares each model of a case with the simulator. All run as many passes as the best model needs
-/// to converge.
+/// Compares each model of a case with the simulator. All models and the simulator run as many passes
+/// as the best model needs to converge.
 fn compare(case: &Case, requests: &[Request], grids: &Grids, book: &mut Book) {
     let layout = case.profile.layout().expect("a valid profile");
     let mut passes: Option<Passes> = None;

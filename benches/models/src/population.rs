@@ -1,7 +1,8 @@
-//! Random drives and workloads: those that intervals come from, and others that they are scored on.
+//! Random drives and workloads, in two parts: the intervals come from the first part, and are scored
+//! on the second part.
 //!
 //! The second part differs from the first in kind: more packages, other block sizes, less and more
-//! spare space, and parameters of workloads outside the ranges of the first.
+//! spare space, and parameters of workloads outside the ranges of the first part.
 
 use flashscope_block::Bytes;
 use flashscope_predict::{Requests, SelectedModel};
@@ -30,11 +31,12 @@ pub struct Pair {
 /// The seeds of the two parts.
 const SEEDS: [u64; 2] = [2011, 33];
 
-/// The pages of a drive, approximately: small enough to simulate thousands of drives.
+/// The approximate range of the number of pages of a drive: small enough to simulate thousands of
+/// drives.
 const PAGES: [u64; 2] = [1 << 13, 1 << 16];
 
 impl Part {
-    /// Draws `count` pairs.
+    /// Generates `count` random pairs.
     pub fn draw(self, count: usize) -> impl Iterator<Item = Pair> {
         let mut rng = fastrand::Rng::with_seed(SEEDS[usize::from(self == Part::HeldOut)]);
         (0..count).map(move |nth| self.pair(&mut rng, nth))
@@ -97,7 +99,8 @@ impl Part {
         Pair { drive, workload, ios: all }
     }
 
-    /// Draws a workload. FTLs with log blocks ignore trims, so only others get them.
+    /// Generates a random workload. Only FTLs without log blocks get trims, because FTLs with log
+    /// blocks ignore them.
     fn workload(self, rng: &mut fastrand::Rng, ftl: &str) -> String {
         let (low, high) = match self {
             Part::Calibration => (0.0, 1.0),
@@ -134,7 +137,7 @@ impl Part {
 }
 
 impl Pair {
-    /// Returns the layout of the drive; `None` if the drawn fields cannot work together.
+    /// Returns the layout of the drive; `None` if the random fields contradict each other.
     pub fn layout(&self) -> Option<Layout> {
         setup::parse(&self.drive).ok()?.layout().ok()
     }
@@ -158,7 +161,7 @@ impl Pair {
     }
 }
 
-/// Returns the models of a drive that intervals are given for, the best first.
+/// Returns the models of a drive for which predictions have intervals, the best first.
 pub fn models(layout: &Layout) -> Vec<SelectedModel> {
     let names = ["reuse", "greedy", "fifo", "bast", "bast-eager", "bast-lazy", "fast", "fast-2011"];
     let best = SelectedModel::for_drive(layout).ok();

@@ -1,4 +1,4 @@
-//! Intervals from one part of the population, and their score on the other.
+//! Derives intervals from one part of the population, and scores them on the other part.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -42,8 +42,8 @@ pub fn print(selected: impl Fn(&str) -> bool) {
 /// The least number of requests per second.
 const REQUESTS: f64 = 10e6;
 
-/// The repeats of each interval of requests. The fastest one counts, because other processes can
-/// only add time.
+/// The number of repeats of each interval, and the number of requests in an interval. The fastest
+/// repeat counts, because other processes can only add time.
 const TIMES: u32 = 5;
 const STRETCH: u32 = 50_000;
 

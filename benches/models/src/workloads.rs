@@ -1,4 +1,4 @@
-//! Workloads that differ from a common one in one trait.
+//! Workloads that each differ from a common workload in one trait.
 
 use flashscope_predict::drawn::{DEA2, Hot, LAIR62B, Lengths, PROJ2, Traits};
 

@@ -60,7 +60,7 @@ struct GcInputs {
     /// The share of blocks that the drive keeps free when idle.
     kept_free: f64,
     map_on_flash: bool,
-    /// The formula for uniform random writes; `None` if there is none for the policy.
+    /// The formula for uniform random writes; `None` if the policy has no formula.
     amplification: Option<Amplification>,
 }
 
@@ -104,7 +104,7 @@ fn generate_any(seed: u64, mut rng: Rng) -> RandomDrive {
 
 #[allow(clippy::cast_precision_loss, reason = "sizes of drives are far below 2^53")]
 impl Draft {
-    /// Sets a field, and the parameter that it alone determines.
+    /// Sets a field, and the true value of the parameter that this field alone determines, if any.
     fn set(&mut self, field: &str, value: impl std::fmt::Display) {
         write!(self.spec, "&{field}={value}").expect("a String can always be written to");
         let spec = PARAMETERS.iter().find(|spec| spec.field.path() == Some(field));
@@ -133,7 +133,7 @@ impl Draft {
         self.rng.u32(0..100) < percent
     }
 
-    /// Sets the fields that have values for trials.
+    /// Sets each field that has a list of trial values to one of these values.
     fn trials(&mut self) {
         for spec in PARAMETERS {
             if let ProfileField::Value { path, trials, .. } = spec.field
@@ -174,8 +174,8 @@ impl Draft {
     }
 
     /// Derives the true over-provisioning, cleaning onset and cleaning period. Blocks that the
-    /// drive always keeps free do not count as places for data. All places are written when the
-    /// first block of each package is cleaned.
+    /// drive always keeps free do not count as places for data. When the drive cleans the first
+    /// block of each package, all places have been written.
     fn cleaning_onset(&mut self, inputs: GcInputs, blocks: u64) {
         let GcInputs { over_provisioning, kept_free, map_on_flash, amplification } = inputs;
         let kept = (kept_free * blocks as f64 - 1e-6).ceil();
@@ -191,7 +191,7 @@ impl Draft {
         let bytes = places * (self.packages * self.page) as f64;
         self.is(Parameter::CleaningOnset, Truth::Value(bytes));
         if let Some(amplification) = amplification {
-            // Each cleaning frees a block, less the valid pages that it moves.
+            // Each cleaning frees a block, less the valid pages that the cleaning moves.
             let block = (self.page * self.pages_per_block) as f64;
             let spare = 1.0 - logical / places;
             let period = block / amplification(spare, self.pages_per_block);
@@ -236,8 +236,8 @@ impl Draft {
         } else {
             self.is(Parameter::MapCache, Truth::Absent);
         }
-        // With dynamic mapping, the simulator uses SLC blocks only after all others are full; such
-        // a drive shows no SLC cache.
+        // With dynamic mapping, the simulator uses SLC blocks only after all other blocks are full;
+        // such a drive shows no SLC cache.
         let in_place = self.truth.get(&Parameter::Mapping) != Some(&Truth::Class("dynamic"));
         if !dftl && in_place && self.chance(40) {
             self.slc = Some(f64::from(self.rng.u32(50..150)) / 1000.0);
@@ -296,7 +296,8 @@ impl Draft {
         self.set("cleaning.background_threshold", 0.06);
         // A package cleans again after each package has received one block of writes.
         self.has(Parameter::Segment, self.page * self.pages_per_block * self.packages);
-        // A drive that cleans between requests shows waits for parts of a cleaning.
+        // No formula holds for a drive that cleans between requests: writes wait for parts of a
+        // cleaning.
         let amplification: Option<Amplification> = match policy {
             _ if idle || apart => None,
             "fifo" => Some(|spare, _| by_age(1.0 / (1.0 - spare))),
@@ -346,8 +347,8 @@ impl Draft {
         }
     }
 
-    /// Generates the SLC cache, given the blocks per package. It takes whole blocks of each
-    /// package, which hold a third of their pages.
+    /// Generates the SLC cache, given the blocks per package. The cache takes whole blocks of each
+    /// package; an SLC block holds a third of the pages of a normal block.
     fn slc(&mut self, share: f64, blocks: u64) {
         self.set("slc.share", share);
         self.set_us("slc.page_program", self.page_program / 3);
@@ -358,16 +359,16 @@ impl Draft {
         self.has(Parameter::SlcCache, self.packages * pages * self.page);
         // The simulator never lends other blocks to the cache.
         self.is(Parameter::SlcCacheKind, Truth::Class("static"));
-        // An SLC block holds fewer pages than the others, which gives two segment sizes.
+        // An SLC block holds fewer pages than other blocks, which gives two segment sizes.
         self.truth.remove(&Parameter::Segment);
         self.separation_with_slc();
         // SLC blocks count neither as over-provisioning nor as places for all data.
         self.gc = None;
     }
 
-    /// Corrects the separation of cleaned data for drives with an SLC cache, whose data leaves it
-    /// as cleaned data does. Without idle time, all host data takes that path and mixes with
-    /// cleaned data; with idle time, a part does.
+    /// Corrects the true separation of cleaned data for drives with an SLC cache. Data leaves the
+    /// cache in the same way as cleaned data moves. Without idle cleaning, all host data goes this
+    /// way and mixes with cleaned data; with idle cleaning, only a part of it does.
     fn separation_with_slc(&mut self) {
         let apart = Some(&Truth::Class("apart"));
         if self.truth.get(&Parameter::CleaningSeparation) != apart {
@@ -481,7 +482,7 @@ impl Draft {
     }
 }
 
-/// Returns the value that the field of a parameter states.
+/// Returns the true value of a parameter whose profile field has this value.
 #[allow(clippy::cast_precision_loss, reason = "sizes of drives are far below 2^53")]
 fn truth(spec: &Spec, value: impl std::fmt::Display) -> Option<Truth> {
     let value = value.to_string();
@@ -496,7 +497,7 @@ fn truth(spec: &Spec, value: impl std::fmt::Display) -> Option<Truth> {
                 Unit::Nanoseconds => value.parse::<Nanos>().ok()?.0,
                 _ => value.parse().ok()?,
             };
-            // A drive without the feature has one group.
+            // A count is never absent: a drive without groups has one group.
             let is_absent = number == absent && spec.unit != Unit::Count;
             Some(if is_absent { Truth::Absent } else { Truth::Value(number as f64) })
         }

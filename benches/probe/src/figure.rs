@@ -134,8 +134,8 @@ fn calibration_curve(drawing: &mut Drawing, sweeps: &[Sweep]) {
             let tooltip =
                 format!("stated {:.3}, right {:.3} of {}", bin.stated, bin.right, bin.count);
             drawing.dot(series, (x, y), radius, &tooltip);
-            // Labels stand to the left because the axis ends at the last bin; those of different
-            // series are stacked.
+            // Labels are to the left of the dots because the axis ends at the last bin. Labels of
+            // different series are stacked.
             let aside = 10.0 + f64::from(u8::try_from(series).unwrap_or(0)) * 11.0;
             drawing.text("end", (x - 10.0, y - 14.0 + aside), bin.count);
         }

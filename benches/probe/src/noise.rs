@@ -15,8 +15,8 @@ pub struct Noise {
 
 /// A drive behind a host that adds noise.
 ///
-/// The visible clock differs from the drive's by the noise added so far. A delayed completion makes
-/// the next request later for the host, but not for the drive.
+/// The visible clock differs from the drive's clock by the noise added so far. After a delayed
+/// completion, the next request comes later by the visible clock, but not by the drive's clock.
 pub struct Noisy<D> {
     inner: D,
     noise: Noise,

@@ -1,4 +1,4 @@
-//! Measures the duration of a probe, and the part of it outside the drive.
+//! Measures the duration of a probe, and how much of it is spent outside the drive, on analysis.
 
 use std::fmt::Write;
 use std::time::{Duration, Instant};
@@ -55,8 +55,8 @@ impl<D: Device> Device for TimedDrive<D> {
     }
 }
 
-/// Returns a table with the durations for all drives of 1 GB and their limits. The time to submit
-/// IOs counts as analysis.
+/// Returns a table with the durations for all drives of 1 GB and their limits. All time outside the
+/// drive counts as analysis.
 ///
 /// # Panics
 /// Panics if a drive is invalid; they are built-in profiles.

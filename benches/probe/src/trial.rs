@@ -11,7 +11,7 @@ use crate::measured::add_costs;
 use crate::noise::{Noise, Noisy};
 use crate::score::{Judgement, judge};
 
-/// The drive-writes that a probe may use.
+/// The number of drive-writes that a probe may use.
 pub const DRIVE_WRITES: u64 = 10;
 
 /// The results for one drive.

@@ -8,7 +8,7 @@ use flashscope_block::{Completion, Device, DeviceInfo, Io, Nanos, Op};
 /// support. A trim takes the time of a read of a logical block.
 pub struct Trimming<D> {
     inner: D,
-    /// Each trim in flight, preceded by the read in its place.
+    /// Each trim in flight, as a pair: the read that replaces the trim, and the trim.
     trims: VecDeque<(Io, Io)>,
 }
 

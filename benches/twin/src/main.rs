@@ -78,7 +78,7 @@ impl Progress for Printer {
     fn show(&mut self, step: &Step<'_>) {
         if self.is_verbose && self.last != step.now {
             self.last = step.now.into();
-            // If standard error is closed, nobody reads it.
+            // If standard error is closed, nobody reads the progress.
             let _ = writeln!(stderr(), "  {} {}", step.done, step.now);
         }
     }
@@ -131,7 +131,7 @@ fn table(trials: &[Trial], drives: u64) -> String {
         "{} twins of {drives} drives\n\
          median error of mean response times {:.2} %, at most {:.0} %: {}\n\
          median error of 99th percentiles {:.2} %, at most {:.0} %: {}\n\
-         intervals of {:.0} % contain the truth in {:.1} %, {:.0} to {:.0} %: {}\n\
+         intervals of {:.0} % contain the truth in {:.1} % of cases, limits {:.0} to {:.0} %: {}\n\
          longest fit {:.0} s, at most {:.0} s: {}\n",
         trials.len(),
         100.0 * mean,

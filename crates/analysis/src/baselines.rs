@@ -18,7 +18,7 @@ pub const AGREEMENT: f64 = 0.02;
 const DRIFT_CONFIDENCE: f64 = 0.99;
 
 /// Returns how many counted IOs of a preparation run are compared with the other runs of its
-/// baseline: as many as those may have.
+/// baseline: as many as those runs may have.
 pub(crate) fn head(manifest: &Manifest, run: &Run) -> Option<u64> {
     let (benchmark, experiment, _) = find_run(&manifest.micro_benchmarks, run.id)?;
     let of = |baseline: &Baseline| baseline.name() == experiment.name;
@@ -66,7 +66,8 @@ pub(crate) fn baseline_check(
 }
 
 impl Means {
-    /// Returns the means with those of the heads of runs in place of the whole runs.
+    /// Returns the means, with the mean of a run's first IOs in place of that of the whole run.
+    /// `heads` holds these means by run.
     pub(crate) fn with_heads(&self, heads: &[(u32, Estimate)]) -> Means {
         let mut means = self.clone();
         for mean in means.series.iter_mut().flat_map(|series| &mut series.means) {
@@ -118,7 +119,7 @@ fn difference(
         runs: mean.runs.clone(),
         cause,
         finding: format!(
-            "In {micro_benchmark}, {what} cost {} what they do in the other micro-benchmarks. \
+            "In {micro_benchmark}, {what} cost {} what they cost in the other micro-benchmarks. \
              Likely cause: {why}.",
             times(&ratio)
         ),
@@ -154,7 +155,7 @@ fn cause(
         let why = "the length: a run ended before its mean was known as well as requested";
         return (Cause::Length, why.into());
     }
-    let why = "the state: what the drive did before still shows, outside of the target space";
+    let why = "the state: earlier work of the drive outside the target space still has effects";
     (Cause::State, why.into())
 }
 

@@ -17,12 +17,12 @@ pub(crate) const ABOUT_THE_SAME: f64 = 1.5;
 /// The least saving, as a share of the cost, that counts as an effect.
 const NOTICEABLE: f64 = 0.2;
 
-/// The share of the highest cost below which the smallest values have to come before a curve counts
-/// from them on: an area of one IO is written in place, which may be slow for another reason.
+/// A curve begins at the first value whose cost is at most this share of the highest cost. Smaller
+/// values may be slow for another reason: an area of one IO, for example, is written in place.
 const STILL_CHEAP: f64 = 0.25;
 
-/// The share of the highest cost below which they have to come if they also cost nearly the same as
-/// sequential writes.
+/// The share of the highest cost at which a curve may begin instead, if the value also costs nearly
+/// the same as sequential writes.
 const HALF: f64 = 0.5;
 
 /// The gaps in bytes that count as large increments (Table 3: "from one 1 MB to 8 MB").

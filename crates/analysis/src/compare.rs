@@ -1,8 +1,9 @@
 //! Compares results side by side.
 //!
-//! Two numbers differ if the 95 % interval of their ratio excludes 1. Of numbers that are truly equal, one in twenty appears to
-//! differ by chance, and a full uFLIP result has hundreds. A single mark among many therefore means little, and a row of them
-//! more. The intervals are not widened for the number of comparisons, because it is not known which of them a reader looks for.
+//! Two numbers differ if the 95 % interval of their ratio excludes 1. One in twenty truly equal numbers appears to differ by
+//! chance, and a full uFLIP result has hundreds of numbers. A single mark among many therefore means little; several marks in a
+//! row mean more. The intervals are not widened for the number of comparisons, because only the reader knows which comparisons
+//! matter.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +31,7 @@ pub struct Comparison {
 pub struct ComparedCharacteristic {
     /// The field of the characteristics, such as `random_write_ns`.
     pub name: String,
-    /// Its value in each result, in their order.
+    /// The value in each result, in the order of the results.
     pub results: Vec<ComparedNumber>,
 }
 
@@ -50,7 +51,7 @@ pub struct ComparedExperiment {
 pub struct ComparedValue {
     /// The value.
     pub value: i64,
-    /// The mean response time in each result, in ns, in their order.
+    /// The mean response time in each result, in ns, in the order of the results.
     pub results: Vec<ComparedNumber>,
 }
 

@@ -12,8 +12,8 @@ use flashscope_document::facts::{
 };
 use flashscope_workload::uflip::Baseline;
 
-/// Returns the conclusions about a drive, the most consequential first; empty if nothing was
-/// measured that they need.
+/// Returns the conclusions about a drive, the most consequential first; empty if nothing that they
+/// need was measured.
 pub(crate) fn conclusions(means: &Means, found: &Characteristics) -> Vec<Conclusion> {
     let all = [
         random_writes(means, found),
@@ -91,8 +91,8 @@ fn partitions(means: &Means, found: &Characteristics) -> Option<Conclusion> {
             let beyond = series.get(at + 1)?;
             let cost = beyond.ns.ratio(&sequential.ns)?;
             let text = format!(
-                "Write sequentially to at most {value} regions at once: there, writes cost {} those to one, \
-                 and {} in {}.",
+                "Write sequentially to at most {value} regions at once: up to there, writes cost {} those to one \
+                 region, but {} in {} regions.",
                 times(&ratio),
                 times(&cost),
                 beyond.value
@@ -109,7 +109,7 @@ fn partitions(means: &Means, found: &Characteristics) -> Option<Conclusion> {
         CheapLimit::Unlimited { measured, ratio } => {
             let text = format!(
                 "Write sequentially to as many regions as you like: in up to {measured}, writes cost at most {} \
-                 those to one.",
+                 those to one region.",
                 times(&ratio)
             );
             let what = format!("sequential writes in up to {measured} regions, relative to one");

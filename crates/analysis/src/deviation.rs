@@ -54,12 +54,12 @@ pub(crate) fn deviations(
     compared.iter().filter_map(deviation).collect()
 }
 
-/// Returns the ratio of two estimates, widened as one of `comparisons`.
+/// Returns the ratio of two estimates, with an interval widened for `comparisons` comparisons.
 pub(crate) fn ratio_among(a: &Estimate, b: &Estimate, comparisons: usize) -> Option<Estimate> {
     a.among(comparisons).ratio(&b.among(comparisons))
 }
 
-/// Returns the deviations of all other means from that of `reference`.
+/// Returns the deviations of all other means from the mean at the value `reference`.
 pub(crate) fn over_value(means: &[Mean], reference: i64) -> Vec<Deviation> {
     let Some(than) = means.iter().find(|mean| mean.value == reference) else { return vec![] };
     let others: Vec<Mean> = means.iter().filter(|mean| mean.value != reference).cloned().collect();
@@ -160,7 +160,8 @@ impl Line {
         (line.latency_ns.is_finite() && line.per_byte_ns.is_finite()).then_some(line)
     }
 
-    /// Returns the latency of [`Line::through`], with the interval that follows from those of the means (first order).
+    /// Returns the latency of [`Line::through`], with the interval that follows from the intervals of the means (first-order
+    /// error propagation).
     pub fn latency(means: &[Mean]) -> Option<Estimate> {
         let latency = |means: &[Mean]| Some(Line::through(means)?.latency_ns);
         let value = latency(means)?;
@@ -186,7 +187,7 @@ pub(crate) fn size(mean: &Mean) -> f64 {
     mean.value as f64
 }
 
-/// Returns the cost per byte of small IOs relative to large ones, widened as one of `comparisons`.
+/// Returns the cost per byte of small IOs relative to large ones, with an interval widened for `comparisons` comparisons.
 pub(crate) fn per_byte(small: &Mean, large: &Mean, comparisons: usize) -> Option<Estimate> {
     let whole = ratio_among(&small.ns, &large.ns, comparisons)?;
     let factor = size(large) / size(small);
@@ -217,7 +218,7 @@ mod tests {
         assert_eq!(largest(pairs(&means[..1])), None);
     }
 
-    // All pairs would be billions.
+    // All pairs would be billions of deviations.
     #[test]
     fn pairs_of_many_means_are_not_collected() {
         let many: Vec<Mean> =

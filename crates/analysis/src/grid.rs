@@ -2,7 +2,7 @@
 //! micro-benchmarks is interesting.
 //!
 //! Every rule states an expectation for the parameter. An experiment is interesting if it deviates by more than the limit of the
-//! rule, and if the interval of the deviation, widened for all comparisons made, excludes no deviation.
+//! rule, and if the interval of the ratio, widened for all comparisons made, excludes 1.
 
 use flashscope_block::Bytes;
 use flashscope_document::Manifest;
@@ -160,7 +160,7 @@ fn verdict(rule: &Rule, benchmark: &MicroBenchmark, experiment: &str, all: &Mean
     let series = Series { means, all, benchmark, experiment };
     let found = match means.len() {
         0 => Err("Not run.".into()),
-        1 => Err(format!("Of {} one value was run.", benchmark.parameter)),
+        1 => Err(format!("Only one value of {} was run.", benchmark.parameter)),
         _ => (rule.find)(&series),
     };
     let first = |found: Vec<Finding>| {
@@ -208,7 +208,7 @@ fn granularity(series: &Series) -> Result<Vec<Finding>, String> {
         found = either_way(
             deviations(series.means, expected),
             |value| format!("{} costs", series.text(value)),
-            "what latency and bandwidth have",
+            "what latency and bandwidth predict",
         );
     }
     let usual = i64::try_from(series.all.io_size.0).unwrap_or(i64::MAX);
@@ -252,7 +252,7 @@ fn parallelism(series: &Series) -> Result<Vec<Finding>, String> {
     Ok(either_way(
         deviations(&concurrent, expected),
         |value| format!("with {} an IO costs", series.text(value)),
-        "the degree times what it does alone",
+        "the degree times what a single IO costs",
     ))
 }
 
@@ -262,7 +262,7 @@ fn mix(series: &Series) -> Result<Vec<Finding>, String> {
     Ok(either_way(
         deviations(series.means, |mean| Some(expected_of_mix(mean, first, second))),
         |value| format!("{} costs", series.text(value)),
-        "what its baselines do together",
+        "the weighted mean of its baselines",
     ))
 }
 
@@ -277,7 +277,7 @@ fn pause(series: &Series) -> Result<Vec<Finding>, String> {
     Ok(either_way(
         deviations(series.means, |_| Some(without)),
         |value| format!("with {} an IO costs", series.text(value)),
-        "what it does without",
+        "what it costs without a pause",
     ))
 }
 

@@ -122,6 +122,6 @@ fn mostly_disturbed(runs: &[facts::RunFacts]) -> Option<String> {
     let disturbed = runs.iter().filter(|facts| !facts.disturbed_by.is_empty()).count();
     (2 * disturbed > runs.len()).then(|| {
         let all = runs.len();
-        format!("other processes disturbed {disturbed} of {all} runs: the numbers stand, but nothing follows from them")
+        format!("other processes disturbed {disturbed} of {all} runs: the numbers are reported without conclusions")
     })
 }

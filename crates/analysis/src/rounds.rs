@@ -125,7 +125,7 @@ fn deviations(manifest: &Manifest, rule: &Rounds) -> Vec<String> {
     }
     // A simulated drive does not notice that a test was resumed.
     if !manifest.resumed.is_empty() && manifest.device.kind != DeviceKind::Sim {
-        found.push(format!("it was stopped and gone on with, {} times", manifest.resumed.len()));
+        found.push(format!("it was interrupted and resumed {} times", manifest.resumed.len()));
     }
     let test = manifest.rounds().map(|(_, test)| test);
     let impossible = test.into_iter().flat_map(|test| &test.experiments).find_map(|e| {

@@ -10,8 +10,8 @@ pub(crate) struct RunStatistics {
     pub facts: RunFacts,
     /// The standard error of the mean response time in ns, if there are enough data.
     pub standard_error: Option<f64>,
-    /// The mean response time in ns over as many IOs as other runs of the pattern may have; of the
-    /// preparation only.
+    /// The mean response time in ns of the first IOs: as many as other runs of the pattern may have. For runs of the preparation
+    /// only.
     pub head: Option<Estimate>,
 }
 
@@ -52,7 +52,7 @@ struct RunAccumulator<'a> {
     /// A summary and the bytes for each operation of a trace or a blend.
     operations: Vec<(Summary, u64)>,
     open_loop: Option<OpenLoopSummary>,
-    /// The time on the drive of concurrent streams, and whether any IO waited in the host before.
+    /// For concurrent streams: the times that IOs spend on the drive, and whether any IO waited in the host first.
     service: Option<(Summary, bool)>,
     /// The ns per byte of uniform writes.
     per_byte: Option<Ratio>,

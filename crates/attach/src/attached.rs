@@ -33,15 +33,15 @@ pub struct Export {
     pub writable: bool,
 }
 
-/// A drive that serves requests with data: see the crate documentation.
+/// A simulated or real drive that serves the requests of a transport, with their data.
 ///
-/// Dropping it discards requests in flight without a reply.
+/// Dropping the drive discards requests in flight without a reply.
 pub struct AttachedDrive<A: Answer> {
     export: Export,
     backend: Arc<Backend<A>>,
     threads: Vec<JoinHandle<()>>,
-    /// Held while replies are delayed until they are due. Without it replies are still correct but
-    /// later.
+    /// Held while replies are delayed until they are due. Without this request, replies have the
+    /// correct data but may be later.
     _latency_request: Option<CpuLatencyRequest>,
 }
 
@@ -134,7 +134,7 @@ impl<A: Answer> AttachedDrive<A> {
         zeros && self.export.trims
     }
 
-    /// Returns the round trip of the transport, by which replies are sent earlier; `None` if
+    /// Returns the round trip of the transport, which shortens the delay of each reply; `None` if
     /// replies are not delayed.
     pub fn round_trip(&self) -> Option<RoundTrip> {
         match &*self.backend {
@@ -143,8 +143,8 @@ impl<A: Answer> AttachedDrive<A> {
         }
     }
 
-    /// Submits all requests of `batch`, and leaves it empty. Replies come in any order, from this
-    /// thread before it returns or from another thread.
+    /// Submits all requests of `batch`, and leaves it empty. Replies come in any order: from this
+    /// thread before the function returns, or from another thread.
     ///
     /// Ranges must lie within the drive and, except for a flush, must not be empty.
     pub fn submit(&self, batch: &mut Vec<PendingRequest<A>>) {
@@ -176,7 +176,7 @@ impl<A: Answer> Drop for AttachedDrive<A> {
     }
 }
 
-/// The bytes per write that brings a simulated drive into the state of its store.
+/// The length in bytes of the writes that bring a simulated drive into the state of its store.
 const STEP: u64 = 256 * 1024;
 
 /// Writes the ranges that a store contains to an empty simulated drive, once and in order.

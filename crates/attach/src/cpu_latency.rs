@@ -26,7 +26,8 @@ impl CpuLatencyRequest {
     /// Keeps the processors awake until the returned value is dropped.
     ///
     /// # Errors
-    /// Returns an error if the system has no such request, or does not allow it to this user.
+    /// Returns an error if the kernel does not support such requests, or does not permit them to
+    /// this user.
     pub(crate) fn keep() -> io::Result<CpuLatencyRequest> {
         let mut request = OpenOptions::new().write(true).open(REQUESTS)?;
         request.write_all(&0_i32.to_ne_bytes())?;

@@ -49,7 +49,8 @@ pub enum Error {
     /// Another file system is mounted on the folder.
     #[error("{} is in use: a file system is mounted on it; name another folder", .0.display())]
     InUse(PathBuf),
-    /// A dead mount that flashscope did not create.
+    /// The folder is the mount point of a process that has ended, and flashscope did not create the
+    /// mount.
     #[error(
         "the process that served {} has ended: unmount it with `umount --lazy`, or name another folder",
         .0.display()
@@ -66,7 +67,7 @@ pub enum Error {
         "mounting as another user than root requires `fusermount3`: install the package fuse3, or become root"
     )]
     NoHelper,
-    /// A program had the file open when it was unmounted.
+    /// A program had the file open when the file system was unmounted.
     #[error(
         "{} was unmounted while a program had its file open, such as a loop device (see `losetup \
          --list`): that program now gets errors, and its unwritten data are lost", .0.display()
@@ -100,9 +101,9 @@ pub fn round_trip() -> Result<RoundTrip, Error> {
 }
 
 /// Serves `drive` as the file `drive` in `folder`, which must be empty, until `stop` is set or
-/// somebody unmounts it. Calls `ready` with the path of the file once it can be opened. A dead
-/// mount of a killed flashscope process on `folder` is unmounted first. When this function returns,
-/// nothing is mounted.
+/// somebody unmounts it. Calls `ready` with the path of the file once it can be opened. If a killed
+/// flashscope process left a mount on `folder`, that mount is unmounted first. When this function
+/// returns, nothing is mounted.
 ///
 /// # Errors
 /// Returns an [`Error`] if the folder cannot be used, or the drive cannot be mounted or unmounted.

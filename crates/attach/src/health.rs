@@ -7,7 +7,8 @@ use flashscope_document::environment::{CriticalWarning, DATA_UNIT, Health, OcpHe
 
 use crate::statistics::{OpStatistics, Snapshot};
 
-/// The percentage of available spare below which a simulated drive warns: the value of many drives.
+/// The percentage of available spare below which a simulated drive warns; many drives use this
+/// value.
 const SPARE_THRESHOLD: u32 = 10;
 
 /// The maximum of the field percentage used, which has one byte.
@@ -17,8 +18,8 @@ const MOST_USED: u32 = 255;
 const OCP_PAGE: u32 = 3;
 
 /// Returns the health of a drive that reports the state of its flash, otherwise `None`. The drive's
-/// life began when it was attached, or with the writes that brought it into its state. It was
-/// powered on once and keeps its own time.
+/// life begins when it is attached, or with earlier writes that bring it into its initial state.
+/// The drive has one power cycle, and its power-on hours count on its own clock.
 ///
 /// Events that the simulation does not model count as 0: heat, parity over dies, link errors,
 /// uncorrectable reads, and blocks for the drive's own data.
@@ -66,7 +67,7 @@ fn extended(flash: &Flash) -> OcpHealth {
         system_percentage_used: 0,
         refreshes: 0,
         most_erases: flash.most_erases, // User Data Erase Counts, maximum, 88
-        fewest_erases: flash.fewest_erases, // the same, minimum, 92
+        fewest_erases: flash.fewest_erases, // User Data Erase Counts, minimum, 92
         throttling_events: 0,
         throttling_level: 0,
         pcie_correctable_errors: 0,

@@ -2,11 +2,10 @@ use std::collections::VecDeque;
 
 use flashscope_block::Nanos;
 
-/// The requests in flight, each under a unique due time in [`flashscope_block::Io::at`], by which a
-/// completion identifies its request.
+/// The requests in flight. The IO of each request has a unique [`flashscope_block::Io::at`], by
+/// which its completion identifies the request.
 pub(crate) struct InFlight<T> {
-    /// Sorted by due time. A removed entry leaves a gap, which is dropped once it is the first
-    /// entry.
+    /// Sorted by time. A removed entry leaves a gap, which is dropped once it is the first entry.
     waiting: VecDeque<(Nanos, Option<T>)>,
     len: usize,
 }
@@ -20,8 +19,8 @@ impl<T> InFlight<T> {
         self.len
     }
 
-    /// Inserts a value that is due at `at`, or as soon after it as a unique time allows. Returns
-    /// that time, which is later than all times inserted before.
+    /// Inserts a value under the time `at`, or under the first later time that exceeds the times of
+    /// all values in flight. Returns the time used.
     pub(crate) fn insert(&mut self, at: Nanos, value: T) -> Nanos {
         let at = self.waiting.back().map_or(at, |(last, _)| at.max(Nanos(last.0 + 1)));
         self.waiting.push_back((at, Some(value)));
@@ -29,7 +28,7 @@ impl<T> InFlight<T> {
         at
     }
 
-    /// Removes and returns the value due at `at`.
+    /// Removes and returns the value with the time `at`.
     pub(crate) fn remove(&mut self, at: Nanos) -> Option<T> {
         let place = self.waiting.binary_search_by_key(&at, |(at, _)| *at).ok()?;
         let value = self.waiting[place].1.take()?;

@@ -1,11 +1,12 @@
 //! Any drive as a block device that the operating system can use.
 //!
 //! [`AttachedDrive`] is the drive: [`AttachedDrive::submit`] takes requests with their data, and
-//! each is answered when it is due. A simulated drive computes that time on virtual time, which
-//! [`Speed`] ties to the machine's clock; a [`Store`] keeps its data. A real drive takes its own
-//! time and keeps its data itself.
+//! the drive answers each request when its reply is due. A simulated drive computes the due time in
+//! virtual time, which [`Speed`] ties to the machine's clock; a [`Store`] keeps its data. A real
+//! drive takes its own time and keeps its data itself.
 //!
-//! A transport brings the requests: one module each, which does not depend on the kind of drive.
+//! Requests arrive by a transport (NBD, FUSE or ublk). Each transport is a module that does not
+//! depend on the kind of drive.
 
 mod attached;
 mod cpu_latency;

@@ -44,11 +44,11 @@ pub struct DriveStatus {
     pub drive: DeviceInfo,
     /// The size in bytes that clients see.
     pub size_bytes: Bytes,
-    /// The places where clients find it: addresses, paths or devices.
+    /// The places where clients find the drive: addresses, paths or devices.
     pub places: Vec<String>,
-    /// The time since it was attached, in seconds of the machine.
+    /// The time since the drive was attached, in seconds on the machine's clock.
     pub attached_s: f64,
-    /// The time during which requests were in flight, in seconds of the drive.
+    /// The time during which requests were in flight, in seconds on the drive's clock.
     pub busy_s: f64,
     /// The totals of each operation: read, write, trim, flush.
     pub ops: Vec<OpTotals>,
@@ -70,8 +70,8 @@ pub struct DriveStatus {
     pub samples: Vec<Sample>,
 }
 
-/// Samples an attached drive and reports its [`DriveStatus`]. It does not keep the drive alive:
-/// once the drive is gone, it reports its last state.
+/// Samples an attached drive and reports its [`DriveStatus`]. The monitor does not keep the drive
+/// alive: once the drive is gone, it reports the drive's last state.
 pub struct Monitor {
     size: Bytes,
     /// Returns `None` once the drive is gone.
@@ -94,8 +94,8 @@ impl Monitor {
         Monitor::of(drive.export().size, drive.snapshot(), snapshot)
     }
 
-    /// Creates a monitor of a drive of `size` bytes whose state `snapshot` returns; `first` is its
-    /// state now.
+    /// Creates a monitor of a drive of `size` bytes. `snapshot` returns the state of the drive, and
+    /// `first` is the state now.
     pub(crate) fn of(
         size: Bytes,
         first: Snapshot,
@@ -115,7 +115,7 @@ impl Monitor {
         (self.snapshot)().unwrap_or_else(|| lock(&self.past).last.clone())
     }
 
-    /// Takes a sample of the time since the previous one. To be called once a second.
+    /// Takes a sample of the time since the previous sample. Must be called once a second.
     pub fn sample(&self) -> Sample {
         let now = self.snapshot();
         let mut past = lock(&self.past);
@@ -129,7 +129,7 @@ impl Monitor {
         sample
     }
 
-    /// Returns the status now, with the samples taken after the first `after` ones, or only the
+    /// Returns the status now, with the samples taken after the first `after` samples, or only the
     /// last sample if `after` is `None`.
     pub fn status(&self, after: Option<u64>) -> DriveStatus {
         let now = self.snapshot();
@@ -175,7 +175,8 @@ mod tests {
     use super::*;
     use crate::testing::{flash, snapshot};
 
-    /// Returns a monitor of an idle drive that is gone at second 0, and the clock in seconds.
+    /// Returns a monitor of an idle drive, and its clock in seconds. The drive is gone while the
+    /// clock shows 0.
     fn monitor() -> (Monitor, Arc<AtomicU64>) {
         let second = Arc::new(AtomicU64::new(10));
         let now = Arc::clone(&second);

@@ -184,8 +184,8 @@ fn label(op: Op) -> [(&'static str, String); 1] {
     [("op", op.to_string())]
 }
 
-/// Returns the sum of times in seconds, their number, and the number in each bucket with its upper
-/// bound in seconds.
+/// Returns the sum of `times` in seconds, the number of times, and the number of times in each
+/// bucket with the bucket's upper bound in seconds.
 #[allow(clippy::cast_precision_loss, reason = "exact up to 2^53")]
 fn classes(times: &Histogram<u64>) -> (f64, u64, Vec<(f64, u64)>) {
     let mut counts = [0; BOUNDS_NS.len() + 1];

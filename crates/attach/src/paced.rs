@@ -25,7 +25,7 @@ const SPIN: Nanos = Nanos::micros(100);
 /// reply sends its next request soon, and waking a thread may take as long as a short request.
 const LINGER: Nanos = Nanos::micros(200);
 
-/// A paced drive: see the module.
+/// A drive on virtual time whose replies are sent when they are due.
 pub(crate) struct PacedDrive<A> {
     core: Mutex<Core<A>>,
     store: Store,
@@ -43,7 +43,7 @@ pub(crate) struct PacedDrive<A> {
     stopped: AtomicBool,
 }
 
-/// A request that the drive processes or that waits for it.
+/// A request that the drive processes, or that waits for the drive.
 struct Work<A> {
     pending: PendingRequest<A>,
     arrived: Nanos,
@@ -166,7 +166,7 @@ impl<A: Answer> PacedDrive<A> {
     }
 
     /// Returns the time of the drive: derived from the machine's time if replies are delayed,
-    /// otherwise its own.
+    /// otherwise the time of the simulation.
     fn drive_now(&self, core: &Core<A>) -> Nanos {
         match &self.pace {
             Some(pace) => pace.of_drive(pace.machine()),
@@ -199,7 +199,7 @@ impl<A: Answer> PacedDrive<A> {
             return;
         }
         let (mut answers, dues): (Vec<_>, Vec<Nanos>) = done.into_iter().unzip();
-        // The time from here on belongs to the transport.
+        // The lateness does not include the time from here on, which belongs to the transport.
         if let Some(pace) = &self.pace {
             let machine = pace.machine();
             let mut lateness = lock(&self.lateness_ns);
@@ -242,7 +242,8 @@ impl<A: Answer> PacedDrive<A> {
         let until = due.saturating_sub(SPIN.0);
         self.asleep.store(until, Ordering::SeqCst);
         // A thread that makes a reply due earlier publishes the time first and then checks
-        // `asleep`.
+        // `asleep`. This thread sets `asleep` first and then checks the time. At least one of the
+        // two therefore notices the other.
         if self.due.load(Ordering::SeqCst) == due && !self.stopped.load(Ordering::SeqCst) {
             let machine = self.pace.as_ref().map_or(0, |pace| pace.machine().0);
             let time = Duration::from_nanos(until.saturating_sub(machine));

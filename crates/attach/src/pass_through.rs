@@ -11,7 +11,7 @@ use crate::lock;
 use crate::request::{Answer, PendingRequest, Request};
 use crate::statistics::{Snapshot, Statistics, histogram};
 
-/// A pass-through drive: see the module.
+/// A real drive to which requests are passed through.
 pub(crate) struct PassThroughDrive<A> {
     info: DeviceInfo,
     contents: Contents,
@@ -71,7 +71,8 @@ impl<A: Answer> PassThroughDrive<A> {
         self.answer(queued, Err(Errno::ENODEV));
     }
 
-    /// Executes requests one at a time until [`PassThroughDrive::stop`] and the queue is empty.
+    /// Executes requests one at a time until [`PassThroughDrive::stop`] was called and the queue is
+    /// empty.
     pub(crate) fn work(&self) {
         loop {
             let next = lock(&self.requests).recv();

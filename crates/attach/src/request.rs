@@ -2,8 +2,9 @@ use flashscope_block::{Bytes, Errno, Op};
 
 /// A request of a client to an attached drive, with its data.
 ///
-/// Its range lies within the drive and, except for a flush, is not empty. It need not be a multiple
-/// of the logical block: the drive is then accessed in the blocks that contain the range.
+/// Its range lies within the drive and, except for a flush, is not empty. The range need not
+/// consist of whole logical blocks: the drive is then accessed in the blocks that contain the
+/// range.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Request {
     /// The operation.

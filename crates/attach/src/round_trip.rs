@@ -1,4 +1,4 @@
-//! The round trip of a transport: the latency that it adds to that of the drive.
+//! The round trip of a transport: the latency that the transport adds to the latency of the drive.
 
 #![cfg_attr(
     lint_writes,
@@ -23,8 +23,8 @@ use crate::pace::Speed;
 use crate::request::Answer;
 use crate::store::Store;
 
-/// The time that the transport of a request and its reply takes, apart from the drive: a fixed part
-/// and one per byte, for reads and for writes.
+/// The time that a transport takes for a request and its reply, without the time of the drive.
+/// Reads and writes each have a fixed part and a part per byte.
 ///
 /// A client that waits for each reply sees the latency of the drive plus this time. The drive
 /// therefore treats a request as submitted this much earlier than it arrived.
@@ -43,8 +43,8 @@ struct Line {
 /// The request sizes that are measured.
 const SIZES: [Bytes; 2] = [Bytes::kib(4), Bytes::kib(128)];
 
-/// The number of requests per size, and the number of shortest ones that count. The mean includes
-/// wake-ups of a processor, which delay about one request in ten, but not rare delays of
+/// The number of requests per size, and the number of fastest requests that count. The mean
+/// includes wake-ups of a processor, which delay about one request in ten, but not rare delays of
 /// milliseconds.
 const REQUESTS: usize = 200;
 const COUNTED: usize = REQUESTS / 100 * 98;
@@ -53,7 +53,8 @@ const COUNTED: usize = REQUESTS / 100 * 98;
 /// sleep, as they do with slow drives.
 const LATENCY: Nanos = Nanos::micros(400);
 
-/// The size of that drive in bytes: more than the processor caches can keep, like a drive in use.
+/// The size in bytes of the drive used for the measurement: more than the processor caches can
+/// hold, like a drive in use.
 const SIZE: Bytes = Bytes::mib(64);
 
 impl RoundTrip {
@@ -130,7 +131,7 @@ fn to_usize(len: Bytes) -> usize {
 /// Returns offsets spread over the whole drive, each far from the previous one.
 fn places(len: Bytes) -> impl Iterator<Item = Bytes> {
     let count = SIZE.0 / len.0;
-    // An odd step visits every offset because their number is a power of two.
+    // An odd step visits every offset because the number of offsets is a power of two.
     (0..).map(move |i| Bytes(i * ((count / 3) | 1) % count * len.0))
 }
 

@@ -39,9 +39,9 @@ impl Quantiles {
 pub struct OpSample {
     /// The operation.
     pub op: Op,
-    /// Completed requests, including failed ones, per second of the machine.
+    /// Completed requests, including failed ones, per second on the machine's clock.
     pub requests_per_s: f64,
-    /// Bytes of successful requests, per second of the machine.
+    /// Bytes of successful requests, per second on the machine's clock.
     pub bytes_per_s: f64,
     /// Failed requests.
     pub errors: u64,
@@ -50,11 +50,11 @@ pub struct OpSample {
     pub latency: Option<Quantiles>,
 }
 
-/// The activity of an attached drive between two snapshots, usually a second apart, and its state
-/// at the second one.
+/// The activity of an attached drive between two snapshots, usually 1 s apart, and its state at the
+/// later snapshot.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Sample {
-    /// The end of the interval, in seconds of the machine since the drive was attached.
+    /// The end of the interval, in seconds on the machine's clock since the drive was attached.
     pub at_s: f64,
     /// The rates of each operation: read, write, trim, flush.
     pub ops: Vec<OpSample>,

@@ -1,7 +1,7 @@
 use flashscope_block::{Bytes, DeviceInfo, Errno, Flash, Nanos, Op};
 use hdrhistogram::Histogram;
 
-/// The maximum of the histograms in nanoseconds, 1000 s; longer times count as this.
+/// The maximum of the histograms in nanoseconds, 1000 s; longer times count as this maximum.
 const LONGEST_NS: u64 = 1_000_000_000_000;
 
 /// Creates a histogram of times in nanoseconds with three significant digits.
@@ -25,7 +25,7 @@ pub struct OpStatistics {
     pub latency_ns: Histogram<u64>,
 }
 
-/// The delay of replies past their due time, in nanoseconds of the machine.
+/// The delay of replies past their due time, in nanoseconds on the machine's clock.
 pub type Lateness = Histogram<u64>;
 
 /// The counters and the present state of an attached drive.
@@ -45,7 +45,7 @@ pub struct Snapshot {
     pub in_flight: usize,
     /// The delay of replies past their due time; empty if replies are not delayed.
     pub lateness_ns: Lateness,
-    /// The state of the drive's flash, if it reports it.
+    /// The state of the drive's flash, if the drive reports it.
     pub flash: Option<Flash>,
 }
 
@@ -67,7 +67,7 @@ pub(crate) fn ratio(bytes: Bytes, each: Bytes) -> Option<f64> {
 pub(crate) struct Statistics {
     ops: Vec<OpStatistics>,
     in_flight: usize,
-    /// The busy time up to the last time without requests in flight.
+    /// The busy time up to the end of the previous busy period.
     busy: Nanos,
     /// The arrival time of the first request of the present busy period.
     busy_since: Nanos,

@@ -90,8 +90,8 @@ fn send_status(stream: UnixStream, monitor: &Monitor) -> io::Result<()> {
 impl Drop for StatusSocket {
     fn drop(&mut self) {
         self.stopped.store(true, Ordering::SeqCst);
-        // The thread checks the flag after a connection. If the socket is gone, the thread ends
-        // with the process.
+        // The connection wakes the thread, which then checks the flag. If the socket's file is
+        // gone, the thread runs until the process ends.
         let woken = UnixStream::connect(&self.path).is_ok();
         let _ = fs::remove_file(&self.path);
         if let Some(thread) = self.thread.take().filter(|_| woken) {
@@ -100,8 +100,8 @@ impl Drop for StatusSocket {
     }
 }
 
-/// Returns the status of each attached drive, ordered by process ID; none if the folder does not
-/// exist. Sockets of processes that have ended are removed.
+/// Returns the status of each attached drive, ordered by process ID; the list is empty if the
+/// folder does not exist. Sockets of processes that have ended are removed.
 ///
 /// # Errors
 /// Returns an error if the folder cannot be read.

@@ -25,7 +25,7 @@ const PIECE: usize = 4096;
 
 const PIECE_LEN: u64 = PIECE as u64;
 
-/// The number of volatile pieces after which they are checked again for durability.
+/// The number of volatile pieces at which all of them are checked again for durability.
 const RECHECK_PIECES: usize = 1024;
 
 /// The data of a drive, in memory or in a sparse file. Ranges that were never written, or were
@@ -68,7 +68,7 @@ impl Place {
 #[derive(Default)]
 struct Volatile {
     pieces: BTreeMap<u64, Box<[u8; PIECE]>>,
-    /// The number of pieces at which they are checked again for durability.
+    /// The number of pieces at which all of them are checked again for durability.
     recheck_at: usize,
 }
 
@@ -84,8 +84,8 @@ impl Store {
     }
 
     /// Opens the store in the file `path`, which must belong to this drive; a missing file is
-    /// created. With `ignore_open_by_others`, other processes may have it open for writing, but not
-    /// locked.
+    /// created. With `ignore_open_by_others`, other processes may have the file open for writing,
+    /// but not locked.
     ///
     /// # Errors
     /// Returns a [`flashscope_drive::StoreError`] if the file is something else, or the refusal of
@@ -332,8 +332,8 @@ fn pieces(offset: u64, len: u64) -> impl Iterator<Item = (u64, Range<usize>)> {
     })
 }
 
-/// Returns the bytes of the data of a request at `offset` that belong to the part `within` of a
-/// piece.
+/// Returns the range within the data of a request at `offset` that belongs to the part `within` of
+/// a piece.
 fn source(piece: u64, within: &Range<usize>, offset: Bytes) -> Range<usize> {
     let start = index(piece * PIECE_LEN + within.start as u64 - offset.0);
     start..start + within.len()
@@ -398,7 +398,7 @@ mod tests {
             let lost = |at: Bytes, _: Bytes| at.0 / PIECE_LEN % 2 == 1;
             for step in steps {
                 match step {
-                    // A drive uses only one of the two ways to write.
+                    // Only a store in memory is written with `write`.
                     Step::Write(at, len, byte) if memory => {
                         store.write(Bytes(at), Bytes(len), &vec![byte; index(len)]).unwrap();
                         model[index(at)..index(at + len)].fill(byte);

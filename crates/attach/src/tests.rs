@@ -145,14 +145,14 @@ fn each_request_is_answered_once() {
         let counts: Vec<(u64, u64)> =
             snapshot.ops.iter().map(|op| (op.requests, op.bytes)).collect();
         assert_eq!(counts, [(1, 32 * BLOCK), (32, 32 * BLOCK), (0, 0), (0, 0)]);
-        // Of 32 writes at a queue depth of four, the last one waited for seven others.
+        // With 32 writes at a queue depth of four, the last write waits for seven others.
         let longest = snapshot.ops[1].latency_ns.max();
         assert!(longest >= 7_990_000, "{longest}");
         assert_eq!(snapshot.in_flight, 0);
         // The writes took eight times 1 ms, four at a time, and the read 1 ms.
         let busy = snapshot.busy.0;
         assert!(busy >= 8_990_000 && (speed != Speed::Max || busy < 9_010_000), "{busy}");
-        // The lateness of the last reply may not be recorded yet because that follows the reply.
+        // Tolerates that the lateness of the last reply is not recorded yet.
         let noted = if speed == Speed::Max { 0..=0 } else { 32..=33 };
         assert!(noted.contains(&snapshot.lateness_ns.len()));
     }
@@ -216,7 +216,7 @@ fn kept(path: &std::path::Path) -> Store {
         .unwrap()
 }
 
-// After the process was killed, the store contains the flushed data but not the buffered ones. A
+// After the process was killed, the store contains the flushed data but not the buffered data. A
 // drive that is attached again receives the ranges in the store.
 #[test]
 fn a_power_cut_loses_only_buffered_data() {

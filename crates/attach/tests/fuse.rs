@@ -1,5 +1,5 @@
-//! A drive served as a file: its behaviour, and the state after it ends. Each test is skipped with
-//! a message without root or /dev/fuse.
+//! Tests of a drive served as a file: its behaviour, and the state after serving ends. Each test is
+//! skipped with a message without root or /dev/fuse.
 
 #![allow(clippy::print_stdout, reason = "reports skipped tests and the reason")]
 
@@ -246,8 +246,8 @@ fn all_of<T>(values: &Receiver<T>) -> usize {
     count
 }
 
-// Many requests are in flight at once: from threads that wait for each, and from one thread with
-// asynchronous direct IO.
+// Many requests are in flight at once: from threads that each wait for their reply, and from one
+// thread with asynchronous direct IO.
 #[test]
 fn many_requests_are_in_flight_at_once() {
     if !can_serve() {
@@ -262,7 +262,7 @@ fn many_requests_are_in_flight_at_once() {
         thread::spawn(move || sender.send(file.write_at(&[1; 4096], number * BLOCK).unwrap()));
     }
     drop(sender);
-    assert_eq!(all_of(&written), 32, "the drive waits for 32 and got fewer");
+    assert_eq!(all_of(&written), 32, "the drive waits for 32 IOs and got fewer");
     let (sender, completed) = channel();
     let file = served.file.clone();
     together.store(1, Ordering::SeqCst);
@@ -284,7 +284,7 @@ fn many_requests_are_in_flight_at_once() {
             }
         }
     });
-    assert_eq!(all_of(&completed), 64, "the drive waits for 32 and got fewer");
+    assert_eq!(all_of(&completed), 64, "the drive waits for 32 IOs and got fewer");
 }
 
 // A read-only drive can be read but not written.
@@ -309,8 +309,9 @@ fn a_read_only_drive_cannot_be_written() {
     assert_eq!(*ios.lock().unwrap(), [(Op::Read, 0, BLOCK)]);
 }
 
-// Nothing stays mounted after it is stopped, after somebody else unmounts it, or if the file is
-// open with a request in flight. The last case is an error, for the waiting program too.
+// Nothing stays mounted after serving is stopped, after somebody else unmounts the folder, or if
+// the file is open with a request in flight. The last case is an error, for the waiting program
+// too.
 #[test]
 fn nothing_stays_mounted() {
     if !can_serve() {

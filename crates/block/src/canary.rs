@@ -1,4 +1,5 @@
-//! Deliberate bugs, one for each fuzz target, which shows that the targets find bugs: docs/trust.md.
+//! Deliberate bugs, one for each fuzz target. They show that the targets find bugs; see
+//! docs/trust.md.
 //!
 //! A switch at run time spares `make test` a second build of every crate. Optimized builds contain no canary.
 

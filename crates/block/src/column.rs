@@ -1,4 +1,4 @@
-//! The columns of a [`Record`]. Files, views, Arrow tables and the page are built from this table.
+//! The columns of a [`Record`]. Files, views, Arrow tables and the page are built from [`COLUMNS`].
 
 use crate::{Bytes, Errno, Nanos, Op, Record};
 
@@ -11,11 +11,11 @@ pub struct Column {
     pub title: &'static str,
     /// A description.
     pub summary: &'static str,
-    /// The type of its values.
+    /// The type of the column's values.
     pub kind: ColumnKind,
-    /// The unit or meaning of its values.
+    /// The unit or meaning of the column's values.
     pub unit: ColumnUnit,
-    /// The storage in a file.
+    /// The encoding of the column in a file.
     pub storage: Storage,
 }
 
@@ -41,7 +41,7 @@ pub enum ColumnUnit {
     Offset,
     /// A number of bytes.
     Bytes,
-    /// A number.
+    /// A plain number, without a unit.
     Count,
     /// The code of an [`Op`].
     Operation,
@@ -63,12 +63,13 @@ impl ColumnUnit {
     }
 }
 
-/// The storage of a column in a file of records.
+/// The encoding of a column in a file of records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Storage {
-    /// 64 bits; values rise steadily, hence their differences are stored.
+    /// 64 bits; values rise steadily, hence files store their differences.
     Rising,
-    /// 64 bits; values are unordered, hence bytes of the same rank are stored together.
+    /// 64 bits; values are unordered, hence files store the lowest bytes of all values together,
+    /// then the next bytes, and so on.
     Unordered,
     /// 32 bits; values rarely change from one row to the next.
     Repeated,
@@ -83,10 +84,10 @@ pub const LATENCY: usize = 1;
 /// The index of `errno` in [`COLUMNS`].
 pub const ERRNO: usize = 6;
 
-/// The columns, in the order of the files.
+/// The columns, in the order in which files store them.
 ///
-/// Readers select columns by index: add a column at the end, where files of earlier versions lack
-/// it. It reads as 0 there.
+/// Readers select columns by index. Add a new column at the end: files of earlier versions lack the
+/// column, and its values then read as 0.
 pub const COLUMNS: &[Column] = &[
     Column {
         name: "submitted_ns",

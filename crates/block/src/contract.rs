@@ -1,5 +1,5 @@
-//! The duties of every [`Device`] towards its caller, as a check that each implementation runs in
-//! its tests.
+//! A check of the duties of every [`Device`] towards its caller. Each implementation runs the check
+//! in its tests.
 
 use crate::{Bytes, Data, Device, Errno, Io, Nanos, Op};
 
@@ -12,7 +12,7 @@ pub fn check(device: &mut dyn Device, writable: bool) {
     let capacity = device.info().capacity;
     assert!(
         capacity.0 >= 64 * block.0 && capacity.is_multiple_of(block),
-        "capacity is below 64 logical blocks, or not a multiple of one"
+        "capacity is below 64 logical blocks, or not a multiple of the logical block"
     );
     let ops: &[Op] = if writable { &[Op::Write, Op::Read, Op::Flush] } else { &[Op::Read] };
     for &op in ops {

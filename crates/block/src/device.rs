@@ -68,15 +68,16 @@ pub struct Flash {
     /// Bytes that the host has written since the drive was made.
     #[serde(rename = "host_written_bytes")]
     pub host_written: Bytes,
-    /// Host writes since then that did not begin at a boundary of the FTL's mapping unit.
+    /// Host writes since the drive was made that did not begin at a boundary of the FTL's mapping
+    /// unit.
     pub unaligned_writes: u64,
-    /// Bytes programmed since then, for any cause.
+    /// Bytes programmed since the drive was made, for any cause.
     #[serde(rename = "programmed_bytes")]
     pub programmed: Bytes,
-    /// Bytes read from the flash since then, for any cause, in whole pages.
+    /// Bytes read from the flash since the drive was made, for any cause, in whole pages.
     #[serde(rename = "read_bytes")]
     pub read: Bytes,
-    /// Block erases since then.
+    /// Block erases since the drive was made.
     pub erasures: u64,
     /// Erase count of the most erased good block.
     pub most_erases: u32,
@@ -112,7 +113,7 @@ impl Flash {
         100.0 * self.free_blocks as f64 / self.blocks() as f64
     }
 
-    /// Combines the state of two drives of the same kind that are used as one, as in a RAID array.
+    /// Combines the state of two drives of the same kind that form one drive, as in a RAID array.
     #[must_use]
     pub fn plus(&self, other: &Flash) -> Flash {
         Flash {
@@ -143,7 +144,7 @@ pub enum Erasure {
     Sanitize,
 }
 
-/// The reason why a drive cannot be erased, or was not, and the remedy.
+/// The reason why a drive cannot be erased, or why erasing failed, and the remedy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EraseError(pub String);
 
@@ -170,7 +171,7 @@ pub trait Erase {
     ) -> Result<ControlFlow<()>, EraseError>;
 }
 
-/// A drive: real, simulated or null. Callers cannot tell which.
+/// A drive: real, simulated or null. Callers use all of them in the same way.
 ///
 /// A caller may have at most [`DeviceInfo::queue_depth`] IOs in flight. Submitting more is a bug of
 /// the caller, and an implementation may panic. A drive completes an IO that it cannot do (a range
@@ -206,8 +207,8 @@ pub trait Device {
         None
     }
 
-    /// Returns the time until which a virtual clock can jump without effect: the drive starts no
-    /// background work before it, unless an IO arrives.
+    /// Returns the time up to which a virtual clock can jump without changing any result: until
+    /// then, the drive starts no background work unless an IO arrives.
     ///
     /// Returns [`Nanos::MAX`] when all background work is done, which lets a wait of centuries take
     /// one step. Returns 0 if the time is unknown, and on the machine's clock, where one long step
@@ -222,14 +223,15 @@ pub trait Device {
     }
 
     /// Returns true if a power loss would lose some of the data written to the `len` bytes from
-    /// `offset`, which must be within the drive. A simulated drive knows which data is only in its
-    /// write buffer. Other drives return false, because they do not report it.
+    /// `offset`. The range must be within the drive. A simulated drive knows which data is only in
+    /// its write buffer. Other drives return false, because they do not report the state of their
+    /// buffer.
     fn is_volatile(&self, _offset: Bytes, _len: Bytes) -> bool {
         false
     }
 
-    /// Returns a handle that erases the whole drive with a command of its own. This call changes
-    /// nothing by itself.
+    /// Returns a handle that erases the whole drive with the command `erasure`. This call itself
+    /// changes nothing.
     ///
     /// # Errors
     /// The reason why the drive cannot be erased. Few drives have such commands.

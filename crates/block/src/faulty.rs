@@ -6,7 +6,7 @@ use crate::{
     Bytes, Completion, Device, DeviceInfo, Erase, EraseError, Erasure, Errno, Flash, Io, Nanos, Op,
 };
 
-/// A fault that affects one IO, or all IOs from it on.
+/// A fault that affects one IO, or this IO and all later ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// The drive does not execute the IO and completes it with this error.
@@ -26,21 +26,21 @@ pub enum Fault {
     Back(Nanos),
     /// The drive is removed: this IO and all later ones complete with `ENODEV`.
     Removed,
-    /// The drive shrinks to this size from this IO on, without reporting it. Beyond its end, reads
-    /// fail with `ENODATA` and writes with `ENOSPC`.
+    /// The drive shrinks to this size from this IO on, without reporting the change. Beyond the new
+    /// end, reads fail with `ENODATA` and writes with `ENOSPC`.
     Shrunk(Bytes),
 }
 
 /// A wrapper around a drive that injects faults into IOs according to a plan.
 ///
-/// Apart from the effect of a fault, results and times are those of the inner drive. An IO that a
-/// fault fails is not executed and takes no time.
+/// Apart from the effect of a fault, results and times are those of the inner drive. An IO that
+/// fails by `Refused`, `Removed` or `Shrunk` is not executed and takes no time.
 pub struct Faulty<D> {
     inner: D,
-    /// The planned faults, each with the number of its IO from 0, in ascending order.
+    /// The planned faults, each with the number of the affected IO (from 0), in ascending order.
     plan: VecDeque<(u64, Fault)>,
     submitted: u64,
-    /// Offset of this clock from the inner drive's clock, in nanoseconds.
+    /// Offset of the wrapper's clock from the inner drive's clock, in nanoseconds.
     ahead: i64,
     removed: bool,
     end: Bytes,
@@ -54,9 +54,9 @@ pub struct Faulty<D> {
 /// An IO that the inner drive is executing.
 struct InFlight {
     io: Io,
-    /// The request as the inner drive received it, with the time on its clock.
+    /// The request as the inner drive received it, with the due time on the inner drive's clock.
     inner: Io,
-    /// Offset of this clock at submission, in nanoseconds.
+    /// Offset of the wrapper's clock at submission, in nanoseconds.
     ahead: i64,
     fault: Option<Fault>,
 }
@@ -195,7 +195,7 @@ impl<D: Device> Device for Faulty<D> {
                         return Some(completion);
                     }
                 }
-                // No IO is left that could complete before the held one.
+                // No other IO is left that could complete before the held one.
                 None if until == Nanos::MAX && !self.held.is_empty() => {
                     return Some(self.held.remove(0).1);
                 }
@@ -256,7 +256,7 @@ mod tests {
         }
     }
 
-    // Does each fault have its effect on its IO, and none on the others?
+    // Does each fault affect its own IO, and no other?
     #[test]
     fn each_fault_affects_its_own_io() {
         let ok = |number: u16| (number, Ok(()));

@@ -101,7 +101,7 @@ impl Data {
         }
     }
 
-    /// Returns true if a write to this range, which must not be empty, contains zeros alone.
+    /// Returns true if a write to this range, which must not be empty, contains only zeros.
     pub fn is_zero(self, offset: Bytes, len: Bytes) -> bool {
         const UNIT: u64 = 4096;
         match self {
@@ -120,7 +120,7 @@ impl Data {
 pub struct Io {
     /// The operation.
     pub op: Op,
-    /// The stream that issues it.
+    /// The stream that issues the request.
     pub stream: StreamId,
     /// Offset of the first byte.
     pub offset: Bytes,
@@ -172,26 +172,26 @@ pub struct Record {
     pub len: Bytes,
     /// The operation.
     pub op: Op,
-    /// The stream that issued it.
+    /// The stream that issued the IO.
     pub stream: StreamId,
     /// Success, or the error.
     pub result: Result<(), Errno>,
-    /// The delay from the due time to submission in an open loop, where each IO has a due time of
-    /// its own. In a closed loop: the part of the latency that the IO waited in the queue of the
-    /// host, because the drive takes fewer IOs at once than there are streams.
+    /// In an open loop, where each IO has its own due time: the delay from the due time to
+    /// submission. In a closed loop: the part of the latency that the IO spent in the host's queue,
+    /// because the drive accepts fewer IOs at once than there are streams.
     pub late: Nanos,
 }
 
 impl Record {
-    /// Creates the record of an open-loop IO, which has a due time of its own. The run began at
-    /// `start` on the drive's clock.
+    /// Creates the record of an open-loop IO, which has its own due time. The run began at `start`
+    /// on the drive's clock.
     pub fn open_loop(completion: &Completion, start: Nanos) -> Record {
         let late = Nanos(completion.submitted.0.saturating_sub(completion.io.at.0));
         Record { late, ..Record::new(completion, start) }
     }
 
-    /// Creates the record of a closed-loop IO that may have waited in the queue of the host. Its
-    /// latency counts from when it was due. The run began at `start` on the drive's clock.
+    /// Creates the record of a closed-loop IO that may have waited in the host's queue. The latency
+    /// counts from the IO's due time. The run began at `start` on the drive's clock.
     pub fn host_queued(completion: &Completion, start: Nanos) -> Record {
         let whole = completion.from_host();
         let late = Nanos(completion.submitted.0.saturating_sub(whole.submitted.0));
@@ -219,7 +219,8 @@ impl Record {
 }
 
 impl Completion {
-    /// Returns the completion as the host sees it: the IO waited in its queue from when it was due.
+    /// Returns the completion as the host sees it: the response time counts from the due time, and
+    /// includes the wait in the host's queue.
     #[must_use]
     pub fn from_host(&self) -> Completion {
         Completion { submitted: self.io.at.min(self.submitted), ..*self }

@@ -1,11 +1,11 @@
 use crate::{Bytes, Completion, Device, DeviceInfo, DeviceKind, Errno, Io, Nanos};
 
-/// A drive that completes every IO at once and stores nothing, which leaves the cost of the
-/// harness.
+/// A drive that completes every IO at once and stores nothing. A run on it measures only the
+/// overhead of the harness.
 ///
-/// All IOs submitted since the last completion form one batch: the clock is read once before and
-/// once after it, as around one system call. The caller passes the clock in: the machine's clock to
-/// measure the harness, a counter in tests.
+/// All IOs submitted since the last completion form one batch. The drive reads the clock once
+/// before and once after the batch, as around one system call. The caller supplies the clock: the
+/// machine's clock to measure the harness, a counter in tests.
 pub struct NullDevice<C> {
     info: DeviceInfo,
     clock: C,

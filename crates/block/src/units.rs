@@ -132,8 +132,8 @@ pub fn parse_share(text: &str) -> Option<f64> {
     }
 }
 
-/// Parses a number of things, such as `90`, `90k` or `1.5M`; unlike in sizes, `k`, `M` and `G` stand for powers of 1000. Returns
-/// `None` for any other text, and for a number that is not whole.
+/// Parses a count, such as `90`, `90k` or `1.5M`. Unlike in sizes, `k`, `M` and `G` stand for
+/// powers of 1000. Returns `None` for any other text, and for a count that is not a whole number.
 pub fn parse_count(text: &str) -> Option<u64> {
     let (digits, zeros): (&str, usize) = match text.char_indices().last()? {
         (end, 'k' | 'K') => (&text[..end], 3),
@@ -149,7 +149,8 @@ pub fn parse_count(text: &str) -> Option<u64> {
     format!("{whole}{fraction}{:0<1$}", "", zeros.checked_sub(fraction.len())?).parse().ok()
 }
 
-/// Parses `1h30m`: a sum of times, each less than the unit before it.
+/// Parses a sum of times such as `1h30m`. Each term must be less than one unit of the term before
+/// it.
 fn parse_times(text: &str) -> Option<u64> {
     let (mut rest, mut total, mut unit_before) = (text.trim(), 0u64, None);
     while !rest.is_empty() {
@@ -178,8 +179,8 @@ impl FromStr for Nanos {
     }
 }
 
-/// Formats `value`, below 1024, with two decimals below 10, one below 100 and none from there on.
-/// Drops trailing zeros.
+/// Formats `value`, which is below 1024: with two decimals if it is below 10, with one if it is
+/// below 100, else with none. Drops trailing zeros.
 fn short(value: f64) -> String {
     let decimals = if value < 10.0 {
         2
@@ -239,7 +240,7 @@ impl Bytes {
     pub const fn is_multiple_of(self, unit: Bytes) -> bool {
         self.0.is_multiple_of(unit.0)
     }
-    /// Returns the largest multiple of `unit` that is at most this.
+    /// Returns the largest multiple of `unit` that is at most `self`.
     pub const fn round_down(self, unit: Bytes) -> Bytes {
         Bytes(self.0 / unit.0 * unit.0)
     }
@@ -260,7 +261,7 @@ impl Nanos {
     pub const fn secs(n: u64) -> Nanos {
         Nanos(n * 1_000_000_000)
     }
-    /// Returns the time since `earlier`, or 0 if the clock went back since.
+    /// Returns the time since `earlier`, or 0 if the clock has gone back.
     #[must_use]
     pub const fn since(self, earlier: Nanos) -> Nanos {
         Nanos(self.0.saturating_sub(earlier.0))

@@ -12,7 +12,8 @@ use toml::{Table, Value};
 const PREFIX: &str = "FLASHSCOPE_";
 
 /// Options that cannot have a default: those that consent to writing, and those that name the input or output of a call.
-/// A registry reads the variable of its database itself, because `serve` without a registry refuses the option.
+/// `database` is among them, although the environment may set it: the registry reads that variable itself, because
+/// `serve` without a registry refuses the option.
 const PER_CALL: [&str; 9] = [
     "database",
     "destroy-data-on",

@@ -19,10 +19,10 @@ type BlockDevice = inventory::BlockDevice<Health>;
 
 /// List the block devices of this machine, and whether they can be measured.
 ///
-/// Shows the properties of each device, and the command that measures it. If a device cannot be written, the reason
-/// is the one with which `flashscope bench` would refuse it; nothing is written to find it out. Some devices need root
-/// to be opened. For NVMe drives, root also sees features and health: the share of the rated life used, the spare
-/// blocks left, and warnings. The last entries are drives that `flashscope attach` serves for the same user.
+/// Shows the properties of each device, and the command that measures it. If a device cannot be written, the output
+/// gives the reason for which `flashscope bench` would refuse it. The check writes nothing. Some devices need root to
+/// be opened. For NVMe drives, root also sees features and health: the share of the rated life used, the spare blocks
+/// left, and warnings. The last entries are drives that `flashscope attach` serves for the same user.
 #[derive(clap::Args)]
 #[command(mut_arg("json", json_schema("devices")))]
 #[command(after_help = "Examples:

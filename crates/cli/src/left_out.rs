@@ -1,4 +1,5 @@
-//! Names commands that this build leaves out: `make demo` to save time, other systems because they need Linux.
+//! Explains that a command is missing from this build: `make demo` omits commands to save build time, and some
+//! commands need Linux.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 

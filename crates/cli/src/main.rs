@@ -38,8 +38,8 @@ use clap::{CommandFactory, FromArgMatches};
 use flashscope_command::{Failure, interrupted, names, usage};
 use print::notice;
 
-/// The encoder of records allocates and frees large buffers all the time. The C library's allocator returns them to the
-/// kernel and faults them in again, which took a fifth of the processor time of recording.
+/// The encoder of records allocates and frees large buffers all the time. The C library's allocator returns the buffers
+/// to the kernel and faults them in again, which took a fifth of the processor time of recording.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -93,7 +93,7 @@ impl Phase {
 /// The delay before a bar appears.
 const DELAY: Nanos = Nanos::secs(2);
 
-/// The time of a phase after which the time left can be estimated.
+/// The minimum duration of a phase before its time left can be estimated.
 const LEAST_FOR_ESTIMATE: Nanos = Nanos::secs(1);
 
 /// The interval between lines of progress, if standard error is no terminal.
@@ -147,7 +147,7 @@ impl LateBar {
         }
     }
 
-    /// Runs `work` with its progress shown, until it ends. Ctrl-C sets the flag that it receives.
+    /// Runs `work` to its end and shows its progress. Ctrl-C sets the flag that `work` receives.
     pub fn watch<T>(
         mut self,
         work: impl FnOnce(&'static AtomicBool, &mut LateBar) -> Result<T, Failure>,

@@ -112,10 +112,10 @@ pub fn registry(args: RegistryArgs) -> Result<(), Failure> {
 
 /// Publish a result in a registry.
 ///
-/// The result is a measurement, a simulation or a probe. Its records are sent unchanged, with the internal activity of
-/// a simulated drive. Data that identifies this drive or machine is left out: the serial number, and paths of devices
-/// and files. The registry keeps partial submissions for a day, so an interrupted one can be continued. It checks that
-/// facts and runs follow from the records and that numbers agree, and lists what it cannot check.
+/// The result is a measurement, a simulation or a probe. Its records are sent unchanged, with the internal activity of a
+/// simulated drive. Data that identifies this drive or machine is left out: the serial number, and paths of devices and
+/// files. The registry keeps partial submissions for a day, so an interrupted submission can be continued. The registry
+/// checks that facts and runs follow from the records and that numbers agree, and lists the parts that it cannot check.
 #[derive(clap::Args)]
 #[command(mut_arg("json", |arg| arg.help("Print the address of the result as JSON")))]
 #[command(after_help = "Examples:

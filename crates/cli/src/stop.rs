@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 static STOP: AtomicBool = AtomicBool::new(false);
 
-/// Returns the flag that Ctrl-C or a termination signal sets. Further signals do not end the process: it must end cleanly,
-/// because it has changed settings of the system.
+/// Returns the flag that Ctrl-C or a termination signal sets. Further signals do not end the process. It has changed
+/// settings of the system, and must restore them first.
 #[cfg(target_os = "linux")]
 pub(crate) fn clean_end_flag() -> anyhow::Result<&'static AtomicBool> {
     ctrlc::set_handler(|| STOP.store(true, Ordering::Relaxed))?;

@@ -36,9 +36,10 @@ pub struct Purpose {
     pub scratch: bool,
     /// True to allow that another process has the drive open for writing, if it holds no lock.
     pub ignore_open_by_others: bool,
-    /// The memory of simulated drives.
+    /// The memory budget of simulated drives.
     pub memory: Budget,
-    /// The seed of the data written. Each opening uses another one, so that no data repeats.
+    /// The seed of the data written. Each opening of a drive uses a different seed, so that no data
+    /// repeats.
     pub seed: u64,
 }
 
@@ -66,7 +67,7 @@ fn is_real(name: &str) -> bool {
     name.starts_with("file:") || name.starts_with("/dev/")
 }
 
-/// Opens the drive `name`, with a view of its inside if it is simulated.
+/// Opens the drive `name`, with observers of its internal activity if it is simulated.
 ///
 /// # Errors
 /// The same as for [`open`].
@@ -104,7 +105,8 @@ fn unknown(name: &str) -> anyhow::Error {
 /// Returns the size of the target space after checking it and the IO size against the drive.
 ///
 /// # Errors
-/// If a size is not a multiple of the logical block, or exceeds the drive; the error names it.
+/// If a size is not a multiple of the logical block, or exceeds the drive; the error names the
+/// option.
 pub(crate) fn check_target(
     device: &dyn Device,
     io_size: Bytes,

@@ -19,7 +19,8 @@ impl Failure {
         }
     }
 
-    /// Returns the message of the error, followed by those of its causes that it does not repeat itself.
+    /// Returns the message of the error, followed by the messages of those causes that it does not
+    /// already contain.
     #[must_use]
     pub fn message(&self) -> String {
         let error = self.error();

@@ -6,7 +6,7 @@ use flashscope_measure::MOST_IOS;
 use flashscope_measure::pts::{self, TESTS, Test};
 use flashscope_workload::uflip::{self, Baseline, MicroBenchmark, PerBaseline};
 
-/// The most rounds of a test, since run numbers have 32 bits.
+/// The maximum number of rounds of a test, which keeps run numbers within 32 bits.
 pub const MOST_ROUNDS: i64 = 1_000_000;
 /// The most IOs in flight: the queue size of NVMe drives.
 pub const DEEPEST: i64 = 65_535;
@@ -16,8 +16,8 @@ const LONGEST_IO: Bytes = Bytes::GIB;
 /// The largest page of a grid.
 const LARGEST_PAGE: Bytes = Bytes::mib(1);
 
-/// The longest mean length of writes, in pages. With the largest page, the longest write (16 times the mean) is not above
-/// the longest IO.
+/// The largest mean length of writes, in pages. The longest write is 16 times as long: 256 MiB with the default page of 4
+/// KiB.
 pub(crate) const LONGEST_MEAN: i64 = 4096;
 /// The longest pause, a day.
 const LONGEST_PAUSE: Nanos = Nanos::secs(24 * 60 * 60);
@@ -68,11 +68,11 @@ pub fn page(text: &str) -> Result<Bytes> {
 pub fn free_space(text: &str) -> Result<f64> {
     match text.trim().parse::<f64>() {
         Ok(space) if space > 0.0 && space.is_finite() => Ok(space),
-        _ => bail!("write it like `0.1` or `10`: more than 0"),
+        _ => bail!("give a number above 0, such as `0.1` or `10`"),
     }
 }
 
-/// Parses a seed. A negative number gets the error for seeds instead of that for an unknown option.
+/// Parses a seed. The option accepts negative numbers, so that this error appears instead of "unknown option".
 pub fn seed(text: &str) -> Result<u64> {
     text.parse().map_err(|_| anyhow!("a seed is a whole number from 0 to {}", u64::MAX))
 }
@@ -93,7 +93,7 @@ pub fn duration(text: &str) -> Result<Nanos> {
     let seconds = is_number.then(|| format!("{text}s"));
     let duration: Nanos = seconds.as_deref().unwrap_or(text).parse()?;
     if duration == Nanos(0) {
-        bail!("it must be longer than nothing");
+        bail!("it must be above 0");
     }
     Ok(duration)
 }

@@ -12,7 +12,7 @@ use flashscope_result::ResultFolder;
 use flashscope_sim::{SimDevice, setup};
 use flashscope_workload::uflip::{self, PerBaseline, Setup};
 
-/// Returns the options of `flashscope bench` without any.
+/// Returns the default options of `flashscope bench`.
 fn defaults(device: &SimDevice, seed: u64) -> Options {
     let setup = Setup::paper(device.info().capacity.round_down(Bytes::kib(32)), seed);
     Options {
@@ -33,7 +33,7 @@ fn defaults(device: &SimDevice, seed: u64) -> Options {
     }
 }
 
-/// The runs that are a baseline.
+/// True for a run that is one of the baseline patterns.
 fn is_baseline(benchmark: &uflip::MicroBenchmark, setup: &Setup, value: i64) -> bool {
     match benchmark.name {
         "preparation" => true,
@@ -87,15 +87,15 @@ fn text(drive: &str, check: &BaselineCheck) -> String {
     format!("{drive}: up to {:.1} %{findings}", 100.0 * check.largest_difference)
 }
 
-/// A drive whose baselines differ, which the check has to say: work that a fill has put off goes on
-/// in the first reads after it, beyond the rest that follows a state.
+/// A drive whose baselines differ, so the check must fail. The fill postpones work, which continues
+/// during the first reads, beyond the pause that follows the preparation of the state.
 const UNSETTLED: &str = "dram-less";
 
-/// Drives that merge log blocks for a quarter of a second each: a few merges that a fill has left
-/// make the interval of the first reads wider than 2 %.
+/// Drives whose merges of log blocks take a quarter of a second each. A few merges left over from
+/// the fill make the interval of the first reads wider than 2 %.
 const COARSE: [&str; 2] = ["kingston-dthx", "kingston-dti"];
 
-/// Larger drives take minutes.
+/// The largest drive to check; larger drives take minutes each.
 const LARGEST: Bytes = Bytes::gib(8);
 
 /// Checks the baselines of a simulated drive.

@@ -16,7 +16,7 @@ pub use health::{
 /// report are absent.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Environment {
-    /// The CPU frequency governors; each one once if the CPUs differ.
+    /// The CPU frequency governors, each listed once even if several CPUs use it.
     pub governors: Vec<String>,
     /// The CPU idle driver.
     pub idle_driver: Option<String>,
@@ -63,9 +63,9 @@ pub struct Conditions {
     pub load_average: Option<f64>,
     /// IOs by other processes on the drive during the pause before the run.
     pub others_ios_before: Option<u64>,
-    /// The maximum number of IOs by other processes on the drive during the run: the drive's
-    /// counters minus the IOs of the run. The kernel may split IOs; the bytes by other processes,
-    /// in IOs of 4 KiB, therefore bound the number.
+    /// An upper bound of the IOs by other processes on the drive during the run: the IOs in the
+    /// drive's counters minus the IOs of the run. The kernel may split the run's IOs, which raises
+    /// this difference. The bound is therefore at most `others_bytes` divided by 4 KiB.
     pub others_ios: Option<u64>,
     /// Bytes by other processes on the drive during the run.
     pub others_bytes: Option<Bytes>,
@@ -91,14 +91,14 @@ pub struct Conditions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Disturbance {
-    /// IOs on the drive, more than 1 % of those of the run.
+    /// IOs by other processes on the drive, more than 1 % of the number of IOs of the run.
     Ios,
-    /// At least a quarter of the CPU time.
+    /// CPU time of other processes, at least a quarter of the total.
     Processors,
 }
 
 impl Disturbance {
-    /// Returns a description for the user, as the predicate of "others".
+    /// Returns a description for the user, to follow "other processes".
     pub fn text(self) -> &'static str {
         match self {
             Disturbance::Ios => "used the drive",

@@ -23,7 +23,7 @@ pub struct Facts {
     pub conclusions: Vec<Conclusion>,
     /// The summary of the drive: a row of uFLIP's Table 3.
     pub characteristics: Characteristics,
-    /// The statistics of each run with IOs, in the order of their numbers.
+    /// The statistics of each run with IOs, in the order of the run numbers.
     pub runs: Vec<RunFacts>,
     /// The combined statistics of repeated runs.
     #[serde(default)]
@@ -42,23 +42,25 @@ pub struct Facts {
     /// run in two of them, and from facts before version 5.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baselines: Option<BaselineCheck>,
-    /// The reason why there are no verdicts and no judged hints. Absent where there are some.
+    /// The reason why there are no verdicts and no judged hints; absent if there are verdicts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdicts_withheld: Option<String>,
 }
 
-/// The comparison of the identical baselines of the micro-benchmarks: a measurement that is sound
-/// gives each the same cost.
+/// The comparison of the identical baselines of the micro-benchmarks. Several micro-benchmarks run
+/// the same baseline pattern, and a sound measurement finds the same cost in each of them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BaselineCheck {
     /// The number of means that were compared.
     pub compared: u32,
-    /// The largest difference of a mean from the others of its baseline, as a share of them.
+    /// The largest difference of a mean from the average of the other means of the same baseline,
+    /// relative to this average.
     #[schemars(range(min = 0.0))]
     pub largest_difference: f64,
-    /// True if no mean differs from the others by more than their intervals explain.
+    /// True if no mean differs from the other means of its baseline by more than 2 % and by more than
+    /// their intervals explain.
     pub agree: bool,
-    /// The means that differ.
+    /// The means that differ by more than that.
     pub differences: Vec<BaselineDifference>,
 }
 
@@ -69,11 +71,12 @@ pub struct BaselineDifference {
     pub baseline: String,
     /// The micro-benchmark.
     pub micro_benchmark: String,
-    /// Its mean in ns.
+    /// The mean response time of the baseline in this micro-benchmark, in ns.
     pub mean_ns: Estimate,
-    /// Its mean relative to that of the others; the interval is widened for all comparisons made.
+    /// The mean relative to the average of the other micro-benchmarks. The interval is corrected for
+    /// the number of comparisons.
     pub ratio: Estimate,
-    /// The runs of the mean.
+    /// The runs from which the mean is computed.
     pub runs: Vec<u32>,
     /// The likely cause.
     pub cause: Cause,
@@ -85,9 +88,9 @@ pub struct BaselineDifference {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
-    /// The drive was in another state.
+    /// The drive was in another state than in the other micro-benchmarks.
     State,
-    /// The drive changed over the plan.
+    /// The drive changed while the plan ran.
     Drift,
     /// Other processes used the drive or the processors.
     Disturbance,
@@ -165,7 +168,7 @@ pub struct Hint {
     pub title: String,
     /// The judgement for this drive.
     pub judgement: Judgement,
-    /// The finding on this drive, in a sentence or two with numbers.
+    /// The explanation of the judgement for this drive, in a sentence or two with numbers.
     pub finding: String,
     /// The numbers that support the finding.
     pub evidence: Vec<Evidence>,
@@ -177,7 +180,7 @@ pub struct Hint {
 pub enum Judgement {
     /// The hint holds.
     Holds,
-    /// The hint holds in part or within limits; the finding states which.
+    /// The hint holds in part or within limits, which the finding states.
     HoldsInPart,
     /// The hint does not hold.
     DoesNotHold,
@@ -196,11 +199,11 @@ pub struct Evidence {
     pub value: Estimate,
     /// The unit of the number.
     pub unit: EvidenceUnit,
-    /// The micro-benchmark of the number.
+    /// The micro-benchmark that gave the number.
     pub micro_benchmark: String,
-    /// The experiment of the number.
+    /// The experiment that gave the number.
     pub experiment: String,
-    /// The runs of the number.
+    /// The runs that gave the number.
     pub runs: Vec<u32>,
 }
 
@@ -221,12 +224,13 @@ pub struct RoundsFacts {
     pub test: String,
     /// Completed rounds.
     pub rounds: u32,
-    /// The first and the last round of the report: the measurement window in which the drive was steady or, if it never was, the
-    /// last window. For a test that does not end when the drive is steady, all rounds.
+    /// The first and the last round that the report covers: the measurement window in which the drive was steady or, if it never
+    /// was, the last window. The report covers all rounds of a test that continues when the drive is steady.
     pub window: [u32; 2],
     /// True if the drive was steady at the end.
     pub steady: bool,
-    /// The round that ended the first measurement window since which the drive was steady.
+    /// The last round of the first steady measurement window after which all windows are steady; absent if the last window is not
+    /// steady.
     pub steady_round: Option<u32>,
     /// The values tracked for steadiness.
     pub tracked: Vec<TrackedValue>,
@@ -243,12 +247,12 @@ pub struct TrackedValue {
     pub experiment: String,
     /// The metric.
     pub metric: Metric,
-    /// Its values in rounds 1, 2, …: IOs or bytes per second, or ns; `null` for a round that was not completed.
+    /// The values of the metric in rounds 1, 2, …: IOs or bytes per second, or ns; `null` for a round that was not completed.
     pub values: Vec<Option<f64>>,
-    /// The mean of the values in the last measurement window, if that is complete.
+    /// The mean of the values in the last measurement window; absent if the window is incomplete.
     #[schemars(range(min = 0.0))]
     pub mean: Option<f64>,
-    /// The difference between the largest and the smallest of these values, relative to the mean.
+    /// The difference between the largest and the smallest value in this window, relative to the mean.
     #[schemars(range(min = 0.0))]
     pub range: Option<f64>,
     /// The rise of the fitted line over the window, relative to the mean; negative for a fall.
@@ -259,11 +263,11 @@ pub struct TrackedValue {
     /// The largest allowed rise or fall.
     #[schemars(range(min = 0.0))]
     pub slope_limit: f64,
-    /// True if both limits are kept.
+    /// True if range and slope are within their limits.
     pub steady: bool,
 }
 
-/// The result of a run of a round over the measurement window.
+/// The result of one of the runs of a round, over all rounds of the measurement window.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cell {
     /// The experiment.
@@ -275,7 +279,7 @@ pub struct Cell {
     pub io_size_bytes: Bytes,
     /// IOs in flight.
     pub queue_depth: u32,
-    /// The runs that count, one per round.
+    /// The runs whose results are averaged, one per round.
     pub runs: Vec<u32>,
     /// The mean of the rounds' IOs per second.
     #[schemars(range(min = 0.0))]
@@ -297,11 +301,11 @@ pub struct RepeatFacts {
     pub micro_benchmark: String,
     /// The experiment.
     pub experiment: String,
-    /// The value of its parameter.
+    /// The value of the experiment's parameter.
     pub value: i64,
     /// The numbers of the runs.
     pub runs: Vec<u32>,
-    /// The mean of the runs' means in ns, with an interval from their differences; wide for few runs.
+    /// The mean of the runs' means in ns. The interval follows from the differences between the runs, and is wide for few runs.
     pub mean_ns: Estimate,
     /// The standard deviation of a run's mean due to the IOs within the run, in ns.
     #[schemars(range(min = 0.0))]
@@ -333,12 +337,12 @@ pub struct RunFacts {
     /// The response times of each operation; empty if there is only one.
     #[serde(default)]
     pub operations: Vec<OperationFacts>,
-    /// The statistics of an open loop, in which IOs are due at times of their own.
+    /// The statistics of an open loop, in which each IO has a time at which it is due.
     #[serde(default)]
     pub open_loop: Option<OpenLoop>,
-    /// The time on the drive of concurrent streams, if IOs waited in the queue of the host before:
-    /// the drive takes fewer at once than there are streams. The response times count from the
-    /// submission by the host.
+    /// The service times of concurrent streams: the part of the response time that an IO spends on
+    /// the drive. Present if IOs waited in the queue of the host first, because the drive accepts
+    /// fewer IOs at once than there are streams. `latency_ns` includes that wait.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service_ns: Option<Latency>,
     /// The time per byte of uniform writes, which have many lengths.
@@ -346,11 +350,11 @@ pub struct RunFacts {
     pub uniform: Option<UniformFacts>,
     /// The time from the first submission to the last completion of the IOs counted.
     pub duration_ns: Nanos,
-    /// Bytes per second of the IOs counted, over that time.
+    /// Bytes per second of the IOs counted, over `duration_ns`.
     #[schemars(range(min = 0.0))]
     pub throughput_bytes_per_s: f64,
-    /// The share of the harness in the mean response time, if that is more than 5 %: the measurement then does not show the drive
-    /// alone. Never on virtual time.
+    /// The share of the mean response time that the harness itself takes. Present if it is more than 5 %, so that the measurement
+    /// does not show the drive alone; always absent for simulated drives.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0))]
     pub harness_share: Option<f64>,
@@ -381,13 +385,13 @@ pub struct OperationFacts {
     pub latency_ns: Latency,
 }
 
-/// The statistics of an open loop, in which IOs are due at times of their own. An IO that waits for others is late. The response
-/// time alone, from its submission on, would hide that (*coordinated omission*).
+/// The statistics of an open loop, in which each IO has a time at which it is due. An IO that waits for earlier IOs is submitted
+/// late. The response time counts from the submission and would hide the wait (*coordinated omission*).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OpenLoop {
-    /// The time from when each IO was due to its answer.
+    /// The time from when an IO was due until its answer.
     pub latency_ns: Latency,
-    /// The time from when each IO was due to its submission.
+    /// The time from when an IO was due until its submission.
     pub late_ns: Latency,
 }
 
@@ -426,7 +430,7 @@ impl Latency {
     }
 }
 
-/// The columns of uFLIP's Table 3 for one drive. A column is absent if its runs are.
+/// The columns of uFLIP's Table 3 for one drive. A column is absent if its runs are missing.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Characteristics {
     /// IO size of the basic patterns.
@@ -445,11 +449,11 @@ pub struct Characteristics {
     pub locality: Option<CheapLimit>,
     /// The number of partitions that sequential writes can alternate between.
     pub partitioning: Option<CheapLimit>,
-    /// Sequential writes in reverse order (Incr = −1), relative to those in order (Incr = 1).
+    /// The cost of sequential writes in reverse order (Incr = −1), relative to sequential writes in order (Incr = 1).
     pub reverse: Option<Estimate>,
-    /// Sequential writes in place (Incr = 0), relative to those in order (Incr = 1).
+    /// The cost of writes in place (Incr = 0), relative to sequential writes in order (Incr = 1).
     pub in_place: Option<Estimate>,
-    /// The slowest of the large increments (1 MiB to 8 MiB), relative to random writes.
+    /// The highest cost of writes with large increments (1 MiB to 8 MiB), relative to random writes.
     pub large_increments: Option<Estimate>,
 }
 
@@ -459,19 +463,19 @@ pub struct Characteristics {
 pub enum PauseEffect {
     /// Random writes cost about the same with any pause.
     None,
-    /// With pauses of this length or more, random writes cost what sequential ones do.
+    /// With pauses of this length or more, random writes cost the same as sequential writes.
     AsSequential {
         /// The shortest such pause.
         pause_ns: Nanos,
     },
     /// Random writes get cheaper, but not as cheap as sequential ones.
     Cheaper {
-        /// The cheapest random writes of the experiment, relative to those without a pause.
+        /// The lowest cost of random writes with a pause, relative to random writes without a pause.
         ratio: Estimate,
     },
 }
 
-/// The limit up to which something is cheap.
+/// The limit up to which values of a parameter are cheap.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "limit")]
 pub enum CheapLimit {
@@ -484,9 +488,9 @@ pub enum CheapLimit {
         /// The highest mean, relative to sequential writes.
         ratio: Estimate,
     },
-    /// Values up to this one are cheap.
+    /// Values up to a limit are cheap.
     UpTo {
-        /// The value, in the unit of the parameter.
+        /// The largest cheap value, in the unit of the parameter.
         value: u64,
         /// The highest mean among the cheap values, relative to sequential writes.
         ratio: Estimate,

@@ -17,8 +17,8 @@ pub const GRID_SCHEMA_VERSION: u32 = 1;
 const LEAST_WINDOW_IOS: u64 = 512;
 
 /// The measurement rule of a grid. Each run writes until the drive is steady: until the cost per
-/// byte is level over several windows of writes. IOs count from then on. A window writes half of
-/// the flash available to these writes, which is the target space and the free space.
+/// byte is level over several windows of writes. IOs count from then on. The size of a window is
+/// half of the flash available to the writes, which is the target space plus the free space.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GridRule {
     /// The unit of lengths and addresses.
@@ -27,19 +27,19 @@ pub struct GridRule {
     /// The flash capacity beyond the drive's capacity.
     #[serde(rename = "free_bytes")]
     pub free: Bytes,
-    /// The number of windows compared for steadiness.
+    /// The number of successive windows over which the cost must be level.
     pub windows: u32,
     /// The maximum range of the values in these windows, relative to their mean.
     #[schemars(range(min = 0.0))]
     pub range: f64,
-    /// The maximum rise or fall of the fitted line, relative to the mean of the values.
+    /// The maximum rise or fall of the line fitted to the values, relative to their mean.
     #[schemars(range(min = 0.0))]
     pub slope: f64,
     /// The number of windows after which IOs count even if the drive is not steady.
     pub most_windows: u32,
-    /// The minimum number of windows that count.
+    /// The minimum number of windows whose IOs count.
     pub least_counted: u32,
-    /// The maximum number of windows that count, whatever the uncertainty of the mean.
+    /// The maximum number of windows whose IOs count, whatever the uncertainty of the mean.
     pub most_counted: u32,
 }
 
@@ -66,7 +66,7 @@ impl GridRule {
 /// The state of the drive at the first counted IO of a run, and its internal work since then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Level {
-    /// True if the cost per byte was level.
+    /// True if the cost per byte was level when IOs began to count.
     pub steady: bool,
     /// The internal work of the drive during the counted IOs; absent if not reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -112,24 +112,24 @@ pub struct Grid {
 pub struct GridPoint {
     /// The mean length of a write in pages, 1 or more; lengths have a geometric distribution.
     pub mean_len: u32,
-    /// The space written, from the start of the usable space.
+    /// The size of the space written, which begins at the start of the usable space.
     #[serde(rename = "target_bytes")]
     pub target: Bytes,
     /// The free space of the drive relative to the space written.
     pub free_space: f64,
     /// The run.
     pub run: u32,
-    /// IOs that count, all of them on a steady drive.
+    /// The number of counted IOs.
     pub ios: u64,
-    /// Pages that they wrote.
+    /// Pages that the counted IOs wrote.
     pub pages: u64,
     /// Response time per page written, in ns.
     #[serde(rename = "per_page_ns")]
     pub per_page: Estimate,
-    /// Blocks erased per page written; absent if the drive does not report it.
+    /// Blocks erased per page written; absent if the drive does not report erases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub erasures_per_page: Option<f64>,
-    /// Bytes programmed per byte written; absent if the drive does not report it.
+    /// Bytes programmed per byte written; absent if the drive does not report programmed bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_amplification: Option<f64>,
     /// True if the cost was level before the counted writes.

@@ -15,9 +15,8 @@ use crate::rounds::Rounds;
 
 /// The version of the result format. Version 2 added the lateness of IOs and runs of traces;
 /// version 3 added repeated runs, adaptive run lengths and tests in rounds; version 4 added grids
-/// of uniform writes; version 5 added the runs that share target space and the runs that their
-/// target space limits. A higher version may add fields; readers refuse versions that they do not
-/// know.
+/// of uniform writes; version 5 added `shares_space_with` and `cut_from_ios` of a run. A higher
+/// version may add fields; readers refuse versions that they do not know.
 pub const SCHEMA_VERSION: u32 = 5;
 
 /// The maximum number of patterns in the sequence of a run; flashscope uses up to three.
@@ -32,8 +31,8 @@ pub struct Manifest {
     pub tool: Tool,
     /// The machine.
     pub machine: Machine,
-    /// The machine settings during the measurement; for real drives only, and absent from earlier
-    /// versions that did not record them.
+    /// The machine settings during the measurement; for real drives only. Absent from results of
+    /// earlier versions, which did not record them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub environment: Option<Environment>,
     /// The health of an NVMe drive; absent if it was unavailable.
@@ -59,7 +58,7 @@ pub struct Manifest {
     /// The times at which an interrupted measurement was resumed, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resumed: Vec<String>,
-    /// The end; absent while it runs, or if it was interrupted.
+    /// The end of the measurement; absent while it runs, or if it was interrupted.
     pub finished: Option<String>,
     /// The progress.
     pub status: Status,
@@ -72,7 +71,7 @@ pub struct Manifest {
 pub struct HealthAround {
     /// The health before any access to the drive.
     pub before: Health,
-    /// The health after the last run; absent before.
+    /// The health after the last run; absent until then.
     pub after: Option<Health>,
     /// The change between the two readings.
     pub change: Option<HealthChange>,
@@ -124,7 +123,7 @@ pub struct Options {
     pub run_pause_ns: Nanos,
     /// The handling of an IO error.
     pub on_error: OnError,
-    /// The quantities determined during the measurement.
+    /// The quantities that the measurement determines itself.
     #[serde(default)]
     pub methodology: Methodology,
     /// The rule of a test in rounds.
@@ -135,7 +134,7 @@ pub struct Options {
     pub grid: Option<GridRule>,
 }
 
-/// The progress of enforcing a drive state, needed to resume it.
+/// The progress of enforcing a drive state, from which an interrupted enforcement resumes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Enforcing {
     /// Completed IOs of the fill, from its start.
@@ -202,7 +201,7 @@ pub struct MicroBenchmark {
     pub name: String,
     /// The display name.
     pub title: String,
-    /// The question that it answers.
+    /// The question that the micro-benchmark answers.
     pub question: String,
     /// The name of the varying parameter in uFLIP, such as `IOSize`.
     pub parameter: String,
@@ -235,12 +234,12 @@ pub struct Run {
     /// covered the whole target space since the last time (uFLIP section 4.1).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reset: bool,
-    /// The runs whose writes lie in the target space of this run. Set if no target space was left
-    /// in the state that the run needs, and the plan could not enforce that state again.
+    /// The earlier runs that wrote to the target space of this run. Not empty if no other space was
+    /// left in the state that the run needs, and the plan could not enforce that state again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shares_space_with: Vec<u32>,
     /// The maximum number of IOs that the run would have in a larger target space; absent if the
-    /// target space holds all of them.
+    /// target space has room for all IOs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut_from_ios: Option<u64>,
     /// The pattern to execute; for an adaptive run length, with the maximum number of IOs.
@@ -361,7 +360,7 @@ pub fn find_experiment<'a>(
 }
 
 impl MicroBenchmark {
-    /// Returns true if its runs characterize the drive rather than measure it.
+    /// Returns true for the preparation, whose runs determine parameters of the later runs.
     pub fn prepares(&self) -> bool {
         self.name == PREPARATION.name
     }

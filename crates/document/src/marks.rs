@@ -17,7 +17,7 @@ pub struct Mark {
     pub micro_benchmark: String,
     /// The experiment.
     pub experiment: String,
-    /// True if it is interesting.
+    /// True if the user judges the experiment interesting.
     pub interesting: bool,
     /// The user's reason; may be empty.
     #[serde(default)]

@@ -7,17 +7,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::rounds::Totals;
 
-/// The quantities determined during the measurement instead of given.
+/// The quantities that flashscope determines during the measurement unless the user sets them.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Methodology {
     /// The number of repeats of each run, each with other random addresses.
     pub repeats: u32,
-    /// The precision at which a run is long enough; absent if IOCount was given.
+    /// The precision that ends a run; absent if the user set IOCount.
     pub precision: Option<Precision>,
-    /// True if IOIgnore follows from the start-up phases in the preparation.
+    /// True if IOIgnore is derived from the start-up phases that the preparation finds.
     pub finds_io_ignore: bool,
-    /// True if the pause between runs follows from the lingering effect of writes in the
-    /// preparation.
+    /// True if the pause between runs is derived from the lingering effect of writes that the
+    /// preparation finds.
     pub finds_run_pause: bool,
     /// The maximum duration of a run on the clock of the drive.
     pub most_run_time_ns: Option<Nanos>,
@@ -29,7 +29,7 @@ pub struct Methodology {
 }
 
 impl Default for Methodology {
-    /// Everything is given, and each run executes once.
+    /// Returns a methodology that determines nothing itself and executes each run once.
     fn default() -> Self {
         Methodology {
             repeats: 1,
@@ -106,35 +106,35 @@ pub enum EndedBy {
     Time,
     /// The maximum number of bytes written.
     Bytes,
-    /// Its target space: further IOs would write to what the run had written before.
+    /// The end of the target space: further IOs would overwrite data of the same run.
     Space,
 }
 
-/// The findings of the preparation, and of earlier runs for later ones.
+/// The findings of the preparation and of earlier runs, which determine later runs.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Findings {
     /// The phases of each baseline with a sufficiently long run.
     pub phases: Vec<BaselinePhases>,
-    /// The lingering effects of writes, one for each measurement of them.
+    /// The lingering effects of writes, one for each run that measured the effect.
     pub interference: Vec<Interference>,
-    /// For a test in rounds: the results of the runs by which steadiness is judged.
+    /// For a test in rounds: the totals of the runs from which steadiness is determined.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rounds: Vec<Totals>,
-    /// The quantities that the preparation could not find out, with the assumptions made instead.
+    /// The quantities that the preparation could not determine, with the assumptions made instead.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown: Vec<Unknown>,
 }
 
-/// A quantity that the preparation could not find out.
+/// A quantity that the preparation could not determine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Unknown {
     /// The quantity.
     pub quantity: PreparationQuantity,
-    /// The experiment of the preparation that was to show it, such as `RW`.
+    /// The experiment of the preparation that should have shown the quantity, such as `RW`.
     pub experiment: String,
     /// The run.
     pub run: u32,
-    /// The reason why the run did not show it.
+    /// The reason why the run did not show the quantity.
     pub because: Obstacle,
     /// The assumption made instead, as text.
     pub assumed: String,
@@ -158,11 +158,12 @@ pub enum Obstacle {
     Time,
     /// The run ended at its limit of bytes written.
     Bytes,
-    /// The run ended with its target space.
+    /// The run reached the end of its target space.
     Space,
     /// The budget was used up.
     Budget,
-    /// The reads after the writes had not come back to their former times when the run ended.
+    /// When the run ended, the response times of reads had not returned to their level before the
+    /// writes.
     Noise,
     /// The run failed.
     Failure,
@@ -178,10 +179,11 @@ pub struct BaselinePhases {
     /// IOs of the start-up phase; absent if there is none.
     pub start_up: Option<PhaseLength>,
     /// The oscillation period in the running phase: IOs from one slow IO, or one peak, to the next.
-    /// Absent if it does not oscillate.
+    /// Absent if the response times do not oscillate.
     pub period: Option<PhaseLength>,
-    /// The least counted IOs of a run whose mean is like that of a long one, as response times vary
-    /// slowly; absent where that was not looked at.
+    /// The minimum number of counted IOs for which the mean of a run is close to the mean of a long
+    /// run. It is large if response times vary slowly. Absent if the run was too short to determine
+    /// the number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub least_ios: Option<u64>,
 }
@@ -200,11 +202,11 @@ pub struct PhaseLength {
 /// The lingering effect of writes on subsequent reads (uFLIP section 4.3).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Interference {
-    /// The run that showed it.
+    /// The run that showed the effect.
     pub run: u32,
     /// Affected reads; absent if there were none.
     pub reads: Option<PhaseLength>,
-    /// The duration of these reads.
+    /// The total duration of the affected reads.
     pub lasted_ns: Nanos,
     /// True if the response times returned to normal within the run; otherwise the effect may have
     /// lasted longer.

@@ -28,13 +28,13 @@ pub struct Plan {
     pub micro_benchmarks: Vec<MicroBenchmark>,
 }
 
-/// The estimated cost of a plan, including drive states and pauses, but without IOs that prove to
-/// be part of a start-up phase.
+/// The estimated cost of a plan, including the enforcement of drive states and pauses. It does not
+/// include the IOs of start-up phases, which are known only during the measurement.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
-    /// Runs.
+    /// The number of runs.
     pub runs: u64,
-    /// The number of times that the drive state is enforced.
+    /// The number of times that the plan enforces the drive state.
     pub states: u64,
     /// The minimum: every run reaches its precision as early as possible.
     pub least: Amount,

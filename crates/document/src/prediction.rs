@@ -14,7 +14,8 @@ pub struct PredictionReport {
     pub schema_version: u32,
     /// The drive, as the user wrote it.
     pub drive: String,
-    /// The FTL of the drive; for a measured drive, the one that is assumed when free space is divided.
+    /// The FTL of the drive. For a measured drive, the FTL that the model assumes when it divides the free space among the parts
+    /// of the workload.
     pub ftl: String,
     /// The workload, as the user wrote it.
     pub workload: String,
@@ -38,7 +39,7 @@ pub struct PredictionReport {
     pub ns_per_page: PredictedValue,
     /// Bytes written per second while writes keep all packages busy; for a measured drive, with one write at a time.
     pub bytes_per_second: PredictedValue,
-    /// The cases that the intervals are based on.
+    /// The comparisons of model and simulator that the intervals are based on.
     pub validation: Validation,
     /// The features of the drive that the model ignores, in words.
     pub not_modelled: Vec<String>,
@@ -53,9 +54,9 @@ pub struct PredictionReport {
 /// The repetitions of a workload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Passes {
-    /// Passes before counting starts.
+    /// The number of passes before counting starts.
     pub warm_up: u32,
-    /// Passes that are counted.
+    /// The number of passes that count.
     pub counted: u32,
     /// True if the warm-up was long enough for the prediction to converge.
     pub converged: bool,
@@ -71,7 +72,7 @@ pub struct PredictedValue {
     pub interval: Option<Interval>,
 }
 
-/// The cases that intervals are based on.
+/// The validation that intervals are based on: cases in which the model was compared with the simulator.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Validation {
     /// The share of cases that an interval is meant to contain (0 to 1).
@@ -83,9 +84,9 @@ pub struct Validation {
 /// The lifetime of a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LifetimeReport {
-    /// The erases that a block endures.
+    /// The number of erases that a block endures.
     pub block_lifetime: u32,
-    /// The erases of each block so far.
+    /// The number of erases per block so far; the model assumes even wear.
     pub erases_per_block: f64,
     /// Bytes of this workload that the host can still write.
     pub endurance_left_bytes: PredictedValue,

@@ -9,17 +9,17 @@ use schemars::transform::{RecursiveTransform, Transform};
 use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
 
-/// The largest count: whole numbers up to this one are exact in a browser.
+/// The largest count. JavaScript represents all whole numbers up to this limit exactly.
 pub(crate) const MOST_COUNTED: u64 = (1 << 53) - 1;
 
-/// The largest quantity in any unit: more than the bytes of all drives, and the nanoseconds of 30
-/// years.
+/// The largest quantity in any unit. It corresponds to 1 EB, more than any drive holds, or to 31
+/// years in nanoseconds.
 pub(crate) const LARGEST_MEASURE: f64 = 1e18;
 
 /// The longest text, in characters.
 pub(crate) const LONGEST_TEXT: u64 = 4096;
 
-/// The type names of quantities limited by the kernel's types (`loff_t`, `ktime_t`).
+/// The names of types whose values are limited by kernel types (`loff_t`, `ktime_t`).
 const OF_THE_KERNEL: [&str; 2] = ["Bytes", "Nanos"];
 
 /// Returns the published schema of a document, with limits for every number and text.
@@ -27,7 +27,7 @@ pub fn schema_of<T: JsonSchema>() -> Schema {
     bounded::<T>(SchemaSettings::default())
 }
 
-/// Returns the schema for writers, in which every field is required.
+/// Returns the schema of documents that flashscope writes, which contain every field.
 pub fn schema_of_written<T: JsonSchema>() -> Schema {
     bounded::<T>(SchemaSettings::default().for_serialize())
 }
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[derive(JsonSchema)]
-    #[allow(dead_code, reason = "it is looked at by its schema")]
+    #[allow(dead_code, reason = "the tests use only its schema")]
     struct Document {
         time: Nanos,
         count: Option<u64>,
@@ -94,7 +94,7 @@ mod tests {
         text: String,
     }
 
-    /// Returns the schemas of all numbers and texts, by path.
+    /// Adds the schemas of all numbers and texts to `found`, by path.
     fn leaves(schema: &Value, place: &str, found: &mut BTreeMap<String, Value>) {
         match schema {
             Value::Object(fields) => {

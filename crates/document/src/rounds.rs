@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use crate::Manifest;
 use crate::manifest::{MicroBenchmark, Progress};
 
-/// The rule of a test in rounds. Its micro-benchmark has an experiment for each run of a round; the
-/// value of the parameter is the round, from 1.
+/// The rule of a test in rounds. The micro-benchmark of the test has an experiment for each run of
+/// a round. The parameter of the experiment is the number of the round, from 1.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Rounds {
     /// The micro-benchmark that runs in rounds, such as `pts-iops`.
@@ -30,7 +30,7 @@ pub struct Rounds {
     pub slope: f64,
     /// True if the test ends as soon as the drive is steady.
     pub until_steady: bool,
-    /// The number of written bytes after which the test ends, at the end of the round.
+    /// The number of written bytes after which the test ends. It completes the current round first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most_bytes: Option<Bytes>,
     /// The duration of each run of a round.
@@ -51,18 +51,18 @@ pub enum Metric {
     Latency,
 }
 
-/// The results of the successful IOs of a run.
+/// The totals over the successful IOs of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Totals {
     /// The number of the run.
     pub run: u32,
     /// The number of IOs.
     pub ios: u64,
-    /// Their bytes.
+    /// The bytes of these IOs.
     pub bytes: Bytes,
     /// The time from the first submission to the last completion.
     pub duration_ns: Nanos,
-    /// The sum of their response times.
+    /// The sum of the response times of these IOs.
     pub latency_ns: Nanos,
 }
 
@@ -102,8 +102,8 @@ impl Manifest {
         Some((rule, self.micro_benchmarks.iter().find(|test| test.name == rule.test)?))
     }
 
-    /// Returns the values of a tracked experiment in rounds 1, 2, … up to the last one with a
-    /// value; `None` for incomplete runs.
+    /// Returns the values of a tracked experiment in rounds 1, 2, … up to the last round with a
+    /// value. A round without a value is `None`.
     pub fn tracked_values(&self, experiment: &str) -> Vec<Option<f64>> {
         let Some((rule, test)) = self.rounds() else { return vec![] };
         let runs = test.experiments.iter().filter(|e| e.name == experiment).flat_map(|e| &e.runs);
@@ -114,7 +114,8 @@ impl Manifest {
         values
     }
 
-    /// Returns the bytes that the rounds before `round` wrote, by the write shares of their runs.
+    /// Returns the bytes that the rounds before `round` wrote, estimated from the share of writes
+    /// in each run.
     pub fn written_before(&self, round: i64) -> Bytes {
         let runs = self.rounds().into_iter().flat_map(|(_, test)| &test.experiments);
         let before = runs.flat_map(|e| &e.runs).filter(|run| run.value < round);

@@ -8,7 +8,7 @@ use flashscope_workload::state::Fill;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The version of `simulation.json` written, which is also the latest version readable.
+/// The version of `simulation.json` that flashscope writes, and the latest version that it reads.
 pub const SIMULATION_VERSION: u32 = 1;
 
 /// The output of `flashscope simulate --json`, and the `simulation.json` that `--output` writes.
@@ -52,8 +52,8 @@ pub struct Simulation<O> {
     /// Bytes trimmed.
     pub bytes_trimmed: Bytes,
     /// Logical pages that the host read, whole or in part. A page counts when its IO reaches the
-    /// drive. With many IOs in flight, the number therefore differs slightly from that of the IOs
-    /// in `ios`.
+    /// drive, but an IO counts in `ios` when it completes. The two counts therefore cover slightly
+    /// different IOs if many are in flight.
     pub host_pages_read: u64,
     /// Logical pages that the host wrote, whole or in part.
     pub host_pages_written: u64,
@@ -65,15 +65,16 @@ pub struct Simulation<O> {
     pub flash_programs: BTreeMap<String, u64>,
     /// Blocks erased, by cause.
     pub erases: BTreeMap<String, u64>,
-    /// FTL operations that take several flash commands or save some: merges by kind, evictions of
+    /// FTL operations that cause several flash commands or avoid some: merges by kind, evictions of
     /// log blocks, and the results of map lookups.
     pub events: BTreeMap<String, u64>,
-    /// Flash pages programmed per page programmed for the host; absent if there were none.
+    /// Flash pages programmed per page programmed for the host; absent if none were programmed for
+    /// the host.
     #[schemars(range(min = 0.0))]
     pub write_amplification: Option<f64>,
-    /// The minimum number of erases for the host's programs over the actual number (the *equivalent
-    /// throughput* of Boboila and Desnoyers): at most 1 once every block is in use. Absent if there
-    /// were no erases.
+    /// The minimum number of erases for the host's programs, divided by the actual number of erases
+    /// (the *equivalent throughput* of Boboila and Desnoyers). It is at most 1 once every block is
+    /// in use. Absent if there were no erases.
     #[schemars(range(min = 0.0))]
     pub equivalent_throughput: Option<f64>,
     /// The garbage collection.
@@ -105,8 +106,9 @@ pub struct SimulationWarmUp {
     pub ios: u64,
     /// The bytes of these IOs: read, written and trimmed.
     pub bytes: Bytes,
-    /// The write amplification in each window of the warm-up. A window writes the capacity of the
-    /// drive. Empty unless the warm-up continued until steady state.
+    /// The write amplification in each window of the warm-up. In a window, the IOs read, write and
+    /// trim as many bytes as the capacity of the drive; for a trace, a window is a pass over the
+    /// trace. Empty unless the warm-up continued until steady state.
     pub window_write_amplification: Vec<f64>,
     /// True if the write amplification became steady; absent if not examined.
     pub steady: Option<bool>,
@@ -120,9 +122,9 @@ pub struct SimulationWarmUp {
 pub enum SimulationStatus {
     /// The measurement is complete.
     Complete,
-    /// Interrupted: the results cover the time until then.
+    /// The user interrupted the measurement; the results cover the time until then.
     Interrupted,
-    /// The drive failed an IO: the results cover the time until then.
+    /// The drive failed an IO; the results cover the time until then.
     Failed,
 }
 
@@ -166,10 +168,10 @@ pub struct LatencyHeatMap {
     pub bucket_ns: Nanos,
     /// The limits of the latency bins in nanoseconds, 16 bins per factor of ten. Bin `n` contains
     /// latencies from limit `n` to below limit `n + 1`, hence there is one more limit than bins.
-    /// The bins run from the first to the last nonempty one.
+    /// The list covers the bins from the first to the last nonempty one.
     pub limits_ns: Vec<u64>,
-    /// For each time step, the reads completed in it, by latency bin. Empty if there were none. All
-    /// three lists together sum up to `ios`.
+    /// For each time step, the reads completed in it, by latency bin. Empty if there were no reads.
+    /// The counts in `reads`, `writes` and `others` add up to `ios`.
     pub reads: Vec<Vec<u64>>,
     /// The writes, in the same layout.
     pub writes: Vec<Vec<u64>>,

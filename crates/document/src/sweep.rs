@@ -12,14 +12,14 @@ pub use measured::{MeasuredPoint, by_point, settings};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The version of `sweep.json` written, which is also the latest version readable.
+/// The version of `sweep.json` that flashscope writes, and the latest version that it reads.
 pub const SWEEP_VERSION: u32 = 1;
 
 /// The level of a factor.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Level {
-    /// A number; bytes or nanoseconds for sizes and times without a unit.
+    /// A number. A size or a time without a unit is in bytes or nanoseconds.
     Number(f64),
     /// Any other value, as on the command line.
     Text(String),
@@ -61,9 +61,9 @@ impl RowStatus {
 /// One simulation of a sweep: a row of `points.parquet`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// The point, from 0, in the order of the sweep.
+    /// The index of the point, from 0, in the order of the sweep.
     pub point: u32,
-    /// The repeat, from 0. Each repeat has its own seed, which is the same for all points.
+    /// The index of the repeat, from 0. Each repeat has its own seed, which all points share.
     pub repeat: u32,
     /// The level of each factor, in the order of [`Sweep::factors`]; `None` if the factor does not
     /// apply.
@@ -112,7 +112,7 @@ impl fmt::Display for Objective {
 pub enum SweepStatus {
     /// All points were simulated or are impossible.
     Complete,
-    /// Points are missing: `flashscope sweep --resume` continues.
+    /// Points are missing; `flashscope sweep --resume` simulates them.
     Unfinished,
 }
 
@@ -141,9 +141,10 @@ pub struct Sweep {
     pub effects: Vec<Effect>,
     /// The interactions: the dependence of one factor's effect on another factor.
     pub interactions: Vec<Interaction>,
-    /// For randomly sampled points: the objectives for which effects and interactions are
-    /// regression coefficients, with the fit. Otherwise, they are differences between points that
-    /// differ in nothing else.
+    /// The quality of the regression of each objective, if the points are a sample of the design
+    /// space: effects and interactions are then regression coefficients. Empty if all points of the
+    /// space were simulated. An effect is then the mean difference between two points that differ
+    /// in this factor only.
     #[serde(default)]
     pub regressions: Vec<RegressionFit>,
 }
@@ -153,22 +154,23 @@ pub struct Sweep {
 pub struct RegressionFit {
     /// The field of the objective.
     pub objective: String,
-    /// The points of the regression.
+    /// The number of points of the regression.
     pub points: u64,
-    /// The share of variance explained, 0 to 1. The rest is nonlinear or noise.
+    /// R², 0 to 1: the share of the objective's variance that the regression explains. The rest is
+    /// nonlinearity or noise.
     pub explained: f64,
 }
 
 /// The number of simulations by outcome.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Counts {
-    /// Points of the sweep; for a search, those reached until now.
+    /// Points of the sweep; for a search, the points tried so far.
     pub points: u64,
-    /// Simulations requested; for a search, the maximum.
+    /// Simulations requested; for a search, the maximum number of simulations.
     pub asked: u64,
     /// Complete simulations.
     pub done: u64,
-    /// Impossible simulations.
+    /// Simulations of impossible points.
     pub impossible: u64,
     /// Failed simulations.
     pub failed: u64,
@@ -186,7 +188,7 @@ pub struct Setting {
 /// A point whose simulation did not finish.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SkippedPoint {
-    /// The point.
+    /// The index of the point, from 0.
     pub point: u32,
     /// The coordinates of the point in the space.
     pub settings: Vec<Setting>,
@@ -199,7 +201,7 @@ pub struct SkippedPoint {
 /// A point of the Pareto front.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FrontPoint {
-    /// The point.
+    /// The index of the point, from 0.
     pub point: u32,
     /// The coordinates of the point in the space.
     pub settings: Vec<Setting>,
@@ -226,33 +228,35 @@ pub struct Effect {
     pub objective: String,
     /// The change.
     pub step: Step,
-    /// The mean difference over pairs of points, with its interval over the repeats. For a
-    /// regression, the predicted difference between the two levels, with its interval over the
-    /// points.
+    /// The mean difference over pairs of points. Its confidence interval follows from the spread
+    /// over the repeats. For a regression, the predicted difference between the two levels, with
+    /// the interval of the coefficient.
     pub difference: Estimate,
-    /// The effect relative to the mean before the change; absent if that is 0.
+    /// The effect relative to the mean before the change; absent if this mean is 0.
     pub relative: Option<f64>,
     /// 1 for a significant rise, -1 for a significant fall, 0 if not significant: the interval
     /// contains 0.
     pub sign: i8,
-    /// The number of pairs of points that differ in nothing else; for a regression, of points.
+    /// The number of pairs of points that differ in this factor only; for a regression, the number
+    /// of points.
     pub pairs: u64,
 }
 
-/// The interaction of two changes: the effect of one after the other change, minus its effect
-/// before.
+/// The interaction of two changes: the effect of the first change after the second change, minus
+/// its effect before the second change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Interaction {
     /// The field of the objective.
     pub objective: String,
     /// The two changes; their order does not matter.
     pub steps: [Step; 2],
-    /// The mean difference of differences, with its interval over the repeats; for a regression,
-    /// over the points.
+    /// The mean of this difference of effects. Its confidence interval follows from the spread over
+    /// the repeats; for a regression, it is that of the coefficient.
     pub difference: Estimate,
     /// 1 if both changes together raise the objective significantly more than the sum of their
     /// effects, -1 if significantly less, 0 if not significant.
     pub sign: i8,
-    /// The number of squares of points that differ in nothing else; for a regression, of points.
+    /// The number of groups of four points that differ in these two factors only; for a regression,
+    /// the number of points.
     pub squares: u64,
 }

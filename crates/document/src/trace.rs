@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::facts::Latency;
 
-/// The version of the format of these facts.
+/// The version of the format of [`TraceFacts`].
 pub const TRACE_SCHEMA_VERSION: u32 = 1;
 
 /// The characteristics of a trace.
@@ -34,8 +34,8 @@ pub struct TraceFacts {
     pub sizes: Option<SizeFacts>,
     /// The pages touched.
     pub footprint: Footprint,
-    /// Bytes written over the bytes of the distinct pages written: the mean number of writes of the same data, 1 without
-    /// overwriting. Below 1 if writes are smaller than a page. Absent if nothing is written.
+    /// Bytes written over the bytes of the distinct pages written. It is the mean number of times that a page is written: 1
+    /// without overwriting, and below 1 if writes are smaller than a page. Absent if nothing is written.
     pub overwrite_ratio: Option<Estimate>,
     /// The sequentiality of accesses.
     pub sequentiality: Option<Sequentiality>,
@@ -45,25 +45,25 @@ pub struct TraceFacts {
     pub inter_arrival: Option<InterArrival>,
     /// The requests in windows of several lengths, the shortest first. Lengths with fewer than ten complete windows are omitted.
     pub burstiness: Vec<Burstiness>,
-    /// The bytes touched in a window of time, against its length.
+    /// The average working set, by length of the time window.
     pub working_set: Vec<WorkingSet>,
     /// The concentration of accesses on pages; absent if there are none.
     pub access_concentration: Option<Concentration>,
     /// The concentration of writes on the pages written; absent if there are none.
     pub write_concentration: Option<Concentration>,
-    /// Writes divided by erase blocks; absent if there are none.
+    /// The writes, split at the boundaries of erase blocks; absent if there are no writes.
     pub write_lengths: Option<WriteLengths>,
-    /// The latency of all requests that have one, then by operation; empty if the trace has none.
+    /// The latencies of all operations together, then of each operation; empty if the trace has no latencies.
     pub latency: Vec<OpLatency>,
     /// The number of volumes.
     pub volume_count: u64,
-    /// The volumes, by bytes accessed; at most 1,000.
+    /// The volumes with the most bytes accessed, in falling order; at most 1,000.
     pub volumes: Vec<VolumeFacts>,
     /// The trace over time.
     pub series: Series,
     /// The bytes by time and address.
     pub heat_map: HeatMap,
-    /// The sample behind the statistics of single pages.
+    /// The sample of pages from which the statistics of single pages are estimated.
     pub sampling: Sampling,
 }
 
@@ -88,17 +88,17 @@ pub enum DoubtKind {
     NoTime,
     /// Times are whole seconds.
     WholeSeconds,
-    /// Requests come faster than any drive takes them.
+    /// Requests arrive faster than any drive can serve them.
     Rate,
     /// The trace is implausibly long.
     Span,
     /// Offsets or sizes are not whole sectors.
     PartialSectors,
-    /// Requests are larger than any drive takes them.
+    /// Requests are larger than 1 GiB, which operating systems would split.
     LargeRequests,
     /// All requests are smaller than a sector.
     SmallRequests,
-    /// Addresses are beyond the largest volumes.
+    /// Addresses exceed the size of any real volume.
     Addresses,
     /// Most accesses are misaligned in the same way.
     Misaligned,
@@ -141,7 +141,8 @@ pub struct TimeFacts {
     pub requests_per_s: Option<f64>,
     /// Bytes accessed per second of the span; absent if the span is zero.
     pub bytes_per_s: Option<f64>,
-    /// Requests with a time before the latest one so far. All statistics over time use the latest time for them.
+    /// Requests whose time is earlier than that of a previous request. Statistics over time use the latest time so far for such
+    /// a request.
     pub backwards: u64,
     /// The number of the first such request, from 1.
     pub first_backwards: Option<u64>,
@@ -164,8 +165,8 @@ pub struct SizeFacts {
     pub most_frequent: Vec<SizeBucket>,
     /// The number of different sizes.
     pub distinct: u64,
-    /// Accesses whose size was rounded down by less than 1 % for the quantiles, because there are more different sizes than are
-    /// kept.
+    /// Accesses whose size was rounded down by less than 1 % for the quantiles, because the trace has more different sizes than
+    /// the statistics keep.
     pub rounded: u64,
 }
 
@@ -192,7 +193,7 @@ pub struct SizeSummary {
     pub max: Bytes,
 }
 
-/// The accesses of one size, or from one power of two to the next.
+/// The accesses of one size, or of all sizes from one power of two to below the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SizeBucket {
     /// The size, or the smallest size of the bucket.
@@ -227,7 +228,8 @@ pub struct Footprint {
 pub struct Sequentiality {
     /// Sequential accesses over accesses.
     pub sequential_share: f64,
-    /// The number of runs: sequences of accesses each of which begins where the one before ended, including single ones.
+    /// The number of runs. A run is a sequence of accesses in which each access begins where the previous one ended. An access
+    /// that neither continues the previous access nor is continued by the next one is a run by itself.
     pub runs: u64,
     /// The mean number of accesses in a run.
     pub mean_run_requests: f64,
@@ -240,9 +242,9 @@ pub struct Sequentiality {
 pub struct Alignment {
     /// Accesses by LBA mod 8, the LBA counting sectors of 512 bytes.
     pub lba_mod_8: [u64; 8],
-    /// Accesses that begin or end within a page of 4 KiB, over accesses.
+    /// The share of accesses that begin or end inside a page of 4 KiB, not at its boundary.
     pub unaligned_share: f64,
-    /// Accesses that begin or end within a sector.
+    /// Accesses that begin or end inside a sector, not at its boundary.
     pub partial_sectors: u64,
     /// The misalignment that most accesses share; absent if there is none.
     pub misalignment: Option<Misalignment>,
@@ -282,16 +284,17 @@ pub struct InterArrival {
     pub p999: u64,
     /// The longest time.
     pub max: u64,
-    /// The number of times by the power of two at or below them; times of 0 are in the bucket from 0.
+    /// The histogram of the times. A bucket covers the times from one power of two to below the next; the bucket from 0 counts
+    /// times of 0.
     pub histogram: Vec<TimeBucket>,
 }
 
-/// The number of times from one power of two to the next.
+/// A bucket of the histogram of times between requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TimeBucket {
-    /// The shortest time of the bucket.
+    /// The shortest time of the bucket: 0 or a power of two.
     pub from_ns: Nanos,
-    /// The number of times.
+    /// The number of pairs of successive requests with such a time between them.
     pub count: u64,
 }
 
@@ -321,7 +324,7 @@ pub struct WorkingSet {
     pub bytes: Estimate,
 }
 
-/// The concentration of requests on pages of 4 KiB. A request of several pages counts once for each.
+/// The concentration of requests on pages of 4 KiB. A request counts once for each page that it touches.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Concentration {
     /// The shares of all requests that go to the hottest 1, 5, 10, 20 and 50 % of the pages.
@@ -333,7 +336,7 @@ pub struct Concentration {
 /// The share of requests that go to the hottest pages.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HotShare {
-    /// The hottest pages, as a share of the pages.
+    /// The number of these hottest pages, as a share of all pages.
     pub pages: f64,
     /// Their share of all requests, with the 95 % sampling interval.
     pub share: Estimate,
@@ -348,15 +351,16 @@ pub struct LorenzPoint {
     pub share: f64,
 }
 
-/// Writes divided by erase blocks, in the terms of Boboila & Desnoyers (2011, section III and Fig. 1). The part of a write in one
-/// erase block is a *middle* if it is the whole block. Otherwise it is a *tail* if it begins the block, and a *head* if not.
+/// The writes, split at the boundaries of erase blocks, in the terms of Boboila & Desnoyers (2011, section III and Fig. 1). The
+/// part of a write in one erase block is a *middle* if it covers the whole block. Otherwise it is a *tail* if it starts at the
+/// beginning of the block, and a *head* if it starts later.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WriteLengths {
     /// The size of a page; a partly written page counts as a whole.
     pub page_bytes: Bytes,
     /// The size of an erase block.
     pub block_bytes: Bytes,
-    /// Each request by itself, as in the paper.
+    /// The parts of each request by itself, as in the paper.
     pub requests: Fragments,
     /// Consecutive writes joined, as a drive with write coalescing sees them: a sequence of writes of a volume, each of which
     /// begins where the last one ended, counts as one write.
@@ -366,7 +370,7 @@ pub struct WriteLengths {
 /// The fragments of writes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Fragments {
-    /// The number of divided writes.
+    /// The number of writes.
     pub writes: u64,
     /// The mean length of a write in pages, *w* in the paper.
     pub mean_pages: f64,
@@ -376,7 +380,7 @@ pub struct Fragments {
     pub middle: Fragment,
     /// The tails.
     pub tail: Fragment,
-    /// The writes by the power of two at or below their length.
+    /// The histogram of the lengths of writes, with a bucket from each power of two to below the next.
     pub histogram: Vec<LengthBucket>,
 }
 
@@ -389,7 +393,7 @@ pub struct Fragment {
     pub pages: u64,
 }
 
-/// The number of writes whose length is from one power of two to the next.
+/// A bucket of the histogram of write lengths: from a power of two to below the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LengthBucket {
     /// The shortest length of the bucket, in pages.
@@ -446,9 +450,9 @@ pub struct Step {
     pub requests: Requests,
     /// The bytes by operation.
     pub bytes: ByteCounts,
-    /// Distinct bytes of pages accessed from the start to the end of this step.
+    /// Distinct bytes of pages accessed from the start of the trace to the end of this step.
     pub accessed_bytes: Bytes,
-    /// Distinct bytes of pages written from the start to the end of this step.
+    /// Distinct bytes of pages written from the start of the trace to the end of this step.
     pub written_bytes: Bytes,
 }
 
@@ -467,19 +471,19 @@ pub struct HeatMap {
     pub written: Vec<u64>,
 }
 
-/// The sample behind the statistics of single pages: working set, concentration, and the footprint if it is not exact.
+/// The sample of pages from which the working set and the concentration are estimated, and the footprint if it is not exact.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Sampling {
-    /// The share of page groups that were followed, chosen by a hash of their address: 1 for all (SHARDS, Waldspurger et al.,
-    /// FAST 2015).
+    /// The share of page groups in the sample, from 0 to 1; 1 if the sample contains all. A hash of the address decides whether
+    /// a group belongs to the sample (SHARDS, Waldspurger et al., FAST 2015).
     pub rate: f64,
-    /// The number of adjacent pages that are chosen together.
+    /// The number of adjacent pages in a group.
     pub group_pages: u32,
-    /// The groups that were followed at the end.
+    /// The number of groups in the sample at the end of the trace.
     pub groups: u64,
-    /// The page accesses that the sample represents, over the actual ones. The distance from 1 shows how far hot pages are under-
-    /// or overrepresented in the sample.
+    /// The number of page accesses estimated from the sample, over the actual number. Its distance from 1 shows how far hot pages
+    /// are under- or overrepresented in the sample.
     pub coverage: Option<f64>,
-    /// Accesses larger than 1 GiB; only their first GiB counts for pages.
+    /// Accesses larger than 1 GiB; page statistics count only their first GiB.
     pub cut: u64,
 }

@@ -26,12 +26,12 @@ pub struct Twin {
     pub sources: Vec<String>,
     /// The profile of the twin, in TOML.
     pub profile: String,
-    /// The misfit: the mean over runs of their deviations in standard errors (0 is exact, 1 is chance). Absent if nothing was
-    /// simulated.
+    /// The misfit: the mean over runs of the deviation of the twin from the measurement, in standard errors. 0 is exact; chance
+    /// alone explains 1. Absent if nothing was simulated.
     pub misfit: Option<f64>,
     /// The fitted times.
     pub times: Vec<Time>,
-    /// The fitted structure, as far as alternatives were tried.
+    /// The fitted structure: a choice for each profile field for which the fit tried alternatives.
     pub choices: Vec<StructureChoice>,
     /// The measured and simulated times of each run that the twin was fitted to.
     pub runs: Vec<RunFit>,
@@ -40,8 +40,9 @@ pub struct Twin {
     pub fill: Option<FillFit>,
     /// Advice on what to measure next, for the fields that the sources do not determine.
     pub measure_next: Vec<String>,
-    /// Factors by which intervals are widened beyond the spread of the draws: for mean response times, then for 99th
-    /// percentiles. They are the errors of the runs that the twin was fitted to.
+    /// The factors by which intervals are widened beyond the range of the draws: for mean response times, then for 99th
+    /// percentiles. The share `confidence` of the runs that the twin was fitted to differs from the measurement by at most this
+    /// factor.
     pub spread: [f64; 2],
     /// Alternative drives that fit the measurements as well: the fields in which each differs from the profile.
     pub draws: Vec<BTreeMap<String, String>>,
@@ -87,9 +88,9 @@ pub struct RunFit {
 /// The measured cost of uniform writes at a fill level, once the drive was steady.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Level {
-    /// Bytes that held data, and over which the writes went.
+    /// The bytes that held data. The uniform writes went to the same bytes.
     pub fill: Bytes,
-    /// Bytes programmed per byte that the host wrote, at least 1; absent if the drive does not report it.
+    /// Bytes programmed per byte that the host wrote, at least 1; absent if the drive does not report programmed bytes.
     pub write_amplification: Option<f64>,
     /// Bytes that the host wrote per second; absent if not measured.
     pub bytes_per_second: Option<f64>,
@@ -102,18 +103,19 @@ pub struct FillModel {
     pub policy: String,
     /// T: bytes of flash that can hold data.
     pub flash_bytes: f64,
-    /// kappa: bytes written per byte of data; 1 if the drive does not report its writes.
+    /// kappa: bytes programmed per byte of data programmed. It accounts for the drive's own writes, such as parity and its map. 1
+    /// if the drive does not report programmed bytes.
     pub kappa: f64,
-    /// Bytes per second if nothing were moved; absent if throughput was not measured.
+    /// The throughput in bytes per second if garbage collection moved nothing; absent if throughput was not measured.
     pub bare_bytes_per_second: Option<f64>,
-    /// The cost of a moved page, in pages of the host; absent if throughput was not measured.
+    /// The cost of moving a page, relative to that of writing a page for the host; absent if throughput was not measured.
     pub moved: Option<f64>,
 }
 
-/// The fit of a policy.
+/// The fit of the closed-form model with one cleaning policy.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PolicyFit {
-    /// The model of this policy that fits best.
+    /// The model with this policy that fits best.
     pub model: FillModel,
     /// The root mean square of the relative errors.
     pub error: f64,
@@ -130,13 +132,15 @@ pub struct FillFit {
     pub policies: Vec<PolicyFit>,
     /// Bytes of flash that can hold data, with the interval over the policies that fit as well.
     pub flash_bytes: Range,
-    /// Bytes written per byte of data, with its interval.
+    /// kappa, as in [`FillModel`], with its interval.
     pub kappa: Range,
-    /// Bytes per second if nothing were moved, with the interval; absent if throughput was not measured.
+    /// The throughput in bytes per second if garbage collection moved nothing, with its interval; absent if throughput was not
+    /// measured.
     pub bare_bytes_per_second: Option<Range>,
-    /// The cost of a moved page, in pages of the host, with the interval; absent if throughput was not measured.
+    /// The cost of moving a page, relative to that of writing a page for the host, with its interval; absent if throughput was
+    /// not measured.
     pub moved: Option<Range>,
-    /// Alternative models that fit the measurements as well; the intervals are those of these draws.
+    /// Alternative models that fit the measurements as well. The intervals are computed from them.
     pub draws: Vec<FillModel>,
 }
 
@@ -149,7 +153,7 @@ pub struct Check {
     pub runs: Vec<RunCheck>,
     /// The comparison of each level of a fill sweep.
     pub levels: Vec<LevelCheck>,
-    /// Summary over all runs; absent if there are none.
+    /// The summary over all runs; absent if there are no runs.
     pub summary: Option<Summary>,
 }
 
@@ -195,13 +199,13 @@ pub struct LevelCheck {
 /// The errors over all runs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
-    /// The median absolute relative error of the means.
+    /// The median absolute relative error of the mean response times.
     pub mean_error: f64,
     /// The median absolute relative error of the 99th percentiles.
     pub p99_error: f64,
-    /// The share of means that lie in their interval.
+    /// The share of measured means that lie in the predicted interval.
     pub mean_coverage: f64,
-    /// The share of 99th percentiles that lie in their interval.
+    /// The share of measured 99th percentiles that lie in the predicted interval.
     pub p99_coverage: f64,
 }
 
@@ -222,7 +226,7 @@ pub struct TwinPrediction {
     pub bytes_per_second: Range,
     /// Response times, in ns.
     pub latency_ns: PredictedLatency,
-    /// Pages programmed per page that the host wrote; absent if the host wrote none.
+    /// Pages programmed per page that the host wrote; absent if the host wrote no pages.
     pub write_amplification: Option<Range>,
     /// Bytes that the host can write to a new drive before its blocks wear out; absent if nothing was erased.
     pub lifetime_bytes: Option<Range>,
@@ -275,8 +279,8 @@ impl Range {
 }
 
 impl FillModel {
-    /// Returns the write amplification over `fill` bytes, given that of the cleaning policy as a function of physical over logical
-    /// pages; NaN if the data do not fit on the drive.
+    /// Returns the write amplification of uniform writes over `fill` bytes; NaN if the data do not fit on the drive. `policy`
+    /// returns the write amplification of the cleaning policy from the ratio of physical to logical pages.
     #[must_use]
     #[allow(clippy::cast_precision_loss, reason = "bytes of drives are below 2^53")]
     pub fn amplified(&self, fill: Bytes, policy: impl Fn(f64) -> f64) -> f64 {
@@ -284,7 +288,8 @@ impl FillModel {
         if alpha > 1.0 { self.kappa * policy(alpha) } else { f64::NAN }
     }
 
-    /// Returns the bytes that the host writes per second at this write amplification; `None` if throughput was not measured.
+    /// Returns the throughput of the host, in bytes per second, at this write amplification; `None` if throughput was not
+    /// measured.
     #[must_use]
     pub fn rate(&self, write_amplification: f64) -> Option<f64> {
         Some(self.bare_bytes_per_second? / (1.0 + self.moved? * (write_amplification - 1.0)))
@@ -292,8 +297,8 @@ impl FillModel {
 }
 
 impl FillFit {
-    /// True if a level has a measured write amplification. Throughput alone does not determine it: a drive that writes
-    /// more besides data, and moves pages at less cost, has the same throughput.
+    /// Returns true if a level has a measured write amplification. Throughput alone does not determine write amplification: more
+    /// writes besides data and a lower cost per moved page give the same throughput.
     #[must_use]
     pub fn knows_write_amplification(&self) -> bool {
         self.levels.iter().any(|level| level.write_amplification.is_some())

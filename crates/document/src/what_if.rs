@@ -1,5 +1,5 @@
 //! The comparison of a workload on variants of a drive: the output of `flashscope what-if --json`,
-//! and the folder `NAME.flashscope/what-if.json`.
+//! and the file `NAME.flashscope/what-if.json`.
 
 use flashscope_stats::Estimate;
 use schemars::JsonSchema;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::sweep::RowStatus;
 
-/// The version of `what-if.json` written, which is also the latest version readable.
+/// The version of `what-if.json` that flashscope writes, and the latest version that it reads.
 pub const WHAT_IF_VERSION: u32 = 1;
 
 /// The output of `flashscope what-if --json`, and the content of `what-if.json`.
@@ -49,7 +49,7 @@ pub struct Variant {
     pub drive: String,
     /// The workload, in the syntax of `flashscope simulate --workload`.
     pub workload: String,
-    /// The prediction of a model; absent until one was computed, or if no model applies.
+    /// The prediction of a model; absent before it is computed, or if no model applies.
     pub closed_form: Option<ClosedForm>,
     /// The reason that no model applies.
     pub not_predicted: Option<String>,
@@ -57,7 +57,7 @@ pub struct Variant {
     pub status: Option<RowStatus>,
     /// The reason that the variant is impossible or failed.
     pub reason: Option<String>,
-    /// The known quantities from the simulations.
+    /// The quantities that the simulations determined.
     pub simulated: Vec<SimulatedQuantity>,
 }
 
@@ -158,7 +158,7 @@ pub struct Difference {
     /// The mean difference over pairs of simulations with the same seed, with its interval over the
     /// repeats.
     pub absolute: Estimate,
-    /// The mean difference relative to the mean of the baseline; absent if that is 0.
+    /// The mean difference relative to the mean of the baseline; absent if the latter mean is 0.
     pub relative: Option<f64>,
     /// 1 for a significant rise, -1 for a significant fall, 0 if not significant: the interval
     /// contains 0.

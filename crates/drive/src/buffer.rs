@@ -6,9 +6,10 @@ use std::ptr::NonNull;
 /// The page size, or a divisor of it, on every supported machine.
 const PAGE: usize = 4096;
 
-/// Page-aligned memory that is accessible through borrows only.
+/// Page-aligned memory that is accessible through Rust borrows only, never by its address.
 ///
-/// Untouched pages take no physical memory, which allows a size for the longest possible IO.
+/// Pages that are never touched take no physical memory. A buffer can therefore be as long as the
+/// longest possible IO.
 pub(crate) struct Memory(Mapping);
 
 impl Memory {
@@ -26,10 +27,11 @@ impl Memory {
     }
 }
 
-/// Page-aligned memory for the data of IOs, one buffer for each slot. The kernel accesses a buffer
-/// by its address.
+/// Page-aligned memory for the data of IOs: one buffer for each slot, which holds one IO in flight.
+/// The kernel accesses a buffer by its address.
 ///
-/// Untouched pages take no physical memory, which allows a size for the longest possible IO.
+/// Pages that are never touched take no physical memory. A buffer can therefore be as long as the
+/// longest possible IO.
 pub(crate) struct Buffers {
     mapping: Mapping,
     count: usize,
@@ -37,7 +39,7 @@ pub(crate) struct Buffers {
 }
 
 impl Buffers {
-    /// Allocates `count` buffers of at least `len` bytes; both must be above 0.
+    /// Allocates `count` buffers of at least `len` bytes. `count` and `len` must be above 0.
     pub(crate) fn new(count: usize, len: usize) -> io::Result<Buffers> {
         let stride = len.next_multiple_of(PAGE);
         let total =
@@ -45,8 +47,8 @@ impl Buffers {
         Ok(Buffers { mapping: Mapping::new(total)?, count, stride })
     }
 
-    /// Returns the address of a slot's buffer. At least `len` bytes from it stay valid while this
-    /// value lives.
+    /// Returns the address of a slot's buffer. At least `len` bytes from this address stay valid
+    /// while this value lives.
     pub(crate) fn start(&self, slot: usize, len: usize) -> *mut u8 {
         assert!(slot < self.count && len <= self.stride);
         // SAFETY: inside the mapping, as just checked.

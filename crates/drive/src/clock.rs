@@ -10,17 +10,18 @@ use flashscope_block::Nanos;
 #[cfg(target_os = "linux")]
 const SPIN: Nanos = Nanos::micros(100);
 
-/// The number of waits into which a response timeout is divided. A clock that jumps ahead cuts
-/// short one of them at most.
+/// The number of waits into which a response timeout is divided. The deadline is set after the
+/// first wait. A clock that jumps ahead during the first wait therefore does not shorten the other
+/// waits.
 #[cfg(target_os = "linux")]
 const TIMEOUT_STEPS: u64 = 30;
 
 /// The machine's monotonic clock, counted from the creation of this value.
 ///
 /// Reads the time stamp counter where it is invariant (about 9 ns a reading), and calls
-/// `clock_gettime` elsewhere (about 24 ns). The counter's rate is measured once for a process,
-/// against `CLOCK_MONOTONIC`, to within 100 ppm. Clones share the origin, which makes readings in
-/// different threads comparable.
+/// `clock_gettime` on other machines (about 24 ns). The counter's rate is measured once for a
+/// process, against `CLOCK_MONOTONIC`, to within 100 ppm. Clones share the origin, which makes
+/// readings in different threads comparable.
 #[derive(Debug, Clone)]
 pub struct Clock {
     source: quanta::Clock,
@@ -85,9 +86,8 @@ impl Clock {
 impl Clock {
     /// Calls `poll` until it returns something or this clock reaches `until`.
     ///
-    /// `poll` may block for the time it is given. Blocking ends shortly before `until`; from there
-    /// on, `poll` is called with a time of 0. This meets the deadline exactly, however the
-    /// scheduler behaves.
+    /// `poll` receives the time for which it may block. Shortly before `until`, this time becomes
+    /// zero. A wake-up that is up to 100 µs late therefore does not delay the return.
     pub(crate) fn poll_until<T>(
         &self,
         until: Nanos,
@@ -105,7 +105,7 @@ impl Clock {
         }
     }
 
-    /// Calls `poll`, which may block for the time it is given, until it returns something or
+    /// Calls `poll`, which receives the time for which it may block, until it returns something or
     /// `timeout` has passed. Reads the clock only after the first `poll` that returns nothing.
     pub(crate) fn poll_with_timeout<T>(
         &self,

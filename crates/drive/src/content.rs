@@ -4,7 +4,8 @@ use flashscope_block::{Bytes, Data, Io};
 
 /// The unit of distinct content: the smallest block that a drive may deduplicate.
 const SECTOR: usize = 512;
-/// The size of the halves of [`Data::HalfZeros`].
+/// Half of a 4 KiB block, in bytes. [`Data::HalfZeros`] fills the second half of each block with
+/// zeros.
 const HALF: u64 = 2048;
 const WORDS: usize = SECTOR / 8;
 /// The number of random sectors in the pool: 64 KiB, which stay in the cache next to the buffers.
@@ -13,9 +14,9 @@ const POOL: usize = 128;
 /// A generator of write data that no drive can deduplicate or compress.
 ///
 /// Every sector is taken from a pool of random sectors, and each of its 64-bit words is XORed with
-/// a key that is unique to the sector written. Two sectors from the same pool sector differ in
-/// every word, and two from different ones differ like random data. A compressor finds no
-/// repetition. Filling a buffer costs about as much as copying it.
+/// a key that is unique to the sector written. Two sectors made from the same pool sector differ in
+/// every word. Two sectors made from different pool sectors differ like random data. A compressor
+/// finds no repetition. Filling a buffer costs about as much as copying it.
 ///
 /// Two generators with the same seed produce the same data, which is why each opening of a drive
 /// takes another seed.
@@ -45,7 +46,7 @@ impl Content {
             Data::Random => self.fill_random(buffer),
             Data::Zeros => buffer.fill(0),
             Data::HalfZeros => {
-                // Each piece lies within one half of 4 KiB.
+                // Each piece lies within one half of a 4 KiB block.
                 let first = usize::try_from(io.offset.0 % HALF).expect("below 4096");
                 let half = usize::try_from(HALF).expect("below 4096");
                 let (mut offset, mut rest) = (io.offset.0, buffer);

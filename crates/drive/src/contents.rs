@@ -6,12 +6,12 @@ use crate::hardware::Hardware;
 use crate::options::OpenOptions;
 use crate::target::Target;
 
-/// A block device or file for callers that supply and keep data. Each call returns when the drive
-/// has completed it. Several threads may call at once.
+/// A block device or file whose caller supplies the data of writes and receives the data of reads.
+/// Each call returns when the drive has completed the operation. Several threads may call at once.
 ///
 /// Offsets and lengths must be multiples of the logical block, within the drive, and above 0;
-/// otherwise the drive returns `EINVAL`. It returns `EROFS` for changes if it was not opened for
-/// writing.
+/// otherwise the call returns `EINVAL`. Writes and trims return `EROFS` if the drive was not opened
+/// for writing.
 pub struct Contents {
     target: Target,
     writable: bool,

@@ -17,7 +17,7 @@ use crate::target::Target;
 
 /// A block device or a file as a [`Device`].
 ///
-/// `submit` queues IOs, and `complete` passes all queued ones to the kernel in one system call.
+/// `submit` queues IOs, and `complete` passes all queued IOs to the kernel in one system call.
 /// Completions that arrive together are returned one by one.
 ///
 /// The device rejects invalid IOs and continues to work after each:
@@ -29,13 +29,13 @@ use crate::target::Target;
 ///
 /// It never writes beyond the size that the file or device had when it was opened.
 ///
-/// If a drive has not answered for [`OpenOptions::response_timeout`], while the caller waits for
-/// its answers alone, the device gives up on it. IOs in flight then never complete, and all others
-/// complete with `ENODEV`.
+/// If the caller waits without a deadline, and the drive has not answered for
+/// [`OpenOptions::response_timeout`], the device gives up on the drive. IOs in flight then never
+/// complete, and all later IOs complete with `ENODEV`.
 ///
-/// At queue depth 1, the engine psync returns from `complete` only when the IO is done, possibly
-/// after the deadline, because a system call cannot be abandoned. There, and with polled queues,
-/// the kernel's own timeouts apply to a silent drive.
+/// With a single IO in flight, the engine psync returns from `complete` only when the IO is done,
+/// possibly after the deadline, because a system call cannot be abandoned. In this case, and with
+/// polled queues, only the kernel's own timeouts end the wait for a drive that does not answer.
 pub struct RealDevice {
     info: DeviceInfo,
     clock: Clock,
@@ -149,9 +149,9 @@ impl Device for RealDevice {
             // Completions that arrived before the rejection come first.
             self.engine.reaped().or_else(|| self.rejection())
         }?;
-        // One of an engine's threads may be preempted between reading the clock and sending its
-        // completion. Its time is raised to that of the thread that overtook it (by some 100 ns),
-        // which keeps completions in order.
+        // An engine's thread may be preempted between reading the clock and sending its completion.
+        // A completion with a later time may then arrive first. Raising the time of the delayed
+        // completion (by some 100 ns) keeps completions in order.
         completion.completed = completion.completed.max(self.last);
         self.last = completion.completed;
         if completion.result.is_err() && self.target.is_gone() {

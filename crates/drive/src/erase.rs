@@ -26,7 +26,7 @@ const SANITIZE_STATUS: u8 = 0x81;
 /// The value of Sanitize Progress (SPROG) that stands for completion.
 const PROGRESS_WHOLE: u64 = 1 << 16;
 
-/// The reason why a drive cannot be erased, or was not.
+/// The reason why a drive cannot be erased, or was not erased.
 #[derive(Debug, thiserror::Error)]
 enum Obstacle {
     #[error("it is a file, and only NVMe drives have such a command: choose another --state")]
@@ -61,7 +61,8 @@ enum Obstacle {
     )]
     UnderWay,
     #[error(
-        "the drive reports that the sanitize operation failed: it accepts only another one now"
+        "the drive reports that the sanitize operation failed: it now accepts only another \
+         sanitize command"
     )]
     SanitizeFailed,
     #[error("the sanitize status of the drive is {0}, which is invalid here")]
@@ -81,8 +82,9 @@ fn others(count: usize) -> String {
     }
 }
 
-/// Returns the other sanitize methods of a drive that lacks block erase. They do not restore a
-/// fresh drive: crypto erase keeps the data unreadable, and overwriting replaces it.
+/// Describes the sanitize methods of a drive that lacks block erase, for a message. These methods
+/// do not restore the state of a new drive: after a crypto erase, the blocks still hold unreadable
+/// data, and an overwrite fills the blocks with other data.
 fn but_for(support: SanitizeSupport) -> &'static str {
     match (support.crypto_erase, support.overwrite) {
         (false, false) => "",
@@ -189,7 +191,7 @@ fn plan(drive: &impl Controller, erasure: Erasure) -> Result<Plan, Obstacle> {
     }
 }
 
-/// Checks that the drive has no other namespace.
+/// Checks that the drive has no namespace other than `number`.
 fn check_alone(
     drive: &impl Controller,
     controller: &ControllerPage,

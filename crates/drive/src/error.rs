@@ -44,7 +44,7 @@ pub enum OpenError {
     WrongKind {
         /// The path.
         path: PathBuf,
-        /// The kind it leads to.
+        /// The kind of file that the path leads to.
         kind: &'static str,
         /// The right notation.
         hint: String,
@@ -68,9 +68,9 @@ pub enum OpenError {
     NoSpace {
         /// The file.
         path: PathBuf,
-        /// The bytes not yet allocated to it.
+        /// The bytes not yet allocated to the file.
         missing: Bytes,
-        /// The free bytes, less a margin for others.
+        /// The free bytes on the file system, less a margin for other users.
         available: Bytes,
     },
     /// The drive is too small to be used.
@@ -85,10 +85,10 @@ pub enum OpenError {
         /// The remedy.
         hint: &'static str,
     },
-    /// The requested engine does not start, or none does.
+    /// The requested engine does not start, or no engine starts.
     #[error("the engine {engine} does not start on `{}`: {source}; {hint}", path.display())]
     Engine {
-        /// Its name.
+        /// The engine's name.
         engine: &'static str,
         /// The drive.
         path: PathBuf,
@@ -97,10 +97,11 @@ pub enum OpenError {
         /// The remedy.
         hint: &'static str,
     },
-    /// A guard refused to write it.
+    /// A guard refused to open the drive for writing.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// The path is not a store, not the expected one, or one that must not be overwritten.
+    /// The path holds no store, the store of another drive, or a store that must not be
+    /// overwritten.
     #[error(transparent)]
     Store(#[from] StoreError),
 }

@@ -148,7 +148,7 @@ pub enum Refusal {
         /// The mount point.
         at: String,
     },
-    /// Another device uses it: LVM, RAID or device mapper.
+    /// Another device uses the drive: LVM, RAID or device mapper.
     #[error(
         "`{}` is in use: {device} is part of {holder} (LVM, RAID or device mapper); remove it from \
          there first (`lsblk` shows the hierarchy)",
@@ -162,7 +162,7 @@ pub enum Refusal {
         /// The device that uses it.
         holder: String,
     },
-    /// The system swaps to it.
+    /// The system swaps to the drive.
     #[error(
         "`{}` is in use: the system swaps to {device}; `swapoff {device}` first",
         path.display()
@@ -173,8 +173,8 @@ pub enum Refusal {
         /// The swap device.
         device: String,
     },
-    /// A loop device exposes its content as a block device. If `path` is a loop device itself,
-    /// another loop device does so.
+    /// A loop device exposes the content of `path` as a block device. If `path` is itself a loop
+    /// device, the device that exposes it is another loop device.
     #[error(
         "`{}` is in use: the loop device {device} exposes its content{}; \
          {}`losetup --detach {device}` first",
@@ -190,7 +190,7 @@ pub enum Refusal {
         /// The mount point of the loop device, if it is mounted.
         mounted: Option<String>,
     },
-    /// It contains data.
+    /// The drive contains data.
     #[error(
         "`{}` contains {signature}{}: if its data may be destroyed, {erasing} first",
         path.display(),
@@ -206,7 +206,7 @@ pub enum Refusal {
         /// The commands that erase it, each in backticks.
         erasing: String,
     },
-    /// It contains storage that several hosts may use at once.
+    /// The drive contains storage that several hosts may use at once.
     #[error(
         "`{}` contains {signature}{}, which several hosts may share: another host may be using it \
          right now, which this host cannot detect; unmount it on every host, and remove it there \
@@ -222,7 +222,7 @@ pub enum Refusal {
         /// Its offset in bytes, if known.
         offset: Option<u64>,
     },
-    /// A host has reserved it, or registered for reservations.
+    /// A host has reserved the drive, or registered for reservations.
     #[error(
         "`{}` is {state}: another host may be using it; release it there (`{}` shows the host)",
         path.display(),
@@ -236,7 +236,8 @@ pub enum Refusal {
         /// The command that shows the host.
         shown_by: String,
     },
-    /// Another user holds it exclusively, and the system does not say which.
+    /// Another program, or another part of the system, holds the drive exclusively. The system does
+    /// not report which one.
     #[error(
         "`{}` is in use by another program or another part of the system, which holds it \
          exclusively: `lsblk` and `fuser -v` may show which",
@@ -246,7 +247,7 @@ pub enum Refusal {
         /// The drive.
         path: PathBuf,
     },
-    /// Another program has locked it.
+    /// Another program has locked the drive.
     #[error(
         "`{}` is locked by another program{}; virtual machines, partitioning tools and other \
          flashscope runs lock the drives they use: end that program first",
@@ -256,10 +257,11 @@ pub enum Refusal {
     Locked {
         /// The drive.
         path: PathBuf,
-        /// A process that has it open, if `/proc` shows one; a writer is preferred.
+        /// A process that has the drive open, if `/proc` shows one; a process that can write is
+        /// preferred.
         process: Option<Process>,
     },
-    /// Another process has it open for writing, without a lock.
+    /// Another process has the drive open for writing, without a lock.
     #[error(
         "`{}` is open for writing by {process}: end that process first, or pass \
          `--ignore-open-by-others` if it does not write meanwhile",
@@ -281,7 +283,7 @@ pub enum Refusal {
         /// The path.
         path: PathBuf,
     },
-    /// The guards could not determine whether it is in use.
+    /// The guards could not determine whether the drive is in use.
     #[error("cannot determine whether `{}` is in use: {source}", path.display())]
     Unknown {
         /// The drive.

@@ -19,9 +19,9 @@ impl Hardware {
         Hardware::of_device(&System::default(), identity.device())
     }
 
-    /// Returns the serial number of a device if it is unique on this machine, which allows it to
-    /// confirm the device. A partition shares the serial number of its drive, and namespaces share
-    /// that of their controller.
+    /// Returns the serial number of a device if it is unique on this machine. Only a unique serial
+    /// number can confirm that the device may be written. A partition shares the serial number of
+    /// its drive, and namespaces share the serial number of their controller.
     pub(crate) fn own_serial(system: &System, identity: Identity) -> Option<String> {
         let Identity::Block(number) = identity else {
             return None;
@@ -31,7 +31,7 @@ impl Hardware {
             return None;
         }
         let serial = serial_of(&directory)?;
-        // If the disks cannot be listed, another one may have the same number.
+        // If the disks cannot be listed, another disk may have the same serial number.
         let others = system.disks().ok()?.into_iter().filter(|disk| *disk != directory);
         let shared = others.filter_map(|disk| serial_of(&disk)).any(|other| other == serial);
         (!shared).then_some(serial)

@@ -25,9 +25,9 @@ pub struct Nvme {
     pub total_capacity_bytes: Option<Bytes>,
     /// The maximum transfer of a command (MDTS), assuming pages of 4 KiB; absent without a limit.
     pub max_transfer_bytes: Option<Bytes>,
-    /// The optional commands it supports (ONCS).
+    /// The optional commands that the drive supports (ONCS).
     pub optional_commands: Vec<OptionalCommand>,
-    /// Support for Format NVM; absent without the command.
+    /// Support for Format NVM; absent if the drive does not have the command.
     pub format: Option<FormatSupport>,
     /// Support for Sanitize (SANICAP).
     pub sanitize: SanitizeSupport,
@@ -79,7 +79,7 @@ pub struct FormatSupport {
     pub formats_all_namespaces: bool,
     /// True if the erase of a format affects all namespaces.
     pub erases_all_namespaces: bool,
-    /// True if it can erase by changing the encryption key.
+    /// True if a format can erase by changing the encryption key.
     pub cryptographic_erase: bool,
 }
 
@@ -103,7 +103,7 @@ pub struct Namespace {
     pub size_bytes: Bytes,
     /// Bytes that can be allocated at the same time (NCAP).
     pub capacity_bytes: Bytes,
-    /// Allocated bytes (NUSE); many drives always report all.
+    /// Allocated bytes (NUSE); many drives always report all bytes as allocated.
     pub used_bytes: Bytes,
     /// The value of a block after Deallocate (DLFEAT); absent if the drive does not report it.
     pub deallocated_reads: Option<DeallocatedValue>,
@@ -124,7 +124,7 @@ pub enum DeallocatedValue {
 /// An LBA format: the layout of logical blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LbaFormat {
-    /// Its number.
+    /// The number of the format.
     pub number: u8,
     /// Data bytes in a block.
     pub data_bytes: Bytes,
@@ -188,7 +188,7 @@ impl ControllerPage {
         self.0[76] & 1 << 1 != 0
     }
 
-    /// Returns true if it supports namespace management (OACS).
+    /// Returns true if the drive supports namespace management (OACS).
     pub(crate) fn manages_namespaces(&self) -> bool {
         self.0[256] & 1 << 3 != 0
     }

@@ -1,7 +1,7 @@
 //! The block devices of a machine: their properties, and the benchmarks that may run on them.
 //!
 //! Properties come from sysfs. The [guards](crate::guard) decide whether a device may be written,
-//! and the list agrees with what opening a device returns.
+//! and the list agrees with the result of opening the device.
 
 mod topology;
 
@@ -37,13 +37,13 @@ pub struct BlockDevice<H> {
     /// Its path, such as `/dev/nvme0n1`.
     pub path: String,
     /// The drive that a partition belongs to. All properties below describe that drive, except the
-    /// capacity and the possible measurements.
+    /// capacity and the benchmarks that may run.
     pub partition_of: Option<String>,
     /// Capacity in bytes.
     pub capacity_bytes: Bytes,
     /// The unit of offsets and lengths of IOs.
     pub logical_sector_bytes: Option<Bytes>,
-    /// The unit that the drive writes without a read-modify-write, as it reports.
+    /// The unit that the drive writes without a read-modify-write, as the drive reports it.
     pub physical_sector_bytes: Option<Bytes>,
     /// The vendor's model name.
     pub model: Option<String>,
@@ -55,7 +55,7 @@ pub struct BlockDevice<H> {
     pub bus: Bus,
     /// Its PCI Express link, for NVMe drives only: other drives share the link of their controller.
     pub pcie_link: Option<PcieLink>,
-    /// True if it reports that it rotates. Many virtual drives report so wrongly.
+    /// True if the drive reports that it rotates. Many virtual drives wrongly report this.
     pub rotational: Option<bool>,
     /// The IO scheduler of the kernel: `none`, `mq-deadline`, `kyber` or `bfq`.
     pub scheduler: Option<String>,
@@ -182,21 +182,21 @@ pub enum Measurable {
 pub enum Obstacle {
     /// A file system on the device, or on a part of it, is mounted.
     Mounted,
-    /// Another device uses it.
+    /// Another block device (LVM, RAID or device mapper) uses the device.
     Held,
-    /// The system swaps to it.
+    /// The system swaps to the device.
     Swap,
-    /// A loop device exposes it.
+    /// A loop device exposes the device.
     LoopBacking,
-    /// It contains data.
+    /// The device contains data.
     Data,
-    /// Another host may be using it.
+    /// Another host may be using the device.
     Shared,
-    /// It is read-only.
+    /// The device is read-only.
     ReadOnly,
-    /// Another program holds it exclusively.
+    /// Another program holds the device exclusively.
     Busy,
-    /// The guards could not determine whether it is in use.
+    /// The guards could not determine whether the device is in use.
     Unknown,
 }
 
@@ -261,7 +261,8 @@ pub struct Place {
 }
 
 /// Returns the sysfs files of the drive that is, or holds, the device or file at `path`. Returns
-/// `None` if it does not lie on a single drive, but in memory, on a network or on several drives.
+/// `None` if it does not lie on a single drive, but for example in memory, on a network or on
+/// several drives.
 pub fn place(system: &System, path: &Path) -> Option<Place> {
     let disk = system.whole_disk(Identity::from(&fs::metadata(path).ok()?).device())?;
     Some(Place { sensor: topology::sensor(&disk), disk })
@@ -300,7 +301,7 @@ fn natural(name: &str) -> Vec<(u64, String)> {
     pieces.map(piece).collect()
 }
 
-/// The answers of an NVMe drive.
+/// The health and the properties that an NVMe drive reports.
 #[derive(Clone)]
 struct DriveReport<H> {
     health: Option<H>,
@@ -359,7 +360,7 @@ fn number_at<T: std::str::FromStr>(path: &Path) -> Option<T> {
     text(path)?.parse().ok()
 }
 
-/// Returns the scheduler in brackets of `none [mq-deadline] kyber`.
+/// Returns the scheduler in brackets in a text such as `none [mq-deadline] kyber`.
 fn active_scheduler(text: &str) -> String {
     let bracketed = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
     bracketed.map_or(text, |(active, _)| active).to_owned()
@@ -414,7 +415,7 @@ fn writable(
     guard::check_unopened(system, path, Identity::Block(number))?;
     guard::reservation::check(system, path, probe)?;
     guard::check_unmarked(path, probe)?;
-    // Exclusive holders that leave no other trace show only when the device is opened with O_EXCL.
+    // Only an opening with O_EXCL detects an exclusive holder that leaves no other trace.
     match fs::OpenOptions::new().read(true).custom_flags(libc::O_EXCL).open(node) {
         Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {
             Err(Refusal::Busy { path: path.into() })

@@ -135,9 +135,9 @@ const ADMIN_COMMAND: libc::Ioctl = libc::_IOWR::<Command>(b'N' as u32, 0x41);
 impl Admin {
     /// Encodes the command for the kernel. The drive's response goes to the whole of `answer`.
     ///
-    /// A timeout of 0 stands for the kernel's default, because the kernel resets a drive that
-    /// exceeds a shorter one. Get Log Page does not set the bit that retains asynchronous events,
-    /// which older drives may reject.
+    /// A timeout of 0 stands for the kernel's default. A shorter timeout would be risky, because
+    /// the kernel resets a drive that exceeds it. Get Log Page does not set the bit Retain
+    /// Asynchronous Event, because older drives may reject that bit.
     fn encode(self, answer: &mut [u8]) -> Command {
         let data_len = u32::try_from(answer.len()).expect("a page of memory");
         let (opcode, namespace, dword_10, timeout_ms) = match self {
@@ -167,8 +167,8 @@ impl Admin {
 /// `NVME_IOCTL_IO_CMD` of the kernel's `linux/nvme_ioctl.h`.
 const IO_COMMAND: libc::Ioctl = libc::_IOWR::<Command>(b'N' as u32, 0x43);
 
-/// Encodes Reservation Report, which changes nothing; it is the only command to a namespace sent in
-/// this way. `extended` requests 128-bit host identifiers.
+/// Encodes Reservation Report, which only queries the drive. It is the only command that is sent
+/// with [`IO_COMMAND`]. `extended` requests 128-bit host identifiers.
 fn encode_reservation_report(namespace: u32, extended: bool, answer: &mut [u8]) -> Command {
     let data_len = u32::try_from(answer.len()).expect("a page of memory");
     Command {
@@ -208,10 +208,10 @@ fn result(answer: libc::c_int) -> Result<(), CommandError> {
 /// The reason why a command failed.
 #[derive(Debug)]
 pub(crate) enum CommandError {
-    /// The operating system did not send it.
+    /// The operating system did not send the command.
     System(io::Error),
-    /// The drive rejected it, with the status code type (bits 8 to 10) and status code (bits 0 to
-    /// 7) of the completion.
+    /// The drive rejected the command, with the status code type (bits 8 to 10) and status code
+    /// (bits 0 to 7) of the completion.
     Status(u32),
 }
 
@@ -227,7 +227,7 @@ pub(crate) trait Controller {
 impl Controller for &File {
     fn namespace(&self) -> io::Result<u32> {
         // SAFETY: the request takes no argument. If another driver uses the number for a request
-        // with one, the address is null.
+        // with an argument, that argument is a null address.
         let answer = unsafe { libc::ioctl(self.as_raw_fd(), NAMESPACE_ID, 0) };
         u32::try_from(answer).map_err(|_| io::Error::last_os_error())
     }
@@ -383,8 +383,8 @@ mod tests {
         }
     }
 
-    // Do the bytes of a sanitize request a block erase that only success ends, and after which
-    // blocks are deallocated?
+    // Do the bytes of a sanitize request a block erase, in restricted completion mode and with
+    // deallocation of the blocks?
     #[test]
     #[cfg(target_endian = "little")]
     fn sanitize_is_a_block_erase() {

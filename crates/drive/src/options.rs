@@ -9,11 +9,10 @@ use crate::nvme::namespace::block_device;
 
 /// The maximum queue depth.
 pub const MAX_QUEUE_DEPTH: u32 = 4096;
-/// The maximum length of an IO: that of a buffer that io_uring registers.
+/// The maximum length of an IO: the length of the longest buffer that io_uring can register.
 const MAX_IO: Bytes = Bytes::GIB;
 
-/// The default response timeout. It exceeds the kernel's own timeouts: 30 s, and six times as long
-/// for SCSI.
+/// The default response timeout. It exceeds the kernel's own timeouts: 30 s, or 180 s for SCSI.
 const RESPONSE_TIMEOUT: Nanos = Nanos::secs(300);
 
 /// The kind and the path of a drive. The kind determines the guards that apply.
@@ -42,7 +41,7 @@ pub enum Access {
     /// All data on the drive may be overwritten.
     Write {
         /// Its path, or the serial number of a block device, typed again as a confirmation. A file
-        /// that is new or empty needs none.
+        /// that is new or empty needs no confirmation.
         confirmation: Option<String>,
     },
 }
@@ -60,7 +59,7 @@ pub struct OpenOptions {
     pub engine: Option<EngineKind>,
     /// The maximum number of IOs in flight, from 1 to [`MAX_QUEUE_DEPTH`].
     pub queue_depth: u32,
-    /// The maximum length of an IO; longer ones fail with `EINVAL`. Each IO in flight has a buffer
+    /// The maximum length of an IO; longer IOs fail with `EINVAL`. Each IO in flight has a buffer
     /// of this length. `queue_depth` times this length therefore bounds the memory used.
     pub max_io: Bytes,
     /// True to bypass the page cache; must be true for a block device.
@@ -71,12 +70,13 @@ pub struct OpenOptions {
     /// True to remove a newly created file when the work it was created for is complete: see
     /// [`crate::guard::remove_scratch`].
     pub scratch: bool,
-    /// True to write even if another process has it open for writing without a lock.
+    /// True to write even if another process has the drive open for writing without a lock.
     pub ignore_open_by_others: bool,
     /// The seed of the written data. The same seed gives the same data, which a drive with
     /// deduplication would recognize: take another seed for each opening.
     pub seed: u64,
-    /// The time to wait for a response, with nothing else to do, before giving up on the drive.
+    /// The time without a response after which the device gives up on the drive, if the caller
+    /// waits without a deadline.
     pub response_timeout: Nanos,
 }
 
@@ -172,7 +172,7 @@ pub(crate) fn suggestion<'a>(wrong: &str, names: impl Iterator<Item = &'a str>) 
 }
 
 impl OpenOptions {
-    /// Creates options for read-only direct IO of up to 1 MiB, one at a time.
+    /// Creates options for read-only direct IO, with one IO of up to 1 MiB at a time.
     pub fn new(location: Location) -> OpenOptions {
         let path = location.path().display();
         let name = match &location {
@@ -302,8 +302,8 @@ mod tests {
         assert_eq!(options.access, Access::ReadOnly);
     }
 
-    // Does an NVMe character device stand for its block device with commands, and with no other
-    // engine?
+    // Does an NVMe character device stand for its block device with the engine for NVMe commands?
+    // Is any other engine rejected?
     #[test]
     fn character_devices_use_commands() {
         for text in ["/dev/ng1n2", "/dev/ng1n2?engine=io_uring_cmd"] {

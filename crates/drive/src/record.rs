@@ -64,7 +64,8 @@ pub struct Recording {
     /// A lock held during the recording, which excludes other recordings.
     _lock: File,
     events: Events,
-    /// Whole events that were not read yet, and the number of bytes read of them.
+    /// Whole events to return to the reader, and the number of their bytes that were already
+    /// returned.
     ready: Vec<u8>,
     given: usize,
     watch: Box<dyn FnMut(&Report) -> bool + Send>,
@@ -185,7 +186,8 @@ impl Recording {
         self.report.clone()
     }
 
-    /// Stops tracing if it is time to. Events in the kernel's buffer can still be read.
+    /// Stops tracing if the duration is over or `watch` returns true. Events in the kernel's buffer
+    /// can still be read.
     fn stop_if_due(&mut self) {
         let over = |(clock, until): &(Clock, Nanos)| clock.now() >= *until;
         let due = (self.watch)(&self.report) || self.until.as_ref().is_some_and(over);
@@ -193,7 +195,7 @@ impl Recording {
             return;
         }
         self.stopping = true;
-        // The last setting enables tracing of the device.
+        // Restores only the last setting, which enables tracing of the device.
         let failed = self.settings.restore(self.settings.len() - 1);
         self.note_not_restored(failed);
     }
@@ -322,7 +324,7 @@ fn tracefs(system: &System, directory: &Path) -> Result<PathBuf, RecordError> {
     Err(RecordError::NoTracefs(place))
 }
 
-/// Locks the tracer against other recordings until the file is closed.
+/// Locks the tracer against other recordings until the returned file is closed.
 fn lock(tracefs: &Path) -> Result<File, RecordError> {
     let path = tracefs.join("current_tracer");
     let file = File::open(&path).map_err(RecordError::system("open", &path))?;
@@ -360,11 +362,12 @@ fn check_unused(tracefs: &Path, directory: &Path) -> Result<(), RecordError> {
 /// Configures the tracer to produce the events of blktrace for traced devices.
 fn prepare(settings: &mut Settings, tracefs: &Path) -> Result<(), RecordError> {
     settings.set(&tracefs.join("tracing_on"), "1")?;
-    // The default clock differs between processors, and a latency may span two of them.
+    // The default clock differs between processors, and an IO may begin on one processor and end on
+    // another.
     settings.set(&tracefs.join("trace_clock"), "mono")?;
     let path = tracefs.join("buffer_size_kb");
-    // The file contains no number if the sizes differ between processors: someone set them on
-    // purpose.
+    // If the sizes differ between processors, the file contains no number. Someone then set the
+    // sizes on purpose, and they stay as they are.
     let size = settings::read(&path)?.parse::<u64>();
     if size.is_ok_and(|size| size < BUFFER.0 >> 10) {
         settings.set(&path, &(BUFFER.0 >> 10).to_string())?;

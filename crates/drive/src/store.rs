@@ -1,9 +1,10 @@
 //! Files that keep the data of simulated drives (stores): their header, and opening them through
 //! the guards.
 //!
-//! The header occupies the first [`DATA`] bytes, as text padded with zeros, and `head` shows the
-//! drive it belongs to. The data follows. After creation, only the state in the header changes. It
-//! takes a few bytes of one sector, and no crash can leave half a header.
+//! The header occupies the first [`DATA`] bytes, as text padded with zeros. The program `head`
+//! therefore shows which drive a store belongs to. The data follows. After creation, only the state
+//! in the header changes. The state takes a few bytes of one sector; a crash therefore cannot leave
+//! half a header.
 
 #![cfg_attr(
     lint_writes,
@@ -25,8 +26,7 @@ use crate::error::OpenError;
 use crate::guard::{GuardedFile, NewFile, OverwriteReason, WriteRequest, open_guarded};
 use crate::target::check_is_file;
 
-/// The offset of the data in bytes: one block of any file system, which keeps the drive's
-/// alignment.
+/// The offset of the data in bytes: one file system block, which keeps the drive's data aligned.
 pub const DATA: u64 = 4096;
 
 /// The length of the header, in bytes.
@@ -177,7 +177,8 @@ fn parse(fields: &str) -> Option<(StoreHeader, bool)> {
     Some((StoreHeader { drive, size, seed }, is_closed))
 }
 
-/// Returns the text before the state, which gives the state a fixed offset.
+/// Returns the text before the state. Its length is fixed, and therefore also the offset of the
+/// state.
 fn before_state() -> String {
     format!("{MAGIC}{VERSION}\nstate: ")
 }
@@ -196,8 +197,8 @@ impl StoreHeader {
     }
 }
 
-/// Checks that an open file may become or is the store of `expected`: it is that store, or an empty
-/// regular file.
+/// Checks that an open file is the store of `expected`, or an empty regular file that may become
+/// this store.
 pub(crate) fn check(path: &Path, probe: &File, expected: &StoreHeader) -> Result<(), OpenError> {
     let failed = || OpenError::system("read", path);
     let damaged = |what: &str| StoreError::Damaged { path: path.into(), what: what.into() };
@@ -272,7 +273,7 @@ impl StoreFile {
         }
     }
 
-    /// Writes or updates the header, and extends the file to its length.
+    /// Writes or updates the header, and extends the file to its full length.
     fn prepare(
         guarded: GuardedFile,
         path: &Path,
@@ -285,7 +286,8 @@ impl StoreFile {
         let was_cut = matches!(block_content, First::Header(_, false));
         let is_whole = file.metadata().map_err(failed())?.len() > DATA;
         if matches!(block_content, First::Empty) {
-            // A kernel file accepts no length, and would interpret the header as a command.
+            // A kernel file, such as one in /proc, accepts no length. It would interpret the header
+            // as a command.
             file.set_len(DATA).map_err(failed())?;
             if file.metadata().map_err(failed())?.len() != DATA {
                 return Err(StoreError::NoStore(path.into()).into());
@@ -306,13 +308,13 @@ impl StoreFile {
         &self.guarded.file
     }
 
-    /// Returns true if the last process that had the store open ended without [`StoreFile::close`]:
-    /// the power of the drive was cut.
+    /// Returns true if the last process that had the store open ended without [`StoreFile::close`],
+    /// which counts as a power cut of the drive.
     pub fn was_cut(&self) -> bool {
         self.was_cut
     }
 
-    /// Marks the store as closed: the drive was detached in order, without data loss.
+    /// Marks the store as closed: the drive was detached properly, without data loss.
     ///
     /// # Errors
     /// The error of the system.

@@ -34,7 +34,8 @@ use crate::options::{Access, Location, OpenOptions};
 /// The smallest logical block size.
 const LEAST_BLOCK: Bytes = Bytes(512);
 
-/// The free space that a file system keeps for others: a twentieth of it, but at most this.
+/// The maximum free space to leave on a file system for other users. Below this maximum, the margin
+/// is a twentieth of the file system's size.
 const MARGIN: Bytes = Bytes::GIB;
 
 /// `BLKDISCARD` of `linux/fs.h`, which the C library does not define: number 119 of the group in
@@ -77,8 +78,8 @@ impl Target {
         Ok(target)
     }
 
-    /// Opens a drive like [`Target::open`]. A file that was created for it is removed on drop
-    /// unless it is kept.
+    /// Opens a drive like [`Target::open`]. Also returns the file if it was newly created: dropping
+    /// the [`NewFile`] without [`NewFile::keep`] removes it.
     pub(crate) fn open_new(options: &OpenOptions) -> Result<(Target, Option<NewFile>), OpenError> {
         let (target, created) = match &options.location {
             Location::BlockDevice(path) => (open_block_device(path, options)?, None),
@@ -111,7 +112,8 @@ impl Target {
         self.logical_block
     }
 
-    /// Returns its properties. `engine` names the engine and the reason for its choice.
+    /// Returns the properties of the drive. `engine` names the engine and the reason for its
+    /// choice.
     pub(crate) fn info(
         &self,
         options: &OpenOptions,
@@ -364,8 +366,8 @@ fn create(path: &Path, options: &OpenOptions) -> Result<NewFile, OpenError> {
     NewFile::new(path)
 }
 
-/// Opens an existing file. `created` is the identity of the file that was just created for this
-/// purpose, if any; it contains no data of others.
+/// Opens an existing file. If the file was just created for this purpose, `created` is its
+/// identity. Such a file contains no data of others.
 fn open_existing_file(
     path: &Path,
     options: &OpenOptions,
@@ -424,7 +426,7 @@ fn mark_for(file: &File, options: &OpenOptions, created: bool) -> Option<FileMar
     }
 }
 
-/// Allocates all blocks for `size` bytes, which spares later writes the allocation.
+/// Allocates all blocks for `size` bytes. Later writes then spend no time on allocation.
 fn allocate_whole(file: &File, path: &Path, size: Bytes) -> Result<(), OpenError> {
     check_space(file, path, size)?;
     allocate(file, FallocateFlags::empty(), Bytes(0), size)

@@ -15,7 +15,7 @@ fn writing(location: Location, confirmation: Option<&Path>) -> OpenOptions {
     }
 }
 
-// Is a file not written, nor removed, that replaced the one just created?
+// If another file replaces the newly created one, is it neither written nor removed?
 #[test]
 fn a_file_that_replaces_the_created_one_is_kept() {
     let directory = tempfile::tempdir().unwrap();
@@ -104,7 +104,7 @@ impl Loop {
         Some(Loop { path, _image: image })
     }
 
-    /// Returns options for writing it.
+    /// Returns options for writing the device.
     fn writing(&self) -> OpenOptions {
         let location = Location::BlockDevice(self.path.clone());
         OpenOptions { size: None, ..writing(location, Some(&self.path)) }
@@ -136,7 +136,7 @@ fn a_locked_device_is_refused() {
 }
 
 // Is a device refused while another program holds a `flock`, even a shared one, as udev and the
-// partitioning tools do? Do they find ours locked?
+// partitioning tools do? Do such programs find our device locked?
 #[test]
 fn a_device_held_by_flock_is_refused() {
     let Some(device) = Loop::new() else { return };
@@ -154,7 +154,7 @@ fn a_device_held_by_flock_is_refused() {
     tool.try_lock().unwrap();
 }
 
-// Does trying find the alignment that the file system states, a power of two?
+// Do trial reads find the alignment that the file system states, and is it a power of two?
 #[test]
 fn stated_and_tried_alignment_agree() {
     let file = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).unwrap();

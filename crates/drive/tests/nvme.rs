@@ -1,7 +1,7 @@
 //! Every engine fulfils the duties of a device on an NVMe drive.
 //!
-//! The tests run on the emulated drive of `make test-nvme`, in its virtual machine. Elsewhere they
-//! print a message and are skipped.
+//! The tests run on the emulated drive of `make test-nvme`, in its virtual machine. On any other
+//! machine, they print a message and are skipped.
 
 #![allow(clippy::print_stdout, reason = "names skipped cases and the reason")]
 
@@ -138,7 +138,7 @@ fn deadlines_lose_nothing() {
 }
 
 // Is an IO that does not fit into one command rejected at opening by engines that cannot split it,
-// and split by the kernel for the others?
+// and split by the kernel for the other engines?
 #[test]
 fn long_ios_are_split_or_rejected() {
     let Some(drive) = EmulatedDrive::find() else { return };

@@ -11,14 +11,14 @@ use super::sweep::{bytes_per_second, write_amplification};
 use super::tuning::Target;
 use super::{FitError, LAST, Numbers, Sources, drives_of, side_by_side_with_progress};
 
-/// The number of drawn drives that are simulated for an interval.
+/// The number of the twin's draws that are simulated for intervals.
 const DRAWS: usize = 20;
 
-/// Compares a twin with results, on simulated drives. Reports each to `progress`.
+/// Compares a twin with results, by simulating the twin and its draws. Reports each simulated drive to `progress`.
 ///
 /// # Errors
-/// If the twin cannot run what the drive ran, if it was fitted to no fill sweep but `sources` has one, or if it was
-/// stopped.
+/// If the twin cannot run what the drive ran, if it was fitted to no fill sweep but `sources` has one, or if the caller
+/// stops the simulations.
 pub fn check(
     twin: &Twin,
     sources: &Sources,

@@ -58,8 +58,8 @@ fn same_answers(one: &MeasuredResult, other: &MeasuredResult) -> Result<(), FitE
         return Ok(());
     }
     Err(FitError::Contradiction(format!(
-        "of {same} runs that are in both {} and {}, {} differ in their times, such as {}: are they of two drives, or \
-         of two states of one? Measure both again, from the same --state",
+        "of {same} runs that are in both {} and {}, {} differ in their times, such as {}: are these results of two \
+         drives, or of two states of one drive? Measure both again, from the same --state",
         one.name,
         other.name,
         apart.len(),
@@ -70,7 +70,7 @@ fn same_answers(one: &MeasuredResult, other: &MeasuredResult) -> Result<(), FitE
 /// Returns an error if there are fewer runs than times to fit.
 pub(super) fn enough(measured: &[MeasuredResult]) -> Result<(), FitError> {
     let runs: usize = measured.iter().map(|one| one.runs.len()).sum();
-    // The count of times that matter to every drive.
+    // The number of times that a fit can adjust.
     let least = KNOBS.len();
     if runs >= least {
         return Ok(());
@@ -109,7 +109,7 @@ pub(super) fn next(twin: &Twin) -> Vec<String> {
             }
             _ => "`flashscope probe DRIVE`",
         };
-        next.push(format!("{} (as well: {}): {what}", choice.field, choice.as_well.join(", ")));
+        next.push(format!("{} (also fits: {}): {what}", choice.field, choice.as_well.join(", ")));
     }
     next
 }

@@ -5,7 +5,7 @@ use flashscope_sim::Profile;
 use flashscope_sim::ftl::{self, Family, LogSharing};
 use flashscope_sim::setup::{Eviction, Frontiers, Merge, Scope};
 
-/// A structural choice: the name of its field, and drives that differ from a given one only by it.
+/// A structural choice: the name of its field, and the alternatives to a drive that differ only by this choice.
 pub struct Choice {
     /// The dotted name of the field.
     pub field: &'static str,
@@ -163,7 +163,8 @@ pub(crate) const CHOICES: &[Choice] = &[
     Choice {
         field: "cleaning.policy",
         others: |p| {
-            // A policy that needs more spare space behaves like another one with less, so both are varied together.
+            // A policy with more spare space can behave like another policy with less. Both are therefore varied
+            // together.
             let names = ["greedy", "fifo", "d-choices", "cost-benefit", "random"];
             let policies = |factor: f64| {
                 let roomy = but(p, |p| p.over_provisioning = share(p, factor));
@@ -305,7 +306,8 @@ fn buffered(profile: &Profile) -> bool {
     profile.cache.kind != "none"
 }
 
-/// Returns drives of `capacity` bytes that differ from `profile` by one choice, leaving out those that cannot be built.
+/// Returns drives of `capacity` bytes that differ from `profile` by one choice, leaving out drives that cannot be
+/// built.
 pub fn alternatives(profile: &Profile, capacity: Bytes) -> Vec<(&'static str, Profile)> {
     let of = |choice: &'static Choice| {
         let others = (choice.others)(profile).into_iter();

@@ -47,7 +47,8 @@ pub fn read_twin(path: &Path) -> Result<Twin, FitError> {
     Ok(twin)
 }
 
-/// Writes the JSON document beside `path`, and then the profile to `path`. A profile at `path` implies a complete twin.
+/// Writes the JSON document beside `path`, and then the profile to `path`. The profile comes last: if it exists, the
+/// twin is complete.
 ///
 /// # Errors
 /// If a file cannot be written.
@@ -73,7 +74,7 @@ pub fn drive_of(twin: &Twin) -> Result<Profile, ProfileError> {
     setup::from_toml(&twin.profile)
 }
 
-/// Returns the twin's drive and at most `most` of its draws.
+/// Returns the twin's drive and at most `most` of its draws, which are drives that fit the measurements as well.
 ///
 /// # Errors
 /// If the profile or a draw was edited and is no longer valid.

@@ -37,8 +37,8 @@ pub struct FitOptions {
     pub seed: u64,
     /// The share of intervals that are meant to contain the true value (0 to 1).
     pub confidence: f64,
-    /// The most bytes that the runs used for the structure search read and write, with their preparation. May be exceeded if
-    /// no smaller sample exists.
+    /// The maximum number of bytes that the runs used for the structure search read and write, preparation included. The runs
+    /// exceed it if no smaller sample exists.
     pub sample: Bytes,
 }
 
@@ -69,10 +69,10 @@ impl FitState {
     }
 }
 
-/// The number of drives that are drawn from those that fit as well.
+/// The number of alternative drives in a twin, which fit the measurements about as well.
 const DRAWS: usize = 40;
 
-/// The standard errors by which a time 50 % longer must change a number of some run, for the time to count as determined.
+/// A time counts as determined if a 50 % longer time changes a number of some run by more than this many standard errors.
 const TELLS: f64 = 2.0;
 
 impl Sources {
@@ -157,8 +157,8 @@ impl Sources {
         Ok(twin)
     }
 
-    /// Returns the drive at which the search starts: the probe's, if there is one, with the over-provisioning that the fill
-    /// sweep gives.
+    /// Returns the drive at which the search starts: the drive that a probe inferred, or a default drive. If there is a fill
+    /// sweep, the drive has the over-provisioning that the sweep gives.
     fn start(&self, fill: Option<&FillFit>) -> Profile {
         let mut start = self.probed.clone().unwrap_or_else(unknown);
         if let Some(fill) = fill {
@@ -201,7 +201,7 @@ impl Sources {
     }
 }
 
-/// Returns the drive to start from if nothing is known: a simplified one of Agrawal et al.
+/// Returns the drive to start from if nothing is known: a simplified drive of Agrawal et al.
 fn unknown() -> Profile {
     let spec = "agrawal-2008?flash.dies_per_package=1&flash.planes_per_die=1&flash.packages=4\
                 &persistence.map=pages&cleaning.free_threshold=0.03";
@@ -228,9 +228,9 @@ fn levels(path: &Path) -> Result<Vec<Level>, FitError> {
     read_levels(&text)
 }
 
-/// Draws drives that fit the measurements about as well as the best one. Each has its times fitted to a bootstrap sample
-/// of the runs (B. Efron, *The Annals of Statistics* 7(1), 1979). Every other one also has a structural choice that fits
-/// as well.
+/// Generates drives that fit the measurements about as well as the best drive. Returns the fields in which each differs from it.
+/// The times of each drive are fitted to a bootstrap sample of the runs (B. Efron, *The Annals of Statistics* 7(1), 1979). Every
+/// second drive also differs by a structural choice that fits as well.
 fn draws(target: &Target<'_>, result: &SearchResult, seed: u64) -> Vec<BTreeMap<String, String>> {
     let mut rng = fastrand::Rng::with_seed(seed);
     let (runs, best) = (target.runs(), &result.best);
@@ -306,7 +306,8 @@ fn choices(result: &SearchResult) -> Vec<StructureChoice> {
     choices.into_iter().map(choice).collect()
 }
 
-/// Returns the factors within which the share `confidence` of the twin's means and 99th percentiles lies.
+/// Returns two factors, one for means and one for 99th percentiles. The share `confidence` of the twin's values lies within this
+/// factor of the measured values.
 fn spread(runs: &[RunFit], confidence: f64) -> [f64; 2] {
     [0, 1].map(|which| {
         let off = |run: &RunFit| (run.twin_ns[which] / run.measured_ns[which]).ln().abs();

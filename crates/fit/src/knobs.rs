@@ -10,9 +10,9 @@ pub struct Knob {
     /// Accesses the field.
     of: fn(&mut Profile) -> &mut Nanos,
     /// The shortest and longest plausible time of this kind, in ns. Without limits, a time that the measurements do not
-    /// determine would drift to compensate for errors elsewhere.
+    /// determine would drift to compensate for other errors of the model.
     limits: (f64, f64),
-    /// True if the time affects a drive with such a profile.
+    /// True if the time affects a drive with this profile.
     matters: fn(&Profile) -> bool,
 }
 

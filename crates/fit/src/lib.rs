@@ -1,4 +1,4 @@
-//! Fits a simulated drive to measurements of a real one. The fitted drive is the real one's twin.
+//! Fits a simulated drive to measurements of a real drive. The fitted drive is the twin of the real drive.
 
 mod check;
 mod checks;
@@ -37,7 +37,7 @@ pub enum FitError {
     /// There are too few measurements.
     #[error("too few measurements for a fit ({what}): {needed}")]
     TooFew {
-        /// The measurements that there are.
+        /// The available measurements.
         what: String,
         /// The measurements to add.
         needed: String,

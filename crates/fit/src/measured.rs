@@ -49,13 +49,13 @@ pub struct MeasuredRun {
     pub errors: Numbers,
 }
 
-/// The smallest relative error of a number. No simulated drive matches a real one more closely.
+/// The smallest relative error of a number. No simulated drive matches a real drive more closely.
 const LEAST_ERROR: f64 = 0.01;
 
 /// The relative error of a quantile that has too few values for an estimate.
 const UNKNOWN_ERROR: f64 = 0.1;
 
-/// The least response times of a run. With fewer, the 99th percentile means nothing.
+/// The minimum number of response times of a run. With fewer, the 99th percentile means nothing.
 const LEAST_IOS: usize = 16;
 
 impl MeasuredResult {
@@ -95,7 +95,7 @@ impl MeasuredResult {
         if runs.is_empty() {
             return Err(FitError::TooFew {
                 what: format!("no runs of {LEAST_IOS} IOs or more in {name}"),
-                needed: "measure with `flashscope bench`, to the end".into(),
+                needed: "let `flashscope bench` run to its end".into(),
             });
         }
         Ok(MeasuredResult { name, manifest, runs })

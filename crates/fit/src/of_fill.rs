@@ -1,4 +1,4 @@
-//! Builds a twin from a fill sweep alone.
+//! Builds a twin from a fill sweep alone: from measurements of uniform writes at several fill levels.
 
 use std::collections::BTreeMap;
 
@@ -13,14 +13,13 @@ pub(super) fn spare(model: &FillModel, fullest: Bytes) -> f64 {
     (1.0 - fullest.0 as f64 / model.flash_bytes).clamp(0.001, 0.95)
 }
 
-/// The blocks of each package that never hold data of the host: the free ones kept for cleaning, and the one being
-/// written.
+/// The blocks of each package that never hold data of the host: the free blocks kept for cleaning, and the block being written.
 const KEPT: f64 = 3.0;
 
-/// The largest share of the time of a host page that its transfer over the serial bus takes.
+/// The maximum time of a page transfer over the serial bus, as a share of the time that a host page takes.
 const BUS: f64 = 0.1;
 
-/// Completes the twin of a fill sweep. Its structure is that of `like`, or else a generic one with eight packages.
+/// Completes the twin of a fill sweep. Its structure is that of `like`, or else that of a generic drive with eight packages.
 pub(super) fn complete(twin: &mut Twin, fill: &FillFit, like: Option<&Profile>) {
     let fullest = fill.levels.last().map_or(Bytes(0), |level| level.fill);
     let like = like.cloned().unwrap_or_else(|| large(fullest));
@@ -66,7 +65,7 @@ fn text(twin: &Twin, fill: &FillFit, drive: &Profile) -> String {
             false => format!("chosen; fit as well: {}", twin.choices[0].as_well.join(", ")),
         }),
         "flash.page_program" | "flash.page_read" | "flash.serial_access_per_kib" => {
-            Some("fitted to throughput; how it is made up is assumed".into())
+            Some("fitted to throughput; its split into these times is assumed".into())
         }
         "flash.packages" | "flash.pages_per_block" | "flash.page_size" => {
             Some("assumed: a fill sweep does not determine it".into())
@@ -75,8 +74,8 @@ fn text(twin: &Twin, fill: &FillFit, drive: &Profile) -> String {
     };
     let besides = match fill.knows_write_amplification() {
         true => format!(
-            "# Besides its data the drive writes {:.4} bytes for each ({percent:.0} % interval {:.4} to {:.4}), for which \
-             there is no field.",
+            "# The drive programs {:.4} bytes for each byte of data ({percent:.0} % interval {:.4} to {:.4}), because of its \
+             own writes. There is no field for this factor.",
             kappa.value, kappa.low, kappa.high
         ),
         false => "# Assumed: the drive writes nothing besides its data. Throughput alone does not determine write \
@@ -95,8 +94,8 @@ const PACKAGES: u64 = 8;
 /// The page size of such a drive, in bytes.
 const PAGE: u64 = 4096;
 
-/// Returns a drive with the block size of large drives, but small enough blocks that each package has at least a
-/// thousand.
+/// Returns a generic drive of the size `fullest`. Its blocks have up to 1024 pages, but fewer if a package would have less than a
+/// thousand blocks.
 #[allow(clippy::cast_precision_loss, reason = "a thousand")]
 fn large(fullest: Bytes) -> Profile {
     const BLOCKS: u64 = 1024;
@@ -116,8 +115,8 @@ fn large(fullest: Bytes) -> Profile {
     setup::parse(&spec).expect("the profile is among those that are built in")
 }
 
-/// Returns a drive with the flash capacity and the throughput of the model. A host page takes a program and a transfer; a
-/// moved page takes a read and a transfer more.
+/// Returns a drive with the flash capacity and the throughput of the model. A host page takes a program and a transfer; a moved
+/// page also takes a read and a second transfer.
 fn drive(like: &Profile, model: &FillModel, fullest: Bytes) -> Profile {
     let mut drive = like.clone();
     let block = drive.flash.page_size.0 * u64::from(drive.flash.pages_per_block);

@@ -8,13 +8,13 @@ use flashscope_document::manifest::{Experiment, Progress, Run, State};
 
 use super::MeasuredResult;
 
-/// The widest step between the values of a parameter that a sample keeps: one of every four.
+/// The widest step between the values of a parameter that a sample keeps: one of every four values.
 const WIDEST_STEP: usize = 4;
 
 impl MeasuredResult {
-    /// Returns a sample of the runs that reads and writes at most `most` bytes, preparation included. It leaves out repeats
-    /// first, then values between others. A simulation of the sample runs no other runs. If no sample is small enough,
-    /// returns the smallest.
+    /// Returns a sample of the runs that reads and writes at most `most` bytes, preparation included. The sample leaves out
+    /// repeats first, then intermediate values of each parameter. A simulation of the sample runs no other runs. If no sample is
+    /// small enough, returns the smallest.
     #[must_use]
     pub fn sampled(&self, most: Bytes) -> MeasuredResult {
         if self.work(&self.kept(|_, _| true)) <= most {
@@ -56,7 +56,8 @@ impl MeasuredResult {
         experiments.flat_map(of).collect()
     }
 
-    /// Returns the bytes that the selected runs read and write, and those that bring the drive into its state.
+    /// Returns the bytes that the selected runs read and write, and the bytes that the preparation writes to bring the drive into
+    /// its initial state.
     fn work(&self, kept: &BTreeSet<u32>) -> Bytes {
         let resets = self.manifest.runs().filter(|run| run.reset && kept.contains(&run.id)).count();
         let fill = match self.manifest.options.state {

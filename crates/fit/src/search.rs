@@ -13,7 +13,7 @@ use super::{FitError, MeasuredResult};
 pub struct SearchResult {
     /// The drive that fits best.
     pub best: TunedDrive,
-    /// How its response times change with its fitted times.
+    /// The change of the response times of `best` with its fitted times.
     pub slopes: Slopes,
     /// Drives that differ from `best` by one choice and fit as well, with the field of the choice.
     pub as_well: Vec<(&'static str, TunedDrive)>,
@@ -30,10 +30,10 @@ const TUNED: usize = 3;
 /// The number of best alternatives whose fields are tried again in the next round.
 const PROMISING: usize = 12;
 
-/// The tuning steps before all choices are tried, and those for an alternative along its own slopes.
+/// The number of tuning steps before all choices are tried, and the number for an alternative that is tuned with its own slopes.
 const STEPS: (u32, u32) = (4, 1);
 
-/// The share by which a choice must lower the misfit.
+/// The share by which an alternative must lower the misfit to replace the best drive.
 const BETTER: f64 = 0.02;
 
 /// The limits within which a misfit counts as equal to the best one: relative and absolute.
@@ -44,8 +44,8 @@ const EXACT: f64 = 0.01;
 
 /// Returns the drive that fits best near `start`.
 ///
-/// If all runs together read and write more than `most`, the structure is fitted to a sample of them, and the times to
-/// all.
+/// If all runs together read and write more than `most`, the structure is fitted to a sample of the runs, and the times to all
+/// runs.
 ///
 /// # Errors
 /// If the drive `start` cannot be simulated.
@@ -66,8 +66,8 @@ pub fn search(target: &Target<'_>, most: Bytes, start: &Profile) -> Result<Searc
     Ok(concluded(best, slopes, tried))
 }
 
-/// Descends to a drive that no single choice improves. After a success it retries only the fields of the best
-/// alternatives, and all fields once those bring no gain.
+/// Descends to a drive that no single choice improves. After a success, tries only the fields of the best alternatives again. If
+/// these bring no gain, tries all fields.
 fn descend(target: &Target<'_>, start: &Profile) -> Result<SearchResult, FitError> {
     let mut best = target.one(start).ok_or(FitError::NoStart)?;
     let (mut round, mut promising) = (0, None);
@@ -137,9 +137,9 @@ fn tried(
     tried
 }
 
-/// Returns the best of the most promising alternatives if it beats `best`. Their times are first fitted along `slopes`,
-/// those of `best`, which similar drives mostly share. If none wins and `worth` is true, each is tuned along its own
-/// slopes.
+/// Returns the best of the most promising alternatives if it beats `best`. The times of the alternatives are first fitted with
+/// `slopes`, the slopes of `best`, because similar drives mostly have similar slopes. If no alternative wins and `worth` is true,
+/// each alternative is tuned with its own slopes.
 fn better(
     target: &Target<'_>,
     best: &TunedDrive,

@@ -1,8 +1,8 @@
 //! The cost of uniform writes by fill level, and the closed form that is fitted to it.
 //!
-//! `WA = kappa * A(T / F)`, where F of the T bytes of flash hold data. A is the model of a cleaning policy, and kappa
-//! accounts for the drive's own writes (parity, its map). Moving a page costs `moved` times as much as writing one for
-//! the host, so `1 / throughput = (1 + moved * (WA - 1)) / bare`.
+//! `WA = kappa * A(T / F)`, where F of the T bytes of flash hold data. A is the model of a cleaning policy, and kappa accounts
+//! for the drive's own writes (parity, its map). Moving a page costs `moved` times as much as writing a page for the host. With
+//! the throughput `bare` at a WA of 1, `1 / throughput = (1 + moved * (WA - 1)) / bare`.
 
 use flashscope_block::Bytes;
 use flashscope_document::twin::{FillFit, FillModel, Level, PolicyFit, Range};
@@ -18,7 +18,7 @@ struct Policy {
     amplification: fn(f64) -> f64,
 }
 
-/// The pages per block of the model. Drives that stripe blocks over all their flash have large ones.
+/// The pages per block of the model. Drives that stripe blocks over all their flash have large blocks.
 const PAGES_PER_BLOCK: f64 = 1024.0;
 
 /// The policies that a fit compares.
@@ -40,13 +40,13 @@ const POLICIES: [Policy; 4] = [
 /// The relative error of the closed forms for drives that meet their assumptions (reference results of the formulas).
 const EXACT: f64 = 0.005;
 
-/// The factor by which the error of a policy must exceed the best one's for the policy to fit worse.
+/// A policy fits worse than the best policy if its error is larger by more than this factor.
 const AS_WELL: f64 = 2.0;
 
-/// The fewest levels of a fit. With fewer, no error can be estimated.
+/// The minimum number of fill levels of a fit. With fewer, no error can be estimated.
 const LEAST_LEVELS: usize = 3;
 
-/// The number of draws behind an interval.
+/// The number of random draws from which intervals are computed.
 const DRAWS: usize = 200;
 
 /// Fits the closed form to `levels`. Draws come from `seed`; intervals contain the true value with probability
@@ -93,8 +93,8 @@ fn checked(levels: &[Level]) -> Result<Vec<Level>, FitError> {
         return Err(FitError::TooFew {
             what: format!("{} fill levels", fills.len()),
             needed: format!(
-                "measure uniform writes on {LEAST_LEVELS} parts of the drive at least, such as a half, \
-                 three quarters and all of it"
+                "measure uniform writes at {LEAST_LEVELS} fill levels at least, such as a half, \
+                 three quarters and all of the drive"
             ),
         });
     }
@@ -102,7 +102,7 @@ fn checked(levels: &[Level]) -> Result<Vec<Level>, FitError> {
     if !all(|level| level.write_amplification) && !all(|level| level.bytes_per_second) {
         return Err(FitError::TooFew {
             what: "no column that has a value at every fill level".into(),
-            needed: "give the write amplification or the throughput of all of them".into(),
+            needed: "give the write amplification or the throughput of every fill level".into(),
         });
     }
     for level in &levels {
@@ -121,7 +121,7 @@ fn checked(levels: &[Level]) -> Result<Vec<Level>, FitError> {
     Ok(levels)
 }
 
-/// Checks that uniform writes cost more on a fuller drive. Levels of two drives rarely agree on that.
+/// Checks that uniform writes cost more on a fuller drive. Levels of two different drives rarely pass this check.
 fn rising(levels: &[Level]) -> Result<(), FitError> {
     const LEEWAY: f64 = 1.05;
     for pair in levels.windows(2) {
@@ -132,8 +132,8 @@ fn rising(levels: &[Level]) -> Result<(), FitError> {
             || falls(|level| level.bytes_per_second.map(f64::recip))
         {
             return Err(FitError::Contradiction(format!(
-                "uniform writes on {} cost less than on {}: are these results of two drives, or was one \
-                 of them not steady yet? Write each level over three times before it counts",
+                "uniform writes over {} cost less than over {}: are these results of two drives, or was the \
+                 drive not steady yet? Overwrite each level three times before you measure it",
                 pair[1].fill, pair[0].fill
             )));
         }
@@ -164,7 +164,7 @@ struct Curve {
 /// The ends of the table and its step, in ln(alpha - 1).
 const ENDS: (f64, f64, f64) = (-7.0, 3.0, 0.02);
 
-/// The smallest amplification - 1, at which practically nothing is moved.
+/// The minimum of amplification - 1 in a table, which keeps the logarithm finite. Practically nothing is moved there.
 const NOTHING_MOVED: f64 = 1e-12;
 
 impl Curve {
@@ -229,13 +229,13 @@ fn fitted(curve: &Curve, levels: &[Level], near: Option<&FillModel>) -> FillMode
     if timed { with_rates(best, curve, levels) } else { best }
 }
 
-/// Adds the throughput that fits best: a straight line with the least relative errors.
+/// Fits the throughput: its inverse is a linear function of the write amplification. Minimizes the squared relative errors.
 fn with_rates(model: FillModel, curve: &Curve, levels: &[Level]) -> FillModel {
-    // Solves 1 = (intercept + slope * wasted) * rate by least squares.
+    // Solves 1 = (intercept + slope * (WA - 1)) * rate by least squares.
     let (mut xx, mut xy, mut yy, mut x, mut y) = (0.0, 0.0, 0.0, 0.0, 0.0);
     for level in levels {
         let Some(rate) = level.bytes_per_second else { continue };
-        // The drive's own report, if there is one.
+        // Prefers the write amplification that the drive reports to the model's.
         let wa = level.write_amplification;
         let wa = wa.unwrap_or_else(|| model.amplified(level.fill, |alpha| curve.at(alpha)));
         let slope = (wa - 1.0) * rate;
@@ -249,8 +249,8 @@ fn with_rates(model: FillModel, curve: &Curve, levels: &[Level]) -> FillModel {
     FillModel { bare_bytes_per_second, moved: Some(slope / intercept), ..model }
 }
 
-/// Fits the model to synthetic measurements: the levels of the fitted model with random errors as large as the observed
-/// ones. Alternates between the policies that fit as well.
+/// Returns models fitted to the measured levels after random errors were added, which are as large as the errors of the best fit.
+/// Alternates between the policies that fit as well.
 fn drawn(policies: &[PolicyFit], curves: &[Curve], levels: &[Level], seed: u64) -> Vec<FillModel> {
     let mut rng = fastrand::Rng::with_seed(seed);
     let as_well: Vec<&PolicyFit> = policies.iter().filter(|fit| fit.fits_as_well).collect();

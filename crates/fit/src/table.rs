@@ -10,11 +10,11 @@ const FILL: &str = "fill";
 const WRITE_AMPLIFICATION: &str = "write_amplification";
 const MB_PER_S: &str = "mb_per_s";
 
-/// Reads a fill sweep: a header line, then a line per fill level. `fill` (in bytes, or a size as `512GiB`) is required,
-/// and at least one of `write_amplification` and `mb_per_s` (10^6 bytes per second).
+/// Reads a fill sweep: a header line, then a line per fill level. `fill` (in bytes, or a size such as `512GiB`) is
+/// required, and at least one of `write_amplification` and `mb_per_s` (10^6 bytes per second).
 ///
 /// # Errors
-/// The number of the first wrong line, and the problem.
+/// Returns the number of the first wrong line, and the problem.
 pub fn read_levels(text: &str) -> Result<Vec<Level>, FitError> {
     let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     let wrong = |nth: usize, message: String| FitError::Table { line: nth + 1, message };
@@ -24,8 +24,8 @@ pub fn read_levels(text: &str) -> Result<Vec<Level>, FitError> {
     let (amplified, rate) = (place(WRITE_AMPLIFICATION), place(MB_PER_S));
     let (Some(fill), true) = (place(FILL), amplified.is_some() || rate.is_some()) else {
         let message = format!(
-            "the columns are `{}`; there must be `{FILL}` and one of `{WRITE_AMPLIFICATION}` and \
-             `{MB_PER_S}` at least",
+            "the columns are `{}`; `{FILL}` and at least one of `{WRITE_AMPLIFICATION}` and \
+             `{MB_PER_S}` are required",
             names.join("`, `")
         );
         return Err(wrong(first, message));
@@ -34,7 +34,7 @@ pub fn read_levels(text: &str) -> Result<Vec<Level>, FitError> {
         let cells: Vec<&str> = line.split(',').map(str::trim).collect();
         if cells.len() != names.len() {
             let (cells, names) = (cells.len(), names.len());
-            return Err(wrong(nth, format!("it has {cells} values, and the first line {names}")));
+            return Err(wrong(nth, format!("it has {cells} values; the first line has {names}")));
         }
         let number = |place: Option<usize>| -> Result<Option<f64>, FitError> {
             let Some(cell) = place.map(|place| cells[place]).filter(|cell| !cell.is_empty()) else {

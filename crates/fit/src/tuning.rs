@@ -1,10 +1,10 @@
 //! Tunes the times of a drive with a given structure.
 //!
-//! While requests wait for the same parts of a drive, response times are sums of its times. A linear model, from one
-//! simulation with each time a little longer, then predicts the response times for other values. The least misfit of the
-//! linear model is found without simulating ([`least`]). That point is simulated and becomes the next start. This is a
-//! method of linear interpolation as M. J. D. Powell's (*Advances in Optimization and Numerical Analysis*, 1994), applied
-//! to the response times, since their misfit is not linear.
+//! As long as requests wait for the same parts of a drive, a response time is a sum of the drive's times, such as those of reads
+//! and programs. A linear model then predicts the response times for other values of the times. The model takes one simulation
+//! for each time, with this time a little longer. [`least`] minimizes the misfit of the linear model without simulating. The
+//! drive at the minimum is simulated and becomes the next start. The method is linear interpolation like M. J. D. Powell's
+//! (*Advances in Optimization and Numerical Analysis*, 1994), applied to the response times, because their misfit is not linear.
 
 use std::ops::ControlFlow;
 use std::sync::Mutex;
@@ -19,7 +19,8 @@ use super::knobs::Knob;
 use super::measured::{MeasuredResult, MeasuredRun, NUMBERS, Numbers};
 use super::optimum::least;
 
-/// Applies `work` to each of `all`, up to `threads` at once, and returns the results in order. Reports each.
+/// Applies `work` to each of `all`, up to `threads` at once, and returns the results in order. Reports each finished item to
+/// `progress`.
 pub(super) fn side_by_side_with_progress<T: Sync, R: Send>(
     all: &[T],
     threads: usize,
@@ -62,7 +63,7 @@ fn side_by_side<T: Sync, R: Send>(
 
 /// The measurements to fit, and the settings of the search.
 pub struct Target<'m> {
-    /// The measured results, each from a new drive.
+    /// The measured results. The simulation of each result starts with a new drive.
     pub measured: &'m [MeasuredResult],
     /// The resources of the simulations.
     pub resources: &'m Resources<'m>,
@@ -91,7 +92,7 @@ pub struct TunedDrive {
 
 /// The derivatives of a drive's response times with respect to its times.
 pub struct Slopes {
-    /// The times.
+    /// The fitted times.
     pub knobs: Vec<&'static Knob>,
     /// For each time, the change of each run's numbers per ns.
     pub slopes: Vec<Vec<Numbers>>,
@@ -107,7 +108,7 @@ const STEP: f64 = 0.08;
 /// The largest change of a time in one step, as the logarithm of a factor.
 pub(crate) const REACH: f64 = 1.5;
 
-/// The least relative gain of a step for another step to follow.
+/// The share by which a step must lower the misfit for another step to follow.
 const BETTER: f64 = 0.01;
 
 /// The outcome of simulating a drive.
@@ -168,8 +169,9 @@ impl Target<'_> {
         side_by_side(profiles, self.resources.jobs, |profile| self.one(profile))
     }
 
-    /// Simulates drives in parallel, each until it can neither be among the `best` first nor have a misfit of at most `most`.
-    /// The drives that meet one of these are the same for any number of threads; the outcome of others may vary.
+    /// Simulates drives in parallel. Gives up a drive once it can neither be among the `best` drives with the smallest misfit nor
+    /// have a misfit of at most `most`. The drives that meet one of these conditions are the same for any number of threads. The
+    /// outcomes of all other drives may vary.
     pub fn race(&self, profiles: &[Profile], best: usize, most: f64) -> Vec<Outcome> {
         let least = Mutex::new(Vec::new());
         let bar = || {
@@ -194,7 +196,7 @@ impl Target<'_> {
         self.within(profile, &|| f64::INFINITY).within()
     }
 
-    /// Simulates a drive until its misfit must exceed `bar`, which is evaluated after every run.
+    /// Simulates a drive, and gives it up once its misfit is certain to exceed `bar`. Evaluates `bar` after every run.
     fn within(&self, profile: &Profile, bar: &dyn Fn() -> f64) -> Outcome {
         let outcome = self.simulated(profile, bar);
         (self.report)(SearchEvent::Simulated);
@@ -212,7 +214,8 @@ impl Target<'_> {
                 let worse = losses / all > bar();
                 if worse { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             });
-            // A drive that is given up may also fail later, but when it is given up depends on the other drives.
+            // A drive that fails a run and a drive that is given up have the same outcome. Otherwise the outcome of a drive that
+            // would fail later would depend on the time at which it is given up, and hence on the other threads.
             let Some(simulated) = simulated else { return Outcome::Worse };
             numbers.extend(simulated);
         }
@@ -253,8 +256,8 @@ impl Target<'_> {
         best
     }
 
-    /// Returns the drive with the times, within `reach`, that fit best by the linear model, or `from` if that does not fit
-    /// better.
+    /// Returns the drive with the times, within `reach`, that fit best by the linear model, or `from` if this drive does not fit
+    /// better when simulated.
     pub fn step(&self, from: &TunedDrive, slopes: &Slopes, reach: f64) -> TunedDrive {
         let even = vec![1.0; from.numbers.len()];
         let trials = [reach, reach / 4.0].map(|reach| {

@@ -15,8 +15,9 @@ use crate::state::{rest_after_state, state_fill};
 /// Repeats on `device` the recorded work of `manifest`: the state, the pauses and as many IOs of each run as were recorded, in
 /// the same order and with the same seeds.
 ///
-/// Passes every completion to `each`, with its run and the start time of that run; `each` may end everything. Stops after run
-/// `last`, which must be done, if one is given.
+/// Passes every completion to `each`, with its run and the start time of that run; `each` ends the
+/// repetition if it returns `Break`. If `last` is given, stops after that run, which must have been
+/// executed.
 ///
 /// If the recorded drive reached its state by erasing itself, assumes that `device` is already trimmed.
 ///
@@ -82,7 +83,8 @@ fn repeat<D: Device + ?Sized>(
     let mut done = 0;
     let ended = execute(device, &mut streams, depth, stop, |_, completion| {
         done += 1;
-        // The record also holds the IOs that were in flight when the last one completed.
+        // The recorded IOs include those in flight at the end of the run: end the streams once the
+        // IOs in flight complete the count.
         enough.set(done + u64::from(depth) * u64::from(run.reference.streams_count()) > recorded);
         match each(run, began, completion) {
             ControlFlow::Continue(()) => Ok(()),

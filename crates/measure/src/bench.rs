@@ -38,7 +38,7 @@ pub enum Error {
     /// The user stopped the benchmark while the drive was erasing itself.
     #[error(
         "interrupted, but the drive continues to erase itself, even after a loss of power, and answers \
-         nothing else until it is done (`nvme sanitize-log` tells how far it is)"
+         no other command until it has finished (`nvme sanitize-log` shows its progress)"
     )]
     ErasesOn,
 }

@@ -19,7 +19,7 @@ const IOS: u64 = 256;
 /// The IO sizes to measure, limited by the target space.
 const SIZES: [Bytes; 2] = [Bytes::kib(4), Bytes::kib(128)];
 
-/// How many times the time of a read a random write is assumed to take, if writes may not be measured.
+/// The assumed response time of a random write relative to a read, if writes may not be measured.
 const ASSUMED_RANDOM_WRITE: f64 = 4.0;
 
 /// The operations on a drive that the cost measurement is allowed.
@@ -29,7 +29,8 @@ pub enum Sample {
     Reads,
     /// Read and write.
     Writes,
-    /// Bring the drive into its target state first, then read and write. For simulated drives, where that takes a moment.
+    /// Bring the drive into its target state first, then read and write. For simulated drives,
+    /// which reach the state quickly.
     InState,
 }
 

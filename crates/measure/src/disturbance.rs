@@ -164,7 +164,8 @@ impl DisturbanceMap {
 }
 
 /// Returns the parts of a drive that the first `ios` IOs of a reference touch. `space` is the space
-/// that may be used. A trace, and tests that have their own method, touch nothing here.
+/// that may be used. Returns nothing for traces, blends and uniform writes: their plans do not use
+/// the map.
 pub(crate) fn extents(reference: &Reference, ios: u64, space: &Range<u64>) -> Vec<Extent> {
     let whole = |pattern: &Pattern| {
         let (start, size) = (pattern.target_offset.0, pattern.target_size.0);
@@ -172,7 +173,7 @@ pub(crate) fn extents(reference: &Reference, ios: u64, space: &Range<u64>) -> Ve
     };
     match reference {
         Reference::Basic { pattern } => touched(pattern, ios, space),
-        // The processes need not progress evenly.
+        // The processes need not progress evenly: count the whole target space.
         Reference::Parallel { pattern, .. } => whole(pattern),
         Reference::Mixed { first, second, ratio } => {
             let rounds = ios.div_ceil(ratio.saturating_add(1));
@@ -230,8 +231,8 @@ fn touched(pattern: &Pattern, ios: u64, space: &Range<u64>) -> Vec<Extent> {
     }
 }
 
-/// Returns the granules that a pattern touches, joined where they adjoin, as far as its target
-/// space goes.
+/// Returns the granules that a pattern touches, clipped to its target space. Joins adjacent
+/// granules.
 fn granules(pattern: &Pattern, origin: u64) -> Vec<Range<u64>> {
     let mut all: Vec<(u64, u64)> = Vec::new();
     let mut stream = pattern.stream(0);

@@ -14,7 +14,7 @@ use crate::state::rest_after_state;
 enum Case {
     /// Runs end at the first check.
     Least,
-    /// Runs end after twice as many IOs.
+    /// Runs end after twice the IOs of the first check.
     Expected,
     /// Runs end at their caps.
     Most,
@@ -89,7 +89,8 @@ fn of_run(run: &Run, prepares: bool, options: &Options, costs: &Costs, case: Cas
     };
     let shares = shares(&run.reference);
     let one: f64 = shares.iter().map(|(pattern, share)| share * time(pattern, costs)).sum();
-    // The bounds for several IOs in flight: one after the other at worst, all at once at best.
+    // With several IOs in flight, the least case assumes that the drive serves them one after the
+    // other, and the other cases that it serves them all at once.
     let time = match (&run.reference, case) {
         (Reference::Blend { queue_depth, .. }, Case::Expected | Case::Most) => {
             one / f64::from(*queue_depth)

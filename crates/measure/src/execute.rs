@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use flashscope_block::{Bytes, Completion, Device, Errno, Io, Nanos, Op};
 use flashscope_workload::Stream;
 
-/// The longest wait within a pause before an interruption is noticed, on the clock of a drive on
-/// the machine's.
+/// The longest single wait within a pause, on the clock of the drive. Interruptions are noticed
+/// between waits.
 const LONGEST_WAIT: Nanos = Nanos::millis(100);
 
 /// The last time that can be waited for: [`Device::complete`] reads the end of time as "no deadline".
@@ -100,7 +100,7 @@ pub fn execute<D: Device + ?Sized, S: Stream, E>(
         let until = waiting.iter().map(due).min();
         let until = until.map_or(Nanos::MAX, |until| step_towards(device, until));
         let answered = device.complete(until).map(|answered| in_flight.take(answered));
-        // With nothing but answers to wait for, no answer means that none will come.
+        // If only answers can arrive and none does, the drive will never answer the IOs in flight.
         let silent = answered.is_none() && waiting.is_empty();
         let given_up = if silent { in_flight.unanswered(device) } else { None };
         match answered.or(given_up) {
@@ -146,8 +146,9 @@ fn due(io: &Io) -> Nanos {
     io.at.min(END)
 }
 
-/// Returns how far to wait at once, towards `until`, so that an interruption is noticed soon. If the drive has nothing to do,
-/// several steps become one. Steps always end on the same grid, so the drive behaves the same however many are skipped.
+/// Returns the end of the next wait on the way to `until`. Waits are short, so that an interruption
+/// is noticed soon. While the drive has nothing to do, one wait covers several steps. Waits end on
+/// a fixed grid of steps, so the drive behaves the same however many steps are skipped.
 pub(crate) fn step_towards<D: Device + ?Sized>(device: &D, until: Nanos) -> Nanos {
     let (now, quiet, until) = (device.now(), device.quiet_until(), until.min(END));
     if quiet >= until {
@@ -202,7 +203,7 @@ impl InFlight {
         Completion { result, ..answered }
     }
 
-    /// Gives up the next IO that will never be answered, as failed now.
+    /// Removes the oldest IO that will never be answered, and returns it as failed now.
     fn unanswered<D: Device + ?Sized>(&mut self, device: &D) -> Option<Completion> {
         let (io, now) = (self.submitted.pop_front()?, device.now());
         let result = Err(Errno::ETIMEDOUT);
@@ -251,8 +252,8 @@ mod tests {
 
     use super::*;
 
-    /// A drive on virtual time that answers at once and counts how often it is waited for. After an IO it works in the background
-    /// for `busy`, one step per second.
+    /// A drive on virtual time that answers at once and counts the waits for it. After an IO it
+    /// works in the background for `busy`, one step per second.
     struct Virtual {
         info: DeviceInfo,
         now: Nanos,
@@ -293,7 +294,7 @@ mod tests {
         }
         fn complete(&mut self, until: Nanos) -> Option<Completion> {
             let Some(io) = self.answered.pop_front() else {
-                assert!(self.waits < 1000, "it is waited for without an end");
+                assert!(self.waits < 1000, "`execute` waits, but no IO is in flight");
                 self.waits += 1;
                 self.now = if until == Nanos::MAX { self.now } else { until };
                 return None;
@@ -334,7 +335,7 @@ mod tests {
         let year = 365 * 86_400 * SECOND.0;
         let times = [Nanos(0), Nanos(300 * year), Nanos(301 * year)];
         let (answered, waits) = played(Nanos(0), &times);
-        assert_eq!((answered, waits), (times.to_vec(), 3), "two gaps, and that nothing is left");
+        assert_eq!((answered, waits), (times.to_vec(), 3), "one wait per gap and at the end");
         let (answered, waits) = played(Nanos::secs(5), &times);
         assert_eq!(answered, times);
         assert!(waits <= 3 + 2 * 6, "{waits} waits");

@@ -33,7 +33,8 @@ const IN_FLIGHT: u64 = 1024;
 /// A plan in execution.
 pub(crate) struct Execution<'b, 'a, D: Device + ?Sized> {
     bench: &'b mut Bench<'a, D>,
-    /// Time and bytes spent before; `began` is the clock of the drive at the start.
+    /// Time and bytes that earlier executions of the plan spent; `began` is the clock of the drive
+    /// at the start of this one.
     before: ResourceUse,
     began: Nanos,
     written: Bytes,
@@ -139,7 +140,7 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
         Ok(interrupted.then_some(Status::Interrupted))
     }
 
-    /// Takes the pause between runs from what run `id` showed, if it showed one.
+    /// Updates the pause between runs, if run `id` measured one.
     fn follow(&mut self, id: u32) {
         let manifest = &*self.bench.manifest;
         let mut looks = manifest.findings.interference.iter();
@@ -214,8 +215,8 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
         }
     }
 
-    /// Notes in the map of disturbance what run `id` has written: `ios` IOs, or without as many as
-    /// were recorded.
+    /// Notes in the map of disturbance what the first `ios` IOs of run `id` have written; without
+    /// `ios`, all recorded IOs count.
     fn note(&mut self, id: u32, ios: Option<u64>) {
         let run = self.bench.manifest.runs().find(|run| run.id == id);
         if let Some((placer, run)) = self.placer.as_mut().zip(run) {
@@ -286,8 +287,8 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
         ResourceUse { time_ns: self.before.time_ns + time, bytes: self.before.bytes + self.written }
     }
 
-    /// Returns the reason to run nothing more, if the budget does not allow to write `more` bytes
-    /// first.
+    /// Returns the reason to stop if the budget is exhausted, or would be after another `more`
+    /// bytes.
     fn exhausted(&self, more: Bytes) -> Option<String> {
         let (budget, spent) = (self.bench.manifest.options.methodology.budget, self.spent());
         if let Some(time) = budget.time_ns.filter(|time| spent.time_ns >= *time) {

@@ -19,7 +19,8 @@ pub const PAUSE_MARGIN: u64 = 2;
 /// The shortest pause between runs: the paper's value for drives whose writes do not linger (section 5.1).
 pub const LEAST_RUN_PAUSE: Nanos = Nanos::secs(1);
 
-/// The longest common period; longer ones are not joined.
+/// The longest common multiple of two periods to use, in IOs. Above it, the longer of the two
+/// periods is used.
 const LONGEST_JOINT_PERIOD: u64 = 4096;
 
 /// Adds the findings of a preparation run, from its response times in ns.
@@ -78,7 +79,7 @@ pub(crate) fn unknown(findings: &Findings, experiment: &str, run: &Run) -> Optio
     } else {
         let assumed = match run.progress.ios() {
             0 => "there is no start-up phase and no period".to_string(),
-            ios => format!("no start-up phase and no period are longer than {ios} IOs show"),
+            ios => format!("no start-up phase or period extends beyond the {ios} IOs of the run"),
         };
         (PreparationQuantity::Phases, because?, assumed)
     };
@@ -95,7 +96,8 @@ pub(crate) fn ignore_start_up(findings: &Findings, run: &mut Run) {
     }
 }
 
-/// Returns how long writes linger in the reads after them, and the pause that follows, at least `least`.
+/// Returns how long writes slow down the reads after them, and the pause between runs derived from
+/// that time, at least `least`.
 fn interference(run: &Run, series: &[f64], least: Nanos) -> Option<Interference> {
     let Reference::Sequence { patterns } = &run.reference else { return None };
     let ends: Vec<usize> =
@@ -120,8 +122,9 @@ pub(crate) fn run_pause(findings: &Findings) -> Option<Nanos> {
     findings.interference.last().map(|found| found.run_pause_ns)
 }
 
-/// Sets the IOIgnore of a run to cover the start-up phases of its operations, and adds as many IOs. The start-up phases are upper
-/// bounds across the baselines, as in the paper: writes in another order may behave as random ones do.
+/// Sets the IOIgnore of a run to cover the start-up phases of its operations, and extends the run
+/// by as many IOs. The start-up phases are upper bounds across the baselines, as in the paper:
+/// writes in another order may behave as random ones do.
 pub(crate) fn adapt(findings: &Findings, run: &mut Run) {
     let ops: Vec<Op> = run.reference.patterns().iter().map(|pattern| pattern.op).collect();
     let start_up = start_up(findings, &ops);
@@ -172,8 +175,8 @@ pub(crate) fn period(findings: &Findings, reference: &Reference) -> u64 {
     }
 }
 
-/// Returns the least number of counted IOs of a run, as far as the preparation shows that response
-/// times vary slowly.
+/// Returns the least number of counted IOs of a run: above 0 if the preparation showed that
+/// response times vary slowly.
 pub(crate) fn least_ios(findings: &Findings, reference: &Reference) -> u64 {
     let of = |pattern: &Pattern| {
         phases_of(findings, pattern).and_then(|phases| phases.least_ios).unwrap_or(0)

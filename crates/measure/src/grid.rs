@@ -66,8 +66,8 @@ pub enum Error {
     },
     /// Less free space than the drive always has.
     #[error(
-        "a free space of {wanted}: `{name}` has {least:.3} times what is written when all of it is, and \
-         more when less is; ask for no less (--grid-spaces)"
+        "a free space of {wanted} is too little: if `{name}` is written completely, its free space is \
+         {least:.3} times the written space, and more if less is written; ask for no less (--grid-spaces)"
     )]
     TooLittle {
         /// The name of the drive.
@@ -79,9 +79,9 @@ pub enum Error {
     },
     /// So much free space that the written part is too small.
     #[error(
-        "a free space of {wanted}: that would be writes to {target}, and {LEAST_WRITES} of the mean \
-         length of {length} pages take {least}; ask for less (--grid-spaces), or for shorter writes \
-         (--grid-lengths)"
+        "a free space of {wanted} is too much: it leaves {target} to write, and {LEAST_WRITES} writes of \
+         the mean length of {length} pages need {least}; ask for less (--grid-spaces), or for shorter \
+         writes (--grid-lengths)"
     )]
     TooMuch {
         /// The requested free space.
@@ -176,8 +176,9 @@ impl Choice {
 
     /// Plans the runs of the grid on a drive, numbered in the order of execution: by rising target spaces, each with all lengths.
     ///
-    /// In another order, data that is left alone would share blocks with data written before and keep some of the free space in
-    /// those blocks. A drive that maps by pages does not clean such blocks while others hold less valid data.
+    /// In falling order, data outside a smaller target space would share blocks with pages that
+    /// have become invalid, and these pages would hold a part of the free space. A page-mapped
+    /// drive does not clean such blocks while other blocks hold less valid data.
     ///
     /// # Errors
     /// If the drive does not have such free space.
@@ -190,8 +191,8 @@ impl Choice {
         self.plan_up_to(u32::MAX, rule, options, device)
     }
 
-    /// Plans the runs of the first levels. Level 0 holds the corners of the grid; each level together with those before it forms
-    /// a complete grid.
+    /// Plans the runs of the levels up to `most`. Level 0 holds the corners of the grid; each level
+    /// together with the levels before it forms a complete grid.
     fn plan_up_to(
         &self,
         most: u32,

@@ -37,7 +37,7 @@ pub(crate) enum Aim {
 
 impl Aim {
     /// Aims at a statistic with the `wanted` precision from `least` IOs on, for a run that
-    /// oscillates with `period` IOs. Without a precision, the length is given.
+    /// oscillates with a period of `period` IOs. Without a precision, the length is given.
     pub(crate) fn statistic(wanted: Option<Precision>, period: u64, least: u64) -> Aim {
         wanted.map_or(Aim::Given, |wanted| {
             Aim::Statistic(flashscope_stats::Length::new(rule(wanted, period, least)))
@@ -61,7 +61,8 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Watches a run that begins at `start`, ignores `ignored` IOs and oscillates with `period` IOs.
+    /// Watches a run that begins at `start`, ignores `ignored` IOs and oscillates with a period of
+    /// `period` IOs.
     pub(crate) fn new(
         aim: Aim,
         limits: Limits,

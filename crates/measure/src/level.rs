@@ -11,8 +11,8 @@ use crate::steady::Criterion;
 
 /// Waits until the cost of a byte is level, and then measures it.
 ///
-/// The cost is the bytes that the drive programs per byte, if it reports them: the writes are the only noise in that. On other
-/// drives it is the response time per byte.
+/// If the drive reports the bytes that it programs, the cost is the programmed bytes per written
+/// byte, which vary only with the writes. On other drives, the cost is the response time per byte.
 pub(crate) struct LevelDetector {
     rule: GridRule,
     precision: Option<Precision>,

@@ -47,7 +47,8 @@ pub struct Load {
 pub struct Gauge<D: ?Sized, R> {
     /// Reads the values.
     pub read: fn(&D) -> R,
-    /// The metric that must become steady, from one reading to a later one; `None` if it has no value.
+    /// Computes the metric that must become steady from a reading and a later reading; `None` if it
+    /// has no value.
     pub metric: fn(&R, &R) -> Option<f64>,
 }
 
@@ -122,7 +123,8 @@ pub struct Measurement<R> {
 #[derive(Debug, Clone, Default)]
 pub struct Latencies {
     all: Summary,
-    /// The operation of all IOs so far, while there is only one; saves counting twice.
+    /// The operation of all IOs so far, while all have the same one. `all` then holds its
+    /// latencies, too, which saves counting twice.
     only: Option<Op>,
     apart: Option<Box<[Summary; Op::ALL.len()]>>,
 }
@@ -256,7 +258,8 @@ struct Meter<'a, 'e, D, R> {
     measured: Option<Measurement<R>>,
 }
 
-/// Returns how many windows a warm-up is expected to take: one more while it is not steady.
+/// Returns how many windows a warm-up is expected to take: at least one more than it has had so
+/// far.
 fn expected(windows: &[f64]) -> u64 {
     STEADY.windows.max(windows.len() + 1) as u64
 }

@@ -16,8 +16,8 @@ const DRIFT: u64 = 8;
 ///
 /// Every run gets a space in the enforced state, long enough for all of its IOs: a run of writes in
 /// order must not pass over what it wrote itself. If no such space is left, the state is enforced
-/// again before the run. If it cannot be, because the state is [`State::Keep`], the run lists the
-/// runs whose space it shares.
+/// again before the run. If it cannot be enforced, because the state is [`State::Keep`], the run
+/// lists the runs whose space it shares.
 #[derive(Debug, Clone)]
 pub(crate) struct Placer {
     map: DisturbanceMap,
@@ -79,9 +79,9 @@ impl Placer {
         }
     }
 
-    /// Returns true if runs have written so much since the state was enforced that it shows beyond
-    /// their target spaces: a drive cleans blocks wherever they are. Runs that leave the state as
-    /// it is are not concerned.
+    /// Returns true if runs have written so much since the state was enforced that the state may
+    /// have changed outside their target spaces, too: garbage collection may choose any block of
+    /// the drive. Returns false for a run that does not disturb the state.
     fn has_drifted(&self, reference: &Reference) -> bool {
         let space = self.map.space();
         self.written > length(&space) / DRIFT && self.map.is_disturbed_by(reference)
@@ -100,8 +100,8 @@ impl Placer {
         }
     }
 
-    /// Gives the patterns of a run target spaces that hold all of its IOs. Cuts a run of ordered
-    /// writes short that would leave its space, or skips it if none of its IOs would count.
+    /// Gives the patterns of a run target spaces that hold all of its IOs. Shortens a run of
+    /// ordered writes that would leave its space, or skips it if none of its IOs would count.
     fn fit(&self, run: &mut Run, spaces: &[Range<u64>]) {
         let planned = run.reference.io_count();
         let degree = u64::from(run.reference.streams_count());
@@ -131,8 +131,8 @@ impl Placer {
         }
     }
 
-    /// Cuts a pattern to `most` IOs. Larger IOs than usual end a start-up phase earlier: if
-    /// IOIgnore takes too much of the space, it counts bytes rather than IOs.
+    /// Cuts a pattern to `most` IOs. Larger IOs than usual end a start-up phase after fewer IOs: if
+    /// IOIgnore takes half of the IOs or more, it is reduced to the same number of bytes.
     fn cut(&self, pattern: &mut Pattern, most: Option<u64>) {
         let Some(most) = most.filter(|most| *most < pattern.io_count) else { return };
         pattern.io_count = most;

@@ -90,8 +90,9 @@ pub fn plan_where(
     plan
 }
 
-/// Returns how often the runs of an experiment are done. Preparation runs characterize the drive and are done once. The
-/// interference run repeats with each pass over the other runs, at least once more, to check how long writes linger.
+/// Returns how often the runs of an experiment are done. Preparation runs characterize the drive
+/// and are done once. The interference run is done once in each pass over the other runs, and at
+/// least twice, to check again how long writes linger.
 fn repeats(benchmark: &uflip::MicroBenchmark, name: &str, methodology: &Methodology) -> u32 {
     match benchmark.name == uflip::PREPARATION.name {
         true if name != uflip::INTERFERENCE => 1,
@@ -168,11 +169,11 @@ pub(crate) fn refusal(
 /// Returns the numbers of the runs in the order of execution, without skipped ones.
 ///
 /// The preparation comes first, starting with the run that measures the pause and ending with the
-/// one that writes sequentially. Then follow the runs that leave the state as it is, reads first,
-/// then those that disturb it: they write in order, or at random in a small area. Within these
-/// groups every run is done once before any is repeated, so that repeats show changes over the
-/// plan. Blends, which the rounds of a test use, are executed in the order of their numbers,
-/// because the rounds must follow each other.
+/// one that writes sequentially. Then follow the runs that leave the state as it is, reads first.
+/// Last are the runs that disturb the state, because they write in order, or at random in a small
+/// area. Within these groups every run is done once before any is repeated, so that repeats show
+/// changes over the plan. Blends, which the rounds of a test use, are executed in the order of
+/// their numbers, because the rounds must follow each other.
 pub fn order(plan: &[MicroBenchmark]) -> Vec<u32> {
     let mut runs: Vec<(u8, u32, u32)> = Vec::new();
     for benchmark in plan {

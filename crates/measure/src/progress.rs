@@ -1,7 +1,7 @@
 /// Receives the progress of an operation, and notes for the user, from any thread.
 ///
-/// Every operation that takes long reports to one of these: the terminal, Python and the server each implement it once.
-/// `()` ignores everything.
+/// Every operation that takes long reports to an implementation of this trait. The terminal, Python
+/// and the server have one each; `()` ignores everything.
 pub trait Progress: Send {
     /// Reports progress.
     fn show(&mut self, step: &Step<'_>);

@@ -46,8 +46,8 @@ pub(crate) fn keep(manifest: &mut Manifest, totals: Totals) {
     }
 }
 
-/// Returns true if a test has started. The drive is then in the state that its rounds have left, which must not be enforced
-/// again.
+/// Returns true if a test has started. The drive is then in the state that the rounds have left,
+/// and the initial state must not be enforced again.
 pub(crate) fn begun(manifest: &Manifest) -> bool {
     let over = |run: &Run| matches!(run.progress, Progress::Done { .. } | Progress::Failed { .. });
     manifest.options.rounds.is_some() && manifest.runs().any(over)

@@ -58,8 +58,9 @@ pub(crate) fn state_fill(
     }
 }
 
-/// Returns the rest of a drive after a state that took `took` to enforce: a twentieth of that time, and at least five pauses
-/// between runs. Work that the drive has deferred then does not distort the next runs.
+/// Returns how long a drive rests after a state that took `took` to enforce: a twentieth of that
+/// time, and at least five pauses between runs. Work that the drive has deferred then does not
+/// distort the next runs.
 pub(crate) fn rest_after_state(took: Nanos, run_pause: Nanos) -> Nanos {
     Nanos(took.0 / 20).max(Nanos(5 * run_pause.0))
 }

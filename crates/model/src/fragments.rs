@@ -2,7 +2,8 @@
 //! 1).
 //!
 //! A fragment is the part of a write within one block. A fragment that covers the whole block is a
-//! middle. Any other that begins at the block's first page is a tail, and the rest are heads.
+//! middle. Any other fragment that begins at the block's first page is a tail. All remaining
+//! fragments are heads.
 
 use crate::Uniform;
 
@@ -22,9 +23,9 @@ pub struct Fragments {
 impl Fragments {
     /// Counts the fragments of writes with exponential lengths, by equations 1 to 3 and 12.
     ///
-    /// In equation 2, the paper calls (1 + 1/w) exp(-B/w) the probability Pr(W >= B). It is in fact
-    /// the mean number of whole-block starts in a write over its length, E[(W - B + 1)+] / w. The
-    /// equation is right and the name is wrong.
+    /// In equation 2, the paper calls (1 + 1/w) exp(-B/w) the probability Pr(W >= B). In fact, this
+    /// term is the mean number of positions in a write at which a whole block can begin, divided by
+    /// the mean length: E[(W - B + 1)+] / w. The equation is right and the name is wrong.
     #[must_use]
     pub fn printed(uniform: &Uniform) -> Fragments {
         let (block, len) = (uniform.pages_per_block(), uniform.mean_len());
@@ -37,8 +38,9 @@ impl Fragments {
         }
     }
 
-    /// Counts the fragments of writes with geometric lengths of mean w, at least one page, exactly:
-    /// a write in B begins at a block's first page, and such a fragment is not a head.
+    /// Counts exactly the fragments of writes with geometric lengths of mean w, at least one page.
+    /// One in B writes begins at the first page of a block, and the first fragment of such a write
+    /// is not a head.
     #[must_use]
     pub fn geometric(uniform: &Uniform) -> Fragments {
         let (block, len) = (uniform.pages_per_block(), uniform.mean_len());
@@ -114,8 +116,8 @@ fn geometric_head_len(block: f64, w: f64) -> f64 {
     // The sum of q^k for k from 1 to B-1.
     let sum = log_q.exp() * -(pages * log_q).exp_m1() * w;
     let mean = w * (1.0 - sum / pages);
-    // For w far above B, this is a difference of nearly equal numbers, and a head fills the rest of
-    // its block.
+    // For w far above B, `mean` is a difference of nearly equal numbers and loses digits. The true
+    // value there is close to B/2: a head fills the rest of its block, 1 to B-1 pages.
     mean.clamp(1.0, block / 2.0)
 }
 

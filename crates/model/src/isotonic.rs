@@ -9,17 +9,18 @@ pub enum Trend {
     Falling,
 }
 
-/// The maximum number of rounds; later ones would change little.
+/// The maximum number of alternations between the two directions in [`fit`]. More would change
+/// little.
 const ROUNDS: usize = 200;
 
-/// Replaces the values of a grid by the closest ones, in least squares, that follow the trend
+/// Replaces the values of a grid by the closest values, in least squares, that follow the trend
 /// `down` the columns and the trend `along` the rows. `values` holds the rows, of `columns` values
 /// each, one after the other.
 ///
-/// Pools adjacent violators in one direction. For two directions, alternates between them and
-/// restores the other direction's correction before each step (R. L. Dykstra and T. Robertson, "An
-/// algorithm for isotonic regression for two or more independent variables", Ann. Statist. 10,
-/// 1982).
+/// Pools adjacent violators in one direction. For two directions, alternates between them, and
+/// takes back a direction's previous correction before fitting that direction again (R. L. Dykstra
+/// and T. Robertson, "An algorithm for isotonic regression for two or more independent variables",
+/// Ann. Statist. 10, 1982).
 pub(crate) fn fit(values: &mut [f64], columns: usize, down: Option<Trend>, along: Option<Trend>) {
     let both = down.is_some() && along.is_some();
     let mut changed = [vec![0.0; values.len()], vec![0.0; values.len()]];
@@ -43,8 +44,8 @@ pub(crate) fn fit(values: &mut [f64], columns: usize, down: Option<Trend>, along
             break;
         }
     }
-    // A final pass makes both orders exact, to the last digit: fitting the rows keeps the columns
-    // sorted.
+    // A final pass makes the order exact in both directions, to the last digit. Fitting the rows
+    // keeps the columns sorted.
     fit_columns(values, columns, down);
     fit_rows(values, columns, along);
 }
@@ -63,9 +64,10 @@ fn fit_columns(values: &mut [f64], columns: usize, trend: Option<Trend>) {
     }
 }
 
-/// Fits one line by pooling adjacent violators: neighbours out of order are replaced by their mean.
+/// Fits one row or column by pooling adjacent violators: neighbours out of order are replaced by
+/// their mean.
 fn fit_line(values: &mut [f64], trend: Trend) {
-    // Each pool is a mean and the number of values that have it.
+    // Each pool is a mean and the number of values that it replaces.
     let mut pools: Vec<(f64, usize)> = Vec::with_capacity(values.len());
     for value in values.iter() {
         let mut last = (*value, 1);

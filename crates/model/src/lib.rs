@@ -10,7 +10,7 @@
 //! | V_L | [`Uniform::logical_blocks`] | logical blocks |
 //! | f | [`Uniform::free_space`] | spare blocks divided by logical blocks |
 //! | w | [`Uniform::mean_len`] | mean length of writes in pages |
-//! | T, A | | pages written by the host; pages programmed for each of them |
+//! | T, A | | pages written by the host; pages programmed for each page that the host writes |
 //!
 //! Sources are cited as: *Boboila* (S. Boboila and P. Desnoyers, MSST 2011), *Desnoyers* (P.
 //! Desnoyers, SYSTOR 2012), *Van Houdt* (B. Van Houdt, SIGMETRICS 2013), *Hu* (X. Hu et al., SYSTOR

@@ -12,7 +12,8 @@ pub struct Lifetime {
 
 impl Lifetime {
     /// Describes a drive of `blocks` physical blocks, each rated for `cycles` erases. Before the
-    /// first block fails, wear levelling uses the share `evenness` of all erases (1: equal wear).
+    /// first block fails, the drive uses the share `evenness` of all rated erases (1 if all blocks
+    /// wear equally).
     ///
     /// # Errors
     ///
@@ -33,8 +34,8 @@ impl Lifetime {
         self.blocks * self.cycles * self.evenness / prediction.erasures
     }
 
-    /// Returns the days until a block fails at `pages_per_day`, if each block has been erased
-    /// `worn` times already; 0 if they are worn out.
+    /// Returns the days until a block fails if the host writes `pages_per_day` pages and each block
+    /// has already been erased `worn` times; 0 if the blocks are worn out.
     #[must_use]
     pub fn days(&self, prediction: &Prediction, pages_per_day: f64, worn: f64) -> f64 {
         let left = (1.0 - worn / (self.cycles * self.evenness)).clamp(0.0, 1.0);

@@ -42,8 +42,8 @@ impl Nand {
     }
 
     /// Returns the operations per second of `parts` dies or planes that work in parallel behind one
-    /// set of pins. Each operation takes `nanos`, including one transfer. The parts or the pins
-    /// limit the rate (Agrawal, section 2.2).
+    /// set of pins. Each operation takes `nanos`, including one transfer. Either the dies or planes
+    /// limit the rate, or the transfers through the pins do (Agrawal, section 2.2).
     #[must_use]
     pub fn per_second(&self, nanos: f64, parts: f64) -> f64 {
         1e9 * (parts / nanos).min(1.0 / self.transfer)
@@ -89,7 +89,8 @@ mod tests {
         within(nand.per_second(nand.write(), 1.0), 3_333.0, 2e-4);
     }
 
-    // Do the cleaning times agree with Table 5, at about 70 % superseded pages in blocks of 64?
+    // Do the cleaning times agree with Table 5, at about 70 % superseded pages in blocks of 64
+    // pages?
     #[test]
     fn cleaning_times_agree_with_table_5() {
         let nand = Nand { transfer: 100_000.0, ..K9XXG08UXM };

@@ -25,8 +25,8 @@ pub struct Prediction {
 }
 
 impl Prediction {
-    /// Creates the prediction of a page-mapped FTL, which erases one block for every block of pages
-    /// programmed.
+    /// Creates the prediction of a page-mapped FTL, which erases one block for every
+    /// `pages_per_block` pages programmed.
     pub(crate) fn page_mapped(write_amplification: f64, pages_per_block: f64) -> Prediction {
         Prediction {
             erasures: write_amplification / pages_per_block,
@@ -41,8 +41,9 @@ impl Prediction {
         1.0 + self.copies
     }
 
-    /// Returns the minimum number of erases for these writes divided by the predicted number (r in
-    /// Boboila, section III.B). Above 1 only if the model counts fewer erases than full blocks.
+    /// Returns the minimum number of erases, one for each block of host pages, divided by the
+    /// predicted number (r in Boboila, section III.B). The result is above 1 only if the model
+    /// predicts fewer erases than that minimum.
     #[must_use]
     pub fn equivalent_throughput(&self, pages_per_block: f64) -> f64 {
         1.0 / (pages_per_block * self.erasures)

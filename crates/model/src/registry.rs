@@ -23,12 +23,12 @@ pub struct Model {
     pub family: Family,
     /// A one-line description.
     pub summary: &'static str,
-    /// The publication it comes from.
+    /// The publication that the model comes from.
     pub source: &'static str,
     /// Computes the prediction.
     pub predict: fn(&Uniform) -> Prediction,
-    /// True if the model solves equations over a distribution and takes ten times as long as
-    /// others. A [`Table`](crate::Table) of it soon pays off.
+    /// True if the model solves equations over a distribution, which takes ten times as long as the
+    /// other models. For many predictions, a [`Table`](crate::Table) of the model is faster.
     pub solves: bool,
 }
 
@@ -69,7 +69,7 @@ pub const MODELS: &[Model] = &[
     Model {
         name: "fast",
         family: Family::Fast,
-        summary: "log blocks shared by all data blocks: survival of heads in the ring by renewal theory",
+        summary: "log blocks shared by all data blocks: renewal theory of the pages that stay valid in them",
         source: "derived here from Boboila and Desnoyers, section III.B",
         predict: fast_refined::predict,
         solves: false,

@@ -3,13 +3,13 @@
 /// Returns a root of `f` between `low` and `high`, where `f` has opposite signs, to a few units in
 /// the last place.
 ///
-/// The functions in this crate are smooth and bracketed; they do not need a library.
+/// The functions in this crate are smooth and their roots are bracketed, which needs no library.
 pub(crate) fn root(low: f64, high: f64, f: impl FnMut(f64) -> f64) -> f64 {
     root_to(4.0 * f64::EPSILON, low, high, f)
 }
 
 /// Returns a root to a relative precision, by the Illinois method: regula falsi that halves the
-/// value at an end that stays.
+/// function value at an end of the interval that did not move.
 pub(crate) fn root_to(
     precision: f64,
     mut low: f64,

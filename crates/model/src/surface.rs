@@ -3,21 +3,24 @@
 //! The interpolant is bicubic Hermite in logarithms, and once continuously differentiable. A cell
 //! is monotone if the control points of its Bernstein form are, which is a sufficient condition (R.
 //! E. Carlson and F. N. Fritsch, "Monotone piecewise bicubic interpolation", SIAM J. Numer. Anal.
-//! 22, 1985). For an edge of step h and rise D, with slopes p along it, slopes q across it and
-//! steps k across, this requires:
+//! 22, 1985). For an edge of a cell, h is the length and D the rise along the edge, and k is the
+//! width of the cell across the edge. The surface has the slopes p_0 and p_1 along the edge at its
+//! two ends, and q_0 and q_1 across it. The condition requires:
 //!
-//! - h (|p_0| + |p_1|) / 3 + k |q_1 - q_0| / 3 <= |D|, which [`STEEPEST`] divides between the two
-//!   terms,
-//! - and twists within the remaining margin.
+//! - h (|p_0| + |p_1|) / 3 + k |q_1 - q_0| / 3 <= |D|, where [`STEEPEST`] divides |D| between the
+//!   two terms,
+//! - and twists (mixed derivatives) within the margin that remains.
 //!
-//! Slopes start as those of a parabola through three points and are reduced until both hold.
+//! Each slope starts as that of a parabola through three points. Slopes and twists are then reduced
+//! until both conditions hold.
 
 use crate::isotonic::{self, Trend};
 
-/// The maximum slope along an edge, relative to the edge's mean slope. Two thirds of it count
-/// against the rise; the rest of 1 is the margin for changes of the slope across. Without changes
-/// across, 1.5 would do, or 3 if only one end were as steep (F. N. Fritsch and R. E. Carlson, SIAM
-/// J. Numer. Anal. 17, 1980).
+/// The maximum slope along an edge, relative to the edge's mean slope. With this slope at both
+/// ends, the first term of the condition takes 0.8 of the rise, two thirds of 1.2. The remaining
+/// 0.2 is the margin for the change of the slope across the edge. Without such a change, the
+/// maximum would be 1.5 at both ends, or 3 at one end (F. N. Fritsch and R. E. Carlson, SIAM J.
+/// Numer. Anal. 17, 1980).
 const STEEPEST: f64 = 1.2;
 
 /// The reason why points do not form a grid.
@@ -26,7 +29,8 @@ pub enum GridError {
     /// Fewer than two coordinates in a direction.
     #[error("only {0} {1}; give at least two")]
     TooFew(usize, &'static str),
-    /// The number of values differs from the number of points, lengths times free spaces.
+    /// The number of values differs from the number of points, which is the number of lengths times
+    /// the number of free spaces.
     #[error("{values} values for {points} points; give one value for each point")]
     Count {
         /// The number of values.
@@ -37,17 +41,17 @@ pub enum GridError {
     /// A number that has no logarithm.
     #[error("{what} {number} is {value}; it must be a number above 0")]
     NotPositive {
-        /// The quantity.
+        /// The name of the quantity.
         what: &'static str,
         /// Its index, from 0.
         number: usize,
-        /// The number.
+        /// The value.
         value: f64,
     },
     /// A coordinate that is not above the one before it.
     #[error("{what} {number} is not above the one before it; sort them and drop duplicates")]
     NotSorted {
-        /// The quantity.
+        /// The name of the quantity.
         what: &'static str,
         /// Its index, from 0.
         number: usize,
@@ -55,13 +59,13 @@ pub enum GridError {
 }
 
 /// A smooth interpolant of a positive quantity. It is monotone in mean length and in free space
-/// wherever its points are.
+/// wherever its grid points are.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Surface {
     /// Logarithms of mean lengths and free spaces, in ascending order.
     lens: Vec<f64>,
     frees: Vec<f64>,
-    /// The grid points, by length, then free space.
+    /// The grid points, ordered by length, then by free space.
     nodes: Vec<Node>,
 }
 
@@ -86,8 +90,8 @@ impl Surface {
         Surface::fitted(lens, frees, values, None, None)
     }
 
-    /// Fits noisy values: interpolates the closest monotone values instead, by least squares of
-    /// their logarithms, with the given trends. Otherwise like [`Surface::new`].
+    /// Fits a surface to noisy values. Replaces them by the closest values that follow the given
+    /// trends, by least squares of the logarithms, and interpolates these like [`Surface::new`].
     ///
     /// # Errors
     ///
@@ -113,8 +117,8 @@ impl Surface {
         Ok(surface)
     }
 
-    /// Returns the value at a mean length and a free space. Outside the grid, and for NaN, returns
-    /// the value at its edge.
+    /// Returns the value at a mean length and a free space. Outside the grid, returns the value at
+    /// the nearest edge. NaN counts as the lowest coordinate.
     #[must_use]
     pub fn at(&self, mean_len: f64, free_space: f64) -> f64 {
         let (i, step, x) = cell(&self.lens, mean_len);
@@ -220,8 +224,8 @@ fn axis(values: &[f64], what: &'static str) -> Result<Vec<f64>, GridError> {
     }
 }
 
-/// Returns the cell of an axis that contains a value, its width, and the position within it from 0
-/// to 1.
+/// Returns the cell of an axis that contains a value, the width of the cell, and the position of
+/// the value in the cell, 0 to 1.
 fn cell(axis: &[f64], value: f64) -> (usize, f64, f64) {
     let at = value.max(0.0).ln().clamp(axis[0], axis[axis.len() - 1]);
     let cell = axis[1..axis.len() - 1].partition_point(|end| *end <= at);
@@ -229,14 +233,14 @@ fn cell(axis: &[f64], value: f64) -> (usize, f64, f64) {
     (cell, step, (at - axis[cell]) / step)
 }
 
-/// Returns the widest step at a point of an axis.
+/// Returns the width of the wider cell next to a point of an axis.
 fn widest(axis: &[f64], at: usize) -> f64 {
     let steps = axis[at.saturating_sub(1)..axis.len().min(at + 2)].windows(2);
     steps.map(|pair| pair[1] - pair[0]).fold(0.0, f64::max)
 }
 
 /// Returns the slope of the parabola through a point and its neighbours. At an end of the axis,
-/// uses the last three points, or two if there are no more.
+/// uses the last three points, or both points if the axis has only two.
 fn central(axis: &[f64], at: usize, value: impl Fn(usize) -> f64) -> f64 {
     let mean = |i: usize| (value(i + 1) - value(i)) / (axis[i + 1] - axis[i]);
     if axis.len() == 2 {
@@ -248,7 +252,7 @@ fn central(axis: &[f64], at: usize, value: impl Fn(usize) -> f64) -> f64 {
     low + bend * (2.0 * axis[at] - axis[first] - axis[first + 1])
 }
 
-/// Returns the same slope, reduced to prevent overshoot; 0 at a local extremum.
+/// Returns the slope of [`central`], reduced to prevent overshoot; 0 at a local extremum.
 fn slope(axis: &[f64], at: usize, value: impl Fn(usize) -> f64) -> f64 {
     let raw = central(axis, at, &value);
     let mean = |i: usize| (value(i + 1) - value(i)) / (axis[i + 1] - axis[i]);
@@ -263,8 +267,9 @@ fn slope(axis: &[f64], at: usize, value: impl Fn(usize) -> f64) -> f64 {
     slope
 }
 
-/// Reduces the slopes across a line of points until neighbours differ by no more than the margin of
-/// the rise between them. One pass in each direction gives the largest slopes that satisfy it.
+/// Reduces the slopes across a line of points until the slopes of neighbours differ by no more than
+/// the margin that [`STEEPEST`] leaves of the rise between them. One pass in each direction gives
+/// the largest such slopes.
 fn limit_changes(slopes: &mut [f64], values: &[f64], wide: f64) {
     let mut reduce = |from: usize, to: usize| {
         let most = (3.0 - 2.0 * STEEPEST) * (values[from] - values[to]).abs() / wide;

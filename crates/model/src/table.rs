@@ -3,20 +3,23 @@
 use crate::page_map::{between_whole, units};
 use crate::{Family, Model, Prediction, Surface, Uniform};
 
-/// The range of free space in a table, as ends of segments with the points per octave in each. The
-/// first segment is dense because amplification bends sharply there.
+/// The smallest free space in a table.
 const LEAST_FREE: f64 = 0.001;
+
+/// The segments of free space in a table, in ascending order: the end of each segment and its
+/// points per octave. The first segment is dense because amplification bends sharply there.
 const FREE: [(f64, f64); 2] = [(4.0, 60.0), (1000.0, 8.0)];
 
-/// Unit counts below `EACH` have a point each; larger ones have `PART_POINTS` points per octave.
+/// Below `EACH` units in a block (see [`units`]), each number of units has its own point in the
+/// table. From there on, there are `PART_POINTS` points per octave.
 const EACH: u16 = 64;
 const PART_POINTS: f64 = 16.0;
 
 /// A model of page-mapped FTLs with precomputed predictions in a [`Surface`].
 ///
-/// Write amplification is accurate to 0.1 % of the model's for blocks of up to 64 pages, and to
-/// 0.2 % up to 256. Outside the range of the table, 0.001 to 1000 of free space and blocks up to the
-/// given size, the table calls the model.
+/// Write amplification differs from the model's by at most 0.1 % for blocks of up to 64 pages, and
+/// by at most 0.2 % up to 256 pages. The table covers free space from 0.001 to 1000 and blocks up
+/// to the given size. Outside this range, it calls the model.
 pub struct Table {
     model: &'static Model,
     most_parts: f64,

@@ -6,7 +6,7 @@
 pub struct OutOfRange {
     /// The name of the parameter.
     pub parameter: &'static str,
-    /// Its value.
+    /// The value of the parameter.
     pub value: f64,
     /// The valid range.
     pub range: &'static str,
@@ -74,7 +74,7 @@ impl Uniform {
     }
 
     /// Returns the number of spare blocks divided by the number of logical blocks: f. In log-block
-    /// FTLs, spare blocks are the log blocks. In page-mapped ones, blocks that are always kept free
+    /// FTLs, spare blocks are the log blocks. In page-mapped FTLs, blocks that are always kept free
     /// do not count.
     #[must_use]
     pub fn free_space(&self) -> f64 {

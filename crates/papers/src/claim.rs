@@ -9,9 +9,9 @@ use serde::Serialize;
 pub enum State {
     /// The measured result agrees with the printed one.
     Pass,
-    /// They differ for a stated reason.
+    /// The two results differ for a stated reason.
     Explained,
-    /// They differ without a known reason.
+    /// The two results differ without a known reason.
     Fail,
 }
 
@@ -62,7 +62,7 @@ pub struct Number {
 
 impl Number {
     /// Returns the relative difference of the measured from the printed value, or `None` if the
-    /// latter is 0.
+    /// printed value is 0.
     #[must_use]
     pub fn difference(&self) -> Option<f64> {
         (self.published != 0.0).then(|| self.found / self.published - 1.0)
@@ -95,7 +95,7 @@ pub enum Finding {
 pub struct Claim {
     /// The printed and the measured result.
     pub finding: Finding,
-    /// The reason for a difference, or for the claim being wrong in print, if known.
+    /// The reason for a difference, or the reason why the claim is wrong in print, if it is known.
     pub explanation: Option<String>,
     /// The state of the claim.
     pub state: State,
@@ -154,8 +154,9 @@ impl Claim {
         self
     }
 
-    /// Marks a claim about a substitute for what the paper used: another workload, geometry or
-    /// threshold. Even if it holds, it is not as printed, and its state is `Explained`.
+    /// Marks a claim that was checked on a substitute for what the paper used: another workload,
+    /// geometry or threshold. Even if the claim holds, the test is not the paper's, and the state
+    /// is `Explained`.
     #[must_use]
     pub(crate) fn on_substitute(mut self, substitute: &str) -> Claim {
         self.state = self.state.max(State::Explained);

@@ -14,7 +14,7 @@ pub struct Erratum {
     pub place: &'static str,
     /// The printed text or value.
     pub printed: &'static str,
-    /// The correct text or value, or the one that this project uses.
+    /// The correct text or value, or the text or value that this project uses instead.
     pub right: &'static str,
     /// The derivation or the experiment behind the correction.
     pub why: &'static str,
@@ -105,7 +105,7 @@ pub const ERRATA: &[Erratum] = &[
         place: "Table 3, rows with cleaning",
         printed: "327 us and 433 us",
         right: "328.9 us and 434.8 us for 5 million writes",
-        why: "The cost of cleaning depends on the share of a run that precedes it, 102,816 writes per package. The \
+        why: "The cost of cleaning depends on the share of a run before the first cleaning, 102,816 writes per package. The \
                      printed times imply two different run lengths, 3.4 and 4.5 million writes.",
         item: Some("agrawal-table3"),
     },
@@ -200,8 +200,8 @@ pub const ERRATA: &[Erratum] = &[
         place: "Section 4.4",
         printed: "less than a quarter of the time for reading data in multiple chunks of 4KB",
         right: "a third, by the paper's own figures",
-        why: "30 reads of .75 ms take 22.5 ms, and 30 times .25 ms (Figure 17) is 7.5 ms. It is a quarter of 30 reads of 1 ms, which \
-                     change the group.",
+        why: "30 reads of .75 ms take 22.5 ms, and 30 times .25 ms (Figure 17) is 7.5 ms. That is a quarter only of 30 reads of \
+                     1 ms, which change the group.",
         item: Some("sun-zhang-figure16"),
     },
 ];

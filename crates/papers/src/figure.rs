@@ -28,13 +28,13 @@ pub struct Axis {
 /// A named series of points.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Series {
-    /// The name; a printed series and its measured counterpart have the same one.
+    /// The name; a printed series and its measured counterpart have the same name.
     pub name: String,
     /// The drawing style.
     pub mark: Mark,
     /// True for values printed in the paper, false for measured ones.
     pub printed: bool,
-    /// The points as x and y, by x.
+    /// The points as x and y, in the order of x.
     pub points: Vec<[f64; 2]>,
 }
 

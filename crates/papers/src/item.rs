@@ -166,8 +166,8 @@ pub struct MissingItem {
 }
 
 impl Reproductions {
-    /// Combines the reproductions of the first of the `requested` items, and lists the rest as
-    /// missing.
+    /// Combines the reproductions of those `requested` items that ran, which come first, and lists
+    /// the rest as missing.
     #[must_use]
     pub fn new(items: Vec<Reproduction>, requested: &[&Item]) -> Reproductions {
         let state = items.iter().map(|item| item.state).max().unwrap_or(State::Pass);
@@ -200,7 +200,7 @@ pub struct Reproduction {
     pub title: &'static str,
     /// The inputs, with their values in this run.
     pub inputs: Vec<InputValue>,
-    /// True if it ran at the paper's own length.
+    /// True if the item ran at the paper's own length.
     pub full: bool,
     /// A shell command that repeats the run.
     pub command: String,
@@ -208,7 +208,7 @@ pub struct Reproduction {
     pub claims: Vec<Claim>,
     /// The redrawn figures.
     pub figures: Vec<Figure>,
-    /// The worst state of its claims.
+    /// The worst state of the claims.
     pub state: State,
 }
 

@@ -1,5 +1,5 @@
-//! Runnable reproductions of every table and figure of the papers: the printed values, the measured
-//! ones, their difference and its reason.
+//! Runnable reproductions of every table and figure of the papers. They show the printed and the
+//! measured values, the differences, and the reasons for the differences.
 //!
 //! An [`Item`] is a table, a figure or a passage. It makes [`Claim`]s, each of which passes,
 //! differs for a known reason, or fails. An item is one file and one line in [`ITEMS`]. It holds

@@ -64,8 +64,8 @@ impl TestBed {
         self.time(Op::Trim, Data::Random, offset, 4096)
     }
 
-    /// Submits each request at its time, counted from now, whatever is in flight. Returns the mean
-    /// response time in us.
+    /// Submits each request at its time, counted from now, even if earlier requests are in flight.
+    /// Returns the mean response time in us.
     ///
     /// # Errors
     /// Fails if the drive fails a request.

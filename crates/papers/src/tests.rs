@@ -38,7 +38,7 @@ fn every_item_has_claims_and_its_expected_state() {
     assert!(failed.is_empty(), "{failed:#?}");
 }
 
-/// Items that take minutes in full; the others take seconds.
+/// Items that take minutes at full length; all other items take seconds.
 const LONG: [&str; 2] = ["boboila-figure3", "uflip-hints"];
 
 #[test]
@@ -61,8 +61,8 @@ fn inputs_without_effect(item: &Item, reproduction: &Reproduction) -> Vec<String
     inputs.map(|input| format!("{}: {}", item.id, input.name)).collect()
 }
 
-// An input without effect would mean that the outcome is hard-coded. Two threads share the items, as
-// one alone would be the longest of all tests.
+// An input without effect would mean that the outcome is hard-coded. Two threads share the items,
+// because with one thread this test would take longer than any other.
 #[test]
 fn every_input_changes_the_outcome() {
     let reproductions: &[Reproduction] = &REPRODUCTIONS;

@@ -1,12 +1,12 @@
-//! Predicts a workload from the measured cost of uniform writes (Boboila and Desnoyers, section IV). All that must be
-//! known of the drive is its size.
+//! Predicts a workload from the measured cost of uniform writes (Boboila and Desnoyers, section IV). The prediction needs to know
+//! only the size of the drive.
 
 use flashscope_model::trace::{Decomposition, Performance, Predictor, Space};
 use flashscope_model::{Family, GridError, Surface, Trend, Uniform};
 
 use super::{Pieces, PredictError, Requests};
 
-/// A measured point.
+/// The measured cost of uniform writes, for one mean length and one free space.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Point {
     /// The mean length of writes, in pages.
@@ -15,7 +15,7 @@ pub struct Point {
     pub free_space: f64,
     /// Nanoseconds per page written.
     pub nanos: f64,
-    /// Blocks erased and pages programmed, per page written; absent if the drive does not report them.
+    /// Blocks erased and pages programmed, per page written; `None` if the drive does not report them.
     pub counts: Option<(f64, f64)>,
 }
 
@@ -38,12 +38,12 @@ pub struct Cost {
     pub counts: (f64, f64),
 }
 
-/// The erases per page for a point at which the drive erased nothing.
+/// The erases per page that replace 0, which has no logarithm, at a point where the drive erased nothing.
 const LEAST_ERASURES: f64 = 1e-9;
 
 impl InterpolatedModel {
-    /// Builds the model from points that form a grid: each length with each free space. Costs are assumed to fall with free
-    /// space, which noise may hide.
+    /// Builds the model from points that form a grid: every mean length combined with every free space. Assumes that costs fall
+    /// with free space, and corrects points that deviate by noise.
     ///
     /// # Errors
     /// If points are missing, or values are not above 0.

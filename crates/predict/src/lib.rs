@@ -42,7 +42,7 @@ pub enum PredictError {
     },
     /// The model is for another FTL.
     #[error(
-        "the model `{name}` is not for ftl = \"{ftl}\": leave it out to use the best one, or see `flashscope predict --list`"
+        "the model `{name}` is not for ftl = \"{ftl}\": leave the model out to use the best one, or see `flashscope predict --list`"
     )]
     OtherFtl {
         /// The model.
@@ -85,37 +85,37 @@ pub fn not_modelled(layout: &Layout) -> Vec<String> {
             left_out.push(what.to_owned());
         }
     };
-    add(layout.cache.pages > 0, "the write buffer, which takes pages that are soon written again");
+    add(layout.cache.pages > 0, "the write buffer, which absorbs repeated writes of a page");
     add(
         layout.background_below > 0,
         "background cleaning, which cleans blocks before it has to, and so moves more",
     );
     add(
         layout.map_cache.entries_per_page > 0 && !layout.map_cache.batch,
-        "map_cache.batch = false: entries of a translation page are taken to be written back together",
+        "map_cache.batch = false: the models assume that entries of a translation page are written back together",
     );
     add(layout.slc_blocks_per_lane > 0, "the blocks used as SLC");
     add(
         !logs && layout.lanes_per_pool > 1,
-        "active_blocks: blocks are taken to be cleaned whichever part of their pool they are in",
+        "active_blocks: the models assume that cleaning chooses among all blocks of a pool",
     );
     add(layout.wear.name != "none", "wear levelling");
     add(
         logs && layout.logs.options.eviction != Eviction::Fifo,
-        "log.eviction: log blocks are taken to be given up first come, first served",
+        "log.eviction: the models assume that the oldest log block is reclaimed first",
     );
     add(
         logs && !layout.logs.options.switch,
-        "log.switch = false: full log blocks are taken to become data blocks",
+        "log.switch = false: the models assume that log blocks written in order become data blocks",
     );
     let policy = layout.policy.name;
     add(
         !logs && policy != "greedy" && policy != "fifo",
-        &format!("cleaning.policy = \"{policy}\": blocks are taken to be cleaned greedily"),
+        &format!("cleaning.policy = \"{policy}\": the models assume greedy cleaning"),
     );
     add(
         !logs && layout.frontiers != Frontiers::One,
-        "cleaning.frontiers: what cleaning moves is taken to mix with what the host writes",
+        "cleaning.frontiers: the models assume that moved pages share blocks with host writes",
     );
     left_out
 }

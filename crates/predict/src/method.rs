@@ -1,4 +1,4 @@
-//! The ways of making a prediction.
+//! The models of `flashscope predict`, and the choice of a model for a drive.
 
 use std::rc::Rc;
 
@@ -12,28 +12,28 @@ use flashscope_sim::setup::{Layout, Merge};
 
 use super::{PredictError, space};
 
-/// A model that looks at every request of a workload.
+/// A model that processes every request of a workload.
 #[derive(Clone, Copy)]
 pub struct Method {
     /// The name on the command line.
     pub name: &'static str,
-    /// Returns true for the families of FTLs that it predicts.
+    /// Returns true for the families of FTLs that the method predicts.
     predicts: fn(Family) -> bool,
     /// A summary of one line.
     pub summary: &'static str,
-    /// The publication or page that describes it.
+    /// The publication or page that describes the method.
     pub source: &'static str,
-    /// True if it follows trims as far as the drive does. Drives with log blocks ignore them.
+    /// True if the method follows trims as far as the drive does. Drives with log blocks ignore trims.
     pub follows_trims: bool,
     new: fn(&Layout) -> Result<Box<dyn Predictor>, OutOfRange>,
 }
 
-/// The models that look at every request. For an FTL with several, the first is the best.
+/// The models that process every request. For an FTL with several methods, the first is the most accurate.
 pub const METHODS: &[Method] = &[
     Method {
         name: "fragment-bast",
         predicts: is_bast,
-        summary: "how far each log block is filled, whether in order, and whose turn it is",
+        summary: "tracks how far and in which order log blocks fill up, and which one is reclaimed next",
         source: "docs/models.md, after Boboila and Desnoyers, MSST 2011, section III.A",
         follows_trims: true,
         new: |layout| {
@@ -47,7 +47,7 @@ pub const METHODS: &[Method] = &[
     Method {
         name: "fragment-fast",
         predicts: is_fast,
-        summary: "which pages are still in the log blocks when their turn comes, and of how many data blocks",
+        summary: "tracks which pages are still valid when their log block is reclaimed, and of how many data blocks",
         source: "docs/models.md, after Boboila and Desnoyers, MSST 2011, section III.B",
         follows_trims: true,
         new: |layout| Ok(Box::new(FragmentFast::new(space(layout))?)),
@@ -55,7 +55,7 @@ pub const METHODS: &[Method] = &[
     Method {
         name: "survivors",
         predicts: is_page_map,
-        summary: "which pages were valid together when their block was cleaned, and so stay together",
+        summary: "tracks groups of pages that were valid together when their block was cleaned, and stay together",
         source: "docs/models.md",
         follows_trims: true,
         new: |layout| Ok(Box::new(Survivors::new(space(layout), cleaning(layout))?)),
@@ -63,7 +63,7 @@ pub const METHODS: &[Method] = &[
     Method {
         name: "reuse",
         predicts: is_page_map,
-        summary: "how long pages are left alone before they are written again: less is kept, more missed",
+        summary: "counts the times between two writes of a page: needs less state, and is less accurate",
         source: "docs/models.md, after Desnoyers, SYSTOR 2012, equations 4 and 16",
         follows_trims: false,
         new: |layout| {
@@ -73,7 +73,7 @@ pub const METHODS: &[Method] = &[
     Method {
         name: "dftl",
         predicts: |family| family == Family::PageMapped { map_on_flash: true },
-        summary: "as survivors, with the entries of the map that are in memory",
+        summary: "like survivors, and tracks which entries of the map are in memory",
         source: "docs/models.md, after Gupta, Kim and Urgaonkar, ASPLOS 2009",
         follows_trims: true,
         new: |layout| Ok(Box::new(Dftl::new(space(layout), map(layout), cleaning(layout))?)),
@@ -81,7 +81,7 @@ pub const METHODS: &[Method] = &[
 ];
 
 impl Method {
-    /// Returns the names of the FTLs that it predicts.
+    /// Returns the names of the FTLs that the method predicts.
     pub fn ftls(&self) -> impl Iterator<Item = &'static str> {
         ftl::KINDS.iter().filter(|kind| (self.predicts)(kind.family)).map(|kind| kind.name)
     }
@@ -131,9 +131,9 @@ fn cleaning(layout: &Layout) -> GcPolicy {
     if layout.policy.name == "fifo" { GcPolicy::Fifo } else { GcPolicy::Greedy }
 }
 
-/// Returns the cached part of the map of a pool, for a drive whose map is on the flash. Entries move between the memory
-/// of the drive and that of the host by last use. Together they act as one cache that is as large as both. Pools share
-/// it, and each is assumed to get an equal part.
+/// Returns the map of a pool and the size of its cache, for a drive whose map is on the flash. Entries move between the memory of
+/// the drive and the memory of the host by last use. The two memories act as one cache of their total size. The pools share this
+/// cache, and each pool is assumed to get an equal part.
 fn map(layout: &Layout) -> Map {
     let cache = &layout.map_cache;
     Map {
@@ -143,13 +143,13 @@ fn map(layout: &Layout) -> Map {
     }
 }
 
-/// The settings by which a model of uniform writes is applied to a workload (Boboila and Desnoyers, sections III.C and
+/// The settings that control how a model of uniform writes is applied to a workload (Boboila and Desnoyers, sections III.C and
 /// IV).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pieces {
     /// The rule for the space of a range.
     pub ranges: Ranges,
-    /// The rule by which time is divided.
+    /// The rule by which time is divided into stretches.
     pub stretches: Stretches,
 }
 
@@ -184,7 +184,7 @@ impl SelectedModel {
     /// Returns the model with a name.
     ///
     /// # Errors
-    /// If there is none, or it is not for the drive's FTL.
+    /// If no model has this name, or the model is not for the drive's FTL.
     pub fn named(name: &str, layout: &Layout) -> Result<SelectedModel, PredictError> {
         let method = METHODS.iter().find(|method| method.name == name).map(SelectedModel::Method);
         let selected = method.or_else(|| model::Model::named(name).map(SelectedModel::Equations));

@@ -1,4 +1,4 @@
-//! The numbers of a prediction's document.
+//! Computes the numbers of a prediction report.
 
 use flashscope_block::{Bytes, Nanos};
 use flashscope_document::prediction::{
@@ -15,9 +15,9 @@ use super::validation::Factors;
 #[allow(clippy::cast_precision_loss, reason = "2^30")]
 const GIB: f64 = Bytes::GIB.0 as f64;
 
-/// Computes a number from erases and write amplification with `of`, which rises or falls with both. The interval follows
-/// from the factors by which the two may be off, if these are known, and from `grain`: the erases and the write
-/// amplification of a block that is collected before or after the ends of the counted passes.
+/// Computes a number from erases and write amplification with `of`, which must be monotone in both. The interval follows from
+/// `factors`, by which the predicted erases and write amplification may be off; `None` if they are unknown. It includes `grain`,
+/// the erases and the write amplification of a block that GC may collect just inside or outside the counted passes.
 #[must_use]
 pub fn predicted_value(
     (erases, amplification): (f64, f64),
@@ -35,7 +35,8 @@ pub fn predicted_value(
     PredictedValue { value: of(erases, amplification), interval }
 }
 
-/// Compares the simulated totals, and their simulated time, with a prediction. `wall` is the time by the machine's clock.
+/// Compares the simulated totals, and their simulated time, with a prediction. `wall` is the wall-clock time that the simulation
+/// took.
 #[must_use]
 #[allow(clippy::cast_precision_loss, reason = "times and pages are below 2^53")]
 pub fn simulated_beside(
@@ -70,14 +71,14 @@ pub struct Numbers {
     packages: f64,
     /// The number of pools, in each of which a block may be collected earlier or later than predicted.
     pools: f64,
-    /// The number of blocks that wear.
+    /// The number of physical blocks, which all wear.
     blocks: f64,
     block_lifetime: u32,
 }
 
 #[allow(clippy::cast_precision_loss, reason = "pages are below 2^53")]
 impl Numbers {
-    /// Converts `total` for a drive. Intervals follow from `factors`.
+    /// Creates the numbers for the totals of a prediction of a drive. Intervals follow from `factors`.
     #[must_use]
     pub fn new(layout: &Layout, total: Total, factors: Option<Factors>) -> Numbers {
         let blocks = layout.geometry.blocks();
@@ -100,7 +101,7 @@ impl Numbers {
         predicted_value(counts, self.factors, grain, of)
     }
 
-    /// Returns the blocks erased.
+    /// Returns the number of blocks erased.
     #[must_use]
     pub fn erases(&self) -> PredictedValue {
         self.predicted(|erases, _| erases)
@@ -135,7 +136,7 @@ impl Numbers {
         PredictedValue::alone(1e9 * self.packages * self.page_size / self.ns_per_page().value)
     }
 
-    /// Returns the bytes that the host can write to a drive without any wear; `None` if nothing is erased.
+    /// Returns the bytes that the host can write to a new drive until it is worn out; `None` if nothing is erased.
     #[must_use]
     pub fn endurance(&self) -> Option<PredictedValue> {
         let finite = self.total.erasures > 0.0;
@@ -153,7 +154,8 @@ impl Numbers {
         self.total.pages as f64 * self.page_size
     }
 
-    /// Returns the bytes that the host can still write if each block has `worn` erases and the workload takes `erases`.
+    /// Returns the bytes that the host can still write if each block has been erased `worn` times and the counted passes cause
+    /// `erases` erases.
     fn endurance_left(&self, worn: f64, erases: f64) -> f64 {
         let left = self.blocks * (f64::from(self.block_lifetime) - worn).max(0.0);
         if erases > 0.0 { left / erases * self.written() } else { f64::MAX }

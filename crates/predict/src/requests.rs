@@ -16,12 +16,12 @@ pub enum Access {
     Trim,
 }
 
-/// A read, write or trim. It takes 8 bytes, since all requests of a trace are kept in memory.
+/// A read, write or trim, packed into 8 bytes, because all requests of a trace are kept in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
     /// The first logical page.
     pub page: u32,
-    /// Logical pages times four, plus the number of the operation.
+    /// The number of logical pages times four, plus the number of the operation.
     pages_and_access: u32,
 }
 
@@ -34,8 +34,8 @@ impl Request {
         Some(Request { page, pages_and_access: pages << 2 | access as u32 })
     }
 
-    /// Returns the pages of `page_size` bytes that an IO affects: those that it reads or writes at least in part, or trims
-    /// as a whole. `None` for a flush, and for a trim of no whole page.
+    /// Returns the request for the pages of `page_size` bytes that an IO affects. These are the pages that it reads or writes at
+    /// least in part, or trims as a whole. Returns `None` for a flush, and for a trim that covers no whole page.
     #[must_use]
     pub fn of(io: &Io, page_size: u64) -> Option<Request> {
         let (from, to) = (io.offset.0, io.offset.0 + io.len.0);
@@ -88,7 +88,7 @@ pub enum Requests {
         page_size: u64,
         /// IOs per pass.
         ios: u64,
-        /// True if the stream had a trim so far.
+        /// True if the stream has issued a trim so far.
         trims: bool,
     },
 }
@@ -97,13 +97,13 @@ pub enum Requests {
 const CHECK_INTERVAL: u64 = 1 << 14;
 
 impl Requests {
-    /// True if a stream had trims, which the models ignore.
+    /// True if this is an endless stream that has issued a trim so far.
     #[must_use]
     pub const fn have_trimmed(&self) -> bool {
         matches!(self, Requests::Endless { trims: true, .. })
     }
 
-    /// Passes each request of the next pass to `each`, and returns the number of pages written.
+    /// Calls `each` with each request of the next pass, and returns the number of pages written.
     ///
     /// # Errors
     /// If the workload never writes.
@@ -111,7 +111,7 @@ impl Requests {
         self.pass_while(&mut || true, each)
     }
 
-    /// Does the same as [`Requests::pass`] while `go_on` returns true. Calls it every few thousand requests.
+    /// Does the same as [`Requests::pass`] while `go_on` returns true. Calls `go_on` every few thousand requests.
     ///
     /// # Errors
     /// If the workload never writes, or `go_on` returned false.

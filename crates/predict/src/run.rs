@@ -1,4 +1,4 @@
-//! Repeats a workload until its prediction has converged, then counts.
+//! Repeats a workload until its prediction has converged, then counts erases and copies.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -8,14 +8,15 @@ use flashscope_document::prediction::Passes;
 use flashscope_measure::{Progress, Step};
 use flashscope_model::trace::Total;
 
-/// How often the writes must cycle through the pages written, the free pages and the log blocks before counting starts.
+/// The number of times that writes must cycle through the written and free pages, and through the log blocks, before counting
+/// starts.
 const TURNS: f64 = 3.0;
 
-/// The cycles through the pages after which the warm-up ends without convergence.
+/// The number of cycles through the written and free pages after which the warm-up ends without convergence.
 const MOST_TURNS: f64 = 60.0;
 
-/// The largest relative difference between the two halves of the counted passes of a prediction that has converged,
-/// beyond their standard errors.
+/// The largest difference between the write amplifications of the two halves of the counted passes at which a prediction counts
+/// as converged, in addition to a margin for chance. See [`changes_little`].
 const STEADY: f64 = 0.005;
 
 /// The result of repeating a workload.
@@ -27,10 +28,10 @@ pub struct CountedPasses {
 }
 
 impl CountedPasses {
-    /// Repeats the workload until `pools` have converged, then counts. Such repetition is the paper's method (Boboila and
-    /// Desnoyers, section III.C). The counted passes are two halves, each a third of the warm-up. If their write
-    /// amplifications differ, they become a part of the warm-up, and others are counted. Reports the share of the shortest
-    /// warm-up. Setting `stop` ends it.
+    /// Repeats the workload until `pools` have converged, then counts. The repetition is the paper's method (Boboila and
+    /// Desnoyers, section III.C). The counted passes have two halves, each a third as long as the warm-up. If the write
+    /// amplifications of the halves differ, these passes become a part of the warm-up, and further passes are counted. Reports
+    /// the completed share of the shortest possible warm-up. Setting `stop` ends the repetition.
     ///
     /// # Errors
     /// If nothing is written, or `stop` was set.
@@ -64,7 +65,7 @@ impl CountedPasses {
     }
 }
 
-/// Repeats `passes` on other pools and returns the totals of the counted ones.
+/// Makes the same passes on other pools and returns the totals of the counted passes.
 ///
 /// # Errors
 /// If nothing is written.
@@ -81,8 +82,8 @@ pub fn repeat_passes(
     Ok(after.since(&before))
 }
 
-/// Repeats `passes` on the simulator. Returns the totals of the counted ones and their simulated time. Reports
-/// the share of all passes. Setting `stop` ends it.
+/// Makes the same passes on the simulator. Returns the totals of the counted passes and their simulated time. Reports the
+/// completed share of all passes. Setting `stop` ends the simulation.
 ///
 /// # Errors
 /// If nothing is written, or `stop` was set.
@@ -127,12 +128,12 @@ struct MadePasses {
     count: u32,
     touched: TouchedPages,
     written: u64,
-    /// The cycles through the log blocks.
+    /// The number of cycles through the log blocks so far.
     log_turns: f64,
 }
 
 impl MadePasses {
-    /// Makes a pass. Reports the share of the shortest warm-up to `show`, which returns false to stop.
+    /// Makes a pass. Reports the completed share of the shortest possible warm-up to `show`, which returns false to stop.
     fn pass(
         &mut self,
         pools: &mut Pools,
@@ -154,19 +155,19 @@ impl MadePasses {
         if show(share) { Ok(()) } else { Err(PredictError::Interrupted) }
     }
 
-    /// Returns how often the writes cycled through the pages that were written and the free pages.
+    /// Returns the number of cycles that writes made through the written and free pages.
     fn turns(&self) -> f64 {
         ratio(self.written, self.touched.pages + self.free_pages)
     }
 
-    /// Returns the cycles through these pages or through the log blocks, whichever are fewer.
+    /// Returns the number of cycles through the written and free pages or through the log blocks, whichever is smaller.
     fn least_turns(&self) -> f64 {
         self.turns().min(self.log_turns)
     }
 }
 
-/// True if the write amplifications of two totals differ by no more than [`STEADY`] and twice the standard error of a
-/// mean over as many collected blocks.
+/// True if the write amplifications of two totals differ by no more than [`STEADY`] and a margin for chance. The margin is twice
+/// the standard error of a mean over as many blocks as the first total erased.
 fn changes_little(one: &Total, other: &Total) -> bool {
     let error = 1.0 / one.erasures.max(1.0).sqrt();
     let (one, other) = (one.write_amplification(), other.write_amplification());

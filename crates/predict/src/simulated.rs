@@ -17,21 +17,21 @@ impl SimulatedDrive {
     /// Creates the drive and writes every page once, in order.
     ///
     /// # Errors
-    /// If the profile has a field with which the drive cannot work; the error names the first.
+    /// If a field of the profile is invalid; the error names the first such field.
     pub fn new(profile: &Profile) -> Result<SimulatedDrive, ProfileError> {
         SimulatedDrive::within(profile, &Budget::default())
     }
 
-    /// Does the same as [`SimulatedDrive::new`] with memory of this budget.
+    /// Does the same as [`SimulatedDrive::new`], within a memory budget.
     ///
     /// # Errors
-    /// If a field of the profile cannot work, or the budget does not suffice.
+    /// If a field of the profile is invalid, or the budget does not suffice.
     pub fn within(profile: &Profile, memory: &Budget) -> Result<SimulatedDrive, ProfileError> {
         let page_size = u64::from(profile.layout()?.logical_page_size());
         let drive = SimDevice::within("sim:predicted", profile, memory)?;
         let capacity = drive.info().capacity.0;
         let mut simulated = SimulatedDrive { drive, page_size };
-        // A multiple of the page size.
+        // `FILL`, rounded down to a multiple of the page size.
         let step = (FILL / page_size).max(1) * page_size;
         let mut offset = 0;
         while offset < capacity {
@@ -77,5 +77,5 @@ impl SimulatedDrive {
     }
 }
 
-/// The bytes of each write that fills the drive.
+/// The size of the writes that fill the drive at the start, in bytes.
 const FILL: u64 = 1 << 20;

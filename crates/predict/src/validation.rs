@@ -1,14 +1,14 @@
 //! The errors of predictions in cases that were simulated, and the intervals that follow from them.
 //!
-//! The cases come from `make bench-intervals`, which writes `validation.csv`: each model next to the simulator, on random
-//! drives with random workloads. The intervals are conformal within strata (V. Vovk, A. Gammerman and G. Shafer,
-//! *Algorithmic Learning in a Random World*, 2005; J. Lei et al., JASA 2018, section 2). For a new case from the same
-//! distribution, the error exceeds the ceil((n + 1) level)-th smallest of n errors with probability at most 1 - level.
-//! docs/intervals.md has the share of intervals that hold on drives and workloads of other kinds.
+//! The cases come from `make bench-intervals`, which writes `validation.csv`: each model next to the simulator, on random drives
+//! with random workloads. The intervals are conformal within strata (V. Vovk, A. Gammerman and G. Shafer, *Algorithmic Learning
+//! in a Random World*, 2005; J. Lei et al., JASA 2018, section 2). For a new case from the same distribution, the error exceeds
+//! the ceil((n + 1) level)-th smallest of n errors with probability at most 1 - level. docs/intervals.md has the share of
+//! intervals that contain the simulated value, on drives and workloads of other kinds.
 
 use std::fmt;
 
-/// The kind of a case, as far as it is known from the prediction. Errors differ between strata.
+/// A class of cases, determined by the prediction alone. Errors differ between strata.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Stratum {
     /// The work of GC.
@@ -77,13 +77,13 @@ pub struct Case<'c> {
     pub ftl: &'c str,
     /// The stratum.
     pub stratum: Stratum,
-    /// The logarithm of predicted over simulated erases.
+    /// The logarithm of predicted erases divided by simulated erases.
     pub erases: f64,
-    /// The logarithm of predicted over simulated write amplification.
+    /// The logarithm of predicted write amplification divided by simulated write amplification.
     pub write_amplification: f64,
 }
 
-/// The cases of `make bench-models`.
+/// Returns the cases in `validation.csv`, which `make bench-intervals` writes.
 pub fn cases() -> impl Iterator<Item = Case<'static>> {
     include_str!("validation.csv").lines().skip(1).filter_map(case)
 }

@@ -14,7 +14,7 @@ const EXPECTED_SHARE: [f64; MOST_ATTEMPTS as usize] = [0.9, 0.5, 0.25];
 /// The least expected information, in bits, that is worth an experiment.
 const LEAST_GAIN: f64 = 0.3;
 
-/// The time that counts as much as one drive-write in the cost of an experiment.
+/// The time that counts as much as writing the whole drive once in the cost of an experiment.
 const TIME_OF_A_DRIVE_WRITE: Nanos = Nanos::secs(60);
 
 /// The outcome of a probe.
@@ -150,8 +150,8 @@ fn leave(probe: &Probe, why: &str, knowledge: &mut Knowledge) {
     probe.unknown(why).into_iter().for_each(|finding| knowledge.take(finding));
 }
 
-/// Returns the probe with the most expected information per cost. Its assumptions must have been looked for, and the budget must
-/// allow it.
+/// Returns the index of the probe with the most expected information per cost. The candidates are the probes that fit into the
+/// budget and whose assumed parameters all have a finding, even if it is unknown.
 fn choose(
     lab: &Lab<'_>,
     knowledge: &Knowledge,
@@ -182,7 +182,7 @@ fn choose(
     {
         return Some(first);
     }
-    // A probe waits for an unknown assumption as long as another attempt may find it.
+    // A probe waits for an unknown assumed parameter as long as another attempt may determine that parameter.
     let waits = |index: &usize| {
         let unknown = |at: &&Parameter| !knowledge.finding(**at).is_some_and(Finding::is_known);
         let mut missing = PROBES[*index].assumes.iter().filter(unknown);
@@ -200,15 +200,14 @@ fn expected_gain(probe: &Probe, attempt: u32, knowledge: &Knowledge) -> f64 {
     unknown * EXPECTED_SHARE[attempt as usize]
 }
 
-/// Returns the cost of a probe in seconds: its time, plus its writes at their exchange rate.
+/// Returns the cost of a probe in seconds: its time, plus the time that stands for its writes, see [`TIME_OF_A_DRIVE_WRITE`].
 #[allow(clippy::cast_precision_loss)]
 fn price(cost: &crate::Cost, scene: &crate::Scene) -> f64 {
     let drive_writes = cost.written.0 as f64 / scene.capacity.0.max(1) as f64;
     1e-3 + 1e-9 * (cost.time.0 as f64 + drive_writes * TIME_OF_A_DRIVE_WRITE.0 as f64)
 }
 
-/// Returns the requested parameters, the assumptions of their probes, the assumptions of those, and
-/// so on.
+/// Returns the requested parameters and, transitively, the parameters that their probes assume.
 fn needed(requested: &[Parameter]) -> Vec<Parameter> {
     if requested.is_empty() {
         return crate::PARAMETERS.iter().map(|spec| spec.parameter).collect();
@@ -231,7 +230,7 @@ fn needed(requested: &[Parameter]) -> Vec<Parameter> {
     needed
 }
 
-/// Adds an unknown finding, with the reason, for each parameter without one.
+/// Adds an unknown finding, with the reason, for each parameter that has no finding yet.
 fn conclude(lab: &Lab<'_>, knowledge: &mut Knowledge, requested: &[Parameter], halt: Option<Halt>) {
     let no_flash = no_flash(knowledge).map(|medium| match medium {
         "nothing" => String::from("there is no flash: the drive stores nothing"),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::{PARAMETERS, Parameter};
 use flashscope_document::probe::{Answer, Finding};
 
-/// The probability from which on other probes rely on a finding.
+/// The least probability at which other probes rely on a finding.
 const BELIEVED: f64 = 0.5;
 
 /// The findings so far, at most one per parameter.
@@ -31,7 +31,7 @@ impl Knowledge {
         }
     }
 
-    /// Returns the value of a parameter that counts bytes or things, if it is believed.
+    /// Returns the value of a parameter that is a whole number, such as a number of bytes, if it is believed.
     pub fn whole(&self, parameter: Parameter) -> Option<u64> {
         self.believed(parameter)?.answer.whole()
     }
@@ -53,8 +53,8 @@ impl Knowledge {
         self.finding(parameter).filter(|finding| finding.probability >= BELIEVED)
     }
 
-    /// Returns the uncertainty about a parameter in bits: the logarithm of its alternatives if nothing is known, and otherwise
-    /// the entropy left by the probability of the answer.
+    /// Returns the uncertainty about a parameter in bits. If nothing is known, it is the logarithm of the number of alternatives;
+    /// otherwise it is the entropy that the probability of the answer leaves.
     pub fn uncertainty(&self, parameter: Parameter) -> f64 {
         let alternatives = f64::from(parameter.spec().alternatives);
         let known = self.finding(parameter).filter(|finding| finding.is_known());
@@ -64,8 +64,8 @@ impl Knowledge {
         part(p) + part(q) + q * (alternatives - 1.0).log2()
     }
 
-    /// Adds a finding. If it agrees with the earlier one, the combined probability is higher than each. If it disagrees, the
-    /// likelier one stays, with a lower probability.
+    /// Adds a finding. If it agrees with an earlier finding about the parameter, the combined probability exceeds both. If the
+    /// two disagree, the likelier finding stays, with a lower probability.
     pub fn take(&mut self, finding: Finding) {
         let Some(old) = self.0.remove(&finding.parameter).filter(Finding::is_known) else {
             self.0.insert(finding.parameter, finding);
@@ -90,7 +90,7 @@ impl Knowledge {
         self.0.insert(kept.parameter, kept);
     }
 
-    /// Withdraws a finding that others contradict, so that probes look for it again.
+    /// Withdraws a contradicted finding, so that probes look for the parameter again.
     pub fn withdraw(&mut self, parameter: Parameter) {
         self.0.remove(&parameter);
     }

@@ -14,7 +14,7 @@ use flashscope_document::probe::{IoErrors, RunSummary};
 /// The length of the writes that fill the drive, in bytes.
 const FILL_SIZE: u64 = 128 << 10;
 
-/// The rest between pairs of requests: longer than two reads of a flash page.
+/// The pause between pairs of requests, which is longer than two reads of a flash page.
 const PAIR_REST: Nanos = Nanos::millis(1);
 
 /// The longest request of an experiment.
@@ -245,8 +245,9 @@ impl<'a> Lab<'a> {
         self.kept(purpose, depth, false, requests)
     }
 
-    /// Runs requests in pairs: both at once, and the next pair a while after the first answer. If the second answer takes longer
-    /// than that, the next two are not submitted at the same time; see [`Record::submitted`].
+    /// Runs requests in pairs: submits both requests of a pair at once, and the next pair [`PAIR_REST`] after the first answer.
+    /// If the second answer takes longer than this pause, the requests of the next pair are submitted at different times; see
+    /// [`Record::submitted`].
     ///
     /// # Errors
     /// See [`Lab::run`].
@@ -346,7 +347,7 @@ impl<'a> Lab<'a> {
         }
     }
 
-    /// Lets the drive rest.
+    /// Leaves the drive idle for `time`.
     pub fn rest(&mut self, time: Nanos) {
         if self.gone {
             return;
@@ -399,7 +400,7 @@ struct Pair {
 
 impl Pair {
     /// Returns the time at which the next request is due, if the previous answer came at `previous`. Both requests of a pair are
-    /// due at once, a while after the first answer to the previous pair.
+    /// due at the same time, [`PAIR_REST`] after the first answer to the previous pair.
     fn next(&mut self, previous: Nanos) -> Nanos {
         if self.first && previous > self.due {
             self.due = previous + PAIR_REST;

@@ -2,7 +2,7 @@
 
 use std::f64::consts::FRAC_PI_2;
 
-/// Two levels of a cost, such as of writes with and without a merge.
+/// Two levels of a cost, such as the costs of writes with and without a merge.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Levels {
     /// The median of the lower costs.
@@ -11,9 +11,9 @@ pub struct Levels {
     pub high: f64,
     /// The cost that divides the levels.
     pub threshold: f64,
-    /// The share of the higher costs.
+    /// The share of the costs that are on the higher level.
     pub share: f64,
-    /// The distance between the levels, in units of the spread within them.
+    /// The distance between the levels, in units of the spread within the more scattered level.
     pub separation: f64,
 }
 
@@ -42,8 +42,8 @@ pub fn standard_error(costs: &[f64]) -> f64 {
     FRAC_PI_2.sqrt() * spread(costs) / (costs.len() as f64).sqrt()
 }
 
-/// Divides costs into two levels such that the logarithms within both parts vary least (Otsu's criterion), because the costs of a
-/// drive differ by factors. Returns `None` for fewer than four costs, or if all are equal.
+/// Divides costs into two levels such that their logarithms vary least within each level (Otsu's criterion). It compares
+/// logarithms because the costs of a drive differ by factors. Returns `None` for fewer than four costs, or if all are equal.
 pub fn levels(costs: &[f64]) -> Option<Levels> {
     let mut sorted: Vec<f64> = costs.iter().map(|cost| cost.max(1.0)).collect();
     sorted.sort_unstable_by(f64::total_cmp);
@@ -93,8 +93,8 @@ mod tests {
         assert!(levels.threshold > 2.2e6 && levels.threshold < 120e6);
     }
 
-    // The standard error is the deviation of medians of normally distributed costs; with sixteen times as many costs it is a
-    // quarter.
+    // For normally distributed costs, the standard error matches the deviation of many medians. Sixteen times as many costs
+    // divide it by four.
     #[test]
     fn the_standard_error_matches_the_deviation_of_medians() {
         let mut rng = fastrand::Rng::with_seed(11);

@@ -1,28 +1,28 @@
-//! Slow requests at equal distances.
+//! Finds slow requests that recur at equal distances.
 
 use std::collections::BTreeMap;
 
 use crate::{median, spread};
 
-/// A period of slow requests.
+/// A period with which slow requests recur.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Period {
-    /// The number of requests from one slow one to the next.
+    /// The length of the period, in requests.
     pub length: usize,
-    /// The places of the slow requests within a period, counted from the first request.
+    /// The places of the slow requests within a period, as numbers of requests from its start.
     pub phases: Vec<usize>,
     /// The number of periods observed.
     pub count: usize,
-    /// The share of the periods with a slow request at the expected place.
+    /// The share of the periods that have a slow request at the expected place.
     pub kept: f64,
-    /// The share of all slow requests at the expected places. The others may be hiccups of the host.
+    /// The share of the slow requests that are at expected places. The other slow requests may be hiccups of the host.
     pub explained: f64,
-    /// The log-likelihood ratio (natural logarithm) of this period against random places, minus the cost of describing the
-    /// places.
+    /// The log-likelihood ratio (natural logarithm) of this period against slow requests at random places, minus the cost of
+    /// describing the places.
     pub score: f64,
 }
 
-/// Returns the indices of costs far above the others, at a distance that noise seldom reaches.
+/// Returns the indices of the costs that are so far above the median that noise alone seldom reaches them.
 pub fn slow(costs: &[f64]) -> Vec<usize> {
     let (middle, within) = (median(costs), spread(costs));
     let threshold = middle + (4.5 * within).max(0.15 * middle);
@@ -38,23 +38,23 @@ const FEWEST: usize = 4;
 /// The most slow requests to analyse.
 const MOST: usize = 600;
 
-/// Returns the shortest period that explains nearly as many of the slow requests among `total` as the best one, with a small
-/// tolerance. A period may contain several slow requests, for instance if parts of a drive that are written in turn each have
-/// their own.
+/// Returns the shortest period whose score is close to the best score. `slow` holds the indices of the slow requests among
+/// `total` requests; a slow request may miss its expected place by a small tolerance. A period may contain several slow requests,
+/// for instance if the host writes several parts of the drive in turn, and each part has slow requests of its own.
 ///
-/// Folding the requests distinguishes the period from its multiples and fractions; an autocorrelation does not. For a fraction,
-/// most of the expected requests are missing; a multiple is longer.
+/// Folding the requests distinguishes the period from its multiples and fractions; an autocorrelation does not. At a fraction of
+/// the period, most of the expected slow requests are missing. A multiple explains as much, but is longer than the period.
 pub fn period(slow: &[usize], total: usize) -> Option<Period> {
     let (first, last) = (*slow.first()?, *slow.last()?);
     let seen = (last + 1 - first).max(1);
-    // If slow requests are frequent, the last part is enough.
+    // If slow requests are frequent, the last `MOST` of them are enough.
     let slow = &slow[slow.len().saturating_sub(MOST)..];
     let longest = (total.min(seen) / (FEWEST - 1)).max(2);
     let folded: Vec<Period> = (2..=longest).filter_map(|length| fold(slow, length)).collect();
     let best = folded.iter().map(|period| period.score).fold(0.0, f64::max);
     let good = |period: &&Period| period.score > 0.0 && period.score >= 0.7 * best;
     let shortest = folded.iter().find(good)?.length;
-    // With the tolerance, nearby lengths are as good; choose the sharpest.
+    // Because of the tolerance, nearby lengths have similar scores; choose the length with the sharpest places.
     let near = folded.iter().filter(|p| p.length >= shortest && p.length <= shortest * 17 / 16);
     near.filter(good)
         .map(|period| (sharpness(slow, period.length), period))
@@ -62,16 +62,17 @@ pub fn period(slow: &[usize], total: usize) -> Option<Period> {
         .map(|(_, period)| period.clone())
 }
 
-/// The fewest pages of a block that has been observed; lengths are multiples of a quarter of that.
+/// The number of pages in the smallest known flash block. Candidate periods are multiples of a quarter of this number.
 const LEAST_BLOCK: usize = 32;
 
-/// The least share of slow requests followed by another after the length, on drives with other background work.
+/// The least share of slow requests that another slow request follows one period later. It is low because some drives also do
+/// other background work.
 const LEAST_RECURRING: f64 = 0.4;
 
-/// Returns the length after which most slow requests are followed by another, with a tolerance of one.
+/// Returns the period after which a slow request is usually followed by another, give or take one request.
 ///
-/// If a drive sometimes writes for itself, such as parts of its map, the slow requests drift through the periods, and folding
-/// blurs them. From one period to the next they hardly move.
+/// If a drive sometimes writes data of its own, such as parts of its map, the slow requests drift away from their places, and
+/// folding blurs the places. From one period to the next, the drift is at most about one request.
 #[allow(clippy::cast_precision_loss, reason = "counts of requests are far below 2^53")]
 pub fn recurrence(slow: &[usize]) -> Option<Period> {
     let (first, last) = (*slow.first()?, *slow.last()?);
@@ -95,7 +96,7 @@ pub fn recurrence(slow: &[usize]) -> Option<Period> {
     let all: Vec<Period> =
         lengths.map(recurs).filter(|period| period.kept >= LEAST_RECURRING).collect();
     let best = all.iter().map(|period| period.score).fold(0.0, f64::max);
-    // A multiple is as good, except for the drift in the meantime.
+    // A multiple of the period scores nearly as well, because only the drift is larger: take the shortest good length.
     all.into_iter().find(|period| period.score > 0.0 && period.score >= 0.65 * best)
 }
 
@@ -111,12 +112,13 @@ fn sharpness(slow: &[usize], length: usize) -> usize {
         *phases.entry(nth % length).or_default() += 1;
     }
     let sharp: usize = phases.values().map(|count| count * count).sum();
-    // Blocks hold a multiple of eight pages or more: prefer round lengths among those of similar
-    // sharpness.
+    // Blocks hold a multiple of 8 pages or of a larger power of two. Among lengths of similar sharpness, prefer lengths that a
+    // large power of two divides.
     sharp * (8 + length.trailing_zeros().min(5) as usize)
 }
 
-/// Returns the period of this length, with the places at which slow requests come in most periods; `None` if there are none.
+/// Returns the period of this length, with the places at which slow requests come in most periods. Returns `None` if there are
+/// no such places.
 #[allow(clippy::cast_precision_loss, reason = "counts of requests are far below 2^53")]
 fn fold(slow: &[usize], length: usize) -> Option<Period> {
     let slack = slack(length);
@@ -135,7 +137,7 @@ fn fold(slow: &[usize], length: usize) -> Option<Period> {
         let mut which: Vec<usize> = place.iter().map(|(_, period)| *period).collect();
         which.sort_unstable();
         which.dedup();
-        // The cause may not exist before the first slow request of this place.
+        // Expect slow requests only after the first at this place, because their cause may not exist earlier.
         let due = (slow[slow.len() - 1] / length).saturating_sub(which[0]).max(1);
         if (which.len() as f64) < LEAST_KEPT * due as f64 || 2 * due < expected {
             continue;
@@ -158,8 +160,8 @@ fn fold(slow: &[usize], length: usize) -> Option<Period> {
     Some(Period { length, phases, count: expected, kept, explained, score })
 }
 
-/// Groups the slow requests by their place in a period, with nearby places together. Each has its place and the number of its
-/// period.
+/// Groups the slow requests that are at nearby places of a period. Each entry is the place of a slow request and the number of
+/// its period.
 fn places(slow: &[usize], length: usize, slack: usize) -> Vec<Vec<(usize, usize)>> {
     let mut folded: Vec<(usize, usize)> =
         slow.iter().map(|nth| (nth % length, nth / length)).collect();
@@ -171,7 +173,7 @@ fn places(slow: &[usize], length: usize, slack: usize) -> Vec<Vec<(usize, usize)
             _ => places.push(vec![at]),
         }
     }
-    // The end of a period is next to the beginning of the next.
+    // A period ends where the next period begins: a group at the end and a group at the beginning may be one group.
     if places.len() > 1 {
         let first = places[0][0].0;
         let last = places[places.len() - 1].last().map_or(0, |at| at.0);
@@ -217,7 +219,7 @@ mod tests {
         assert_eq!(period(&slow, 3200).unwrap().length, 512);
     }
 
-    // The drift models a drive that now and then writes a page more.
+    // The drift models a drive that now and then writes an additional page.
     #[test]
     fn a_drifting_period_is_found_and_chance_is_not() {
         let drifting = |unit: usize| (0..60).map(move |n| unit * 97 + n * 256 + n * (unit + 1) / 5);

@@ -172,12 +172,11 @@ impl<'k> Twin<'k> {
         copied.saturating_sub(moved).max(page_read)
     }
 
-    /// Returns times that reproduce the costs of reads. The host bus determines the cost of long reads, and the flash is fast
-    /// enough for that.
+    /// Returns times that reproduce the costs of reads. The flash is so fast that the host bus determines the cost of long reads.
     fn times(&self) -> Times {
         let request = self.knowledge.whole(Parameter::RequestCost).unwrap_or(2 * PAGE_READ);
         let block = self.knowledge.whole(Parameter::BlockCost).unwrap_or(request / 4);
-        // The time that a page may take while the bus transfers those of all packages.
+        // The time that a page may take while the bus transfers the pages of all packages.
         let per_page = block.min(request) * self.page / 4096 * self.packages;
         let page_read = PAGE_READ.min(per_page / 4).max(1);
         let serial_per_kib = SERIAL_PER_KIB.min(per_page / 4 * 1024 / self.page).max(1);
@@ -259,8 +258,8 @@ impl<'k> Twin<'k> {
         }
     }
 
-    /// Writes the fields of a section that one parameter each determines; `""` stands for the fields
-    /// before the first section.
+    /// Writes the fields of a section that are each determined by a single parameter; `""` stands for
+    /// the fields before the first section.
     fn direct_fields(&mut self, section: &str) {
         for Spec { parameter, unit, field, .. } in PARAMETERS {
             let Some(path) = field.path() else { continue };

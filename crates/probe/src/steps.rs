@@ -19,7 +19,7 @@ pub struct Step {
 }
 
 impl Step {
-    /// Returns the ratio of the level after the step to that before.
+    /// Returns the ratio of the level after the step to the level before.
     pub fn ratio(&self) -> f64 {
         self.after / self.before.max(1.0)
     }
@@ -55,8 +55,8 @@ pub fn step(series: &[f64], margin: usize) -> Option<Step> {
     Some(Step { explains: between / variance.max(f64::MIN_POSITIVE), ..step })
 }
 
-/// Returns the medians of several series, place by place, up to the length of the shortest. Values at the same place of every
-/// series remain; a hiccup of one does not.
+/// Returns the median of several series at each place, up to the length of the shortest series. A step at the same place of every
+/// series remains; a hiccup in a single series does not.
 pub(crate) fn medians(series: &[Vec<f64>]) -> Vec<f64> {
     let len = series.iter().map(Vec::len).min().unwrap_or(0);
     let at = |place: usize| series.iter().map(|one| one[place]).collect::<Vec<f64>>();

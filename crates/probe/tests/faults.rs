@@ -106,7 +106,7 @@ fn check(
 ) {
     let (kept, whole) = (&struck.kept.records, &sound.kept.records);
     let same = kept.iter().zip(whole).take_while(|(one, other)| one == other).count() as u64;
-    // Others may have been in flight with the failed IO.
+    // Up to 64 other IOs may have been in flight with the failed IO.
     assert!(same + 64 >= number, "{what}: {same} of {number} records are there");
     assert_eq!(struck.kept.runs.iter().sum::<u64>(), kept.len() as u64, "{what}");
     let failed = kept.iter().filter(|record| record.result.is_err()).count() as u64;
@@ -126,14 +126,14 @@ fn every_probe_survives_every_fault() {
     println!("{} faults were injected while drives were probed", inject(2));
 }
 
-// The same at more points.
+// The same test with faults at more points.
 #[test]
 #[ignore = "takes a minute: scripts/test-trust runs it"]
 fn every_probe_survives_every_fault_at_many_points() {
     println!("{} faults were injected while drives were probed", inject(60));
 }
 
-// A regression test: each remaining probe was run, and the investigation reported that it was complete.
+// Guards against a former bug: after the removal, each remaining probe still ran, and the investigation counted as complete.
 #[test]
 fn a_removed_drive_gets_no_further_requests() {
     let clock = Cell::new(0);

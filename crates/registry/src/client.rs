@@ -50,7 +50,7 @@ pub enum SubmitError {
     Invalid(String),
     /// The registry does not answer.
     #[error(
-        "the registry does not answer: {0}; it keeps received files for a day: submit again to continue"
+        "the registry does not answer: {0}; received files are kept for a day: submit again to continue"
     )]
     Network(#[from] reqwest::Error),
     /// The registry refuses the result.
@@ -58,8 +58,9 @@ pub enum SubmitError {
     Refused(String),
 }
 
-/// Reads the measurement, simulation or probe at `path`, recomputes its facts from the records, and
-/// removes whatever identifies this drive or machine. `with_serial` keeps the serial number.
+/// Reads the measurement, simulation or probe at `path`. Recomputes the facts of a measurement from
+/// its records. Removes data that identify this drive or machine; `with_serial` keeps the serial
+/// number.
 ///
 /// # Errors
 /// Fails if the result is damaged, or exceeds the limits of a registry.
@@ -167,8 +168,8 @@ fn digest(path: &Path) -> io::Result<(u64, String)> {
     }
 }
 
-/// Sends a prepared result to the registry at `to`, except for files that arrived before. Calls
-/// `progress` with the bytes that have arrived and the total.
+/// Sends a prepared result to the registry at `to`, without files that an earlier attempt sent.
+/// Calls `progress` with the bytes that have arrived and the total.
 ///
 /// # Errors
 /// Fails if the registry does not answer, or refuses the result.

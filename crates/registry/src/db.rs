@@ -4,7 +4,7 @@
     lint_writes,
     expect(
         clippy::disallowed_methods,
-        reason = "the database of a registry: in the file that the operator names, unless it holds something else, such as the database of another program"
+        reason = "the database of a registry: in the file that the operator names, unless the file is the database of another program"
     )
 )]
 
@@ -19,10 +19,11 @@ use sqlx::{AnyConnection, AnyPool, AssertSqlSafe, Connection, Row};
 use crate::submission::{Content, Part, PartName, Submission};
 use crate::{Error, limits};
 
-/// Creates the tables; runs whenever the database is opened, followed by the columns of [`ADDED`].
+/// Statements that create the tables. They run whenever the database is opened, and the columns in
+/// [`ADDED`] are added afterwards.
 ///
 /// The `id` of a submission is the prefix of its files in the store. Each token that submits the
-/// same result has its own prefix, and sees nothing of the others.
+/// same result has its own prefix, and cannot see the files of other tokens.
 const TABLES: [&str; 4] = [
     "CREATE TABLE IF NOT EXISTS tokens (
         name TEXT PRIMARY KEY, hash TEXT NOT NULL UNIQUE, created BIGINT NOT NULL)",
@@ -37,17 +38,17 @@ const TABLES: [&str; 4] = [
         capacity BIGINT NOT NULL, started TEXT, random_write DOUBLE PRECISION)",
 ];
 
-/// Columns that later versions added: table, column, and the value for rows from before. Earlier
-/// results were all measurements, and had no `place`, the prefix of their files in the store.
+/// Columns that later versions added: table, column, and the value for existing rows. All earlier
+/// results were measurements. They had no `place`, which is the prefix of their files in the store.
 const ADDED: [(&str, &str, &str); 3] = [
     ("submissions", "kind", name_of(ResultKind::Measurement)),
     ("results", "kind", name_of(ResultKind::Measurement)),
     ("results", "place", ""),
 ];
 
-/// Statements that migrate a database of an earlier version. Results used to have their id as
-/// prefix. A version killed between publishing and unstaging left submissions of published results;
-/// cleaning up would delete their files.
+/// Statements that migrate a database of an earlier version. The prefix of a result used to be its
+/// id. If an earlier version was killed between publishing and unstaging, the submission of the
+/// published result is still there. Its expiry would delete the published files.
 const PRESENT: [&str; 4] = [
     "CREATE INDEX IF NOT EXISTS results_by_place ON results (place)",
     "UPDATE results SET place = id WHERE place = ''",
@@ -56,15 +57,15 @@ const PRESENT: [&str; 4] = [
 ];
 
 /// The token name of an abandoned submission while its files are being deleted. No token has this
-/// name, which keeps senders from adding files or submitting again meanwhile.
+/// name. A sender can therefore not add files or submit again during the deletion.
 const GIVEN_UP: &str = "";
 
 /// The part number that stands for the activity file of a run.
 const ACTIVITIES: i64 = -1;
 
-/// One index for each order of the shelf (see [`order`]), which lets a page be read without sorting
-/// all results. SQLite only: PostgreSQL limits the size of an indexed value, and a model name may
-/// be long.
+/// Statements that create an index for each sort order (see [`order`]). With the index, SQLite reads
+/// a page of results without sorting all of them. PostgreSQL has no such indices, because it limits
+/// the size of an indexed value, and a model name may be longer.
 const ORDERS: [&str; 10] = [
     "CREATE INDEX IF NOT EXISTS results_by_name ON results (name, id)",
     "CREATE INDEX IF NOT EXISTS results_by_name_down ON results (name DESC, id)",
@@ -82,19 +83,19 @@ const ORDERS: [&str; 10] = [
         ON results ((random_write IS NULL), random_write DESC, id)",
 ];
 
-/// A covering index for searches, which keeps SQLite from reading the much larger `item` column.
-/// PostgreSQL stores large values out of line anyway, and limits the size of an indexed value.
+/// The statement that creates a covering index for searches. It keeps SQLite from reading the much
+/// larger `item` column. PostgreSQL needs no such index, because it stores large values out of line.
 const SEARCHED: &str = "CREATE INDEX IF NOT EXISTS results_searched_of_kind ON results
     (kind, capacity, id, name, model, firmware, words, started, random_write)";
 
-/// Removes the search index of versions that had no result kinds.
+/// The statement that removes the search index of earlier versions, which had no result kinds.
 const SEARCHED_BEFORE: &str = "DROP INDEX IF EXISTS results_searched";
 
 /// A published result.
 pub(crate) struct StoredResult {
-    /// Its entry on the shelf.
+    /// The entry in the list of results.
     pub item: ShelfItem,
-    /// Its files.
+    /// The descriptions of the files of its runs.
     pub parts: Vec<Part>,
     /// The prefix of the files in the store.
     pub place: String,
@@ -103,16 +104,17 @@ pub(crate) struct StoredResult {
 /// The database.
 pub(crate) struct Db {
     pool: AnyPool,
-    /// The SQL expression for the present in seconds since 1970, by the database's clock, which all
-    /// servers share.
+    /// The SQL expression for the current time in seconds since 1970. It uses the clock of the
+    /// database, which all servers share.
     now: &'static str,
-    /// The table that a search reads. SQLite needs a hint to use the covering index: without it, a
-    /// search reads the table in display order and takes ten times as long.
+    /// The table that a search reads, as an SQL clause. SQLite needs a hint to use the covering
+    /// index: without the hint, a search reads the table in display order and takes ten times as
+    /// long.
     searched: &'static str,
 }
 
-/// Checks that an SQLite database is that of a registry, or empty. Reads only: migrating the database
-/// of another program would change it.
+/// Checks that an SQLite database belongs to a registry, or is empty. Does not change the database,
+/// which may belong to another program.
 async fn check_own(url: &str) -> Result<(), Error> {
     let mut connection = AnyConnection::connect(url).await?;
     let tables = "SELECT name FROM sqlite_master WHERE type = 'table'";
@@ -136,15 +138,16 @@ impl Db {
         }
         let options = AnyPoolOptions::new()
             .max_connections(16)
-            // A connection to a file is never lost, and a test query would slow down every
-            // statement.
+            // A connection to a file cannot be lost. A test query before each use would only cost
+            // time.
             .test_before_acquire(!sqlite)
             .acquire_timeout(Duration::from_secs(10))
             .after_connect(move |connection, _| {
                 Box::pin(async move {
                     if sqlite {
-                        // These settings keep a registry of 10,000 results in memory. Acknowledged
-                        // writes survive a loss of power, as the files in the store do.
+                        // The cache and mmap sizes keep a registry of 10,000 results in memory. With
+                        // `synchronous = FULL`, committed writes survive a loss of power, as the
+                        // files in the store do.
                         let pragmas = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; \
                                        PRAGMA busy_timeout = 10000; \
                                        PRAGMA cache_size = -65536; PRAGMA mmap_size = 1073741824";
@@ -156,7 +159,8 @@ impl Db {
         let pool = options.connect(url).await?;
         let mut transaction = pool.begin().await?;
         if !sqlite {
-            // Servers that start at the same time take turns: creating a table concurrently fails.
+            // The lock makes servers that start at the same time take turns, because creating a table
+            // concurrently fails.
             sqlx::query("SELECT CAST(pg_advisory_xact_lock(7470) AS TEXT)")
                 .execute(&mut *transaction)
                 .await?;
@@ -220,8 +224,9 @@ impl Db {
         row.map(|row| Ok(row.try_get(0)?)).transpose()
     }
 
-    /// Stores a submission under the prefix `place`, unless result `id` is already published or the
-    /// token has too many submissions. Returns true if the submission is staged afterwards.
+    /// Stages a submission under the prefix `place`, unless result `id` is already published or the
+    /// token has too many submissions. Returns true if the submission is staged afterwards, which
+    /// includes a submission that was staged before.
     pub(crate) async fn stage(
         &self,
         [place, id]: [&str; 2],
@@ -242,7 +247,8 @@ impl Db {
         Ok(self.staged(place, token).await?.is_some())
     }
 
-    /// Restarts the expiry of a submission, which keeps it from being abandoned during its check.
+    /// Restarts the time until a submission expires. Otherwise the submission could expire during its
+    /// check.
     pub(crate) async fn renew(&self, place: &str, token: &str) -> Result<(), Error> {
         let now = self.now;
         let sql = format!("UPDATE submissions SET created = {now} WHERE id = $1 AND token = $2");
@@ -286,8 +292,8 @@ impl Db {
         Ok(())
     }
 
-    /// Returns the prefixes and files of submissions that were never finished. If a submission from
-    /// an earlier version cannot be parsed, the list holds the files that arrived.
+    /// Returns the prefixes and files of expired submissions. If a submission from an earlier version
+    /// cannot be parsed, returns the files that have arrived instead of the announced files.
     pub(crate) async fn abandoned(&self) -> Result<Vec<(String, Vec<PartName>)>, Error> {
         let now = self.now;
         let sql = format!(
@@ -309,9 +315,9 @@ impl Db {
         Ok(abandoned)
     }
 
-    /// Takes an unfinished submission away from its token before its files are deleted. Returns
-    /// false if it is not abandoned any more. If the deletion fails, the submission expires again a
-    /// day later.
+    /// Takes an expired submission away from its token before its files are deleted. Returns false if
+    /// the submission was renewed or published in the meantime. If the deletion of the files fails,
+    /// the submission expires again a day later.
     pub async fn give_up(&self, place: &str) -> Result<bool, Error> {
         let now = self.now;
         let sql = format!(
@@ -323,8 +329,8 @@ impl Db {
         Ok(query.execute(&self.pool).await?.rows_affected() == 1)
     }
 
-    /// The same as [`Db::give_up`] for a submission of `token` whose result is already published
-    /// from another prefix.
+    /// Does the same as [`Db::give_up`] for a submission of `token` whose result is published from
+    /// another prefix, whatever its age.
     pub async fn withdraw(&self, place: &str, token: &str) -> Result<bool, Error> {
         let now = self.now;
         let sql = format!(
@@ -342,13 +348,14 @@ impl Db {
         Ok(transaction.commit().await?)
     }
 
-    /// Publishes the submission of `token` at `place` and unstages it in one transaction, which
-    /// keeps [`Db::abandoned`] from ever naming files of a published result. An unstaged submission
-    /// is not published, because its files may be gone. Simulations have no files and need no
-    /// staging.
+    /// Publishes the submission of `token` at `place` and unstages it. Both happen in one
+    /// transaction: [`Db::abandoned`] must never return files of a published result. A submission
+    /// that is not staged is not published, because its files may be deleted. Simulations have no
+    /// files and need no staging.
     ///
-    /// Returns the prefix of the published files. It differs from `place` if the result was
-    /// published before; the submission then stays staged. Returns `None` if nothing is published.
+    /// Returns the prefix of the published files. The prefix differs from `place` if another token
+    /// published the result before; the submission then stays staged. Returns `None` if the result is
+    /// not published.
     pub async fn publish(
         &self,
         place: &str,
@@ -436,7 +443,7 @@ impl Db {
             let item = |row: &AnyRow| Ok(serde_json::from_str(row.try_get(0)?)?);
             let items = rows.iter().map(item).collect::<Result<Vec<_>, Error>>()?;
             let shown = items.len() as i64;
-            // The last page implies the total; counting would repeat the search.
+            // The last page shows the total number of matches. A count would repeat the search.
             let is_last = shown < limit && (shown > 0 || offset == 0);
             let total = match is_last {
                 true => offset + shown,
@@ -460,7 +467,8 @@ async fn unstage(connection: &mut AnyConnection, place: &str, token: &str) -> Re
     Ok(staged)
 }
 
-/// Adds a text column to a table that lacks it, with the value `before` in existing rows.
+/// Adds a text column to a table, with the value `before` in existing rows, if the table lacks the
+/// column.
 async fn add_column(
     connection: &mut AnyConnection,
     sqlite: bool,
@@ -495,7 +503,7 @@ const fn name_of(kind: ResultKind) -> &'static str {
     }
 }
 
-/// Parses a stored submission. Simulations are never stored: they are published at once.
+/// Parses a staged submission. Simulations are never staged, because they are published at once.
 fn submission(body: &str, kind: &str) -> Result<Submission, Error> {
     Ok(match kind == name_of(ResultKind::Probe) {
         true => Submission::Probe(serde_json::from_str(body)?),
@@ -503,7 +511,7 @@ fn submission(body: &str, kind: &str) -> Result<Submission, Error> {
     })
 }
 
-/// Returns the files of the submission in a row of id, body and kind.
+/// Returns the announced files of a submission, from a row with the columns id, body and kind.
 fn announced(row: &AnyRow) -> Result<Vec<PartName>, Error> {
     let submission = submission(row.try_get(1)?, row.try_get(2)?)?;
     Ok(submission.parts().iter().map(Part::name).collect())
@@ -555,7 +563,7 @@ fn containing(text: impl AsRef<str>) -> String {
     pattern + "%"
 }
 
-/// Returns the `ORDER BY` clause. Rows without the value come last in both directions.
+/// Returns the `ORDER BY` clause. Rows without the sorted value come last in both directions.
 fn order(sort: Sort) -> &'static str {
     match sort {
         Sort::Name => "name, id",
@@ -576,7 +584,7 @@ fn searched(text: &str) -> String {
     text.to_lowercase().replace('\0', "")
 }
 
-/// Returns the texts that a search looks through.
+/// Returns the text that a search for words looks through.
 fn words_of(item: &ShelfItem) -> String {
     let device = item.device.as_ref();
     let texts = [

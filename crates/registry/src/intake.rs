@@ -40,7 +40,7 @@ pub(crate) struct Intake {
     folder: PathBuf,
     work: Work,
     receiving: Arc<Semaphore>,
-    /// The concurrent requests that each token may have, by the name of the token.
+    /// The permits for concurrent requests of each token, by the name of the token.
     receiving_of: Mutex<BTreeMap<String, Arc<Semaphore>>>,
     sent: DefaultKeyedRateLimiter<String>,
     tried: DefaultDirectRateLimiter,
@@ -48,9 +48,8 @@ pub(crate) struct Intake {
     finishing: Mutex<BTreeSet<String>>,
 }
 
-/// Returns the store prefix of the files that `token` sends for the future result `id`. Each token
-/// has its own prefix, which keeps senders of the same result from seeing or changing each other's
-/// files.
+/// Returns the store prefix of the files that `token` sends for the future result `id`. Tokens that
+/// send the same result have different prefixes, and cannot see or change the files of each other.
 fn place_of(token: &str, id: &str) -> String {
     hash(&format!("{id}/{token}"))
 }
@@ -85,7 +84,8 @@ struct ActivitiesPath {
     run: u32,
 }
 
-/// The sender of a request, with its permits: one of the token's and one of the registry's.
+/// The sender of a request, with two permits: one from the limit of its token, and one from the
+/// limit of the registry.
 pub(crate) struct Sender {
     name: String,
     _permits: [OwnedSemaphorePermit; 2],
@@ -97,7 +97,8 @@ impl Gate for Intake {
     async fn admit(self: Arc<Self>, bearer: Bearer) -> Result<Sender, Problem> {
         let name = self.sender(bearer).await?;
         let stopping = |_| Problem::busy("the registry is shutting down");
-        // A request that waits for a permit of its token does not occupy one of the registry's.
+        // The token's permit comes first: a request that waits for it occupies no permit of the
+        // registry.
         let own = self.permits_of(&name).acquire_owned().await.map_err(stopping)?;
         let shared = self.receiving.clone().acquire_owned().await.map_err(stopping)?;
         Ok(Sender { name, _permits: [own, shared] })
@@ -220,8 +221,8 @@ impl Intake {
         }
     }
 
-    /// Publishes the checked submission at `place`. If another token published the same result
-    /// first, deletes the files at `place` instead.
+    /// Publishes the checked submission whose files have the prefix `place`. If another token
+    /// published the same result first, deletes these files instead.
     async fn publish(
         &self,
         place: &str,
@@ -241,7 +242,7 @@ impl Intake {
         }
     }
 
-    /// Deletes the files at `place`, whose result is published from another prefix.
+    /// Deletes the files with the prefix `place`, whose result is published from another prefix.
     async fn withdraw(&self, place: &str, sender: &Sender, parts: &[Part]) -> Result<(), Error> {
         if self.db.withdraw(place, &sender.name).await? {
             self.store.remove(place, parts.iter().map(Part::name)).await?;
@@ -250,8 +251,8 @@ impl Intake {
         Ok(())
     }
 
-    /// Returns the answer to the request that finished result `id`, if the result is published. It
-    /// serves senders that lost the first answer.
+    /// Returns the answer to the request that finished result `id`; `None` if the result is not
+    /// published. A sender that lost the answer gets it again.
     async fn published(&self, id: &str) -> Result<Option<Publication>, Problem> {
         let Some(StoredResult { item, parts, .. }) = self.db.result(id).await? else {
             return Ok(None);
@@ -264,7 +265,8 @@ impl Intake {
         Ok(Some(Publication { id: id.into(), unchecked }))
     }
 
-    /// Locks the submission at `place` until the guard is dropped, because a check takes minutes.
+    /// Locks the submission at `place` until the guard is dropped. A check takes minutes, and must
+    /// not run twice at the same time.
     fn lock(self: &Arc<Self>, place: &str) -> Result<FinishGuard, Problem> {
         let mut finishing = self.finishing.lock().unwrap_or_else(PoisonError::into_inner);
         match finishing.insert(place.into()) {
@@ -312,8 +314,8 @@ impl Intake {
         Ok(names.filter(|name| arrived.binary_search(name).is_err()).collect())
     }
 
-    /// Deletes expired submissions. Takes each from its token first, because it may be finished by
-    /// now.
+    /// Deletes expired submissions. Takes each submission away from its token first, which fails if
+    /// the submission was finished or renewed in the meantime.
     async fn clean(&self) -> Result<(), Error> {
         for (place, parts) in self.db.abandoned().await? {
             if self.db.give_up(&place).await? {
@@ -337,11 +339,11 @@ impl Drop for FinishGuard {
     }
 }
 
-/// Returns the statements of a measurement that the registry cannot recompute.
+/// Returns the statements of a measurement that the registry cannot recompute from the records.
 fn unchecked(parts: &[Part]) -> Vec<String> {
     match parts.iter().any(|part| part.content == Content::Activities) {
         true => vec![
-            "the background operations of the drive during the runs: records do not show them, but their files can be read"
+            "the background operations of the drive during the runs: records do not show them; the activity files can be read"
                 .into(),
         ],
         false => vec![],
@@ -419,7 +421,7 @@ async fn receive(
     let same = intake.work.run(move || Ok(part.matches(&copy))).await?;
     if !same {
         return Err(Problem::damaged(format!(
-            "{name} is not what was announced: its length or its SHA-256 differs"
+            "{name} is not the announced file: its length or its SHA-256 differs"
         )));
     }
     let place = place_of(&sender.name, &id);
@@ -434,8 +436,8 @@ async fn finish(
     SubmissionPath { id }: SubmissionPath,
     _: Nothing,
 ) -> Result<JsonOf<Publication>, Problem> {
-    // The check continues if the client disconnects, and a repeated request finds the result
-    // published.
+    // A separate task continues the check if the client disconnects. When the client repeats the
+    // request, the result is published.
     let done = tokio::spawn(check_and_publish(intake, sender, id));
     done.await
         .unwrap_or_else(|_| Err(Problem::failed("the check failed: finish the submission again")))
@@ -451,7 +453,7 @@ async fn check_and_publish(
     intake.db.renew(&place, &sender.name).await?;
     let staged = intake.staged(&id, &sender.name).await;
     if let Some(published) = intake.published(&id).await? {
-        // This token published it before, or another token published the same result.
+        // This token published the result before, or another token published the same result.
         if let Ok(submission) = staged {
             intake.withdraw(&place, &sender, submission.parts()).await?;
         }

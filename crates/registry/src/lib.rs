@@ -1,6 +1,6 @@
 //! A registry of results that people submit with tokens: measurements, simulations and probes. It
-//! validates each against its schema and its own records, and serves them for searching and viewing
-//! as the local web application does.
+//! validates each submission against its schema and its own records. It serves the published
+//! results for searching and viewing, with the web application of `flashscope serve`.
 
 #![cfg_attr(
     lint_writes,
@@ -41,8 +41,8 @@ use url::Url;
 /// The storage of a registry.
 #[derive(Debug, Clone)]
 pub struct Configuration {
-    /// The registry's folder: the embedded database and store, unless others are configured, and
-    /// the cache.
+    /// The registry's folder. It holds the cache, and the embedded database and store unless
+    /// `database` and `store` name others.
     pub folder: PathBuf,
     /// A database instead of the embedded one: `postgres://…`.
     pub database: Option<String>,
@@ -67,8 +67,8 @@ pub enum Error {
     Database(#[from] sqlx::Error),
     /// The file of the database belongs to another program.
     #[error(
-        "`{0}` is the database of another program, and stays as it is: keep the registry in another \
-         folder, or name another database"
+        "`{0}` is the database of another program, and was not changed: keep the registry in \
+         another folder, or name another database"
     )]
     ForeignDatabase(String),
     /// The object store failed.
@@ -116,7 +116,8 @@ impl Registry {
     pub async fn open(configuration: &Configuration) -> Result<Registry, Error> {
         let folder = &configuration.folder;
         std::fs::create_dir_all(folder)?;
-        // Syncing the parent makes the folder's name survive a loss of power, as its files do.
+        // Without a sync of the parent folder, a loss of power could remove the folder, although
+        // its files are durable.
         if let Some(above) = std::path::absolute(folder)?.parent() {
             std::fs::File::open(above)?.sync_all()?;
         }
@@ -188,9 +189,9 @@ fn hash(token: &str) -> String {
     hex::encode(Sha256::digest(token))
 }
 
-/// Installs the cryptography for TLS, which the HTTP and S3 clients of this process share.
+/// Installs the cryptography provider for TLS, which the HTTP and S3 clients of this process share.
 fn provide_tls() {
-    // The error means that a provider is installed already, and any provider will do.
+    // An error means that another provider is already installed, which also works.
     let _ = rustls::crypto::ring::default_provider().install_default();
 }
 

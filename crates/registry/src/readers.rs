@@ -1,4 +1,4 @@
-//! Limits the requests without a token, by address. Requests that change something need a token,
+//! Limits the rate of read-only requests, by address. Requests that change something need a token,
 //! and each token has its own limit.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
@@ -13,7 +13,7 @@ use axum::response::{IntoResponse, Response};
 use flashscope_serve::Problem;
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 
-/// The number of requests after which idle addresses are dropped from the table.
+/// The number of requests after which idle addresses are removed from the table.
 const FORGET: usize = 4096;
 
 struct Readers {
@@ -21,7 +21,7 @@ struct Readers {
     requests: AtomicUsize,
 }
 
-/// Limits the safe requests of each address to `quota`, and answers the rest with 429.
+/// Limits the safe (read-only) requests of each address to `quota`, and answers the rest with 429.
 pub(crate) fn limit(router: Router, quota: Quota) -> Router {
     let readers = Readers { recent: RateLimiter::keyed(quota), requests: AtomicUsize::default() };
     router.layer(from_fn_with_state(Arc::new(readers), forward_or_refuse))
@@ -52,9 +52,9 @@ impl Readers {
     }
 }
 
-/// Returns the address of the client, or `None` for a client on this machine. A proxy on this
-/// machine is trusted for the last address in `X-Forwarded-For`; the client could have forged the
-/// earlier ones.
+/// Returns the address of the client, or `None` for a client on this machine. If a proxy on this
+/// machine forwarded the request, returns the last address in `X-Forwarded-For`, which the proxy
+/// added. The client could have forged earlier addresses.
 fn address(headers: &HeaderMap, extensions: &Extensions) -> Option<IpAddr> {
     let ConnectInfo(peer) = extensions.get::<ConnectInfo<SocketAddr>>()?;
     let peer = peer.ip().to_canonical();
@@ -65,7 +65,8 @@ fn address(headers: &HeaderMap, extensions: &Extensions) -> Option<IpAddr> {
     forwarded.to_str().ok()?.rsplit(',').next()?.trim().parse().ok()
 }
 
-/// Returns the key that all addresses of a subscriber share: for IPv6, the upper 64 bits.
+/// Returns the part of an address that all addresses of one subscriber share: for IPv6, the upper
+/// 64 bits.
 fn subscriber(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => address.into(),
@@ -99,14 +100,14 @@ mod tests {
         runtime.block_on(router.clone().oneshot(request)).unwrap().status()
     }
 
-    /// Returns a router that allows two requests at once, and one more a day.
+    /// Returns a router that allows a burst of two requests, and then one request per day.
     fn router() -> Router {
         let quota = Quota::with_period(Duration::from_hours(24)).unwrap();
         let quota = quota.allow_burst(NonZeroU32::new(2).unwrap());
         limit(Router::new().route("/", get(|| async {}).post(|| async {})), quota)
     }
 
-    // Requests that need a token are exempt.
+    // Requests that change something are exempt from this limit.
     #[test]
     fn each_address_has_its_own_limit() {
         let router = router();
@@ -117,7 +118,8 @@ mod tests {
             assert_eq!(ask(Method::GET, peer), StatusCode::TOO_MANY_REQUESTS);
             assert_eq!(ask(Method::POST, peer), StatusCode::OK);
         }
-        // The same subscriber, and the same address in another notation.
+        // Other addresses of a subscriber that used up its limit: in the same IPv6 network, and in
+        // another notation.
         assert_eq!(ask(Method::GET, "2001:db8::2"), StatusCode::TOO_MANY_REQUESTS);
         assert_eq!(ask(Method::GET, "::ffff:192.0.2.1"), StatusCode::TOO_MANY_REQUESTS);
         assert_eq!(ask(Method::GET, "2001:db8:0:1::1"), StatusCode::OK);
@@ -126,7 +128,7 @@ mod tests {
         }
     }
 
-    // A remote client could name any address.
+    // A remote client could send any address in the header.
     #[test]
     fn only_a_proxy_on_this_machine_is_trusted() {
         let router = router();

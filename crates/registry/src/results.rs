@@ -4,7 +4,7 @@
     lint_writes,
     expect(
         clippy::disallowed_methods,
-        reason = "the cache of a registry: a folder that is not such a cache is never emptied"
+        reason = "the cache of a registry: a folder that is not a cache is never emptied"
     )
 )]
 
@@ -43,7 +43,8 @@ pub(crate) struct Results {
     store: Store,
     folder: PathBuf,
     open: Cache<String, OpenResult>,
-    /// The cached results and the bytes of their records, least recently used first.
+    /// The ids of the cached results with the bytes of their records, the least recently used
+    /// first.
     cached: Mutex<Vec<(String, u64)>>,
     runtime: Handle,
 }
@@ -94,8 +95,8 @@ impl Results {
         Ok(OpenResult { opened: Arc::new(opened), parts: parts.into(), place: place.into() })
     }
 
-    /// Opens the cached folder of result `id`. The cache need not survive a crash, unlike a result
-    /// from [`ResultFolder::create`], which waits for the disk.
+    /// Opens the cached folder of result `id`, and writes the manifest first if it is missing. Does
+    /// not use [`ResultFolder::create`], which syncs to disk: the cache need not survive a crash.
     fn folder_of(&self, id: &str, place: &str) -> Result<(ResultFolder, Manifest), Problem> {
         let path = self.folder.join(id);
         let manifest = path.join("manifest.json");
@@ -105,7 +106,8 @@ impl Results {
         Ok(ResultFolder::open(&path)?)
     }
 
-    /// Evicts the least recently used results until `bytes` more of result `id` fit.
+    /// Evicts the least recently used results until another `bytes` bytes of result `id` fit into
+    /// the cache.
     fn make_room(&self, id: &str, bytes: u64) {
         let mut cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
         let before = cached.iter().position(|(other, _)| other == id);
@@ -115,7 +117,7 @@ impl Results {
         {
             let (oldest, _) = cached.remove(0);
             self.open.remove(&oldest);
-            // Open files stay readable, and a folder that cannot be deleted does no harm.
+            // Files that are open stay readable. A folder that cannot be deleted only takes space.
             let _ = fs::remove_dir_all(self.folder.join(oldest));
         }
     }
@@ -148,7 +150,7 @@ impl Library for Results {
         Ok(())
     }
 
-    /// Returns no corrections: a registry shows the classification of the rule.
+    /// Returns no corrections: a registry shows the verdicts of the rules.
     fn marks(&self, _: &OpenMeasurement) -> Result<Marks, Problem> {
         Ok(Marks::default())
     }
@@ -180,14 +182,16 @@ impl Library for Results {
 /// (<https://bford.info/cachedir/>).
 const CACHE_TAG: &str = "CACHEDIR.TAG";
 
-/// The content of the mark.
+/// The content of the tag file.
 const CACHE_SIGNATURE: &str =
     "Signature: 8a477f597d28d172789f06886806bc55\n# The cache of a flashscope registry.\n";
 
-/// Creates or empties the cache folder. Fails on a folder with other content, and leaves it alone.
+/// Creates or empties the cache folder. Fails on a folder with other content, and does not change
+/// it.
 ///
-/// The tag is durable before any other file exists, and is kept while the rest is deleted: a crash
-/// at any moment leaves a recognisable cache.
+/// The tag file is durable before any other file exists, and stays while the other files are
+/// deleted. A crash at any time therefore leaves a folder that the next start recognizes as a
+/// cache.
 fn empty_cache(folder: &Path) -> std::io::Result<()> {
     fs::create_dir_all(folder)?;
     let tag = folder.join(CACHE_TAG);
@@ -215,7 +219,8 @@ fn empty_cache(folder: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Writes a file atomically, even if others write it too, and creates its folder if needed.
+/// Writes a file atomically, even if other threads write the same file, and creates its folder if
+/// needed.
 pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;

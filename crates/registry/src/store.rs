@@ -4,7 +4,7 @@
     lint_writes,
     expect(
         clippy::disallowed_methods,
-        reason = "objects of a registry: below `store` in its folder, or where the operator chose; names consist of ids and numbers"
+        reason = "objects of a registry: in the folder `store`, or in the store that the operator chose; names consist of ids and numbers"
     )
 )]
 
@@ -20,7 +20,7 @@ use url::Url;
 use crate::submission::{Content, PartName};
 use crate::{Error, provide_tls};
 
-/// The files that a result may have besides those of its runs.
+/// The files that a result may have besides the files of its runs.
 const FILES: [&str; 4] = ["manifest.json", "facts.json", SIMULATION, PROBE];
 /// The name of the document of a simulation.
 pub(crate) const SIMULATION: &str = "simulation.json";
@@ -64,7 +64,7 @@ impl Store {
         Ok(self.objects.get(&self.key(id, name)).await?.bytes().await?)
     }
 
-    /// Deletes the run files `parts` of result `id` and its documents.
+    /// Deletes the documents and the run files `parts` with the prefix `id`.
     pub async fn remove(
         &self,
         id: &str,
@@ -81,7 +81,7 @@ impl Store {
     }
 }
 
-/// Returns the name of a run's file in the store.
+/// Returns the name of a run's file in the store, below its prefix.
 pub(crate) fn file_name(PartName { content, run, part }: PartName) -> String {
     match content {
         Content::Records => format!("records/{run}-{part}.parquet"),

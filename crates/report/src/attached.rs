@@ -11,15 +11,15 @@ pub struct AttachedDrive {
     pub size_bytes: Bytes,
     /// The unit that the drive reads and writes.
     pub logical_block_bytes: Bytes,
-    /// The way it is served: `nbd`, `fuse` or `ublk`.
+    /// The way in which the drive is attached: `nbd`, `fuse` or `ublk`.
     pub way: String,
-    /// The place: an NBD URI, or the path of a file or device.
+    /// The address for clients: an NBD URI, or the path of a file or device.
     pub place: String,
-    /// The time that a 4 KiB request and its answer spend on the way, in addition to the drive's own time. Answers are sent
-    /// earlier by this time. Absent if answers are not delayed.
+    /// The time that a 4 KiB request and its answer spend between client and drive, in addition to the drive's own time. The
+    /// server sends answers earlier by this time. Absent if it does not delay answers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub round_trip_ns: Option<Nanos>,
-    /// The address of its web page; absent if none was requested.
+    /// The address of the drive's web page; absent if the user requested no page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub page: Option<String>,
 }
@@ -32,6 +32,6 @@ pub fn attached(attached: &AttachedDrive) -> String {
         "fuse" => format!("losetup --find --show --direct-io=on '{place}'"),
         _ => format!("lsblk {place}"),
     };
-    let page = page.iter().map(|page| format!("  what it does: {page}\n")).collect::<String>();
-    format!("{drive}, {size_bytes}: {place}\n  next: {next}\n{page}  Ctrl-C ends it\n")
+    let page = page.iter().map(|page| format!("  web page: {page}\n")).collect::<String>();
+    format!("{drive}, {size_bytes}: {place}\n  next: {next}\n{page}  Ctrl-C detaches the drive\n")
 }

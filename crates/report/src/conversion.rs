@@ -11,19 +11,20 @@ use crate::simulation::grouped;
 pub struct Conversion {
     /// The files read.
     pub inputs: Vec<String>,
-    /// The format of each.
+    /// The format of each file.
     pub formats: Vec<String>,
     /// The file written.
     pub output: String,
     /// The format of the file written.
     pub output_format: String,
-    /// Requests read and selected.
+    /// Requests read, without those that the options excluded.
     pub requests_read: u64,
-    /// Requests written: all except those whose operation the format does not have.
+    /// Requests written: all except those with an operation that the output format does not
+    /// support.
     pub requests_written: u64,
     /// Bytes of the requests read, over all operations.
     pub bytes_read: Bytes,
-    /// Lines and records that could not be read and were left out.
+    /// The number of skipped lines and records, which could not be read.
     pub bad_lines_skipped: u64,
     /// Notes for the user.
     pub notes: Vec<String>,

@@ -27,12 +27,12 @@ fn word(judgement: Judgement) -> &'static str {
 }
 
 /// Writes the grid (one row per micro-benchmark, with the reasons for interesting experiments) and the hints. Writes
-/// nothing if nothing was judged.
+/// nothing if no experiment has a verdict.
 pub(crate) fn judgement(out: &mut String, facts: &Facts) {
     if facts.grid.iter().all(|verdict| verdict.interest == Interest::NotPerformed) {
         return;
     }
-    line!(out, "\nSummary: ● interesting, ○ not, · not performed");
+    line!(out, "\nSummary: ● interesting, ○ not interesting, · not performed");
     for row in facts.grid.chunk_by(|a, b| a.micro_benchmark == b.micro_benchmark) {
         grid_row(out, row);
     }

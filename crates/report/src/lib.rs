@@ -47,7 +47,7 @@ pub use what_if::{
     what_if_simulated, what_if_simulated_head,
 };
 
-/// The page, built from `web/`. The report replaces [`MARKER`].
+/// The page, built from `web/`, with [`MARKER`] in place of the report.
 const PAGE: &str = include_str!(concat!(env!("OUT_DIR"), "/report.html"));
 
 /// The placeholder for `report.json` in the page.
@@ -79,7 +79,7 @@ pub struct Summary {
 }
 
 /// Renders results as one self-contained HTML file that works offline. Several measurements are compared with each other.
-/// Calls `progress` with the amount done and the total.
+/// Calls `progress` with the number of steps done and the total.
 ///
 /// # Errors
 /// If records cannot be read, or the report cannot be written as JSON.
@@ -90,7 +90,7 @@ pub fn html(exhibits: &Exhibits, mut progress: impl FnMut(u64, u64)) -> Result<S
 /// Renders the characteristics of a trace as one HTML file.
 ///
 /// # Errors
-/// If they cannot be written as JSON.
+/// If the characteristics cannot be written as JSON.
 pub fn trace_html(trace: &Trace) -> Result<String, serde_json::Error> {
     filled(trace)
 }
@@ -99,22 +99,24 @@ pub fn trace_html(trace: &Trace) -> Result<String, serde_json::Error> {
 /// (`flashscope_papers::Reproductions`), a type that this crate does not know.
 ///
 /// # Errors
-/// If it cannot be written as JSON.
+/// If `reproductions` cannot be written as JSON.
 pub fn papers_html(reproductions: &impl Serialize) -> Result<String, serde_json::Error> {
     filled(reproductions)
 }
 
-/// Returns the page of a server, which loads its data from the server. Its policy is sent as a header.
+/// Returns the page of a server, which loads its data from the server. The server sends the content security policy as a
+/// header.
 pub fn served_html() -> String {
     without_policy(PAGE).replacen(MARKER, r#"{"served":true}"#, 1)
 }
 
-/// Returns the page of an attached drive, which loads its data from the server. Its policy is sent as a header.
+/// Returns the page of an attached drive, which loads its data from the server. The server sends the content security
+/// policy as a header.
 pub fn attached_html() -> String {
     without_policy(PAGE).replacen(MARKER, r#"{"attached":true}"#, 1)
 }
 
-/// Removes the policy of a page. In a file it forbids all connections.
+/// Removes the content security policy from a page. The policy is for files, and forbids all connections.
 fn without_policy(page: &str) -> String {
     let Some((before, rest)) = page.split_once(POLICY) else { return page.into() };
     let after = rest.split_once('>').map_or(rest, |(_, after)| after);
@@ -123,7 +125,7 @@ fn without_policy(page: &str) -> String {
 
 /// Inserts a report into the page.
 fn filled(report: &impl Serialize) -> Result<String, serde_json::Error> {
-    // Escapes `<`, so that no text of a result can end the script element.
+    // Escaping `<` keeps texts of a result from ending the script element.
     let json = serde_json::to_string(report)?.replace('<', "\\u003c");
     Ok(PAGE.replacen(MARKER, &json, 1))
 }
@@ -136,9 +138,9 @@ mod tests {
 
     use super::*;
 
-    /// Returns the policy of a page. It must come before all that it governs.
+    /// Returns the content security policy of a page, and checks that it precedes all scripts and styles.
     fn policy(page: &str) -> &str {
-        let (before, rest) = page.split_once(POLICY).expect("it carries a policy");
+        let (before, rest) = page.split_once(POLICY).expect("the page has a policy");
         assert!(!before.contains("<script") && !before.contains("<style"), "{before}");
         let (_, rest) = rest.split_once("content=\"").unwrap();
         rest.split_once('"').unwrap().0
@@ -151,7 +153,7 @@ mod tests {
         part.unwrap_or_else(|| panic!("no {directive} in {policy}")).collect()
     }
 
-    /// Returns the hashes of the elements of a name that a browser runs or applies.
+    /// Returns the hashes of the elements called `name`, such as `script`, except for data in JSON.
     fn hashes(page: &str, name: &str) -> Vec<String> {
         let start = format!("<{name}");
         let elements = page.split(&start).skip(1).map(|rest| {
@@ -179,7 +181,7 @@ mod tests {
         assert!(!page.contains("<script>alert"));
     }
 
-    // The policy in the file would forbid connections to the server.
+    // The policy of the stand-alone file would forbid connections to the server.
     #[test]
     fn a_served_page_has_its_policy_as_a_header() {
         for page in [served_html(), attached_html()] {

@@ -1,4 +1,4 @@
-//! Builds the page: results with as many views of their records as there is room for.
+//! Builds the page: one HTML file with results and views of their records, within a size limit.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -23,22 +23,23 @@ use serde_json::Value;
 /// The largest size of a page, small enough for mail.
 const MOST_BYTES: usize = 15 << 20;
 
-/// The shares of the room for views that outlines and single IOs may take; colours get the rest.
+/// The shares of the space for views that outlines and single IOs may take; colours get the rest.
 const OUTLINES: f64 = 0.5;
 const IOS: f64 = 0.15;
 
-/// The largest size of the comparisons: enough for all of a dozen results with the whole of uFLIP.
+/// The largest size of the comparisons together: enough for a dozen results with all benchmarks of uFLIP.
 const MOST_COMPARISONS: usize = MOST_BYTES / 3;
 
-/// The coarsest resolution of pictures.
+/// The coarsest resolution of charts: the number of stretches of an outline, and of columns of colours. A stretch is a
+/// group of successive IOs of which the outline shows the extremes.
 const LEAST_STRETCHES: u64 = 50;
 const LEAST_COLUMNS: u64 = 64;
 
-/// The largest number of colour codes that are read. More would not fit the page, and take memory.
+/// The largest number of colour codes to compute for a measurement. More would not fit into the page, and take memory.
 const MOST_CODES: u64 = 4 * MOST_BYTES as u64;
 
-/// The single IOs to show, from most to least: how many of a run's slowest IOs, and how many neighbours before and after
-/// each.
+/// The choices for the single IOs to show, from many IOs to few. Each is a number of slowest IOs of a run, and a number of
+/// neighbours before and after each of them.
 const NEIGHBOURHOODS: [(usize, u64); 4] = [(3, 25), (1, 25), (1, 10), (0, 0)];
 
 /// The reason why a page cannot be built.
@@ -61,7 +62,7 @@ pub struct Exhibit<'a> {
     pub name: &'a str,
     /// Access to the records.
     pub viewer: Viewer<'a>,
-    /// Corrections of its summary grid.
+    /// The user's corrections of the summary grid.
     pub marks: &'a Marks,
 }
 
@@ -118,13 +119,13 @@ struct Page<'a> {
     simulations: &'a [SimulatedExhibit<'a>],
     probes: &'a [ProbedExhibit<'a>],
     sweeps: &'a [SweptExhibit<'a>],
-    /// The comparison with each measurement as the baseline, in order; the others follow it, wrapping around. JSON,
-    /// compressed as views are.
+    /// The comparisons, in which each measurement is the baseline in turn. The other measurements follow in their order,
+    /// wrapping around. The text is compressed JSON, as for the views of a measurement.
     comparisons: Vec<String>,
 }
 
-/// A measurement as the page holds it. The views make up nearly all of it; they are JSON, compressed by gzip, in base64,
-/// which needs a quarter of the space.
+/// A measurement as the page holds it. Nearly all of its size is views. They are JSON, compressed by gzip and encoded in
+/// base64, which takes a quarter of the space of plain JSON.
 #[derive(Serialize)]
 struct PageMeasurement<'a> {
     id: &'a str,
@@ -139,14 +140,15 @@ struct PageMeasurement<'a> {
     ios: String,
 }
 
-/// A callback that receives the steps done and the total. Reading an IO for one kind of view is a step.
+/// A callback that receives the number of steps done and the total. A step reads an IO for one kind of view.
 pub(crate) type Progress<'a> = &'a mut dyn FnMut(u64, u64);
 
-/// The number of times that the records of a run are read: for each view of runs, outlines, colours and single IOs.
+/// The number of times that the records of a run are read: once for each kind of run view, for outlines, for colours and
+/// for single IOs.
 const READS: u64 = RUN_VIEWS + 3;
 
-/// Renders the page of several results, which are compared with each other. The page stays below 15 MiB as long as
-/// manifests and facts leave room: pictures become coarser, and fewer single IOs are shown.
+/// Renders the page of several results, which are compared with each other. To keep the page below 15 MiB, charts become
+/// coarser and fewer single IOs are shown. Manifests and facts are never reduced, and may exceed the limit.
 pub(crate) fn html(
     template: &str,
     exhibits: &Exhibits,
@@ -169,8 +171,8 @@ pub(crate) fn html(
     Ok(crate::filled(&page)?)
 }
 
-/// Compares the measurements with each of them as the baseline, as many as there is room for: the size grows with the
-/// square of their number. The first comparison is always included.
+/// Compares the measurements, with each as the baseline in turn, until the comparisons exceed their size limit: their size
+/// grows with the square of the number of measurements. The first comparison is always included.
 fn comparisons(measurements: &[Exhibit]) -> Result<Vec<String>, PageError> {
     let mut packed: Vec<String> = Vec::new();
     if measurements.len() < 2 {
@@ -199,7 +201,7 @@ struct Steps<'a> {
 }
 
 impl Steps<'_> {
-    /// Counts a run that was read for one kind of view.
+    /// Counts the IOs of a run as read for one kind of view.
     fn read(&mut self, run: &Run) {
         self.done = self.done.saturating_add(run.progress.ios());
         (self.progress)(self.done, self.total);
@@ -222,8 +224,8 @@ fn bare(shown: Exhibit) -> PageMeasurement {
     }
 }
 
-/// Adds the views of a measurement, in about `room` bytes. Records are read for the finest views; coarser ones are
-/// derived from these.
+/// Adds the views of a measurement, in about `room` bytes. Computes the finest views from the records, and derives the
+/// coarser ones from them.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
 fn fill(
     paged: &mut PageMeasurement,
@@ -258,7 +260,7 @@ fn fill(
     Ok(())
 }
 
-/// Returns the number of columns in which colours are read: one per IO of the longest run, unless that gives too many
+/// Returns the number of columns of the finest colours: one per IO of the longest run, or fewer if that gives too many
 /// codes.
 fn finest_columns(viewer: Viewer) -> u64 {
     let ios: Vec<u64> = recorded(viewer).map(|run| run.progress.ios()).collect();
@@ -269,12 +271,12 @@ fn finest_columns(viewer: Viewer) -> u64 {
     few.unwrap_or(LEAST_COLUMNS)
 }
 
-/// Yields `most`, half of it, and so on, down to `least`.
+/// Yields `most`, then repeatedly half of the last number, down to `least`.
 fn halves(most: u64, least: u64) -> impl Iterator<Item = u64> {
     std::iter::successors(Some(most), move |n| (*n > least).then(|| n.div_ceil(2).max(least)))
 }
 
-/// Returns the first of ever coarser views that fits into `room` bytes, or the coarsest.
+/// Computes coarser and coarser views, and returns the first that fits into `room` bytes, or the coarsest.
 fn first_that_fits<C, T: Serialize>(
     room: usize,
     coarser: impl Iterator<Item = C>,

@@ -7,7 +7,7 @@ use flashscope_document::plan::{Amount, Cost, Plan};
 
 use crate::{rounds, write_grid};
 
-/// The size of an IO's record (docs/benchmarks.md).
+/// The size of an IO's record in bytes (docs/benchmarks.md).
 const RECORD_BYTES: u64 = 5;
 
 /// Formats a plan as text. `order` holds the numbers of its runs in the order of execution.
@@ -50,9 +50,10 @@ fn state(plan: &Plan) -> String {
         State::Random => "written at random",
     };
     match plan.estimate.states {
-        0 | 1 => format!("{name}, first"),
+        0 | 1 => format!("{name} before the first run"),
         times => format!(
-            "{name}, first and {} times more, after sequential writes have covered all of it",
+            "{name} before the first run and {} times more, after sequential writes have covered \
+             the target space",
             times - 1
         ),
     }
@@ -94,7 +95,7 @@ fn length(plan: &Plan) -> String {
     }
     let statistic = quantile.map_or("mean".into(), |share| format!("p{}", 100.0 * share));
     format!(
-        "until the {statistic} is known within {} % at {} %, {} IOs at most",
+        "until the {statistic} is known within {} % at {} % confidence, {} IOs at most",
         100.0 * relative,
         100.0 * confidence,
         counts.random_write,
@@ -162,7 +163,7 @@ fn rounded(time: Nanos) -> String {
     }
 }
 
-/// Writes the runs in order, with a line per group of consecutive runs of an experiment.
+/// Writes the runs in the order of execution. Consecutive runs of an experiment share a line.
 fn steps(out: &mut String, plan: &Plan, order: &[u32]) {
     let run_of = |id: &u32| find_run(&plan.micro_benchmarks, *id);
     let mut steps: Vec<(String, Vec<&Run>)> = Vec::new();

@@ -19,7 +19,8 @@ pub struct Recording {
     pub requests: u64,
     /// Bytes of the requests, over all operations.
     pub bytes: Bytes,
-    /// Events that the kernel dropped for lack of room; a request has two or more.
+    /// Kernel events that were dropped because the buffer was full. A request causes two or more
+    /// events.
     pub events_lost: u64,
     /// Notes for the user.
     pub notes: Vec<String>,

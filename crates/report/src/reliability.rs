@@ -1,4 +1,4 @@
-//! The part of the summary that says how far the numbers can be trusted.
+//! Formats the part of the summary about the reliability of the numbers.
 
 use std::fmt::Write;
 
@@ -10,7 +10,8 @@ use flashscope_document::methodology::{Obstacle, PreparationQuantity, Unknown};
 /// The most runs that are listed by number; the rest are counted.
 const NAMED_RUNS: usize = 8;
 
-/// Writes which runs shared their space, and whether the baselines agree.
+/// Writes the quantities that the preparation could not determine, the reason for withheld
+/// verdicts, the runs in space that other runs had written, and whether the baselines agree.
 pub(crate) fn reliability(out: &mut String, manifest: &Manifest, facts: &Facts) {
     let mut all = String::new();
     for unknown in &manifest.findings.unknown {
@@ -36,9 +37,9 @@ fn unknown_text(unknown: &Unknown) -> String {
     let because = match unknown.because {
         Obstacle::Time => "ended at its limit of time",
         Obstacle::Bytes => "ended at its limit of bytes",
-        Obstacle::Space => "ended with its target space",
+        Obstacle::Space => "reached the end of its target space",
         Obstacle::Budget => "was skipped to keep within the budget",
-        Obstacle::Noise => "ended before the reads had come back to their former times",
+        Obstacle::Noise => "ended before reads were as fast as before the writes",
         Obstacle::Failure => "failed",
     };
     let (run, assumed) = (unknown.run, &unknown.assumed);
@@ -53,13 +54,13 @@ fn shared(out: &mut String, manifest: &Manifest) {
     }
     line!(
         out,
-        "{} measured space that other runs had written to: no other was left, and --state keep does not \
-         enforce the state again",
+        "{} measured space that other runs had written to: no other space was left, and --state \
+         keep does not enforce the state again",
         named(&runs)
     );
 }
 
-/// Returns runs by number, such as `runs 1, 2 and 7 more`.
+/// Lists runs by number, such as `runs 1, 2 and 7 more`.
 pub(crate) fn named(runs: &[String]) -> String {
     let first = runs[..runs.len().min(NAMED_RUNS)].join(", ");
     let noun = if runs.len() == 1 { "run" } else { "runs" };

@@ -10,7 +10,7 @@ use flashscope_document::rounds::{Metric, Rounds};
 
 use crate::BARS;
 
-/// The most characters for the rounds of a test; with more rounds, each character stands for several.
+/// The maximum number of characters in a row of bars. With more rounds than that, the row shows every n-th round.
 const SHOWN: usize = 60;
 
 /// Writes the report of a test.
@@ -47,7 +47,7 @@ fn verdict(out: &mut String, rule: &Rounds, facts: &RoundsFacts) {
             line!(out, "  steady since round {since}, detected after round {round}");
         }
         None if rule.until_steady => {
-            line!(out, "  NOT STEADY in any {} of {} rounds", rule.window, facts.rounds);
+            line!(out, "  NOT STEADY in any {} successive rounds of {}", rule.window, facts.rounds);
         }
         None => line!(out, "  not steady in the last {} rounds", rule.window),
     }
@@ -67,12 +67,12 @@ fn series(out: &mut String, tracked: &TrackedValue) {
             100.0 * slope,
             100.0 * tracked.slope_limit
         ),
-        _ => "too few rounds, or too few IOs in one (30 at least), to judge".into(),
+        _ => "too few rounds to judge, or a round with fewer than 30 IOs".into(),
     };
     line!(out, "  {:<14} {bars}  {how}", tracked.experiment);
 }
 
-/// Returns the bar for `value`, between 0 and the highest value.
+/// Returns the bar for `value` on an axis from 0 to `high`.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
 fn bar(value: Option<f64>, high: f64) -> char {
     let Some(value) = value else { return '·' };
@@ -102,7 +102,7 @@ fn matrix(out: &mut String, cells: &[Cell]) {
     }
 }
 
-/// Writes all numbers of each run of a round.
+/// Writes a table with a row of numbers for each run of a round.
 fn rows(out: &mut String, cells: &[Cell]) {
     let heads = ["IOs a second", "MB/s", "mean", "longest"];
     let [iops, throughput, mean, longest] = heads.map(|head| format!("{head:>14}"));
@@ -123,7 +123,7 @@ fn rows(out: &mut String, cells: &[Cell]) {
     }
 }
 
-/// Formats a number with at least three digits.
+/// Formats a number with one decimal below 100, and without decimals from 100 on.
 fn number(value: f64) -> String {
     if value < 100.0 { format!("{value:.1}") } else { format!("{value:.0}") }
 }
@@ -144,7 +144,7 @@ pub(crate) fn length(rule: &Rounds) -> String {
     format!("{} for each run of a round, {end}", rule.round_ns)
 }
 
-/// Writes the order of a plan.
+/// Writes the steps of a plan in their order.
 pub(crate) fn steps(out: &mut String, plan: &[MicroBenchmark], options: &Options) {
     for benchmark in plan {
         let in_rounds = options.rounds.as_ref().is_some_and(|rule| rule.test == benchmark.name);

@@ -26,13 +26,13 @@ fn head<O>(out: &mut String, simulation: &Simulation<O>) {
     let depth = simulation.queue_depth;
     let in_flight = if depth == 1 { "1 IO".into() } else { format!("{depth} IOs") };
     let how = match simulation.open_loop {
-        true => format!("open loop, up to {in_flight} in flight, latency from when one was due"),
+        true => format!("open loop, up to {in_flight} in flight; latency counts from the due time"),
         false => format!("closed loop, {in_flight} of each stream in flight"),
     };
     line!(out, "{}, seed {}: {how}", simulation.workload, simulation.seed);
 }
 
-/// The erases below which write amplification cannot be extrapolated.
+/// The minimum number of erases for extrapolating the write amplification to more writes.
 const LEAST_ERASES: u64 = 30;
 
 fn warm_up<O>(out: &mut String, simulation: &Simulation<O>) {
@@ -51,14 +51,14 @@ fn warm_up<O>(out: &mut String, simulation: &Simulation<O>) {
     let criterion = criterion.as_deref().unwrap_or_default();
     let windows = window_write_amplification.len();
     match steady {
-        Some(_) if windows == 0 => line!(out, "nothing was written that could change the drive"),
+        Some(_) if windows == 0 => line!(out, "the warm-up wrote nothing: no write amplification"),
         Some(true) => {
-            line!(out, "write amplification was steady at the end of that: {criterion}");
+            line!(out, "write amplification was steady at the end of the warm-up: {criterion}");
         }
         Some(false) => line!(
             out,
-            "WRITE AMPLIFICATION IS NOT STEADY after {windows} windows of the capacity; steady is: \
-             {criterion}"
+            "WRITE AMPLIFICATION IS NOT STEADY after {windows} windows of the warm-up; steady \
+             means: {criterion}"
         ),
         None => {}
     }
@@ -80,23 +80,23 @@ fn flash<O>(out: &mut String, simulation: &Simulation<O>) {
     let events = simulation.events.iter().filter(|(_, count)| **count > 0);
     let events: Vec<_> = events.map(|(name, n)| format!("{} {name}", grouped(*n))).collect();
     if !events.is_empty() {
-        line!(out, "of the FTL           {}", events.join(", "));
+        line!(out, "FTL events           {}", events.join(", "));
     }
     if let Some(amplification) = simulation.write_amplification {
         line!(out, "write amplification  {amplification:.3}{}", parts(&simulation.flash_programs));
-        let meaning = "pages programmed for each one programmed for the host";
+        let meaning = "flash pages programmed per page programmed for the host";
         line!(out, "                     {meaning}");
         let erases: u64 = simulation.erases.values().sum();
         if (1..LEAST_ERASES).contains(&erases) {
             let blocks = if erases == 1 { "block" } else { "blocks" };
             line!(
                 out,
-                "                     of {erases} erased {blocks}: too few to extrapolate to more writes"
+                "                     from {erases} erased {blocks}: too few to extrapolate to more writes"
             );
         }
     }
     if let Some(throughput) = simulation.equivalent_throughput {
-        let meaning = "the fewest erases that these writes may take, over those that they took";
+        let meaning = "the minimum number of erases for these writes, over the actual number";
         line!(out, "equiv. throughput    {throughput:.4}: {meaning}");
     }
     let Cleaning { count, pages_moved, efficiency } = &simulation.cleaning;
@@ -112,7 +112,8 @@ fn flash<O>(out: &mut String, simulation: &Simulation<O>) {
     }
 }
 
-/// Returns the part of each cause in the write amplification, if there is more than one.
+/// Returns the contribution of each cause to the write amplification as a sum, if there is a cause
+/// besides the host.
 fn parts(programs: &BTreeMap<String, u64>) -> String {
     let host = programs.get("host").copied().unwrap_or_default();
     let others = programs.iter().filter(|(cause, count)| *cause != "host" && **count > 0);

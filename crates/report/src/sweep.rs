@@ -46,19 +46,21 @@ pub fn sweep(sweep: &Sweep) -> String {
     out
 }
 
-/// Returns the title of the effects on an objective.
+/// Returns the title of the section with the effects on an objective.
 fn effects_title(sweep: &Sweep, field: &str) -> String {
     match sweep.regressions.iter().find(|regressed| regressed.objective == field) {
         None => format!("{field}: effects, other things equal"),
         Some(RegressionFit { points, explained, .. }) => format!(
-            "{field}: effects, slopes over {} points that explain {:.1} % of its variance",
+            "{field}: effects by linear regression over {} points; the regression explains \
+             {:.1} % of the variance",
             grouped(*points),
             100.0 * explained
         ),
     }
 }
 
-/// Writes a title and lines, unless there are none. Lines above the limit are counted.
+/// Writes a title and a line for each item, or nothing if there are no items. Items above the limit
+/// are only counted.
 fn section<T>(
     out: &mut String,
     title: &str,
@@ -79,7 +81,7 @@ fn section<T>(
     }
 }
 
-/// Writes each reason for skipping once, with the number of its points.
+/// Writes each reason for skipping points once, with the number of points and an example.
 fn skipped(out: &mut String, skipped: &[SkippedPoint]) {
     let mut reasons: BTreeMap<&str, (u64, &SkippedPoint)> = BTreeMap::new();
     for point in skipped {
@@ -113,7 +115,7 @@ fn value(estimate: &Estimate) -> String {
     }
 }
 
-/// Formats a number with four digits.
+/// Formats a number with four significant digits, or as a whole number from 1,000 on.
 pub(crate) fn number(number: f64) -> String {
     match number.abs() {
         0.0 => "0".into(),

@@ -44,7 +44,7 @@ pub fn terminal(manifest: &Manifest, facts: &Facts) -> String {
     out
 }
 
-/// Writes what to do about the drive.
+/// Writes the conclusions about the drive.
 fn conclusions(out: &mut String, facts: &Facts) {
     if facts.conclusions.is_empty() {
         return;
@@ -88,7 +88,7 @@ fn head(out: &mut String, manifest: &Manifest) {
     methodology(out, manifest);
 }
 
-/// The most failed runs that are listed. For a drive that fails all the time, these are enough.
+/// The maximum number of failed runs to list. A drive that fails all the time would otherwise fill the summary.
 const LISTED_FAILURES: usize = 8;
 
 fn failures(out: &mut String, manifest: &Manifest) {
@@ -138,7 +138,7 @@ fn methodology(out: &mut String, manifest: &Manifest) {
             runs.len(),
             100.0 * precision.relative,
             least_known(&runs),
-            // The writes of a grid have a fixed limit.
+            // The options do not change the limit on the writes of a grid.
             match manifest.options.grid {
                 Some(_) => "",
                 None => ": allow more with --most-ios and --most-time",
@@ -147,8 +147,8 @@ fn methodology(out: &mut String, manifest: &Manifest) {
     }
 }
 
-/// Describes the run whose mean is known least. A run without an interval is known less than any
-/// other.
+/// Describes the runs whose means are least precise: those without an interval or, if all have one, the run with the widest
+/// interval.
 fn least_known(runs: &[&Run]) -> String {
     let precision = |run: &&Run| run.length.and_then(|length| length.relative_precision);
     let unknown = runs.iter().filter(|run| precision(run).is_none());
@@ -160,15 +160,15 @@ fn least_known(runs: &[&Run]) -> String {
     format!("the worst: {:.1} %", 100.0 * widest)
 }
 
-/// Writes the share of the harness in response times, if any run is fast enough for it to matter.
+/// Writes the share of response times that the harness itself takes, if it is significant in any run.
 fn harness(out: &mut String, manifest: &Manifest, facts: &Facts) {
     let shares = facts.runs.iter().filter_map(|facts| facts.harness_share);
     let (count, largest) = (shares.clone().count(), shares.fold(0.0, f64::max));
     if let Some(cost) = manifest.calibration.harness_cost_ns.filter(|_| count > 0) {
         line!(
             out,
-            "the harness itself takes {cost:.0} ns of each IO, up to {:.0} % of the times that {count} \
-             runs measured: these include it",
+            "the harness itself takes {cost:.0} ns per IO, up to {:.0} % of the response times of \
+             {count} runs, which include it",
             100.0 * largest.min(1.0)
         );
     }
@@ -194,7 +194,7 @@ fn disturbed(out: &mut String, manifest: &Manifest, what: Disturbance) {
     if runs.is_empty() {
         return;
     }
-    line!(out, "disturbed, as others {} meanwhile: {}", what.text(), named(&runs));
+    line!(out, "disturbed: other processes {} during {}", what.text(), named(&runs));
 }
 
 fn characteristics(out: &mut String, values: &Characteristics) {
@@ -254,7 +254,7 @@ fn up_to(
 ) -> String {
     let times = |ratio| format!("×{} of sequential writes", ratio_text(ratio));
     match bounded {
-        CheapLimit::No => "slow from the smallest number or area on".into(),
+        CheapLimit::No => "slow even for the smallest value".into(),
         CheapLimit::Unlimited { measured, ratio } => {
             format!("{} (all that was measured), {}", value_text(measured), times(ratio))
         }
@@ -273,7 +273,7 @@ fn trace(out: &mut String, run: &Run, facts: &RunFacts) {
     let Reference::Trace { playback, queue_depth, .. } = &run.reference else { return };
     let pace = match playback.pace {
         Pace::Timed => "each IO at its time",
-        Pace::Asap => "each IO as soon as one before it is answered",
+        Pace::Asap => "each IO as soon as an earlier one is answered",
     };
     let files = playback.files.join(" and ");
     line!(out, "\nTrace {files}: {pace}, up to {queue_depth} in flight");
@@ -316,7 +316,7 @@ fn micro_benchmark(out: &mut String, benchmark: &MicroBenchmark, facts: &Facts) 
     }
 }
 
-/// Returns the bar for `mean`, between the lowest and the highest of a chart, on a log axis.
+/// Returns the bar for `mean` on a logarithmic axis from `low` to `high`.
 fn bar(mean: Option<Estimate>, low: f64, high: f64) -> char {
     let Some(mean) = mean else { return '·' };
     let position = if high > low { (mean.value / low).ln() / (high / low).ln() } else { 0.0 };

@@ -19,13 +19,13 @@ use crate::simulation::grouped;
 pub struct Trace {
     /// The files read.
     pub inputs: Vec<String>,
-    /// The format of each.
+    /// The format of each file.
     pub formats: Vec<String>,
     /// The outcome: read to its end or interrupted.
     pub status: TraceStatus,
-    /// Lines and records that could not be read and were left out.
+    /// The number of skipped lines and records, which could not be read.
     pub bad_lines_skipped: u64,
-    /// Notes on the reading, and on the changes made to the trace.
+    /// Notes about reading the files, and about the changes made to the trace.
     pub notes: Vec<String>,
     /// The characteristics.
     pub facts: TraceFacts,
@@ -37,11 +37,11 @@ pub struct Trace {
 pub enum TraceStatus {
     /// The trace was read to its end.
     Complete,
-    /// The user stopped it; the facts cover what was read before.
+    /// The user interrupted the reading; the facts cover the requests read until then.
     Interrupted,
 }
 
-/// The width of rows of bars, in characters.
+/// The maximum width of a row of bars, in characters.
 const WIDTH: usize = 60;
 
 /// The most volumes that are listed.
@@ -80,7 +80,7 @@ fn head(out: &mut String, trace: &Trace) {
         rate.unwrap_or_default()
     );
     if trace.status == TraceStatus::Interrupted {
-        line!(out, "interrupted: this covers only the requests read before");
+        line!(out, "interrupted: the statistics cover only the requests read until then");
     }
     if trace.bad_lines_skipped > 0 {
         line!(out, "{} bad lines were left out", grouped(trace.bad_lines_skipped));
@@ -140,7 +140,7 @@ fn requests(out: &mut String, facts: &TraceFacts) {
         format!("{} {}", share((size.reads + size.writes) as f64 / total), size.size_bytes)
     });
     let most = most.collect::<Vec<_>>().join(", ");
-    line!(out, "of {} sizes the most frequent: {most}", grouped(sizes.distinct));
+    line!(out, "{} different sizes, the most frequent: {most}", grouped(sizes.distinct));
 }
 
 fn space(out: &mut String, facts: &TraceFacts) {
@@ -155,7 +155,7 @@ fn space(out: &mut String, facts: &TraceFacts) {
         footprint.highest_end
     );
     if let Some(ratio) = &facts.overwrite_ratio {
-        line!(out, "  overwritten    {} written for each distinct byte written", times(ratio));
+        line!(out, "  overwritten    {} bytes written for each distinct byte", times(ratio));
     }
     if let Some(sequentiality) = &facts.sequentiality {
         line!(
@@ -190,15 +190,15 @@ fn concentration(out: &mut String, facts: &TraceFacts) {
         if i == 0 {
             let heads: Vec<_> =
                 hottest.iter().map(|hot| format!("{:.0} %", 100.0 * hot.pages)).collect();
-            table_row(out, "\nthe hottest", &heads);
+            table_row(out, "\nthe hottest pages", &heads);
         }
         let cells: Vec<_> = hottest.iter().map(|hot| share_of(&hot.share)).collect();
-        table_row(out, &format!("  pages {of} get, of {what}"), &cells);
+        table_row(out, &format!("  {of} pages: % of {what}"), &cells);
     }
     if facts.sampling.rate < 1.0 {
         line!(
             out,
-            "  found in a sample of {} of the pages, which stands for {} of accesses",
+            "  estimated from a sample of {} of the pages, which represents {} of accesses",
             share(facts.sampling.rate),
             facts.sampling.coverage.map_or("none".into(), share)
         );
@@ -208,7 +208,7 @@ fn concentration(out: &mut String, facts: &TraceFacts) {
 /// Writes a row of a table with columns of equal width.
 fn table_row(out: &mut String, name: &str, cells: &[String]) {
     let cells: String = cells.iter().map(|cell| format!("{cell:>13}")).collect();
-    // A leading line break does not count for the width.
+    // A leading line break takes no width.
     let width = 34 + name.chars().take_while(|c| *c == '\n').count();
     line!(out, "{name:<width$}{cells}");
 }
@@ -241,7 +241,7 @@ fn fragments(out: &mut String, facts: &TraceFacts) {
             cells.trim_end()
         );
     }
-    line!(out, "  in brackets the share of the pages written");
+    line!(out, "  in brackets: the share of the pages written");
 }
 
 fn time(out: &mut String, facts: &TraceFacts) {
@@ -250,7 +250,7 @@ fn time(out: &mut String, facts: &TraceFacts) {
         let variation = gaps.coefficient_of_variation.map(|cv| format!("; variation {cv:.2}"));
         line!(
             out,
-            "  between        mean {}, p50 {}, p90 {}, p99 {}, max {}{}",
+            "  inter-arrival  mean {}, p50 {}, p90 {}, p99 {}, max {}{}",
             whole_nanos(gaps.mean),
             duration(Nanos(gaps.p50)),
             duration(Nanos(gaps.p90)),
@@ -269,7 +269,7 @@ fn windows(out: &mut String, facts: &TraceFacts) {
         let lengths: Vec<_> = bursts.iter().map(|burst| duration(burst.window_ns)).collect();
         table_row(out, "\nin windows of", &lengths);
         let peaks: Vec<_> = bursts.iter().map(|burst| number(burst.peak_to_mean)).collect();
-        table_row(out, "  most requests over their mean", &peaks);
+        table_row(out, "  peak-to-mean ratio of requests", &peaks);
         let indices: Vec<_> = bursts.iter().map(|b| number(b.index_of_dispersion)).collect();
         table_row(out, "  index of dispersion", &indices);
     }
@@ -279,11 +279,11 @@ fn windows(out: &mut String, facts: &TraceFacts) {
         let lengths: Vec<_> = sets.iter().map(|set| duration(set.window_ns)).collect();
         table_row(out, "\nin windows of", &lengths);
         let bytes: Vec<_> = sets.iter().map(|set| size(&set.bytes)).collect();
-        table_row(out, "  touched on average", &bytes);
+        table_row(out, "  average working set", &bytes);
     }
 }
 
-/// The name of a row of bars, and the value of a step that it shows.
+/// The name of a row of bars, and the function that returns the value of a step for the row.
 type Row = (&'static str, fn(&Step) -> u64);
 
 fn rows_of_bars(out: &mut String, series: &Series) {
@@ -441,7 +441,7 @@ fn times(ratio: &Estimate) -> String {
     }
 }
 
-/// Formats a time that may be long.
+/// Formats a time, in minutes, hours or days if it is long.
 fn duration(time: Nanos) -> String {
     let seconds = time.0 / 1_000_000_000;
     match seconds {

@@ -22,21 +22,21 @@ pub struct Views {
     pub shelf: Shelf,
     /// A measurement.
     pub result: Measurement,
-    /// A run or a part of it, as a picture.
+    /// A run or a part of a run, reduced for a chart.
     pub outline: Outline,
     /// The views of a run.
     pub run_views: RunViews,
     /// Single IOs.
     pub ios: Ios,
-    /// An experiment in colours.
+    /// An experiment as colours, with a row per run.
     pub colours: Colours,
     /// The internal activity of a drive during a run.
     pub activities: Vec<Activity>,
     /// A comparison of results.
     pub comparison: Comparison,
-    /// Corrections of the summary grid.
+    /// The user's corrections of the summary grid.
     pub marks: Marks,
-    /// A design space, explored.
+    /// A sweep with the results of its points.
     pub sweep: ExploredSweep,
     /// The choices for a what-if question.
     pub what_if_choices: WhatIfChoices,
@@ -72,14 +72,14 @@ pub struct WhatIfChoice {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WhatIfQuestion {
-    /// The baseline drive: one of the choices, with any fields to set after `?`.
+    /// The baseline drive: one of the choices. Fields to set may follow after `?`.
     pub drive: String,
-    /// The workload: one of the choices, with any fields to set after `?`.
+    /// The workload: one of the choices. Fields to set may follow after `?`.
     pub workload: String,
-    /// IOs to measure in each simulation; by default as for `flashscope simulate`.
+    /// The number of IOs to measure in each simulation; the default is that of `flashscope simulate`.
     #[serde(default)]
     pub ios: Option<u64>,
-    /// Simulations of each variant.
+    /// The number of simulations of each variant; 1 by default.
     #[serde(default)]
     pub repeats: Option<u32>,
     /// The variants, each with its changes.
@@ -97,12 +97,12 @@ pub struct WhatIfQuestionVariant {
     pub changes: String,
 }
 
-/// Results, with the data that are available without opening their records.
+/// The list of results, with the data that are available without opening records.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Shelf {
     /// The number of results that match the query.
     pub total: u64,
-    /// The results of this page of the list.
+    /// The results on the requested page of the list.
     pub items: Vec<ShelfItem>,
 }
 
@@ -115,7 +115,7 @@ pub struct ShelfItem {
     pub name: String,
     /// The kind of the result.
     pub kind: ResultKind,
-    /// The reason why it cannot be shown, and what to do; absent if it can.
+    /// The reason why the result cannot be shown, and the remedy; absent if the result can be shown.
     pub problem: Option<String>,
     /// The drive.
     pub device: Option<DeviceInfo>,
@@ -125,11 +125,11 @@ pub struct ShelfItem {
     pub status: Option<Status>,
     /// Completed runs.
     pub runs_done: u64,
-    /// Planned and possible runs.
+    /// Planned runs, without runs that are impossible on the drive.
     pub runs_planned: u64,
     /// IOs recorded.
     pub ios: u64,
-    /// The workload of a simulation, as the user wrote it; for a what-if, with the drive.
+    /// The workload of a simulation, as the user wrote it; for a what-if, the workload and the drive.
     pub workload: Option<String>,
     /// The factors of a sweep or a what-if; empty for other results.
     #[serde(default)]
@@ -139,7 +139,7 @@ pub struct ShelfItem {
 }
 
 impl ShelfItem {
-    /// Returns an item with nothing but its kind.
+    /// Returns an item of which only id, name and kind are known.
     pub fn unread(id: String, name: String, kind: ResultKind) -> ShelfItem {
         ShelfItem {
             id,
@@ -211,7 +211,7 @@ impl ShelfItem {
         }
     }
 
-    /// Returns the item of a what-if, whose variants count as runs, the baseline included.
+    /// Returns the item of a what-if, whose baseline and variants count as runs.
     pub fn what_if(id: String, name: String, what_if: &WhatIf) -> ShelfItem {
         let count = |which: fn(&Variant) -> bool| {
             what_if.all().filter(|variant| which(variant)).count() as u64
@@ -269,7 +269,7 @@ pub enum ResultKind {
     Simulation,
     /// The internals of a drive, as a probe inferred them: `probe.json`, records.
     Probe,
-    /// A design space, explored: `sweep.json`, `points.parquet`.
+    /// A sweep over a design space: `sweep.json`, `points.parquet`.
     Sweep,
     /// A workload on a simulated drive and on variants of it: `what-if.json`.
     WhatIf,
@@ -286,6 +286,6 @@ pub struct Measurement {
     pub manifest: Manifest,
     /// The findings of the analysis.
     pub facts: Facts,
-    /// Corrections of the summary grid.
+    /// The user's corrections of the summary grid.
     pub marks: Marks,
 }

@@ -1,4 +1,4 @@
-//! Formats what-ifs as text, line by line as results arrive.
+//! Formats what-ifs as text. The parts can be printed one after the other as results arrive.
 
 use std::fmt::Write;
 
@@ -23,7 +23,7 @@ const EXPECTED: [Quantity; 4] = [
     Quantity::BytesPerSecond,
 ];
 
-/// Formats a what-if as text, complete or not.
+/// Formats a what-if as text, even if some variants are not simulated yet.
 pub fn what_if(what_if: &WhatIf) -> String {
     let mut out = what_if_question(what_if) + &what_if_expected_head();
     what_if.all().for_each(|variant| out += &what_if_expected(variant));
@@ -32,7 +32,7 @@ pub fn what_if(what_if: &WhatIf) -> String {
     out + &what_if_end(what_if)
 }
 
-/// Formats the question.
+/// Formats the question: the baseline, and the numbers of variants and simulations.
 pub fn what_if_question(what_if: &WhatIf) -> String {
     let WhatIf { base: Variant { drive, workload, .. }, variants, seed, repeats, .. } = what_if;
     let each = match repeats {
@@ -116,7 +116,7 @@ pub fn what_if_simulated(variant: &Variant) -> String {
     out
 }
 
-/// Formats the numbers of impossible, failed and open variants, if any.
+/// Formats the numbers of variants that are impossible, failed or not simulated yet, if any.
 pub fn what_if_end(what_if: &WhatIf) -> String {
     let mut counts = Vec::new();
     let mut add = |count: usize, how: &str| {
@@ -162,7 +162,7 @@ fn heading(quantity: Quantity) -> &'static str {
     }
 }
 
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // they are not negative
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // quantities are not negative
 fn value(quantity: Quantity, value: f64) -> String {
     let whole = || value.round() as u64;
     match quantity {
@@ -177,7 +177,7 @@ fn expected_value(expected: &ModelEstimate) -> String {
     value(expected.quantity, expected.value)
 }
 
-/// Formats the larger half-width of the interval, in percent.
+/// Formats the distance from the value to the farther end of the interval, in percent of the value.
 fn within(ModelEstimate { value, low, high, .. }: &ModelEstimate) -> String {
     let off = low.zip(*high).map(|(low, high)| (high - value).max(value - low) / value);
     off.map(|off| format!("± {:.1} %", 100.0 * off)).unwrap_or_default()

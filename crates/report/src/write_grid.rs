@@ -10,12 +10,12 @@ pub(crate) fn report(out: &mut String, grid: &Grid) {
     let free = Bytes(grid.physical_capacity.0 - grid.device.capacity.0);
     line!(
         out,
-        "\nUniform writes in pages of {}: of {} inside the drive {free} are free space",
+        "\nUniform writes in pages of {}: the drive has {} of flash, of which {free} is free space",
         grid.page,
         grid.physical_capacity
     );
-    table(out, grid, "time for each page", |point| Some(time(point)));
-    table(out, grid, "blocks erased for each page", |point| {
+    table(out, grid, "time per page", |point| Some(time(point)));
+    table(out, grid, "blocks erased per page", |point| {
         point.erasures_per_page.map(|erasures| format!("{erasures:.4}"))
     });
     table(out, grid, "write amplification", |point| {
@@ -25,13 +25,13 @@ pub(crate) fn report(out: &mut String, grid: &Grid) {
     if unsteady > 0 {
         line!(
             out,
-            "  * not steady before the counted part: {unsteady} of {} points",
+            "  * not steady when counting began: {unsteady} of {} points",
             grid.points.len()
         );
     }
 }
 
-/// Formats the mean, with half the width of its interval.
+/// Formats the mean time per page, with half the width of its interval in percent.
 fn time(point: &GridPoint) -> String {
     let page = point.per_page;
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // ns, never negative
@@ -72,8 +72,8 @@ fn table(out: &mut String, grid: &Grid, what: &str, cell: impl Fn(&GridPoint) ->
 /// Describes the length of the runs of a grid.
 pub(crate) fn length(rule: &GridRule, relative: f64, confidence: f64) -> String {
     format!(
-        "until the time of a page is steady over {} windows, and then until it is known within {} % \
-         at {} %",
+        "until the time per page is steady over {} windows, and then until it is known within {} % \
+         at {} % confidence",
         rule.windows,
         100.0 * relative,
         100.0 * confidence

@@ -5,7 +5,7 @@
     lint_writes,
     expect(
         clippy::disallowed_methods,
-        reason = "activities: in the folder of a result, which this process made or whose lock it holds; names that are there are replaced, links not followed"
+        reason = "activities: in the folder of a result, which this process made or whose lock it holds; existing names are replaced, and links not followed"
     )
 )]
 
@@ -38,7 +38,7 @@ const ROW_GROUP_ROWS: usize = 1 << 14;
 /// MiB, and a run never keeps as many as 4 million operations.
 const LIMITS: Limits = limits(256, ROW_GROUP_ROWS, 4 << 20);
 
-/// The maximum length of a kind in bytes: a dictionary can store a long one once and repeat it in
+/// The maximum length of a kind in bytes: a dictionary can store a long kind once and repeat it in
 /// every row.
 const LONGEST_KIND: usize = 64;
 
@@ -265,7 +265,7 @@ mod tests {
             refused += usize::from(read(&path, &all).is_err());
         }
         assert!(refused > 20, "{refused}");
-        // A kind that would take gigabytes as text.
+        // A kind that takes gigabytes if every row repeats it.
         let mut long = written.clone();
         long.items.truncate(9);
         long.items[3].kind = "cleaning".repeat(100);

@@ -16,7 +16,7 @@ pub struct Activity {
     /// The end, relative to the start of the run. For an operation that was unfinished at the end
     /// of the run, the end of its last issued command.
     pub end_ns: Nanos,
-    /// The unit (die or plane) of the drive on which it began.
+    /// The unit (die or plane) of the drive on which the operation began.
     pub unit: u32,
     /// The block concerned: the victim of garbage collection, or the log block of a merge.
     pub block: u32,
@@ -33,7 +33,7 @@ pub struct Activity {
 pub struct Activities {
     /// The operations, sorted by start time.
     pub items: Vec<Activity>,
-    /// The number of operations omitted from the whole run because there were too many: the
-    /// shortest of each interval.
+    /// The number of operations omitted from the whole run because there were too many. The
+    /// shortest operations of each interval are omitted.
     pub left_out: u64,
 }

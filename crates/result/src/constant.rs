@@ -15,7 +15,8 @@ use crate::rows;
 /// Encodes a constant column once and copies it for later row groups.
 ///
 /// In most runs, every IO has the same length, operation, stream, error (none) and run, and no IO
-/// is late. Encoding these columns value by value would take as long as the three that differ.
+/// is late. Encoding these columns value by value would take as long as encoding the three columns
+/// whose values differ.
 pub(crate) struct Constants {
     schema: SchemaDescriptor,
     properties: Arc<WriterProperties>,

@@ -10,7 +10,8 @@ use crate::Error;
 use crate::folder::{read_json, write_whole};
 use crate::staging::StagingFolder;
 
-/// The maximum size in bytes of a document to read: about 50 times that of a large drive.
+/// The maximum size in bytes of a document to read: about 50 times that of the document of a large
+/// drive.
 const MOST_BYTES: u64 = 64 << 20;
 
 /// The type of a JSON document, with its version.
@@ -24,7 +25,7 @@ pub(crate) struct Document {
     pub writer: &'static str,
     /// The required top-level object, which distinguishes it from other documents.
     pub about: &'static str,
-    /// The folder next to it, if any.
+    /// The folder next to the document, if any.
     pub beside: Option<&'static str>,
 }
 

@@ -101,7 +101,7 @@ impl Error {
         move |source| Error::Io { action, path: path.into(), source }
     }
 
-    /// The fault of a Parquet file, or of a part of it.
+    /// Creates the error for a fault of a Parquet file, or of a part of it.
     pub(crate) fn refused(path: &Path) -> impl FnOnce(ReadError) -> Error {
         move |refused| match refused {
             ReadError::Io(error) => Error::io("read", path)(error),

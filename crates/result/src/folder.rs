@@ -2,7 +2,7 @@
     lint_writes,
     expect(
         clippy::disallowed_methods,
-        reason = "results, and files of output by their names: in the folder of a result, which this process made or whose lock it holds; names that are there are replaced, links not followed; callers who name other files are in this table"
+        reason = "results, and files of output by their names: in the folder of a result, which this process made or whose lock it holds; existing names are replaced, and links not followed; callers who name other files are in this table"
     )
 )]
 
@@ -138,8 +138,8 @@ pub fn write_text(path: &Path, text: &str) -> Result<(), Error> {
     write_named(path, |unfinished| write_new(unfinished, path, text))
 }
 
-/// Writes a file atomically like [`write_text`], in a folder of the user, whose other files all
-/// stay.
+/// Writes a file atomically like [`write_text`], in a folder of the user, and leaves all other
+/// files of the folder alone.
 ///
 /// # Errors
 /// The file cannot be written.

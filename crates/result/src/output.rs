@@ -31,7 +31,7 @@ pub fn write_output(path: &Path, text: &str) -> Result<(), Error> {
                 return Err(Error::NoFile(path.into()));
             }
             let mut file = open(path, descriptor).map_err(Error::io("write", path))?;
-            // The name may lead elsewhere by now.
+            // The name may lead to another file since the first check.
             if !is_output(&file.metadata().map_err(Error::io("write", path))?) {
                 return Err(Error::NoFile(path.into()));
             }
@@ -50,8 +50,8 @@ fn open(path: &Path, descriptor: Option<u32>) -> io::Result<File> {
     }
 }
 
-/// Returns standard output or standard error by its number. What is printed there later follows
-/// what is written to it.
+/// Returns standard output or standard error by its number. Text that is printed later appears
+/// after the text written to the returned file.
 #[cfg(unix)]
 #[allow(
     clippy::disallowed_methods,

@@ -13,7 +13,8 @@ use parquet::schema::types::TypePtr;
 /// caches, and large enough for readers that take one row group at a time.
 pub(crate) const ROW_GROUP_ROWS: usize = 1 << 16;
 
-/// The index of the column `run` in a file. It is constant there, and no column of a record.
+/// The index of the column `run` in a file. The column is constant in a file, and records do not
+/// have it.
 pub(crate) const RUN: usize = 7;
 
 /// The number of columns in files of the first version.
@@ -79,12 +80,12 @@ pub(crate) fn properties() -> WriterProperties {
 
 /// The indices of the columns whose values change with every row.
 const WIDE: [usize; count(Class::Wide)] = indices(Class::Wide);
-/// The indices of the columns that 32 bits store.
+/// The indices of the columns stored in 32 bits.
 const NARROW: [usize; count(Class::Narrow)] = indices(Class::Narrow);
 /// The indices of the columns that are 0 in most runs.
 const SPARSE: [usize; count(Class::Sparse)] = indices(Class::Sparse);
 
-/// The buffer of a column in a row group.
+/// The kind of buffer that holds a column of a row group.
 #[derive(Clone, Copy)]
 enum Class {
     Wide = 0,
@@ -218,7 +219,7 @@ impl RowGroup {
     }
 }
 
-/// Returns the value that 32 bits store in a column of this type.
+/// Returns the value of a 32-bit entry in a column of this type.
 pub(crate) fn widen(kind: ColumnKind, stored: i32) -> i64 {
     match kind {
         ColumnKind::U64 => i64::from(stored.cast_unsigned()),

@@ -39,8 +39,8 @@ pub(crate) struct StagingFolder {
     path: PathBuf,
     /// The current path.
     unfinished: PathBuf,
-    /// The lock that shows other processes that this one is alive. File systems without locks have
-    /// none, and no process removes leftovers there.
+    /// The lock that shows other processes that this one is alive. `None` on a file system without
+    /// locks, where no process removes leftovers.
     lock: Option<File>,
     published: bool,
 }
@@ -109,7 +109,7 @@ impl StagingFolder {
         }
     }
 
-    /// Renames the folder to `NAME-2`, or with the first free number.
+    /// Renames the folder to `NAME-2`, or uses the first free number above 2.
     fn keep_beside(&mut self) -> Result<PathBuf, Error> {
         let name = self.path.file_name().unwrap_or_default();
         let (stem, ending) = match Path::new(name).extension() {

@@ -46,7 +46,7 @@ mod imp {
         File::open(folder)?.sync_all()
     }
 
-    /// Returns true if `folder` is the file at `path`.
+    /// Returns true if the open `folder` is the one at `path`.
     pub(crate) fn is_same(folder: &File, path: &Path) -> bool {
         let of = |found: Metadata| (found.dev(), found.ino());
         let [open, there] =
@@ -104,7 +104,7 @@ mod imp {
         None
     }
 
-    /// Returns the folder that a name stands in, without links.
+    /// Returns the folder that contains `path`, with links resolved.
     fn folder_of(path: &Path) -> Option<PathBuf> {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         folder.unwrap_or(Path::new(".")).canonicalize().ok()
@@ -159,22 +159,23 @@ mod imp {
         path.exists()
     }
 
-    /// Pipes and terminals have no names here.
+    /// Returns false: outputs to named pipes and consoles are not supported on Windows.
     pub(crate) fn is_stream(_: &Metadata) -> bool {
         false
     }
 
-    /// Links of the system do not exist here.
+    /// Returns false: Windows has no folders like `/dev` and `/proc`.
     pub(crate) fn is_system_link(_: &Path) -> bool {
         false
     }
 
-    /// Descriptors have no names here.
+    /// Returns `None`: descriptors have no paths on Windows.
     pub(crate) fn own_descriptor(_: &Path) -> Option<u32> {
         None
     }
 
-    /// Without locks, nothing shows whether the process of a folder runs.
+    /// Returns false: without locks, nothing shows whether the process that owns a folder still
+    /// runs.
     pub(crate) fn is_own(_: &Metadata) -> bool {
         false
     }

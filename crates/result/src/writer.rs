@@ -2,7 +2,7 @@
     lint_writes,
     expect(
         clippy::disallowed_methods,
-        reason = "records: in the folder of a result, which this process made or whose lock it holds; names that are there are replaced, links not followed"
+        reason = "records: in the folder of a result, which this process made or whose lock it holds; existing names are replaced, and links not followed"
     )
 )]
 
@@ -72,7 +72,7 @@ impl Writer {
     pub(crate) fn write(&mut self, rows: &RowGroup) -> Result<(), Error> {
         let path = self.unfinished();
         if self.file.is_none() {
-            // Any file of this name belongs to an earlier attempt.
+            // Fails if a file of an earlier attempt is still there, instead of overwriting it.
             let file = File::create_new(&path).map_err(Error::io("create", &path))?;
             let (schema, properties) = (self.schema.clone(), self.properties.clone());
             let writer = SerializedFileWriter::new(file, schema, properties);

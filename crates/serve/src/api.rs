@@ -29,8 +29,8 @@ use crate::views;
 use crate::what_if::{self, HasWhatIfs, WhatIfService, WhatIfs};
 use crate::work::Work;
 
-const DESCRIPTION: &str = "Results of flashscope: measurements, findings, and every IO \
-    of it, never more than a screen can show. Positions of IOs count from 0 in the order of \
+const DESCRIPTION: &str = "Results of flashscope: measurements, findings and single IOs. An answer \
+    has no more data than a screen can show. Positions of IOs count from 0 in the order of \
     completion; windows are half-open.";
 
 /// The state that the endpoints share.
@@ -63,7 +63,7 @@ pub fn app(library: impl Library, access: Access) -> Router {
     guarded(with_page(api(library, access)), access)
 }
 
-/// Does the same as [`app`], with a service that answers what-ifs.
+/// Does the same as [`app`], with the service `what_ifs`, which answers what-ifs.
 pub fn app_answering(library: impl Library, access: Access, what_ifs: impl WhatIfs) -> Router {
     guarded(with_page(api_with_service(library, access, Some(Arc::new(what_ifs)))), access)
 }
@@ -111,12 +111,12 @@ impl Api {
     }
 }
 
-/// Builds the routes of an API with the application, its OpenAPI document and fallbacks.
+/// Adds the page, the OpenAPI document and fallbacks for other addresses to the routes of an API.
 pub fn with_page(api: Api) -> Router {
     with_html(api, served_html())
 }
 
-/// Does the same as [`with_page`], with another page.
+/// Does the same as [`with_page`], with `html` as the page.
 pub(crate) fn with_html(Api { router, document }: Api, html: String) -> Router {
     let document = Bytes::from(document.to_string());
     let openapi = move |headers: HeaderMap| async move { tagged(document, &headers) };
@@ -217,12 +217,12 @@ async fn kept_what_if(
     work.run(move || JsonOf::of(&app.library.what_if(&id)?)).await
 }
 
-/// Allows corrections only from this machine.
+/// Allows corrections only on a server that listens on this machine alone.
 fn may_mark(app: &App) -> Result<(), Problem> {
     match app.access {
         Access::Loopback => Ok(()),
         Access::Network => Err(Problem::forbidden(
-            "corrections are only possible on a server that listens on this machine alone: start one without --listen",
+            "corrections are only possible on a server that listens on this machine alone: start a server without --listen",
         )),
     }
 }

@@ -9,15 +9,16 @@ use crate::problem::ProblemBody;
 /// The path of schema definitions in the document.
 pub(crate) const DEFINITIONS: &str = "/components/schemas";
 
-/// The suffix of the name of a type in requests, where fields with defaults may be left out.
+/// The suffix of the schema names of types in requests. Their schemas differ from those in responses: fields with defaults
+/// are optional.
 pub(crate) const RECEIVED: &str = "Request";
 
-/// Describes the responses of an operation: `ok` with JSON of an `R`, unless it is empty, and problems.
+/// Describes the responses of an operation: the status `ok`, with an `R` as JSON unless it is 204, and the problems.
 pub fn responses<R: JsonSchema>(sent: &mut SchemaGenerator, ok: &str, problems: &[&str]) -> Value {
     responses_as::<R>("application/json", sent, ok, problems)
 }
 
-/// Does the same with another content type, which holds `R`s.
+/// Does the same as [`responses`] for the content type `kind`, which holds one or more `R`.
 pub(crate) fn responses_as<R: JsonSchema>(
     kind: &str,
     sent: &mut SchemaGenerator,

@@ -1,5 +1,5 @@
-//! Endpoints and their description. The types of a handler define its input and output once; the route and the OpenAPI
-//! 3.1 document both follow from them.
+//! Endpoints and their description. The types of a handler define its input and output; the route and the OpenAPI 3.1
+//! document are both derived from these types.
 
 use std::future::Future;
 use std::marker::PhantomData;
@@ -70,9 +70,9 @@ impl Bearer {
     }
 }
 
-/// Admits requests by their token.
+/// A state that admits requests by their token.
 pub trait Gate: Send + Sync + 'static {
-    /// The identity of an admitted caller. The request keeps its place as long as this value lives.
+    /// The identity of an admitted caller. The request counts against the limits of the gate as long as this value lives.
     type Caller: Send;
 
     /// Admits or rejects a request by its token, before its body is read.
@@ -82,18 +82,18 @@ pub trait Gate: Send + Sync + 'static {
     ) -> impl Future<Output = Result<Self::Caller, Problem>> + Send;
 }
 
-/// The problems that a write with a token may get.
+/// The status codes of the problems that a write with a token may cause.
 const WRITING: [&str; 10] = ["400", "401", "403", "404", "409", "413", "415", "422", "429", "503"];
 
-/// The input that a handler takes from the path or the query of a request.
+/// A type that a handler takes from the path or the query of a request.
 pub trait Parameters: DeserializeOwned + JsonSchema + Send + 'static {}
 impl<T: DeserializeOwned + JsonSchema + Send + 'static> Parameters for T {}
 
-/// The input that a handler takes from the JSON body of a request.
+/// A type that a handler takes from the JSON body of a request.
 pub trait Body: Serialize + DeserializeOwned + JsonSchema + Send + 'static {}
 impl<T: Serialize + DeserializeOwned + JsonSchema + Send + 'static> Body for T {}
 
-/// No parameters.
+/// The parameters of an endpoint without parameters.
 #[derive(Debug, Serialize, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Nothing {}
@@ -102,9 +102,9 @@ pub struct Nothing {}
 pub struct Endpoints<S> {
     router: Router<Arc<S>>,
     paths: Map<String, Value>,
-    /// The schemas of types that are sent, as they are serialized.
+    /// The schemas of types in responses, as serialization writes them.
     sent: SchemaGenerator,
-    /// The schemas of types that are received, as they are deserialized.
+    /// The schemas of types in requests, as deserialization accepts them.
     received: SchemaGenerator,
 }
 
@@ -152,8 +152,8 @@ impl<S: Send + Sync + 'static> Endpoints<S> {
         self
     }
 
-    /// Adds an endpoint for `PUT` at `path` with a JSON body of at most `limit` bytes. `may` can reject the request before
-    /// the body is read.
+    /// Adds an endpoint for `PUT` at `path` with a JSON body of at most `limit` bytes. The server calls `may` before it reads
+    /// the body, and rejects the request if `may` fails.
     pub fn put<P, B, F, H>(
         mut self,
         path: &str,
@@ -184,8 +184,8 @@ impl<S: Send + Sync + 'static> Endpoints<S> {
         self.route_limited(path, put(route), limit)
     }
 
-    /// Adds an endpoint for `POST` at `path` that streams lines of JSON. It takes a JSON body of at most `limit` bytes. `may`
-    /// can reject the request before the body is read.
+    /// Adds an endpoint for `POST` at `path` that answers with a stream of JSON lines. It takes a JSON body of at most `limit`
+    /// bytes. The server calls `may` before it reads the body, and rejects the request if `may` fails.
     pub(crate) fn post_lines<B, R, F, H>(
         mut self,
         path: &str,
@@ -275,7 +275,7 @@ impl<S: Send + Sync + 'static> Endpoints<S> {
 }
 
 impl<S: Gate> Endpoints<S> {
-    /// Adds an endpoint for `PUT` at `path` with a raw body of at most `limit` bytes. It requires a token.
+    /// Adds an endpoint for `PUT` at `path` with a raw body of at most `limit` bytes. The endpoint requires a token.
     pub fn put_bytes<P, F, H>(mut self, path: &str, summary: &str, limit: u64, handler: H) -> Self
     where
         P: Parameters,
@@ -301,7 +301,7 @@ impl<S: Gate> Endpoints<S> {
         self.route_limited(path, put(route), limit)
     }
 
-    /// Adds an endpoint for `POST` at `path` with a JSON body of at most `limit` bytes. It requires a token.
+    /// Adds an endpoint for `POST` at `path` with a JSON body of at most `limit` bytes. The endpoint requires a token.
     pub fn post<P, B, R, F, H>(mut self, path: &str, summary: &str, limit: u64, handler: H) -> Self
     where
         P: Parameters,
@@ -331,7 +331,7 @@ async fn admitted<S: Gate>(state: &Arc<S>, bearer: Bearer) -> Result<S::Caller, 
     state.clone().admit(bearer).await.map_err(unread)
 }
 
-/// Closes the connection of a rejected request, whose body was not read.
+/// Makes a rejection close the connection, because the server has not read the body of the request.
 fn unread(problem: Problem) -> Problem {
     problem.with(header::CONNECTION, "close")
 }
@@ -353,7 +353,7 @@ fn query_of<Q: DeserializeOwned>(uri: &Uri) -> Result<Q, Problem> {
     Ok(query)
 }
 
-/// Reads the JSON body of a request. Large bodies take long to parse, so this happens on a blocking thread.
+/// Reads the JSON body of a request. Parses it on a blocking thread, because a large body takes long.
 async fn body_of<B: Body>(request: Request) -> Result<B, Problem> {
     require_type(request.headers(), "application/json")?;
     let body = arrived(Bytes::from_request(request, &()).await)?;
@@ -400,12 +400,12 @@ fn untagged(bytes: Bytes) -> Response {
     ([(header::CONTENT_TYPE, "application/json")], bytes).into_response()
 }
 
-/// Builds a JSON response with an entity tag, so that a browser can revalidate it.
+/// Builds a JSON response with an entity tag, with which a browser can revalidate its copy.
 pub fn tagged(bytes: Bytes, headers: &HeaderMap) -> Response {
     tagged_as("application/json", bytes, headers)
 }
 
-/// Does the same for another content type.
+/// Does the same as [`tagged`] for the content type `kind`.
 pub(crate) fn tagged_as(kind: &'static str, bytes: Bytes, headers: &HeaderMap) -> Response {
     tagged_with(tag_of(&bytes), kind, bytes, headers)
 }
@@ -415,7 +415,7 @@ pub(crate) fn tag_of(bytes: &[u8]) -> String {
     format!("W/\"{}\"", hex::encode(&Sha256::digest(bytes)[..12]))
 }
 
-/// Does the same for a known tag.
+/// Builds a response with the entity tag `tag`, or status 304 without a body if the client has that version.
 pub(crate) fn tagged_with(
     tag: String,
     kind: &'static str,

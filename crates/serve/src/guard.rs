@@ -26,14 +26,14 @@ const HEADERS: [(HeaderName, &str); 5] = [
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
 ];
 
-/// The policy of responses that are no pages: it allows nothing.
+/// The content security policy of responses other than pages, which allows nothing.
 const NO_PAGE: &str = "default-src 'none'; frame-ancestors 'none'";
 
 /// The clients that may access a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Programs of this machine. A name of an attacker could resolve to this machine (DNS rebinding), so the request must
-    /// name a loopback address or `localhost`.
+    /// Programs on this machine. The `Host` of a request must be a loopback address or `localhost`, because an attacker's
+    /// domain name could resolve to this machine (DNS rebinding).
     Loopback,
     /// Anyone who reaches the address.
     Network,
@@ -43,7 +43,7 @@ pub enum Access {
 pub fn guarded(router: Router, access: Access) -> Router {
     router
         .layer(CsrfLayer::new().with_rejection_response(|_| {
-            Problem::forbidden("a page of another site may not change anything here")
+            Problem::forbidden("a page of another site may not change anything on this server")
                 .into_response()
         }))
         .layer(from_fn_with_state(Arc::new(access), known_host))
@@ -53,7 +53,7 @@ pub fn guarded(router: Router, access: Access) -> Router {
         .layer(from_fn(with_headers))
 }
 
-/// Compresses complete responses. In a compressed stream of lines, each line would wait for the next.
+/// Compresses all responses except streams of lines, where the compressor would hold a line back until the next one.
 fn compressed() -> CompressionLayer<impl Predicate> {
     let whole = DefaultPredicate::new().and(NotForContentType::new(LINES));
     CompressionLayer::new().quality(CompressionLevel::Fastest).compress_when(whole)

@@ -1,4 +1,4 @@
-//! Idle timeouts for the streams and bodies of clients that stop reading or sending, so that these do not hold a
+//! Idle timeouts for connections and request bodies. Without them, a client that stops reading or sending would hold its
 //! connection for ever.
 
 use std::io;
@@ -25,7 +25,7 @@ impl IdleTimer {
         IdleTimer { limit, waited: None }
     }
 
-    /// Passes progress on and resets the timer, or fails once the time is over.
+    /// Returns `progress` and resets the timer if `progress` is ready. Otherwise, fails when the timer expires.
     fn wait<T>(&mut self, cx: &mut Context<'_>, progress: Poll<T>) -> Poll<Result<T, io::Error>> {
         if let Poll::Ready(progress) = progress {
             self.waited = None;
@@ -37,7 +37,7 @@ impl IdleTimer {
     }
 }
 
-/// A stream that fails if the client reads nothing of what is written.
+/// A stream whose writes fail if the client reads nothing for a time.
 pub struct WriteTimeout<S> {
     stream: S,
     timer: IdleTimer,
@@ -191,7 +191,7 @@ mod tests {
         runtime.unwrap().block_on(work)
     }
 
-    // Without the timeout, a client that does not read held its connection for ever.
+    // Without the timeout, a client that did not read held its connection for ever.
     #[test]
     fn client_that_does_not_read_is_dropped() {
         wait(async {
@@ -217,7 +217,7 @@ mod tests {
         });
     }
 
-    // Without the timeout, such a body held its place as long as a request may take.
+    // Without the timeout, such a request occupied its permit until the time limit of requests.
     #[test]
     fn body_without_progress_fails() {
         wait(async {

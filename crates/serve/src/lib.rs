@@ -1,8 +1,8 @@
-//! The web application over results that are too large for one page. It has the same screens as the page that `flashscope
-//! report` writes, computed from the records on demand.
+//! A server for the web application. It has the same screens as the page that `flashscope report` writes, but computes
+//! them from the records on demand, for results that are too large for one page.
 //!
-//! Results and requests are untrusted input: ids are looked up and never turned into paths; sizes are bounded (`limits`);
-//! a damaged result is shown as such and does not affect the others.
+//! Results and requests are untrusted input. The server looks ids up in an index and never makes paths from them. Sizes are
+//! bounded (`limits`). The shelf shows a damaged result with its problem; other results are not affected.
 
 mod api;
 mod describe;

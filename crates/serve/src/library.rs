@@ -27,49 +27,50 @@ pub trait Library: Send + Sync + 'static {
     /// Opens the measurement `id`, with its facts.
     ///
     /// # Errors
-    /// If there is none, or it is damaged.
+    /// If there is no such result, or it is damaged.
     fn open(&self, id: &str) -> Result<Arc<OpenMeasurement>, Problem>;
 
     /// Makes the records of `runs` available in the folder of `opened`.
     ///
     /// # Errors
-    /// If they are not available.
+    /// If the records are not available.
     fn fetch(&self, opened: &OpenMeasurement, runs: &[u32]) -> Result<(), Problem>;
 
-    /// Returns the corrections of the summary grid of `opened`.
+    /// Returns the user's corrections of the summary grid of `opened`.
     ///
     /// # Errors
-    /// If they are damaged.
+    /// If the corrections are damaged.
     fn marks(&self, opened: &OpenMeasurement) -> Result<Marks, Problem>;
 
-    /// Saves corrections of the measurement `id`.
+    /// Saves the user's corrections of the measurement `id`.
     ///
     /// # Errors
-    /// If they do not belong to this measurement, or the library is read-only.
+    /// If a corrected experiment does not belong to this measurement, or if the library is
+    /// read-only.
     fn set_marks(&self, id: &str, marks: &Marks) -> Result<(), Problem>;
 
     /// Returns the document of the simulation `id`.
     ///
     /// # Errors
-    /// If there is none, or it is damaged.
+    /// If there is no such result, or it is damaged.
     fn simulation(&self, id: &str) -> Result<Value, Problem>;
 
     /// Returns the document of the probe `id`.
     ///
     /// # Errors
-    /// If there is none, or it is damaged.
+    /// If there is no such result, or it is damaged.
     fn probe(&self, id: &str) -> Result<Value, Problem>;
 
     /// Returns the sweep `id` with its points.
     ///
     /// # Errors
-    /// If there is none, or it is damaged.
+    /// If there is no such result, or it is damaged.
     fn sweep(&self, id: &str) -> Result<ExploredSweep, Problem>;
 
     /// Returns the what-if `id`.
     ///
     /// # Errors
-    /// If there is none, or it is damaged.
+    /// If there is no such result, or it is damaged.
     fn what_if(&self, id: &str) -> Result<WhatIf, Problem>;
 }
 
@@ -77,11 +78,11 @@ pub trait Library: Send + Sync + 'static {
 pub struct OpenMeasurement {
     /// The id in addresses.
     pub id: String,
-    /// Its name for people.
+    /// The display name.
     pub name: String,
-    /// The version of its contents; changes when the result changes.
+    /// The version of the contents, which changes when the result changes.
     pub version: String,
-    /// The folder with its records.
+    /// The folder with the records.
     pub folder: ResultFolder,
     /// The manifest: what was measured, and how.
     pub manifest: Manifest,
@@ -104,13 +105,14 @@ impl OpenMeasurement {
         OpenMeasurement { id, name, version, folder, manifest, facts, overviews }
     }
 
-    /// Converts an error into a problem, without the path on this machine.
+    /// Converts an error into a problem, and replaces the path on this machine by the name of the
+    /// result.
     pub fn problem(&self, error: &Error) -> Problem {
         let path = self.folder.path().display().to_string();
         Problem::damaged(error.to_string().replace(&path, &self.name))
     }
 
-    /// Returns the viewer that computes views of it.
+    /// Returns the viewer that computes views of the measurement.
     pub fn viewer(&self) -> Viewer<'_> {
         let OpenMeasurement { folder, manifest, facts, overviews, .. } = self;
         Viewer { folder, manifest, facts, overviews }

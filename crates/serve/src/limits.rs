@@ -1,11 +1,11 @@
-//! All limits on what is read, kept or sent, in one place.
+//! The limits on the data that the server reads, keeps and sends.
 
 use std::num::NonZero;
 use std::time::Duration;
 
-/// The depth to which the given folders are searched for results.
+/// The depth of the search for results below the given folders.
 pub const DEPTH: usize = 3;
-/// The most results on a shelf. Others are left out, with a note.
+/// The maximum number of results on the shelf. A scan leaves out further results, with a note.
 pub const ITEMS: usize = 20_000;
 /// The most folder entries that a scan reads.
 pub(crate) const ENTRIES: usize = 200_000;
@@ -14,14 +14,14 @@ pub(crate) const ENTRIES: usize = 200_000;
 pub const MANIFEST: u64 = 64 << 20;
 /// The largest `facts.json`, in bytes.
 pub const FACTS: u64 = 64 << 20;
-/// The largest `marks.json`, and the largest one that is accepted, in bytes.
+/// The largest `marks.json` that the server reads from a result or accepts from a client, in bytes.
 pub const MARKS: u64 = 1 << 20;
 
-/// The number of results that are kept open.
+/// The number of results that the server keeps open.
 pub const OPEN: usize = 16;
-/// The number of computed facts that are kept.
+/// The number of results whose computed facts the server keeps.
 pub(crate) const COMPUTED_FACTS: usize = 64;
-/// Bytes of answers that are kept in the cache.
+/// The size of the cache of answers, in bytes.
 pub(crate) const ANSWERS: u64 = 64 << 20;
 
 /// The most results in one comparison.
@@ -31,7 +31,7 @@ pub const PAGE: u64 = 100;
 /// The most results on one page of the shelf.
 pub const LARGEST_PAGE: u64 = 1000;
 
-/// The most what-ifs that run at once: each takes all processors.
+/// The maximum number of concurrent what-ifs; each what-if uses all processors.
 pub(crate) const WHAT_IFS: usize = 2;
 /// The largest what-if request, in bytes.
 pub const WHAT_IF: u64 = 64 << 10;
@@ -41,23 +41,24 @@ pub(crate) const VARIANTS: u64 = 32;
 pub const REPEATS: u64 = 30;
 /// The most IOs that a simulation of a what-if measures.
 pub(crate) const WHAT_IF_IOS: u64 = 10_000_000;
-/// The time limit of a what-if; then it ends with the simulations done so far.
+/// The time limit of a what-if, after which it ends with the simulations done so far.
 pub(crate) const WHAT_IF_TIME: Duration = Duration::from_secs(15 * 60);
 
 /// The most connections at once.
 pub(crate) const CONNECTIONS: usize = 512;
 /// The time limit for the head of a request to arrive.
 pub(crate) const HEAD_TIME: Duration = Duration::from_secs(10);
-/// The time limit of a request that changes nothing.
+/// The time limit of a read-only request.
 pub(crate) const READ_TIME: Duration = Duration::from_secs(60);
-/// The time limit of a request that changes something, whose body may be large.
+/// The time limit of a request that writes, whose body may be large.
 pub(crate) const WRITE_TIME: Duration = Duration::from_secs(15 * 60);
-/// The idle timeout: a client that neither reads its response nor sends more of its body for this long is dropped.
+/// The idle timeout. The server drops a client that for this time neither reads from its response nor sends more of its
+/// request body.
 pub(crate) const STUCK_TIME: Duration = Duration::from_secs(30);
-/// The time that open responses get to finish when the server stops.
+/// The time after which a stopping server drops connections whose responses are not finished.
 pub const GRACE: Duration = Duration::from_secs(5);
 
-/// Returns the number of threads that can work at once.
+/// Returns the number of threads that can run in parallel.
 pub fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)
 }

@@ -17,7 +17,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 /// The content type: newline-delimited JSON.
 pub(crate) const LINES: &str = "application/x-ndjson";
 
-/// A stream of lines of JSON, each a `T`. They are few, so the queue is not bounded.
+/// A stream of JSON lines, each a `T`. The queue is not bounded, because a stream has few lines.
 pub struct Lines<T> {
     received: UnboundedReceiver<Bytes>,
     gone: Arc<AtomicBool>,
@@ -31,7 +31,7 @@ pub struct Sender<T> {
     of: PhantomData<fn(T)>,
 }
 
-/// An error: the client has disconnected.
+/// The error that the client has disconnected.
 #[derive(Debug)]
 pub struct DisconnectError;
 

@@ -1,4 +1,4 @@
-//! The page and API of an attached drive, with a fresh snapshot for each request.
+//! The page and API of an attached drive. Each request gets a new snapshot of the drive.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::work::Work;
 
 /// Access to the state of an attached drive. The functions may block.
 pub struct Attachment<L> {
-    /// Returns a snapshot with all samples after the first N, or with only the last one without an N.
+    /// Returns a snapshot with all samples after the first N, or with only the last sample if N is `None`.
     pub live: Box<dyn Fn(Option<u64>) -> L + Send + Sync>,
     /// Returns the metrics in the Prometheus text format.
     pub metrics: Box<dyn Fn() -> String + Send + Sync>,
@@ -31,7 +31,7 @@ pub struct Attachment<L> {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Samples {
-    /// The number of samples to skip; by default, only the last one is returned.
+    /// The number of samples to skip; by default all except the last one.
     after: Option<u64>,
 }
 

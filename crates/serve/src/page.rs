@@ -16,10 +16,11 @@ use crate::endpoint::{tag_of, tagged_with};
 /// The page and its policy.
 pub struct Page {
     html: Bytes,
-    /// The compressed HTML. Most clients accept it, and compressing it for each would be most of the server's work.
+    /// The compressed HTML. Most clients accept gzip, and compressing the page for each client would be most of the server's
+    /// work.
     gzip: Bytes,
     tag: String,
-    /// Its `Content-Security-Policy`: it runs only its own scripts and connects only to this server.
+    /// The `Content-Security-Policy`: the page runs only its own scripts and connects only to this server.
     policy: HeaderValue,
 }
 
@@ -29,7 +30,7 @@ impl Page {
         let hashes: String = scripts(&html)
             .map(|script| format!(" 'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(script))))
             .collect();
-        // Charts are placed by style attributes, which a hash cannot allow.
+        // Charts use style attributes, which a policy cannot allow by hash.
         let policy = format!(
             "default-src 'none'; script-src{hashes}; style-src 'unsafe-inline'; \
              img-src data: blob:; font-src data:; connect-src 'self'; base-uri 'none'; \
@@ -63,8 +64,8 @@ fn gzip(bytes: &[u8]) -> Bytes {
     written.expect("memory absorbs writes").into()
 }
 
-/// True if the client accepts gzip without a quality value. Any other header gets the uncompressed page, which is always
-/// right.
+/// Returns true if the client accepts gzip without a quality value. For any other header, the server sends the
+/// uncompressed page, which every client accepts.
 fn accepts_gzip(headers: &HeaderMap) -> bool {
     let accepted = headers.get_all(header::ACCEPT_ENCODING);
     let mut texts = accepted.iter().filter_map(|text| text.to_str().ok());

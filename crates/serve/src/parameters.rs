@@ -12,7 +12,8 @@ use crate::shelf::{LARGEST, whole};
 const COLUMNS: u64 = 1024;
 /// The most columns of colours.
 const MOST_COLUMNS: u64 = 4096;
-/// The most stretches of an outline.
+/// The maximum number of stretches of an outline. A stretch is a group of successive IOs, of which
+/// the outline shows the fastest and the slowest.
 const MOST_STRETCHES: u64 = 4096;
 /// The default number of single IOs in an answer.
 const IOS: u64 = 100;
@@ -42,7 +43,7 @@ pub struct RunPath {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WindowQuery {
-    /// The position of the first IO; by default that of the run.
+    /// The position of the first IO; 0 by default.
     #[schemars(range(max = LARGEST))]
     #[serde(default, deserialize_with = "whole")]
     pub from: Option<u64>,
@@ -52,11 +53,11 @@ pub struct WindowQuery {
     pub to: Option<u64>,
 }
 
-/// The query for a picture of a window.
+/// The query for the outline of a window.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OutlineQuery {
-    /// The position of the first IO; by default that of the run.
+    /// The position of the first IO; 0 by default.
     #[schemars(range(max = LARGEST))]
     #[serde(default, deserialize_with = "whole")]
     pub from: Option<u64>,
@@ -64,7 +65,8 @@ pub struct OutlineQuery {
     #[schemars(range(max = LARGEST))]
     #[serde(default, deserialize_with = "whole")]
     pub to: Option<u64>,
-    /// The number of stretches into which the window is divided; 400 by default.
+    /// The number of stretches into which the window is divided, 400 by default. The outline shows
+    /// the fastest and the slowest IO of each stretch.
     #[schemars(range(min = 1, max = MOST_STRETCHES))]
     pub stretches: Option<u64>,
 }
@@ -73,7 +75,7 @@ pub struct OutlineQuery {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct IosQuery {
-    /// The position of the first IO; by default that of the run.
+    /// The position of the first IO; 0 by default.
     #[schemars(range(max = LARGEST))]
     #[serde(default, deserialize_with = "whole")]
     pub from: Option<u64>,
@@ -86,17 +88,17 @@ pub struct IosQuery {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ActivitiesQuery {
-    /// The start, in ns from the start of the run; by default its start.
+    /// The start of the range, in ns from the start of the run; 0 by default.
     #[schemars(range(max = LARGEST))]
     #[serde(default, deserialize_with = "whole")]
     pub from_ns: Option<u64>,
-    /// The end, in ns from the start of the run; by default its end.
+    /// The end of the range, in ns from the start of the run; by default the end of the run.
     #[schemars(range(max = LARGEST))]
     #[serde(default, deserialize_with = "whole")]
     pub to_ns: Option<u64>,
 }
 
-/// The query for an experiment in colours.
+/// The query for the colours of an experiment.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ColoursQuery {
@@ -104,7 +106,7 @@ pub struct ColoursQuery {
     pub micro_benchmark: String,
     /// The experiment.
     pub experiment: String,
-    /// The position of the first IO; by default that of the runs.
+    /// The position of the first IO; 0 by default.
     #[schemars(range(max = LARGEST))]
     #[serde(default, deserialize_with = "whole")]
     pub from: Option<u64>,
@@ -112,7 +114,7 @@ pub struct ColoursQuery {
     #[schemars(range(max = LARGEST))]
     #[serde(default, deserialize_with = "whole")]
     pub to: Option<u64>,
-    /// The most columns; 1024 by default.
+    /// The maximum number of columns; 1024 by default.
     #[schemars(range(min = 1, max = MOST_COLUMNS))]
     pub columns: Option<u64>,
 }
@@ -126,10 +128,10 @@ pub struct ComparisonQuery {
     pub ids: String,
 }
 
-/// A window, half-open.
+/// A half-open range of positions of IOs, or of times.
 pub type Window = std::ops::Range<u64>;
 
-/// Returns the window from `from` to `to`; empty if it would end before it begins.
+/// Returns the window from `from` to `to`; an empty window if `to` is before `from`.
 fn window(from: Option<u64>, to: Option<u64>) -> Window {
     let from = from.unwrap_or(0);
     from..to.unwrap_or(u64::MAX).max(from)
@@ -193,7 +195,7 @@ impl ComparisonQuery {
     /// Returns the ids, in order.
     pub fn ids(&self) -> Result<Vec<String>, Problem> {
         let ids: Vec<String> = self.ids.split(',').map(String::from).collect();
-        // A canary for the fuzz targets: code that does not expect an empty id.
+        // A deliberate fault that the fuzz targets must find: a panic on an empty id.
         if flashscope_block::canary::is_planted() && ids.contains(&String::new()) {
             panic!("an id is empty");
         }

@@ -27,38 +27,38 @@ impl Problem {
         Problem { status, message: message.into(), headers: vec![] }
     }
 
-    /// The request is malformed.
+    /// Reports that the request is malformed.
     pub fn bad_request(message: impl Into<String>) -> Problem {
         Problem::new(StatusCode::BAD_REQUEST, message)
     }
 
-    /// The request needs a token.
+    /// Reports that the request needs a token.
     pub fn unauthorized(message: impl Into<String>) -> Problem {
         let problem = Problem::new(StatusCode::UNAUTHORIZED, message);
         problem.with(header::WWW_AUTHENTICATE, "Bearer")
     }
 
-    /// The resource exists already, or something that it needs is missing.
+    /// Reports that the resource exists already, or that something that it needs is missing.
     pub fn conflict(message: impl Into<String>) -> Problem {
         Problem::new(StatusCode::CONFLICT, message)
     }
 
-    /// There are too many requests.
+    /// Reports that there are too many requests.
     pub fn too_many(message: impl Into<String>) -> Problem {
         Problem::new(StatusCode::TOO_MANY_REQUESTS, message).with(header::RETRY_AFTER, "5")
     }
 
-    /// The caller is not allowed to make the request.
+    /// Reports that the caller is not allowed to make the request.
     pub fn forbidden(message: impl Into<String>) -> Problem {
         Problem::new(StatusCode::FORBIDDEN, message)
     }
 
-    /// There is no such resource.
+    /// Reports that there is no such resource.
     pub fn not_found(message: impl Into<String>) -> Problem {
         Problem::new(StatusCode::NOT_FOUND, message)
     }
 
-    /// The result `id` is of another kind than the requested one.
+    /// Reports that the result `id` has the kind `kind` instead of the requested kind.
     pub fn of_kind(kind: ResultKind, id: &str) -> Problem {
         let there = match kind {
             ResultKind::Measurement => format!("a measurement: ask for /api/results/{id}"),
@@ -70,32 +70,32 @@ impl Problem {
         Problem::not_found(format!("`{id}` is {there}"))
     }
 
-    /// The resource does not support the method.
+    /// Reports that the resource does not support the method.
     pub(crate) fn wrong_method(message: impl Into<String>) -> Problem {
         Problem::new(StatusCode::METHOD_NOT_ALLOWED, message)
     }
 
-    /// The request body is too large.
+    /// Reports that the request body is too large.
     pub(crate) fn too_large(message: impl Into<String>) -> Problem {
         Problem::new(StatusCode::PAYLOAD_TOO_LARGE, message)
     }
 
-    /// The request body has an unsupported type.
+    /// Reports that the request body has an unsupported content type.
     pub(crate) fn wrong_type(message: impl Into<String>) -> Problem {
         Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message)
     }
 
-    /// A result or the request body is invalid.
+    /// Reports that a result or the request body is invalid.
     pub fn damaged(message: impl Into<String>) -> Problem {
         Problem::new(StatusCode::UNPROCESSABLE_ENTITY, message)
     }
 
-    /// The server cannot answer now.
+    /// Reports that the server cannot answer now.
     pub fn busy(message: impl Into<String>) -> Problem {
         Problem::new(StatusCode::SERVICE_UNAVAILABLE, message)
     }
 
-    /// The server failed.
+    /// Reports that the server failed.
     pub fn failed(message: impl Into<String>) -> Problem {
         Problem::new(StatusCode::INTERNAL_SERVER_ERROR, message)
     }
@@ -112,7 +112,7 @@ impl Problem {
     }
 }
 
-/// Reports an error of a result as one of the item, not of the server.
+/// Reports an error of a result as a damaged result (422), not as a failure of the server (500).
 impl From<flashscope_result::Error> for Problem {
     fn from(error: flashscope_result::Error) -> Problem {
         Problem::damaged(error.to_string())

@@ -1,4 +1,5 @@
-//! The socket: connections with limits on their number and time, until the server is stopped.
+//! Serves connections from a socket until the server stops. Limits the number of connections and the time that a client
+//! may take.
 
 use std::io;
 use std::sync::Arc;
@@ -15,8 +16,8 @@ use tower::Layer as _;
 use crate::idle_timeout::WriteTimeout;
 use crate::limits;
 
-/// Serves `router` until `stop` is done, then finishes open responses. Requests carry a [`ConnectInfo`] with the client's
-/// address.
+/// Serves `router` until the future `stop` completes, then finishes open responses. Requests carry a [`ConnectInfo`] with
+/// the client's address.
 pub async fn run(listener: TcpListener, router: Router, stop: impl Future<Output = ()>) {
     let places = Arc::new(Semaphore::new(limits::CONNECTIONS));
     let under_way = GracefulShutdown::new();
@@ -50,11 +51,11 @@ pub async fn run(listener: TcpListener, router: Router, stop: impl Future<Output
         });
     }
     drop(listener);
-    // Connections that do not end in time are cut off.
+    // After the grace period, the server drops the connections that are still open.
     let _ = tokio::time::timeout(limits::GRACE, under_way.shutdown()).await;
 }
 
-/// Waits after an error that retrying at once does not fix, such as too many open files.
+/// Waits after an error that an immediate retry does not fix, such as too many open files.
 async fn pause_after(error: &io::Error) {
     let of_the_client = matches!(
         error.kind(),

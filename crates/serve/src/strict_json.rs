@@ -5,9 +5,9 @@ use std::fmt::{self, Formatter};
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
-/// Finds an array in `sent` where `meant` has an object, and returns its path. Deserializers also accept the fields of an
-/// object as an array, in order, which no schema allows. Unknown fields are skipped without keeping their values, which
-/// could take 100 times the memory.
+/// Finds the first array in `sent` at a place where `meant` has an object, and returns its path. Deserializers accept an
+/// array of the fields of an object in place of the object, which no schema allows. Skips unknown fields without parsing
+/// them into values, which could take 100 times the memory of the JSON.
 pub(crate) fn array_for_object(
     sent: &[u8],
     meant: &Value,
@@ -17,8 +17,8 @@ pub(crate) fn array_for_object(
     Ok(place.map(|place| format!("`{place}`")))
 }
 
-/// The value that a part of the input was deserialized to. As a visitor it returns the path of the first array below this
-/// part that stands for an object.
+/// The value into which a part of the input was deserialized. As a visitor of this part, it returns the path of the first
+/// array that stands for an object.
 #[derive(Clone, Copy)]
 struct ExpectedShape<'a>(&'a Value);
 

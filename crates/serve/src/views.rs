@@ -23,24 +23,24 @@ use crate::parameters::{
 };
 use crate::problem::Problem;
 
-/// Adds the endpoints.
+/// Adds the endpoints for views and comparisons.
 pub fn add(endpoints: Endpoints<App>) -> Endpoints<App> {
     let mut of_runs = OfRuns(endpoints);
     visit_run_views(&mut of_runs);
     of_runs
         .0
-        .get("/api/results/{id}/runs/{run}/outline", "A run as a picture", outline)
+        .get("/api/results/{id}/runs/{run}/outline", "A run, reduced for a chart", outline)
         .get("/api/results/{id}/runs/{run}/ios", "Single IOs of a run", ios)
         .get(
             "/api/results/{id}/runs/{run}/activities",
             "The internal activity of a simulated drive during a run",
             activities,
         )
-        .get("/api/results/{id}/colours", "An experiment, every IO a colour", colours)
-        .get("/api/comparison", "Results side by side", comparison)
+        .get("/api/results/{id}/colours", "The response times of an experiment as colours", colours)
+        .get("/api/comparison", "A comparison of results", comparison)
 }
 
-/// The endpoints with those of the views of a run.
+/// A visitor that adds an endpoint for each kind of run view.
 struct OfRuns(Endpoints<App>);
 
 impl RunViewVisitor for OfRuns {

@@ -15,7 +15,7 @@ use crate::limits;
 use crate::lines::{Lines, Sender};
 use crate::problem::Problem;
 
-/// The most what-ifs that run at once.
+/// The maximum number of concurrent what-ifs.
 pub const AT_ONCE: u64 = limits::WHAT_IFS as u64;
 
 /// A service that answers what-ifs. Its methods may block.
@@ -23,21 +23,21 @@ pub trait WhatIfs: Send + Sync + 'static {
     /// Returns the choices for a request.
     fn choices(&self) -> WhatIfChoices;
 
-    /// Checks a request and returns the function that answers it. The function reports its progress until it is done or its
-    /// flag is set.
+    /// Checks a request and returns the function that answers it. The function passes intermediate answers to its callback. It
+    /// ends when all simulations are done or the flag is set.
     ///
     /// # Errors
     /// The problem with the request.
     fn ask(&self, question: &WhatIfQuestion) -> Result<Box<AnswerFn>, String>;
 }
 
-/// A function that answers a request, see [`WhatIfs::ask`].
+/// A function that answers a request (see [`WhatIfs::ask`]). Its arguments are the flag that cancels it and the callback.
 pub type AnswerFn = dyn FnOnce(&AtomicBool, &mut Tell<'_>) + Send;
 
 /// A callback that receives the answer so far.
 pub type Tell<'a> = dyn FnMut(&WhatIf) + Send + 'a;
 
-/// The what-if service with a limit on requests at once.
+/// The what-if service with a limit on concurrent requests.
 #[derive(Clone)]
 pub struct WhatIfService {
     what_ifs: Option<Arc<dyn WhatIfs>>,
@@ -45,7 +45,7 @@ pub struct WhatIfService {
 }
 
 impl WhatIfService {
-    /// Wraps the service, if there is one, for `access`.
+    /// Wraps the service, or no service if `access` does not permit what-ifs.
     pub fn of(what_ifs: Option<Arc<dyn WhatIfs>>, access: Access) -> WhatIfService {
         // A what-if takes minutes of all processors, so it is only available on this machine.
         let what_ifs = what_ifs.filter(|_| access == Access::Loopback);
@@ -55,8 +55,8 @@ impl WhatIfService {
     fn answerer(&self) -> Result<&Arc<dyn WhatIfs>, Problem> {
         self.what_ifs.as_ref().ok_or_else(|| {
             Problem::forbidden(
-                "what-ifs are only possible on a server that listens on this machine alone, over folders: start \
-                 `flashscope serve` without --listen and --registry",
+                "what-ifs are only possible on a server that listens on this machine alone and serves \
+                 folders: start `flashscope serve` without --listen and --registry",
             )
         })
     }
@@ -68,10 +68,11 @@ pub trait HasWhatIfs: Send + Sync + 'static {
     fn what_if_service(&self) -> &WhatIfService;
 }
 
-/// Adds the endpoints.
+/// Adds the endpoints for what-ifs.
 pub fn add<S: HasWhatIfs>(endpoints: Endpoints<S>) -> Endpoints<S> {
-    let summary = "Simulates changes: a line of JSON for each step, with all results \
-                   so far; the last one is the answer. Closing the connection cancels it";
+    let summary = "Simulates changes. Answers with a line of JSON for each step, with all results \
+                   so far; the last line is the final answer. Closing the connection cancels the \
+                   simulations";
     endpoints.get("/api/what-if", "The choices for a what-if request", choices).post_lines(
         "/api/what-if",
         summary,
@@ -110,7 +111,7 @@ async fn ask<S: HasWhatIfs>(
     Ok(lines)
 }
 
-/// Sends the answer so far. Cancels the simulations if the client has disconnected.
+/// Sends an intermediate answer. Cancels the simulations if the client has disconnected.
 fn send(sender: &Sender<WhatIf>, so_far: &WhatIf) {
     if sender.send(so_far).is_err() {
         sender.gone().store(true, Ordering::Relaxed);

@@ -8,25 +8,25 @@ use tokio::task::spawn_blocking;
 use crate::limits;
 use crate::problem::Problem;
 
-/// A limited pool for blocking work.
+/// A pool of threads for blocking work, with a limit on the number of concurrent tasks.
 #[derive(Debug, Clone)]
 pub struct Work {
     places: Arc<Semaphore>,
 }
 
 impl Default for Work {
-    /// Allows as many tasks at once as the machine has processors, but at least two, so that a short one need not wait for a
-    /// long one.
+    /// Allows as many concurrent tasks as the machine has processors, but at least two, so that a short task need not wait for
+    /// a long one.
     fn default() -> Work {
         Work { places: Arc::new(Semaphore::new(limits::processors().max(2))) }
     }
 }
 
 impl Work {
-    /// Runs `work` on a blocking thread. It runs to its end even if the client disconnects.
+    /// Runs `work` on a blocking thread, to its end even if the client disconnects.
     ///
     /// # Errors
-    /// The errors of `work`. A panic in a library counts as damaged data.
+    /// The errors of `work`. A panic is reported as damaged data, because damaged records cause panics in libraries.
     pub async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> Result<T, Problem> + Send + 'static,

@@ -1,5 +1,5 @@
-//! Benchmark: uniform random 4 KiB writes a second in the steady state, at queue depth 1, with all
-//! completions.
+//! Benchmark: uniform random 4 KiB writes that the simulator executes per second, on a drive in the
+//! steady state at queue depth 1. The benchmark fetches every completion.
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
@@ -63,7 +63,7 @@ fn random_writes(bencher: Bencher, spec: &str) {
 }
 
 /// The 16 GiB drive with each cleaning policy. The cost of victim selection is the difference to
-/// `fifo`, which does almost none.
+/// `fifo`, which needs almost no time to select a victim.
 #[divan::bench(args = gc::KINDS.iter().map(|kind| kind.name), sample_count = 5, sample_size = 1)]
 fn policies(bencher: Bencher, policy: &str) {
     let spec = format!("agrawal-2008?flash.packages=4&cleaning.policy={policy}");

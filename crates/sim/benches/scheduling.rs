@@ -1,6 +1,6 @@
-//! Benchmark: host IOs a second where flash commands wait in queues, beside the same drive where
-//! they do not; and open loops that differ only in the queue depth of the drive, whose cost must
-//! follow what is in flight.
+//! Benchmark: host IOs simulated per second if flash commands wait in queues, compared with the
+//! same drive if they do not. Also compares open loops that differ only in the queue depth of the
+//! drive: their cost must depend on the IOs in flight, not on the queue depth.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints")]
 #![allow(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
@@ -13,7 +13,7 @@ use flashscope_sim::Drive;
 
 const PAGE: u64 = 4096;
 const IOS: u64 = 1_000_000;
-/// Intervals, of which the best counts: other processes use the caches, too.
+/// The number of intervals. The best interval counts, because other processes use the caches, too.
 const INTERVALS: u32 = 3;
 
 /// Eight packages of four dies.
@@ -94,7 +94,7 @@ fn main() {
         "suspend, half reads, QD 32     {suspending:>5.2}   limit 2   {}",
         met(suspending >= 2.0)
     );
-    // The order of data on the bus changes nothing but that commands wait in queues.
+    // The two bus orders differ only in whether commands wait in queues; with `data-first` they do.
     let writes = ["asking", "data-first"].map(|order| {
         let fields = format!("interleaving=none&active_blocks=pool&scheduling.bus_order={order}");
         Host::closed(&fields, 1, 0.0)

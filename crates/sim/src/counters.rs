@@ -9,34 +9,35 @@ pub struct Counters {
     pub host_pages_written: u64,
     /// Logical pages that the host has trimmed.
     pub host_pages_trimmed: u64,
-    /// Logical pages among those read that the buffer memory held, or was fetching.
+    /// Logical pages read that the buffer memory already held, or was fetching.
     pub read_hits: u64,
-    /// Logical pages among those written that were in the write buffer already.
+    /// Logical pages written that were already in the write buffer.
     pub write_hits: u64,
     /// Flash commands by cause.
     pub flash: FlashCounters,
 }
 
 impl Counters {
-    /// Blocks that were cleaned to their erase.
+    /// Returns the number of blocks that garbage collection has cleaned and erased.
     pub fn cleanings(&self) -> u64 {
         self.flash.erases.cleaning
     }
 
-    /// Valid pages that cleaning has moved to another block.
+    /// Returns the number of valid pages that cleaning has moved to another block.
     pub fn pages_moved(&self) -> u64 {
         self.flash.programs.cleaning
     }
 
-    /// The share of the pages of cleaned blocks that were superseded (section 3.2), where each
-    /// block holds `pages` of data; none before the first cleaning.
+    /// Returns the fraction of superseded pages in the blocks that were cleaned (Agrawal et al.,
+    /// section 3.2), or `None` before the first cleaning. Each block holds `pages` data pages.
     pub fn cleaning_efficiency(&self, pages: u32) -> Option<f64> {
         #[allow(clippy::cast_precision_loss)] // exact up to 2^53 pages
         let share = self.pages_moved() as f64 / (self.cleanings() * u64::from(pages)) as f64;
         (self.cleanings() > 0).then_some(1.0 - share)
     }
 
-    /// Pages programmed for each page programmed for the host, at least 1; none before the first.
+    /// Returns the number of pages programmed per page programmed for the host, at least 1, or
+    /// `None` before the first program for the host.
     pub fn write_amplification(&self) -> Option<f64> {
         #[allow(clippy::cast_precision_loss)] // exact up to 2^53 pages
         let ratio = |part: u64, whole: u64| part as f64 / whole as f64;
@@ -44,9 +45,10 @@ impl Counters {
         (programs.host > 0).then(|| ratio(programs.total(), programs.host))
     }
 
-    /// The fewest erases that what was programmed for the host may take, where a block holds
-    /// `pages` of data, over the erases that it took: the *equivalent throughput* of Boboila and
-    /// Desnoyers, 1 at best once every block is in use; none before the first erase.
+    /// Returns the *equivalent throughput* of Boboila and Desnoyers, or `None` before the first
+    /// erase. This is the minimum number of erases for the pages programmed for the host, divided
+    /// by the actual number of erases. A block holds `pages` data pages. Once every block is in
+    /// use, the value is at most 1.
     pub fn equivalent_throughput(&self, pages: u32) -> Option<f64> {
         let erases = self.flash.erases.total();
         #[allow(clippy::cast_precision_loss)] // exact up to 2^53 pages
@@ -66,7 +68,7 @@ impl Counters {
         Counters { flash, ..self.combine(other, |one, two| one + two) }
     }
 
-    /// All but the commands of the flash.
+    /// Combines all counts except those of flash commands.
     fn combine(&self, other: &Counters, with: fn(u64, u64) -> u64) -> Counters {
         Counters {
             host_pages_read: with(self.host_pages_read, other.host_pages_read),

@@ -34,14 +34,16 @@ pub struct SimDevice {
     logical_block: Divisor,
     /// Bytes of a logical page.
     page_size: Divisor,
-    /// Bytes that requests are split at: of a logical page, or of all that fit on one page.
+    /// The size in bytes of the slices that requests are split into: one logical page, or all
+    /// logical pages that fit on one flash page.
     extent: Divisor,
     cut_through: bool,
     /// True if the drive treats pages of zeros differently.
     distinguishes_zeros: bool,
-    /// The least length of a long write in bytes.
+    /// The minimum length of a long write, in bytes.
     long: u64,
-    /// The longest part of a request that is carried out as one, in bytes; 0 for no limit.
+    /// The maximum length of a part of a request, in bytes; 0 for no limit. The drive executes a
+    /// request part by part.
     largest_request: u64,
     groups: Option<Groups>,
     nand: Array,
@@ -64,16 +66,17 @@ pub struct SimDevice {
     quiet_until: Nanos,
     /// The queued flash commands that the present request waits for.
     awaited: Vec<Nanos>,
-    /// The memory of the drive, unless it is that of its array.
+    /// The memory reserved for the drive; `None` if the array of the drive holds the reservation.
     _memory: Option<Reservation>,
 }
 
 impl SimDevice {
-    /// An empty drive, named `name` on the command line; one, whatever [`Profile::raid`] says.
+    /// Creates an empty drive, named `name` on the command line. It is a single drive even if
+    /// [`Profile::raid`] describes an array.
     ///
     /// # Errors
-    /// The first field of the profile that cannot work, or that it needs more memory than it may
-    /// take: see [`crate::budget`].
+    /// The first invalid field of the profile, or a need for more memory than the budget allows:
+    /// see [`crate::budget`].
     pub fn new(name: &str, profile: &Profile) -> Result<SimDevice, ProfileError> {
         SimDevice::within(name, profile, &Budget::default())
     }
@@ -81,7 +84,7 @@ impl SimDevice {
     /// Does the same as [`SimDevice::new`] with memory of this budget.
     ///
     /// # Errors
-    /// If a field of the profile cannot work, or the budget does not suffice.
+    /// If a field of the profile is invalid, or the budget does not suffice.
     pub fn within(
         name: &str,
         profile: &Profile,
@@ -95,7 +98,8 @@ impl SimDevice {
         Ok(drive)
     }
 
-    /// As [`SimDevice::new`], in memory that is reserved already.
+    /// Does the same as [`SimDevice::new`], but reserves no memory, because the caller has reserved
+    /// it.
     pub(crate) fn of_array(name: &str, profile: &Profile) -> Result<SimDevice, ProfileError> {
         let layout = profile.layout()?;
         let geometry = layout.geometry;
@@ -173,7 +177,7 @@ impl SimDevice {
         self.ftl.catch_up(&mut self.nand);
     }
 
-    /// The buffer memory of the drive.
+    /// Returns the buffer memory of the drive.
     pub fn cache(&self) -> &Cache {
         &self.cache
     }
@@ -187,9 +191,9 @@ impl SimDevice {
         self.ftl.locate(&self.nand, lpn)
     }
 
-    /// When the newest copy of a logical page on the flash was written, as a number that grows with
-    /// each page written; it travels with the data. None for a page that holds nothing; always 0
-    /// where nothing asks for it.
+    /// Returns the stamp of the newest copy of a logical page on the flash: a number that grows
+    /// with each page written. Moving a page keeps its stamp. Returns `None` for a page without
+    /// data. The stamp is always 0 if no part of the drive uses stamps.
     ///
     /// # Panics
     /// If `lpn` is beyond the capacity.
@@ -208,7 +212,7 @@ impl SimDevice {
         self.ftl.health()
     }
 
-    /// The free blocks of each lane: see [`crate::setup::Layout::lanes`].
+    /// Returns the number of free blocks of each lane: see [`crate::setup::Layout::lanes`].
     pub fn free_blocks(&self) -> Vec<u32> {
         self.ftl.free_blocks()
     }
@@ -264,8 +268,7 @@ impl SimDevice {
         Ok(())
     }
 
-    /// Lets the commands in the queues of the flash be carried out until the next answer is known, or
-    /// up to `until`.
+    /// Executes the queued flash commands until the next answer is known, but not past `until`.
     fn advance(&mut self, until: Nanos) {
         loop {
             let due = self.interface.next_due(self.now).map_or(until, |due| due.min(until));
@@ -282,7 +285,7 @@ impl SimDevice {
         }
     }
 
-    /// Lets the clock reach `until` with nothing to answer.
+    /// Advances the clock to `until`. No answer is due before that time.
     fn wait(&mut self, until: Nanos) {
         if until == Nanos::MAX || until <= self.now {
             return;
@@ -290,7 +293,8 @@ impl SimDevice {
         self.heed();
         self.now = until;
         let buffer = self.cache.background(&mut self.ftl, &mut self.nand, until);
-        // A command that the flash refuses is reported with the next IO that needs it.
+        // If the flash refuses a command here, the next IO that needs the command reports the
+        // error.
         let ftl = self.ftl.background(&mut self.nand, until);
         debug_assert!(ftl.is_ok(), "{ftl:?}");
         self.nand.end_request();
@@ -379,11 +383,11 @@ impl Device for SimDevice {
         self.quiet_until
     }
 
-    /// Looks at every block, to see which was erased most.
+    /// Visits every block to find the smallest and the largest erase count.
     fn flash(&self) -> Option<Flash> {
         let (geometry, health) = (self.nand.geometry(), self.ftl.health());
         let commands = self.nand.counters();
-        // A block of an element is one of each of its packages.
+        // A block of an element consists of one block of each of its packages.
         let span = u64::from(geometry.span);
         let block = Bytes(geometry.page_size.0 * u64::from(geometry.pages_per_block));
         let blocks = span * u64::from(geometry.blocks());

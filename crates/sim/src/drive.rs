@@ -16,10 +16,11 @@ pub enum Drive {
 }
 
 impl Drive {
-    /// Creates an empty drive, named `name` on the command line, with half of the machine's memory to itself.
+    /// Creates an empty drive, named `name` on the command line, with a budget of half of the
+    /// machine's memory.
     ///
     /// # Errors
-    /// If a field of the profile cannot work, or the drive needs more memory.
+    /// If a field of the profile is invalid, or the drive needs more memory than that.
     pub fn new(name: &str, profile: &Profile) -> Result<Drive, ProfileError> {
         Drive::within(name, profile, &Budget::default())
     }
@@ -27,7 +28,7 @@ impl Drive {
     /// Does the same as [`Drive::new`] with memory of this budget.
     ///
     /// # Errors
-    /// If a field of the profile cannot work, or the budget does not suffice.
+    /// If a field of the profile is invalid, or the budget does not suffice.
     pub fn within(name: &str, profile: &Profile, memory: &Budget) -> Result<Drive, ProfileError> {
         if profile.raid.drives == 1 {
             return Ok(Drive::One(Box::new(SimDevice::within(name, profile, memory)?)));
@@ -35,7 +36,7 @@ impl Drive {
         let memory = profile.reserve(name, memory)?;
         let first = SimDevice::of_array(name, profile)?;
         let others = (1..profile.raid.drives).map(|nth| {
-            // The mask keeps the seed within the range of a profile.
+            // The mask keeps the seed within the range that a profile allows.
             let seed = profile.seed.wrapping_add(nth.into()) & (u64::MAX >> 1);
             SimDevice::of_array(name, &Profile { seed, ..profile.clone() })
         });

@@ -20,7 +20,7 @@ pub struct Footprint {
 }
 
 impl Footprint {
-    /// Returns the sum of both.
+    /// Returns the memory of the drive and its observers together.
     pub const fn total(&self) -> Bytes {
         Bytes(self.drive.0.saturating_add(self.observers.0))
     }
@@ -30,7 +30,7 @@ impl Footprint {
         Footprint { drive: Bytes((Size(self.drive.0) + more).0), ..*self }
     }
 
-    /// Returns the footprint of `count` such drives.
+    /// Returns the footprint of an array of `drives` such drives.
     pub(crate) const fn times(&self, drives: u32) -> Footprint {
         Footprint {
             drive: Bytes(self.drive.0.saturating_mul(drives as u64)),
@@ -69,7 +69,8 @@ pub(crate) fn grown<T>(count: impl Into<u64>) -> Size {
 }
 
 /// Returns the size of an ordered set or map of the standard library with `count` entries of type
-/// `T`. Its nodes are half full: they have room for 11 entries and, inside the tree, 12 children.
+/// `T`. Assumes half-full nodes. Each node has room for 11 entries, and each inner node for 12
+/// children.
 pub(crate) fn tree<T>(count: impl Into<u64>) -> Size {
     let (count, node) = (count.into(), 11 * size_of::<T>() as u64 + 16);
     let leaves = Size(node) * (count / 5).saturating_add(1);

@@ -1,5 +1,5 @@
-//! The host interface: what commands and data cost on their way, and in which order answers
-//! leave.
+//! The host interface: the time that commands and data take on the link, and the order of the
+//! answers.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -14,7 +14,7 @@ use crate::nand::{later, transfer_time};
 pub(crate) struct Costs {
     /// The controller's work on each request, one request at a time.
     pub(crate) request: Nanos,
-    /// 1024 bytes of data in either direction.
+    /// The transfer of 1024 bytes of data in either direction.
     pub(crate) per_kib: Nanos,
 }
 
@@ -24,15 +24,16 @@ impl Costs {
     }
 }
 
-/// An IO while the drive works it out.
+/// An IO while the drive computes its result.
 pub(crate) struct Request<'a> {
-    /// Not a copy: reading what was written a moment ago, in other pieces, stalls the processor.
+    /// A reference, because a copy is slow: the fields were written a moment ago in pieces of other
+    /// sizes, and loading them stalls the processor.
     pub(crate) io: &'a Io,
     pub(crate) submitted: Nanos,
-    /// The order of submission.
+    /// The number of the request in the order of submission.
     pub(crate) sequence: u64,
     pub(crate) result: Result<(), Errno>,
-    /// When the drive is done with the request, but for sending data to the host.
+    /// The time at which the drive is done with the request, except for sending data to the host.
     pub(crate) ready: Nanos,
 }
 
@@ -75,23 +76,23 @@ impl DonePart {
         self.sending.is_some()
     }
 
-    /// The request, ready as far as it is done.
+    /// Returns the request. Its `ready` is the time at which this part was done.
     pub(crate) fn request(&self) -> Request<'_> {
         let Pending { io, submitted, sequence, result, ready, .. } = &self.request;
         Request { io, submitted: *submitted, sequence: *sequence, result: *result, ready: *ready }
     }
 }
 
-/// How a request is answered.
+/// The condition on which a request is answered.
 #[derive(Debug, Clone, Copy)]
 enum Answer {
-    /// When it is ready.
+    /// The request is ready.
     Acknowledgement,
-    /// When its data has been sent.
+    /// The request is ready and its data has been sent.
     Data(Sending),
-    /// When all earlier requests are answered.
+    /// All earlier requests are answered.
     Flush,
-    /// It has been.
+    /// No condition: the request was already answered, or its next part has another entry.
     Answered,
 }
 
@@ -100,7 +101,7 @@ enum Answer {
 struct Sending {
     /// The time at which the first page is available and sending may begin.
     first: Nanos,
-    /// The times to send all of the data, and its last page.
+    /// The time to send all of the data, and the time to send its last page.
     transfer: Nanos,
     last_transfer: Nanos,
 }
@@ -112,7 +113,8 @@ impl Pending {
     }
 }
 
-/// A request in a heap, earliest first, equal times in the order of submission.
+/// A request in a heap. The earliest request comes first; requests of equal times are in the order
+/// of submission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Place {
     ready: Nanos,
@@ -120,7 +122,7 @@ struct Place {
     number: u32,
 }
 
-/// Which queue the next answer comes from.
+/// The queue that the next answer comes from.
 #[derive(Clone, Copy)]
 enum Source {
     Acknowledged,
@@ -128,26 +130,27 @@ enum Source {
     Flush,
 }
 
-/// The two directions of the link, which carry one transfer each at a time, and the requests
-/// between them.
+/// The link to the host and the requests in flight. Each direction of the link carries one transfer
+/// at a time.
 ///
-/// Requests and the data of writes go in, in the order of submission. The data of reads goes out
-/// in the order in which it is complete; it may begin with the first page of a request, and ends
-/// no earlier than its last page can be sent. Answers without data take no time on the link.
+/// The direction to the drive carries commands and the data of writes, in the order of submission.
+/// The direction to the host carries the data of reads, in the order in which the reads become
+/// ready. Sending may begin with the first page of a read, and ends no earlier than its last page
+/// can be sent. Answers without data take no time on the link.
 pub(crate) struct Interface {
     costs: Costs,
     in_free: Nanos,
     out_free: Nanos,
-    /// The requests in flight, by number, but for the lone one. So memory and time follow what is in
-    /// flight, not what may be.
+    /// The requests in flight by number, except for `lone`. Memory and time therefore grow with the
+    /// requests in flight, not with the queue depth.
     requests: Vec<Pending>,
     free_numbers: Vec<u32>,
     acknowledged: BinaryHeap<Reverse<Place>>,
     fetched: BinaryHeap<Reverse<Place>>,
-    /// Flushes wait for every earlier request, so they stay in the order of submission.
+    /// The flushes, in the order of submission, because each flush waits for every earlier request.
     flushes: VecDeque<u32>,
-    /// The request in flight, if it is the only one and has no data to send: the queues are not
-    /// worth their while for one request at a time.
+    /// The request in flight, if it is the only one and has no data to send. It bypasses the
+    /// queues, which cost time.
     lone: Option<Pending>,
 }
 
@@ -174,7 +177,7 @@ impl Interface {
         }
     }
 
-    /// Forgets what is in flight; the link is free at `now`.
+    /// Drops the requests in flight. The link is free from `now` on.
     pub(crate) fn reset(&mut self, now: Nanos) {
         *self = Interface { in_free: now, out_free: now, ..Interface::new(self.costs) };
     }
@@ -184,7 +187,7 @@ impl Interface {
         self.requests.len() - self.free_numbers.len() + usize::from(self.lone.is_some())
     }
 
-    /// Keeps a request, and returns its number.
+    /// Stores a request in flight, and returns its number.
     #[inline]
     fn keep(&mut self, request: Pending) -> u32 {
         match self.free_numbers.pop() {
@@ -199,14 +202,15 @@ impl Interface {
         }
     }
 
-    /// Takes the command of a request submitted at `at`; returns when the controller has it.
+    /// Receives the command of a request submitted at `at`. Returns the time at which the
+    /// controller has the command.
     pub(crate) fn receive_command(&mut self, at: Nanos) -> Nanos {
         self.in_free = later(at.max(self.in_free), self.costs.request);
         self.in_free
     }
 
-    /// Takes the next `len` bytes of the request whose command came last; returns when the
-    /// controller has them.
+    /// Receives the next `len` bytes of the request whose command came last. Returns the time at
+    /// which the controller has the bytes.
     #[inline]
     pub(crate) fn receive_data(&mut self, len: Bytes) -> Nanos {
         if self.costs.per_kib == Nanos(0) {
@@ -234,10 +238,10 @@ impl Interface {
         self.queue(number);
     }
 
-    /// Keeps a request that waits for `parts` commands until [`Interface::part_done`] was called as
-    /// often. Returns its number. `data` is the length of what a read sends and that of its pages,
-    /// `first` when the first page is there, if that is known, and `next` where the next part of the
-    /// request begins if there is one.
+    /// Stores a request that waits for `parts` flash commands, until [`Interface::part_done`] was
+    /// called as often. Returns the number of the request. For a read, `data` holds the length of
+    /// the data to send and the length of a page. `first` is the time at which the first page is
+    /// available, as far as it is known. `next` is the start of the request's next part, if any.
     pub(crate) fn wait(
         &mut self,
         request: &Request,
@@ -255,8 +259,9 @@ impl Interface {
         self.keep(Pending { next, ..request.pending(parts, answer) })
     }
 
-    /// Records that a command of a waiting request was done at `now`, and answers the request if
-    /// that was the last one; returns it if another part of it follows.
+    /// Records that a command of waiting request `number` was done at `now`. If no other command of
+    /// the part is left, answers the request; if another part follows, returns the finished part
+    /// instead.
     #[inline]
     pub(crate) fn part_done(&mut self, number: u32, now: Nanos) -> Option<DonePart> {
         let waiting = self.requests.get_mut(number as usize)?;
@@ -282,7 +287,7 @@ impl Interface {
         None
     }
 
-    /// Adds a request that waits for no commands to those that are to be answered.
+    /// Adds a request that waits for no more commands to the queue for its kind of answer.
     #[inline]
     fn queue(&mut self, number: u32) {
         let Pending { ready, sequence, answer, .. } = self.requests[number as usize];
@@ -294,7 +299,7 @@ impl Interface {
         }
     }
 
-    /// Another request comes: the lone one is alone no longer.
+    /// Moves the lone request to the queues, because another request arrives.
     #[inline]
     fn queue_lone(&mut self) {
         if let Some(request) = self.lone.take() {
@@ -302,35 +307,36 @@ impl Interface {
         }
     }
 
-    /// The data of a read whose first page is there at `first`: `len` bytes, in pages of up to
-    /// `page` bytes.
+    /// Returns the transfer of a read's data: `len` bytes, in pages of up to `page` bytes. The
+    /// first page is available at `first`.
     #[inline]
     fn sending(&self, first: Nanos, len: Bytes, page: Bytes) -> Sending {
         let [transfer, last_transfer] = [len, len.min(page)].map(|len| self.costs.transfer(len));
         Sending { first, transfer, last_transfer }
     }
 
-    /// When a part of a read has been sent, as [`Interface::send_data`] would have it.
+    /// Returns the time at which a part of a read has been sent, as [`Interface::send_data`]
+    /// computes it.
     pub(crate) fn sent(&self, first: Nanos, ready: Nanos, len: Bytes, page: Bytes) -> Nanos {
         self.sent_by(ready, &self.sending(first, len, page))
     }
 
-    /// When a part is answered: of a read, when it has been sent.
+    /// Returns the time at which a part is done. The data of a read has been sent by then.
     pub(crate) fn part_sent(&self, part: &DonePart) -> Nanos {
         let ready = part.request.ready;
         part.sending.as_ref().map_or(ready, |sending| self.sent_by(ready, sending))
     }
 
-    /// When data has been sent whose last page is there at `ready`: neither before all of it fits on
-    /// the link, nor before the last page does.
+    /// Returns the time at which the data of a read has been sent. The link carries all of the data
+    /// from `first` on, and the last page from `ready` on; the later of the two ends counts.
     #[inline]
     fn sent_by(&self, ready: Nanos, sending: &Sending) -> Nanos {
         let all = later(sending.first.max(self.out_free), sending.transfer);
         all.max(later(ready.max(self.out_free), sending.last_transfer))
     }
 
-    /// Answers a read with its last `len` bytes, whose first page is there at `first`, in pages of
-    /// up to `page` bytes.
+    /// Answers a read with its last `len` bytes, in pages of up to `page` bytes. The first page is
+    /// available at `first`.
     pub(crate) fn send_data(&mut self, request: &Request, first: Nanos, len: Bytes, page: Bytes) {
         self.queue_lone();
         let answer = Answer::Data(self.sending(first, len, page));
@@ -345,7 +351,8 @@ impl Interface {
         self.queue(number);
     }
 
-    /// The next completion of a drive whose clock shows `now`, if it is there by `until`.
+    /// Removes and returns the next completion, if it is due by `until`. The drive's clock shows
+    /// `now`.
     #[inline]
     pub(crate) fn next(&mut self, now: Nanos, until: Nanos) -> Option<Completion> {
         if let Some(request) = &self.lone {
@@ -359,7 +366,7 @@ impl Interface {
         self.next_of_many(now, until)
     }
 
-    /// As [`Interface::next`], from the queues.
+    /// Does the same as [`Interface::next`] for the requests in the queues.
     fn next_of_many(&mut self, now: Nanos, until: Nanos) -> Option<Completion> {
         let (completed, _, source) = self.earliest(now)?;
         if completed > until {
@@ -388,7 +395,7 @@ impl Interface {
         }
     }
 
-    /// The next completion from the queues.
+    /// Returns the time, sequence number and queue of the next completion in the queues.
     #[inline]
     fn earliest(&self, now: Nanos) -> Option<(Nanos, u64, Source)> {
         let mut earliest = self
@@ -411,7 +418,7 @@ impl Interface {
         earliest
     }
 
-    /// The oldest flush, if no earlier request is in flight.
+    /// Returns the oldest flush, if no earlier request is in flight.
     fn next_flush(&self, now: Nanos) -> Option<(Nanos, u64, Source)> {
         let flush = &self.requests[*self.flushes.front()? as usize];
         let waits = self.requests.iter().any(|request| {

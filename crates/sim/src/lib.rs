@@ -2,10 +2,10 @@
 //! Tradeoffs for SSD Performance", USENIX ATC 2008.
 //!
 //! From the outside in: [`SimDevice`] receives IOs over a host interface and splits them into
-//! pages. Buffer memory ([`cache`]) may hold these. An FTL ([`ftl`]) maps each page to flash and
-//! collects garbage, choosing victims by a policy ([`gc`]). The flash array ([`nand`]) determines
-//! how long each command takes, rejects illegal commands, and counts the rest. Several drives may
-//! form an array ([`raid`]). A [`Profile`] describes all of these.
+//! pages. Buffer memory ([`cache`]) may hold these pages. An FTL ([`ftl`]) maps each page to flash
+//! and collects garbage, choosing victims by a policy ([`gc`]). The flash array ([`nand`])
+//! determines how long each command takes, rejects illegal commands, and counts the legal ones.
+//! Several drives may form an array ([`raid`]). A [`Profile`] describes all these parts.
 //!
 //! The simulator uses no real clock and stores no data, and draws random numbers from the seed of
 //! the profile. The same IOs always give the same completions.
@@ -36,19 +36,21 @@ pub use drive::Drive;
 pub use footprint::Footprint;
 pub use setup::{Profile, ProfileError};
 
-/// Opens the drive that `spec` describes, the text after `sim:` on the command line: see
+/// Opens the drive that `spec` describes. `spec` is the text after `sim:` on the command line: see
 /// [`setup::parse`].
 ///
 /// # Errors
-/// Returns an error if the spec is invalid, or that names the first field with an unusable value.
+/// Returns an error if the spec is invalid. If a field has an unusable value, the error names the
+/// first such field.
 pub fn open(spec: &str) -> Result<Drive, ProfileError> {
     open_within(spec, &Budget::default())
 }
 
-/// Does the same as [`open`] with memory of this budget.
+/// Does the same as [`open`], but takes the memory of the drive from the budget `memory`.
 ///
 /// # Errors
-/// If the spec is invalid, a field cannot work, or the budget does not suffice.
+/// Returns an error if the spec is invalid, a field has an unusable value, or the budget is too
+/// small.
 pub fn open_within(spec: &str, memory: &Budget) -> Result<Drive, ProfileError> {
     Drive::within(&format!("sim:{spec}"), &setup::parse(spec)?, memory)
 }

@@ -93,7 +93,7 @@ impl Queue {
 ///
 /// A flush goes to every drive. If a part fails, the request fails with the error of the part that
 /// was answered first; the other parts are still carried out. The queue depth of the array is the
-/// sum of those of its drives. Parts beyond the queue depth of a drive wait.
+/// sum of the queue depths of its drives. Parts beyond the queue depth of a drive wait.
 ///
 /// The array advances the clock of a drive only when it needs the drive. The clock of an idle
 /// drive may lag behind.
@@ -219,8 +219,8 @@ impl<D: Device> Raid0<D> {
         due.filter_map(|(index, drive)| Some((drive.next_due()?, index))).min()
     }
 
-    /// Takes the part that is done at `due` on drive `index`; none if the drive has only come nearer
-    /// to its end.
+    /// Takes the part that is done at `due` on drive `index`. Takes none if the drive has only
+    /// advanced and the part is not done yet.
     fn collect(&mut self, due: Nanos, index: usize) {
         let answer = self.queues[index].complete(&mut self.members[index], due);
         let Some((part, result)) = answer else { return };
@@ -239,7 +239,7 @@ impl<D: Device> Raid0<D> {
         self.now = until;
         for drive in &mut self.members {
             let answer = drive.complete(until);
-            debug_assert_eq!(answer, None, "everything until then was taken");
+            debug_assert_eq!(answer, None, "completions up to then were not all taken");
         }
     }
 }

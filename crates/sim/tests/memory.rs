@@ -1,5 +1,5 @@
-//! Compares the memory that a drive states in advance with its allocations. The test is a program of
-//! its own, because its allocator counts.
+//! Compares the memory that a drive states in advance with its allocations. The test is a program
+//! of its own, because it needs an allocator that counts.
 
 #![allow(unsafe_code, reason = "an allocator that counts, which has no safe form")]
 
@@ -17,7 +17,8 @@ struct Counting;
 thread_local! {
     static HELD: Cell<i64> = const { Cell::new(0) };
     static PEAK: Cell<i64> = const { Cell::new(0) };
-    /// The size of what is allocated as a trial, and given back before anything else is.
+    /// The size of an allocation that does not count: the budget's trial, which is freed before any
+    /// other allocation.
     static TRIAL: Cell<u64> = const { Cell::new(0) };
 }
 
@@ -60,7 +61,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// The most that this thread has held at once while `work` was done.
+/// Returns the maximum number of bytes that this thread held at once during `work`.
 fn peak_of(work: impl FnOnce()) -> u64 {
     let before = HELD.get();
     PEAK.set(before);
@@ -104,7 +105,7 @@ fn use_drive(mut drive: Drive, observed: bool) {
             drive.idle_until(drive.now() + Nanos::millis(20));
         }
     }
-    // As many in flight as it takes.
+    // As many IOs in flight as the drive accepts.
     for _ in 0..info.queue_depth.min(4096) {
         let io = Io {
             op: Op::Read,
@@ -121,7 +122,8 @@ fn use_drive(mut drive: Drive, observed: bool) {
     std::hint::black_box(watch.report(drive.now()));
 }
 
-/// Uses a drive; returns what it states and what it takes. None where there can be no such drive.
+/// Uses a drive. Returns its stated footprint and the memory that it took, or `None` if the profile
+/// is invalid.
 fn measured(profile: &Profile, observed: bool) -> Option<(Footprint, u64)> {
     let stated = profile.footprint().ok()?;
     TRIAL.set(stated.total().0);
@@ -129,7 +131,8 @@ fn measured(profile: &Profile, observed: bool) -> Option<(Footprint, u64)> {
     Some((stated, taken))
 }
 
-/// That a drive takes no more than it states, and half of it at least if `tight`.
+/// Checks that a drive takes no more memory than it states and, if `tight`, at least about half of
+/// it. Returns false if the profile is invalid.
 #[track_caller]
 fn check(name: &str, profile: &Profile, tight: bool) -> bool {
     let Some((Footprint { drive: Bytes(stated), .. }, taken)) = measured(profile, false) else {
@@ -141,7 +144,7 @@ fn check(name: &str, profile: &Profile, tight: bool) -> bool {
     true
 }
 
-/// A drive on which a fill takes a moment.
+/// A drive that is filled in a moment.
 const SMALL: &str = "demo?flash.packages=4&flash.planes_per_die=2&flash.blocks_per_plane=64\
                      &flash.pages_per_block=32&over_provisioning=0.3";
 

@@ -5,7 +5,7 @@ use flashscope_workload::synthetic::WorkloadError;
 /// The reason why a simulation failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The name is that of a real drive or a file.
+    /// The name belongs to a real drive or a file, which `flashscope simulate` cannot open.
     #[error(
         "`{name}` is no simulated drive: name a profile, such as `sim:demo` (see `flashscope \
          simulate --list`), or one that `flashscope probe {name} --profile` has saved; `flashscope \
@@ -15,7 +15,7 @@ pub enum Error {
         /// The name that was given.
         name: String,
     },
-    /// The profile is invalid, or no drive can work as it says.
+    /// The profile is invalid, or describes a drive that cannot work.
     #[error(transparent)]
     Profile(#[from] ProfileError),
     /// The workload is invalid, or does not fit the drive.
@@ -25,12 +25,12 @@ pub enum Error {
     #[error(transparent)]
     Trace(#[from] flashscope_trace::Error),
     /// The length of the measurement is zero or too large.
-    #[error("{option}: measure at least one IO, at most {MOST_IOS}, or for longer than nothing")]
+    #[error("{option}: measure at least one IO, at most {MOST_IOS}, or a duration above 0")]
     NoLength {
         /// The option.
         option: &'static str,
     },
-    /// Both lengths are given.
+    /// The request gives both a number of IOs and a duration.
     #[error("--ios and --duration: give only one of them")]
     TwoLengths,
     /// A queue depth above 1 for a uFLIP pattern, whose processes have one IO in flight each.
@@ -41,8 +41,8 @@ pub enum Error {
     OneEach,
     /// More IOs in flight than the drive accepts.
     #[error(
-        "{requested} IOs in flight are more than the drive takes, {accepted}; a larger \
-         `interface.queue_depth` of the profile lets it take more"
+        "{requested} IOs in flight exceed the {accepted} that the drive accepts: set a larger \
+         `interface.queue_depth` in the profile"
     )]
     TooDeep {
         /// The number that was requested.
@@ -51,7 +51,7 @@ pub enum Error {
         accepted: u32,
     },
     /// The queue depth is 0.
-    #[error("--queue-depth: at least 1 IO is in flight")]
+    #[error("--queue-depth: give at least 1 IO in flight")]
     NoDepth,
     /// A request to observe an array, which has no single drive to observe.
     #[error(
@@ -79,7 +79,7 @@ pub enum Error {
         /// The reason, if the drive is worn out.
         end_of_life: Option<String>,
     },
-    /// The warm-up took all of the workload.
+    /// The workload ended during its warm-up.
     #[error("the workload ended in its warm-up, after {ios} IOs: nothing is left to measure")]
     NothingLeft {
         /// IOs of the warm-up.

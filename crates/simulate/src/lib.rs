@@ -46,10 +46,10 @@ pub fn simulate(
     simulate_within(request, &Budget::default(), stop, hooks)
 }
 
-/// Does the same as [`simulate`] with memory of this budget.
+/// Runs a simulation like [`simulate`], but limits its memory to this budget.
 ///
 /// # Errors
-/// The same as for [`simulate`], or if the budget does not suffice for the drive.
+/// The same as for [`simulate`], and an error if the drive needs more memory than the budget has.
 pub(crate) fn simulate_within(
     request: &SimulationRequest,
     memory: &Budget,

@@ -8,7 +8,7 @@ use flashscope_workload::synthetic::{Ios, Workload};
 
 use super::{Error, Work};
 
-/// The number of IOs to measure of an endless workload, unless the request sets it.
+/// The number of IOs of an endless workload to measure, unless the request sets the number.
 const DEFAULT_IOS: u64 = 1_000_000;
 
 /// Returns the load for a drive that accepts `device_depth` IOs at once.

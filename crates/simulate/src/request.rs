@@ -36,16 +36,17 @@ pub struct Work {
     pub workload: String,
     /// The contents of the drive at the start.
     pub fill: Fill,
-    /// The warm-up before the measurement, serialized as text. By default it lasts until the drive is steady; a workload that
-    /// ends has none.
+    /// The warm-up before the measurement, serialized as text. By default it lasts until the drive is steady, and a workload
+    /// that ends has no warm-up.
     #[serde(with = "text")]
     pub warm_up: Option<WarmUp>,
-    /// The number of IOs to measure. Without this and [`Work::duration`], a million, or all of a workload that ends.
+    /// The number of IOs to measure. Without this and [`Work::duration`], a million IOs, or the whole workload if it ends.
     pub ios: Option<u64>,
     /// The simulated time to measure.
     #[serde(rename = "duration_ns")]
     pub duration: Option<Nanos>,
-    /// IOs in flight at once, unless the workload sets it. The default is 1, or in an open loop as many as the drive takes.
+    /// IOs in flight at once, unless the workload sets it. The default is 1, or in an open loop as many as the drive
+    /// accepts.
     pub queue_depth: Option<u32>,
     /// The seed of all random choices, unless the workload has its own.
     pub seed: u64,
@@ -85,7 +86,8 @@ pub fn profile_name(name: &str) -> Result<&str, Error> {
 /// Opens the simulated drive `name`, which may start with `sim:`. The drive is empty.
 ///
 /// # Errors
-/// If `name` is no simulated drive, its profile is invalid, or the drive cannot work or exceeds the budget.
+/// If `name` is not a simulated drive, its profile is invalid, or the drive cannot work or needs more memory than the budget
+/// has.
 pub fn drive(name: &str, memory: &Budget) -> Result<Drive, Error> {
     Ok(flashscope_sim::open_within(profile_name(name)?, memory)?)
 }

@@ -5,11 +5,11 @@ use flashscope_sim::budget::Budget;
 /// The resources that simulations share while several run at once.
 #[derive(Debug, Clone)]
 pub struct Resources<'a> {
-    /// The most simulations at once. No outcome depends on it.
+    /// The maximum number of simulations at once. No outcome depends on this number.
     pub jobs: usize,
-    /// The memory of their drives.
+    /// The memory that the simulated drives share.
     pub memory: Budget,
-    /// Set to end all of them early.
+    /// The flag that ends all simulations early.
     pub stop: &'a AtomicBool,
 }
 
@@ -26,7 +26,8 @@ impl<'a> Resources<'a> {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Returns the resources of one of several threads: its drive waits for memory that other drives have.
+    /// Returns the resources for one of several threads. A drive of that thread waits until other drives
+    /// release enough memory.
     #[must_use]
     pub fn of_thread(&self) -> Resources<'a> {
         Resources { memory: self.memory.waiting(), ..self.clone() }

@@ -45,7 +45,8 @@ pub struct SimulationResult {
 }
 
 impl Simulator {
-    /// Opens the drive of a request, with memory of this budget. A trace is read once through, with progress to `hooks`, until `stop` is set.
+    /// Opens the drive of a request within this memory budget. Reads a trace once to its end, and reports the progress to
+    /// `hooks`; setting `stop` ends the reading.
     ///
     /// # Errors
     /// If the request is invalid.
@@ -232,7 +233,7 @@ fn end_of_life(device: &Drive) -> Option<String> {
     device.members().iter().map(SimDevice::health).find_map(|health| {
         let at = health.end_of_life?;
         Some(format!(
-            ", because the drive is at the end of its life: at {at} of its time too few good blocks \
+            ", because the drive is at the end of its life: after {at} of simulated time, too few good blocks \
              were left ({} have expired, {} have failed)",
             health.expired_blocks, health.failed_blocks
         ))

@@ -1,14 +1,15 @@
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// The maximum number of batches. Reaching it merges them in pairs, which leaves half.
+/// The maximum number of batches. On reaching it, batches are merged in pairs, which halves their
+/// number.
 const MOST_BATCHES: usize = 64;
 
 /// The minimum number of batches for an interval.
 const LEAST_BATCHES: usize = 8;
 
-/// The interval of a mean by the method of batch means (Law, *Simulation Modeling and Analysis*,
-/// section 9.5.3). Consecutive response times depend on each other, but the means of long batches
-/// hardly do.
+/// Computes the interval of a mean by the method of batch means (Law, *Simulation Modeling and
+/// Analysis*, section 9.5.3). Consecutive response times depend on each other, but the means of
+/// long batches hardly do.
 ///
 /// The length of a batch doubles as data comes in, which keeps memory constant.
 #[derive(Debug, Clone)]
@@ -46,7 +47,7 @@ impl BatchMeans {
         }
     }
 
-    /// Returns half the width of the mean's 95 % interval, or `None` with too few batches.
+    /// Returns half the width of the mean's 95 % interval, or `None` if there are too few batches.
     #[allow(clippy::cast_precision_loss)]
     pub fn half_width(&self) -> Option<f64> {
         let batches = self.sums.len();

@@ -6,13 +6,13 @@ const SHORTEST: usize = 8;
 /// The minimum length of a series to search.
 const SHORTEST_SERIES: usize = 2 * SEGMENTS * SHORTEST;
 
-/// The minimum number of segments of the rest, from which the natural variation of a segment is
-/// estimated.
+/// The minimum number of segments to divide the rest of the series into. They show how much
+/// segments vary without a change.
 const SEGMENTS: usize = 12;
 
-/// The deviance of a change must exceed that of the most deviant segment of the rest by this
-/// factor. Calibrated together with `SIGNIFICANT`: false alarms in at most 0.4 % of 1,000 series of
-/// each scripted kind.
+/// The factor by which the deviance of a change must exceed that of the most deviant segment in the
+/// rest of the series. Calibrated together with `SIGNIFICANT`: at most 0.4 % false alarms in 1,000
+/// series of each kind in `scripted`.
 const CLEARLY: f64 = 1.5;
 
 /// A segment at the start of a series that differs from the rest.
@@ -20,26 +20,26 @@ const CLEARLY: f64 = 1.5;
 pub(crate) struct Change {
     /// Length of the segment.
     pub at: usize,
-    /// The probability that a series without a change shows one this clear.
+    /// The probability that a change this clear appears by chance.
     pub p_value: f64,
 }
 
-/// Returns the start segment, of at most a third of `series`, that differs most from the rest, if
-/// the difference is significant. Takes O(n log n) time.
+/// Finds the start segment that differs most from the rest of `series`, if the difference is
+/// significant. The segment is at most a third of the series. Takes O(n log n) time.
 ///
 /// The statistic is the non-parametric likelihood ratio of Zou, Yin, Feng and Wang (*Annals of
-/// Statistics* 42(3), 2014), on levels that are denser towards the tails (Haynes, Fearnhead and
-/// Eckley, *Statistics and Computing* 27, 2017). At each level, a value is only above or not; heavy
-/// tails and two modes therefore do not matter.
+/// Statistics* 42(3), 2014), at levels that are denser towards the tails (Haynes, Fearnhead and
+/// Eckley, *Statistics and Computing* 27, 2017). It only counts the values above each level, hence
+/// heavy tails and bimodal distributions do not distort it.
 ///
 /// As in quasi-likelihood, the ratio is divided by the dispersion between segments of the same
 /// length in the rest, and compared with Student's distribution. If values depend on each other,
-/// oscillate or drift, the segments of the rest differ too, and the start must differ from them by
-/// much more. Bonferroni's correction covers the choice of the level and of the length, by
-/// doublings.
+/// oscillate or drift, the segments of the rest differ too. The start must then differ from them by
+/// much more. Bonferroni's correction covers the choice among the levels and among the doublings of
+/// the length.
 ///
-/// If the `period` of the rest is known, segments of several periods may be less dispersed than
-/// independent values.
+/// A known `period` of the rest lowers the assumed minimum dispersion: segments of several periods
+/// may vary less than segments of independent values.
 pub(crate) fn first_change(series: &[f64], period: Option<usize>) -> Option<Change> {
     if series.len() < SHORTEST_SERIES {
         return None;
@@ -64,8 +64,9 @@ pub(crate) fn first_change(series: &[f64], period: Option<usize>) -> Option<Chan
 /// The maximum p-value of a change.
 const SIGNIFICANT: f64 = 0.002;
 
-/// Returns level `i` and the next ones towards the median. Few values lie beyond an extreme level,
-/// and they may form one cluster; the levels further inwards show how values cluster.
+/// Returns level `i` and the next [`INWARDS`] levels towards the median. Few values lie beyond an
+/// extreme level, and they may form one cluster; the levels further inwards show how values
+/// cluster.
 fn inwards<'a, 'b>(levels: &'a [Counts<'b>], i: usize) -> &'a [Counts<'b>] {
     let middle = levels.len() / 2;
     if i < middle {
@@ -78,15 +79,16 @@ fn inwards<'a, 'b>(levels: &'a [Counts<'b>], i: usize) -> &'a [Counts<'b>] {
 /// The minimum deviance of a change. Independent values reach it once in a thousand series.
 const LEAST_DEVIANCE: f64 = 10.8;
 
-/// The minimum number of values on either side of a level, in every segment of the rest, that shows
-/// how values cluster.
+/// The minimum number of values that each segment of the rest needs on either side of a level to
+/// show how values cluster.
 const LEAST_VALUES: usize = 16;
 
-/// The number of levels to look inwards: up to eight times as many values lie beyond the last one.
+/// The number of levels to look inwards. Up to eight times as many values lie beyond the last of
+/// them.
 const INWARDS: usize = 3;
 
-/// Returns the levels: quantiles at 1/2, 1/4, 1/8 … from either end, and the mean, which separates
-/// slow IOs from fast ones however rare they are.
+/// Returns the levels: quantiles at 1/2, 1/4, 1/8 … from either end, and the mean. The mean
+/// separates slow IOs from fast ones even if the slow IOs are rare.
 fn levels(series: &[f64]) -> Vec<f64> {
     let mut sorted = series.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
@@ -119,7 +121,7 @@ impl Likelihood {
     }
 }
 
-/// The best change point among lengths between two powers of two, at one level.
+/// The best change point at one level, among the lengths within one doubling.
 struct Candidate {
     at: usize,
     deviance: f64,
@@ -145,7 +147,7 @@ impl<'a> Counts<'a> {
         self.above.len() - 1
     }
 
-    /// Returns one candidate for each doubling of the length.
+    /// Returns one candidate for each doubling of the segment's length.
     fn candidates(&self, near: (&[Counts], &[Counts]), period: Option<usize>) -> Vec<Candidate> {
         let longest = self.len() / 3;
         let scales = std::iter::successors(Some(SHORTEST), |&length| Some(length * 2));
@@ -172,7 +174,7 @@ impl<'a> Counts<'a> {
         Candidate { at, deviance, p_value: self.chance(at, deviance, near, period) }
     }
 
-    /// Returns twice the log-likelihood ratio of a change at `place` to no change.
+    /// Returns the deviance: twice the log-likelihood ratio of a change at `place` to no change.
     fn deviance(&self, place: usize) -> f64 {
         let (hits, all, count) = (self.above[place], self.above[self.len()], self.len());
         2.0 * (self.likelihood.of(hits, place) + self.likelihood.of(all - hits, count - place)
@@ -182,8 +184,8 @@ impl<'a> Counts<'a> {
     /// Returns the probability that segments like those after `place` reach `deviance` by chance.
     ///
     /// Uses the dispersion at this level or, if too few values lie beyond it, at the `levels`
-    /// inwards of it. In a drifting series, the end differs from the rest as much as the start
-    /// does; the levels on the `opposite` side show it.
+    /// inwards of it. In a drifting series, the end differs from the middle as much as the start
+    /// does. The levels on the `opposite` side of the median show the difference at the end.
     fn chance(
         &self,
         place: usize,
@@ -215,8 +217,8 @@ impl<'a> Counts<'a> {
     }
 }
 
-/// The rest of a series after a start segment, divided into segments of its length, or shorter ones
-/// if there would be too few.
+/// The rest of a series after a start segment, divided into segments as long as the start segment.
+/// The segments are shorter if fewer than `SEGMENTS` would fit.
 struct Rest<'a> {
     likelihood: &'a Likelihood,
     segment: usize,

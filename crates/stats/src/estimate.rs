@@ -7,10 +7,10 @@ use statrs::distribution::{ContinuousCDF, Normal};
 pub struct Estimate {
     /// The point estimate.
     pub value: f64,
-    /// Lower end of the interval; absent if there is too little data for one.
+    /// Lower end of the interval; null if there is too little data for an interval.
     pub low: Option<f64>,
-    /// Upper end of the interval; absent if there is too little data for one, and for a ratio whose
-    /// denominator may be 0.
+    /// Upper end of the interval; null if there is too little data for an interval, and for a ratio
+    /// whose denominator may be 0.
     pub high: Option<f64>,
 }
 
@@ -39,11 +39,12 @@ impl Estimate {
         }
     }
 
-    /// Widens the interval for one of several comparisons, such that all of their intervals hold at
-    /// once with 95 % probability (Bonferroni). Assumes a normally distributed error.
+    /// Widens the interval of one of several comparisons, such that the intervals of all
+    /// comparisons hold at once with 95 % probability (Bonferroni). Assumes a normally distributed
+    /// error.
     pub fn among(&self, comparisons: usize) -> Estimate {
         // A single comparison leaves 2.5 % on either side.
-        #[allow(clippy::cast_precision_loss)] // a few hundred
+        #[allow(clippy::cast_precision_loss)] // a few hundred comparisons
         let tail = 0.025 / comparisons.max(1) as f64;
         let factor = quantile(1.0 - tail) / quantile(0.975);
         let widened = |end: f64| self.value + factor * (end - self.value);
@@ -65,7 +66,7 @@ impl Estimate {
         Some((self.high? - self.low?) / 2.0)
     }
 
-    /// Divides this estimate by an independent one, with the interval of Fieller's theorem.
+    /// Divides this estimate by an independent estimate. The interval is that of Fieller's theorem.
     ///
     /// Both quantities must be non-negative. The interval is valid even if the denominator is very
     /// uncertain; it has no upper end if the denominator may be 0. Returns `None` if the quotient
@@ -79,16 +80,16 @@ impl Estimate {
         let (low, high) = halves.map_or((None, None), |(half, half_over)| {
             fieller((self.value, half), (over.value, half_over))
         });
-        // The symmetric interval of a non-negative mean may reach below 0, and the ratio cannot.
+        // The symmetric interval of a non-negative mean may reach below 0, but the ratio cannot.
         Some(Estimate { value, low: low.map(|low| low.max(0.0)), high })
     }
 }
 
-/// Returns the range of ratios r for which `a` − r `b` may be 0. Each of `a` and `b` comes with
-/// half the width of its interval (E. C. Fieller, *Journal of the Royal Statistical Society B*
-/// 16(2), 1954).
+/// Returns the range of ratios r for which `a` − r `b` may be 0. Each argument is a value and half
+/// the width of its interval (E. C. Fieller, *Journal of the Royal Statistical Society B* 16(2),
+/// 1954).
 fn fieller((a, half_a): (f64, f64), (b, half_b): (f64, f64)) -> (Option<f64>, Option<f64>) {
-    // If both may be 0, any ratio is possible.
+    // If both `a` and `b` may be 0, any ratio is possible.
     if half_a >= a.abs() && half_b >= b.abs() {
         return (None, None);
     }
@@ -147,7 +148,7 @@ mod tests {
         assert!(ratio.covers(2.86) && !ratio.covers(2.85) && ratio.covers(3.15));
     }
 
-    // Has a ratio a lower end but no upper one, if its denominator may be 0?
+    // Does a ratio whose denominator may be 0 have a lower end but no upper one?
     #[test]
     fn a_ratio_to_an_uncertain_value_has_no_upper_end() {
         let [large, uncertain] =
@@ -161,8 +162,8 @@ mod tests {
         assert_eq!(unknown.ratio(&large).unwrap().low, Some(0.0));
     }
 
-    // Is a division by 0 without a result, and the ratio of estimates without intervals without an
-    // interval?
+    // Does a division by 0 have no result? Does the ratio of two estimates without intervals have
+    // no interval?
     #[test]
     fn a_ratio_to_zero_does_not_exist() {
         let zero = Estimate::symmetric(0.0, None);

@@ -6,10 +6,12 @@ const MOST_BATCHES: usize = 512;
 /// The minimum number of batches for an interval.
 const LEAST_BATCHES: usize = 16;
 
-/// While more than twice as many batches depend on each other, they are merged in pairs.
+/// The minimum number of batches to keep: dependent batches are merged in pairs while there are
+/// more than twice as many.
 const ENOUGH_BATCHES: usize = 32;
 
-/// The minimum slope of a drift, in standard errors; chance exceeds it in one of a thousand series.
+/// The minimum slope of a drift, in standard errors. By chance, one in a thousand series without a
+/// drift exceeds it.
 const CLEAR_SLOPE: f64 = 3.3;
 
 /// The interval of a statistic of a series.
@@ -23,14 +25,14 @@ pub struct Interval {
     pub high: f64,
     /// The standard error of the estimate.
     pub standard_error: f64,
-    /// The relative standard error of `standard_error` squared.
+    /// The relative standard error of the variance, `standard_error`².
     pub(crate) variance_error: f64,
     /// The number of batches.
     pub batches: usize,
     /// The number of values in a batch: a multiple of the period.
     pub batch_length: usize,
     /// The rise from the start of the series to its end, relative to the value; `None` without a
-    /// significant drift. With a drift, the interval is that of the mean over these IOs, and a
+    /// significant drift. With a drift, the interval holds for the mean of exactly these IOs; a
     /// longer series has another mean.
     pub drift: Option<f64>,
 }
@@ -74,12 +76,12 @@ pub fn mean_interval(values: &[f64], period: usize, confidence: f64) -> Option<I
     })
 }
 
-/// Returns the interval of the value that a share `q` of all values does not exceed. Takes the same
-/// arguments as [`mean_interval`] and O(n log n) time.
+/// Returns the interval of the `q`-quantile: the value that a fraction `q` of all values does not
+/// exceed. Takes the same arguments as [`mean_interval`] and O(n log n) time.
 ///
-/// Uses Woodruff's interval (*JASA* 47, 1952): the interval of the share of values up to the
-/// estimate, by batch means, translated into order statistics. Also returns `None` if the data has
-/// too few values beyond the quantile to contain the ends of the interval.
+/// Uses Woodruff's interval (*JASA* 47, 1952). Batch means give the interval of the fraction of
+/// values up to the estimate; order statistics translate it into an interval of values. Also
+/// returns `None` if too few values lie beyond the quantile to contain the ends of the interval.
 pub fn quantile_interval(
     values: &[f64],
     q: f64,
@@ -109,8 +111,8 @@ pub fn quantile_interval(
     })
 }
 
-/// Returns the smallest value that at least a share `q` of the values does not exceed, or `None`
-/// outside the data.
+/// Returns the smallest value that at least a fraction `q` of the values does not exceed, or `None`
+/// if `q` is outside the range of the data.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // The rank is at least 1.
 fn at_share(sorted: &[f64], q: f64) -> Option<f64> {
     // Rounding may leave the product slightly above a whole number.
@@ -159,8 +161,8 @@ impl Batches {
         Batches { means: means.collect(), length }
     }
 
-    /// Returns true if consecutive batches correlate more than chance would make them in one series
-    /// of ten.
+    /// Returns true if consecutive batches correlate significantly. By chance, one in ten series of
+    /// independent batches does.
     fn are_dependent(&self) -> bool {
         Fit::of(&self.means).correlation * (self.means.len() as f64).sqrt() > 1.28
     }
@@ -210,7 +212,7 @@ impl Fit {
 
 /// Moments of residuals.
 struct Spread {
-    /// The variance of a residual, increased to allow for the correlation of consecutive ones.
+    /// The variance of a residual, increased to allow for the correlation of consecutive residuals.
     variance: f64,
     skewness: f64,
     kurtosis: f64,

@@ -4,40 +4,42 @@ use statrs::distribution::{ChiSquared, ContinuousCDF};
 
 use crate::Estimate;
 
-/// The scatter that is expected of a level beyond the uncertainty of each cost, relative to the
-/// highest cost.
+/// The expected scatter of costs around a level, in addition to the uncertainty of each cost.
+/// Relative to the highest cost.
 const SCATTER: f64 = 0.05;
 
-/// The share of the likelihood that the range of a knee holds.
+/// The fraction of the likelihood that the range of a knee's positions must hold.
 const CONFIDENCE: f64 = 0.95;
 
 /// The number of parameters by which the model exceeds a constant cost: a second level, and both
 /// ends of the rise.
 const PARAMETERS: f64 = 3.0;
 
-/// The fewest costs that can show a knee.
+/// The minimum number of costs that can show a knee.
 const FEWEST: usize = 3;
 
 /// The knee of a curve, by positions in it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Knee {
-    /// The last position with the low cost.
+    /// The last position that still has the low cost.
     pub at: usize,
-    /// The first position that the knee may have, with 95 % confidence.
+    /// The first position in the 95 % confidence range of the knee.
     pub first: usize,
-    /// The last position that the knee may have, with 95 % confidence.
+    /// The last position in the 95 % confidence range of the knee.
     pub last: usize,
-    /// 1 minus the probability that a constant cost seems to rise as clearly.
+    /// 1 minus the probability that a rise this clear appears by chance in constant costs.
     pub confidence: f64,
 }
 
-/// Finds the knee of a curve of costs by rising value of a parameter, if the curve rises at all.
+/// Finds the knee of a curve. The costs are in the order of rising values of the parameter. Returns
+/// `None` if the costs do not rise significantly.
 ///
-/// The model is a low level up to the knee, a rise in a straight line, and a high level. Both
-/// levels are those of least squares, weighted by the uncertainty of each cost and a scatter of 5 %
-/// of the highest cost: differences that are small beside the rise do not count. Every pair of
-/// positions is tried as the ends of the rise. The best one is compared with a constant cost by the
-/// likelihood ratio. Time is O(n³) for n costs, which are a few dozen at most.
+/// The model is a low level up to the knee, a rise in a straight line, and a high level. Least
+/// squares determine both levels. The weight of a cost follows from its uncertainty and from a
+/// scatter of 5 % of the highest cost; differences that are small compared with the rise therefore
+/// do not count. The function tries every pair of positions as the ends of the rise, and compares
+/// the best curve with a constant cost by the likelihood ratio. It takes O(n³) time for n costs,
+/// which are a few dozen at most.
 pub fn knee(costs: &[Estimate]) -> Option<Knee> {
     if costs.len() < FEWEST || costs.iter().any(|cost| cost.value <= 0.0) {
         return None;
@@ -46,9 +48,9 @@ pub fn knee(costs: &[Estimate]) -> Option<Knee> {
     let points: Vec<Point> = costs.iter().map(|cost| Point::of(cost, highest)).collect();
     let fits: Vec<Fit> = (0..points.len() - 1).filter_map(|at| best_rise(&points, at)).collect();
     let best = *fits.iter().min_by(|a, b| a.misfit.total_cmp(&b.misfit))?;
-    // If even the best curve misses the costs by more than their uncertainty, all curves are less
-    // certain.
-    #[allow(clippy::cast_precision_loss)] // dozens
+    // If even the best curve misses the costs by more than their uncertainty, the uncertainty is
+    // underestimated. Dividing by `excess` makes all curves less certain.
+    #[allow(clippy::cast_precision_loss)] // dozens of costs
     let freedom = points.len() as f64 - PARAMETERS - 1.0;
     let excess = if freedom > 0.0 { (best.misfit / freedom).max(1.0) } else { 1.0 };
     let p = improbability((constant(&points) - best.misfit) / excess, fits.len());
@@ -77,27 +79,27 @@ impl Point {
 #[derive(Clone, Copy)]
 struct Fit {
     at: usize,
-    /// The weighted sum of squares of what the curve misses.
+    /// The weighted sum of squared residuals.
     misfit: f64,
 }
 
-/// Returns the sum of squares for a constant cost.
+/// Returns the weighted sum of squared residuals for a constant cost.
 fn constant(points: &[Point]) -> f64 {
     let weights: f64 = points.iter().map(|point| point.weight).sum();
     let mean = points.iter().map(|point| point.weight * point.cost).sum::<f64>() / weights;
     points.iter().map(|point| point.weight * (point.cost - mean).powi(2)).sum()
 }
 
-/// Returns the best curve with its knee at `at`; `None` if the cost falls there.
+/// Returns the best curve with its knee at `at`, or `None` if no curve rises from there.
 fn best_rise(points: &[Point], at: usize) -> Option<Fit> {
     let fits = (at + 1..points.len()).filter_map(|end| fit(points, at, end));
     fits.min_by(|a, b| a.misfit.total_cmp(&b.misfit))
 }
 
 /// Fits both levels of the curve that rises from position `at` to position `end`.
-#[allow(clippy::cast_precision_loss)] // dozens
+#[allow(clippy::cast_precision_loss)] // dozens of costs
 fn fit(points: &[Point], at: usize, end: usize) -> Option<Fit> {
-    // The share of the high level at a position: 0 up to the knee, 1 from the end of the rise on.
+    // The weight of the high level at a position: 0 up to the knee, 1 from the end of the rise on.
     let share = |i: usize| (i.saturating_sub(at) as f64 / (end - at) as f64).min(1.0);
     let (mut uu, mut uv, mut vv, mut uy, mut vy) = (0.0, 0.0, 0.0, 0.0, 0.0);
     for (i, point) in points.iter().enumerate() {
@@ -119,14 +121,16 @@ fn fit(points: &[Point], at: usize, end: usize) -> Option<Fit> {
     (high > low).then_some(Fit { at, misfit })
 }
 
-/// Returns the probability that a constant cost is improved as much by the best of `tries` curves.
-#[allow(clippy::cast_precision_loss)] // dozens
+/// Returns the probability that the best of `tries` curves lowers the misfit of a constant cost by
+/// `improvement` by chance.
+#[allow(clippy::cast_precision_loss)] // dozens of curves
 fn improbability(improvement: f64, tries: usize) -> f64 {
     let chi = ChiSquared::new(PARAMETERS).expect("three degrees of freedom");
     (chi.sf(improvement.max(0.0)) * tries as f64).min(1.0)
 }
 
-/// Returns the positions around `at` that together hold 95 % of the likelihood.
+/// Adds up positions, the most likely first, until they hold 95 % of the likelihood. Returns the
+/// first and the last of these positions and `at`.
 fn range(fits: &[Fit], at: usize, likelihood: impl Fn(&Fit) -> f64) -> (usize, usize) {
     let mut by_likelihood: Vec<(f64, usize)> =
         fits.iter().map(|fit| (likelihood(fit), fit.at)).collect();
@@ -162,26 +166,31 @@ mod tests {
         knee(&certain(costs)).map(|knee| knee.at)
     }
 
-    // Table 3 and Figure 8 of uFLIP: the cost relative to sequential writes up to the printed
-    // limit, the cost of random writes in the end, and a rise over a few doublings between them.
+    // Costs relative to sequential writes, after Table 3 and Figure 8 of uFLIP. Each curve has the
+    // printed cost up to the printed limit and the cost of random writes at its end. It rises over
+    // a few doublings in between.
     #[test]
     fn the_knees_of_the_papers_curves_are_found() {
-        // Memoright, areas from 1 MB on: the same up to 8 MB, then up to 16.7 times over 32 GB.
+        // Memoright, areas from 1 MB on: the cost of sequential writes up to 8 MB, and 16.7 times
+        // as much over 32 GB.
         let memoright = [1.0, 1.0, 1.0, 1.0, 3.0, 6.5, 11.0, 14.5, 16.0, 16.7, 16.7];
         assert_eq!(at(&memoright), Some(3));
-        // Samsung: up to 1.5 times in 16 MB, 30 times in the end.
+        // Samsung: up to 1.5 times the cost in areas up to 16 MB, 30 times at the end.
         let samsung = [1.0, 1.1, 1.2, 1.35, 1.5, 6.0, 14.0, 24.0, 29.0, 30.0, 30.0];
         assert_eq!(at(&samsung), Some(4));
-        // Mtron: up to twice in 8 MB, 22 times in the end.
+        // Mtron: up to twice the cost in areas up to 8 MB, 22 times at the end.
         let mtron = [1.0, 1.2, 1.5, 2.0, 7.0, 14.0, 19.0, 21.0, 22.0, 22.5, 22.5];
         assert_eq!(at(&mtron), Some(3));
-        // Partitions of the Samsung: twice in 4, then the cost of random writes.
+        // Samsung, number of partitions: twice the cost for 4 partitions, then the cost of random
+        // writes.
         let partitions = [1.0, 1.3, 2.0, 9.0, 20.0, 28.0, 30.0, 30.0, 30.0];
         assert_eq!(at(&partitions), Some(2));
-        // Kingston DTI: five times in 4 partitions, and 88 times in the end.
+        // Kingston DTI, number of partitions: five times the cost for 4 partitions, and 88 times at
+        // the end.
         let dti = [1.0, 2.2, 5.0, 45.0, 88.0, 88.0, 88.0, 88.0, 88.0];
         assert_eq!(at(&dti), Some(2));
-        // Kingston DTHX: its areas up to 16 MB cost 20 times as much, beyond 150 times.
+        // Kingston DTHX: areas up to 16 MB cost 20 times as much as sequential writes, larger areas
+        // 150 times.
         let dthx = [19.0, 20.0, 20.0, 20.0, 20.0, 150.0, 150.0, 150.0];
         assert_eq!(at(&dthx), Some(4));
     }
@@ -194,7 +203,8 @@ mod tests {
             Errors(Xoshiro256PlusPlus::seed_from_u64(seed))
         }
 
-        /// Returns a cost with an error of `noise`, relative to it, and the interval that follows.
+        /// Returns `cost` with a random error of relative size `noise`, and the interval that
+        /// results.
         fn noisy(&mut self, cost: f64, noise: f64) -> Estimate {
             let uniform: f64 = Open01.sample(&mut self.0);
             let error = noise * Normal::standard().inverse_cdf(uniform);
@@ -202,19 +212,19 @@ mod tests {
         }
     }
 
-    /// The share of its rise that a curve has `steps` positions beyond the knee.
+    /// The fraction of its rise that a curve has reached `steps` positions beyond the knee.
     type Shape = fn(f64) -> f64;
 
     const SHAPES: [Shape; 4] = [
         |steps| f64::from(u8::from(steps > 0.0)),
         |steps| (steps / 2.0).clamp(0.0, 1.0),
         |steps| (steps / 4.0).clamp(0.0, 1.0),
-        // A cache of which ever less is hit as the area doubles.
+        // A cache whose hit rate halves with each doubling of the area.
         |steps| 1.0 - 0.5_f64.powf(steps.max(0.0)),
     ];
 
     #[test]
-    #[allow(clippy::cast_precision_loss)] // dozens
+    #[allow(clippy::cast_precision_loss)] // dozens of costs
     fn knees_in_noise_are_right_within_a_step() {
         for (shape, of) in SHAPES.iter().enumerate() {
             for (rise, noise) in [(2.0, 0.05), (3.0, 0.1), (30.0, 0.2)] {

@@ -5,7 +5,7 @@ use crate::interval::{Interval, mean_interval, quantile_interval};
 pub enum Statistic {
     /// The mean.
     Mean,
-    /// The value that a share of all values does not exceed. The share is above 0 and below 1.
+    /// A quantile: the value that this fraction of all values does not exceed. Above 0 and below 1.
     Quantile(f64),
 }
 
@@ -18,9 +18,9 @@ pub struct Rule {
     pub precision: f64,
     /// The confidence level of the interval, between 0 and 1.
     pub confidence: f64,
-    /// IOs in one oscillation, from [`crate::Phases`]; 1 for none.
+    /// The number of IOs in one oscillation, from [`crate::Phases`]; 1 without an oscillation.
     pub period: usize,
-    /// The minimum number of whole periods.
+    /// The minimum number of whole periods in a run.
     pub least_periods: usize,
 }
 
@@ -40,15 +40,15 @@ impl Default for Rule {
 /// The minimum number of IOs of a run, because few IOs may look alike by chance.
 pub const LEAST_COUNT: usize = 512;
 
-/// The factor by which a run exceeds the estimated length, which makes the next check mostly
+/// The factor by which the next check exceeds the estimated length. With this margin, most checks
 /// succeed.
 const MARGIN: f64 = 1.1;
 
-/// The minimum and maximum growth of a run from one check to the next.
+/// The minimum and maximum factor by which a run grows from one check to the next.
 const GROWTH: (f64, f64) = (1.25, 4.0);
 
-/// Determines during a run how long it must be: the `IOCount` of Bouganim, Jónsson and Bonnet,
-/// *uFLIP* (CIDR 2009), section 4.2, who left this question to future work.
+/// Determines, during a run, the length that the run needs. uFLIP calls this length `IOCount` and
+/// leaves its choice to future work (Bouganim, Jónsson and Bonnet, CIDR 2009, section 4.2).
 ///
 /// A rule that checks the interval after every IO stops when the variance happens to look small,
 /// and its intervals cover the truth too seldom (Law, *Simulation Modeling and Analysis*, section
@@ -101,7 +101,7 @@ impl Length {
     }
 
     /// Compares the interval with the rule and schedules the next check.
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // From 1 to four times.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // The growth is 1.25 to 4.
     fn check(&mut self) {
         // The variance may be small by chance; adding its standard error compensates.
         let excess = self.interval().map_or(f64::INFINITY, |interval| {
@@ -160,7 +160,7 @@ mod tests {
     }
 
     // Does the automatic length avoid the error in the paper's example (section 4.2)? There, the
-    // mean of 512 IOs is about 25 % low because they include a start-up phase of 128.
+    // mean of 512 IOs is about 25 % low because they include a start-up phase of 128 fast IOs.
     #[test]
     fn start_up_does_not_lower_the_mean() {
         let mut script = Script::new(Kind::Plain, 1);

@@ -3,16 +3,16 @@ use crate::change::first_change;
 /// The lasting effect of writes on the reads after them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Lingering {
-    /// The number of affected reads. If the drive did not settle, all reads that were made; the
-    /// effect may have lasted longer.
+    /// The number of affected reads. If the drive did not settle, the number of all measured reads;
+    /// the effect may have lasted longer.
     pub ios: usize,
-    /// True if response times returned to normal within the reads that were made.
+    /// True if response times returned to normal within the measured reads.
     pub settled: bool,
     /// 1 minus the probability that unaffected reads show an effect this clear.
     pub confidence: f64,
 }
 
-/// For long effects, the search uses one read in this many.
+/// The search for long effects uses one in this many reads.
 const THINNED: usize = 4;
 
 /// Counts the reads affected by preceding writes, in a run of sequential reads, random writes and
@@ -22,10 +22,10 @@ const THINNED: usize = 4;
 /// was affected.
 ///
 /// The search joins `after` and `before` into one series. The affected reads come first and end at
-/// the change point of the series. It detects effects, slower or faster, from 8 reads to a third of
-/// all reads. For a longer effect, it repeats the search on one in four reads of `after`. If
-/// `after` is at most twice as long as `before`, this covers effects on all of `after`. Takes O(n
-/// log n) time.
+/// the change point of the series. The first search detects effects, slower or faster, from 8 reads
+/// to a third of all reads. A second search uses one in four reads of `after`, to detect longer
+/// effects. If `after` is at most twice as long as `before`, the second search covers effects on
+/// all of `after`. Takes O(n log n) time.
 pub fn lingering(before: &[f64], after: &[f64]) -> Option<Lingering> {
     [1, THINNED].into_iter().find_map(|step| {
         let sampled: Vec<f64> = after.iter().copied().step_by(step).collect();
@@ -131,7 +131,7 @@ mod tests {
         }
     }
 
-    // Is `settled` false if the effect outlasts the reads that were made?
+    // Is `settled` false if the effect outlasts the measured reads?
     #[test]
     fn an_effect_that_outlasts_the_reads_is_unsettled() {
         let mut script = Script::new(Kind::Noise, 1);

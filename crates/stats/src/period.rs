@@ -19,16 +19,18 @@ pub struct Period {
     pub ios: usize,
     /// The autocorrelation of log response times at a lag of one period, at most 1.
     pub strength: f64,
-    /// 1 minus the probability that a series without a period shows one this clear.
+    /// 1 minus the probability that a period this clear appears by chance.
     pub confidence: f64,
 }
 
-/// Returns the period of oscillation of `series` (response times in any unit), from 2 to a sixth of
-/// its length, or `None` if it has none. Takes O(n log n) time.
+/// Returns the period of oscillation of `series` (response times in any unit), or `None` if the
+/// series does not oscillate. Detects periods from 2 IOs to a sixth of the series. Takes O(n log n)
+/// time.
 ///
 /// Uses the autocorrelation of logarithms, which limits the weight of single slow IOs, after
-/// removing a linear trend. A lag is a period if IOs one to four lags apart are similar and IOs
-/// half a lag further are not. This excludes short-term dependence of consecutive IOs.
+/// removing a linear trend. A lag is a period if IOs one to four lags apart are similar, while IOs
+/// half a lag closer or further apart are not. This excludes short-term dependence of consecutive
+/// IOs.
 ///
 /// The test bounds the probability of a false detection: Bartlett's formula accounts for dependence
 /// between IOs (Brockwell and Davis, *Time Series: Theory and Methods*, section 7.2). Bennett's
@@ -54,7 +56,7 @@ pub fn period(series: &[f64]) -> Option<Period> {
 }
 
 /// Returns the logarithms without their linear trend, scaled to a variance of 1, or `None` for a
-/// constant series. A value below a thousandth of the mean counts as that.
+/// constant series. Raises values below a thousandth of the mean to a thousandth of the mean.
 fn standardized_logarithms(series: &[f64]) -> Option<Vec<f64>> {
     let count = series.len() as f64;
     let least = series.iter().sum::<f64>() / count / 1000.0;
@@ -96,8 +98,8 @@ fn autocorrelation(standard: &[f64]) -> Vec<f64> {
     time
 }
 
-/// Returns how much more similar IOs are at the first multiples of `lag` than at half a lag beside
-/// them.
+/// Returns how much more similar IOs are at the first multiples of `lag` than half a lag before and
+/// after these multiples.
 fn contrast(correlation: &[f64], lag: usize) -> f64 {
     let half = lag / 2;
     let at = |place: usize| {
@@ -116,15 +118,17 @@ fn chance(standard: &[f64], correlation: &[f64], contrast: f64) -> f64 {
     let noise_level = 2.0 / count.sqrt();
     let dependent = correlation[1..].iter().take_while(|&&rho| rho > noise_level);
     let bartlett = 1.0 + 2.0 * dependent.map(|rho| rho * rho).sum::<f64>();
-    // The variance of the contrast: it weights the correlations at the four multiples and at the
-    // three places between them by 1/2, and those at either end by 1/4.
+    // The variance of the contrast. The correlations at the four multiples, and at the three places
+    // between them, have the weight 1/2. The correlations half a lag before the first multiple and
+    // half a lag after the last one have the weight 1/4.
     let variance = (0.25 * 7.0 + 2.0 * 0.0625) * bartlett / count;
     let largest = standard.iter().map(|x| x * x).fold(0.0, f64::max) / count / 2.0;
     let u = largest * contrast / variance;
     (-variance / (largest * largest) * ((1.0 + u) * u.ln_1p() - u)).exp()
 }
 
-/// Refines the lag: an error of one IO at one lag grows to many IOs at many multiples.
+/// Refines the lag by its multiples: an error of one IO in the lag grows to many IOs at a high
+/// multiple.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Lags are below the length.
 fn refined(correlation: &[f64], lag: usize) -> usize {
     let multiples = (correlation.len() / (2 * lag)).clamp(1, MOST_MULTIPLES);

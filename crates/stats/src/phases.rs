@@ -6,7 +6,7 @@ use crate::period::{Period, period};
 pub struct StartUp {
     /// The length of the phase in IOs.
     pub ios: usize,
-    /// 1 minus the probability that a series without a start-up phase shows one this clear.
+    /// 1 minus the probability that a start-up phase this clear appears by chance.
     pub confidence: f64,
 }
 
@@ -65,8 +65,8 @@ mod tests {
         }
     }
 
-    // Is a start-up phase detected that only lacks rare bursts of slow IOs, such as GC causes, and
-    // none where the bursts occur from the start?
+    // Is a start-up phase detected that differs only by a lack of rare bursts of slow IOs, such as
+    // GC causes? Is none detected if the bursts occur from the start?
     #[test]
     fn a_start_up_phase_without_bursts_is_detected() {
         let bursty = |start_up: usize, seed: u64| -> Vec<f64> {

@@ -1,7 +1,7 @@
 use crate::interval::mean_interval;
 use crate::{Estimate, Interval};
 
-/// Reaching this number of slices merges them in pairs.
+/// The number of slices at which slices are merged in pairs.
 const MOST_SLICES: usize = 2048;
 
 /// A ratio of means with an interval, such as nanoseconds for each byte written. Numerator and
@@ -58,7 +58,7 @@ impl Ratio {
     }
 
     /// Returns the interval at `confidence` (from 0 to 1), or `None` if there is too little data.
-    #[allow(clippy::cast_precision_loss)] // a few thousand
+    #[allow(clippy::cast_precision_loss)] // a few thousand slices
     pub fn interval(&self, confidence: f64) -> Option<Interval> {
         let value = self.value()?;
         let residuals: Vec<f64> = self.slices.iter().map(|(y, x)| y - value * x).collect();
@@ -120,7 +120,7 @@ mod tests {
         }
     }
 
-    // Has the ratio of proportional quantities an interval of width 0?
+    // Does the ratio of proportional quantities have an interval of width 0?
     #[test]
     fn a_proportional_series_has_an_exact_ratio() {
         let mut ratio = Ratio::default();

@@ -4,11 +4,11 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::Estimate;
 
-/// A column is linearly dependent on the columns before it if the share of its length orthogonal to
-/// them is at most this.
+/// A column counts as linearly dependent on the columns before it if its component orthogonal to
+/// them is at most this fraction of its length.
 const LEAST_NEW: f64 = 1e-9;
 
-/// The rounding error to expect, as a share of the largest value. It bounds half-widths from below.
+/// The expected rounding error, relative to the largest value. Half-widths are at least this.
 const ROUNDING: f64 = 1e-12;
 
 /// A fitted linear function of several columns.
@@ -18,8 +18,8 @@ pub struct Regression {
     pub intercept: Estimate,
     /// The slope for each column, in order.
     pub slopes: Vec<Estimate>,
-    /// The coefficient of determination: the share of the variance explained by the function, 0 to
-    /// 1.
+    /// The coefficient of determination, R²: the fraction of the variance that the function
+    /// explains, from 0 to 1.
     pub explained: f64,
 }
 
@@ -82,10 +82,11 @@ struct Axes {
 
 /// Computes a basis by the Gram-Schmidt process, applied twice to each column, which keeps the
 /// vectors orthogonal up to rounding (L. Giraud et al., *Numerische Mathematik* 101(1), 2005).
-/// Returns `None` if a column is linearly dependent on those before it.
+/// Returns `None` if a column is linearly dependent on the columns before it.
 fn axes(columns: &[&[f64]]) -> Option<Axes> {
     let mut axes: Vec<Vec<f64>> = Vec::new();
-    // For each column, its components along the basis vectors, the last one along its own.
+    // For each column, its components along the basis vectors; the last component is along the
+    // vector made from this column.
     let mut along: Vec<Vec<f64>> = Vec::new();
     for column in columns {
         let mut rest = column.to_vec();
@@ -159,7 +160,7 @@ mod tests {
     }
 
     // Do 95 % intervals cover the least-squares line in about 95 % of cases, for a curve with
-    // uneven variance? The line of x² over -0.5 to 0.5 is constant at 1/12.
+    // uneven variance? The least-squares line of x² over -0.5 to 0.5 is the constant 1/12.
     #[test]
     fn intervals_cover_the_least_squares_line() {
         let mut covered = [0; 3];

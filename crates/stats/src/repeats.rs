@@ -23,7 +23,7 @@ pub struct Repeats {
     /// The variance of the true means between runs; 0 if the runs differ by no more than
     /// `within_variance` explains.
     pub between_variance: f64,
-    /// 1 minus the probability that runs with the same true mean differ this much.
+    /// 1 minus the probability that runs with the same true mean differ this much by chance.
     pub confidence: f64,
 }
 
@@ -50,8 +50,8 @@ pub fn repeats(runs: &[RunMean]) -> Option<Repeats> {
     })
 }
 
-/// Returns the mean of independent values, with its 95 % interval by Student's t. A single value
-/// has no interval. Returns `None` for no values.
+/// Returns the mean of independent values, with its 95 % interval by Student's t, or `None` for no
+/// values. A single value has no interval.
 pub fn mean_of_repeats(values: &[f64]) -> Option<Estimate> {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;
@@ -100,8 +100,8 @@ mod tests {
         all.iter().map(of).sum::<f64>() / all.len() as f64
     }
 
-    // Is the variance between runs separated from the variance within them, and has the test its
-    // nominal rate of false alarms?
+    // Does the estimate separate the variance between runs from the variance within runs? Does the
+    // test have its nominal rate of false alarms?
     #[test]
     fn between_and_within_variance_are_separated() {
         let (alike, unlike) = (experiments(1e-9), experiments(0.1));

@@ -30,7 +30,7 @@ pub enum Kind {
     SteepDrift,
     /// Every n-th IO is slow.
     Spikes(usize),
-    /// In turn, half a period at twice the fast response time and half a period at the fast one.
+    /// Half a period at twice the fast response time, then half a period at the fast response time.
     Square(usize),
     /// A sine wave of 40 % with this period, under noise of 40 %.
     Wave(usize),
@@ -66,7 +66,8 @@ impl Script {
         script
     }
 
-    /// Creates a series that begins with a full period, and with a slow IO if the kind has any.
+    /// Creates a series that begins with a full period. The first IO is slow if the kind has slow
+    /// IOs.
     pub fn aligned(kind: Kind, seed: u64) -> Script {
         let rng = Xoshiro256PlusPlus::seed_from_u64(seed);
         let mut script = Script { kind, rng, state: 0.0, offset: 0, next: 0 };

@@ -1,20 +1,21 @@
-//! Slow variation of a series: how long a part of it must be to be like the whole.
+//! Slow variation of a series: the length that a part needs to represent the whole series.
 
 use crate::LEAST_COUNT;
 
-/// The standard deviation of the means of parts, relative to the precision, up to which the parts
-/// are long enough: 90 % of them are then within the precision.
+/// Parts are long enough if the standard deviation of their means is at most this fraction of the
+/// precision. About 90 % of the means are then within the precision.
 const SPREAD: f64 = 0.6;
 
-/// At least this many parts show how much they differ.
+/// The minimum number of parts to compare.
 const PARTS: usize = 3;
 
-/// Returns the least length of a part whose mean is that of the whole series within the relative
-/// `precision`, most of the time. It is at most a third of the series, and a multiple of 512;
-/// `None` if the series is too short to tell.
+/// Returns the minimum length at which most parts of the series have the mean of the whole series,
+/// to within the relative `precision`. The length is a multiple of 512 and at most a third of the
+/// series; this maximum is also the result if no length suffices. Returns `None` if the series has
+/// fewer than 3 × 512 values.
 ///
-/// Response times may vary over thousands of IOs, because a drive fills and cleans its blocks in
-/// turns. The interval of a mean over a part knows the variation within the part alone.
+/// Response times may vary over thousands of IOs, because a drive fills its blocks and cleans them
+/// in turn. The interval of a mean over a part reflects only the variation within that part.
 #[allow(clippy::cast_precision_loss)] // far below 2^53
 pub fn least_length(series: &[f64], precision: f64) -> Option<usize> {
     let most = series.len() / PARTS / LEAST_COUNT * LEAST_COUNT;
@@ -49,7 +50,7 @@ mod tests {
         assert_eq!(least_length(&wave(30.0, 64.0), 0.02), Some(512));
         let slow = least_length(&wave(5.0, 5000.0), 0.02).unwrap();
         assert!((2048..=4096).contains(&slow), "{slow}");
-        // No part is like the whole: the longest is the best.
+        // No part represents the whole series: the result is the longest allowed length.
         assert_eq!(least_length(&wave(30.0, 20_480.0), 0.02), Some(6656));
         assert_eq!(least_length(&wave(0.0, 1.0)[..1500], 0.02), None);
     }

@@ -27,7 +27,7 @@ impl Steadiness {
         Some(Steadiness { mean, range: highest - lowest, rise })
     }
 
-    /// Returns true if the range and the absolute rise are at most these shares of the mean.
+    /// Returns true if the range and the absolute rise are at most these fractions of the mean.
     pub fn is_within(&self, range: f64, rise: f64) -> bool {
         self.range <= range * self.mean && self.rise.abs() <= rise * self.mean
     }
@@ -52,11 +52,11 @@ mod tests {
         assert_eq!((outlier.range, outlier.rise), (5.0, 0.0));
     }
 
-    // Is a value on a bound within it, and a value beyond it not?
+    // Is a value on a bound accepted, and a value beyond the bound rejected?
     #[test]
     fn bounds_are_included() {
         let of = |values: [f64; 5]| Steadiness::of(&values).unwrap();
-        // Range 20 %, level.
+        // Range 20 %, no trend.
         let wide = of([10.0, 11.0, 10.0, 9.0, 10.0]);
         assert!(wide.is_within(0.2, 0.1) && !wide.is_within(0.19, 0.1));
         // Range and rise 10 %.

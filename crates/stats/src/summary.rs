@@ -73,8 +73,8 @@ impl Summary {
         if self.count < 2 { 0.0 } else { (self.squares / (self.count - 1) as f64).sqrt() }
     }
 
-    /// Returns the value that a share `q` of all values does not exceed, accurate to 0.1 %. Returns
-    /// `None` for an empty series.
+    /// Returns the `q`-quantile, the value that a fraction `q` of all values does not exceed,
+    /// accurate to 0.1 %. Returns `None` for an empty series.
     pub fn quantile(&self, q: f64) -> Option<u64> {
         let value = self.histogram.value_at_quantile(q);
         (self.count > 0).then(|| value.clamp(self.min, self.max))

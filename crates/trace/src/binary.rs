@@ -33,7 +33,7 @@ pub(super) trait BinaryFormat: Send + Sized + 'static {
     /// stop.
     fn length(&self, start: &[u8]) -> Result<Option<usize>, Reason>;
 
-    /// Parses a record of that length, which may contain a request.
+    /// Parses a complete record, and adds the requests that are ready to `out`.
     ///
     /// # Errors
     /// The record is invalid.
@@ -96,7 +96,7 @@ impl Stream {
                 self.at_end = true;
                 let left = self.end - self.start;
                 if left > 0 {
-                    let reason = format!("the file ends within it, after {left} bytes of it");
+                    let reason = format!("the file ends after {left} bytes of this record");
                     let (name, reason) = (self.source.name(), Reason::new(reason));
                     skipped.note(on_bad, name, self.place(), reason)?;
                 }
@@ -146,7 +146,7 @@ impl Stream {
     }
 
     fn damaged(&self, reason: &Reason) -> Error {
-        let reason = format!("{}: {reason}; what follows it cannot be found", self.place());
+        let reason = format!("{}: {reason}; the records after it cannot be located", self.place());
         Error::Damaged { name: self.source.name().into(), reason }
     }
 }

@@ -11,12 +11,12 @@ use super::{Request, VolumeId};
 ///
 /// A request begins at its issue to the driver (event D). Its latency is the time until its
 /// completion (C). A requeued request (R) counts when it is issued again. Stacked devices without a
-/// queue (device mapper, RAID, some in memory) emit no D event: if no D precedes a device's first
+/// queue (device mapper, RAID, some RAM disks) emit no D event: if no D precedes a device's first
 /// C, its queued requests (Q) count instead.
 #[derive(Debug, Default)]
 pub(super) struct BlockEvents {
     pairing: Pairing,
-    /// The kind of each device, by volume.
+    /// The events that count for each device, indexed by volume.
     devices: Vec<Requests>,
     /// The undecided devices with queued requests, by the number of their first queued request.
     undecided: BTreeMap<u64, VolumeId>,
@@ -25,7 +25,7 @@ pub(super) struct BlockEvents {
 /// The events that stand for the requests of a device.
 #[derive(Debug)]
 enum Requests {
-    /// Undecided so far. Holds the numbers in the pairing of the requests queued until now.
+    /// Undecided so far. Holds the numbers that [`Pairing`] gave to the requests queued until now.
     Undecided(Vec<u64>),
     Queued,
     Issued,
@@ -94,7 +94,7 @@ impl BlockEvents {
     }
 
     /// Records which events count for a device, and returns the numbers of the requests queued
-    /// before.
+    /// before this decision.
     fn decide(&mut self, volume: VolumeId, known: Requests) -> Vec<u64> {
         match std::mem::replace(self.device(volume), known) {
             Requests::Undecided(queued) => {
@@ -108,7 +108,8 @@ impl BlockEvents {
     }
 
     fn push(&mut self, request: Request, out: &mut Vec<Request>) -> u64 {
-        // An emitted request cannot be withdrawn later.
+        // The push may emit the oldest queued request of an undecided device. A later event D could
+        // not withdraw it, hence queued requests count for this device from now on.
         let given = self.pairing.pushed_out_next();
         let volume = given.and_then(|number| self.undecided.get(&number).copied());
         if let Some(volume) = volume {

@@ -21,7 +21,7 @@ pub(super) const OP: &str = "op";
 /// The number of the volume.
 pub(super) const VOLUME: &str = "volume";
 
-/// The metadata key for the volume names: a JSON array, by number.
+/// The metadata key for the volume names: a JSON array, indexed by volume number.
 pub(super) const VOLUMES_KEY: &str = "flashscope.volumes";
 
 /// The number of rows in a row group.
@@ -40,8 +40,8 @@ pub(super) fn schema() -> TypePtr {
     Arc::new(parse_message_type(SCHEMA).expect("the schema is well formed"))
 }
 
-/// Returns the encoding of each column: a dictionary for columns with few values, deltas for times,
-/// and byte streams for addresses.
+/// Returns the encoding of each column: a dictionary for columns with few distinct values, deltas
+/// for issue times, and byte stream split for latencies and offsets.
 pub(super) fn properties() -> WriterProperties {
     let zstd = Compression::ZSTD(ZstdLevel::try_new(1).expect("1 is a level of zstd"));
     let mut properties = WriterProperties::builder()

@@ -42,7 +42,7 @@ pub enum Error {
         known: Vec<&'static str>,
     },
     /// A line or a record is unreadable.
-    #[error("{name}: {place}: {reason} (--on-bad-line skip leaves such out)")]
+    #[error("{name}: {place}: {reason} (--on-bad-line skip ignores such lines)")]
     Bad {
         /// The name of the trace.
         name: String,

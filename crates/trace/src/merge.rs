@@ -13,7 +13,7 @@ pub(super) enum Zero {
     Each,
 }
 
-/// Merges several traces in time order; the volumes of each stay separate.
+/// Merges several traces in time order; the volumes of each trace stay separate.
 pub(super) struct Merge {
     inputs: Vec<Input>,
     volumes: Volumes,
@@ -33,7 +33,7 @@ struct Input {
     next: usize,
     /// The time of the first request, if it is the origin.
     zero: Nanos,
-    /// The merged number of each volume.
+    /// The number of each volume of this input in the merged trace.
     volumes: Vec<VolumeId>,
 }
 

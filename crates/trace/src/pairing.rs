@@ -14,13 +14,13 @@ const MOST_HELD: usize = 1 << 12;
 #[derive(Debug, Default)]
 pub(super) struct Pairing {
     held: VecDeque<HeldRequest>,
-    /// The number of requests emitted, which is the number of the first one held.
+    /// The number of requests emitted, which is the number of the first held request.
     given: u64,
     /// The numbers of requests without a completion, by key, in the order of issue.
     waiting: BTreeMap<Key, VecDeque<u64>>,
 }
 
-/// The key of a pair: volume, offset and operation code.
+/// The key that an issue and its completion share: volume, offset and operation code.
 type Key = (VolumeId, Bytes, u8);
 
 #[derive(Debug)]
@@ -42,8 +42,8 @@ fn key(request: &Request) -> Key {
 }
 
 impl Pairing {
-    /// Adds an issued request and returns its number. Emits the requests that need not wait to
-    /// `out`.
+    /// Adds an issued request and returns its number. Emits to `out` the requests that no longer
+    /// need to wait.
     pub(super) fn issued(&mut self, request: Request, out: &mut Vec<Request>) -> u64 {
         let number = self.given + self.held.len() as u64;
         self.waiting.entry(key(&request)).or_default().push_back(number);
@@ -102,7 +102,7 @@ impl Pairing {
         }
     }
 
-    /// Returns the oldest pending request for this key, which is no longer pending.
+    /// Marks the oldest pending request for this key as no longer pending, and returns it.
     fn oldest(&mut self, key: Key) -> Option<&mut HeldRequest> {
         let number = *self.waiting.get(&key)?.front()?;
         self.forget(key, number);
@@ -191,7 +191,8 @@ mod tests {
         assert!(pairing.waiting.is_empty());
     }
 
-    // A withdrawn request is not emitted, and its key pairs as before.
+    // A withdrawn request is not emitted, and other requests with its key still find their
+    // completions.
     #[test]
     fn withdrawn_requests_are_not_emitted() {
         let (mut pairing, mut out) = (Pairing::default(), Vec::new());

@@ -14,8 +14,8 @@ const EXAMPLES: usize = 3;
 pub struct Options {
     /// The handling of unreadable lines and records.
     pub on_bad: OnBad,
-    /// The sector or block size of formats that count in them, if it differs from their usual one
-    /// (mostly 512 bytes).
+    /// The sector or block size for formats that count sectors or blocks; `None` for the usual size
+    /// of the format (mostly 512 bytes).
     pub sector: Option<Bytes>,
 }
 
@@ -72,9 +72,9 @@ impl<R: Reader + ?Sized> Reader for Box<R> {
 /// The lines or records skipped because they are unreadable.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SkippedInput {
-    /// Their number.
+    /// The number of skipped lines or records.
     pub count: u64,
-    /// The first of them, each with its error.
+    /// The first skipped lines or records, each with its error.
     pub examples: Vec<(Place, Reason)>,
 }
 

@@ -22,7 +22,7 @@ const LONGEST_TRIM: Bytes = Bytes::GIB;
 pub struct Survey {
     /// The number of requests.
     pub requests: u64,
-    /// The number of IOs that they become; a trim that covers no whole block becomes none.
+    /// The number of IOs that the requests become; a trim that covers no whole block becomes none.
     pub ios: u64,
     /// The number of requests by operation code.
     pub by_op: [u64; Op::ALL.len()],
@@ -43,7 +43,7 @@ impl Survey {
     }
 }
 
-/// A trace to replay, with its reader's options and transforms.
+/// Returns the specification of a trace to replay: its reader's options and transforms.
 pub(super) fn spec(playback: &Playback) -> Result<Spec, Error> {
     let mut spec = Spec::default();
     for (name, value) in &playback.fields {
@@ -95,8 +95,8 @@ pub fn survey(
     survey.notes = trace.notes();
     if survey.fitted > 0 {
         survey.notes.push(format!(
-            "{} requests are not of whole logical blocks of {}: reads and writes are widened to \
-             those that they touch, trims narrowed to those that they cover",
+            "{} requests do not consist of whole logical blocks of {}: reads and writes are \
+             widened to the blocks that they touch, trims narrowed to the blocks that they cover",
             survey.fitted, playback.logical_block
         ));
     }
@@ -184,8 +184,8 @@ impl Survey {
     }
 }
 
-/// Returns the whole blocks as offset and length: all blocks that a request touches, but only those
-/// that a trim covers completely.
+/// Returns the range of a request in whole blocks, as offset and length: all blocks that a read or
+/// write touches, but only the blocks that a trim covers completely.
 #[inline]
 fn whole_blocks(request: &Request, block: u64) -> (Bytes, Bytes) {
     if request.op == Op::Flush {
@@ -211,7 +211,7 @@ impl ReplayError {
     }
 }
 
-/// The requests of a trace as IOs. The stream of each is the number of its volume.
+/// The requests of a trace as IOs. The stream of each IO is the volume number of its request.
 pub struct Replay {
     batches: Receiver<Vec<Request>>,
     batch: std::vec::IntoIter<Request>,
@@ -224,7 +224,7 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Receives the error that ends the trace early.
+    /// Returns a handle that receives the error if the trace ends early.
     pub fn error(&self) -> ReplayError {
         self.error.clone()
     }

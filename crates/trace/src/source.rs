@@ -142,8 +142,8 @@ impl Source {
             Some(compression) => Error::Damaged {
                 name: self.name.clone(),
                 reason: format!(
-                    "the {compression} data cannot be undone after {} B of content, and may be \
-                     damaged or cut off: {source}",
+                    "the {compression} data cannot be decompressed after {} B of content, and may \
+                     be damaged or cut off: {source}",
                     self.out
                 ),
             },
@@ -164,8 +164,8 @@ impl Read for Source {
         let most = self.taken.load(Ordering::Relaxed).saturating_mul(MOST_EXPANSION);
         if self.compression.is_some() && self.out > FREE.max(most) {
             let reason = format!(
-                "it expands to more than {MOST_EXPANSION} times its size, as no trace does; \
-                 uncompress it first if it is one"
+                "it expands to more than {MOST_EXPANSION} times its size, unlike any \
+                 known trace; if it is a trace, decompress it first"
             );
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, reason));
         }

@@ -94,7 +94,7 @@ impl Spec {
     }
 
     /// Opens the trace in these files (`-` is standard input). Merges several files by time; the
-    /// volumes of each stay separate.
+    /// volumes of each file stay separate.
     ///
     /// # Errors
     /// A file cannot be opened or is not a trace.
@@ -104,7 +104,7 @@ impl Spec {
             return self.open_once(&files);
         }
         if files.iter().any(|file| file == "-") {
-            let reason = "it can be read but once, not repeated: write it to a file first";
+            let reason = "it can be read only once, not repeated: write it to a file first";
             return Err(Error::Damaged { name: "standard input".into(), reason: reason.into() });
         }
         let first = self.open_once(&files)?;

@@ -5,7 +5,7 @@ pub struct Field {
     pub name: &'static str,
     /// The default value; without one, the summary states the effect of omitting the field.
     pub default: Option<&'static str>,
-    /// The value if the field is a flag given without one.
+    /// The value if the field is a flag and is given without a value.
     pub alone: Option<&'static str>,
     /// The effect, with unit and range.
     pub summary: &'static str,

@@ -1,9 +1,9 @@
 //! The sources of IOs: patterns, micro-benchmarks and synthetic workloads.
 //!
-//! [`pattern`] holds uFLIP's IO patterns (Bouganim et al., CIDR 2009, section 3.1), [`uflip`] the
-//! nine micro-benchmarks built from them (section 3.2, Table 1); [`synthetic`] holds workloads whose
-//! places, sizes and times follow distributions; [`playback`] names a trace. A workload never knows the drive it runs on: it
-//! sees when its previous IO was answered, and nothing else.
+//! [`pattern`] holds uFLIP's IO patterns (Bouganim et al., CIDR 2009, section 3.1), [`uflip`] the nine micro-benchmarks built
+//! from them (section 3.2, Table 1); [`synthetic`] holds workloads whose addresses, sizes and times follow distributions;
+//! [`playback`] describes a trace to replay. A workload does not know the drive it runs on, except for the completion time of its
+//! previous IO.
 
 mod field;
 pub mod pattern;

@@ -1,4 +1,4 @@
-//! Random permutations and numbers that need no memory.
+//! Pseudo-random permutations that need no memory.
 
 use crate::seed_for;
 
@@ -6,15 +6,15 @@ use crate::seed_for;
 /// to Construct Pseudorandom Permutations from Pseudorandom Functions*).
 const ROUNDS: usize = 4;
 
-/// An odd number whose bits look random: 2^64 over the golden ratio.
+/// An odd number whose bits look random: 2^64 divided by the golden ratio.
 const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// A pseudo-random permutation of `0..count`, for any `count`: a Feistel network over the next
-/// power of two, walked until it lands inside, which takes fewer than two steps on average (Black
-/// and Rogaway, *Ciphers with Arbitrary Finite Domains*).
+/// power of two, applied until the result is below `count`, which takes fewer than two steps on
+/// average (Black and Rogaway, *Ciphers with Arbitrary Finite Domains*).
 ///
-/// The two parts of a number differ by one bit if its number of bits is odd. Each round adds a
-/// function of one part to the other.
+/// The network divides a number into two parts, which differ by one bit if the number of bits is
+/// odd. Each round adds a function of one part to the other part.
 pub(crate) struct Permutation {
     count: u64,
     low_bits: u32,
@@ -60,7 +60,7 @@ impl Permutation {
     }
 }
 
-/// Folds both halves of a product; each bit of the result depends on all input bits.
+/// Returns the XOR of both halves of a product. Each bit of the result depends on all input bits.
 #[inline]
 #[allow(clippy::cast_possible_truncation)] // both halves are taken
 fn mixed(x: u64) -> u64 {

@@ -16,7 +16,7 @@ pub enum Pace {
     /// At the recorded times relative to the first request, independent of the IOs in flight: an
     /// open loop.
     Timed,
-    /// Each when an earlier one completes: a closed loop.
+    /// Each request when an earlier request completes: a closed loop.
     Asap,
 }
 
@@ -34,10 +34,11 @@ pub struct Playback {
     #[serde(rename = "capacity_bytes")]
     pub capacity: Bytes,
     /// Offsets and lengths on the drive are multiples of this: reads and writes are widened to the
-    /// blocks that they touch, trims narrowed to those that they cover.
+    /// blocks that they touch, trims are narrowed to the blocks that they cover.
     #[serde(rename = "logical_block_bytes")]
     pub logical_block: Bytes,
-    /// A longer read or write is issued in parts of this, a longer trim in parts of 1 GiB.
+    /// The maximum length of a read or write. A longer read or write is issued in parts of this
+    /// length, a trim in parts of at most 1 GiB.
     #[serde(rename = "longest_bytes")]
     pub longest: Bytes,
 }
@@ -52,55 +53,59 @@ pub const FIELDS: &[Field] = &[
     field(
         "on_bad_line",
         Some("stop"),
-        "at a line or record that cannot be read: `stop`, or `skip` it and count",
+        "what to do at a line or record that cannot be read: `stop`, or `skip` and count it",
     ),
     field(
         "sector",
         None,
-        "bytes in what the trace counts in, where its format counts in sectors or blocks \
-         [default: what the format says, mostly 512]",
+        "bytes in a sector or block, if the format counts in sectors or blocks \
+         [default: that of the format, mostly 512]",
     ),
     field(
         "merge",
         Some("time"),
-        "several traces become one in the order of their `time`s as they are, or each from its own \
-         `start`",
+        "how several traces are merged: `time` by their recorded times, `start` by the times since \
+         the start of each trace",
     ),
     field("volumes", None, "only requests for these volumes: names, separated by commas"),
-    field("ops", None, "only these operations: of `read`, `write`, `trim` and `flush`"),
-    field("from", None, "only requests from so long after the first one on, such as `10s`"),
-    field("until", None, "only requests earlier than so long after the first one"),
+    field(
+        "ops",
+        None,
+        "only these operations, separated by commas: `read`, `write`, `trim` and `flush`",
+    ),
+    field("from", None, "only requests from this time after the first request on, such as `10s`"),
+    field("until", None, "only requests before this time after the first request"),
     field(
         "range",
         None,
-        "only what lies in these bytes of a volume, such as `1GiB..2GiB`; requests are cut to it",
+        "only the parts of requests in these bytes of a volume, such as `1GiB..2GiB`",
     ),
     field(
         "sample",
         None,
-        "only this share of the regions of each volume, above 0 and up to 1, chosen at random: \
-         every request that begins in one",
+        "only requests that begin in randomly chosen regions of each volume: the share of regions, \
+         above 0 and up to 1",
     ),
-    field("sample_seed", Some("1"), "which regions a sample takes"),
+    field("sample_seed", Some("1"), "seed of the choice of regions for `sample`"),
     Field {
         alone: Some("auto"),
         ..field(
             "realign",
             None,
-            "move every address up by so many bytes; `auto` finds what mends a misalignment that \
-             most of the first requests share",
+            "move every address up by this many bytes; `auto` finds the shift that corrects a \
+             misalignment of most of the first requests",
         )
     },
-    field("space", Some("1"), "addresses are multiplied by this, in whole pages of 4 KiB"),
+    field("space", Some("1"), "factor for all addresses, in whole pages of 4 KiB"),
     field(
         "remap",
         None,
-        "how a trace is put on a drive that is smaller than its volumes: `fold` takes addresses \
-         modulo the drive, each volume from its start; `compact` numbers the regions of all volumes \
-         in the order in which they are touched, and keeps what is nearer than a region together",
+        "how addresses are mapped to a drive that is smaller than the volumes of the trace: `fold` \
+         takes addresses modulo the size of the drive; `compact` places the regions of all volumes \
+         in the order of their first access, and keeps the addresses of a region together",
     ),
-    field("into", None, "how large the drive is for `remap` [default: that of the drive, if any]"),
-    field("region", Some("1MiB"), "what `sample` chooses and `compact` numbers"),
-    field("speed", Some("1"), "times are divided by this: 2 is twice as fast"),
+    field("into", None, "drive size for `remap` [default: that of the actual drive, if any]"),
+    field("region", Some("1MiB"), "size of the regions that `sample` chooses and `compact` places"),
+    field("speed", Some("1"), "divisor of all times: 2 is twice as fast"),
     field("repeat", Some("1"), "how many times the trace is played, one after the other"),
 ];

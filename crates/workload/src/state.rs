@@ -55,8 +55,8 @@ impl Fill {
 /// The paper requires "random IOs of random size (ranging from 0.5KB to the flash block size, 128
 /// KB) on the whole device", to write the device completely. Independent random addresses would
 /// never guarantee that. Therefore, this fill divides the space into chunks of 128 KiB, cuts each
-/// at random into four pieces, and visits all pieces in the order of a pseudo-random permutation
-/// that needs no memory.
+/// chunk at random into four pieces, and visits all pieces in the order of a pseudo-random
+/// permutation that needs no memory.
 pub struct RandomFill {
     offset: Bytes,
     size: Bytes,
@@ -74,12 +74,13 @@ impl RandomFill {
         RandomFill { offset, size, logical_block, seed, permutation, next: 0 }
     }
 
-    /// The piece `index`: its place in the space and its length, which may be 0.
+    /// Returns the offset of a piece in the space, and its length, which may be 0.
     fn piece(&self, index: u64) -> (u64, u64) {
         let (chunk, piece) = (index / PIECES as u64, index % PIECES as u64);
         let start = chunk * CHUNK.0;
         let blocks = CHUNK.0.min(self.size.0 - start) / self.logical_block.0;
-        // The first cut is the start of the chunk; the other ends of pieces are drawn.
+        // The first piece begins at the start of the chunk. The other cuts between pieces are
+        // random.
         let mut cuts = [0; PIECES];
         for (i, cut) in cuts.iter_mut().enumerate().skip(1) {
             *cut = seed_for(self.seed ^ chunk, i as u64) % (blocks + 1);
@@ -163,7 +164,7 @@ impl Stream for Purge {
     }
 }
 
-/// The largest IO of either fill, in bytes.
+/// The largest IO of a sequential or random fill, in bytes.
 pub const LARGEST_FILL_IO: Bytes = CHUNK;
 
 /// The mean IO size of a random fill, in bytes.

@@ -4,9 +4,9 @@ use flashscope_block::{Io, Nanos};
 ///
 /// Streams of the same workload run concurrently and independently.
 pub trait Stream {
-    /// The next IO, or `None` at the end.
+    /// Returns the next IO, or `None` at the end.
     ///
-    /// Returns the next IO. `previous` is the completion time of this stream's previous IO, or the
+    /// `previous` is the completion time of this stream's previous IO, or the
     /// start of the run for the first one. [`Io::at`] of the result is the time at which the IO is
     /// due; in a closed loop it is never before `previous`.
     fn next(&mut self, previous: Nanos) -> Option<Io>;
@@ -18,8 +18,8 @@ impl<S: Stream + ?Sized> Stream for Box<S> {
     }
 }
 
-/// Derives a seed for part `part` from `seed`. Different parts get unrelated random numbers (the
-/// finalizer of SplitMix64).
+/// Derives a seed for part `part` from `seed`. The seeds of different parts give unrelated random
+/// numbers. Uses the finalizer of SplitMix64.
 pub fn seed_for(seed: u64, part: u64) -> u64 {
     let mut z = seed.wrapping_add((part.wrapping_add(1)).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

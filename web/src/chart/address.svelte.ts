@@ -9,7 +9,7 @@ const REST = 250;
 interface ZoomedScreen {
   /** The window of its axis. */
   zoom(): Zoom;
-  /** The positions in the address; without them, the whole run. */
+  /** The positions in the address; empty for the whole run. */
   range(): { from?: number | undefined; to?: number | undefined };
   /** Brings positions into view. */
   show(from: number, to: number): void;
@@ -18,8 +18,8 @@ interface ZoomedScreen {
 }
 
 /**
- * Keeps the address of a screen in step with its view. A component calls it while it is initialised.
- * Going back and forth in the browser's history changes the view.
+ * Keeps the address of a screen in step with its view. A component must call this function during its
+ * initialisation. Going back and forth in the browser's history changes the view.
  */
 export function keepAddress({ zoom, range, show, address }: ZoomedScreen): void {
   $effect(() => {

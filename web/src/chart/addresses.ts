@@ -116,7 +116,7 @@ function box(u: uPlot, io: Io, here: Io, colors: Palette): void {
   ctx.strokeRect(left - gap, y - gap, wide + 2 * gap, high + 2 * gap);
 }
 
-/** The same IOs on the whole target space of the run. */
+/** Creates the chart of the neighbouring IOs on the whole target space of the run. */
 export function spaceStrip(scene: Neighbourhood, space: [number, number]): ChartSpec {
   const { ios, here } = scene;
   const [low, high] = [
@@ -131,7 +131,7 @@ export function spaceStrip(scene: Neighbourhood, space: [number, number]): Chart
     )[0];
   return {
     title: `IO ${count(here.index)} in the target space`,
-    label: `The same IOs on the whole target space, ${bytes(low)} to ${bytes(high)}.`,
+    label: `The neighbouring IOs on the whole target space, ${bytes(low)} to ${bytes(high)}.`,
     data: [
       [low, high],
       [0, 1],

@@ -18,8 +18,8 @@ export interface ParameterAxis {
 }
 
 /**
- * Creates the axis of some values. Zero and negative values have no place on a log axis: they are placed
- * to the left of it, one step apart.
+ * Creates the axis of some values. Zero and negative values have no place on a log scale. They are to the left
+ * of the scale, one step apart.
  */
 export function parameterAxis(all: Iterable<number>): ParameterAxis {
   const values = [...new Set(all)].sort((a, b) => a - b);
@@ -39,7 +39,7 @@ export function parameterAxis(all: Iterable<number>): ParameterAxis {
   };
 }
 
-/** The values to label so that labels do not overlap; `width` is that of a label in axis units. */
+/** The values to label so that labels do not overlap; `width` returns the width of a label in axis units. */
 export function labelled(axis: ParameterAxis, width: (value: number) => number): number[] {
   const special = axis.values.filter((value) => value <= 0);
   const powers = axis.values.filter((value) => value > 0 && isPowerOfTwoOfLeast(axis, value));
@@ -57,7 +57,7 @@ export function labelled(axis: ParameterAxis, width: (value: number) => number):
   return axis.values.slice(0, 1);
 }
 
-/** True if a value is a power of two times the least positive one. */
+/** True if a value is a power of two times the smallest positive value. */
 function isPowerOfTwoOfLeast(axis: ParameterAxis, value: number): boolean {
   const least = axis.values.find((v) => v > 0) ?? 1;
   return Number.isInteger(Math.log2(value / least));

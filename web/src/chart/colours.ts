@@ -25,9 +25,9 @@ export interface ColourRun {
   /** The value of the parameter and the number of the repeat. */
   label: string;
   ios: number;
-  /** The number of IOs in its start-up, or of those that its statistics exclude. */
+  /** The number of IOs in the run's start-up, or the number that its statistics exclude. */
   startUp: number;
-  /** The name of that region. */
+  /** The name of the region with these IOs. */
   startUpName: string;
 }
 
@@ -38,7 +38,7 @@ export interface Codes {
   rows: Map<number, Uint8Array>;
 }
 
-/** A range of response times in ns: those of the first and the last colour. */
+/** A range of response times in ns: the times of the first and the last colour. */
 export type Span = readonly [low: number, high: number];
 
 /** The largest and the smallest height of a row, in CSS pixels. */
@@ -272,7 +272,7 @@ function marks(u: uPlot, { runs, zoom }: ColourScene, colors: Palette): void {
   ctx.restore();
 }
 
-/** The run and the IOs at a place of the plot, with the slowest response time of these. */
+/** The run and the IOs at a place of the plot, with the slowest response time of these IOs. */
 function pointAt(u: uPlot, { runs, windows }: ColourScene, left: number, top: number) {
   const row = runs[Math.floor(u.posToVal(top, 'y'))];
   const at = u.posToVal(left, 'x');

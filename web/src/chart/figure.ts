@@ -1,4 +1,4 @@
-// Figures of papers: measured series, with the printed ones as other marks.
+// Figures of papers: measured series, and the series that the paper prints, with different marks.
 import type uPlot from 'uplot';
 import type { Axis, Figure, Series } from '../data/reproduction.gen';
 import { short } from '../format';
@@ -11,7 +11,7 @@ import { type ChartSpec, common, type Key, NOTHING, type Place, POINTER, type Ti
 /** The distance from a point within which the pointer shows its tip, in CSS pixels. */
 const NEAR = 36;
 
-/** The number of points from which on they are drawn small. */
+/** From this number of points on, points are drawn small. */
 const MANY = 120;
 
 /** The largest number of points that a line marks. */
@@ -25,7 +25,10 @@ const SHAPES: Shape[] = ['circle', 'square', 'triangle', 'wedge'];
 
 /** A series with its style. */
 interface StyledSeries extends Series {
-  /** The index of its colour. A printed series has that of the measured series of its name, or none. */
+  /**
+   * The index of its colour. A printed series has the colour of the measured series of the same name, if there
+   * is one.
+   */
   nth: number | undefined;
   /** The offset of its points from the middle of their category. */
   aside: number;

@@ -55,7 +55,8 @@ export function frontChart(explored: ExploredSweep, chosen: [number, number]): C
       range: spanOf(dots.map((dot) => (i === 0 ? dot.x : dot.y))),
     }),
   ) as [Measure, Measure];
-  // With more objectives, a point on the front may be dominated in the two that the chart shows.
+  // With more than two objectives, a point on the front may be dominated in the two that the chart
+  // shows.
   const line = objectives.length === 2 && chosen[0] !== chosen[1];
   const near = (u: uPlot, left: number, top: number): Tip | null => {
     const dot = nearest(u, dots, left, top);
@@ -122,7 +123,7 @@ function neighbour(u: uPlot, stops: Dot[], from: Place | null, by: number): Plac
   return places[next] ?? null;
 }
 
-/** Draws the points, and the front as steps: between two points, the former is the best known. */
+/** Draws the points, and the front as a staircase: the edge of the region that the points dominate. */
 function paint(
   u: uPlot,
   dots: Dot[],

@@ -5,7 +5,7 @@ import type { Zoom } from './zoom.svelte';
 /** The zoom factor for each pixel of a wheel's movement; a notch is about 100 pixels. */
 const PER_PIXEL = 1.0016;
 
-/** The movement of a pointer up to which it still clicks, in pixels. */
+/** The largest movement of a pointer that still counts as a click, in pixels. */
 const CLICK = 4;
 
 /** The height of a line in pixels, for wheels that count lines. */
@@ -20,9 +20,9 @@ function pixels(event: WheelEvent): [number, number] {
 }
 
 /**
- * Adds gestures to a plot: the wheel and two fingers zoom, dragging scrolls. Dragging over the whole, or
- * with the shift key, zooms to the selection. Calls `moved` with true once the pointer has moved further
- * than a click. Returns a function that removes the gestures.
+ * Adds gestures to a plot: the wheel and two fingers zoom, dragging scrolls. While everything is in view, or
+ * with the shift key, dragging zooms to the selection. Calls `moved` with true once the pointer has moved
+ * further than a click. Returns a function that removes the gestures.
  */
 export function addGestures(plot: uPlot, zoom: Zoom, moved: (far: boolean) => void): () => void {
   const { over } = plot;

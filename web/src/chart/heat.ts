@@ -50,7 +50,7 @@ export function heatMap(map: HeatMap, shown: MapContent): ChartSpec {
         { at: 1, label: bytes(cells.most) },
       ],
     }),
-    label: `Bytes ${of} by time and address: ${cells.columns} columns of ${longTime(map.column_ns)}, ${map.rows} rows of ${bytes(map.row_bytes)}; the most in one is ${bytes(cells.most)}.`,
+    label: `Bytes ${of} by time and address: ${cells.columns} columns of ${longTime(map.column_ns)}, ${map.rows} rows of ${bytes(map.row_bytes)}; the most in one cell is ${bytes(cells.most)}.`,
     data: [
       [0, end],
       [0, top],

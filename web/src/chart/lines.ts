@@ -21,7 +21,9 @@ export interface Lines {
   heading: string;
   label: string;
   x: number[];
-  /** True for filled steps: each value holds up to the next place, and the last place is only an end. */
+  /**
+   * True for filled steps: each value holds up to the next place, and the last place only ends the last step.
+   */
   steps?: boolean;
   lines: Line[];
   across: Measure;

@@ -10,7 +10,7 @@ export interface Measure {
   write(value: number): string;
   /** The labels of all ticks together, if `write` cannot format each alone. */
   labels?: (values: number[]) => string[];
-  /** The ticks, if uPlot's do not fit. */
+  /** The ticks, if uPlot's own ticks do not fit. */
   ticks?: (low: number, high: number, most: number) => number[];
   log?: boolean;
   /** The range, if it does not follow from the values. */
@@ -38,7 +38,7 @@ const TIME_LADDER = [
   ...[3, 30, 300].map((n) => n * DAY),
 ];
 
-/** The multiples in a range of the first step that gives at most `most` of them. */
+/** The multiples of a step within a range, for the first step that gives at most `most` multiples. */
 function multiples(steps: readonly number[], low: number, high: number, most: number): number[] {
   const step = steps.find((s) => (high - low) / s <= Math.max(1, most)) ?? high - low;
   const first = Math.ceil(low / step - 1e-9);

@@ -72,7 +72,7 @@ export function ioTip(io: Io, { here, href }: Neighbourhood, place: Place): Tip 
   };
 }
 
-/** The IO `across` positions from another; `here` if there is no other. */
+/** The IO `across` positions from IO `index`; `here` without an `index`. */
 export function beside(
   ios: Io[],
   index: number | undefined,

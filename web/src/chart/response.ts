@@ -29,7 +29,9 @@ export function isMeasured(experiments: ExperimentViews[]): boolean {
 
 type Column = (number | null | undefined)[];
 
-/** A uPlot column. Null breaks the line (no facts, or a break of the axis); undefined does not (no such run). */
+/**
+ * A uPlot column. Null (no facts, or a break of the axis) breaks the line; undefined (no such run) does not.
+ */
 function column(
   places: { value: number | undefined }[],
   values: ValueView[],
@@ -54,7 +56,7 @@ const least = (view: ValueView) => positive(Math.min(...latencies(view).map(({ m
 const most = (view: ValueView) =>
   positive(Math.max(...latencies(view).map(({ max }) => max), Number.NEGATIVE_INFINITY));
 
-/** The uPlot series of a line. The points of a dashed line are smaller and leave those below visible. */
+/** The uPlot series of a line. The points of a dashed line are smaller, and leave points below them visible. */
 function line(style: LineStyle, width: number, surface: string): uPlot.Series[] {
   const size = width * 2 + (style.dash ? 1 : 3);
   const point = { show: true, size, width: 1.5, fill: surface };

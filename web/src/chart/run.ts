@@ -376,7 +376,7 @@ export function addressChart(scene: RunScene): ChartSpec {
   return {
     ...chart(scene, offsetOf, span),
     title: `Addresses of ${view.experiment.name}, run ${view.run.id}`,
-    label: `Offsets of the same IOs against ${x === 'index' ? 'their position' : 'time'}.`,
+    label: `Offsets of the run's IOs against ${x === 'index' ? 'their position' : 'time'}.`,
     options: (colors) => ({
       ...common,
       cursor: POINTER,

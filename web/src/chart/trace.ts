@@ -24,7 +24,8 @@ function rates(
 ): ChartSpec {
   const { steps, step_ns } = facts.series;
   const rate = (amount: number) => (amount / step_ns) * 1e9;
-  // The last step holds up to its end, which is one more place.
+  // The value of the last step holds until its end. The chart therefore has one more place than there are
+  // steps.
   const values = (pick: (step: Step) => number) =>
     [...steps, ...steps.slice(-1)].map((step) => rate(pick(step)));
   return lineChart({
@@ -126,7 +127,9 @@ export function concentration(facts: TraceFacts): ChartSpec {
   });
 }
 
-/** All powers of two from the least of some values to the greatest, after 0 if that is among them. */
+/**
+ * All powers of two from the smallest positive value to the largest; starts with 0 if 0 is among the values.
+ */
 export function octaves(values: number[]): number[] {
   const powers = values.filter((value) => value > 0);
   const [least, most] = [Math.min(...powers), Math.max(...powers)];

@@ -1,4 +1,4 @@
-// The window of a zoomable axis. The charts of a screen share one.
+// The window of a zoomable axis, which all charts of a screen share.
 
 /** A range of an axis. */
 export type Window = readonly [from: number, to: number];

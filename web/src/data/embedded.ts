@@ -246,7 +246,10 @@ function byId<T extends { id: string }>(items: T[], id: string, kind: string): T
   throw new SourceError(`This page contains no ${kind} “${id}”.`);
 }
 
-/** The key of a result's marks in the browser's storage. Another page may use the same id. */
+/**
+ * The key of a result's marks in the browser's storage. It includes the start time, because another page may
+ * use the same id.
+ */
 const localKey = (id: string, manifest: Manifest) => `${id} ${manifest.started}`;
 
 const end = (ios: Ios) => ios.from + ios.latency_ns.length;

@@ -3,7 +3,10 @@ import { capitalized } from '../format';
 import type { Model } from './model';
 import type { Estimate, Interest, Mark } from './views.gen';
 
-/** The state of a cell; `unjudged` if the version that found the facts did not judge experiments. */
+/**
+ * The state of a cell; `unjudged` if the version of flashscope that derived the facts did not judge
+ * experiments.
+ */
 export type CellState = Interest | 'unjudged';
 
 /** An experiment in the grid. */
@@ -18,7 +21,7 @@ export interface GridCell {
   rule: CellState;
   /** The reason for the verdict. */
   reason: string;
-  /** The effect size: the mean at the most expensive value over that at the cheapest. */
+  /** The effect size: the mean at the most expensive value over the mean at the cheapest value. */
   effect: Estimate | undefined;
   /** The user's edit of the verdict. */
   mark: Mark | undefined;

@@ -1,4 +1,4 @@
-// A measurement, indexed for the screens. It computes nothing.
+// A measurement, indexed for the screens. The index has only numbers that the program computed.
 import type {
   BaselinePhases,
   Estimate,
@@ -31,13 +31,13 @@ export interface RunView {
   /** The methodology; absent from results of older versions. */
   methodology: Methodology | undefined;
   facts: RunFacts | undefined;
-  /** All runs of its value, including itself. */
+  /** All runs at the same parameter value, including this run. */
   repeats: Run[];
   /** The facts of all repeats together, if there are several. */
   together: RepeatFacts | undefined;
-  /** The same repeat of the value before. */
+  /** The run at the previous value with the same number of the repeat. */
   previous: Run | undefined;
-  /** The same repeat of the value after. */
+  /** The run at the next value with the same number of the repeat. */
   next: Run | undefined;
   /** The phases that a run of the preparation showed. */
   phases: BaselinePhases | undefined;

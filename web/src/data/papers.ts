@@ -111,7 +111,7 @@ export function claimsOf(claims: Claim[]): {
   };
 }
 
-/** The measured value minus the printed one, relative to the printed one unless that is 0: `+0.46 %`. */
+/** The measured value minus the printed value, relative to the printed value unless that is 0: `+0.46 %`. */
 export function differenceText({ published, found }: Measured): string {
   const sign = (value: number) => (value > 0 ? '+' : '');
   if (published === 0) return found === 0 ? '0' : `${sign(found)}${fine(found)}`;

@@ -18,7 +18,7 @@ export function inUnit(value: number, unit: Unit): string {
   }
 }
 
-/** An answer in words, with its interval unless that is a point. */
+/** An answer in words, with its interval unless that is a single value. */
 export function answerText(answer: Answer, unit: Unit): string {
   switch (answer.kind) {
     case 'value': {

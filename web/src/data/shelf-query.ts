@@ -10,7 +10,7 @@ const textOf = ({ name, device, workload, factors = [] }: ShelfItem) =>
 
 const modelOf = ({ device }: ShelfItem) => device?.model ?? device?.name;
 
-/** Returns true if a text contains a part; a missing text contains none. */
+/** Returns true if a text contains a part; a missing text contains no part. */
 const includes = (text: string | null | undefined, part: string | undefined) =>
   part === undefined || (text?.toLowerCase().includes(part.toLowerCase()) ?? false);
 
@@ -51,7 +51,9 @@ function compare(a: Key, b: Key, sign: number): number {
   return sign * order(a, b);
 }
 
-/** Returns the items that match a query, in its order: by name, unless it says otherwise. Ties are sorted by id. */
+/**
+ * Returns the items that match a query, in the order of the query, by default by name. Ties are sorted by id.
+ */
 export function select(items: ShelfItem[], query: ShelfQuery): Shelf {
   const sort = query.sort ?? 'name';
   const sign = sort.startsWith('-') ? -1 : 1;

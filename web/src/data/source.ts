@@ -20,9 +20,9 @@ import type {
 export class SourceError extends Error {}
 
 /**
- * The data of all screens. Ranges of positions are half-open, [from, to), and start at 0; without them, a
- * method returns the whole run. A source may return less than the range: each value names the positions
- * that it covers and the number of IOs of the run. A signal cancels a request.
+ * The data of all screens. Positions start at 0, and ranges are half-open, [from, to). Without a range, a
+ * method returns the whole run. A source may return less than the range: each value names the positions that it
+ * covers and the number of IOs of the run. A signal cancels a request.
  */
 export interface Source {
   /** True if there is a server, which stores marks and has every IO. */

@@ -11,7 +11,7 @@ pub enum Cleaning {
     None,
     /// One command that nothing interrupts.
     Whole,
-    /// The next step joins the queue when the one before is done.
+    /// The next step joins the queue when the previous step is done.
     Steps,
 }
 
@@ -39,7 +39,7 @@ pub enum Placement {
     RoundRobin,
 }
 
-/// How tenants are let in.
+/// The order in which the host admits the commands of tenants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Arbitration {
@@ -47,7 +47,7 @@ pub enum Arbitration {
     Weighted,
 }
 
-/// The order of events of one instant.
+/// The order of events at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ties {
@@ -57,7 +57,7 @@ pub enum Ties {
 /// A command of a script: microseconds, kind, die, plane, row.
 pub type ScriptLine = (f64, String, u32, u32, u32);
 
-/// A tenant. A missing field has the value that the case gives.
+/// A tenant of the host. A missing field has the value that the case gives for all tenants.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Tenant {
@@ -116,7 +116,7 @@ pub struct Case {
     pub arbitration: Arbitration,
     pub device_limit: Option<u32>,
     pub script: Option<Vec<ScriptLine>>,
-    /// When each command of the script should be done.
+    /// The expected completion time of each command of the script.
     pub done_us: Option<Vec<f64>>,
     pub seed: u64,
     pub warmup_commands: usize,
@@ -177,7 +177,7 @@ impl Default for Case {
     }
 }
 
-/// Returns whole nanoseconds, halves to the even one.
+/// Converts microseconds to whole nanoseconds; a half rounds to the even number.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
 pub fn nanoseconds(us: f64) -> u64 {
     (us * 1000.0).round_ties_even() as u64

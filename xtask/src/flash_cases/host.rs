@@ -8,13 +8,13 @@ use flashscope_sim::sched::{Busy, Class, Command, Level, Nanos, Op, Scheduler, S
 use super::case::{Arbitration, Arrivals, Case, Cleaning, Placement, Priority, nanoseconds};
 use super::twister::Twister;
 
-/// A timer's meaning, in its upper bits.
+/// The kinds of timers, in the upper bits of a token; [`INDEX`] masks the lower bits.
 const ARRIVAL: u32 = 1 << 28;
 const SUBMISSION: u32 = 2 << 28;
 const CLEANING: u32 = 3 << 28;
 const SCRIPTED: u32 = 4 << 28;
 const INDEX: u32 = (1 << 28) - 1;
-/// In an owner: a step of cleaning on the die of the lower bits.
+/// The bit of an owner that marks a step of cleaning; the lower bits hold the die.
 const STEP: u64 = 1 << 63;
 
 /// A command of a tenant, from submission to completion.
@@ -28,7 +28,7 @@ struct IssuedCommand {
 
 #[derive(Debug)]
 struct Tenant {
-    /// Commands in flight of a closed loop.
+    /// The number of commands in flight; `None` for an open loop.
     depth: Option<u32>,
     rate: f64,
     arrivals: Arrivals,
@@ -43,7 +43,7 @@ struct Tenant {
 #[derive(Debug, Default)]
 struct Cleaner {
     jobs: u32,
-    /// The next step of the current job; `None` if there is none.
+    /// The current step of the current job; `None` if no job runs.
     step: Option<u32>,
     programs_done: u64,
 }
@@ -81,7 +81,7 @@ pub struct Host<'a> {
     outstanding: u32,
     turn: usize,
     credit: i64,
-    /// The next die in turn: of reads, and of programs and erases.
+    /// The next die in turn: for reads, and for programs and erases.
     turns: [u32; 2],
     /// The page type of the next program of each plane.
     next_type: Vec<u32>,
@@ -166,7 +166,8 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// Runs until `target` commands are done in total, and the instant of the last one is over.
+    /// Runs until `target` commands are done in total, and then handles all other events at the
+    /// time of the last command.
     pub fn run(&mut self, target: usize) {
         while self.done.len() < target {
             let Some(happened) = self.scheduler.advance(Nanos::MAX) else { return };
@@ -178,7 +179,7 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// Goes on until the script is done. Returns when each command was, in microseconds.
+    /// Runs until the script is done. Returns the completion time of each command in microseconds.
     #[allow(clippy::cast_precision_loss, reason = "times of a script are short")]
     pub fn run_script(&mut self) -> Vec<f64> {
         self.run(self.script_done.len());
@@ -377,7 +378,7 @@ impl<'a> Host<'a> {
     }
 }
 
-/// Cleaning.
+/// The cleaning jobs.
 impl Host<'_> {
     fn next_cleaning(&mut self) {
         self.clean_clock += self.random.exponential(self.case.cleaning_jobs_per_s / 1e9);
@@ -385,7 +386,7 @@ impl Host<'_> {
         self.scheduler.set_timer(Nanos(whole(self.clean_clock)), CLEANING);
     }
 
-    /// A job copies pages one by one, then erases.
+    /// Adds a job for a die. The job copies pages one by one, then erases a block.
     fn new_job(&mut self, die: u32) {
         if self.case.cleaning == Cleaning::Steps {
             let cleaner = &mut self.cleaners[die as usize];

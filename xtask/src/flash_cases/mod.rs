@@ -1,9 +1,9 @@
 //! `cargo xtask flash-cases CASES.json OUT.csv`: runs cases of flash commands on the scheduler that
-//! `simulate` uses, below the FTL, and writes a table to compare with another simulator.
+//! `simulate` uses, below the FTL, and writes a table to compare with another simulator's results.
 //!
 //! A case is an object of [`case::Case`]; an unknown field is an error. A case with `script` lists
-//! commands with their times, and its row has the completion time of each (`done_us`). If the case
-//! states `done_us` too, the two must agree.
+//! commands with their times, and its row has the completion time of each command (`done_us`). If
+//! the case states `done_us` too, the stated and the simulated times must agree.
 
 mod case;
 mod host;
@@ -37,7 +37,7 @@ pub fn run(cases: &Path, table: &Path) -> Result<()> {
     }
     outcome::write(table, &rows)?;
     if !apart.is_empty() {
-        bail!("scripts end at other times than they should:\n{}", apart.join("\n"));
+        bail!("commands of scripts complete at other times than stated:\n{}", apart.join("\n"));
     }
     Ok(())
 }
@@ -79,7 +79,8 @@ mod tests {
         }
     }
 
-    // By hand: the program is in the cells from 10 to 510; suspending takes 5, resuming 20.
+    // Calculated by hand, in us: without the read, the cells would program from 10 to 510.
+    // Suspending takes 5, and resuming 20.
     #[test]
     fn a_script_ends_at_its_times() {
         let script = r#"{"read_us": [50], "program_us": [500], "bus_page_us": 10,

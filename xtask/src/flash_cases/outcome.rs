@@ -70,7 +70,7 @@ impl Row {
         }
     }
 
-    /// Returns the row of what was measured since `mark`.
+    /// Returns the row of the commands measured since `mark`.
     pub fn of_run(case: &Case, host: &Host<'_>, mark: &Mark) -> Row {
         let (end, measured) = (host.mark(), &host.done[mark.commands..]);
         let elapsed = float(end.at - mark.at);
@@ -150,7 +150,7 @@ impl Row {
     }
 }
 
-/// Divides what was measured into batches of equally many commands; the last one takes the rest.
+/// Divides the measured commands into batches of equal size; the last batch takes the rest.
 fn batches(measured: &[DoneCommand]) -> Vec<&[DoneCommand]> {
     let size = measured.len() / BATCHES;
     let end = |nth: usize| if nth + 1 == BATCHES { measured.len() } else { size * (nth + 1) };

@@ -11,7 +11,7 @@ const HIDDEN_SPEAKER: [&str; 4] = ["asked", "said", "seen", "told"];
 /// Forms of "be" that make a passive.
 const BE: [&str; 7] = ["is", "are", "was", "were", "be", "been", "being"];
 
-/// Words that end with a full stop within a sentence. An initial, as in "B. Jónsson", is one as well.
+/// Words that end with a full stop within a sentence. Initials, as in "B. Jónsson", count as such words, too.
 const ABBREVIATIONS: [&str; 6] = ["al", "cf", "e.g", "i.e", "no", "vs"];
 
 /// A heading, a paragraph or a list item.
@@ -60,7 +60,7 @@ fn of_sentence(line: usize, sentence: &str) -> Vec<Finding> {
     findings
 }
 
-/// Returns the passive verb of speech or perception in a sentence, with at most one word between it and "be".
+/// Returns the passive verb of speech or perception in a sentence, with at most one word between "be" and the verb.
 fn hidden_speaker(words: &[&str]) -> Option<&'static str> {
     let words: Vec<String> = words.iter().map(|word| letters(word).to_lowercase()).collect();
     let verb = |word: &String| HIDDEN_SPEAKER.iter().find(|verb| *verb == word).copied();
@@ -139,7 +139,7 @@ fn plain(text: &str) -> String {
     plain
 }
 
-/// Returns where the first `[text](address)` begins, where its text ends, and where it ends.
+/// Returns three positions of the first link `[text](address)`: where it begins, where its text ends, and where the link ends.
 fn link(text: &str) -> Option<(usize, usize, usize)> {
     let middle = text.find("](")?;
     let start = text[..middle].rfind('[')?;

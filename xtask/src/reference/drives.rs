@@ -30,7 +30,7 @@ By default flashscope chooses the engine. It uses `psync` for one IO at a time. 
 target accepts IOs without blocking, and else `libaio`. The result records the engine and the reason.
 
 `io_uring_polled` and `io_uring_cmd` need an explicit option, because they measure another path through the kernel than
-the one of ordinary programs. Every IO must fit in one command of the drive (`--io-size`; `flashscope devices` shows
+ordinary programs use. Every IO must fit in one command of the drive (`--io-size`; `flashscope devices` shows
 the maximum). flashscope refuses these engines if the drive or the kernel lacks a requirement:
 
 - Polled queues exist only if the driver was loaded with them: boot with `nvme.poll_queues=2`, or with as many as you
@@ -53,7 +53,7 @@ builds the rest: simulated drives, models, probes of simulated drives, traces an
 plan is complete; `--keep` keeps it. flashscope may overwrite a file that it created without `--destroy-data-on`. It
 recognizes the file by the extended attribute `user.flashscope.drive`, which has the inode, the size and the time of the
 last write. A copy, or a file that another program changed, needs confirmation. If the file system has no extended
-attributes, every file does.
+attributes, every file needs confirmation.
 
 ## Without root
 

@@ -27,7 +27,7 @@ inputs changed, which must change the result.
 
 The verdict of an item is the same in its quick form and at the papers' own lengths (`--full`). With `--full`, `boboila-figure3`
 generates eight workloads on a drive of 30 GiB and takes 18 minutes on a slow processor. `uflip-hints` takes 16 seconds, and the other 48
-together half a minute.
+items together take half a minute.
 ";
 
 pub fn page() -> Result<String> {

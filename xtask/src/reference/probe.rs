@@ -33,7 +33,7 @@ the device, and a device in use is refused.
 
 Each probe is an experiment and an estimator, and relies on earlier findings. The next experiment is the one with the
 most expected information for its bytes and its time. If a probe contradicts an earlier finding, that finding
-and all that rest on it are withdrawn and measured again with more samples.
+and all findings that rest on it are withdrawn and measured again with more samples.
 
 The first experiment identifies the medium. The probe recognizes a disk, memory behind a block device, a file behind the
 page cache, and a null device. For these it states no parameters of flash.
@@ -44,7 +44,7 @@ The probe states one of the following for every parameter:
 
 - a value with its 95 % interval, or a class, each with the probability that it is right. Over many drives, nine in
   ten findings stated with 90 % should be right;
-- `none`: the drive does not have it;
+- `none`: the drive does not have the feature;
 - `not known`, with the reason. The probe does not guess a parameter without evidence.
 
 Each finding has its evidence, the numbers of the runs that show it, and pictures of the signal.

@@ -1,4 +1,4 @@
-//! Measures the accuracy on a small sample of drives; `make bench-probe` uses a large one.
+//! Measures the accuracy on a small sample of drives; `make bench-probe` uses a large sample.
 
 use flashscope_probe_bench::score::{Tally, Verdict, calibration, calibration_error, total};
 use flashscope_probe_bench::sweep::{Plan, sweep};

@@ -1,4 +1,5 @@
-//! Drives with log blocks that resemble others: they accept trims, and have a write buffer.
+//! Drives with log blocks that resemble page-mapped drives: they accept trims, and have a write
+//! buffer.
 
 use flashscope_block::Nanos;
 use flashscope_document::probe::{Finding, Parameter};

@@ -50,7 +50,7 @@ fn hard_disks_are_rotating() {
     }
 }
 
-// The probe must notice it without filling 64 GiB.
+// The probe must recognize the device without filling its 64 GiB.
 #[test]
 fn a_device_that_answers_at_once_is_nothing() {
     let ticks = Cell::new(0);

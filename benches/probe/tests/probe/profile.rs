@@ -27,7 +27,7 @@ fn open(toml: &str) -> Result<flashscope_sim::Drive, String> {
     flashscope_sim::open(file.path().to_str().unwrap()).map_err(|error| error.to_string())
 }
 
-// Also with only every other parameter known.
+// The profiles are valid even if only every second parameter is known.
 #[test]
 fn profiles_of_true_parameters_are_valid_and_keep_the_capacity() {
     for seed in 0..120 {

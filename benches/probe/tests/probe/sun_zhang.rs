@@ -56,7 +56,7 @@ fn assert_as_printed(drive: &Drive) {
     assert_eq!(whole(Parameter::Segment), Some(4096 * drive.log_block));
     assert_eq!(whole(Parameter::LogList), Some(drive.log_list));
     assert_eq!(known.class(Parameter::ContentEffect), Some(drive.content));
-    // The text states these values for the first drive, and assumes them for all.
+    // The paper's text states these values for the first drive, and assumes them for all three.
     assert_eq!(known.class(Parameter::Medium), Some("flash"));
     assert_eq!(known.class(Parameter::FtlClass), Some("bast"), "section 2.2");
     assert_eq!(whole(Parameter::PageSize), Some(2048), "section 4.2");

@@ -118,7 +118,7 @@ fn experiments_without_a_comparison_are_not_performed_and_say_why() {
     let one = verdict_of(&[("order", "SW", &[(1, 1.0)])], "order", "SW");
     assert_eq!(
         (one.interest, &*one.reason),
-        (Interest::NotPerformed, "Of Incr one value was run.")
+        (Interest::NotPerformed, "Only one value of Incr was run.")
     );
     let shifted = verdict_of(&[("alignment", "SR", &[(512, 1.0), (1024, 1.0)])], "alignment", "SR");
     assert_eq!(shifted.interest, Interest::NotPerformed);
@@ -174,8 +174,8 @@ fn borrowed(given: &[OwnedMeans]) -> Vec<GivenMeans<'_>> {
     given.iter().map(|(b, e, means)| (b.as_str(), e.as_str(), means.as_slice())).collect()
 }
 
-// Noise alone never makes an experiment interesting if the means are as precise as in a benchmark. With less precise means it
-// does so hardly more often than an interval misses.
+// Noise alone never makes an experiment interesting if the means are as precise as in a benchmark. With less precise means, it
+// does so hardly more often than an interval misses its true value.
 #[test]
 fn noise_alone_is_rarely_interesting() {
     let (manifest, _) = result(&[]);

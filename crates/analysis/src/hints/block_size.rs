@@ -19,10 +19,10 @@ pub(super) const RULE: Rule = Rule {
     judge: block_size,
 };
 
-/// The sizes that count as 32 KiB, from half of it to twice, as powers of two.
+/// The sizes that count as 32 KiB, from 16 to 64 KiB, as exponents of two.
 const SIZES: RangeInclusive<f64> = 14.0..=16.0;
 
-/// The size from which on an experiment has half of its throughput.
+/// The size from which on an experiment has half of its best throughput.
 struct Half<'a> {
     baseline: Baseline,
     /// The size according to the means.

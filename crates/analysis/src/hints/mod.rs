@@ -54,13 +54,13 @@ impl HintResult {
     fn nothing(missing: &str) -> HintResult {
         HintResult {
             judgement: Judgement::NotMeasured,
-            finding: format!("Not measured: it takes {missing}."),
+            finding: format!("Not measured: this needs {missing}."),
             evidence: vec![],
         }
     }
 }
 
-/// A question with its answer by a number.
+/// A question with its answer and the number that answers it.
 struct Question {
     /// The subject of the question, such as `random writes`.
     of: String,

@@ -9,7 +9,7 @@ use flashscope_result::{Error, ResultFolder};
 const MOST: usize = 1000;
 
 /// Returns the internal activities of the drive at any time in `window` of run `run`, in the order of their start; if there are
-/// too many, the longest.
+/// too many, only the longest.
 pub(super) fn activities(
     folder: &ResultFolder,
     run: u32,

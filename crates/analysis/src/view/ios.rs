@@ -13,7 +13,7 @@ use super::activities::activities;
 use super::clamp;
 use super::columns::RecordColumns;
 
-/// Successive IOs of a run, exactly as recorded, with the activities of the drive meanwhile.
+/// Successive IOs of a run, exactly as recorded, with the internal activities of the drive at that time.
 ///
 /// The lists are columns of one table.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -130,14 +130,15 @@ impl Viewer<'_> {
         T::of(RunWindow { run, rows: &rows, window, threads: self.overviews.threads() }).map(Some)
     }
 
-    /// Returns every IO in a window of a run, with up to 1,000 activities of the drive meanwhile, the longest.
+    /// Returns every IO in a window of a run, with the internal activities of the drive at that time; if there are more than
+    /// 1,000, only the longest.
     pub fn ios(&self, run: u32, window: Range<u64>) -> Result<Option<Ios>, Error> {
         let Some(rows) = self.rows(run)? else { return Ok(None) };
         ios::ios(self.folder, run, &rows, window).map(Some)
     }
 
     /// Returns the internal activities of the drive in `window`, which counts from the start of the run, in the order of their
-    /// start: up to 1,000, the longest. For simulated drives only.
+    /// start; if there are more than 1,000, only the longest. For simulated drives only.
     pub fn activities(
         &self,
         run: u32,

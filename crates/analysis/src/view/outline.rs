@@ -9,11 +9,11 @@ use super::clamp;
 use super::overview::{CHUNK, Extremes, OutlinePoint, Overview, whole_chunks};
 use super::running::{RunningMeanBuilder, RunningMeans};
 
-/// The number of stretches in the chart of a whole run in a report.
+/// The number of stretches (parts with equally many IOs) in the chart of a whole run in a report.
 pub const STRETCHES: u64 = 400;
 
 /// A run, or a window of it, reduced for a chart: all its IOs in order of completion or, if there are too many, the fastest, the
-/// slowest and the first failed one of each stretch. The IOs shown are measured ones, not averages.
+/// slowest and the first failed IO of each stretch of successive IOs. The IOs shown are measured ones, not averages.
 ///
 /// The lists are columns of one table.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -52,8 +52,8 @@ fn stretch_length(count: u64, stretches: u64) -> u64 {
 }
 
 impl Outline {
-    /// Reduces this outline of a whole run, made in `stretches` stretches, to at most `fewer`. Each new stretch consists of whole
-    /// old ones, so that the result is the same as from the records.
+    /// Reduces this outline of a whole run from `stretches` stretches to at most `fewer` stretches. Each new stretch consists of
+    /// whole old ones, so that the result is the same as from the records.
     pub fn coarser(&self, stretches: u64, fewer: u64) -> Outline {
         let made = stretch_length(self.ios, stretches);
         let stretch = match stretch_length(self.ios, fewer) {

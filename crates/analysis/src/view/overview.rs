@@ -15,7 +15,7 @@ const LEAST_STRETCH: u64 = 4 * CHUNK;
 /// The shortest run with an overview; reading a shorter one takes less than 10 ms.
 const LEAST_IOS: u64 = 1 << 18;
 
-/// The rows in a row group. A thread's part ends with one, so that none is read twice.
+/// The rows in a row group. A thread's part ends with a row group, so that no row group is read twice.
 const ROW_GROUP: u64 = 1 << 16;
 
 /// An IO of an outline.
@@ -134,7 +134,7 @@ impl Extremes {
     }
 }
 
-/// A summary of a long run, which saves reading it again for each view: the extremes of each 256 IOs, in about half a byte per
+/// A summary of a long run, which saves reading it again for each view: the extremes of every 256 IOs, in about half a byte per
 /// IO.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Overview {

@@ -16,7 +16,7 @@ pub struct RunningMeans {
     pub index: Vec<u64>,
     /// The mean of the IOs up to that position, in ns; `null` while all have failed.
     pub all_ns: Vec<Option<u64>>,
-    /// The same without the IOs ignored as start-up; `null` while there are none.
+    /// The mean without the IOs ignored as start-up, in ns; `null` while there are no other IOs.
     pub after_start_up_ns: Vec<Option<u64>>,
 }
 
@@ -37,8 +37,8 @@ pub(super) struct RunningMeanBuilder {
 }
 
 impl RunningMeanBuilder {
-    /// Starts for a run whose statistics ignore the first `ignored` IOs. Points come after multiples of `step` IOs, and after
-    /// all. With an overview, a start-up may end within a chunk, so this function reads the start-up from the rows.
+    /// Starts for a run whose statistics ignore the first `ignored` IOs. Points come after multiples of `step` IOs, and at the
+    /// end of the run. With an overview, a start-up may end within a chunk, so this function reads the start-up from the rows.
     pub fn of(
         rows: &Rows,
         ignored: u64,

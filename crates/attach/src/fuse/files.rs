@@ -22,7 +22,8 @@ use crate::request::{PendingRequest, Request};
 /// The inode number of the file; the folder is the root.
 const INODE: INodeNo = INodeNo(2);
 
-/// How long the kernel may cache names and attributes: not at all, because the drive may go away.
+/// The time for which the kernel may cache names and attributes: none, because the drive may
+/// disappear.
 const CACHE_TIMEOUT: Duration = Duration::ZERO;
 
 /// The maximum number of asynchronous requests that the kernel keeps in flight. Its default of 12
@@ -32,7 +33,7 @@ const IN_FLIGHT: u16 = 1024;
 /// The maximum length of a request that writes zeros, in bytes.
 const ZEROS: u64 = 1 << 20;
 
-/// The file system: see the module.
+/// The file system with the one file `drive`.
 pub(super) struct Files {
     drive: Arc<AttachedDrive<Recipient>>,
     uid: u32,
@@ -163,7 +164,7 @@ impl Filesystem for Files {
         }
     }
 
-    /// Accepts a truncation while opening without any effect, like a block device; rejects all
+    /// Accepts a truncation on opening, which has no effect, as on a block device. Rejects all
     /// other changes.
     fn setattr(
         &self,
@@ -220,7 +221,7 @@ impl Filesystem for Files {
     }
 
     fn open(&self, _: &fuser::Request, _of: INodeNo, _: OpenFlags, reply: ReplyOpen) {
-        // Closing the file writes nothing because nothing is cached here.
+        // Closing the file need not flush anything (NOFLUSH), because this process caches nothing.
         let flags = FopenFlags::FOPEN_DIRECT_IO
             | FopenFlags::FOPEN_PARALLEL_DIRECT_WRITES
             | FopenFlags::FOPEN_NOFLUSH;

@@ -22,13 +22,13 @@ use rustix::mount::{UnmountFlags, unmount};
 use super::files::Files;
 use super::{Error, POLL_INTERVAL};
 
-/// The type of the mounts of this program, which identifies those left by a killed process.
+/// The type of the mounts of this program, which identifies the mounts left by a killed process.
 const TYPE: &str = "flashscope";
 
-/// How long to wait for a session to end after it was unmounted.
+/// The time to wait for a session to end after its file system was unmounted.
 const END_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Checks that a drive can be mounted at `folder`, and returns its absolute path.
+/// Checks that a drive can be mounted at `folder`, and returns the folder's absolute path.
 pub(super) fn check(folder: &Path) -> Result<PathBuf, Error> {
     let failed = |source| Error::System { folder: folder.into(), source };
     check_kernel().map_err(|error| match error.kind() {
@@ -165,8 +165,8 @@ impl MountGuard {
         ended.map_err(failed)
     }
 
-    /// Unmounts the file system, by force if necessary, which fails pending IOs of programs.
-    /// Returns true if a program had the file open.
+    /// Unmounts the file system, by force if necessary. Pending IOs of programs then fail. Returns
+    /// true if a program had the file open.
     fn force_unmount(&self) -> io::Result<bool> {
         match unmount(&self.folder, UnmountFlags::empty()) {
             Ok(()) => Ok(false),
@@ -174,7 +174,7 @@ impl MountGuard {
                 unmount(&self.folder, UnmountFlags::DETACH | UnmountFlags::FORCE)?;
                 Ok(true)
             }
-            // Another user than root unmounts with a helper program, which the session calls.
+            // Only root may unmount directly. For other users, the session calls a helper program.
             Err(Errno::PERM) => Ok(false),
             Err(errno) => Err(errno.into()),
         }

@@ -14,7 +14,7 @@ pub struct Recipient(pub(super) Reply);
 pub(super) enum Reply {
     Read(ReplyData),
     Write(ReplyWrite),
-    /// A part of a kernel request that was split into several.
+    /// A part of a kernel request that was split into several requests.
     Part(Arc<Parts>),
 }
 

@@ -71,7 +71,7 @@ impl Recipient {
     }
 }
 
-/// A connection: see the module.
+/// A connection to one client.
 #[derive(Debug)]
 pub(super) struct Connection {
     socket: Socket,

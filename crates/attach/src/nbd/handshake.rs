@@ -19,7 +19,7 @@ const MOST_OPTIONS: u32 = 64;
 /// The maximum length of an export name in the protocol.
 const LONGEST_NAME: usize = 4096;
 
-/// The properties of the server that clients are offered.
+/// The properties that the server offers to clients.
 #[derive(Debug, Clone)]
 pub struct Offer {
     /// The drive.
@@ -67,7 +67,7 @@ pub(super) enum Next {
 #[derive(Debug)]
 pub(super) struct Handshake {
     offer: Arc<Offer>,
-    /// `None` until the client's flags arrive; then true if the client omits the padding zeros.
+    /// `None` until the client's flags arrive; then true if the server may omit the padding zeros.
     no_zeroes: Option<bool>,
     structured: bool,
     options: u32,
@@ -201,7 +201,7 @@ impl Handshake {
             return Next::Processed;
         };
         if !self.is_ours(name) {
-            let words = format!("the drive here is `{}`, or an empty name", self.offer.export.name);
+            let words = format!("the drive is `{}`; an empty name works", self.offer.export.name);
             reply(output, option, REP_ERR_UNKNOWN, words.as_bytes());
             return Next::Processed;
         }

@@ -80,7 +80,8 @@ impl Listener {
         })
     }
 
-    /// Returns the address in use: with the port that the system chose, and an absolute path.
+    /// Returns the address in use. A TCP address has the port that the system chose, and the path
+    /// of a socket is absolute.
     pub fn address(&self) -> &Address {
         &self.address
     }
@@ -91,8 +92,8 @@ impl Listener {
         match self.socket.accept() {
             Ok((client, _)) => Ok(Some(client)),
             Err(error) => match error.raw_os_error() {
-                // A client that disconnects is no error of the server, and other files may be
-                // closed soon.
+                // The lack of descriptors or memory may be temporary. A client that has
+                // disconnected, in the next case, is no error of the server either.
                 Some(libc::EMFILE | libc::ENFILE | libc::ENOBUFS | libc::ENOMEM) => {
                     std::thread::sleep(ACCEPT_TIMEOUT);
                     Ok(None)
@@ -194,7 +195,7 @@ mod tests {
         let path = folder.path().join("socket");
         let address = Address::Unix(path.clone());
         drop(UnixListener::bind(&path).unwrap());
-        assert!(path.exists(), "the standard library leaves it");
+        assert!(path.exists(), "the standard library leaves the file");
         let listener = Listener::bind(&address).unwrap();
         UnixStream::connect(&path).unwrap();
         let refused = Listener::bind(&address).unwrap_err();

@@ -37,10 +37,10 @@ use connection::Connection;
 /// The maximum number of bytes per read or write: the limit that clients assume by default.
 pub const LONGEST: Bytes = Bytes::mib(32);
 
-/// The maximum number of connected clients; others wait to be accepted.
+/// The maximum number of connected clients; further clients wait to be accepted.
 const CLIENTS: usize = 128;
 
-/// The time at the end for requests in flight and for clients to receive the replies.
+/// The maximum time at the end for completing requests in flight and sending their replies.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// Serves a drive to the clients of `listener`, one at a time if `exclusive`, until `stop` is set.
@@ -93,7 +93,7 @@ fn let_go(clients: Vec<(Arc<Connection>, JoinHandle<()>)>) {
     for (connection, thread) in clients {
         if !connection.wait_until_closed(time) {
             connection.close();
-            // The other clients had that time as well.
+            // The remaining clients had this time too, and get no more.
             time = Duration::ZERO;
         }
         // A panic was already reported by the thread.

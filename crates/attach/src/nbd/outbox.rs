@@ -25,7 +25,8 @@ pub(super) struct Outbox {
 #[derive(Debug, Default)]
 struct State {
     queue: Queue,
-    /// True while the waiting thread sends the rest: new replies are then added to the queue.
+    /// True while the thread in [`Outbox::send_rest`] sends the queue: new replies are then added
+    /// to the queue.
     handed_over: bool,
     /// The cost of the requests without a reply, in bytes.
     owed: u64,

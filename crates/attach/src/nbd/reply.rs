@@ -130,7 +130,7 @@ impl Reply {
         if !handle.structured {
             return Reply::simple(handle, error, Vec::new());
         }
-        let len = u16::try_from(words.len()).expect("words are few");
+        let len = u16::try_from(words.len()).expect("messages are short");
         let mut reply = Reply::chunk(handle, REPLY_TYPE_ERROR, u32::from(len) + 6, words);
         reply.push(&error.to_be_bytes());
         reply.push(&len.to_be_bytes());

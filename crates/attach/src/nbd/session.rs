@@ -41,7 +41,7 @@ pub enum Event {
     End,
 }
 
-/// A session: see the module.
+/// A session with one client.
 #[derive(Debug)]
 pub struct Session {
     offer: Arc<Offer>,
@@ -63,9 +63,9 @@ impl Session {
     }
 
     /// Consumes bytes of `input` up to the next event; returns `None` if more bytes are needed. The
-    /// rest must be passed again, followed by more input. Bytes for the client are appended to
-    /// `output`. `enter` is called once, when the client starts to send requests, and returns true
-    /// if it may.
+    /// rest of `input` must be passed again, followed by more input. Bytes for the client are
+    /// appended to `output`. `enter` is called when the client asks to start sending requests, and
+    /// returns true if the client may do so.
     ///
     /// At most about 16 KiB remain in `input`.
     ///

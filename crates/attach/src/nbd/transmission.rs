@@ -115,7 +115,8 @@ impl Transmission {
         if header.len == 0 {
             return Err(Refusal::invalid("the range is empty"));
         }
-        // With the fuzz targets' canary, a length that is one byte too long is accepted.
+        // A deliberate bug that the fuzz targets must find: a length that is one byte too long is
+        // accepted.
         let spare = u64::from(flashscope_block::canary::is_planted());
         if carries_data && u64::from(header.len) > self.offer.longest.0 + spare {
             return Err(Refusal::invalid("the request exceeds the offered maximum length"));
@@ -127,8 +128,8 @@ impl Transmission {
         }
     }
 
-    /// Returns true if a trim can write zeros: only to whole blocks, because a drive keeps the data
-    /// of partly trimmed blocks.
+    /// Returns true if a trim can serve a request to write zeros: only for whole blocks, because a
+    /// drive keeps the data of partly trimmed blocks.
     fn may_trim(&self, header: &Header) -> bool {
         let block = self.offer.export.logical_block.0;
         self.offer.trims_to_zeros

@@ -41,7 +41,8 @@ impl Control {
         Ok(Control { file, ring: IoUring::builder().build(4)?, commands: 0 })
     }
 
-    /// Creates a device with the properties of `export`, which serves nothing yet; returns its ID.
+    /// Creates a device with the properties of `export`, and returns its ID. The device does not
+    /// serve requests yet.
     pub(super) fn add(&mut self, export: &Export) -> Result<u32, Error> {
         let block = export.logical_block.0;
         if !(512..=4096).contains(&block) {

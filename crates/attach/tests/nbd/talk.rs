@@ -99,8 +99,8 @@ pub struct Outcome {
     pub end: Option<String>,
 }
 
-/// Runs a session with a client that sends `bytes`, whose first byte selects the drive's
-/// properties, at once and in pieces. Checks that the results are equal and all requests valid.
+/// Runs a session with a client that sends `bytes`, first at once and then in pieces. The first
+/// byte selects the drive's properties. Checks that the results are equal and all requests valid.
 pub fn talk(bytes: &[u8]) -> Outcome {
     let (&kind, input_bytes) = bytes.split_first().unwrap_or((&0, &[]));
     let whole = listen(kind, input_bytes, usize::MAX);

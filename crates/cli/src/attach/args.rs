@@ -16,15 +16,15 @@ use crate::serve::ListenArgs;
 /// `losetup` turns into a block device, or as a block device of the kernel. Ctrl-C detaches it.
 ///
 /// With --store, flushed data survives even if this process is killed, and data that was only in the drive's write
-/// buffer is lost: killing the process simulates a power cut. The next time, the simulated drive starts new, and the
-/// contents of the store are written to it first.
+/// buffer is lost: killing the process simulates a power cut. The next time, flashscope starts with a new simulated
+/// drive, and first writes the contents of the store to it.
 ///
 /// A real drive is passed through unchanged, for example to --record all requests of a client.
 #[derive(clap::Args)]
 #[command(
     mut_arg("listen", |arg| arg.help(
         "Show the activity of the drive in the browser, and to Prometheus at /metrics, at this address, with or \
-         without a port; port 0 takes a free one"
+         without a port; port 0 chooses a free port"
     )),
     mut_arg("json", |arg| arg.help(
         "Print the address of the drive as JSON, on one line, once it is attached (schema: \

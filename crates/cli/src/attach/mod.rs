@@ -61,7 +61,7 @@ fn open<A: Answer>(
     real(args, tell)
 }
 
-/// Attaches a drive whose data is kept in a store.
+/// Attaches a simulated drive, whose data a store keeps.
 fn simulated<A: Answer>(
     args: &AttachArgs,
     device: Box<dyn Device + Send>,
@@ -139,7 +139,7 @@ fn real<A: Answer>(
     ] {
         if is_given {
             return Err(usage(anyhow!(
-                "{option} is for simulated drives; `{}` is a real one",
+                "{option} is for simulated drives; `{}` is a real drive",
                 args.drive
             )));
         }
@@ -202,7 +202,7 @@ fn fuse_failure(error: fuse::Error) -> Failure {
     }
 }
 
-/// Prints the address of the drive. A closed standard output is no error.
+/// Prints the address of the drive. A closed standard output is not an error.
 fn announce<A: Answer>(
     args: &AttachArgs,
     drive: &AttachedDrive<A>,

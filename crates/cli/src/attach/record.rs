@@ -14,8 +14,8 @@ use flashscope_trace::{Error, Request, Volumes};
 
 use crate::{Failure, usage};
 
-/// The number of requests held back. A trace is in order of arrival, but requests are reported in order of completion. No
-/// client has this many in flight.
+/// The number of completed requests to hold back, in order to sort them by arrival: a trace is in order of arrival, but
+/// requests arrive here in order of completion. No client has this many requests in flight.
 const HELD: usize = 1 << 16;
 
 /// The number of requests written at once.
@@ -42,7 +42,8 @@ impl Recorder {
         Ok(Recorder { sender, thread: thread.spawn(move || write(writer, &completions))? })
     }
 
-    /// Returns a callback for completed requests. If one cannot be written, [`Recorder::finish`] returns the error.
+    /// Returns a callback for completed requests. If a request cannot be written, [`Recorder::finish`] returns the
+    /// error.
     pub fn tell(&self) -> CompletionHook {
         let sender = self.sender.clone();
         Box::new(move |completion| {

@@ -27,7 +27,8 @@ pub fn open(spec: &str, args: &AttachArgs, stop: &AtomicBool) -> Result<(Drive, 
     Ok((drive, profile.seed))
 }
 
-/// Fills the drive. Its contents read as zeros; only the drive knows that they were written.
+/// Fills the drive. The fill stores no data: the contents read as zeros, but the simulated drive counts its
+/// pages as written.
 fn fill(drive: &mut Drive, state: Fill, stop: &AtomicBool) -> Result<(), Failure> {
     let mut bar = LateBar::new();
     let mut progress =

@@ -25,7 +25,7 @@ pub fn list() -> String {
             method.source
         );
     }
-    text += "\nmodels of uniform writes, applied to stretches of time and ranges of space:\n";
+    text += "\nmodels of uniform writes, applied to intervals of time and ranges of addresses:\n";
     for model in MODELS {
         let _ = writeln!(text, "  {:<14} {}\n{:17}{}", model.name, model.summary, "", model.source);
     }
@@ -70,7 +70,7 @@ pub fn text(report: &PredictionReport) -> String {
     }
     text += "\n";
     let counted = match passes.converged {
-        true if measured => "combined from stretches of time and ranges of space",
+        true if measured => "combined from intervals of time and ranges of addresses",
         true => "counted, in two halves that agree",
         false => "counted, although the prediction still changes",
     };

@@ -31,7 +31,7 @@ pub fn terminal() -> &'static TerminalArgs {
     TERMINAL.get_or_init(TerminalArgs::default)
 }
 
-/// Returns the value of `--color` before the options are parsed: help and errors of the parser use it, too.
+/// Returns the value of `--color` before the options are parsed, because the help and the errors of the parser need it.
 pub(crate) fn typed_color() -> ColorChoice {
     let mut arguments = std::env::args_os().map(|argument| argument.to_string_lossy().into_owned());
     while let Some(argument) = arguments.next() {
@@ -142,8 +142,8 @@ pub fn data() -> Box<dyn Write + Send> {
     }
 }
 
-/// Prints a message on standard error, see [`notice`]. Its further lines are indented, because a line break in untrusted text
-/// could otherwise forge a message.
+/// Prints a message on standard error, see [`notice`]. Indents all lines but the first. Otherwise a line break in untrusted
+/// text could forge a message.
 #[allow(clippy::disallowed_methods, reason = "the output is escaped here")]
 pub(crate) fn to_user(words: fmt::Arguments) {
     let line = words.to_string().replace('\n', "\n  ") + "\n";

@@ -92,7 +92,7 @@ fn finding(out: &mut String, stated: &StatedFinding) {
     }
 }
 
-/// Formats numbers in their order, with three or more consecutive ones as a range.
+/// Formats numbers in their order, with three or more consecutive numbers as a range.
 fn ranges(numbers: &[u32]) -> String {
     let rows = numbers.chunk_by(|a, b| a.checked_add(1) == Some(*b));
     let words = rows.flat_map(|row| match row {

@@ -51,7 +51,8 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     }
 }
 
-/// Reproduces items until one cannot run, and returns that failure. With `lines`, prints a line for each.
+/// Reproduces items until an item cannot run, and returns the failure of that item. With `lines`, prints
+/// a line for each item.
 fn run(
     args: &ReproduceArgs,
     items: &[&Item],

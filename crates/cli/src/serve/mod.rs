@@ -30,11 +30,11 @@ const PORT: u16 = 7470;
 #[derive(clap::Args)]
 #[command(
     mut_arg("listen", |arg| arg.help(
-        "Answer at this address, with or without a port; port 0 takes a free one [default: 127.0.0.1:7470]"
+        "Answer at this address, with or without a port; port 0 chooses a free port [default: 127.0.0.1:7470]"
     )),
     mut_arg("memory", |arg| arg.conflicts_with("registry").help(
         "Limit the memory of the simulated drives of all what-ifs together; one request may use half of it \
-         [default: a quarter of this machine's, which other programs share]"
+         [default: a quarter of this machine's memory, which other programs share]"
     )),
     mut_arg("json", |arg| arg.help("Print the address as JSON, on one line, once the server answers"))
 )]
@@ -64,7 +64,7 @@ pub struct ServeArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "registry")]
     trace: Vec<PathBuf>,
 
-    /// The address of the server. With any but a loopback address, edits of the summary grid are refused.
+    /// The address of the server. Unless it is a loopback address, the server refuses edits of the summary grid.
     #[command(flatten)]
     listen: ListenArgs,
 
@@ -80,10 +80,10 @@ pub struct ServeArgs {
 /// The address of a server.
 #[derive(Debug, Clone, Copy, Default, clap::Args)]
 pub struct ListenArgs {
-    /// Answer at this address, with or without a port; port 0 takes a free one
+    /// Answer at this address, with or without a port; port 0 chooses a free port
     ///
-    /// Everyone who can reach the address sees what the server shows, without a password. With any but a loopback
-    /// address, nothing can be changed.
+    /// Everyone who can reach the address sees what the server shows, without a password. Unless it is a loopback
+    /// address, the server refuses all changes.
     #[arg(long = "listen", id = "listen", value_name = "ADDRESS", value_parser = address)]
     pub address: Option<SocketAddr>,
 }
@@ -128,7 +128,7 @@ pub fn serve(args: &ServeArgs) -> Result<(), Failure> {
     flashscope_serve::serve(make, address, ready).map_err(|error: io::Error| usage(busy(&error)))
 }
 
-/// Prints the address. A closed standard output is no error.
+/// Prints the address. A closed standard output is not an error.
 fn announce(address: SocketAddr, as_json: bool) {
     let url = format!("http://{address}/");
     let _ = match as_json {

@@ -97,7 +97,7 @@ impl Simulating {
             return Ok(spec.into());
         }
         let path = given(&self.drives, name).ok_or_else(|| {
-            format!("`{name}` is not a drive of this server: choose one of those it lists")
+            format!("`{name}` is not a drive of this server: choose a drive that the server lists")
         })?;
         Ok(format!("sim:{}{}", path.display(), query(fields)))
     }

@@ -66,7 +66,7 @@ pub fn sweep(args: &SweepArgs, stop: &AtomicBool) -> Result<SweepResult, Failure
 fn missing(why: &str) -> Failure {
     usage(anyhow!(
         "--engine ray: `{PYTHON} -m flashscope` did not run ({why}): install Ray and the \
-         flashscope wheel of this release for `{PYTHON}`, on this machine and on those of the cluster"
+         flashscope wheel of this release for `{PYTHON}`, on this machine and on the machines of the cluster"
     ))
 }
 
@@ -96,7 +96,8 @@ fn arguments(args: &SweepArgs) -> Vec<OsString> {
     arguments
 }
 
-/// Reads the standard output of a child to its end. Once `stop` is set, closes its standard input to stop it.
+/// Reads the standard output of a child to its end. Once `stop` is set, closes the child's standard input,
+/// which stops the child.
 fn read_answer(child: &mut Child, stop: &AtomicBool) -> io::Result<String> {
     let (mut input, output) = (child.stdin.take(), child.stdout.take());
     let (sender, answer) = channel();

@@ -77,7 +77,7 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     };
     print(args, &conversion)?;
     if stop.load(Ordering::Relaxed) {
-        return Err(interrupted("the requests read before are written"));
+        return Err(interrupted("the output has the requests read before the interruption"));
     }
     Ok(())
 }

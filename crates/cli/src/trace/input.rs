@@ -36,7 +36,8 @@ impl clap::Args for Fields {
                 .allow_hyphen_values(true)
                 .action(ArgAction::Set);
             match field.alone {
-                // The next argument may be a file, so `=` must join the value.
+                // The value must follow `=`. Otherwise the parser would take the next argument for
+                // the value, which may be a file.
                 Some(alone) => {
                     option.num_args(0..=1).require_equals(true).default_missing_value(alone)
                 }

@@ -24,7 +24,7 @@ pub struct OutputArgs {
 }
 
 impl OutputArgs {
-    /// True for standard output, on which nothing else may be printed then.
+    /// True if the trace goes to standard output. Nothing else may then be printed there.
     pub(crate) fn is_standard_output(&self) -> bool {
         self.name == STANDARD_OUTPUT
     }
@@ -37,7 +37,8 @@ impl OutputArgs {
         }
     }
 
-    /// Returns the writer of the chosen format or, without one, of files with such a name.
+    /// Returns the writer of the chosen format or, without a choice, of the format that the name of
+    /// the output implies.
     pub fn writer(&self) -> Result<&'static Kind, Failure> {
         let names = || WRITERS.iter().map(|kind| kind.name);
         let list = || names().collect::<Vec<_>>().join(", ");

@@ -73,7 +73,9 @@ pub fn stat(args: &StatArgs) -> Result<(), Failure> {
     print(args, &summary)?;
     match status {
         TraceStatus::Complete => Ok(()),
-        TraceStatus::Interrupted => Err(interrupted("the summary covers the requests read before")),
+        TraceStatus::Interrupted => {
+            Err(interrupted("the summary covers the requests read before the interruption"))
+        }
     }
 }
 

@@ -32,7 +32,7 @@ pub fn twin(twin: &Twin) -> String {
     if let Some(misfit) = twin.misfit {
         let _ = writeln!(
             text,
-            "\nmisfit {misfit:.3} over {} runs (0 is exact, 1 is chance); means within a factor of {:.3}, 99th \
+            "\nmisfit {misfit:.3} over {} runs (0: exact, 1: as large as the standard errors); means within a factor of {:.3}, 99th \
              percentiles of {:.3}, in {percent:.0} % of them",
             twin.runs.len(),
             twin.spread[0],
@@ -148,7 +148,7 @@ pub fn prediction(prediction: &TwinPrediction) -> String {
     let percent = 100.0 * prediction.confidence;
     let _ = writeln!(
         text,
-        "\nintervals of {percent:.0} % from {} alternative drives that fit as well, and the errors of the fit",
+        "\nintervals of {percent:.0} % from {} alternative drives that fit equally well, and the errors of the fit",
         prediction.draws
     );
     text

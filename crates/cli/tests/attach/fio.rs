@@ -11,8 +11,8 @@ const BLOCK_DEVICE: &str = "direct=1\nioengine=libaio\nfilename";
 /// The options of fio for a drive over NBD.
 const NBD: &str = "ioengine=nbd\nuri";
 
-/// Jobs that write a region at random and verify it while another region is trimmed at random. At the end the trimmed region
-/// reads as zeros, and the other one as written.
+/// Returns jobs that write and verify a region at random while another region is trimmed at random. At the end the trimmed
+/// region reads as zeros, and the written region as written.
 fn jobs(kept_mib: u32, given_up_mib: u32, way: &str, drive: &str) -> String {
     format!(
         "[global]\n\

@@ -27,7 +27,7 @@ pub fn has(programs: &[&str]) -> bool {
 /// Returns true if the requirements of a test are met; prints a note otherwise.
 fn is_there(there: bool, what: &str) -> bool {
     if !there {
-        println!("passed by: needs {what}");
+        println!("skipped: needs {what}");
     }
     there
 }

@@ -10,7 +10,7 @@ use crate::machine::{
 pub fn has_postgres() -> bool {
     let there = programs().is_some();
     if !there {
-        println!("passed by: needs PostgreSQL");
+        println!("skipped: needs PostgreSQL");
     }
     there && has_fuse(&["losetup", "mkfs.ext4", "fsck.ext4", "runuser"])
 }

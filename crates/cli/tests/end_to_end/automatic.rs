@@ -1,4 +1,4 @@
-//! Tests that runs that end at a precision are as precise as long ones, with fewer IOs.
+//! Tests that runs that end at a target precision are as precise as long runs, with fewer IOs.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ fn precision(measured: &OpenedResult) -> BTreeMap<(String, String, i64), (f64, u
     all
 }
 
-// On drives of every kind, the runs reach 2 % wherever 5,120 IOs do.
+// On drives of every kind, runs reach a precision of 2 % wherever runs of 5,120 IOs reach it.
 #[test]
 fn runs_reach_the_precision_with_a_third_of_the_ios() {
     let place = Scratch::in_memory();

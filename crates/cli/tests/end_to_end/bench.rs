@@ -83,7 +83,7 @@ fn forced_engine_is_used_and_recorded() {
         let name = format!("{engine}.flashscope");
         let outcome = place.bench(&drive, &name, &["--only", "parallelism"]);
         if outcome.status == 2 && outcome.stderr.contains("does not start") {
-            println!("passed by: {}", outcome.stderr);
+            println!("skipped: {}", outcome.stderr);
             continue;
         }
         outcome.ok();
@@ -113,7 +113,7 @@ impl Loop {
                 Some(Loop { image, device })
             }
             _ => {
-                println!("passed by: no loop device can be set up here");
+                println!("skipped: no loop device can be set up here");
                 None
             }
         }

@@ -27,7 +27,7 @@ fn find(devices: &[Value], path: &str) -> Value {
 #[test]
 fn every_drive_of_sysfs_is_listed() {
     let Ok(entries) = fs::read_dir("/sys/block") else {
-        println!("passed by: this machine shows no block devices");
+        println!("skipped: this machine shows no block devices");
         return;
     };
     let place = Scratch::in_memory();
@@ -65,7 +65,7 @@ fn loop_device_is_offered_only_while_it_is_unused() {
     place.bench(path, "r.flashscope", &["--only", "order", "--destroy-data-on", path]).ok();
 
     if !succeeds("mkfs.ext4", &["-q", "-F", path]) {
-        println!("passed by: no ext4 can be made here");
+        println!("skipped: no ext4 can be made here");
         return;
     }
     let marked = find(&devices(&place), path);
@@ -75,7 +75,7 @@ fn loop_device_is_offered_only_while_it_is_unused() {
     let at = disk.at("mount point");
     fs::create_dir(&at).unwrap();
     if !Command::new("mount").arg(path).arg(&at).output().unwrap().status.success() {
-        println!("passed by: {path} cannot be mounted here");
+        println!("skipped: {path} cannot be mounted here");
         return;
     }
     let mounted = find(&devices(&place), path);

@@ -33,7 +33,8 @@ fn with_a_trace(place: Scratch) -> Scratch {
     place
 }
 
-/// Starts a benchmark that writes `result`, and kills it once it measures. A short one may end before that.
+/// Starts a benchmark that writes `result`, and kills it once it measures. A short benchmark may end before
+/// the kill.
 fn starts(place: &Scratch, arguments: &[&str], result: &str) {
     let manifest = place.at(result).join("manifest.json");
     let mut running = place.start(arguments);
@@ -109,7 +110,7 @@ fn examples_of_bench_work() {
         } else if !arguments[1].starts_with("/dev/") {
             starts(&place, &[&arguments[..], &OUTPUT].concat(), "result");
         } else if Path::new(arguments[1]).exists() {
-            println!("passed by: this machine has {}", arguments[1]);
+            println!("skipped: this machine has {}", arguments[1]);
         } else {
             let message = place.run(&arguments).message(2, &place);
             let expected = "flashscope: device `/dev/nvme1n1` does not exist: `lsblk` lists the available ones";

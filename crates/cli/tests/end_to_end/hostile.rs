@@ -64,7 +64,7 @@ fn texts(value: &Value, pointer: &str, path: &str, found: &mut Vec<(String, Vec<
     }
 }
 
-// JSON keeps the same values.
+// The output of --json must stay valid JSON.
 #[test]
 fn texts_of_results_cannot_control_the_terminal() {
     let place = Scratch::in_memory();

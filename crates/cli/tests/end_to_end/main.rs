@@ -3,7 +3,7 @@
 //! Drives are files below cargo's folder for tests, which allows direct IO, and loop devices on such files. Tests that need root
 //! print a note and are skipped without it.
 
-#![allow(clippy::print_stdout, reason = "says what is passed by, and why")]
+#![allow(clippy::print_stdout, reason = "prints which tests are skipped, and why")]
 
 mod automatic;
 mod bench;

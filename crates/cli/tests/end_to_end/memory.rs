@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::Scratch;
 use super::serve::{get, start};
 
-/// A drive that needs more memory than any machine has: 256 of tens of GiB.
+/// An array of 256 drives that need tens of GiB of memory each, more than any machine has in total.
 const HUGE: &str = "sim:demo?flash.pages_per_block=400000&raid.drives=256";
 
 /// A drive that needs some MiB.

@@ -1,4 +1,4 @@
-//! Tests that each option of `flashscope bench` changes what it says and nothing else.
+//! Tests that each option of `flashscope bench` changes only what its help states.
 //!
 //! A simulated drive gives the same completions for the same IOs.
 
@@ -200,7 +200,7 @@ fn repeats_use_other_addresses_and_have_joint_facts() {
     assert!(repeats.iter().all(|facts| facts["runs"].as_array().unwrap().len() == 3));
 }
 
-/// Measures with these options, and others that keep it short.
+/// Measures with these options, and with further options that keep the measurement short.
 fn found(place: &Scratch, name: &str, more: &[&str]) -> OpenedResult {
     let short = ["--only", "alignment", "--preparation-io-count", "4096", "--repeats", "1"];
     place.run(&[&["bench", "sim:demo", "--output", name][..], &short, more].concat()).ok();

@@ -158,7 +158,7 @@ fn plan_for_another_drive_or_version_is_refused() {
     let capacity = format!("\"capacity_bytes\": {}", 16 << 20);
     assert_snapshot!(message(&capacity, "\"capacity_bytes\": 8388608"), @"flashscope: `file:DISK/drive?size=16MiB` is not the drive that was planned for: its capacity was 8 MiB and is 16 MiB");
     let version = message("\"version\": \"", "\"version\": \"9");
-    assert!(version.starts_with("flashscope: it was planned by flashscope 9"), "{version}");
+    assert!(version.starts_with("flashscope: the plan was made by flashscope 9"), "{version}");
     assert!(version.ends_with("plan anew"), "{version}");
     let newer = message("\"schema_version\": 1", "\"schema_version\": 2");
     assert_snapshot!(newer, @"flashscope: q has format version 2; this flashscope reads up to 1: plan anew");

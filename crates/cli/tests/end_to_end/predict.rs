@@ -154,7 +154,8 @@ fn each_option_changes_the_prediction() {
     assert!((of(&["--stretches", "own-time"]) - plain).abs() > 1.0);
 }
 
-// The best of ten is slightly worse than greedy, and a window lies between greedy and FIFO.
+// Choosing the best of ten random blocks is slightly worse than greedy, and a windowed policy lies
+// between greedy and FIFO.
 #[test]
 fn tabulated_models_lie_between_their_limits() {
     let of = |model| {

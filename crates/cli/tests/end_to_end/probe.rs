@@ -24,7 +24,7 @@ fn json_of(place: &Scratch, result: &str) -> Value {
 }
 
 /// Asserts that a probe recognises memory. The response times depend on this machine, and on a busy one they may look like
-/// those of flash. The probe is repeated up to three times then, and the check is skipped if the machine stays busy.
+/// those of flash. The function therefore probes up to three times, and skips the check if the machine stays busy.
 #[track_caller]
 fn assert_memory(place: &Scratch, name: &str, arguments: &[&str]) {
     let attempt = |nth: u32| {
@@ -37,7 +37,7 @@ fn assert_memory(place: &Scratch, name: &str, arguments: &[&str]) {
     if shows(&report) || !is_busy() {
         assert_medium(&report, "memory");
     } else {
-        println!("{name}: others keep this machine busy: passed by");
+        println!("{name}: others keep this machine busy: skipped");
     }
 }
 
@@ -48,7 +48,7 @@ fn is_busy() -> bool {
     load > std::thread::available_parallelism().map_or(1.0, |count| count.get() as f64)
 }
 
-/// Asserts that the medium is `medium`, and that every other parameter is unknown for that reason.
+/// Asserts that the medium is `medium`, and that every other parameter is unknown because there is no flash.
 #[track_caller]
 fn assert_medium(report: &Value, medium: &str) {
     let answer = &stated(report, "medium")["answer"];
@@ -142,7 +142,7 @@ fn null_memory_and_cached_drives_are_not_flash() {
         let memory = format!("{}?size=64MiB&direct=false", place.arg("drive"));
         assert_memory(&place, "memory", &["--file", &memory]);
     } else {
-        println!("there is no memory for files: passed by");
+        println!("there is no memory for files: skipped");
     }
 }
 
@@ -159,13 +159,13 @@ impl Drop for LoopDevice {
 fn loop_device_in_memory_is_memory() {
     let place = Scratch::in_memory();
     if !place.path().starts_with("/dev/shm") {
-        return println!("there is no memory for files: passed by");
+        return println!("there is no memory for files: skipped");
     }
     let backing = place.at("backing");
     fs::File::create(&backing).unwrap().set_len(64 << 20).unwrap();
     let made = Command::new("losetup").args(["--find", "--show"]).arg(&backing).output();
     let Some(made) = made.ok().filter(|made| made.status.success()) else {
-        return println!("no loop devices can be made here: passed by");
+        return println!("no loop devices can be made here: skipped");
     };
     let device = String::from_utf8(made.stdout).unwrap().trim().to_string();
     let loop_device = LoopDevice(device);

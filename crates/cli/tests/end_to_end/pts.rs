@@ -14,7 +14,7 @@ use crate::{OpenedResult, Scratch, files_of_records};
 /// A drive of 107 MiB, which fills quickly.
 const DRIVE: &str = "sim:demo?flash.blocks_per_plane=8";
 
-/// The length of runs with the 30 IOs that a round needs.
+/// The length of a run that contains the 30 IOs that a round needs.
 fn round_of(test: &str) -> &'static str {
     match test {
         "pts-latency" => "60ms",
@@ -262,8 +262,11 @@ fn unsteady_drive_is_reported() {
     let facts = rounds(&measured);
     assert_eq!((&facts["steady"], &facts["rounds"]), (&false.into(), &3.into()));
     assert_eq!(facts["steady_round"], Value::Null);
-    assert!(output.contains("NOT STEADY in any 5 of 3 rounds"), "{output}");
-    assert!(output.contains("too few rounds, or too few IOs in one"), "{output}");
+    assert!(output.contains("NOT STEADY in any 5 successive rounds of 3"), "{output}");
+    assert!(
+        output.contains("too few rounds to judge, or a round with fewer than 30 IOs"),
+        "{output}"
+    );
 }
 
 #[test]
@@ -282,7 +285,7 @@ fn changed_state_target_and_depth_are_used_and_reported() {
     }
 }
 
-// The history of the result differs.
+// Only the history of the result may differ.
 #[test]
 fn killed_test_resumes_to_the_same_bytes() {
     const TEST: &str = "pts-latency";
@@ -313,7 +316,7 @@ fn killed_test_resumes_to_the_same_bytes() {
         }
         assert!(content(&place, &name) == whole, "{name} differs from what it would have been");
     }
-    assert!(kills > 0, "none came before the end");
+    assert!(kills > 0, "no kill came before the end");
 }
 
 #[test]
@@ -373,5 +376,5 @@ fn options_without_effect_on_a_test_are_refused() {
         let message = refused("null:", &format!("--test pts-iops {other}"));
         assert!(message.contains("cannot be used with"), "{message}");
     }
-    assert!(refused("null:", "--test pts-iops --round 0s").contains("longer than nothing"));
+    assert!(refused("null:", "--test pts-iops --round 0s").contains("must be above 0"));
 }

@@ -53,13 +53,13 @@ fn start(place: &Scratch, device: &str, output: &str) -> Option<Running> {
         let missing =
             ["with `sudo`", "locked down", "tracefs is not mounted", "CONFIG_BLK_DEV_IO_TRACE"];
         if missing.iter().any(|missing| message.contains(missing)) {
-            println!("passed by: {message}");
+            println!("skipped: {message}");
             return None;
         }
         assert!(message.contains("the kernel's tracer is in use"), "{message}");
         std::thread::sleep(Duration::from_millis(100));
     }
-    println!("passed by: somebody else uses the kernel's tracer all the time");
+    println!("skipped: somebody else uses the kernel's tracer all the time");
     None
 }
 

@@ -135,9 +135,9 @@ fn page_of_several_results_compares_them() {
     assert_eq!(report["measurements"][1]["marks"]["experiments"], json!([]));
     assert_eq!(report["simulations"][0]["id"], "s");
     assert!(report["simulations"][0]["simulation"].is_object());
-    // Both were measured in the same way, so they are equal in virtual time.
+    // Both results have the same options and virtual time, so all their numbers are equal.
     let comparisons = report["comparisons"].as_array().unwrap();
-    assert_eq!(comparisons.len(), 2, "one for each of the results to be compared with");
+    assert_eq!(comparisons.len(), 2, "one comparison for each measurement as the baseline");
     for compared in comparisons.iter().map(inflated) {
         let experiments = compared["experiments"].as_array().unwrap();
         let ratios = experiments.iter().flat_map(|e| e["values"].as_array().unwrap());

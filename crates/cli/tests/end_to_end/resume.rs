@@ -66,7 +66,7 @@ pub fn killed(times: usize) -> usize {
         let name = format!("cut-{results}");
         let begin = [&["bench", DRIVE, "--output", &name, "--only", ONLY][..], &FOUND].concat();
         let go_on = ["bench", "--resume", &name];
-        // Three kills each, then the rest of the plan.
+        // Kills the program three times, then runs the rest of the plan.
         for attempt in 0..3 {
             let begun = place.at(&name).join("manifest.json").exists();
             let running = place.start(if begun { &go_on } else { &begin });
@@ -144,7 +144,7 @@ fn created_file_needs_no_consent_and_is_removed_at_the_end() {
     running.wait_until("two runs", || files_of_records(&folder) >= 2);
     running.signal("-INT");
     running.wait();
-    assert!(disk.at("drive").exists(), "what is left of the plan needs it");
+    assert!(disk.at("drive").exists(), "the remaining runs need the file");
     let resumed = place.run(&["bench", "--resume", "r"]).ok();
     assert!(
         resumed.stderr.contains("was created for this run; --keep keeps it"),
@@ -156,7 +156,7 @@ fn created_file_needs_no_consent_and_is_removed_at_the_end() {
     let least = ["--only", "granularity", "--io-count", "2", "--repeats", "1"];
     place.bench(&drive, "kept", &[&least[..], &["--keep"]].concat()).ok();
     place.bench(&drive, "again", &least).ok();
-    assert!(disk.at("drive").exists(), "it was kept");
+    assert!(disk.at("drive").exists(), "--keep kept the file");
     fs::write(disk.at("drive"), vec![1; 16 << 20]).unwrap();
     let refused = place.bench(&drive, "changed", &least).message(2, &place);
     assert!(refused.contains("confirm it with `--destroy-data-on"), "{refused}");
@@ -202,5 +202,5 @@ fn results_of_other_versions_and_drives_cannot_resume() {
     changed["tool"]["version"] = "0.0.1".into();
     fs::write(&manifest, changed.to_string()).unwrap();
     let version = place.run(&resume).message(2, &place);
-    assert!(version.contains("it was begun by flashscope 0.0.1, and this is"), "{version}");
+    assert!(version.contains("the result was begun by flashscope 0.0.1, and this is"), "{version}");
 }

@@ -442,7 +442,7 @@ fn invalid_requests_have_status_2_and_advice() {
             "the workload `uniform` has no field `reeds` (did you mean ",
         ),
         ("--workload uniform?size=3KB", "workload field `size` is 3KB: it must be a multiple of "),
-        ("--queue-depth 33", "33 IOs in flight are more than the drive takes, 32; a larger "),
+        ("--queue-depth 33", "33 IOs in flight exceed the 32 that the drive accepts: set a larger"),
         (
             "--workload uflip:order --queue-depth 2",
             "--queue-depth: each process of a uFLIP pattern",
@@ -499,7 +499,7 @@ fn ctrl_c_prints_the_measurements_so_far() {
     assert_eq!(
         stderr.trim(),
         "stopping: results so far are kept; Ctrl-C again ends at once\n\
-         flashscope: interrupted: the results shown were measured before"
+         flashscope: interrupted: the results shown were measured before the interruption"
     );
     let found: Value = serde_json::from_str(&stdout).unwrap();
     assert_eq!(found["status"], "interrupted");
@@ -535,6 +535,6 @@ fn few_erased_blocks_get_a_note() {
     let message = |ios: &str| place.run(&["simulate", "--ios", ios]).ok().stdout;
     let few = message("30");
     assert!(few.contains("too few to extrapolate to more writes"), "{few}");
-    assert!(few.contains("was steady at the end of that"), "{few}");
+    assert!(few.contains("was steady at the end of the warm-up"), "{few}");
     assert!(!message("30000").contains("too few to extrapolate"));
 }

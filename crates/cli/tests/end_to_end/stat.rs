@@ -35,37 +35,37 @@ fn text_summarises_the_trace() {
     reads                25     100 KiB      4 KiB    4 KiB    4 KiB    4 KiB    4 KiB    4 KiB
     writes               75     500 KiB   6.67 KiB    4 KiB    8 KiB    8 KiB    8 KiB    8 KiB
     reads are 25.0 % of reads and writes, 16.7 % of their bytes
-    of 2 sizes the most frequent: 50.0 % 4 KiB, 50.0 % 8 KiB
+    2 different sizes, the most frequent: 50.0 % 4 KiB, 50.0 % 8 KiB
 
     space
       footprint      320 KiB accessed, 256 KiB written, in pages of 4 KiB; highest end 972 KiB
-      overwritten    1.95 written for each distinct byte written
+      overwritten    1.95 bytes written for each distinct byte
       sequential     0 % of accesses; runs of 1.00 requests, 6 KiB on average
       unaligned      0 % to 4 KiB; LBA mod 8 is 0: 100 %
 
-    the hottest                                 1 %          5 %         10 %         20 %         50 %
-      pages accessed get, of accesses        2.67 %       12.0 %       22.7 %       35.3 %       67.3 %
-      pages written get, of writes           2.56 %       11.8 %       22.1 %       36.5 %       67.2 %
+    the hottest pages                           1 %          5 %         10 %         20 %         50 %
+      accessed pages: % of accesses          2.67 %       12.0 %       22.7 %       35.3 %       67.3 %
+      written pages: % of writes             2.56 %       11.8 %       22.1 %       36.5 %       67.2 %
 
     writes by erase blocks of 128 KiB, pages of 2 KiB
                               writes   mean pages  heads             middles           tails
       each                        75         3.33  63 (90.4 %)       0 (0 %)           12 (9.60 %)
       joined in order             75         3.33  63 (90.4 %)       0 (0 %)           12 (9.60 %)
-      in brackets the share of the pages written
+      in brackets: the share of the pages written
 
     time
-      between        mean 100 ms, p50 110 ms, p90 110 ms, p99 110 ms, max 110 ms; variation 0.24
+      inter-arrival  mean 100 ms, p50 110 ms, p90 110 ms, p99 110 ms, max 110 ms; variation 0.24
       requests       ▆▆▃▆▆▃▆▃▆▆▆▃▆▆▃▆▆▃▆▆▆▃▆▃▆▆▃▆▆▆▃▆▃▆▆▃▆▆▆▃▆▆▃▆▃█▃▆▃▆▆▃▆▃█▃▆▃▆▃
       bytes read     █·█·█··█·█··█·█·█··█·█··█·█·█··█·█··█·█·█··█·█·█··█·█·█··█··
       bytes written  ▄▆·▆▄▄▆·▆▄▆▄▄▆·▆▄▄▆▄▆·▆▄▄▆·▆▄▆▄▄▂▄▆▄▄▆▄▂▄▆▄▄▂█▂▄▄▆▄▂▄▄▆▄▆·▆▄
                      each bar 168 ms
 
     in windows of                              1 ms        10 ms       100 ms
-      most requests over their mean             100         10.0         1.00
+      peak-to-mean ratio of requests            100         10.0         1.00
       index of dispersion                      0.99         0.90            0
 
     in windows of                           8.19 µs       131 µs       2.1 ms      33.6 ms       537 ms       8.59 s
-      touched on average                        1 B          8 B        128 B        2 KiB     31.3 KiB      194 KiB
+      average working set                       1 B          8 B        128 B        2 KiB     31.3 KiB      194 KiB
 
     latency           IOs  mean (95 % interval)       min      p50      p99    p99.9      max
       all             100       105 µs ± 829 ns    100 µs   105 µs   110 µs   110 µs   110 µs
@@ -130,8 +130,8 @@ fn invalid_traces_and_options_are_refused() {
         assert_eq!(outcome.stdout, "");
         outcome.message(2, &place)
     };
-    assert_snapshot!(message(&["t.csv", "--erase-block", "100KiB"]), @"flashscope: --erase-block: an erase block has a power of two from 4 KiB to 1 GiB, not 100 KiB");
-    assert_snapshot!(message(&["bad.csv"]), @"flashscope: bad.csv: line 1: the size is `x`, and no whole number (--on-bad-line skip leaves such out)");
+    assert_snapshot!(message(&["t.csv", "--erase-block", "100KiB"]), @"flashscope: --erase-block: the size of an erase block is a power of two from 4 KiB to 1 GiB, not 100 KiB");
+    assert_snapshot!(message(&["bad.csv"]), @"flashscope: bad.csv: line 1: the size is `x`, and no whole number (--on-bad-line skip ignores such lines)");
     let none = place.run(&["trace", "stat", "none.csv"]);
     assert_snapshot!(none.message(1, &place), @"flashscope: cannot open none.csv: No such file or directory (os error 2)");
     let skipped = place.run(&["trace", "stat", "bad.csv", "--on-bad-line", "skip", "--json"]).ok();
@@ -166,10 +166,14 @@ fn ctrl_c_summarises_the_requests_so_far() {
     let output = running.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130));
     let text = String::from_utf8(output.stdout).unwrap();
-    assert!(text.contains("\ninterrupted: this covers only the requests read before\n"), "{text}");
+    assert!(
+        text.contains("\ninterrupted: the statistics cover only the requests read until then\n"),
+        "{text}"
+    );
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert!(
-        stderr.contains("interrupted: the summary covers the requests read before"),
+        stderr
+            .contains("interrupted: the summary covers the requests read before the interruption"),
         "{stderr}"
     );
 }

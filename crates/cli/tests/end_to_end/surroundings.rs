@@ -58,7 +58,7 @@ fn runs_disturbed_by_other_programs_are_flagged() {
     let again = disturbed.iter().filter(|c| !c.repeated_as_disturbed_by.is_empty());
     assert!(again.count() >= times);
     let text = place.run(&["report", "disturbed.flashscope", "--terminal"]).ok().stdout;
-    assert!(text.contains("\ndisturbed, as others used the drive meanwhile: runs "), "{text}");
+    assert!(text.contains("\ndisturbed: other processes used the drive during runs "), "{text}");
 }
 
 #[test]

@@ -35,7 +35,7 @@ pub fn content(place: &Scratch, name: &str) -> Vec<Vec<u8>> {
     ["sweep.json", "points.parquet"].map(|name| fs::read(folder.join(name)).unwrap()).into()
 }
 
-// The folder has the same document, and the text the same numbers.
+// The folder must have the same document as `--json` prints, and the text the same numbers.
 #[test]
 fn json_conforms_to_its_schema() {
     let place = with_space(SPACE);
@@ -80,7 +80,10 @@ fn sampled_points_have_effects_with_their_range() {
     );
     let place = with_space(&space);
     let text = place.run(&["sweep", "space.toml"]).ok().stdout;
-    assert!(text.contains("slopes over 32 points that explain"), "{text}");
+    assert!(
+        text.contains("effects by linear regression over 32 points; the regression explains"),
+        "{text}"
+    );
     assert!(text.contains("- over_provisioning 0.15 → 0.3"), "{text}");
 }
 

@@ -69,7 +69,7 @@ fn broken_line_is_an_error_or_counted() {
         let command = ["trace", "convert", "b.csv", "-o", "b.parquet"];
         place.run(&[&command[..], more].concat())
     };
-    assert_snapshot!(convert(&[]).message(2, &place), @"flashscope: b.csv: line 6: the time is `128rubbish`, and no whole number (--on-bad-line skip leaves such out)");
+    assert_snapshot!(convert(&[]).message(2, &place), @"flashscope: b.csv: line 6: the time is `128rubbish`, and no whole number (--on-bad-line skip ignores such lines)");
     assert!(!place.at("b.parquet").exists());
     let skipped = convert(&["--on-bad-line", "skip"]).ok();
     assert_snapshot!(skipped.stderr, @"note: 2 bad lines were left out (line 6: the time is `128rubbish`, and no whole number; line 7: the time is not between 1970 and 2554: it counts units of 100 ns from 1601)");
@@ -119,7 +119,7 @@ fn fio_replays_the_written_trace() {
     ]);
     let output = match fio.current_dir(place.path()).output() {
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            return println!("passed by: there is no fio; scripts/install-tools installs it");
+            return println!("skipped: there is no fio; scripts/install-tools installs it");
         }
         output => output.unwrap(),
     };
@@ -158,8 +158,8 @@ fn iozone_trace_of_agrawal_runs_to_its_end() {
     assert!(found["erases"]["cleaning"].as_u64().unwrap() > 10_000);
 }
 
-/// Returns a trace of the reference data in `$FLASHSCOPE_DATA`, or in `shared/data` beside the checkout. Without it, prints a
-/// note and returns `None`; fails if the variable names a folder without it.
+/// Returns a trace of the reference data in `$FLASHSCOPE_DATA`, or in `shared/data` beside the checkout. If the trace is
+/// missing, prints a note and returns `None`. Fails if the variable names a folder without the trace.
 fn reference(name: &str) -> Option<PathBuf> {
     #[allow(clippy::disallowed_methods)] // the environment names the folder of the data
     let folder = std::env::var_os("FLASHSCOPE_DATA").map(PathBuf::from);
@@ -169,7 +169,7 @@ fn reference(name: &str) -> Option<PathBuf> {
         return Some(path.canonicalize().unwrap());
     }
     assert!(folder.is_none(), "FLASHSCOPE_DATA: there is no {}", path.display());
-    println!("passed by: there is no {}; set FLASHSCOPE_DATA", path.display());
+    println!("skipped: there is no {}; set FLASHSCOPE_DATA", path.display());
     None
 }
 

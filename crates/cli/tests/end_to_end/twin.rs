@@ -95,7 +95,7 @@ fn twins_of_fill_sweeps_of_any_capacity_can_be_simulated() {
         let planned = place.run(&["plan", &format!("sim:{profile}"), "--memory", "256MiB"]);
         match fits {
             true => _ = planned.ok(),
-            // Only a valid drive has a size in memory.
+            // The memory check runs only for valid drives, so its error shows that the twin is valid.
             false => assert!(planned.message(2, &place).contains("GiB of memory")),
         }
     }

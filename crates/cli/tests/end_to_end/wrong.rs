@@ -218,7 +218,7 @@ fn refused_request_removes_the_created_file() {
     assert_snapshot!(bench(file, "--target-size 1GiB"), @"flashscope: --target-size 1 GiB is more than the 64 MiB that `file:x.img?size=64MiB&direct=false` has");
     assert_snapshot!(bench(file, "--target-offset 1GiB"), @"flashscope: --target-offset 1 GiB is past the end of `file:x.img?size=64MiB&direct=false`, 64 MiB");
     assert_snapshot!(bench(file, "--target-offset 1000"), @"flashscope: --target-offset 1000 B is not a multiple of the logical block, 512 B");
-    assert_snapshot!(bench(file, "--only order --io-count 0"), @"flashscope: none of the runs can run on `file:x.img?size=64MiB&direct=false`; the reason for the first one: IOCount = 0: must be more than IOIgnore, 0");
+    assert_snapshot!(bench(file, "--only order --io-count 0"), @"flashscope: none of the runs can run on `file:x.img?size=64MiB&direct=false`; the reason for the first run: IOCount = 0: must be more than IOIgnore, 0");
     assert_snapshot!(bench("null:", "--read-only --state random"), @"flashscope: --state writes to the drive, and --read-only forbids it");
 }
 
@@ -298,8 +298,8 @@ fn invalid_attach_requests_are_refused() {
         refused(&[&["attach"][..], &options.split_whitespace().collect::<Vec<_>>()].concat())
     };
     assert_snapshot!(attach("sim:demo --nbd s --size 100"), @"flashscope: --size 100 B is not a multiple of the logical block, 512 B");
-    assert_snapshot!(attach("file:drive?size=1MiB --nbd s --speed 2"), @"flashscope: --speed is for simulated drives; `file:drive?size=1MiB` is a real one");
-    assert_snapshot!(attach("file:drive?size=1MiB --nbd s --store data"), @"flashscope: --store is for simulated drives; `file:drive?size=1MiB` is a real one");
+    assert_snapshot!(attach("file:drive?size=1MiB --nbd s --speed 2"), @"flashscope: --speed is for simulated drives; `file:drive?size=1MiB` is a real drive");
+    assert_snapshot!(attach("file:drive?size=1MiB --nbd s --store data"), @"flashscope: --store is for simulated drives; `file:drive?size=1MiB` is a real drive");
     assert_snapshot!(attach("sim:demo --nbd s --destroy-data-on x"), @"flashscope: --destroy-data-on is for real drives; `sim:demo` is simulated");
     assert_snapshot!(attach("sim:demo --nbd s --record asked.xyz"), @"flashscope: --record: the name `asked.xyz` does not determine the format: use a name that ends in .parquet, .iolog, .fio, .csv, .mqsim, .trace, .ascii");
 }

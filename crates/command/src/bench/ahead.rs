@@ -9,7 +9,7 @@ use flashscope_workload::pattern::{Reference, Timing};
 
 use crate::{Progress, Step, Unit};
 
-/// The assumed cost of an IO until the first is measured.
+/// The assumed cost of an IO until the first measurement.
 const FIRST_GUESS: Nanos = Nanos::micros(100);
 
 /// Reports the progress of a plan and the time left.
@@ -55,7 +55,7 @@ fn weight(run: &Run) -> f64 {
     }
 }
 
-/// Returns the IOs in flight of a run whose length is measured in time.
+/// Returns the number of IOs in flight of a run with a fixed duration; 1 for other runs.
 fn at_once(run: &Run) -> f64 {
     match run.reference {
         Reference::Blend { queue_depth, .. } => f64::from(queue_depth.max(1)),
@@ -124,7 +124,7 @@ impl<'a> Ahead<'a> {
             phase: "measuring",
             now: &self.now,
             done: (self.done + now) as u64,
-            // A run may take longer than runs do on average.
+            // The total never falls below the work done, because a run may take longer than the average run.
             total: Some((self.done + whole.max(now) + ahead) as u64),
             unit: Unit::Share,
         });

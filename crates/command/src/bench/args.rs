@@ -9,15 +9,13 @@ use crate::options::{
     ConsentArgs, JsonArgs, MemoryArgs, OutputFolderArgs, folder_default, json_schema,
 };
 
-/// Measure a drive with the nine micro-benchmarks of uFLIP, a test of SNIA's, a trace, or a grid of
-/// uniform writes.
+/// Measure a drive with the nine micro-benchmarks of uFLIP, a SNIA test, a trace, or a grid of uniform writes.
 ///
-/// The drive is first brought into a well-defined state by writing all of it (see --state). A
-/// preparation then finds how the drive starts, oscillates and recovers from writes, and from this
-/// follow the pauses between runs and the IOs of each run that count. Every micro-benchmark (or the trace)
-/// is run, each run until its mean reaches the required --precision. Every single IO is
-/// kept in a result folder that `flashscope report` turns into a page, and DuckDB, Polars, pandas or
-/// Spark can read. `flashscope plan` shows beforehand what will run.
+/// The drive is first brought into a well-defined state by writing all of it (see --state). A preparation then measures
+/// how response times start up, oscillate and recover after writes. It determines the pauses between runs, and how many
+/// IOs at the start of a run the statistics ignore. Each run of a micro-benchmark continues until its mean reaches the
+/// required --precision. The result folder holds every IO. `flashscope report` turns the folder into a page, and DuckDB,
+/// Polars, pandas or Spark can read it. `flashscope plan` shows beforehand what will run.
 #[derive(clap::Args)]
 #[command(
     mut_arg("output", folder_default("named after the drive and the time")),
@@ -48,9 +46,9 @@ pub struct BenchArgs {
 
     /// Resume this result, which was stopped or cut off, at the run where it stopped
     ///
-    /// The drive and the options are those of the result; a drive that is written has to be confirmed again. The state of
-    /// the drive is enforced again first, as far as it was not complete. A simulated drive, which has lost its contents,
-    /// repeats the completed runs, so that the result is the same as without the stop.
+    /// The result names the drive and the options. If runs write to the drive, confirm it again with --destroy-data-on.
+    /// If flashscope had not finished bringing the drive into its state, it does so first. A simulated drive has lost
+    /// its contents, and therefore repeats the completed runs; the result is the same as without the stop.
     #[arg(long, value_name = "RESULT", conflicts_with_all = ["drive", "plan", "output"], conflicts_with_all = GROUPS)]
     pub resume: Option<PathBuf>,
 
@@ -66,9 +64,10 @@ pub struct BenchArgs {
     #[command(flatten)]
     pub memory: MemoryArgs,
 
-    /// Keep the file that was created as a drive; without this it is removed once the plan is complete
+    /// Keep the file that flashscope created as a drive; by default it is removed once the plan is complete
     ///
-    /// A file that flashscope created is overwritten without being confirmed, for as long as no other program changes it.
+    /// flashscope overwrites a file that it created without asking for confirmation, unless another program has changed
+    /// the file.
     #[arg(long, help_heading = "Consent to writing")]
     pub keep: bool,
 
@@ -87,8 +86,8 @@ pub struct BenchArgs {
 
 /// Show what a benchmark would run, how long it takes and how much it writes; write nothing.
 ///
-/// The drive is opened for reading alone. The cost of an IO is measured for reads; for writes it is
-/// assumed, unless --like names an earlier result.
+/// The drive is opened for reading only. The estimate measures the cost of reads, and assumes the cost of writes unless
+/// --like names an earlier result.
 #[derive(clap::Args)]
 #[command(mut_arg("json", json_schema("plan")))]
 #[command(after_help = "Examples:
@@ -113,11 +112,11 @@ pub struct PlanArgs {
     #[arg(long, short, value_name = "FILE", help_heading = "Output")]
     pub output: Option<PathBuf>,
 
-    /// Take the cost of an IO from this result of the drive, or of one like it
+    /// Take the cost of an IO from this earlier result, of the same or a similar drive
     #[arg(long, value_name = "RESULT", help_heading = "Limits")]
     pub like: Option<PathBuf>,
 
-    /// The rated endurance of the drive (TBW), to show what share of it the plan takes
+    /// The rated endurance of the drive (TBW), to show how much of the endurance the plan uses
     #[arg(long, value_name = "SIZE", help_heading = "Limits")]
     pub endurance: Option<Bytes>,
 

@@ -99,7 +99,7 @@ impl Observer for Keeper<'_> {
 
     fn run_finished(&mut self, run: &Run, ios: u64, took: Nanos) {
         self.ahead.run_finished(run, ios, took);
-        // Activities of a run that is only repeated, for a drive that forgot it, were saved before.
+        // A resumed simulated drive repeats completed runs, whose activities are saved already.
         if let Some(inside) = &self.inside
             && self.outcome.is_ok()
             && !self.folder.has_activities(run.id)

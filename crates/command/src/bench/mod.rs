@@ -61,10 +61,11 @@ pub struct BenchResult {
 
 /// Measures a drive, or resumes an earlier measurement.
 ///
-/// Setting `stop` ends it in an orderly way; the measurements up to then are kept.
+/// Setting `stop` ends the measurement in an orderly way; the result keeps all measurements so far.
 ///
 /// # Errors
-/// If the request is invalid, or records cannot be written. A failed IO is no error here; the manifest records it.
+/// If the request is invalid, or records cannot be written. A failed IO is not an error here; the manifest records
+/// the failure.
 pub fn bench(
     args: &BenchArgs,
     stop: &AtomicBool,
@@ -75,7 +76,7 @@ pub fn bench(
     }
     if let Some(path) = &args.plan {
         let plan = plan::read(path)?;
-        check_tool(&plan.tool, "it was planned by", "plan anew")?;
+        check_tool(&plan.tool, "the plan was made by", "plan anew")?;
         let runs: Vec<&Run> = runs_of(&plan.micro_benchmarks).collect();
         let confirmation = args.consent.destroy_data_on.clone();
         let purpose = purpose(&runs, &plan.options, confirmation);
@@ -128,9 +129,9 @@ fn begin(
         })
         .and_then(|manifest| Ok((create(&output, &manifest)?, manifest)));
     if let (Err(_), Some(path)) = (&prepared, new_file) {
-        // A refused request leaves no file behind.
+        // The drive was a new file, and a refused request must not leave it behind.
         std::fs::remove_file(&path)
-            .with_context(|| format!("cannot remove {} again", path.display()))?;
+            .with_context(|| format!("cannot remove the new file {}", path.display()))?;
     }
     let (folder, mut manifest) = prepared?;
     let lock = folder.lock()?;
@@ -141,7 +142,7 @@ fn begin(
     Ok(BenchResult { folder, manifest, facts })
 }
 
-/// Removes the file that was created for a plan, once the plan is complete. The drive is closed by then.
+/// Removes the file that was created as the drive, if the plan is complete. The drive must be closed.
 fn tidy(manifest: &Manifest, sink: &mut dyn Progress) -> Result<(), Failure> {
     if manifest.status != Status::Complete {
         return Ok(());
@@ -161,7 +162,7 @@ type PlannedRuns = (Options, Vec<MicroBenchmark>);
 pub struct SideChannels<'a> {
     /// The internal activity, for a simulated drive.
     pub inside: Option<Inside>,
-    /// The state of the machine around it, for a real drive.
+    /// The state of the machine around the drive, for a real drive.
     pub surroundings: Option<&'a Surroundings>,
 }
 
@@ -241,7 +242,7 @@ pub fn manifest(
         Some(reason) => {
             let name = &device.info().name;
             Err(usage(anyhow!(
-                "none of the runs can run on `{name}`; the reason for the first one: {reason}"
+                "none of the runs can run on `{name}`; the reason for the first run: {reason}"
             )))
         }
         None => Ok(manifest),

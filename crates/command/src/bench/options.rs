@@ -15,7 +15,7 @@ pub struct BenchOptions {
     #[command(flatten)]
     pub experiments: ExperimentArgs,
 
-    /// The test of SNIA's.
+    /// The SNIA test.
     #[command(flatten)]
     pub test: TestArgs,
 
@@ -80,9 +80,9 @@ pub struct ExperimentArgs {
 
     /// Play a trace instead: a file, with any field of a trace after `?`
     ///
-    /// As in `hm_0.csv.gz?remap=compact&speed=10`, or with `pace=asap&queue_depth=32`; a timed trace
-    /// has up to 64 IOs in flight unless `queue_depth` says otherwise. The records show how late each IO was
-    /// submitted. `flashscope simulate --list` shows the fields.
+    /// Examples: `hm_0.csv.gz?remap=compact&speed=10` and `hm_0.csv.gz?pace=asap&queue_depth=32`. A timed trace has up to 64
+    /// IOs in flight unless `queue_depth` sets another number. The records show how late each IO was submitted. `flashscope
+    /// simulate --list` shows the fields.
     #[arg(long, value_name = "FILE", conflicts_with_all = [
         "only", "io_size", "io_count", "io_ignore", "preparation_io_count", "burst_pause",
         "target_offset", "target_size", "PrecisionArgs", "LengthArgs", "BudgetArgs",
@@ -96,12 +96,11 @@ pub struct ExperimentArgs {
 pub struct TestArgs {
     /// Run a test of the SNIA Solid State Storage Performance Test Specification (PTS 2.0) instead
     ///
-    /// The tests are pts-iops, pts-throughput, pts-throughput-128k, pts-latency and pts-write-saturation.
-    /// The drive is purged and, but for the last, written twice in sequence; then rounds of runs of
-    /// a minute are repeated until the drive is steady: over five rounds, the tracked value has a
-    /// range of at most 20 % of its mean, and the line fitted to it rises or falls by at most 10 %.
-    /// A drive that cannot be purged is refused; --state tests it from another state, and the
-    /// report says so.
+    /// The tests are pts-iops, pts-throughput, pts-throughput-128k, pts-latency and pts-write-saturation. The test purges
+    /// the drive and, except for pts-write-saturation, writes it twice in sequence. It then repeats rounds of one-minute
+    /// runs until the drive is steady. Steady means that over five rounds the measured values range by at most 20 % of their
+    /// mean, and that a line fitted to the values rises or falls by at most 10 %. A drive that cannot be purged is refused.
+    /// --state tests it from another state, and the report states this deviation.
     #[arg(long, value_name = "NAME", conflicts_with_all = [
         "only", "trace", "io_size", "io_count", "io_ignore", "preparation_io_count", "burst_pause",
         "PrecisionArgs", "LengthArgs", "BudgetArgs",
@@ -112,12 +111,12 @@ pub struct TestArgs {
     #[arg(long, default_value = "1min", value_name = "TIME", value_parser = names::duration, requires = "test")]
     pub round: Nanos,
 
-    /// Rounds of --test at most [default: 25, or 1440 for pts-write-saturation]
+    /// Maximum number of rounds of --test [default: 25, or 1440 for pts-write-saturation]
     #[arg(long, value_name = "COUNT", requires = "test",
           value_parser = clap::value_parser!(u32).range(1..=names::MOST_ROUNDS))]
     pub most_rounds: Option<u32>,
 
-    /// IOs in flight in --test [default: 128 (32 for each of four threads), or all that the drive accepts]
+    /// IOs in flight in --test [default: 128 (32 for each of four threads), or fewer if the drive accepts fewer]
     #[arg(long, value_name = "COUNT", requires = "test",
           value_parser = clap::value_parser!(u32).range(1..=names::DEEPEST))]
     pub queue_depth: Option<u32>,
@@ -129,12 +128,11 @@ pub struct TestArgs {
 pub struct GridArgs {
     /// Measure uniform writes instead, over a grid of mean lengths and of free space
     ///
-    /// Covers the free space that each part of a real workload may have. The IOs are writes of
-    /// geometric lengths. They start anywhere in one part of the drive, and all free space of the drive
-    /// serves that part (Boboila and Desnoyers, MSST 2011, section IV). Each run writes until the
-    /// response times are steady, and then until the cost of a page has the required --precision. The
-    /// result contains grid.json. All of the drive must hold data, in order: --state sequential, or
-    /// keep.
+    /// Covers the amounts of free space that the parts of a real workload may have. The writes have geometrically
+    /// distributed lengths, and start at random pages of one part of the drive. All free space of the drive then serves that
+    /// part (Boboila and Desnoyers, MSST 2011, section IV). Each run writes until the response times are steady, and then
+    /// until the cost per page has the required --precision. The result contains grid.json. The whole drive must first be
+    /// written in sequence: --state sequential, or keep if it already is.
     #[arg(long, conflicts_with_all = [
         "only", "test", "trace", "io_size", "io_count", "io_ignore", "preparation_io_count",
         "burst_pause", "target_offset", "target_size", "LengthArgs", "read_only",
@@ -146,18 +144,18 @@ pub struct GridArgs {
           value_parser = clap::value_parser!(u32).range(1..=names::LONGEST_MEAN))]
     pub grid_lengths: Vec<u32>,
 
-    /// Free space of --grid relative to the space written, separated by commas [default: that of the
-    /// drive, and from there to 100 in steps of 1, 2 and 5, as far as the longest writes allow]
+    /// Free space of --grid relative to the space written, separated by commas [default: the drive's own, then every 1, 2
+    /// and 5 times a power of ten up to 100, as far as the longest writes allow]
     #[arg(long, value_name = "RATIOS", value_delimiter = ',', requires = "grid",
           value_parser = names::free_space)]
     pub grid_spaces: Vec<f64>,
 
-    /// The page of --grid
+    /// Page size of --grid
     #[arg(long, default_value = "4KiB", value_name = "SIZE", requires = "grid", value_parser = names::page)]
     pub grid_page: Bytes,
 
-    /// Bytes of flash in the drive, its free space included [default: known for a simulated drive; for others the next usual
-    /// size, such as 64GiB for 64 GB]
+    /// Bytes of flash in the drive, including free space [default: as the simulated drive reports; for a real drive the next
+    /// usual size, such as 64GiB for 64 GB]
     #[arg(long, value_name = "SIZE", requires = "grid")]
     pub capacity_inside: Option<Bytes>,
 }
@@ -169,7 +167,7 @@ pub struct StateArgs {
     /// The state to bring the drive into first [default: random; keep with --read-only; purged with
     /// --test; sequential with --grid]
     ///
-    /// It is enforced again when sequential writes have passed over the whole target space.
+    /// The state is enforced again once the sequential writes of the runs have covered the whole target space.
     #[arg(long, value_enum, value_name = "STATE")]
     pub state: Option<State>,
 }
@@ -198,7 +196,7 @@ pub struct LengthArgs {
           conflicts_with = "io_count")]
     pub statistic: names::Statistic,
 
-    /// Most counted IOs of a run, even if its precision is not reached
+    /// Maximum number of counted IOs in a run, even if the run has not reached its precision
     #[arg(long, default_value_t = 5120, value_name = "COUNT", conflicts_with = "io_count",
           value_parser = names::ios)]
     pub most_ios: u64,
@@ -212,9 +210,9 @@ pub struct LengthArgs {
     #[arg(long, value_name = "SIZE", conflicts_with = "io_count")]
     pub most_bytes: Option<Bytes>,
 
-    /// Number of repeats of each run, each with other random addresses
+    /// Number of repeats of each run, each with different random addresses
     ///
-    /// The variation between repeats is reported separately from that within each run.
+    /// The variation between repeats is reported separately from the variation within each run.
     #[arg(long, default_value_t = 3, value_name = "COUNT",
           value_parser = clap::value_parser!(u32).range(1..=100))]
     pub repeats: u32,
@@ -224,10 +222,10 @@ pub struct LengthArgs {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Runs")]
 pub struct RunArgs {
-    /// Set the IOs in a run (IOCount) instead of finding them: one number, or some of SR, RR, SW, RW
+    /// Set the number of IOs in a run (IOCount) instead of finding it by measurement: one number, or some of SR, RR, SW, RW
     ///
-    /// Patterns that are not named keep the paper's value: SR=1024,RR=1024,SW=1024,RW=5120. With this, --io-ignore and
-    /// --run-pause are not found either.
+    /// Patterns that are not named keep the paper's value: SR=1024,RR=1024,SW=1024,RW=5120. With this option, flashscope
+    /// does not determine --io-ignore and --run-pause by measurement either.
     #[arg(long, value_name = "COUNTS", value_parser = names::io_count)]
     pub io_count: Option<PerBaseline>,
 
@@ -246,7 +244,7 @@ pub struct RunArgs {
           value_parser = names::ios)]
     pub preparation_io_count: u64,
 
-    /// Size of an IO, except where it is the parameter (uFLIP's IOSize)
+    /// Size of an IO (uFLIP's IOSize), except in experiments that vary it
     #[arg(long, default_value = "32KiB", value_name = "SIZE", value_parser = names::io_size)]
     pub io_size: Bytes,
 

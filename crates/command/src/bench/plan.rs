@@ -40,7 +40,8 @@ pub fn plan(args: &PlanArgs, stop: &AtomicBool, sink: &mut dyn Progress) -> Resu
     let mut device = drives::open(&args.drive, &request.purpose)?;
     let result = plan_drive(&request, device.as_mut(), like, args, (stop, sink));
     drop(device);
-    // Removes only a file that was opened: a refused one was created by somebody else at this moment.
+    // If the open above fails, the function has returned: another program may have created the file
+    // in the meantime.
     if let Some(path) = new_file {
         fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
     }

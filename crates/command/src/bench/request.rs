@@ -31,7 +31,7 @@ pub struct BenchRequest<'a> {
 enum Mode {
     /// Micro-benchmarks of uFLIP.
     MicroBenchmarks(Vec<&'static uflip::MicroBenchmark>),
-    /// A test of SNIA's.
+    /// A SNIA test.
     Test(&'static Test),
     /// A trace.
     Trace(BenchTrace),
@@ -89,7 +89,8 @@ impl Mode {
 }
 
 impl BenchRequest<'_> {
-    /// Checks a request. `confirmation` is what the user typed to allow writing; `seed` is that of the data written.
+    /// Checks a request. `confirmation` is the text that the user typed to allow writing; `seed` determines the data
+    /// written.
     pub fn new(
         args: &BenchOptions,
         confirmation: Option<String>,
@@ -136,8 +137,8 @@ impl BenchRequest<'_> {
         Ok(BudgetedPlan { options, micro_benchmarks, estimate, left_out })
     }
 
-    /// Creates the plan with an estimate of its time and bytes. The cost of IOs is `costs` or, without, measured by some
-    /// reads.
+    /// Creates the plan with an estimate of its time and bytes. Takes the cost of IOs from `costs`; without it, measures
+    /// the cost with a few IOs.
     pub fn estimated(
         &self,
         device: &mut dyn Device,
@@ -257,7 +258,7 @@ impl BenchRequest<'_> {
         let holds_data_in_order = matches!(state, State::Sequential | State::Keep);
         if matches!(self.mode, Mode::Grid(_)) && !holds_data_in_order {
             return Err(usage(anyhow!(
-                "--grid: all of the drive must hold data, in order, else the free space of a part of it \
+                "--grid: the whole drive must be written in sequence, otherwise the free space of its parts \
                  is unknown: choose --state sequential, or keep if the drive is in that state"
             )));
         }
@@ -265,7 +266,7 @@ impl BenchRequest<'_> {
     }
 }
 
-/// Returns the methodology of a measurement: what it finds by itself, and when a run ends.
+/// Returns the methodology of a measurement: which parameters it determines by measurement, and when a run ends.
 fn methodology(args: &BenchOptions, mode: &Mode) -> Methodology {
     if matches!(mode, Mode::Trace(_) | Mode::Test(_)) {
         return Methodology::default();

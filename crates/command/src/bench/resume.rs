@@ -25,9 +25,9 @@ pub fn resume(
 ) -> Result<BenchResult, Failure> {
     let (folder, _) = ResultFolder::open(path).map_err(usage)?;
     let lock = folder.lock().map_err(usage)?;
-    // Reads it again under the lock.
+    // Reads the result again: another process may have changed it before this one had the lock.
     let (folder, mut manifest) = ResultFolder::open(path).map_err(usage)?;
-    check_tool(&manifest.tool, "it was begun by", "measure anew")?;
+    check_tool(&manifest.tool, "the result was begun by", "measure anew")?;
     if !manifest.runs().any(is_left) {
         let facts = finish(&folder, &mut manifest)?;
         sink.note("nothing was left to run");
@@ -47,7 +47,8 @@ pub fn resume(
     let surroundings = drives::surroundings(&manifest.device.name);
     manifest.resumed.push(timestamp());
     (manifest.status, manifest.finished) = (Status::Running, None);
-    // Incomplete runs are marked as pending before their records are deleted.
+    // Marks incomplete runs as pending before it deletes their records. After a crash in between, the manifest then
+    // counts no records that are gone.
     manifest
         .runs_mut()
         .filter(|run| is_left(run))
@@ -61,7 +62,8 @@ pub fn resume(
     Ok(BenchResult { folder, manifest, facts })
 }
 
-/// Fails if the drive is a file that is missing. A new one would have another state, at a path that the result chooses.
+/// Fails if the drive is a file that is missing. A new file would not have the measured state. Its path would come from
+/// the result, which may be untrusted.
 fn check_existence(drive: &str) -> Result<(), Failure> {
     match drives::file_to_create(drive) {
         None => Ok(()),
@@ -72,7 +74,7 @@ fn check_existence(drive: &str) -> Result<(), Failure> {
     }
 }
 
-/// Finishes a result without open runs: only its status may be missing.
+/// Finishes a result that has no runs left. At most its status still has to change.
 fn finish(folder: &ResultFolder, manifest: &mut Manifest) -> Result<Facts, Failure> {
     if manifest.status == Status::Running {
         (manifest.status, manifest.finished) = (Status::Complete, Some(timestamp()));
@@ -81,7 +83,7 @@ fn finish(folder: &ResultFolder, manifest: &mut Manifest) -> Result<Facts, Failu
     conclude(folder, manifest)
 }
 
-/// True if the run must run, or run again.
+/// True if the run was not executed, or not to its end.
 fn is_left(run: &Run) -> bool {
     matches!(run.progress, RunProgress::Pending | RunProgress::Interrupted { .. })
 }

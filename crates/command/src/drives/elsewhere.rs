@@ -12,7 +12,7 @@ use crate::{Failure, usage};
 
 pub(super) fn open(name: &str, _: &Purpose) -> Result<Box<dyn Device>, Failure> {
     Err(usage(anyhow!(
-        "`{name}`: real drives are measured on Linux only; simulated ones, such as `sim:demo`, everywhere"
+        "`{name}`: flashscope measures real drives on Linux only; simulated drives, such as `sim:demo`, work on every system"
     )))
 }
 

@@ -49,14 +49,15 @@ pub fn surroundings(name: &str) -> Option<Surroundings> {
     Some(Surroundings::at(Path::new("/"), disk, sensor))
 }
 
-/// Reads the health log of the drive `name`, or of the drive that holds the file; `None` if there is none.
+/// Reads the health log of the drive `name`, or of the drive that holds the file. `None` without such a log.
 pub fn health(name: &str) -> Option<Health> {
     let options = OpenOptions::parse(name).ok()?;
     let pages = log_pages(&System::default(), options.location.path()).ok()?;
     Health::decode(&pages.smart, pages.extended.as_ref())
 }
 
-/// Removes the file of the drive `name` if it was created for one use and not changed since. The drive must be closed.
+/// Removes the file of the drive `name` if flashscope created it for a single measurement and no program has changed
+/// it since. The drive must be closed.
 ///
 /// # Errors
 /// If the system refuses the removal.

@@ -6,9 +6,10 @@ pub struct ConsentArgs {
     #[arg(long, value_name = "SERIAL_OR_PATH", conflicts_with = "read_only")]
     pub destroy_data_on: Option<String>,
 
-    /// Write although another program has the drive open for writing, if that holds no lock on it
+    /// Write even if another program has the drive open for writing, as long as that program holds
+    /// no lock on it
     ///
-    /// A drive that is mounted, held or locked is refused all the same.
+    /// flashscope still refuses a drive that is mounted, locked, or held by LVM or RAID.
     #[arg(long, conflicts_with = "read_only")]
     pub ignore_open_by_others: bool,
 }

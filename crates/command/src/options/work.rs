@@ -12,7 +12,7 @@ use crate::names;
 /// The simulated drive of a command.
 #[derive(Debug, Clone, clap::Args)]
 pub struct SimulatedDriveArgs {
-    /// The simulated drive: a profile or a TOML file, such as a twin, with any field of it after `?`
+    /// The simulated drive: a profile or a TOML file, such as a twin, with any profile field after `?`
     #[arg(long = "drive", id = "drive", default_value = "sim:demo", value_name = "DRIVE")]
     pub name: String,
 }
@@ -58,9 +58,10 @@ pub struct LoadArgs {
     /// Run the workload before it is measured: `steady`, `none`, a number of IOs, or a number of
     /// times the capacity, as in `10x` [default: steady, or none for a workload that ends]
     ///
-    /// `steady` lasts until write amplification is steady: over 5 windows, each of as many bytes as the drive has, it stays
-    /// within 2 % of its mean and the line fitted to it changes by at most 1 %. After 50 windows the warm-up ends all the
-    /// same, with a note. A trace is repeated for it, with its passes as windows.
+    /// `steady` continues until write amplification is steady. A window ends once reads, writes and trims together reach
+    /// the capacity of the drive. Steady means that over 5 windows write amplification ranges by at most 2 % of its mean,
+    /// and that a line fitted to it changes by at most 1 %. After 50 windows the warm-up ends in any case, with a note. A
+    /// trace repeats during the warm-up, with one pass per window.
     #[arg(long, value_name = "LENGTH")]
     pub warmup: Option<WarmUp>,
 
@@ -124,8 +125,8 @@ pub fn fill_parser() -> impl TypedValueParser<Value = Fill> {
 /// The confidence of a prediction.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub struct PredictionConfidenceArgs {
-    /// Confidence level of the intervals. It is lower than that of `bench`, because 95 % takes more validation cases than
-    /// most models have
+    /// Confidence level of the intervals. The default is lower than that of `bench`: intervals at 95 % need more validation
+    /// cases than most models have
     #[arg(long = "confidence", id = "confidence", default_value = "90%", value_name = "SHARE",
           value_parser = names::share)]
     pub level: f64,

@@ -22,10 +22,10 @@ pub const CONFIDENCE: f64 = 0.9;
 
 /// Predict the performance of a workload on a drive, by a model instead of a simulation.
 ///
-/// Blocks erased, write amplification, throughput and lifetime follow from how the workload writes: how
-/// long, where, and how soon again. A trace is repeated until the prediction has converged, and then
-/// counted. Intervals come from cases in which the model was compared with the simulator
-/// (docs/models.md). Ten million requests take about a second.
+/// The model derives erases, write amplification, throughput and lifetime from the writes of the workload: their lengths,
+/// their addresses, and the intervals between overwrites. A trace repeats until the prediction has converged; only later
+/// passes count. Intervals come from comparisons of the model with the simulator (docs/models.md). Ten million requests
+/// take about a second.
 #[derive(clap::Args)]
 #[command(
     mut_arg("json", json_schema("prediction")),
@@ -59,13 +59,13 @@ pub struct PredictArgs {
 
     /// Predict from measurements: a result of `flashscope bench DRIVE --grid`, of any drive
     ///
-    /// Divides the workload into stretches of time and ranges of space, as the equations do, and interpolates the cost of
-    /// each between the points of the grid.
+    /// Divides the workload into intervals of time and ranges of addresses, as the equations do, and interpolates the
+    /// cost of each piece between the points of the grid.
     #[arg(long, value_name = "RESULT",
           conflicts_with_all = ["drive", "model", "compare", "lifetime"])]
     pub grid: Option<PathBuf>,
 
-    /// Division of free space in the drive of --grid: a log block per data block, or all for all
+    /// Use of log blocks in the drive of --grid: each serves one data block, or all serve any data block
     #[arg(long, default_value = "fast", value_name = "FTL", requires = "grid")]
     pub like: LikeArg,
 
@@ -73,12 +73,12 @@ pub struct PredictArgs {
     #[arg(long, value_name = "SIZE", requires = "grid")]
     pub block_size: Option<Bytes>,
 
-    /// With equations: take the space of a range to be its logical block, or only its written pages
+    /// With equations: count the whole logical block of a range as its space, or only the written pages
     #[arg(long, default_value = "whole", value_name = "WHICH")]
     pub ranges: RangesArg,
 
-    /// With equations: divide time into stretches of the log list's length, at changes of the workload, or
-    /// of each range by itself
+    /// With equations: divide time into intervals as long as the log list, for all ranges or for each range by itself, or
+    /// at changes of the workload
     #[arg(long, default_value = "log-list", value_name = "HOW")]
     pub stretches: StretchesArg,
 
@@ -99,7 +99,7 @@ pub struct PredictArgs {
     #[arg(long)]
     pub lifetime: bool,
 
-    /// Bytes that the host writes in a day [default: as many as the trace does]
+    /// Bytes that the host writes in a day [default: the rate of the trace]
     #[arg(long, value_name = "SIZE", requires = "lifetime")]
     pub per_day: Option<Bytes>,
 
@@ -120,32 +120,32 @@ pub struct PredictArgs {
     pub list: ListArgs,
 }
 
-/// The ways to divide free space.
+/// The ways in which an FTL divides free space among data blocks.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum LikeArg {
-    /// A log block serves one data block
+    /// Each log block serves one data block
     Bast,
-    /// Log blocks are filled one after the other, whatever is written
+    /// Log blocks fill one after the other with writes to any data block
     Fast,
 }
 
 /// The rules for the space of a range.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum RangesArg {
-    /// The logical block
+    /// The whole logical block
     Whole,
-    /// The pages of it that are written
+    /// Only the written pages of the logical block
     Written,
 }
 
 /// The ways to divide time.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum StretchesArg {
-    /// As long as the log list
+    /// Intervals as long as the log list
     LogList,
-    /// From one change of the workload to the next
+    /// Intervals from one change of the workload to the next
     Stationary,
-    /// As long as the log list, and of each range by itself
+    /// Intervals as long as the log list, separately for each range
     OwnTime,
 }
 

@@ -57,7 +57,7 @@ pub fn predict(
         workload: spec.to_string(),
         seed: loaded.seed,
         model: "grid".into(),
-        // Stretches of the workload are independent, so nothing has to converge.
+        // The prediction treats intervals of the workload independently, so there is no convergence to wait for.
         passes: Passes { warm_up: 0, counted, converged: true },
         host_pages_written: cost.pages,
         bytes_written: Bytes(cost.pages * grid.page.0),
@@ -120,7 +120,7 @@ fn point(point: &GridPoint) -> Point {
     }
 }
 
-/// Returns the space of the drive, in blocks of the pages that were written.
+/// Returns the space of the drive in erase blocks, with the grid's page size.
 fn space(args: &PredictArgs, grid: &Grid) -> Result<Space, Failure> {
     let block = args.block_size.or(grid.block).unwrap_or(BLOCK);
     let capacity = grid.device.capacity;
@@ -132,7 +132,7 @@ fn space(args: &PredictArgs, grid: &Grid) -> Result<Space, Failure> {
         free_blocks: blocks(free),
     };
     space.check().map_err(|error| {
-        usage(anyhow!("{capacity} of pages of {} in blocks of {block}: {error}", grid.page))
+        usage(anyhow!("{capacity} in pages of {} and blocks of {block}: {error}", grid.page))
     })?;
     Ok(space)
 }

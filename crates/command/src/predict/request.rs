@@ -103,7 +103,8 @@ impl PredictionRequest<'_> {
         if !chosen.follows_trims() {
             not_modelled.extend(loaded.ignored_trims());
         }
-        // The validation cases converged, and have drives and workloads without any features that models ignore.
+        // In all validation cases the model converged, and modelled every feature of the drive and the workload.
+        // Intervals from them hold only for such predictions.
         let is_like_them = not_modelled.is_empty() && passes.converged;
         let factors = Factors::of(&cases, self.confidence).filter(|_| is_like_them);
         let numbers = Numbers::new(&layout, total, factors);
@@ -183,14 +184,14 @@ pub(super) struct LoadedWorkload {
 }
 
 impl LoadedWorkload {
-    /// True if it has trims, once it was predicted.
+    /// True if the workload has trims. For a generated workload this is only known after its prediction.
     pub(crate) fn has_trims(&self) -> bool {
         self.trims || self.requests.have_trimmed()
     }
 
     /// Describes trims as a feature that a model ignores.
     pub(crate) fn ignored_trims(&self) -> Option<String> {
-        self.has_trims().then(|| "trims, which leave less to be moved".into())
+        self.has_trims().then(|| "trims, which leave fewer pages to move".into())
     }
 }
 

@@ -45,7 +45,7 @@ pub struct ProbeResult {
 
 /// Probes a drive.
 ///
-/// Setting `stop` ends it in an orderly way, with the findings up to then.
+/// Setting `stop` ends the probe in an orderly way, with the findings so far.
 ///
 /// # Errors
 /// If the request is invalid, or records cannot be written.
@@ -79,9 +79,9 @@ pub fn probe(
     let mut device = drives::open(&name, &purpose)?;
     let folder = ProbeFolder::create(&output).map_err(not_made);
     if let (Err(_), Some(path)) = (&folder, new_file) {
-        // A refused request leaves no file behind.
+        // The drive was a new file, and a refused request must not leave it behind.
         std::fs::remove_file(&path)
-            .with_context(|| format!("cannot remove {} again", path.display()))?;
+            .with_context(|| format!("cannot remove the new file {}", path.display()))?;
     }
     let mut folder = folder?;
     let report = run(args, device.as_mut(), parameters, &folder, (stop, sink))?;
@@ -102,10 +102,10 @@ pub fn outcome(report: &ProbeReport) -> Result<(), Failure> {
             format!("{errors}: the results of those runs are unknown. {LOOK}")
         }
         (ProbeStatus::Interrupted, _) => {
-            return Err(interrupted("the findings shown were made before"));
+            return Err(interrupted("the findings shown were made before the interruption"));
         }
         (ProbeStatus::Failed, errors) => format!(
-            "the drive is gone, {}: the findings shown were made before. {LOOK}",
+            "the drive is gone, {}: the findings shown were made before the failure. {LOOK}",
             errors.unwrap_or_default()
         ),
     };

@@ -45,7 +45,7 @@ pub struct SimulationOutcome {
 
 /// Simulates a workload.
 ///
-/// Setting `stop` ends it with the measurements up to then.
+/// Setting `stop` ends the simulation; the result keeps the measurements so far.
 ///
 /// # Errors
 /// If the request is invalid, or nothing was measured. [`SimulationOutcome::outcome`] reports an incomplete simulation or a failure to
@@ -83,10 +83,10 @@ impl SimulationOutcome {
         match self.simulation.status {
             SimulationStatus::Complete => Ok(()),
             SimulationStatus::Interrupted => {
-                Err(interrupted("the results shown were measured before"))
+                Err(interrupted("the results shown were measured before the interruption"))
             }
             SimulationStatus::Failed => Err(Failure::Failed(anyhow!(
-                "{}{}: the results shown were measured before",
+                "{}{}: the results shown were measured before the failure",
                 self.simulation.error.unwrap_or_default(),
                 self.end_of_life.unwrap_or_default()
             ))),
@@ -170,7 +170,7 @@ fn events(
     Ok(Some(device.observe(events)))
 }
 
-/// Creates the file of an event trace. Replaces only a file that nobody uses.
+/// Creates the file of an event trace. Replaces an existing file only if it is not in use.
 fn create(path: &Path) -> Result<File, Failure> {
     if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
         return Err(usage(anyhow!("--trace-events: {} is not a file", path.display())));

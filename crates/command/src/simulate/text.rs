@@ -4,8 +4,8 @@ use flashscope_block::Nanos;
 use flashscope_sim::observe::{ClassUse, UtilizationReport};
 use flashscope_simulate::Simulation;
 
-/// Formats how commands waited, by class: a table, if the utilization was observed. Otherwise the
-/// text is empty.
+/// Formats a table of the waiting times of flash commands, by class. Returns an empty text if the
+/// utilization was not observed.
 pub fn queues(simulation: &Simulation) -> String {
     let used = simulation.observations.observed.utilization.as_ref();
     used.map(table).unwrap_or_default()

@@ -61,7 +61,7 @@ impl BenchTrace {
         let queue_depth = self.chosen_depth.unwrap_or(self.queue_depth.min(device.queue_depth));
         if queue_depth > device.queue_depth {
             return Err(usage(anyhow!(
-                "{} IOs in flight are more than `{}` takes ({}): set `queue_depth` of the trace",
+                "{} IOs in flight are more than `{}` accepts ({}): set a smaller `queue_depth` of the trace",
                 queue_depth,
                 device.name,
                 device.queue_depth

@@ -28,9 +28,9 @@ pub enum TwinCommand {
 
 /// Fit a simulated drive to results of `bench` and `probe`, or to a fill sweep.
 ///
-/// The same runs are simulated on drives with other structures and times, until the distributions of response times
-/// match. Each time gets an interval, and choices that the results leave open are listed (docs/twin.md). A fill sweep is
-/// a CSV with the columns `fill` and `write_amplification` or `mb_per_s`, of uniform writes at each fill.
+/// flashscope simulates the same runs on drives with different structures and times, until the distributions of response
+/// times match. Each time gets an interval, and choices that the results leave open are listed (docs/twin.md). A fill
+/// sweep is a CSV with the columns `fill` and `write_amplification` or `mb_per_s`, of uniform writes at each fill.
 #[derive(clap::Args)]
 #[command(mut_arg("json", json_schema("twin")))]
 #[command(after_help = "Examples:
@@ -103,7 +103,8 @@ pub struct CheckArgs {
 
 /// Predict the performance of a workload on a drive, by its twin.
 ///
-/// The workload is simulated on the twin, and on alternative drives that fit as well; these give the intervals.
+/// The workload is simulated on the twin, and on alternative drives that fit the results equally well; the alternatives
+/// give the intervals.
 #[derive(clap::Args)]
 #[command(mut_arg("json", json_schema("twin-prediction")))]
 #[command(after_help = "Examples:

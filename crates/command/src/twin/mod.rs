@@ -45,13 +45,13 @@ const LONG: Bytes = Bytes::gib(64);
 fn takes_long(work: Bytes) -> Option<String> {
     (work > LONG).then(|| {
         format!(
-            "each of hundreds of simulations reads and writes {work}, some seconds for every {LONG}: to have a twin \
+            "a fit runs hundreds of simulations, each of which reads and writes {work} (some seconds per {LONG}): to get a twin \
              within minutes, measure a part of the drive with `flashscope bench --target-size 4GiB`"
         )
     })
 }
 
-/// Fails if an output file exists already. The check comes before the fit, which takes long.
+/// Fails if an output file exists already. The check comes before the fit, which may take minutes.
 fn check_output(output: &Path) -> Result<(), Failure> {
     for path in [output, &path_beside(output)] {
         if path.exists() {
@@ -79,7 +79,7 @@ pub fn read(path: &Path) -> Result<Twin, Failure> {
 /// Compares a twin with results that it was not fitted to.
 ///
 /// # Errors
-/// If they cannot be compared, or `stop` was set first.
+/// If the results cannot be compared with the twin, or `stop` was set first.
 pub fn check(
     args: &CheckArgs,
     stop: &AtomicBool,
@@ -110,7 +110,8 @@ fn resources<'a>(jobs: &JobsArgs, memory: &MemoryArgs, stop: &'a AtomicBool) -> 
     Resources { jobs: jobs.count(), memory: memory.budget(), stop }
 }
 
-/// Converts the error of a fit. Unsuitable results are a usage error; a failed simulation may not be.
+/// Converts the error of a fit. Unsuitable results are a usage error; a failed simulation keeps its
+/// own class.
 fn failure(error: FitError) -> Failure {
     match error {
         FitError::Interrupted => interrupted("nothing was written"),

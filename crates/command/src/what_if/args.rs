@@ -99,7 +99,7 @@ impl WhatIfArgs {
     }
 }
 
-/// Returns the default number of simulations: 1 for a trace, of which all repeats would be equal.
+/// Returns the default number of simulations: 1 for a trace, because all its repeats would be equal.
 #[must_use]
 pub fn repeats(base: &SimulationRequest) -> u32 {
     if base.work.workload.starts_with("trace:") { 1 } else { REPEATS }

@@ -1,4 +1,4 @@
-//! `flashscope what-if`: compares a workload on a drive with variants of both.
+//! `flashscope what-if`: compares a workload on a drive with variants of the workload, the drive or both.
 
 mod args;
 
@@ -63,7 +63,7 @@ impl WhatIfResult {
 
 /// Answers a question, and writes the answer to a folder if one is requested.
 ///
-/// Setting `stop` ends it with the rows up to then.
+/// Setting `stop` ends the simulations; the answer keeps the rows so far.
 ///
 /// # Errors
 /// If the question is invalid. [`WhatIfResult::outcome`] reports an incomplete answer.
@@ -84,7 +84,7 @@ pub fn what_if(
 
 /// Answers a question. The answer does not depend on the resources.
 ///
-/// Stopping the simulations ends it with the rows up to then.
+/// If the simulations are stopped, the answer has the rows so far.
 pub fn answer(question: &Question, resources: &Resources<'_>, rows: &mut dyn RowSink) -> WhatIf {
     let mut answer = Answer::to(question);
     for (nth, request) in question.requests().iter().enumerate() {

@@ -11,8 +11,8 @@ pub use change::{HealthChange, ThermalSign, WriteAmplification};
 /// A raw log page.
 pub type LogPage = [u8; 512];
 
-/// The bytes in a data unit, in which a drive counts host reads and writes: 1,000 blocks of 512
-/// bytes, whatever the sector size, rounded up.
+/// The size of a data unit. A drive counts host reads and writes in data units of 1,000 times 512
+/// bytes, whatever its sector size, and rounds up.
 pub const DATA_UNIT: Bytes = Bytes(512_000);
 
 /// The GUID of the extended OCP page, AFD514C9-7C6F-4F9C-A4F2-BFEA2810AFC5, stored with its last
@@ -108,7 +108,7 @@ impl CriticalWarning {
         CriticalWarning::PersistentMemory,
     ];
 
-    /// Returns a description for the user: "the drive warns that ...".
+    /// Returns a description for the user, to follow "the drive warns that".
     pub fn text(self) -> &'static str {
         match self {
             CriticalWarning::LowSpare => "few spare blocks are left",
@@ -139,7 +139,7 @@ pub struct OcpHealth {
     pub xor_recoveries: u64,
     /// Uncorrectable reads.
     pub uncorrectable_reads: u64,
-    /// Reads that exceeded the first, fast error correction.
+    /// Reads that the first, fast stage of error correction could not correct.
     pub soft_ecc_errors: u64,
     /// The used share of the rated life of the system area, in percent.
     pub system_percentage_used: u32,
@@ -238,7 +238,7 @@ impl OcpHealth {
     }
 }
 
-/// Numbers of a page: little-endian, at any offset, and up to 16 bytes long.
+/// A reader of the numbers in a page, which are little-endian, unaligned and up to 16 bytes long.
 struct Page<'a>(&'a LogPage);
 
 impl Page<'_> {
@@ -259,7 +259,8 @@ fn data_units(units: u64) -> Bytes {
     Bytes(units.saturating_mul(DATA_UNIT.0))
 }
 
-/// Converts whole Kelvin to degrees Celsius; 0 means that there is no sensor.
+/// Converts whole kelvins to degrees Celsius. Returns `None` for 0, which means that there is no
+/// sensor.
 fn celsius(kelvin: u32) -> Option<f64> {
     let hundredths = 100.0 * f64::from(kelvin) - 27_315.0;
     (kelvin > 0).then_some(hundredths / 100.0)

@@ -67,7 +67,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// Creates a value with an interval of 95 %.
+    /// Creates the finding of a value, with its 95 % interval.
     pub fn value(
         parameter: Parameter,
         value: f64,
@@ -78,12 +78,12 @@ impl Finding {
         Finding::new(parameter, Answer::Value { value, low, high }, probability)
     }
 
-    /// Creates a value that is exact if it is right, such as a count or a size.
+    /// Creates the finding of a value without an interval, such as a count or a size.
     pub fn exact(parameter: Parameter, value: f64, probability: f64) -> Finding {
         Finding::value(parameter, value, value, value, probability)
     }
 
-    /// Creates a class.
+    /// Creates the finding of a class.
     pub fn class(parameter: Parameter, class: &str, probability: f64) -> Finding {
         Finding::new(parameter, Answer::Class { class: class.into() }, probability)
     }
@@ -196,7 +196,7 @@ pub struct Signal {
     pub log_x: bool,
     /// The series.
     pub series: Vec<Series>,
-    /// Marked places on the horizontal axis, such as the value found.
+    /// Marked positions on the horizontal axis, such as the value found.
     pub marks: Vec<Mark>,
 }
 
@@ -219,10 +219,10 @@ pub struct Series {
     pub points: Vec<(f64, f64)>,
 }
 
-/// A marked place on the horizontal axis.
+/// A marked position on the horizontal axis.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Mark {
-    /// The place.
+    /// The position.
     pub x: f64,
     /// The label of the mark.
     pub label: String,
@@ -235,8 +235,8 @@ impl Signal {
         Signal { title, x, y, shape, log_x: false, series: Vec::new(), marks: Vec::new() }
     }
 
-    /// Adds a series. A series with more points than a screen can show is thinned; the lowest and the highest point of each part
-    /// are kept.
+    /// Adds a series. If it has more points than a screen can show, the chart keeps the lowest and the highest point of each
+    /// group of successive points.
     #[must_use]
     pub fn series(mut self, name: &str, points: impl IntoIterator<Item = (f64, f64)>) -> Signal {
         let points = thinned(points.into_iter().collect());
@@ -258,7 +258,7 @@ impl Signal {
     }
 }
 
-/// Returns the lowest and the highest point of each part, with as many parts as the limit allows.
+/// Returns all points, or above [`MOST_POINTS`] the lowest and the highest of each group of successive points.
 fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     if points.len() <= MOST_POINTS {
         return points;
@@ -266,8 +266,8 @@ fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     let stretch = points.len().div_ceil(MOST_POINTS / 2);
     let extremes = |points: &[(f64, f64)]| {
         let by_height = |a: &usize, b: &usize| points[*a].1.total_cmp(&points[*b].1);
-        let low = (0..points.len()).min_by(by_height).expect("a stretch is not empty");
-        let high = (0..points.len()).max_by(by_height).expect("a stretch is not empty");
+        let low = (0..points.len()).min_by(by_height).expect("a chunk is not empty");
+        let high = (0..points.len()).max_by(by_height).expect("a chunk is not empty");
         let (first, last) = (low.min(high), low.max(high));
         [points[first], points[last]]
     };

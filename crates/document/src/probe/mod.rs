@@ -11,5 +11,5 @@ pub use report::{
     Step,
 };
 
-/// The version of `probe.json` written, which is also the latest version readable.
+/// The version of `probe.json` that flashscope writes, and the latest version that it reads.
 pub const PROBE_VERSION: u32 = 1;

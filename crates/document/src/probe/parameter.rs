@@ -78,17 +78,17 @@ pub struct Spec {
     pub source: &'static str,
     /// The relative error that a value may have and still count as right.
     pub tolerance: f64,
-    /// The statement of its value in the profile of a simulated drive.
+    /// The field of a simulated drive's profile that states the value, if any.
     pub field: ProfileField,
-    /// The approximate number of possible answers before any measurement. Its binary logarithm is the information in a certain
-    /// answer.
+    /// The approximate number of possible answers before any measurement. Its binary logarithm is the information, in bits, that
+    /// an answer with probability 1 gives.
     pub alternatives: u32,
 }
 
-/// The statement of a parameter in the profile of a simulated drive.
+/// The fields of a simulated drive's profile that state the value of a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProfileField {
-    /// No field: others imply the value, or the simulator lacks the feature.
+    /// No field: the fields of other parameters imply the value, or the simulator lacks the feature.
     Unstated,
     /// Fields that are derived from this parameter and others (`crates/probe/src/profile.rs`).
     Derived,
@@ -98,16 +98,16 @@ pub enum ProfileField {
         path: &'static str,
         /// The value of a drive without the feature.
         absent: u64,
-        /// The values of random drives, which measure the accuracy of the probe; empty where their
-        /// generator chooses (`benches/probe/src/drives.rs`).
+        /// The values that simulated test drives get at random. The accuracy of the probe is measured
+        /// on these drives. Empty if their generator (`benches/probe/src/drives.rs`) sets the field.
         trials: &'static [u64],
     },
     /// A field that holds a word for the class.
     Words {
         /// The path of the field.
         path: &'static str,
-        /// Words with their classes. A profile gets the first word of its class; the first of all
-        /// if the class is unknown.
+        /// The words that the field may hold, each with its class. A fitted profile gets the first
+        /// word of the class found, or the first of all words if the class is unknown.
         words: &'static [(&'static str, &'static str)],
     },
 }
@@ -176,8 +176,8 @@ pub const PARAMETERS: &[Spec] = &[
         parameter: Parameter::LargestRequest,
         name: "largest-request",
         title: "Largest request",
-        summary: "The longest request that the drive executes as one; it splits longer ones, and each part \
-                         has the fixed cost of a request",
+        summary: "The longest request that the drive does not split; it splits longer requests, and each \
+                         part has the fixed cost of a request",
         field: ProfileField::Value { path: "interface.largest_request", absent: 0, trials: &[] },
         source: "Sun and Zhang, section 4.4: 30 x 4 KiB",
         ..BYTES
@@ -186,8 +186,8 @@ pub const PARAMETERS: &[Spec] = &[
         parameter: Parameter::RequestCost,
         name: "request-cost",
         title: "Cost of a read request",
-        summary: "The median time of a read of 4 KiB at a random place, alone and without a switch of \
-                         groups",
+        summary: "The median time of a read of 4 KiB at a random address, with no other request in flight \
+                         and without a switch of groups",
         source: "Sun and Zhang, section 3.3",
         ..TIME
     },
@@ -195,7 +195,7 @@ pub const PARAMETERS: &[Spec] = &[
         parameter: Parameter::BlockCost,
         name: "block-cost",
         title: "Cost per 4 KiB of long reads",
-        summary: "The additional time per 4 KiB of a long read that the drive executes as one",
+        summary: "The additional time per 4 KiB of a long read that the drive does not split",
         source: "Sun and Zhang, section 4.4: 0.25 ms",
         ..TIME
     },
@@ -242,7 +242,8 @@ pub const PARAMETERS: &[Spec] = &[
         parameter: Parameter::GroupSwitch,
         name: "group-switch",
         title: "Switch of groups",
-        summary: "The additional time of a request that begins in another group than the one before ended in",
+        summary: "The additional time of a request that begins in another group than that in which the \
+                         last request ended",
         field: ProfileField::Value { path: "groups.switch_time", absent: 0, trials: &[] },
         source: "Sun and Zhang, section 4.1: 0.25 ms",
         ..TIME
@@ -309,7 +310,7 @@ pub const PARAMETERS: &[Spec] = &[
         title: "Kind of write buffer",
         classes: &["queue", "rewrites", "blocks"],
         summary: "The treatment of data that is written again while buffered: it takes up space again \
-                         (queue), it replaces the old data (rewrites), or it leaves in whole blocks (blocks)",
+                         (queue), it replaces the old data (rewrites), or the buffer evicts whole blocks (blocks)",
         source: "Kim and Ahn, BPLRU, FAST 2008",
         alternatives: 3,
         ..CLASS
@@ -373,7 +374,8 @@ pub const PARAMETERS: &[Spec] = &[
         parameter: Parameter::LogList,
         name: "log-list",
         title: "Log list",
-        summary: "The number of segments that can be written in turns before one must be merged for another",
+        summary: "The number of segments that can be written in turns before the drive must merge \
+                         one to write another",
         source: "Sun and Zhang, section 4.3 and Table 3",
         alternatives: 16,
         ..COUNT
@@ -383,8 +385,8 @@ pub const PARAMETERS: &[Spec] = &[
         name: "log-eviction",
         title: "Eviction from the log list",
         classes: &["fifo", "lru", "random"],
-        summary: "The log segment that is merged when another is needed: the one in use for longest (fifo), \
-                         the least recently written one (lru), or any (random)",
+        summary: "The log segment that is merged when another is needed: the segment in use for longest (fifo), \
+                         the least recently written segment (lru), or any segment (random)",
         field: ProfileField::Words {
             path: "log.eviction",
             words: &[("fifo", "fifo"), ("lru", "lru"), ("random", "random")],
@@ -407,7 +409,8 @@ pub const PARAMETERS: &[Spec] = &[
         parameter: Parameter::OpenPartitions,
         name: "open-partitions",
         title: "Open partitions",
-        summary: "The number of places that can be written sequentially in turns at the cost of one",
+        summary: "The number of regions that can be written in turns, each sequentially, at the cost of \
+                         a single region",
         field: ProfileField::Unstated,
         source: "uFLIP, micro-benchmark 4 (Partitions)",
         alternatives: 16,
@@ -417,8 +420,8 @@ pub const PARAMETERS: &[Spec] = &[
         parameter: Parameter::OverProvisioning,
         name: "over-provisioning",
         title: "Over-provisioning",
-        summary: "The share of the flash's places for data that the host cannot address, S_f, without \
-                         the blocks that are always kept free, which no host can observe",
+        summary: "The share of the flash capacity for data that the host cannot address, S_f; blocks that the \
+                         drive always keeps free do not count, as no host can observe them",
         source: "Desnoyers, SYSTOR 2012; Boboila and Desnoyers, section III",
         ..SHARE
     },
@@ -428,7 +431,7 @@ pub const PARAMETERS: &[Spec] = &[
         title: "Cleaning policy",
         classes: &["greedy-like", "fifo-like", "random-like"],
         summary: "The choice of the block to clean: by its valid pages (greedy, cost-benefit, the best of \
-                         several), by its age, or at random",
+                         several random blocks), by its age, or at random",
         field: ProfileField::Words {
             path: "cleaning.policy",
             words: &[

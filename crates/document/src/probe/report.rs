@@ -26,8 +26,8 @@ pub struct ProbeReport {
     pub wanted: Vec<Parameter>,
     /// The way the probe ended.
     pub status: ProbeStatus,
-    /// The failed IOs, except those of operations that the drive does not support; absent if there were none. The runs with
-    /// errors give no findings.
+    /// The failed IOs, except those of operations that the drive does not support; absent if there were none. A run with a
+    /// failed IO gives no findings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub errors: Option<IoErrors>,
     /// The budget.
@@ -60,7 +60,7 @@ pub enum ProbeStatus {
 /// IOs that failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IoErrors {
-    /// The number of failed IOs, including those in flight with the one that ended a run.
+    /// The number of failed IOs. The first failure ends a run; IOs in flight at that time count if they failed too.
     pub ios: u64,
     /// The run of the first failed IO, whose records contain it.
     pub run: u32,
@@ -111,7 +111,7 @@ pub struct StatedFinding {
     pub unit: Unit,
     /// The finding.
     pub finding: Finding,
-    /// The charts that show it, as indices into the report's `signals`, from 0.
+    /// The charts that show the evidence, as indices into the report's `signals`, from 0.
     pub signals: Vec<usize>,
 }
 
@@ -131,7 +131,7 @@ impl StatedFinding {
     }
 }
 
-/// A finding that a probe assumed and that cannot be right.
+/// An earlier finding that an experiment relied on and refuted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Contradiction {
     /// The parameter of the earlier finding.
@@ -147,13 +147,13 @@ pub struct Step {
     pub probe: String,
     /// The experiment and its purpose.
     pub summary: String,
-    /// The number of earlier attempts.
+    /// The number of earlier attempts of the same probe.
     pub attempt: u32,
     /// The runs.
     pub runs: Vec<RunSummary>,
     /// The parameters with new findings.
     pub found: Vec<Parameter>,
-    /// The earlier findings that it contradicted, with the reasons.
+    /// The earlier findings that the experiment contradicted, with the reasons.
     pub contradicted: Vec<Contradiction>,
 }
 

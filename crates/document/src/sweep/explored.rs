@@ -16,22 +16,22 @@ const MOST_POINTS: usize = 10_000;
 pub struct ExploredSweep {
     /// The conclusions from the points.
     pub sweep: Sweep,
-    /// The number of points simulated.
+    /// The number of points with results.
     pub simulated: u64,
-    /// The points in order. Above 10,000, only the front and a regular sample of the others.
+    /// The points in order. If there are more than 10,000, only the front and a regular sample.
     pub points: Vec<ExploredPoint>,
 }
 
 /// A point of a sweep with its results.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ExploredPoint {
-    /// The point, from 0, in the order of the sweep.
+    /// The index of the point, from 0, in the order of the sweep.
     pub point: u32,
     /// The level of each factor, in the order of [`Sweep::factors`]; `None` if the factor does not
     /// apply.
     pub levels: Vec<Option<Level>>,
-    /// The objectives, in the order of [`Sweep::objectives`], each with its interval over the
-    /// repeats; `None` if the simulation has no such number.
+    /// The mean of each objective, in the order of [`Sweep::objectives`], with its interval over
+    /// the repeats; `None` if the simulation has no such number.
     pub values: Vec<Option<Estimate>>,
 }
 
@@ -54,7 +54,7 @@ impl ExploredSweep {
     }
 }
 
-/// Limits the points to those that must stay and a regular sample of all.
+/// Returns every n-th point and the points in `kept`, with the smallest n that meets the limit.
 fn thinned(points: Vec<ExploredPoint>, kept: &HashSet<u32>) -> Vec<ExploredPoint> {
     let every = points.len().div_ceil(MOST_POINTS).max(1);
     let all = points.into_iter().enumerate();

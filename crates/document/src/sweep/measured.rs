@@ -7,7 +7,7 @@ use super::{Level, Objective, Row, RowStatus, Setting};
 /// The results of a point.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MeasuredPoint<'a> {
-    /// The point, from 0, in the order of the sweep.
+    /// The index of the point, from 0, in the order of the sweep.
     pub point: u32,
     /// The level of each factor; `None` if the factor does not apply.
     pub levels: &'a [Option<Level>],
@@ -19,7 +19,7 @@ impl<'a> MeasuredPoint<'a> {
     /// Combines the rows of a point; `None` if a repeat is missing or failed.
     ///
     /// # Panics
-    /// There are no rows.
+    /// If `rows` is empty.
     pub fn of(rows: &'a [Row], objectives: &[Objective], repeats: u32) -> MeasuredPoint<'a> {
         let done = rows.iter().filter(|row| row.status == RowStatus::Done);
         let whole = done.count() == repeats as usize;
@@ -54,7 +54,7 @@ pub fn settings(levels: &[Option<Level>], names: &[&str]) -> Vec<Setting> {
         .collect()
 }
 
-/// Groups rows by point; they must be sorted by point and repeat.
+/// Groups rows by point. The rows must be sorted by point and repeat.
 pub fn by_point(rows: &[Row]) -> impl Iterator<Item = &[Row]> {
     rows.chunk_by(|a, b| a.point == b.point)
 }

@@ -20,7 +20,7 @@ use crate::nvme::{CommandError, Controller};
 /// NVMe commands to one namespace.
 struct Commands {
     nvm: Nvm,
-    /// The length of each slot's IO, which the command moves entirely or not at all.
+    /// The length in bytes of each slot's IO. A command transfers the whole length or nothing.
     lens: Vec<i64>,
 }
 
@@ -99,8 +99,9 @@ impl Dialect for Commands {
         if io.op == Op::Trim { self.nvm.ranges(io) } else { Vec::new() }
     }
 
-    /// Converts a completion: 0 for success, an NVMe status for an error of the drive, or a
-    /// negative error number for one of the kernel.
+    /// Converts the `result` of a command to an [`Answer::result`](super::queued::Answer::result).
+    /// The kernel returns 0 for success, an NVMe status for an error of the drive, or a negative
+    /// error number for an error of its own.
     fn result(&self, slot: usize, result: i32) -> i64 {
         match u32::try_from(result) {
             Ok(0) => self.lens[slot],

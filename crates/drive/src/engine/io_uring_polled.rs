@@ -1,8 +1,7 @@
 //! io_uring over polled queues: the drive raises no interrupts, and the waiting thread polls the
 //! drive's completion queue.
 //!
-//! This saves the interrupt and two context switches, at the cost of a core that is busy while it
-//! waits.
+//! This saves the interrupt and two context switches, but keeps a core busy during the wait.
 
 use std::io;
 use std::path::PathBuf;
@@ -36,7 +35,7 @@ pub(super) fn start(setup: &Setup) -> io::Result<Box<dyn Engine>> {
     Ok(Box::new(QueuedEngine::new(ring, buffers, setup)))
 }
 
-/// Returns the sysfs directory of a device's whole drive, if its driver polls.
+/// Returns the sysfs directory of a device's whole drive, if the drive has polled queues.
 fn polled_disk(system: &System, number: DeviceNumber) -> io::Result<PathBuf> {
     let disk = system
         .whole_disk(number)

@@ -183,7 +183,7 @@ impl Kernel for Context {
                 Ok(count) => taken += count,
                 Err(error) if error.raw_os_error() == Some(libc::EINTR) => {}
                 Err(error) => {
-                    // The kernel rejected the first IO of the rest.
+                    // The kernel rejected the first of the remaining IOs.
                     let number = error.raw_os_error().unwrap_or(libc::EIO);
                     answers.push(Answer { slot: self.ready[taken], result: -i64::from(number) });
                     taken += 1;

@@ -99,8 +99,9 @@ impl Engine for InThread {
     }
 }
 
-/// An engine for several IOs at a time, with a thread for each, which reads the clock itself. The
-/// caller executes a single IO itself, because waking a thread would take longer than many an IO.
+/// An engine for several IOs in flight. A worker thread executes each IO and reads the clock before
+/// and after. If only one IO is due, the calling thread executes it, because waking a worker often
+/// takes longer than the IO.
 struct Threads {
     caller: Caller,
     workers: Vec<Worker>,

@@ -21,16 +21,18 @@ use crate::buffer::Buffers;
 use crate::clock::Clock;
 use crate::hardware::text;
 
-/// The index of the file among the registered ones.
+/// The index of the file among the registered files.
 pub(super) const FILE: Fixed = Fixed(0);
 
-/// The size of a memory page in bytes. In the worst case, a segment of a transfer covers one page.
+/// The size of a memory page in bytes. In the worst case, a segment of a transfer covers only one
+/// page.
 const PAGE: u64 = 4096;
 
-/// The same size as the length of a buffer.
+/// [`PAGE`] as a `usize`, for comparison with the length of a buffer.
 const PAGE_LEN: usize = 4096;
 
-/// A timeout that a healthy drive always meets.
+/// The shortest timeout for which a polling call waits until a completion arrives. A healthy drive
+/// always answers within this time.
 const FAR_OFF: Duration = Duration::from_secs(1);
 
 /// The encoding of IOs into ring entries, and the decoding of completions.
@@ -75,8 +77,9 @@ pub(super) struct Ring<D: Dialect> {
     dialect: D,
 }
 
-/// Creates a ring that processes completions only when the thread enters the kernel for them, and
-/// does not interrupt the thread. Older kernels than Linux 5.19 interrupt it.
+/// Creates a ring for completions that the drive reports by interrupts. The kernel passes on a
+/// completion when the thread enters the kernel, without interrupting the thread. Kernels before
+/// Linux 5.19 interrupt the thread.
 pub(super) fn interrupted<D: Dialect>(entries: u32) -> io::Result<RingOf<D>> {
     match IoUring::builder().setup_coop_taskrun().build(entries) {
         Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
@@ -86,8 +89,9 @@ pub(super) fn interrupted<D: Dialect>(entries: u32) -> io::Result<RingOf<D>> {
     }
 }
 
-/// Accepts errors that mean to try again: a timeout, an interruption, or a temporary lack of
-/// memory. Entries that the kernel did not take are still in the ring for the next call.
+/// Ignores an error after which the caller should try again: a timeout, an interruption, or a
+/// temporary lack of memory. Panics on any other error. Entries that the kernel did not take are
+/// still in the ring for the next call.
 fn check_entered(result: io::Result<usize>) {
     if let Err(error) = result {
         let transient = [libc::ETIME, libc::EINTR, libc::EAGAIN, libc::EBUSY];
@@ -101,8 +105,9 @@ pub(super) fn unsupported(why: impl Into<String>) -> io::Error {
     io::Error::new(io::ErrorKind::Unsupported, why.into())
 }
 
-/// Checks that each IO fits into one command and is not split. The limits are the bytes in the
-/// sysfs attribute `name`, and the number of segments, where each page of memory may need one.
+/// Checks that an IO of `longest` bytes fits into one command, which means that the kernel does not
+/// split it. The sysfs attribute `name` limits its length in KiB, and `max_segments` its number of
+/// segments. Each page of memory may need a segment.
 pub(super) fn check_length(disk: &Path, name: &str, longest: u64) -> io::Result<()> {
     let limit = |name: &str, unit: u64| {
         let count: u64 = text(&disk.join("queue").join(name))?.parse().ok()?;
@@ -123,8 +128,8 @@ pub(super) fn check_length(disk: &Path, name: &str, longest: u64) -> io::Result<
 }
 
 impl<D: Dialect> Ring<D> {
-    /// Creates a ring over `file` with `build`, which receives the number of entries, and its
-    /// buffers.
+    /// Creates a ring over `file`, and the buffers of the ring. `build` creates the ring with the
+    /// number of entries that it receives.
     ///
     /// The buffers must outlive the IOs, as [`super::queued::QueuedEngine`] ensures.
     pub(super) fn new(

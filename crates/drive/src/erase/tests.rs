@@ -56,7 +56,7 @@ impl Fake {
         }
     }
 
-    /// Returns the commands sent so far that change something.
+    /// Returns the commands sent so far that change the drive.
     fn changes(&self) -> Vec<Admin> {
         let reads = |command: &Admin| {
             use Admin::{GetLogPage, Identify, IdentifyNamespace};
@@ -236,8 +236,8 @@ fn commands_that_erase_other_namespaces_are_rejected() {
     assert!(message.contains("and there are 2 others: choose"), "{message}");
 }
 
-// Do namespaces count that are not attached to this controller? If the drive cannot list them, is
-// one with several controllers rejected?
+// Do namespaces that are not attached to this controller count? If a drive with several controllers
+// cannot list such namespaces, is it rejected?
 #[test]
 fn unattached_namespaces_count() {
     let mut fake = Fake::new();
@@ -255,7 +255,7 @@ fn unattached_namespaces_count() {
     assert!(fake.refusal(Erasure::Sanitize).contains("attached to its other controllers"));
 }
 
-// Is a drive rejected that is being sanitized?
+// Is a drive rejected while a sanitize operation is in progress?
 #[test]
 fn a_sanitize_in_progress_is_an_obstacle() {
     let fake = Fake::new();

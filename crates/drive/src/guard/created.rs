@@ -61,7 +61,7 @@ impl NewFile {
 impl Drop for NewFile {
     fn drop(&mut self) {
         if let Some(path) = self.path.as_ref().filter(|path| self.is_at(path)) {
-            // The error that caused the drop is more important than one of the removal.
+            // The error that caused the drop is more important than an error of the removal.
             let _ = fs::remove_file(path);
         }
     }

@@ -1,10 +1,11 @@
-//! Exclusive locks of both kinds in Linux, which do not see each other. QEMU and other users of
-//! virtual disks take locks of open file descriptions (OFD, `fcntl(2)`). udev, systemd and the
-//! partitioning tools take `flock(2)` on block devices.
+//! Exclusive locks. Linux has two kinds, and a lock of one kind does not conflict with a lock of
+//! the other. QEMU and other users of virtual disks take locks of open file descriptions (OFD,
+//! `fcntl(2)`). udev, systemd and the partitioning tools take `flock(2)` on block devices.
 //!
-//! For everything it writes exclusively, flashscope takes both locks and respects either. Locks
-//! belong to an inode: a hard link, a bind mount or `/proc/self/fd/N` leads to the same locks.
-//! Another node of the same device, or a file through an overlay file system, leads to others.
+//! For everything it writes exclusively, flashscope takes a lock of each kind. It refuses to write
+//! if another program holds a lock of either kind. Locks belong to an inode: a hard link, a bind
+//! mount or `/proc/self/fd/N` leads to the same locks. Another node of the same device, or a file
+//! through an overlay file system, leads to other locks.
 
 #![allow(
     unsafe_code,
@@ -42,8 +43,8 @@ impl Lock {
         Ok(lock)
     }
 
-    /// Also locks a related device, such as the whole disk of a partition, as systemd and udev
-    /// expect, or the file behind a loop device. `related` must be open for reading only, because
+    /// Also locks a related device or file: the whole disk of a partition (as systemd and udev
+    /// expect), or the file behind a loop device. `related` must be open for reading only, because
     /// closing a writable descriptor makes udev probe a device. Its OFD lock is therefore a read
     /// lock, which keeps writers away.
     ///
@@ -61,7 +62,7 @@ impl Lock {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(error),
             _ => {}
         }
-        // From here on, dropping unlocks it.
+        // From here on, dropping the [`Lock`] unlocks the file.
         self.held.push(file);
         let file = &self.held[self.held.len() - 1];
         let tries = if is_device { TRIES } else { 1 };
@@ -97,7 +98,8 @@ pub(crate) fn is_locked(file: &File) -> io::Result<bool> {
     if is_ofd_locked(file)? {
         return Ok(true);
     }
-    // Tests with an exclusive lock, because a shared one would succeed beside a reader's.
+    // Tests with an exclusive lock, because a shared lock would succeed beside a reader's shared
+    // lock.
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => Ok(true),
         Ok(()) => file.unlock().map(|()| false),
@@ -105,8 +107,8 @@ pub(crate) fn is_locked(file: &File) -> io::Result<bool> {
     }
 }
 
-/// Returns true if another open file description, or another process by `fcntl`, holds a lock on
-/// any byte.
+/// Returns true if another open file description (OFD lock) or another process (traditional `fcntl`
+/// lock) holds a lock on any byte.
 fn is_ofd_locked(file: &File) -> io::Result<bool> {
     let mut lock = whole(libc::F_WRLCK);
     match fcntl(file, libc::F_OFD_GETLK, &mut lock) {

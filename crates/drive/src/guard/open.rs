@@ -36,10 +36,10 @@ const BETWEEN_TRIES: Duration = Duration::from_millis(25);
 pub(crate) enum OverwriteReason<'a> {
     /// This process has just created the file, under an unused name.
     Created(Identity),
-    /// The owner confirmed its path or serial number. No confirmation is needed for an empty
+    /// The owner confirmed the path or the serial number. No confirmation is needed for an empty
     /// regular file, or for one that this program created and that has not changed since.
     Confirmed(Option<&'a str>),
-    /// It is a store of this drive, or an empty regular file that becomes one.
+    /// The file is the store of this drive, or an empty regular file that becomes its store.
     Store(&'a StoreHeader),
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct WriteRequest<'a> {
     pub reason: OverwriteReason<'a>,
     /// `O_DIRECT` and `O_EXCL`, where they apply.
     pub flags: libc::c_int,
-    /// True if another process may have it open for writing without a lock.
+    /// True if another process may have the device or file open for writing without a lock.
     pub ignore_open_by_others: bool,
 }
 
@@ -70,7 +70,7 @@ pub(crate) fn open(request: &WriteRequest) -> Result<GuardedFile, OpenError> {
     let path = request.path;
     let look = || OpenError::system("inspect", path);
     let system = System::default();
-    // While it is open, no other device or file can get its number.
+    // While `probe` is open, no other device or file can get its device or inode number.
     let probe = File::open(path).map_err(OpenError::system("open", path))?;
     let checked = Identity::of(&probe).map_err(look())?;
     if let OverwriteReason::Created(created) = request.reason {
@@ -96,7 +96,7 @@ enum LockState {
 }
 
 /// Runs every guard. Refusals that the owner can resolve come before those that only another
-/// program can.
+/// program can resolve.
 fn check(
     system: &System,
     request: &WriteRequest,
@@ -169,7 +169,8 @@ fn check_owner_agreed(
     check_confirmation(path, None, given)
 }
 
-/// Checks the content: a store of the drive, or no signature of data.
+/// Checks the content: it must be the expected store, or else neither a store nor data with a known
+/// signature.
 fn check_content(request: &WriteRequest, probe: &File) -> Result<(), OpenError> {
     match request.reason {
         OverwriteReason::Store(expected) => store::check(request.path, probe, expected),
@@ -180,7 +181,7 @@ fn check_content(request: &WriteRequest, probe: &File) -> Result<(), OpenError> 
     }
 }
 
-/// Checks that no other process has it open for writing, or a device related to it.
+/// Checks that no other process has the device or file, or a related one, open for writing.
 fn check_no_writer(
     system: &System,
     request: &WriteRequest,

@@ -1,8 +1,8 @@
 //! Other processes that have a device or file open, from `/proc`.
 //!
-//! Limits: without root or ptrace permission, the files of other users' processes are invisible. So
-//! are processes in PID namespaces that this `/proc` does not show, files open through an overlay
-//! file system, and block devices that are mapped but no longer open.
+//! Limits: without root or ptrace permission, the files of other users' processes are invisible.
+//! The same holds for processes in PID namespaces that this `/proc` does not show, files open
+//! through an overlay file system, and block devices that are mapped but no longer open.
 
 use std::fmt;
 use std::fs;
@@ -45,7 +45,7 @@ impl System {
     /// An error if `/proc` is missing.
     pub(crate) fn openers(&self, matches: impl Fn(Identity) -> bool) -> io::Result<Vec<Opener>> {
         let proc = self.path("proc");
-        // The process ID in this `/proc`, which may belong to another namespace.
+        // The ID of this process as `/proc` shows it, which may be an ID of another PID namespace.
         let ours = fs::read_link(proc.join("self")).ok();
         let mut openers = Vec::new();
         for entry in fs::read_dir(&proc)? {
@@ -144,8 +144,8 @@ fn mapping(line: &str) -> Option<Identity> {
     (inode != 0).then_some(Identity::File { device, inode })
 }
 
-/// Returns the process that serves a network block device and keeps it open, as older versions of
-/// `nbd-client` do.
+/// Returns the ID of the process that serves a network block device and keeps the device open, as
+/// older versions of `nbd-client` do.
 pub(super) fn serves(disk: &Path) -> Option<u32> {
     let pid: PathBuf = disk.join("pid");
     fs::read_to_string(pid).ok()?.trim().parse().ok()

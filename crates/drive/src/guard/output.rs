@@ -17,8 +17,9 @@ use crate::error::OpenError;
 use crate::store;
 
 /// Checks that an output file may take the name `path`. An existing regular file must be unused and
-/// unlocked. It must not be a store, or a disk image that contains data. The user named it, and no
-/// confirmation is needed. A link is replaced, not followed, and its target does not matter.
+/// unlocked. It must not be a store, or a disk image that contains data. No confirmation is needed,
+/// because the user named the file. A link is replaced, not followed, and its target does not
+/// matter.
 ///
 /// # Errors
 /// A refusal with the remedy.
@@ -42,7 +43,7 @@ pub fn check_output(path: &Path) -> Result<(), OpenError> {
 
 /// Creates an output file in place of an existing one, if [`check_output`] agrees. The existing
 /// file is not written; it disappears once no process has it open. A link of the system, such as
-/// `/dev/stdout`, stays.
+/// `/dev/stdout`, is not replaced, and the call fails.
 ///
 /// # Errors
 /// The errors of [`check_output`], and those of creating the file.

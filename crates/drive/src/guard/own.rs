@@ -51,7 +51,8 @@ impl FileMark {
         Ok(format!("1 {} {inode} {len} {}.{:09}", self.name(), now.mtime(), now.mtime_nsec()))
     }
 
-    /// Returns the mark of `file`, or `None` if it has none or was changed since.
+    /// Returns the mark of `file`, or `None` if the file has no mark or has changed since it was
+    /// marked.
     pub(crate) fn of(file: &File) -> Option<FileMark> {
         let mut held = [0; LONGEST];
         let len = fgetxattr(file, ATTRIBUTE, &mut held[..]).ok()?;
@@ -79,8 +80,8 @@ pub fn remove_scratch(path: &Path) -> Result<bool, OpenError> {
     let is_named = |identity| {
         fs::symlink_metadata(path).is_ok_and(|metadata| Identity::from(&metadata) == identity)
     };
-    // While it is open, no other file can get its inode. A link is not removed, and neither is its
-    // target.
+    // While `file` is open, no other file can get its inode. A link is not removed, and neither is
+    // its target.
     if FileMark::of(&file) != Some(FileMark::Scratch) || !Identity::of(&file).is_ok_and(is_named) {
         return Ok(false);
     }

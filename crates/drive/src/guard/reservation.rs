@@ -26,8 +26,8 @@ const REPORT_LEN: usize = 4096;
 const OPTIONAL_COMMANDS: usize = 520;
 const RESERVATIONS: u8 = 1 << 5;
 
-/// The status Host Identifier Inconsistent Format: the drive uses host identifiers of the other
-/// length.
+/// The status Host Identifier Inconsistent Format: the drive uses host identifiers of another
+/// length (64 or 128 bits) than the request.
 const OTHER_IDENTIFIERS: u32 = 0x018;
 
 /// The status Reservation Conflict.
@@ -38,7 +38,7 @@ const CONFLICT: u32 = 0x083;
 #[error("the drive's report of reservations is invalid")]
 pub struct MalformedReport;
 
-/// The state of a reserved drive, as in "is ...", or `None`.
+/// The state of a reserved drive, as in "is ...", or `None` for a drive without reservations.
 type ReservationState = Option<String>;
 
 /// Interprets the responses to READ KEYS and READ RESERVATION. Returns the state, as in "is ...",
@@ -63,8 +63,8 @@ pub fn scsi(keys: &[u8], reservation: &[u8]) -> Result<Option<String>, Malformed
     })
 }
 
-/// Interprets the response to Reservation Report, in either of its formats, whose headers are the
-/// same. Returns the state, as in "is ...", or `None` for a drive without reservations.
+/// Interprets the response to Reservation Report, in either of its formats, which have the same
+/// header. Returns the state, as in "is ...", or `None` for a drive without reservations.
 ///
 /// # Errors
 /// [`MalformedReport`] if the response is too short for its header, or states an unknown type.
@@ -83,9 +83,9 @@ pub fn nvme(report: &[u8]) -> Result<Option<String>, MalformedReport> {
     }
 }
 
-/// Checks that no host has reserved an open device or registered for it. The check passes if it is
-/// impossible: a drive or an adapter may not know the command, and the kernel passes it on for root
-/// only.
+/// Checks that no host has reserved an open device or registered for it. The check also passes if
+/// the query is impossible: a drive or an adapter may not know the command, and the kernel passes
+/// the command on for root only.
 pub(crate) fn check(system: &System, path: &Path, probe: &File) -> Result<(), Refusal> {
     let unknown = |source| Refusal::Unknown { path: path.into(), source };
     let Identity::Block(number) = Identity::of(probe).map_err(unknown)? else { return Ok(()) };

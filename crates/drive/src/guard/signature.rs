@@ -1,7 +1,7 @@
 //! Signatures of data: file systems, volume managers, partition tables, databases and archives.
 //!
 //! Two detectors look for them: libblkid, if it is installed ([`probing`]), and a built-in table,
-//! which also knows copies of superblocks and disk images. A finding of either counts.
+//! which also knows copies of superblocks and disk images. A finding of either detector counts.
 
 mod confirm;
 mod image;
@@ -88,17 +88,17 @@ impl Finding {
     }
 }
 
-/// Returns the data in an open file or on an open device.
+/// Searches an open file or device for data with a known signature.
 ///
 /// # Errors
-/// An error if its start or end cannot be read.
+/// An error if the start or end of the file or device cannot be read.
 pub(super) fn find(file: &File) -> io::Result<Option<Finding>> {
     let image = Image::open(file)?;
     Ok(combine(&image, &probing::ask(file), is_whole_disk(file)?))
 }
 
 /// Returns true for a block device that is not a partition. `wipefs` erases partition tables only
-/// there.
+/// on such a device.
 fn is_whole_disk(file: &File) -> io::Result<bool> {
     Ok(match Identity::of(file)? {
         Identity::Block(number) => {
@@ -108,7 +108,7 @@ fn is_whole_disk(file: &File) -> io::Result<bool> {
     })
 }
 
-/// Combines the findings of the table and of libblkid. Storage that others may be using takes
+/// Combines the findings of the table and of libblkid. Storage that other hosts may be using takes
 /// precedence.
 fn combine(image: &Image, answer: &Answer, is_whole_disk: bool) -> Option<Finding> {
     let marks: Vec<_> = image.marks(SIGNATURES.iter()).collect();
@@ -136,8 +136,8 @@ fn combine(image: &Image, answer: &Answer, is_whole_disk: bool) -> Option<Findin
     }
 }
 
-/// Returns true if `wipefs`, which sees the signatures that libblkid sees, erases at least one of
-/// them. Also returns the sectors with those it leaves.
+/// Returns true if `wipefs`, which detects the same signatures as libblkid, erases at least one of
+/// the signatures. Also returns the sectors with the signatures that `wipefs` leaves.
 fn erased(
     marks: &[(&'static Signature, u64)],
     answer: &Answer,
@@ -167,16 +167,16 @@ fn named(name: &str) -> Option<&'static Signature> {
     SIGNATURES.iter().find(|signature| signature.types.contains(&name))
 }
 
-/// Types that libblkid identifies by two bytes or fewer, with the place of these bytes. One in some
-/// 30,000 drives with random data matches by chance.
+/// Types that libblkid identifies by two bytes or fewer, with the place of these bytes. About one
+/// in 30,000 drives with random data matches by chance.
 const SHORT: [(&str, Place); 3] = [
     ("jmicron_raid_member", Place::EndOfSectors(512)),
     ("hfsplus", Place::Start(1024)),
     ("atari", Place::Start(0)),
 ];
 
-/// Drops a match by chance from libblkid's answer. This allows a drive to be measured again that
-/// this program filled with random data.
+/// Drops a match by chance from libblkid's answer. Otherwise, the guards might refuse a drive that
+/// this program has filled with random data.
 fn without_chance<'a>(image: &Image, answer: &'a Answer) -> &'a Answer {
     let Answer::Type { name, .. } = answer else { return answer };
     let place = SHORT.iter().find(|(short, _)| short == name).map(|(_, place)| place);

@@ -19,7 +19,7 @@ use crate::ioctl::Request;
 // reject it.
 const LOOP_GET_STATUS64: Request<LoopStatus> = unsafe { Request::new(0x4C05) };
 
-/// The kernel's `loop_info64`, with the fields in use named.
+/// The kernel's `loop_info64`, in which only the fields in use have names.
 #[repr(C)]
 struct LoopStatus {
     device: u64,
@@ -40,7 +40,7 @@ impl Default for System {
     }
 }
 
-/// A device related to the one to be written: itself, its whole disk, or one of its partitions.
+/// The device to be written, or a device related to it: its whole disk or one of its partitions.
 #[derive(Debug)]
 struct Relative {
     /// Its name below `/dev`.
@@ -93,8 +93,8 @@ impl System {
         Ok(disks)
     }
 
-    /// Checks that `identity` is not in use, and for a loop device neither is its backing file or
-    /// device. `path` is for the message only.
+    /// Checks that `identity` is not in use. For a loop device, also checks that its backing file
+    /// or device is not in use. `path` is for the message only.
     pub(crate) fn check_unused(&self, path: &Path, identity: Identity) -> Result<(), Refusal> {
         self.check_layer(path, identity, None)?;
         let unknown = |source| Refusal::Unknown { path: path.into(), source };
@@ -127,7 +127,8 @@ impl System {
     pub(crate) fn open_kin(&self, identity: Identity) -> io::Result<Vec<File>> {
         let mut opened = Vec::new();
         let mut open = |path: &Path, expected: Identity| {
-            // Nothing but a device or a regular file is opened, which could block.
+            // Opens only the expected device or file. Opening anything else, such as a FIFO, could
+            // block.
             let is_expected = |metadata: Metadata| Identity::from(&metadata) == expected;
             if fs::metadata(path).is_ok_and(is_expected)
                 && let Ok(file) = File::open(path)
@@ -153,8 +154,8 @@ impl System {
         Ok(opened)
     }
 
-    /// Checks one layer, like [`System::check_unused`]. Its use by the loop device `top`, which led
-    /// to this layer, does not count.
+    /// Checks one layer of a stack of loop devices, like [`System::check_unused`]. Its use by the
+    /// loop device `top`, which led to this layer, does not count.
     fn check_layer(
         &self,
         path: &Path,
@@ -222,7 +223,7 @@ impl System {
         Ok(text.lines().filter_map(Mount::parse).collect())
     }
 
-    /// Returns the path of a swap device or file that is the `same`.
+    /// Returns the path of a swap device or file for which `same` returns true.
     fn swap(&self, same: impl Fn(Identity) -> bool) -> io::Result<Option<String>> {
         let text = match fs::read_to_string(self.root.join("proc/swaps")) {
             // The kernel does not support swap.
@@ -233,7 +234,8 @@ impl System {
         Ok(spaces.map(unescape).find(|path| leads_to(path, &same)))
     }
 
-    /// Returns a loop device, other than `top`, whose backing file or device is the `same`.
+    /// Returns a loop device, other than `top`, for whose backing file or device `same` returns
+    /// true.
     fn loop_over(
         &self,
         same: impl Fn(Identity) -> bool,
@@ -261,8 +263,8 @@ impl System {
         Ok(None)
     }
 
-    /// Returns the loop device that `device` is or is a partition of, and its backing file or
-    /// device.
+    /// Returns the loop device that is `device`, or has `device` as a partition. Also returns the
+    /// backing file or device of the loop device.
     fn below(&self, device: DeviceNumber) -> io::Result<Option<(DeviceNumber, Identity)>> {
         let Some(disk) = self.whole_disk(device) else { return Ok(None) };
         let Some(backing) = backing_file(&disk) else { return Ok(None) };
@@ -303,7 +305,7 @@ fn extent(partition: &Path) -> Option<Range<u64>> {
 /// `None` for a disk that is not a loop device.
 fn backing_file(disk: &Path) -> Option<io::Result<PathBuf>> {
     match fs::read(disk.join("loop/backing_file")) {
-        // ENODEV means that it is being detached.
+        // ENODEV means that the loop device is being detached.
         Err(error)
             if error.kind() == io::ErrorKind::NotFound
                 || error.raw_os_error() == Some(libc::ENODEV) =>
@@ -318,8 +320,9 @@ fn backing_file(disk: &Path) -> Option<io::Result<PathBuf>> {
     }
 }
 
-/// Returns the identity of a loop device's backing file. Its path may be stale, or belong to
-/// another mount namespace. Returns `None` without permission for the ioctl.
+/// Returns the identity of a loop device's backing file or device. Asks the loop device itself,
+/// because the path in sysfs may be stale or belong to another mount namespace. Returns `None`
+/// without permission for the ioctl.
 fn lies_on(device: &Path) -> Option<Identity> {
     let mut status = LoopStatus { device: 0, inode: 0, block_device: 0, rest: [0; 26] };
     LOOP_GET_STATUS64.send(&File::open(device).ok()?, &mut status).ok()?;
@@ -329,7 +332,7 @@ fn lies_on(device: &Path) -> Option<Identity> {
     })
 }
 
-/// Returns true if `path` now leads to the `same` file or device.
+/// Returns true if `path` now leads to a file or device for which `same` returns true.
 fn leads_to(path: impl AsRef<Path>, same: impl Fn(Identity) -> bool) -> bool {
     fs::metadata(path).is_ok_and(|metadata| same(Identity::from(&metadata)))
 }
@@ -352,7 +355,7 @@ impl Relative {
         fs::read_to_string(self.directory.join("ro")).is_ok_and(|text| text.trim() == "1")
     }
 
-    /// Returns a device that uses this one, if any.
+    /// Returns a device that uses this device, if any.
     fn holder(&self) -> io::Result<Option<String>> {
         match fs::read_dir(self.directory.join("holders")) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -376,8 +379,9 @@ impl Mount {
         Some(Mount { number, source, at })
     }
 
-    /// Returns true if the file system lies on a device. Compares the kernel's number and that of
-    /// the source, because btrfs and others show an anonymous number.
+    /// Returns true if the file system lies on a device. Compares the number in the kernel's table
+    /// and the number of the source device, because btrfs and other file systems show an anonymous
+    /// number in the table.
     fn is_on(&self, number: DeviceNumber) -> bool {
         self.number == Some(number)
             || fs::metadata(&self.source).is_ok_and(|metadata| {
@@ -538,7 +542,7 @@ mod tests {
         assert_eq!(machine.writable(), [false; 3]);
     }
 
-    // Is a file refused that serves as swap or backs a loop device? Links and names with spaces
+    // Is a file refused while it serves as swap or backs a loop device? Links and names with spaces
     // lead to the same file.
     #[test]
     fn files_in_use_are_refused() {
@@ -572,8 +576,8 @@ mod tests {
         assert!(check(&other).is_ok());
     }
 
-    // Is a backing file refused whose name is not UTF-8, and an unreadable backing file attribute
-    // an error?
+    // Is a backing file refused even if its name is not UTF-8? Is it an error if the kernel's
+    // attribute with the name is unreadable?
     #[test]
     fn backing_files_with_odd_names_are_refused() {
         let machine = Machine::new();
@@ -586,14 +590,15 @@ mod tests {
         let file = Identity::from(&fs::metadata(&odd).unwrap());
         assert!(matches!(machine.check(file), Err(Refusal::LoopBacking { .. })));
 
-        // The kernel fails in the same way for a name that is too long.
+        // Reading the attribute fails here because it is a directory. The kernel's attribute cannot
+        // be read if the name is too long.
         fs::remove_file(machine.path(attribute)).unwrap();
         fs::create_dir(machine.path(attribute)).unwrap();
         assert!(matches!(machine.check(file), Err(Refusal::Unknown { .. })));
     }
 
-    // Is a loop device refused if another one has the same backing file, or if that file serves as
-    // swap?
+    // Is a loop device refused if another loop device has the same backing file, or if that file
+    // serves as swap?
     #[test]
     fn loop_devices_over_files_in_use_are_refused() {
         let machine = Machine::new();

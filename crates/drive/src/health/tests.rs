@@ -81,7 +81,7 @@ fn read(
     (pages, fake.requests.into_inner())
 }
 
-// Is the whole drive opened that holds a file on a partition, and each page read by its own
+// For a file on a partition, is the whole drive opened, and is each page read by its own
 // identifier?
 #[test]
 fn both_pages_of_the_drive_that_holds_a_file_are_read() {
@@ -91,8 +91,8 @@ fn both_pages_of_the_drive_that_holds_a_file_are_read() {
     assert_eq!(requests, [LogId::Smart, LogId::Extended]);
 }
 
-// Is a drive without the extended page still read, and one without the SMART page an error that
-// names the drive and the status?
+// Is a drive without the extended page still read? Does a drive without the SMART page cause an
+// error that names the drive and the status?
 #[test]
 fn only_the_smart_page_is_mandatory() {
     let has_only = |has: LogId| {

@@ -85,7 +85,8 @@ pub(super) fn pcie_link(disk: &Path) -> Option<PcieLink> {
     })
 }
 
-/// Returns the first temperature sensor of the drive itself, in thousandths of a degree Celsius.
+/// Returns the file of the first temperature sensor of the drive itself, which holds thousandths of
+/// a degree Celsius.
 ///
 /// The sensor's directory lies in that of the device, or in `hwmon` below it
 /// (`Documentation/hwmon/sysfs-interface.rst`).

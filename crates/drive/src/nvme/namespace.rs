@@ -30,7 +30,7 @@ pub(crate) enum NotWhole {
     System(io::Error),
 }
 
-/// Returns the sysfs directory of the namespace with an open block device.
+/// Returns the sysfs directory of the namespace that an open block device exposes.
 pub(crate) fn directory(system: &System, identity: Identity) -> Result<PathBuf, NotWhole> {
     let Identity::Block(number) = identity else { return Err(NotWhole::File) };
     let disk = system.whole_disk(number).ok_or(NotWhole::NotNvme)?;
@@ -42,7 +42,7 @@ pub(crate) fn directory(system: &System, identity: Identity) -> Result<PathBuf, 
 }
 
 /// Returns the block device of a character device: `/dev/nvme0n1` for `/dev/ng0n1`. The kernel
-/// gives both the same numbers.
+/// gives both devices the same numbers.
 pub(crate) fn block_device(path: &str) -> Option<PathBuf> {
     let (controller, namespace) = path.strip_prefix("/dev/ng")?.split_once('n')?;
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit());
@@ -50,8 +50,8 @@ pub(crate) fn block_device(path: &str) -> Option<PathBuf> {
     named.then(|| format!("/dev/nvme{controller}n{namespace}").into())
 }
 
-/// Opens the character device of the namespace with the sysfs directory `disk`. Its own directory
-/// lies next to that one (Linux 5.13).
+/// Opens the character device of the namespace with the sysfs directory `disk`. The sysfs directory
+/// of the character device lies next to `disk` (Linux 5.13).
 pub(crate) fn open_character_device(
     system: &System,
     disk: &Path,

@@ -20,7 +20,7 @@ pub(crate) struct Nvm {
     pub(crate) block: Bytes,
 }
 
-/// A command in the space of a ring entry.
+/// A command in the form that a ring entry holds.
 pub(crate) type CommandBytes = [u8; 80];
 
 impl Nvm {
@@ -145,8 +145,8 @@ mod tests {
         }
     }
 
-    // Is a trim one range with its length before its first block, and a trim longer than a range
-    // several adjacent ones?
+    // Is a trim encoded as one range (its length, then its first block), and a trim longer than the
+    // maximum range as several adjacent ranges?
     #[test]
     fn trims_become_range_lists() {
         let list = NVM.ranges(&io(Op::Trim, 0x1_0000_0002 * 4096, 3 * 4096));
@@ -157,7 +157,7 @@ mod tests {
     }
 
     // Does a status become the error number of the block layer, whatever its upper bits are, and an
-    // unknown one EIO?
+    // unknown status EIO?
     #[test]
     fn statuses_become_error_numbers() {
         for (status, expected) in [

@@ -1,6 +1,6 @@
 //! Parser of the kernel's event stream: `struct blk_io_trace` of `linux/blktrace_api.h`, version 7
 //! (48 bytes) or 8 (64 bytes), each followed by data of the stated length. Text lines between
-//! events report other facts.
+//! events report lost events and events of other tracers.
 
 use std::io;
 

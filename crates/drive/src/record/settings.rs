@@ -26,7 +26,8 @@ impl Settings {
     pub(super) fn set(&mut self, path: &Path, value: &str) -> Result<(), RecordError> {
         let before = read(path)?;
         if before != value {
-            // Recorded before the change: restoring a rejected setting does no harm.
+            // Remembers the old value first. If the kernel then rejects the new value, restoring
+            // the old one does no harm.
             self.before.push((path.into(), before));
             write(path, value).map_err(RecordError::system("set", path))?;
         }

@@ -194,7 +194,7 @@ fn offsets_beyond_4_gib_are_reached() {
         let device = match opened {
             Err(OpenError::NoSpace { .. }) => None,
             opened => {
-                // Only one process at a time may write a file.
+                // The file cannot be opened for writing twice at the same time.
                 drop(opened);
                 open_with(entry.kind, 1, &options)
             }
@@ -212,7 +212,7 @@ fn offsets_beyond_4_gib_are_reached() {
         file.read_exact_at(&mut sector, far).unwrap();
         assert_ne!(sector, [0; 512]);
         file.read_exact_at(&mut sector, far & 0xffff_ffff).unwrap();
-        assert_eq!(sector, [0; 512], "written 4 GiB too low");
+        assert_eq!(sector, [0; 512], "written at an offset 4 GiB too low");
         drop(device);
         fs::remove_file(path).unwrap();
     }
@@ -235,7 +235,7 @@ fn trim_frees_the_range() {
     });
 }
 
-// Does every IO complete exactly once when deadlines pass in flight?
+// Does every IO complete exactly once even if a deadline passes while IOs are in flight?
 #[test]
 fn deadlines_lose_nothing() {
     each(|options, engine, depth| {
@@ -321,8 +321,8 @@ fn error_of(options: &OpenOptions) -> OpenError {
     open(options).err().expect("opening must fail")
 }
 
-// Is a missing file created only on request, fully allocated, and does a read-only benchmark get a
-// hint?
+// Is a missing file created only on request, and is it fully allocated? Does a read-only benchmark
+// get a hint?
 #[test]
 fn files_are_created_on_request() {
     use std::os::unix::fs::MetadataExt;
@@ -354,7 +354,7 @@ fn files_are_created_on_request() {
     }
 }
 
-// Is a file refused that would fill its file system, and no file left behind?
+// Is a file that would fill its file system refused, and is no file left behind?
 #[test]
 fn file_systems_are_not_filled() {
     for place in places() {
@@ -373,7 +373,7 @@ fn file_systems_are_not_filled() {
     }
 }
 
-// Are other kinds of files refused by their kind?
+// Are other kinds of files refused, with the kind in the error?
 #[test]
 fn other_kinds_are_refused() {
     let message = |location| error_of(&OpenOptions::new(location)).to_string();

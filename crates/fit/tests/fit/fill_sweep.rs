@@ -92,8 +92,8 @@ fn max() -> Option<Vec<Level>> {
     Some(longest.into_values().map(level).collect())
 }
 
-// Half of the fill levels predict the write amplification of the others within 2 % and their throughput within 3 %. They
-// leave open whether the drive cleans greedily or in FIFO order, but exclude random choice.
+// Half of the fill levels predict the write amplification of the other half within 2 %, and the throughput within 3 %. All levels
+// together leave open whether the drive cleans greedily or in FIFO order, but exclude that it cleans random blocks.
 #[test]
 fn half_of_the_levels_predict_the_others() {
     let Some(levels) = max() else { return };
@@ -122,7 +122,8 @@ fn half_of_the_levels_predict_the_others() {
     assert!((1060.0..1120.0).contains(&gib), "{gib}");
 }
 
-// The drive does not report the bytes it programs.
+// This drive does not report the bytes it programs. The throughput of half of the fill levels predicts that of the other levels
+// within 3 %.
 #[test]
 fn throughput_alone_predicts_the_other_half() {
     let mut levels: BTreeMap<u64, Level> = BTreeMap::new();

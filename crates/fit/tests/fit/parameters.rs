@@ -29,7 +29,7 @@ const HIDDEN: &str = "agrawal-2008?flash.dies_per_package=1&flash.planes_per_die
 
 const HOW: FitOptions = FitOptions { seed: 1, confidence: 0.9, sample: Bytes::gib(8) };
 
-/// The result of micro-benchmarks on a drive.
+/// Runs micro-benchmarks on a drive and returns the path of the result.
 fn measured(place: &TempDir, name: &str, spec: &str, benchmarks: &[&str]) -> PathBuf {
     let mut device = flashscope_sim::open(spec).unwrap();
     let info = device.info().clone();
@@ -74,8 +74,8 @@ fn fit(paths: &[&Path]) -> Result<Twin, flashscope_fit::FitError> {
     Sources::read(&paths)?.fit(HOW, &Resources::new(2, &stop), &mut ())
 }
 
-// A sample within the limit has all runs. A smaller one has the first repeats of some values of every experiment, and no
-// other run is simulated.
+// If all runs are within the limit, the sample has all runs. Otherwise it has the first repeats of some values of every
+// experiment. No run outside the sample is simulated.
 #[test]
 fn samples_keep_first_repeats_and_simulate_nothing_else() {
     let place = tempfile::tempdir().unwrap();
@@ -222,7 +222,7 @@ fn contradictory_or_too_few_results_are_errors() {
 fn simulated_twin_reproduces_the_fill_sweep() {
     let place = tempfile::tempdir().unwrap();
     let table = place.path().join("sweep.csv");
-    // T = 1200 MiB, FIFO (A = 1.159, 1.451, 2.364 by the reference), kappa 1, 200 MB/s bare, moved pages cost 1.5.
+    // T = 1200 MiB, FIFO (A = 1.2550, 1.7158 and 2.3639 by the reference), kappa = 1, 200 MB/s at a WA of 1, and `moved` = 1.5.
     let rows = [(600, 1.2550), (800, 1.7158), (923, 2.3639)].map(|(mib, wa): (u64, f64)| {
         format!("{},{wa},{}\n", mib << 20, 200.0 / (1.0 + 1.5 * (wa - 1.0)))
     });

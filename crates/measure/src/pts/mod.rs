@@ -1,9 +1,10 @@
 //! The tests of the Solid State Storage Performance Test Specification (SNIA SSS PTS 2.0) that exist as ready plans: IOPS,
 //! throughput, latency and write saturation.
 //!
-//! Each test purges the drive and writes all of it twice in sequence if the specification requires that (*workload-independent
-//! preconditioning*). It then repeats a round of one-minute runs until the tracked values are steady. This is the specification's
-//! variant for enterprise drives: it uses the whole drive.
+//! Each test purges the drive. If the specification requires it, the test then writes the whole
+//! drive twice in sequence (*workload-independent preconditioning*). It then repeats a round of
+//! one-minute runs until the tracked values are steady. This is the specification's variant for
+//! enterprise drives: it uses the whole drive.
 
 mod iops;
 mod latency;
@@ -62,7 +63,7 @@ pub struct Test {
     pub name: &'static str,
     /// The name shown to people.
     pub title: &'static str,
-    /// The question it answers.
+    /// The question that the test answers.
     pub question: &'static str,
     /// The section of the specification.
     pub source: &'static str,
@@ -72,7 +73,7 @@ pub struct Test {
     address: Address,
     /// The shares of reads in percent, in the order of a round.
     reads_percent: &'static [u8],
-    /// The sizes of IOs for each of them, in the order of a round.
+    /// The sizes of IOs for each share of reads, in the order of a round.
     sizes: &'static [Bytes],
     /// IOs in flight; `None` if the operator chooses.
     queue_depth: Option<u32>,
@@ -233,7 +234,7 @@ fn name(reads_percent: u8, size: Bytes) -> String {
     format!("{reads_percent}/{} {size}", 100 - reads_percent)
 }
 
-/// Numbers runs in the order of execution.
+/// Creates runs, numbered in the order of execution.
 struct Planner<'a> {
     setup: &'a Setup,
     device: &'a DeviceInfo,

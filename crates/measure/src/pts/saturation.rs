@@ -4,7 +4,7 @@ use flashscope_workload::pattern::Address;
 
 use super::Test;
 
-/// Random writes to a fresh drive, for a day or four times its capacity.
+/// Random writes to a fresh drive, for a day or until they amount to four times its capacity.
 pub(super) const SATURATION: Test = Test {
     name: "pts-write-saturation",
     title: "SNIA PTS write saturation",

@@ -6,9 +6,9 @@ use crate::{Merges, Prediction, Uniform};
 
 /// Predicts merges by equations 4 to 6, and erases by equation 7.
 ///
-/// The paper takes f as the share of data blocks that have a log block. For f above 1, which it
-/// leaves open, f counts as 1: every data block has a log block already, and further ones change
-/// nothing.
+/// The paper takes f as the share of data blocks that have a log block. The paper does not cover f
+/// above 1. There, f counts as 1: every data block already has a log block, and further log blocks
+/// change nothing.
 #[must_use]
 pub fn predict(uniform: &Uniform) -> Prediction {
     let fragments = Fragments::printed(uniform);

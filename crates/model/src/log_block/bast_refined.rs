@@ -1,27 +1,31 @@
 //! BAST, derived anew by renewal theory: how log blocks fill up before they are reclaimed.
 //!
 //! Write lengths are geometric. The FTL reclaims the oldest log block first. A log block that does
-//! not fill up therefore lives for a fixed time: the time a in which a data block receives a
-//! fragments on average. A share u of the data blocks has a log block with room left. A share p_m
-//! of the fragments are middles, and a share q_t of the others are tails. For each fragment:
+//! not fill up therefore lives for a fixed time a. The unit of time is the mean time between two
+//! fragments of a data block. A share u of the data blocks has a log block with room left. A share
+//! p_m of the fragments are middles, and a share q_t of the heads and tails are tails:
 //!
-//! - A middle whose data block has no such log block ends in a switch merge: (1-u) p_m of them.
-//! - Any other fragment without a log block starts one: (1-u) (1-p_m). If it is a tail and no other
-//!   fragment follows before reclaim, it ends in a partial merge: q_t exp(-a) of them.
-//! - A fragment longer than the remaining room fills the log block and starts another one with its
-//!   remainder. The remainder of a middle is as long as the log block's earlier content, which is
-//!   assumed to be as long as a fragment. For other fragments of mean length L, it is (E l^2 / L -
-//!   1) / 2 pages by renewal theory, and one in L leaves none.
+//! - If the data block of a middle has no log block with room left, the middle causes a switch
+//!   merge. These are a share (1-u) p_m of all fragments.
+//! - If the data block of a head or tail has no log block with room left, the fragment starts a log
+//!   block: a share (1-u) (1-p_m). If the fragment is a tail and no other fragment follows before
+//!   reclaim, the log block ends in a partial merge. These are a share q_t exp(-a) of the log
+//!   blocks started.
+//! - A fragment longer than the remaining room fills the log block and starts another log block
+//!   with its remainder. The remainder of a middle is as long as the log block's earlier content,
+//!   which is assumed to be as long as a fragment. For heads and tails of length l with mean L, the
+//!   mean remainder is (E l^2 / L - 1) / 2 pages by renewal theory, and one in L leaves no
+//!   remainder.
 //! - Every other log block ends in a full merge with two erases.
 //!
-//! After k more fragments, a log block has room left if no middle was among them, (1-p_m)^k, and if
-//! their pages fit. The latter is the probability that a normal variable of the same mean and
-//! variance is below B - 1/2. The number of fragments is Poisson. The lifetimes and the number of
-//! remainders are sums over k.
+//! After k more fragments, a log block has room left under two conditions. No middle is among the k
+//! fragments, with probability (1-p_m)^k, and their pages fit. Their number of pages is taken as
+//! normal with its mean and variance, and must be below B - 1/2. The number of fragments in the
+//! time a is Poisson-distributed. The lifetimes and the number of remainders are sums over k.
 //!
 //! The time a follows from the condition that a share f of the data blocks has a log block. If full
 //! log blocks are merged at once (eager), that share is u. If they are merged when their data block
-//! is written again or on reclaim (lazy), full ones add (1-u) p_m (1 - exp(-a)).
+//! is written again or on reclaim (lazy), full log blocks add (1-u) p_m (1 - exp(-a)).
 //!
 //! Both variants agree with a simulation to within 0.6 % for f from .03 to .3 and w from 1 to 2500,
 //! and to within 1.5 % up to f = .8 with 64 pages in a block. Closer to f = 1, log blocks fill up
@@ -76,10 +80,12 @@ struct Parts {
 
 /// A log block that has just been started.
 struct Log {
-    /// Mean and variance of the pages in it. The unit of the variance is that of one fragment.
+    /// Mean and variance of the number of pages in the log block. The unit of `variances` is the
+    /// variance of the length of one fragment.
     pages: f64,
     variances: f64,
-    /// The cached probabilities that it has room left after 1, 2, … more fragments.
+    /// The cached probabilities that the log block has room left after 1, 2, … more fragments, and
+    /// their number.
     rooms: [f64; CACHED],
     cached: u8,
 }
@@ -89,7 +95,8 @@ impl Log {
         Log { pages, variances, rooms: [0.0; CACHED], cached: 0 }
     }
 
-    /// Returns the probability that it has room left after `k` more fragments (1 or more).
+    /// Returns the probability that the log block has room left after `k` more fragments (1 or
+    /// more).
     fn room(&mut self, k: u32, parts: &Parts) -> f64 {
         let of = |k: f64| {
             let (pages, variances) = (self.pages + k * parts.mean, self.variances + k);
@@ -105,25 +112,25 @@ impl Log {
     }
 }
 
-/// Statistics of the log blocks that start with a fragment, or of those that start with a
+/// Statistics of log blocks: either of all that start with a fragment, or of all that start with a
 /// remainder.
 #[derive(Default)]
 struct Lives {
     /// Mean lifetime, in fragments of a data block.
     length: f64,
-    /// The share filled by middles.
+    /// The share of log blocks that a middle fills up.
     by_middles: f64,
-    /// The share filled by heads or tails that leave a remainder.
+    /// The share of log blocks that a head or tail fills up, leaving a remainder.
     by_others: f64,
 }
 
-/// The use of log blocks in a steady state.
+/// The occupancy of log blocks in a steady state.
 struct Use {
     /// The share of data blocks that have a log block with room left.
     open: f64,
     /// Log blocks in use for each data block.
     all: f64,
-    /// Log blocks started with a remainder, for each one started with a fragment.
+    /// Log blocks started with a remainder, for each log block started with a fragment.
     followers: f64,
 }
 
@@ -149,12 +156,13 @@ impl Parts {
         }
     }
 
-    /// Follows log blocks that start like `log`, where reclaim comes after `lifetime` fragments.
+    /// Returns the statistics of log blocks that start like `log`. Reclaim comes after `lifetime`
+    /// fragments of the data block on average.
     fn lives(&self, log: &mut Log, lifetime: f64) -> Lives {
         let mut lives = Lives::default();
         let mut chance = (-lifetime).exp();
-        // The probabilities of more than k fragments, of no middle among the first k, and of room
-        // for those.
+        // Before the fragment with number k, these are three probabilities: of k fragments or more
+        // before reclaim, of no middle among the first k - 1, and of room for the first k - 1.
         let (mut more, mut others, mut room) = (-(-lifetime).exp_m1(), 1.0, 1.0);
         for k in 1..u32::MAX {
             if more * others * room < NEGLIGIBLE {
@@ -172,12 +180,14 @@ impl Parts {
         lives
     }
 
-    /// Returns the use of log blocks that start with a fragment or a remainder, for a lifetime of
-    /// `lifetime`.
+    /// Returns the occupancy of log blocks if reclaim comes after `lifetime` fragments of the data
+    /// block. The log block `own` starts with a fragment, `left` with a remainder.
     fn in_use(&self, [own, left]: &mut [Log; 2], lifetime: f64, lazy: bool) -> Use {
         let (own, left) = (self.lives(own, lifetime), self.lives(left, lifetime));
-        // With x log blocks started with one fragment's pages and y with a remainder of a head or
-        // tail: x = 1 + x m + y m', y = x r + y r'.
+        // Of x log blocks that start with the pages of one fragment, a share m is filled by a
+        // middle, and a share r by a head or tail with a remainder. Of y log blocks that start with
+        // a remainder of a head or tail, the shares are m' and r'. Then x = 1 + x m + y m' and y =
+        // x r + y r'.
         let per_own = own.by_others / (1.0 - left.by_others);
         let x = 1.0 / (1.0 - own.by_middles - per_own * left.by_middles);
         let y = x * per_own;
@@ -190,8 +200,8 @@ impl Parts {
     /// Solves for the lifetime, in fragments of a data block, at which all `logs` log blocks are in
     /// use.
     fn lifetime(&self, started: &mut [Log; 2], logs: f64, lazy: bool) -> f64 {
-        // The odds of use grow almost linearly with the lifetime, as long as few log blocks fill
-        // up.
+        // The odds that a data block has a log block, share / (1 - share), grow almost linearly
+        // with the lifetime as long as few log blocks fill up. The search therefore compares odds.
         let odds = logs / (1.0 - logs);
         let mut off = |lifetime: f64| {
             let all = self.in_use(started, lifetime, lazy).all;

@@ -1,5 +1,5 @@
-//! FAST: one log block for sequential writes; all data blocks share the others (Boboila, section
-//! III.B).
+//! FAST: one log block for sequential writes; all data blocks share the other log blocks (Boboila,
+//! section III.B).
 
 use crate::fragments::Fragments;
 use crate::{Merges, Prediction, Uniform};
@@ -7,10 +7,11 @@ use crate::{Merges, Prediction, Uniform};
 /// Predicts merges by equations 8 to 14, with equation 12 corrected ([`crate::head_len`]), and
 /// erases by equation 15.
 ///
-/// Equation 13 stands as printed, with f (L_f F_m + F_h) in it. Renewal theory gives f (F_m + F_t +
-/// F_h). The printed factor L_f on the middles stands in for the missing tails, and the fit is
-/// worse without it: at f = .07 and w = 256, it gives .791 without and .817 with it, against .813
-/// in a simulation. [`crate::fast_refined`] is a derivation without such an empirical factor.
+/// Equation 13 is used as printed, with the term f (L_f F_m + F_h). Renewal theory gives f (F_m +
+/// F_t + F_h) instead. The printed factor L_f on the middles makes up for the missing tails, and
+/// the agreement is worse without this factor. At f = .07 and w = 256, r is .791 without it and
+/// .817 with it, against .813 in a simulation. [`crate::fast_refined`] is a derivation without such
+/// an empirical factor.
 #[must_use]
 pub fn predict(uniform: &Uniform) -> Prediction {
     let fragments = Fragments::printed(uniform);

@@ -38,8 +38,8 @@ impl Mix {
         Ok(Mix(classes))
     }
 
-    /// Splits the pages into hot ones, with these shares of all writes and of all space, and cold
-    /// ones.
+    /// Splits the pages into a hot class, with the shares `writes` of all writes and `space` of all
+    /// pages, and a cold class with the rest.
     ///
     /// # Errors
     ///
@@ -57,8 +57,9 @@ impl Mix {
         &self.0
     }
 
-    /// Returns the write amplification if GC collects the oldest block, exactly: A = 1 + sum of r_i
-    /// / (exp((r_i / f_i)(alpha / A)) - 1). `alpha` is physical over logical pages, above 1.
+    /// Returns the exact write amplification if GC collects the oldest block: A = 1 + sum of r_i /
+    /// (exp((r_i / f_i)(alpha / A)) - 1). `alpha` is the number of physical pages divided by
+    /// logical pages, above 1.
     #[must_use]
     pub fn fifo(&self, alpha: f64) -> f64 {
         let moved = |class: &Class, amplification: f64| {
@@ -78,10 +79,10 @@ impl Mix {
     }
 
     /// Returns the write amplification if GC collects the block with the fewest valid pages
-    /// (Desnoyers, equation 16): that of FIFO at k alpha, over k, with k = 1 + 1/(2b).
+    /// (Desnoyers, equation 16). It is that of FIFO at k alpha, divided by k, with k = 1 + 1/(2b).
     ///
-    /// Simulated drives are 0.3 to 4.1 % above it if ties go to the youngest block, and within 0.7
-    /// % if they go to the oldest.
+    /// The write amplification of simulated drives is 0.3 to 4.1 % above this result if ties go to
+    /// the youngest block, and within 0.7 % of it if ties go to the oldest block.
     #[must_use]
     pub fn greedy(&self, alpha: f64, pages_per_block: f64) -> f64 {
         from_fifo(pages_per_block, |k| self.fifo(k * alpha))

@@ -1,19 +1,19 @@
 //! Cost-benefit GC as a mean field of infinitely many blocks, derived for this project.
 //!
 //! The policy collects the block with the largest (1 - u) age / (1 + u), where u is the share of
-//! valid pages and the age counts since the block was full (M. Rosenblum and J. K. Ousterhout, ACM
-//! TOCS 10(1), 1992).
+//! valid pages and the age is the time since the block filled up (M. Rosenblum and J. K.
+//! Ousterhout, ACM TOCS 10(1), 1992).
 //!
 //! With infinitely many blocks, GC collects a block as soon as its benefit reaches a threshold. The
 //! unit of time is the mean time between two writes of a page. A block with i valid pages is
 //! collected at the age T_i = s (b + i) / (b - i), where s is the age for a block without valid
 //! pages. T_i rises with i, and i falls with time. A block is therefore still uncollected at age t,
-//! between T_{k-1} and T_k, if it has k or more valid pages. Their number is binomial of b with p =
-//! exp(-t). A block:
+//! between T_{k-1} and T_k, if it has k or more valid pages. The number of valid pages, i, is
+//! binomial, with b trials of probability p = exp(-t). For each block:
 //!
-//! - lives for L, the integral of P(i >= k) over time,
-//! - and loses D pages meanwhile, the integral of E[i for i >= k] = b p P(i >= k) + (1 - p) k P(i =
-//!   k).
+//! - the mean lifetime is L, the integral of P(i >= k) over time;
+//! - the mean number of pages lost in that lifetime is D, the integral of E[i for i >= k] = b p P(i
+//!   >= k) + (1 - p) k P(i = k).
 //!
 //! GC collects as many blocks as fill up, which gives A = alpha / L. A collected block has lost D =
 //! b / A pages. The threshold s solves D = b L / alpha.
@@ -31,7 +31,8 @@ const PRECISION: f64 = 1e-10;
 /// The number of standard deviations beyond which a binomial probability is neglected.
 const FAR: f64 = 7.5;
 
-/// The maximum time step of one Gauss-Legendre quadrature, short against the decay exp(-t).
+/// The maximum time step of one Gauss-Legendre quadrature, short compared with the decay time of
+/// exp(-t), which is 1.
 const SPAN: f64 = 0.5;
 
 /// Nodes and weights of the four-point Gauss-Legendre quadrature, on the interval 0 to 1.
@@ -42,8 +43,8 @@ const GAUSS: [(f64, f64); 4] = [
     (0.930_568_155_797_026_3, 0.173_927_422_568_726_93),
 ];
 
-/// Returns the write amplification for `alpha` physical over logical pages, above 1. Interpolates
-/// between whole `pages_per_block`.
+/// Returns the write amplification. `alpha` is the number of physical pages divided by logical
+/// pages, above 1. Interpolates between whole numbers of `pages_per_block`.
 #[must_use]
 pub fn write_amplification(alpha: f64, pages_per_block: f64) -> f64 {
     between_whole(pages_per_block, |block| of_whole(alpha, block))
@@ -54,7 +55,8 @@ fn of_whole(alpha: f64, block: f64) -> f64 {
         let (life, lost) = life(block, log.exp());
         lost / block - life / alpha
     };
-    // In large blocks all have lost equally many pages at an age, and the order is that of FIFO.
+    // Large blocks of the same age have all lost about the same number of pages, and the policy
+    // acts like FIFO. This gives the first guess.
     let age = alpha / fifo::write_amplification(alpha);
     let guess = (age * (0.5 * age).tanh()).ln();
     let (mut low, mut high) = (guess - 0.1, guess + 0.1);
@@ -69,9 +71,10 @@ fn of_whole(alpha: f64, block: f64) -> f64 {
     (alpha / life(block, threshold).0).max(1.0)
 }
 
-/// Returns the mean lifetime of a block and the pages it loses, for the threshold s.
+/// Returns the mean lifetime of a block and the mean number of pages that it loses, for the
+/// threshold s.
 fn life(block: f64, threshold: f64) -> (f64, f64) {
-    // Up to this age, practically all blocks are still uncollected.
+    // Up to the age `from`, practically all blocks are still uncollected.
     let mut k = first_cleaned(block, threshold);
     let mut from = collection_age(block, threshold, k - 1.0);
     let (mut life, mut lost) = (from, block * -(-from).exp_m1());
@@ -103,15 +106,15 @@ fn collection_age(block: f64, threshold: f64, i: f64) -> f64 {
     if i < 0.0 { 0.0 } else { threshold * (block + i) / (block - i) }
 }
 
-/// Returns the smallest k, 1 or more, at which a block may have fewer than k valid pages and be
-/// collected.
+/// Returns the smallest k, 1 or more, for which a block older than T_{k-1} may have fewer than k
+/// valid pages, and hence be collected.
 fn first_cleaned(block: f64, threshold: f64) -> f64 {
     let has_more = |k: f64| {
         let stays = (-collection_age(block, threshold, k)).exp();
         block * stays - FAR * (block * stays * (1.0 - stays)).sqrt() > k + 1.0
     };
-    // The limit for collection rises with age while the number of valid pages falls: bisection
-    // applies.
+    // With age, the number of valid pages at which GC collects a block rises, and the block's
+    // number of valid pages falls. The two cross once, and bisection applies.
     let (mut low, mut high) = (0.0, block);
     while high - low > 1.0 {
         let k = (0.5 * (low + high)).floor();
@@ -121,7 +124,8 @@ fn first_cleaned(block: f64, threshold: f64) -> f64 {
 }
 
 /// Returns P(i >= k) for a block at an age, and the rate at which such blocks lose pages. Sums the
-/// ratios of the binomial probabilities to that of k, in both directions, as far as they matter.
+/// binomial probabilities relative to that of i = k, upwards and downwards, until they are
+/// negligible.
 fn at_least(block: f64, k: f64, age: f64) -> (f64, f64) {
     let odds = age.exp_m1().recip();
     let (mut up, mut weight, mut i) = (1.0, 1.0, k);
@@ -148,7 +152,7 @@ fn at_least(block: f64, k: f64, age: f64) -> (f64, f64) {
     (up / all, block * stays * up / all + (1.0 - stays) * k / all)
 }
 
-/// Predicts uniform writes.
+/// Predicts the cost of uniform writes.
 #[must_use]
 pub fn predict(uniform: &Uniform) -> Prediction {
     let parts = units(uniform.pages_per_block(), uniform.mean_len());
@@ -160,7 +164,7 @@ pub fn predict(uniform: &Uniform) -> Prediction {
 mod tests {
     use super::*;
 
-    // Does the model agree with event simulations, of 1024 or 3000 blocks of different sizes?
+    // Does the model agree with event-driven simulations of drives with 1024 or 3000 blocks?
     #[test]
     fn agrees_with_simulations() {
         for (block, spare, simulated) in [

@@ -1,15 +1,16 @@
 //! GC collects the best of d randomly chosen blocks (Van Houdt).
 //!
-//! h_i is the share of blocks with i or more valid pages. Then 1 - h_i^d = (i / (rho A)) (h_i -
-//! h_{i+1}) with h_{b+1} = 0, and the sum of h_i from 1 to b is rho b. All h_i follow from rho A
-//! alone, which is the unknown of the root search.
+//! Let h_i be the share of blocks with i or more valid pages, and rho = 1 / alpha. Then 1 - h_i^d =
+//! (i / (rho A)) (h_i - h_{i+1}) with h_{b+1} = 0, and the sum of h_i from 1 to b is rho b. All h_i
+//! follow from rho A alone, which is the unknown of the root search.
 
 use super::{between_whole, greedy, random, units};
 use crate::root::root;
 use crate::{OutOfRange, Prediction, Uniform};
 
-/// Returns the write amplification if GC collects the best of `choices` blocks, for `alpha`
-/// physical over logical pages. Interpolates between whole `pages_per_block`.
+/// Returns the write amplification if GC collects the best of `choices` random blocks. `alpha` is
+/// the number of physical pages divided by logical pages. Interpolates between whole numbers of
+/// `pages_per_block`.
 ///
 /// # Errors
 ///
@@ -29,7 +30,8 @@ fn of(alpha: f64, pages_per_block: f64, choices: f64) -> f64 {
 
 fn of_whole(alpha: f64, block: f64, choices: f64) -> f64 {
     let rho = 1.0 / alpha;
-    // The result lies between greedy, with all blocks to choose from, and random.
+    // The result lies between that of greedy GC, which chooses among all blocks, and that of random
+    // GC.
     let least = rho * greedy::write_amplification(alpha, block);
     let most = rho * random::write_amplification(alpha);
     let off = |flow: f64| mean_valid(flow, block, choices) - rho;
@@ -49,8 +51,9 @@ fn mean_valid(flow: f64, block: f64, choices: f64) -> f64 {
     sum / block
 }
 
-/// Solves h^d + s h = 1 + s a for the h between a and 1, by Newton's method from a. The function is
-/// convex: the first step overshoots, and all further ones approach h from above.
+/// Solves h^d + s h = 1 + s a for the h between a and 1, by Newton's method from a. Here, d is
+/// `choices`, s is `slope` and a is `above`. The function is convex: the first step overshoots, and
+/// all further steps approach h from above.
 fn tail(slope: f64, above: f64, choices: f64) -> f64 {
     let mut h = above;
     for _ in 0..100 {
@@ -74,7 +77,7 @@ fn power(of: f64, exponent: f64) -> f64 {
     if f64::from(whole) == exponent { of.powi(whole) } else { of.powf(exponent) }
 }
 
-/// Predicts uniform writes with the best of ten blocks.
+/// Predicts the cost of uniform writes if GC collects the best of ten random blocks.
 #[must_use]
 pub fn predict(uniform: &Uniform) -> Prediction {
     let amplification =

@@ -4,15 +4,15 @@ use lambert_w::lambert_w0;
 
 use crate::{Prediction, Uniform};
 
-/// Returns the write amplification for `alpha` physical over logical pages, above 1: A = 1 / (1 -
-/// X), where X = exp(-alpha (1 - X)) is the share of pages that are still valid at the end of the
-/// queue.
+/// Returns the write amplification: A = 1 / (1 - X). `alpha` is the number of physical pages
+/// divided by logical pages, above 1. The share of pages that are still valid at the end of the
+/// queue is X = exp(-alpha (1 - X)).
 ///
 /// Exact for uniform writes of any length.
 #[must_use]
 pub fn write_amplification(alpha: f64) -> f64 {
-    // Close to alpha = 1, the branch point of W costs digits. There, the series
-    // 1 - X = 2 e - 8/3 e^2 + 28/9 e^3 … applies, with e = alpha - 1.
+    // Close to alpha = 1, the Lambert function W loses digits at its branch point. There, the
+    // series 1 - X = 2 e - 8/3 e^2 + 28/9 e^3 … replaces it, with e = alpha - 1.
     let spare = alpha - 1.0;
     if spare < 1e-4 {
         let dead = 2.0 * spare * (1.0 - 4.0 / 3.0 * spare + 14.0 / 9.0 * spare * spare);
@@ -21,7 +21,7 @@ pub fn write_amplification(alpha: f64) -> f64 {
     alpha / (alpha + lambert_w0(-alpha * (-alpha).exp()))
 }
 
-/// Predicts uniform writes.
+/// Predicts the cost of uniform writes.
 #[must_use]
 pub fn predict(uniform: &Uniform) -> Prediction {
     Prediction::page_mapped(write_amplification(uniform.alpha()), uniform.pages_per_block())

@@ -1,19 +1,19 @@
 //! GC collects the block with the fewest valid pages: a mean field of infinitely many blocks, exact
 //! for any number of pages in a block.
 //!
-//! A block loses its pages one by one, at a rate proportional to the valid ones. GC collects it
-//! when it reaches j pages, or when it waits there and loses one more. Let m_i be the share of
-//! blocks at i pages and rho = U/T. Then m_i = rho A / i above j. The remaining share,
-//! `m_j = 1 - rho A (H_b - H_j)`, must lie between 0 and rho A / j. This gives
-//! `A = (rho b - j) / (rho ((b - j) - j (H_b - H_j)))`, with harmonic numbers H. It is Van Houdt's
-//! mean field of d choices in the limit of large d.
+//! A block loses its valid pages one by one, at a rate proportional to their number. GC collects a
+//! block when it has j valid pages left. Some blocks have to wait at j, and GC collects them when
+//! they lose one more page. Let m_i be the share of blocks with i valid pages, and rho = 1 / alpha.
+//! Then m_i = rho A / i above j. The remaining share, `m_j = 1 - rho A (H_b - H_j)`, must lie
+//! between 0 and rho A / j. This gives `A = (rho b - j) / (rho ((b - j) - j (H_b - H_j)))`, with
+//! harmonic numbers H. The result is Van Houdt's mean field of d choices in the limit of large d.
 
 use super::{between_whole, units};
 use crate::page_map::desnoyers;
 use crate::{Prediction, Uniform};
 
-/// Returns the write amplification for `alpha` physical over logical pages. Interpolates between
-/// whole `pages_per_block`.
+/// Returns the write amplification. `alpha` is the number of physical pages divided by logical
+/// pages. Interpolates between whole numbers of `pages_per_block`.
 #[must_use]
 pub fn write_amplification(alpha: f64, pages_per_block: f64) -> f64 {
     between_whole(pages_per_block, |block| of_whole(alpha, block))
@@ -27,7 +27,7 @@ fn of_whole(alpha: f64, block: f64) -> f64 {
         let waiting = 1.0 - rho * amplification * fewer;
         (amplification, waiting)
     };
-    // In Desnoyers' approximation, a victim has about as many valid pages as here.
+    // Starts at the j of Desnoyers' approximation, which is nearly right.
     let guess = desnoyers::write_amplification(alpha, block);
     let mut j = (block * (1.0 - 1.0 / guess)).ceil().clamp(0.0, block - 1.0);
     for _ in 0..64 {
@@ -55,7 +55,7 @@ fn harmonic(n: f64) -> f64 {
     n.ln() + GAMMA + 0.5 / n - square * (1.0 / 12.0 - square * (1.0 / 120.0 - square / 252.0))
 }
 
-/// Predicts uniform writes.
+/// Predicts the cost of uniform writes.
 #[must_use]
 pub fn predict(uniform: &Uniform) -> Prediction {
     let amplification =

@@ -2,8 +2,8 @@
 //!
 //! All models assume uniform writes of single pages. FIFO is exact for longer writes too, because
 //! the fate of a page does not depend on its neighbours. For the other policies, a write of w pages
-//! invalidates neighbours together, and a block of b pages behaves like one of b / w pages:
-//! [`units`].
+//! invalidates neighbours together, and a block of b pages behaves like a block of b / w pages that
+//! become invalid independently ([`units`]).
 
 mod classes;
 pub mod cost_benefit;
@@ -21,7 +21,8 @@ pub mod zipf;
 pub use classes::{Class, Mix};
 pub use translation::Translation;
 
-/// Interpolates linearly a function that is defined for whole numbers of pages in a block.
+/// Returns the value of `of_whole` at `pages` pages in a block. Interpolates linearly between whole
+/// numbers of pages, for which alone `of_whole` is defined.
 pub(crate) fn between_whole(pages: f64, of_whole: impl Fn(f64) -> f64) -> f64 {
     let (low, part) = (pages.floor(), pages.fract());
     let at_low = of_whole(low);
@@ -31,7 +32,8 @@ pub(crate) fn between_whole(pages: f64, of_whole: impl Fn(f64) -> f64) -> f64 {
     at_low + part * (of_whole(low + 1.0) - at_low)
 }
 
-/// Returns the number of independently valid units in a block: at least 1, at most its pages.
+/// Returns the number of units in a block that become invalid independently: at least 1, at most
+/// the number of pages.
 pub(crate) fn units(pages_per_block: f64, mean_len: f64) -> f64 {
     (pages_per_block / mean_len).max(1.0)
 }

@@ -13,8 +13,8 @@ pub struct Pools {
     pub spare: Vec<f64>,
 }
 
-/// Divides the spare space optimally between the classes of `mix`, for `alpha` physical over
-/// logical pages, above 1.
+/// Divides the spare space optimally between the classes of `mix`. `alpha` is the number of
+/// physical pages divided by logical pages, above 1.
 ///
 /// `pool` returns the write amplification of a single pool for its own alpha; it must be falling
 /// and convex. In the optimum, the marginal savings -(r_i / f_i) A'(alpha_i) of all pools are
@@ -26,8 +26,8 @@ pub fn best(mix: &Mix, alpha: f64, pool: impl Fn(f64) -> f64) -> Pools {
         let step = 1e-4 * (own - 1.0);
         (pool(own - step) - pool(own + step)) / (2.0 * step)
     };
-    // The spare space of a pool over its live pages at which one more page saves `exp(worth)`. The
-    // search runs over its logarithm.
+    // `own_spare` returns the spare space of a pool, divided by its live pages, at which the
+    // marginal saving is `exp(worth)`. The search runs over the logarithm of that ratio.
     let (least, most) = ((1e-9 * spare).ln(), (1e3 * (1.0 + spare)).ln());
     let own_spare = |heat: f64, worth: f64| {
         let off = |log: f64| (heat * saving(1.0 + log.exp())).max(1e-300).ln() - worth;
@@ -45,8 +45,9 @@ pub fn best(mix: &Mix, alpha: f64, pool: impl Fn(f64) -> f64) -> Pools {
         heats.iter().map(|(heat, space)| space * own_spare(*heat, worth)).sum()
     };
     let worth = root(-60.0, 60.0, |worth| (total(worth) / spare).ln());
-    // `pool` may be piecewise linear, as the mean field's is. Along a linear piece, all divisions
-    // save the same; the remaining spare space is divided in proportion between the two ends.
+    // `pool` may be piecewise linear, as that of the mean-field model is. Along a linear piece, the
+    // marginal saving is constant and does not determine the division. The shares are interpolated
+    // between the two ends of the piece, to add up to the whole spare space.
     let (more, less) = (worth - 1e-7, worth + 1e-7);
     let wide = total(more) - total(less);
     let part = if wide > 0.0 { ((total(more) - spare) / wide).clamp(0.0, 1.0) } else { 0.0 };

@@ -9,7 +9,7 @@ pub fn write_amplification(alpha: f64) -> f64 {
     alpha / (alpha - 1.0)
 }
 
-/// Predicts uniform writes.
+/// Predicts the cost of uniform writes.
 #[must_use]
 pub fn predict(uniform: &Uniform) -> Prediction {
     Prediction::page_mapped(write_amplification(uniform.alpha()), uniform.pages_per_block())

@@ -1,5 +1,5 @@
-//! DFTL's traffic of translation pages: a page map in flash, with part of it cached. For uniform
-//! accesses, without the share that GC adds.
+//! The traffic of translation pages in DFTL, which keeps its page map in flash and a part of the
+//! map in a cache. The formulas hold for uniform accesses and leave out the traffic that GC causes.
 
 use crate::OutOfRange;
 
@@ -8,7 +8,7 @@ use crate::OutOfRange;
 pub struct Translation {
     /// Accesses that miss the cache.
     pub misses: f64,
-    /// Write-backs of changed entries, or of pages with changed entries.
+    /// Write-backs of changed entries, or of translation pages with changed entries.
     pub write_backs: f64,
 }
 
@@ -16,9 +16,9 @@ impl Translation {
     /// Models a cache that writes back changed entries one by one as they leave. `cached` is the
     /// share of all entries in the cache, `reads` the share of reads in all accesses (both 0 to 1).
     ///
-    /// The hit rate is h = C/U and the miss rate m = 1 - h. The number of accesses to an entry in
-    /// the cache is geometric, and an entry is changed with probability (1 - p_r) / (1 - p_r h)
-    /// when it leaves.
+    /// The hit rate h is `cached`, and the miss rate is m = 1 - h. The number of accesses to an
+    /// entry while it is in the cache is geometric. When an entry leaves the cache, it has been
+    /// changed with probability (1 - p_r) / (1 - p_r h), where p_r is `reads`.
     ///
     /// # Errors
     ///
@@ -31,10 +31,11 @@ impl Translation {
         Ok(Translation { misses, write_backs: misses * changed })
     }
 
-    /// Models a cache under pure writes that writes back all changed entries of a translation page
-    /// together: m / (1 + lambda) write-backs. lambda = E C/U is the mean number of cached entries
-    /// for each translation page of E (`entries`, 1 or more). Accurate to 1 % up to lambda = 8, and
-    /// to 3 % at 32.
+    /// Models a cache that writes back all changed entries of a translation page together, under a
+    /// workload of writes only. Each access causes m / (1 + lambda) write-backs, where m is the
+    /// miss rate. A translation page has `entries` entries (1 or more). On average, lambda of them
+    /// are in the cache, `entries` times `cached`. Accurate to 1 % up to lambda = 8, and to 3 % at
+    /// 32.
     ///
     /// # Errors
     ///

@@ -2,13 +2,14 @@
 //!
 //! With probability q, a request trims a random live page; otherwise it writes a page, uniform over
 //! the address space. On average, a share s = (1 - 2q) / (1 - q) of the pages is live, and each
-//! write invalidates a given live page with probability 1/(s U). Every model of uniform writes
-//! therefore holds with alpha / s in place of alpha.
+//! write invalidates a given live page with probability 1/(s U), where U is the number of
+//! addressable pages. Every model of uniform writes therefore holds with alpha / s in place of
+//! alpha.
 
 use crate::OutOfRange;
 
-/// Returns physical over live pages, for `alpha` physical over addressable pages. `trims` is the
-/// share of trims in all requests.
+/// Returns the number of physical pages divided by live pages. `alpha` is the number of physical
+/// pages divided by addressable pages. `trims` is the share of trims in all requests.
 ///
 /// # Errors
 ///

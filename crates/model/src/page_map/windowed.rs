@@ -3,17 +3,25 @@
 //! [`super::greedy`].
 //!
 //! The window holds a share s of the blocks. A block passes the first (1 - s) of its life outside
-//! and enters the window with i valid pages, binomial of b with q = exp(-(1 - s) / (rho A)). From
-//! there on, GC treats it as greedy GC would: it collects the block at j pages, or with probability
-//! z only after one more loss. Two equations determine A and j - z. Lifetimes in the window are a
-//! share s of the total, and the valid pages of victims are those that GC copies:
+//! the window and enters it with i valid pages. i is binomial, with b trials of probability q =
+//! exp(-(1 - s) / (rho A)) and rho = 1 / alpha. In the window, GC treats the block as greedy GC
+//! would: it collects the block at j valid pages, or with probability z only after the block loses
+//! one more page. Two equations determine A and j - z, with harmonic numbers H. The lifetime in the
+//! window is a share s of the whole lifetime, and the valid pages of victims are the pages that GC
+//! copies:
+//!
+//! - E[(H_i - H_j)+ + (z/j) 1(i >= j)] = s / (rho A)
+//! - E[i for i < j, else j - z] = b (1 - 1/A)
+//!
+//! With a window of all blocks, the policy is greedy GC; with a window of one block, it is FIFO.
 
 use crate::page_map::{between_whole, fifo, greedy, units};
 use crate::root::root;
 use crate::{OutOfRange, Prediction, Uniform};
 
-/// Returns the write amplification with a window of a `share` of all blocks, for `alpha` physical
-/// over logical pages. Interpolates between whole `pages_per_block`.
+/// Returns the write amplification with a window of a `share` of all blocks. `alpha` is the number
+/// of physical pages divided by logical pages. Interpolates between whole numbers of
+/// `pages_per_block`.
 ///
 /// # Errors
 ///
@@ -98,7 +106,7 @@ fn moved(entry: &[f64], life: f64) -> f64 {
     0.0
 }
 
-/// Predicts uniform writes with a window of a tenth of all blocks.
+/// Predicts the cost of uniform writes with a window of a tenth of all blocks.
 #[must_use]
 pub fn predict(uniform: &Uniform) -> Prediction {
     let amplification =

@@ -3,12 +3,12 @@
 use super::{Class, Mix};
 use crate::OutOfRange;
 
-/// The number of ranks with a class each. Further ranks share classes, each a two-thousandth of its
-/// rank wide.
+/// The first rank of a class divided by the number of ranks in the class, approximately. A class
+/// has at least one rank.
 const SINGLE: u64 = 2000;
 
-/// Returns the classes of `pages` live pages (1 to 2^48) with write rates of 1 / rank^`exponent` (0
-/// to 5).
+/// Returns the classes of `pages` live pages (1 to 2^48) with write rates proportional to 1 /
+/// rank^`exponent` (0 to 5).
 ///
 /// # Errors
 ///

@@ -1,9 +1,9 @@
 //! The block of each page, without its position in the block.
 //!
-//! When GC collects a block, its valid pages move to the same block and stay together from then on.
-//! It is therefore enough to know the block each page was written to by the host, and for each
-//! collected block the one that took its pages. This is a forest in which a collection is one step,
-//! for any number of moved pages.
+//! When GC collects a block, all its valid pages move to one other block, and stay together from
+//! then on. It is therefore enough to store, for each page, the block that the host wrote it to,
+//! and for each collected block, the block that took its pages. These links form a forest. A
+//! collection adds one link, for any number of moved pages.
 
 use std::ops::Range;
 
@@ -17,17 +17,18 @@ pub(super) struct Blocks {
     per_block: u32,
     /// For each page, the block that the host last wrote it to, or [`NONE`].
     written_to: Vec<u32>,
-    /// For each block, the one that took its pages; the block itself before its collection.
+    /// For each block, the block that took its pages; before its collection, the block itself.
     taken_by: Vec<u32>,
     victims: Victims,
     /// The number of the next block.
     next: u32,
     /// The open block, or [`NONE`].
     open: u32,
-    /// Pages in the open block, and the ranges of them that are not in `written_to` yet.
+    /// The number of pages in the open block, and the ranges of its pages that are not in
+    /// `written_to` yet.
     filled: u32,
     pending: Vec<Range<u32>>,
-    /// Blocks that lose pages to pending writes, with the number of pages; empty between
+    /// Blocks that lose pages to pending writes, with the number of pages lost; empty between
     /// operations.
     superseded: Vec<(u32, u32)>,
     closed: u32,
@@ -83,9 +84,9 @@ impl Blocks {
         self.supersede();
     }
 
-    /// Closes the full open block. The block becomes a candidate before the old version of its last
-    /// page is superseded, as in drives that update the map afterwards. This order can decide
-    /// between two candidates with equally few valid pages.
+    /// Closes the full open block. The block becomes a candidate for GC before the old version of
+    /// its last page is superseded, as in drives that update the map afterwards. This order can
+    /// decide between two candidates with equally few valid pages.
     fn fill(&mut self) {
         let open = self.open;
         self.victims.gain(open, 1);

@@ -1,24 +1,30 @@
 //! Detection of changes in a workload, by cumulative sums (E. S. Page, "Continuous inspection
-//! schemes", Biometrika 41, 1954). The sums accumulate the deviations of equally long pieces of the
-//! workload from the mean of the stretch so far (D. M. Hawkins, "Self-starting CUSUM charts for
-//! location and scale", The Statistician 36, 1987).
+//! schemes", Biometrika 41, 1954).
+//!
+//! The detector takes the workload in pieces of equal length, and joins pieces to stretches of time
+//! in which the workload stays the same. The sums accumulate the deviations of pieces from the mean
+//! of the stretch so far (D. M. Hawkins, "Self-starting CUSUM charts for location and scale", The
+//! Statistician 36, 1987).
 
 use super::window::Window;
 
-/// The maximum number of pieces in a stretch: eight log lists.
+/// The maximum number of pieces in a stretch: eight times as many pages as the log list (all log
+/// blocks) holds.
 const LONGEST: u32 = 32;
 
-/// The deviation of each piece that counts as chance, in standard deviations.
+/// The part of each piece's deviation that counts as chance and is not accumulated, in standard
+/// deviations.
 const ALLOWED: f64 = 0.5;
 
 /// The cumulative sum of excess deviations above which the workload has changed.
 const LIMIT: f64 = 5.0;
 
-/// A difference in the log of the mean length, or in the share of new blocks, too small to matter.
-/// It adds to the standard deviation, because large pieces never agree exactly.
+/// A difference in the log of the mean length, or in the share of new blocks, that is too small to
+/// matter. It adds to the standard deviation. Otherwise a slight difference between two pieces with
+/// many writes would count as a change.
 const SLIGHT: f64 = 0.05;
 
-/// Divides a workload into stretches.
+/// A detector of changes, which divides a workload into stretches.
 pub(super) struct ChangeDetector {
     /// The piece in which each block was last written, from 1.
     seen: Vec<u32>,
@@ -44,8 +50,8 @@ impl ChangeDetector {
     /// Adds a piece and returns true if it starts a new stretch.
     ///
     /// A new stretch starts when the workload changes, or when the stretch reaches its maximum
-    /// length. A change is one in the mean length of writes, or in the share of blocks that the
-    /// previous piece did not write.
+    /// length. The workload changes if the mean length of writes changes, or the share of blocks
+    /// that the previous piece did not write.
     pub(crate) fn starts_stretch(&mut self, piece: &Window) -> bool {
         let [len, fresh] = self.samples(piece);
         let changes = [self.len.adds(len, self.pieces), self.fresh.adds(fresh, self.pieces)];
@@ -74,7 +80,8 @@ impl ChangeDetector {
         self.piece = self.piece.wrapping_add(1);
         let blocks = piece.written().len() as f64;
         let share: f64 = new / blocks;
-        // For exponential lengths, the relative standard deviation of a mean of n is 1/√n.
+        // For exponential lengths, the relative standard deviation of the mean of n lengths is
+        // 1/√n.
         let sample = |value: f64, variance: f64| Sample {
             value,
             deviation: (SLIGHT * SLIGHT + variance).sqrt(),
@@ -109,7 +116,7 @@ impl Chart {
     fn adds(&mut self, sample: Sample, pieces: u32) -> bool {
         let pieces = f64::from(pieces.max(1));
         let off = sample.value - self.mean;
-        // The mean itself deviates by chance, too.
+        // The mean of the stretch deviates by chance, too.
         let off_by = off / (sample.deviation * (1.0 + 1.0 / pieces).sqrt());
         self.above = (self.above + off_by - ALLOWED).max(0.0);
         self.below = (self.below - off_by - ALLOWED).max(0.0);
@@ -123,8 +130,8 @@ mod tests {
     use super::*;
     use crate::trace::Part;
 
-    /// Returns the pieces that start a stretch. Each of `pieces` stands for 200 writes with a mean
-    /// length, in pages, to a range of 1000 blocks.
+    /// Returns the indices of the pieces that start a stretch. Each of `pieces` stands for 200
+    /// writes: their mean length in pages, and the range of blocks that they go to, out of 1000.
     fn stretches(pieces: &[(u64, std::ops::Range<u32>)]) -> Vec<usize> {
         let mut rng = fastrand::Rng::with_seed(2);
         let mut detector = ChangeDetector::new(1000);
@@ -139,14 +146,14 @@ mod tests {
         (0..pieces.len()).filter(|at| begins(&pieces[*at])).collect()
     }
 
-    // Does a stretch end when writes become longer or move elsewhere, and only then?
+    // Does a stretch end when writes become longer or move to other blocks, and only then?
     #[test]
     fn a_change_ends_the_stretch() {
         let longer = [vec![(4, 0..1000); 10], vec![(8, 0..1000); 10]].concat();
         assert_eq!(stretches(&longer), [0, 10]);
         let elsewhere = [vec![(4, 0..1000); 10], vec![(4, 0..100); 10]].concat();
-        // Most blocks in the first piece after the move are new in the usual share; in the second,
-        // none are.
+        // In the first piece after the move, the share of new blocks is as before. In the second
+        // piece, few blocks are new.
         assert_eq!(stretches(&elsewhere), [0, 11]);
         assert_eq!(stretches(&vec![(4, 0..1000); 32]), [0]);
     }

@@ -1,5 +1,5 @@
 //! Decomposition of a workload into stretches of time and ranges of space, each predicted as
-//! uniform writes (Boboila, section III.C).
+//! uniform writes (Boboila, section III.C). The log list is the list of all log blocks.
 
 use super::change::ChangeDetector;
 use super::window::{Cell, Window};
@@ -11,7 +11,8 @@ use crate::{Family, OutOfRange, Uniform};
 pub enum Ranges {
     /// The whole logical block.
     Whole,
-    /// The pages of the block that are written in the stretch (section IV).
+    /// The pages of the block from the lowest to the highest page written in the stretch (section
+    /// IV).
     Written,
 }
 
@@ -20,26 +21,29 @@ pub enum Ranges {
 pub enum Stretches {
     /// A stretch ends after as many written pages as the log list holds.
     LogList,
-    /// A stretch ends when the workload changes. Its length is a quarter of the log list to eight log
-    /// lists.
+    /// A stretch ends when the workload changes. Its length is a quarter of the log list to eight
+    /// log lists.
     Stationary,
-    /// Each range has stretches of its own, which begin with its first write and end after as many
-    /// written pages as the log list holds (section IV).
+    /// Each range has stretches of its own. A stretch begins with a write to the range, and ends
+    /// when the host has written as many pages to the drive as the log list holds (section IV).
     OwnTime,
 }
 
 /// The number of pieces in a log list; the change detector runs after each piece.
 const PIECES: u32 = 4;
 
-/// Equation 16: the sum over stretches of time i and logical blocks j of P(n(i,j), w(i,j), f(i,j)).
+/// A predictor that decomposes a workload, by equation 16: the sum over stretches of time i and
+/// logical blocks j of P(n(i,j), w(i,j), f(i,j)). P is the cost of n pages of uniform writes of
+/// mean length w with free space f.
 ///
-/// The share of a block in the free space (equation 17) is its share of the writes times Z(i) times
-/// the number of log blocks. Z(i) is the share of pages used in those log blocks (equation 18); it
-/// is 1 for FTLs that fill log blocks one after the other.
+/// The free space of a block (equation 17) is the block's share of the writes times Z(i) times the
+/// number of log blocks. Z(i) is the share of used pages in the log blocks that hold data (equation
+/// 18). Z(i) is 1 for FTLs that fill log blocks one after the other.
 ///
-/// In equation 18, a block with more writes than a log block has pages uses several log blocks,
-/// which keeps Z at most 1. In a stretch longer than the log list, log blocks are counted for each
-/// list separately. The last, incomplete stretch is predicted like a complete one.
+/// In equation 18, a block to which more pages are written than a log block holds uses several log
+/// blocks, which keeps Z at most 1. If a stretch is longer than the log list, the log blocks are
+/// counted separately for each round of the log list. The last, incomplete stretch is predicted
+/// like a complete one.
 pub struct Decomposition<P: Performance> {
     clock: Clock,
     window: Window,
@@ -145,8 +149,8 @@ impl<P: Performance> Predictor<P::Sum> for Decomposition<P> {
             Clock::LogList => {}
             Clock::Stationary { .. } => self.end_piece(),
             Clock::OwnTime { now, .. } => {
-                // These ranges have not completed a stretch. In a trace shorter than the log list,
-                // all of them are left.
+                // The ranges in the window have not completed their stretch. In a trace shorter
+                // than the log list, these are all written ranges.
                 let stretch = now.min(self.parts.log_list());
                 while let Some(cell) = self.window.take() {
                     self.parts.add_range(&cell, stretch);
@@ -158,7 +162,7 @@ impl<P: Performance> Predictor<P::Sum> for Decomposition<P> {
     }
 }
 
-/// Predicts parts, and divides the free space among them.
+/// The parts of a decomposition: predicts their cost, and divides the free space among them.
 struct Parts<P: Performance> {
     performance: P,
     space: Space,
@@ -182,7 +186,8 @@ impl<P: Performance> Parts<P> {
         }
     }
 
-    /// Adds a range with a stretch of its own, in which `pages` pages were written in total.
+    /// Adds a range with a stretch of its own, in which the host wrote `pages` pages to all ranges
+    /// together.
     #[allow(clippy::cast_precision_loss, reason = "pages are below 2^53")]
     fn add_range(&mut self, cell: &Cell, pages: u64) {
         let used = self.used(cell.pages, cell.logs(self.space.pages_per_block));
@@ -200,8 +205,9 @@ impl<P: Performance> Parts<P> {
         };
         let free = share * used * logs / space;
         let mean_len = cell.lens as f64 / f64::from(cell.writes);
-        // This number of logical blocks leaves the whole drive its log blocks. Free space beyond
-        // the modelled range changes nothing.
+        // With `logs / free` logical blocks, the model computes with the log blocks of the whole
+        // drive. Free space beyond the modelled range has the same effect as the largest modelled
+        // free space.
         let uniform = Uniform::new(block, logs / free, free, mean_len);
         if let Ok(uniform) = uniform.or_else(|_| Uniform::new(block, 1.0, 1e6, mean_len)) {
             self.performance.add(&uniform, cell.pages, &mut self.sum);

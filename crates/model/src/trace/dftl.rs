@@ -1,13 +1,14 @@
 //! DFTL: a page map in flash with a cache of its entries in memory (Gupta et al., ASPLOS 2009).
 //!
-//! A missing entry replaces the least recently used one. If that was changed, its translation page
-//! is rewritten with all changed entries that it holds (batched write-back). GC changes the entries
-//! of the pages it moves: cached entries in memory, others in flash, once for each translation page
-//! affected by the collected block. Translation pages have blocks of their own, with greedy GC.
+//! A missing entry replaces the least recently used one. If the replaced entry was changed, its
+//! translation page is rewritten with all changed entries of that page (batched write-back). GC
+//! changes the entries of the pages that it moves. It changes cached entries in memory, and all
+//! others in flash, once for each translation page that the collected block affects. Translation
+//! pages have blocks of their own, with greedy GC.
 //!
-//! The identity of every moved page matters, because each may change another translation page. The
-//! predictor therefore keeps the pages written to each block and the block of each page. It does
-//! what a simulator does, without flash and time.
+//! The identity of every moved page matters, because each moved page may change a different
+//! translation page. The predictor therefore keeps the pages written to each block and the block of
+//! each page. It does the same as a simulator, but models neither the flash nor time.
 
 use std::collections::VecDeque;
 
@@ -23,14 +24,15 @@ pub struct Map {
     pub cached: u32,
     /// Entries on a translation page, 1 or more.
     pub per_page: u32,
-    /// Closed blocks of translation pages above which GC prefers them over data blocks.
+    /// The number of closed blocks of translation pages above which GC prefers these blocks over
+    /// data blocks.
     pub most_blocks: u32,
 }
 
 /// Counts of map operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Traffic {
-    /// Lookups of host pages.
+    /// Lookups in the map for host pages.
     pub look_ups: u64,
     /// Lookups that missed the cache.
     pub misses: u64,
@@ -63,10 +65,10 @@ pub struct Dftl {
     data: Pages,
     translation: Pages,
     memory: LruQueue,
-    /// A bit for each cached entry that differs from its translation page.
+    /// A bit for each logical page: 1 if its cached entry differs from its translation page.
     changed: Vec<u64>,
-    /// A queue of translation pages with entries that GC changed, and a flag for each that is in
-    /// it.
+    /// A queue of translation pages with entries that GC changed. `is_stale` is true for each
+    /// translation page that GC changed and that is not rewritten yet.
     stale: VecDeque<u32>,
     is_stale: Vec<bool>,
     traffic: Traffic,
@@ -94,7 +96,8 @@ impl Dftl {
         )?;
         let translation = pages.div_ceil(map.per_page);
         let (most, free) = (space.logical_blocks + space.free_blocks, f64::from(space.free_blocks));
-        // Beyond the map, GC needs two open blocks and one to reclaim.
+        // Besides the blocks of the map, there must be two open blocks and a block for GC to
+        // reclaim.
         let fits = translation.div_ceil(space.pages_per_block) + 3 <= space.free_blocks;
         OutOfRange::unless(fits, "free blocks", free, "3 more than the map occupies")?;
         let mut dftl = Dftl {
@@ -148,7 +151,7 @@ impl Dftl {
         self.update_stale();
     }
 
-    /// Rewrites a translation page with all changed entries.
+    /// Rewrites a translation page with all its changed entries.
     fn write_translation(&mut self, translation: u32) {
         while self.translation.room() == 0 {
             self.translation.open();
@@ -177,14 +180,14 @@ impl Dftl {
         }
     }
 
-    /// Collects a block of translation pages; returns false if there is none with superseded pages.
+    /// Collects a block of translation pages; returns false if no such block has superseded pages.
     fn collect_translation(&mut self) -> bool {
         let Some(moved) = self.translation.collect(|_| {}) else { return false };
         self.traffic.moved += u64::from(moved);
         true
     }
 
-    /// Collects a block of data; returns false if there is none with superseded pages.
+    /// Collects a block of data; returns false if no such block has superseded pages.
     fn collect_data(&mut self) -> bool {
         let Dftl { memory, changed, stale, is_stale, map, .. } = self;
         let moved = self.data.collect(|page| {
@@ -202,8 +205,8 @@ impl Dftl {
         true
     }
 
-    /// Rewrites the translation pages that GC changed. This may trigger GC, which may change
-    /// others.
+    /// Rewrites the translation pages that GC changed. A rewrite may trigger GC, which may change
+    /// further translation pages.
     #[inline]
     fn update_stale(&mut self) {
         while let Some(translation) = self.stale.pop_front() {
@@ -277,8 +280,8 @@ mod tests {
     const BLOCK: u32 = 4;
 
     prop_compose! {
-        /// A drive, and requests within it: 0 for a trim, 1 or 2 for a read, else a write; the first
-        /// page and the number of pages.
+        /// A drive, and requests within it: 0 for a trim, 1 or 2 for a read, else a write; the
+        /// first page and the number of pages.
         fn drives_and_requests()(logical_blocks in 2_u32..9, free_blocks in 5_u32..9)(
             requests in prop::collection::vec(
                 (0_u8..5, 0..u64::from(logical_blocks * BLOCK), 1_u64..6), 1..300),
@@ -311,8 +314,7 @@ mod tests {
             prop_assert_eq!(dftl.traffic().reads(), 0);
         }
 
-        // Do programs equal host writes plus copies, and do erases keep up with them, for any
-        // requests?
+        // Do erases keep up with programs, which are host writes plus copies, for any requests?
         #[test]
         fn erases_keep_up_with_programs((space, requests) in drives_and_requests(), cached in 1_u32..20) {
             let map = Map { cached, per_page: 16, most_blocks: 2 };

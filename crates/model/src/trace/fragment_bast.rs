@@ -1,12 +1,13 @@
-//! BAST, from the actual fragments of a trace instead of those that uniform writes would have.
+//! A predictor for BAST, from the actual fragments of a trace instead of the fragments that uniform
+//! writes would have.
 //!
 //! The cost of a log block depends on its fill level, on whether it was written in order, and on
 //! whether it is reclaimed before it is full. The predictor keeps only two numbers for each logical
 //! block and the allocation order of log blocks.
 //!
-//! Equations 4 to 6 miss two effects. A write may continue where the last one ended, which turns a
-//! full merge into a switch merge. Log blocks have a fixed lifetime in FIFO order, however often
-//! their data blocks are written.
+//! Equations 4 to 6 miss two effects. A write may continue where the previous write ended, which
+//! turns a full merge into a switch merge. Log blocks have a fixed lifetime in FIFO order, however
+//! often their data blocks are written.
 
 use std::collections::VecDeque;
 
@@ -36,7 +37,8 @@ pub struct FragmentBast {
     space: Space,
     policy: MergePolicy,
     cells: Vec<Cell>,
-    /// Log blocks in allocation order, as data block and number. Some are merged already.
+    /// Log blocks in allocation order, as pairs of data block and allocation number. Some of them
+    /// are merged already.
     queue: VecDeque<(u32, u32)>,
     in_use: u32,
     allocated: u32,
@@ -87,7 +89,8 @@ impl FragmentBast {
             }
         }
         self.in_use += 1;
-        // Numbers wrap after 2^32 - 1 allocations, when no earlier log block is left.
+        // Numbers wrap after 2^32 - 1 allocations, when no log block with a number from the
+        // previous cycle is left.
         self.allocated = self.allocated.checked_add(1).unwrap_or(1);
         self.cells[block as usize].number = self.allocated;
         self.queue.push_back((block, self.allocated));

@@ -1,9 +1,10 @@
-//! FAST, from the actual fragments of a trace: the pages still valid in the ring of log blocks when
-//! a log block is reclaimed, and their number of data blocks.
+//! A predictor for FAST, from the actual fragments of a trace. It tracks the pages that are still
+//! valid in the ring of log blocks when a log block is reclaimed, and the data blocks of these
+//! pages.
 //!
 //! Every write that begins at the start of a block goes to the sequential log block. In a trace
 //! that starts many blocks and continues few of them, each start costs a partial merge. Equations 8
-//! and 9 miss this effect (the paper's lair62b).
+//! and 9 miss this effect, which the trace lair62b of the paper shows.
 
 use super::{Part, Predictor, Space, Total};
 use crate::OutOfRange;
@@ -63,8 +64,8 @@ impl FragmentFast {
     }
 
     /// Reclaims the log block at `next` by merging the data blocks that still have pages in it. If
-    /// the sequential log block belongs to one of them, it is merged first, unless an earlier merge
-    /// superseded those pages.
+    /// the sequential log block belongs to one of these data blocks, the sequential log block is
+    /// merged first, unless an earlier merge superseded the data block's pages in the ring.
     fn reclaim(&mut self) {
         let pages = self.space.pages_per_block;
         if self.ring[self.next] == ABSENT {
@@ -104,9 +105,9 @@ impl FragmentFast {
         }
     }
 
-    /// Merges the sequential log block: copies the remaining pages of its data block behind it. Its
-    /// pages that were overwritten stay in the ring. If all were, the log block is erased without a
-    /// merge.
+    /// Merges the sequential log block: copies the remaining pages of its data block behind its own
+    /// pages. If the newest version of one of its own pages is in the ring, that version stays
+    /// there. If this holds for all its own pages, the log block is erased without a merge.
     fn end_sequence(&mut self) {
         let Some((block, filled)) = self.sequential.take() else { return };
         self.total.erasures += 1.0;
@@ -119,8 +120,8 @@ impl FragmentFast {
         self.clear(block, filled, self.space.pages_per_block);
     }
 
-    /// Writes a fragment. FAST decides page by page: a write that begins before the end of the
-    /// sequential log block and continues past it goes to that log block from its end on.
+    /// Writes a fragment. FAST decides page by page: a write that begins before the fill level of
+    /// the sequential log block and continues past that level goes to this log block from there on.
     fn fragment(&mut self, part: Part) {
         self.total.pages += u64::from(part.len);
         let end = part.first + part.len;

@@ -56,7 +56,8 @@ impl Space {
         OutOfRange::unless(free, "free blocks", f64::from(self.free_blocks), "2 to 2^30")
     }
 
-    /// Checks also that page numbers fit into 32 bits, with the last number reserved.
+    /// Checks the dimensions like [`Space::check`], and that page numbers fit into 32 bits. The
+    /// highest 32-bit number is reserved.
     ///
     /// # Errors
     ///
@@ -122,7 +123,8 @@ struct Part {
     len: u32,
 }
 
-/// Narrows a number known to fit: blocks are at most 2^30, pages of one at most 2^15.
+/// Narrows a number that fits into 32 bits. There are at most 2^30 blocks, and at most 2^15 pages
+/// in a block.
 #[allow(clippy::cast_possible_truncation)]
 fn narrow(number: u64) -> u32 {
     debug_assert!(u32::try_from(number).is_ok());
@@ -148,7 +150,8 @@ impl Total {
         1.0 + self.copies / self.pages as f64
     }
 
-    /// Returns the minimum number of erases for these writes divided by the actual number.
+    /// Returns the minimum number of erases, one for each block of host pages, divided by the
+    /// actual number.
     #[must_use]
     #[allow(clippy::cast_precision_loss, reason = "pages are below 2^53")]
     pub fn equivalent_throughput(&self, pages_per_block: u32) -> f64 {

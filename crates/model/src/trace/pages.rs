@@ -14,12 +14,12 @@ pub(super) struct Pages {
     written: Vec<u32>,
     victims: Victims,
     free: Vec<u32>,
-    /// The open block, or [`NONE`]; the pages written to it, and the number of those recorded in
-    /// `block_of`.
+    /// The open block, or [`NONE`]; the number of pages written to it, and how many of them
+    /// `block_of` records.
     open: u32,
     filled: u32,
     settled: u32,
-    /// Blocks that lose pages, with the number of pages; empty between operations.
+    /// Blocks that lose pages, with the number of pages lost; empty between operations.
     superseded: Vec<(u32, u32)>,
     /// The valid pages of the block being collected.
     valid: Vec<u32>,
@@ -30,7 +30,8 @@ impl Pages {
     /// Creates the blocks of a drive without data, with `pages` logical pages and at most `most`
     /// blocks in use.
     pub(super) fn new(pages: u32, per_block: u32, most: u32, policy: GcPolicy) -> Self {
-        // One block opens before GC reclaims another for it, and one more if GC fills the first.
+        // Two blocks more than `most`: a block opens before GC reclaims one for it, and another
+        // block opens if GC fills the first.
         let blocks = most + 2;
         Pages {
             per_block,
@@ -136,7 +137,8 @@ impl Pages {
         self.superseded = superseded;
     }
 
-    /// Drops a page, which no longer belongs to any block. Returns false if it belonged to none.
+    /// Drops a page, which no longer belongs to any block. Returns false if it belonged to no
+    /// block.
     pub(super) fn trim(&mut self, page: u32) -> bool {
         self.settle(self.filled);
         let before = std::mem::replace(&mut self.block_of[page as usize], NONE);
@@ -151,9 +153,9 @@ impl Pages {
         true
     }
 
-    /// Collects a block and moves its valid pages to the open block, and to further ones if needed.
-    /// Calls `moved` with each page. Returns their number, or `None` if no block has a superseded
-    /// page.
+    /// Collects a block and moves its valid pages to the open block, and to a further block if
+    /// needed. Calls `moved` with each moved page. Returns the number of valid pages, or `None` if
+    /// no block has a superseded page.
     pub(super) fn collect(&mut self, mut moved: impl FnMut(u32)) -> Option<u32> {
         self.settle(self.filled);
         let victim = self.victims.take()?;
@@ -162,7 +164,8 @@ impl Pages {
             self.find_valid(victim);
             for nth in 0..self.valid.len() {
                 let page = self.valid[nth];
-                // A page written to the victim twice appears twice.
+                // A page that was written to the victim twice appears twice in `valid`. Its first
+                // move changes `block_of`.
                 if self.block_of[page as usize] == victim {
                     moved(page);
                     self.append(page);
@@ -174,8 +177,8 @@ impl Pages {
         Some(valid)
     }
 
-    /// Collects the pages still valid in a block into `valid`. Has no branch that could be
-    /// mispredicted while memory loads.
+    /// Collects the pages still valid in a block into `valid`. The loop has no branch on loaded
+    /// data, which the processor would often mispredict while it waits for memory.
     fn find_valid(&mut self, block: u32) {
         let written = &self.written[self.place(block, 0)..self.place(block, self.per_block)];
         self.valid.resize(written.len(), 0);

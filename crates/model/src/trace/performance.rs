@@ -13,7 +13,7 @@ pub trait Performance {
     /// Returns the kind of FTL, which determines how free space is divided.
     fn family(&self) -> Family;
 
-    /// Adds the cost of `pages` pages of such writes to `sum`.
+    /// Adds the cost of `pages` pages of writes like `uniform` to `sum`.
     fn add(&self, uniform: &Uniform, pages: u64, sum: &mut Self::Sum);
 }
 

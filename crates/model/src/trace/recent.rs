@@ -44,7 +44,7 @@ impl LruQueue {
     /// Appends a use of an item.
     #[inline]
     fn record_use(&mut self, item: u32) {
-        // If all items fit, the order never matters.
+        // If all items fit, none is ever evicted, and the order of uses does not matter.
         if self.most as usize == self.last.len() {
             self.last[item as usize] = 0;
             return;

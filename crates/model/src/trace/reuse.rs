@@ -1,16 +1,18 @@
-//! Page-mapped FTLs, from the distribution of reuse times: the time until a page is written again.
+//! A predictor for page-mapped FTLs, from the distribution of reuse times. The reuse time of a page
+//! is the number of pages that the host writes until it writes this page again.
 //!
 //! With FIFO GC, the collector reaches a page each time the queue of T physical pages has gone
-//! round, which takes T/A host pages. A page overwritten after t host pages is moved floor(t A / T)
-//! times, and a page that is never overwritten is moved every time. With W pages written and U_s
-//! pages never written, this gives A = 1 + (sum of floor(t A / T) over all writes + U_s W A / T) /
-//! W. The formula is exact for any stationary workload because it assumes no independence. For
-//! uniform writes, t is exponential with mean U, and the formula is Desnoyers' equation 4.
+//! round, which takes T/A host page writes. A page overwritten after t host page writes is moved
+//! floor(t A / T) times, and a page that is never overwritten is moved in every round. With W pages
+//! written and U_s pages never written, this gives A = 1 + (sum of floor(t A / T) over all writes +
+//! U_s W A / T) / W. The formula is exact for any stationary workload because it assumes no
+//! independence. For uniform writes to U logical pages, t is exponential with mean U, and the
+//! formula is Desnoyers' equation 4.
 //!
 //! Greedy GC follows Desnoyers' approximation for hot and cold data (equation 16), with two
 //! changes. Pages that are never overwritten gather in blocks of their own, which GC never
-//! collects; they count neither as live pages nor as space. Writes of w pages invalidate neighbours
-//! together, and a block of b pages counts as one of b / w units.
+//! collects; these pages count neither as live pages nor as space. Writes of w pages invalidate
+//! neighbours together, and a block of b pages counts as a block of b / w units.
 
 use super::{Predictor, Space, Total};
 use crate::OutOfRange;
@@ -26,14 +28,14 @@ const PER_OCTAVE: u32 = 32;
 /// The ratio of consecutive candidates in the search for the amplification.
 const STEP: f64 = 1.02;
 
-/// A range of reuse times.
+/// The number of reuse times in a range, and their sum.
 #[derive(Debug, Clone, Copy, Default)]
 struct Bin {
     count: u64,
     sum: f64,
 }
 
-/// A predictor from reuse times.
+/// A predictor for page-mapped FTLs, from reuse times.
 pub struct Reuse {
     space: Space,
     /// True for greedy GC, false for FIFO.
@@ -112,9 +114,9 @@ impl Reuse {
         };
         // The maximum: every live page is moved in every round.
         let most = physical / (physical - self.space.pages() as f64).max(1.0);
-        // If most pages are overwritten at the same time, several amplifications are solutions,
+        // If most pages have nearly the same reuse time, several amplifications are solutions,
         // because moved pages take space, which causes more moves. A drive reaches the smallest
-        // one, as it starts without moves.
+        // solution, because it starts without moves.
         let mut low = 1.0;
         while low < most {
             let high = (low * STEP).min(most);
@@ -137,7 +139,8 @@ fn moved(bin: &Bin, rounds: f64) -> f64 {
     let mean = bin.sum / bin.count as f64 * rounds;
     let half = mean * 0.5 / f64::from(PER_OCTAVE);
     let (low, high) = (mean - half, mean + half);
-    // The mean of floor(x) from low to high. The integral of floor is n (x - (n + 1) / 2).
+    // The mean of floor(x) from low to high. The integral of floor from 0 to x is n (x - (n + 1) /
+    // 2), with n = floor(x).
     let integral = |x: f64| x.floor() * (x - f64::midpoint(x.floor(), 1.0));
     bin.count as f64 * (integral(high) - integral(low)) / (high - low)
 }
@@ -158,7 +161,7 @@ impl Predictor for Reuse {
             let Some(last) = self.last.get_mut(usize::try_from(page).unwrap_or(usize::MAX)) else {
                 return;
             };
-            // Times wrap after 2^32 pages; longer reuse times are indistinguishable.
+            // Times wrap after 2^32 pages: a longer reuse time counts as its remainder modulo 2^32.
             #[allow(clippy::cast_possible_truncation)]
             let now = (self.now as u32).min(NEVER - 1);
             if *last == NEVER {

@@ -1,11 +1,11 @@
-//! Page-mapped FTLs, from groups of pages that are valid together.
+//! A predictor for page-mapped FTLs, from groups of pages that stay together.
 //!
 //! The number of moves of a page depends on when the other pages in its block are overwritten, and
 //! hence on the pages that earlier collections placed together. In real traces, neighbours are
-//! overwritten together, and no distribution of single pages captures that. However, pages that are
-//! valid together when their block is collected stay together, and a predictor can follow them
-//! block by block (`blocks.rs`). It assumes nothing to be random, stationary or independent. It is
-//! a recurrence over the trace rather than a closed form; the closed form is [`super::Reuse`].
+//! overwritten together, which no distribution of single pages captures. However, pages that are
+//! valid together when their block is collected stay together, and this predictor follows them
+//! block by block (`blocks.rs`). It assumes nothing to be random, stationary or independent. The
+//! predictor is a recurrence over the trace; [`super::Reuse`] is the closed form.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use super::blocks::Blocks;
 use super::{GcPolicy, Predictor, Space, Total};
 use crate::OutOfRange;
 
-/// A predictor from groups of pages.
+/// A predictor for page-mapped FTLs, from groups of pages that stay together.
 pub struct Survivors {
     space: Space,
     blocks: Blocks,
@@ -147,8 +147,8 @@ mod tests {
     }
 
     proptest! {
-        // Are moves and erases the same as in a page-by-page simulation, for any writes and trims, and after
-        // blocks are renumbered?
+        // Are moves and erases the same as in a page-by-page simulation, for any writes and trims,
+        // and after blocks are renumbered?
         #[test]
         fn agrees_with_a_plain_drive(
             pages_per_block in 2_u32..5,

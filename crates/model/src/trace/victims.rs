@@ -1,10 +1,10 @@
 //! The choice of the next block for GC to collect.
 
-/// The GC policy: it chooses among closed blocks with a superseded page.
+/// The GC policy: the rule that chooses among closed blocks with a superseded page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GcPolicy {
-    /// The block with the fewest valid pages; among equals, the one that has had that few for the
-    /// longest time.
+    /// The block with the fewest valid pages; among equals, the block that reached this number
+    /// first.
     Greedy,
     /// The block that was opened first.
     Fifo,
@@ -27,13 +27,13 @@ struct Block {
 pub(super) struct Victims {
     per_block: u32,
     /// The blocks, followed by the heads of rings of closed blocks, one ring for each number of
-    /// valid pages. In a ring, blocks follow the order in which they reached that number. Used by
-    /// greedy GC only.
+    /// valid pages. In a ring, blocks follow the order in which they reached that number. Only
+    /// greedy GC uses the rings.
     blocks: Vec<Block>,
     count: u32,
     /// A lower bound for the valid pages of closed blocks.
     fewest: u32,
-    /// Used by FIFO only.
+    /// The order of the blocks by age; `None` for greedy GC.
     ages: Option<Ages>,
 }
 
@@ -141,7 +141,8 @@ impl Victims {
         self.blocks[after as usize].before = before;
     }
 
-    /// Renumbers the blocks. No number may grow; blocks that are not in use may share a number.
+    /// Renumbers the blocks. `names` has the new number of each block, which must not exceed the
+    /// old number. Blocks that are not in use may share a number.
     pub(super) fn rename(&mut self, names: &[u32]) {
         let renamed = |at: u32| names.get(at as usize).copied().unwrap_or(at);
         for at in 0..self.blocks.len() {
@@ -161,7 +162,8 @@ impl Victims {
 
 /// Blocks in the order in which they were opened.
 struct Ages {
-    /// The blocks in order, with [`NONE`] for those taken since.
+    /// The blocks in the order in which they were opened, with [`NONE`] in place of blocks that GC
+    /// has taken.
     order: Vec<u32>,
     /// For each block, its index in `order`.
     nth: Vec<u32>,
@@ -173,7 +175,8 @@ struct Ages {
 
 impl Ages {
     fn new(count: u32) -> Ages {
-        // Twice the number of blocks: each block causes at most one compaction.
+        // With twice as many places as blocks, a compaction frees at least half of the places. It
+        // runs at most once for every `count` blocks that are opened.
         let places = 2 * count as usize;
         Ages {
             order: Vec::with_capacity(places),

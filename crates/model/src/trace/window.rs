@@ -1,4 +1,5 @@
-//! The writes to each logical block within a stretch of time.
+//! The writes to each logical block within a stretch of time. A round of the log list is a time in
+//! which the host writes as many pages as the log list (all log blocks) holds.
 
 use super::Part;
 
@@ -6,10 +7,11 @@ use super::Part;
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Cell {
     pub pages: u64,
-    /// The number of writes that these pages belong to, and the sum of the writes' lengths.
+    /// The number of writes that these pages belong to, and the sum of the lengths of these writes
+    /// in pages.
     pub writes: u32,
     pub lens: u64,
-    /// The first page written, and the end of the last one.
+    /// The lowest page written in the block, and the end of the highest page written.
     pub from: u32,
     pub to: u32,
     /// The last round of the log list in which the block was written, the pages written in that
@@ -48,7 +50,7 @@ impl Cell {
 /// The writes within a stretch of time.
 pub(super) struct Window {
     cells: Vec<Cell>,
-    /// The blocks written in it.
+    /// The blocks written in the window.
     written: Vec<u32>,
     pages: u64,
 }

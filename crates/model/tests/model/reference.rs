@@ -111,8 +111,8 @@ fn boboila_deviations_are_bounded_for_other_free_space() {
     }
 }
 
-// If every data block has a log block, does each fill cost two erases, except for a whole block
-// written to an empty log block?
+// If every data block has a log block, does filling a log block cost two erases, except for a whole
+// block written to an empty log block?
 #[test]
 fn a_log_block_for_each_data_block_costs_two_erases() {
     for free in [1.0, 5.0] {

@@ -83,7 +83,7 @@ proptest! {
         }
     }
 
-    // Is the surface monotone in each cell whose two edges in a direction agree?
+    // Is the surface monotone in each cell whose two edges in a direction both rise or both fall?
     #[test]
     fn surfaces_are_monotone_in_each_cell((lens, frees, values) in grid(), across in 0.0..1.0, part in 0.0..0.9) {
         let surface = Surface::new(&lens, &frees, &values).unwrap();

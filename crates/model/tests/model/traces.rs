@@ -12,7 +12,7 @@ use flashscope_model::{Model, Translation, fifo, greedy};
 /// The drive of `bast-fast-uniform.csv`.
 const SPACE: Space = Space { pages_per_block: 64, logical_blocks: 8192, free_blocks: 573 };
 
-/// Returns a column of that table, by w.
+/// Returns a column of `bast-fast-uniform.csv`: pairs of w and the value.
 fn simulated(column: &str) -> Vec<(f64, f64)> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"));
     let path = path.join("../../testdata/reference/bast-fast-uniform.csv");
@@ -116,7 +116,7 @@ fn fragment_fast_agrees_with_a_simulation() {
 
 // Is the decomposition of uniform writes within its known deviation from the equations? A block has
 // few writes in a stretch, and their number varies by chance. The equations are not linear in the
-// share of free space that results, and the sum over blocks deviates.
+// resulting share of free space. The sum over blocks therefore deviates.
 #[test]
 fn decomposition_deviates_from_the_equations_as_known() {
     let known = [
@@ -138,7 +138,7 @@ fn decomposition_deviates_from_the_equations_as_known() {
     }
 }
 
-/// Returns the relative deviation of a decomposition's erases from the drive's.
+/// Returns the relative deviation of a decomposition's erases from those of `drive`.
 fn off(
     model: &str,
     stretches: Stretches,
@@ -213,7 +213,7 @@ fn own_time_is_better_for_hot_and_cold_blocks() {
     }
 }
 
-// Does the queue of uniform writes agree with Desnoyers' equation 4?
+// Does the prediction of uniform writes from reuse times agree with Desnoyers' equation 4?
 #[test]
 fn reuse_of_uniform_writes_agrees_with_equation_4() {
     let space = Space { pages_per_block: 64, logical_blocks: 1000, free_blocks: 200 };
@@ -244,8 +244,8 @@ fn reuse_of_sequential_writes_moves_only_static_pages() {
     };
     assert_eq!(amplification(false, 100), 1.0);
     assert_eq!(amplification(true, 100), 1.0);
-    // In the queue of 110 blocks, 90 hold static pages: the collector passes 110 for every 20
-    // written.
+    // In the queue of 110 blocks, 90 hold static pages: the collector passes 110 blocks for every
+    // 20 blocks that the host writes.
     assert!((amplification(false, 10) - 5.5).abs() < 0.01);
     assert_eq!(amplification(true, 10), 1.0);
 }
@@ -266,8 +266,8 @@ fn reuse_returns_the_smallest_solution() {
     assert_eq!(reuse.write_amplification(), 1.0);
 }
 
-// Is each stretch between two totals predicted separately? Random writes after sequential ones cost
-// the same as without.
+// Is each stretch between two totals predicted separately? Random writes cost the same after
+// sequential writes as without them.
 #[test]
 fn reuse_predicts_each_stretch_separately() {
     let space = Space { pages_per_block: 64, logical_blocks: 500, free_blocks: 100 };

@@ -28,7 +28,7 @@ pub const SECTION_2_2: Item = Item {
     run: bandwidth,
 };
 
-/// Section 2.2.
+/// Figure 2, in section 2.2.
 pub const FIGURE_2: Item = Item {
     id: "agrawal-figure2",
     paper: Paper::Agrawal,
@@ -43,7 +43,7 @@ pub const FIGURE_2: Item = Item {
 /// cleaned.
 const COUNT: u64 = 2000;
 
-/// The tolerance for the first and last requests, which overlap with fewer others.
+/// The tolerance that allows for the first and last requests, which overlap with fewer requests.
 const ENDS: f64 = 0.02;
 
 /// The parts of the package that work in parallel.
@@ -58,7 +58,7 @@ enum Parts {
 }
 
 /// Returns the paper's package: two dies of four planes. Each plane has an active block, so that
-/// consecutive pages go to all of them in turn.
+/// consecutive pages go to all planes in turn.
 fn package(run: &Run<'_>, parts: Parts) -> Result<Profile, Error> {
     let mut profile = run.profile("drive")?;
     if !matches!(parts, Parts::One) {
@@ -101,7 +101,8 @@ fn bandwidth(run: &Run<'_>) -> Result<Outcome, Error> {
     .into())
 }
 
-/// Copying reads from one package while it writes to another: the slower of the two sets the pace.
+/// Reproduces a copy between packages: reads from one package overlap with writes to another, and
+/// the slower of the two sets the pace.
 fn copying(run: &Run<'_>) -> Result<Outcome, Error> {
     let [reads, writes] = rates(&package(run, Parts::PairsOfBothDies)?, 16)?;
     let us = 1e6 / reads.min(writes);

@@ -7,7 +7,8 @@ use super::PAGE;
 use super::workloads::{NOT_PUBLIC, WORKLOADS, Workload, exchange};
 use crate::{Axis, Claim, Error, Figure, Input, Item, Outcome, Paper, Run, Series, State};
 
-/// The baseline with sixteen packages, each a thirty-second of the size, for gangs of 8 and 16.
+/// The baseline with sixteen packages for gangs of 8 and 16, each a thirty-second of the original
+/// size.
 const DRIVE: Input = Input {
     name: "drive",
     summary: "the simulated drive: the baseline with sixteen packages",
@@ -15,7 +16,7 @@ const DRIVE: Input = Input {
     other: "agrawal-2008?flash.packages=16&flash.blocks_per_plane=64&interface.queue_depth=1024&flash.page_read=50us",
 };
 
-/// Section 4.3.
+/// Figure 6, in section 4.3.
 pub const FIGURE_6: Item = Item {
     id: "agrawal-figure6",
     paper: Paper::Agrawal,
@@ -29,7 +30,7 @@ pub const FIGURE_6: Item = Item {
     run: interleaving,
 };
 
-/// Section 4.3.
+/// Table 4, in section 4.3.
 pub const TABLE_4: Item = Item {
     id: "agrawal-table4",
     paper: Paper::Agrawal,
@@ -40,7 +41,7 @@ pub const TABLE_4: Item = Item {
     run: shared_bus,
 };
 
-/// Section 4.3.
+/// Figure 7, in section 4.3.
 pub const FIGURE_7: Item = Item {
     id: "agrawal-figure7",
     paper: Paper::Agrawal,
@@ -71,7 +72,7 @@ fn interleaving(run: &Run<'_>) -> Result<Outcome, Error> {
         }
         let gains = [took[0] / took[1], took[0] / took[2]];
         let measured = format!(
-            "{name}: {:.2} times the rate between dies, {:.2} between plane pairs",
+            "{name}: interleaving dies gives {:.2} times the rate, interleaving plane pairs {:.2} times",
             gains[0], gains[1]
         );
         claims.push(match name {
@@ -136,7 +137,8 @@ fn synchronous(profile: &mut Profile, packages: u32) {
     profile.stripe = profile.logical_page_size;
 }
 
-/// Printed values without a gang, with 8 and with 16: response time in us, and IOPS of a gang.
+/// The printed response time in us and IOPS of a gang: without gangs, and with gangs of 8 and of 16
+/// packages.
 const TABLE: [[f64; 2]; 3] = [[237.0, 4425.0], [553.0, 1807.0], [746.0, 1340.0]];
 
 fn shared_bus(run: &Run<'_>) -> Result<Outcome, Error> {

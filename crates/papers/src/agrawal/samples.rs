@@ -5,7 +5,7 @@ use super::PAGE;
 use crate::test_bed::TestBed;
 use crate::{Axis, Claim, Error, Figure, Input, Item, Outcome, Paper, Run, Series, State};
 
-/// Section 3.5.
+/// Table 2, in section 3.5.
 pub const TABLE_2: Item = Item {
     id: "agrawal-table2",
     paper: Paper::Agrawal,

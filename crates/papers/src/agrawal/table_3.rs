@@ -3,7 +3,7 @@ use flashscope_sim::SimDevice;
 
 use crate::{Claim, Error, Input, Item, Outcome, Paper, Run, State, Tolerance};
 
-/// Section 4.4.
+/// Table 3, in section 4.4.
 pub const TABLE_3: Item = Item {
     id: "agrawal-table3",
     paper: Paper::Agrawal,
@@ -37,7 +37,7 @@ const PAGES: u64 = 109_670;
 /// Writes to a package without cleaning: 630 blocks of the 1632 that are free at first.
 const BEFORE_CLEANING: u64 = 630 * 63;
 
-/// Reads of a package; all take the same time.
+/// The number of reads from each package, which is small because all reads take the same time.
 const READS: u64 = 1000;
 
 const SEED: u64 = 2008;
@@ -54,17 +54,17 @@ const WRITE: [f64; 2] = [309.0, 25_898.0];
 const WRITE_AND_CLEAN: [[f64; 2]; 2] = [[327.0, 24_457.0], [433.0, 18_480.0]];
 
 /// Response times in us that follow from Table 1: a read takes 25 + 4224 × 0.025. A write takes
-/// 105.6 + 200, plus 1/63 of the 213.2 for the block's summary. The times with cleaning add the
-/// erases and moved pages of 5 million writes.
+/// 105.6 + 200, plus 1/63 of the 213.2 that the block's summary takes. The times with cleaning add
+/// the erases and moved pages of 5 million writes.
 const READ_DERIVED: f64 = 130.6;
 const WRITE_DERIVED: f64 = 308.984;
 const CLEAN_DERIVED: [f64; 2] = [328.9, 434.8];
 
-/// The tolerance of the derived times, because theory gives the number of cleanings of random
+/// The tolerance of the derived times, which rest on a theoretical number of cleanings under random
 /// writes.
 const DERIVED_TOLERANCE: f64 = 0.001;
 
-const LENGTH: &str = "the cost of cleaning depends on the share of a run that precedes it, and the paper does \
+const LENGTH: &str = "the cost of cleaning depends on the share of a run before the first cleaning, and the paper does \
                      not give the length of its runs: 327 us implies 3.4 million writes, 433 us 4.5 million";
 
 fn run(run: &Run<'_>) -> Result<Outcome, Error> {
@@ -122,8 +122,8 @@ fn fill(drive: &mut SimDevice) {
     }
 }
 
-/// Keeps one request of a page in flight on every package until each has served `count`. Returns
-/// the mean response time in us, and the requests per second.
+/// Keeps one single-page request in flight on every package until each package has served `count`
+/// requests. Returns the mean response time in us, and the requests per second.
 #[allow(clippy::cast_precision_loss, reason = "counts and times are far below 2^53")]
 fn saturate(
     drive: &mut SimDevice,

@@ -5,7 +5,7 @@ use super::workloads::NOT_PUBLIC;
 use crate::test_bed::TestBed;
 use crate::{Axis, Claim, Error, Figure, Input, Item, Outcome, Paper, Run, Series, State};
 
-/// Section 4.3.
+/// Figure 8, in section 4.3.
 pub const FIGURE_8: Item = Item {
     id: "agrawal-figure8",
     paper: Paper::Agrawal,
@@ -25,7 +25,8 @@ pub const FIGURE_8: Item = Item {
 
 const THRESHOLDS: [f64; 5] = [0.02, 0.04, 0.06, 0.08, 0.1];
 
-/// Returns the page, out of `pages`, for a write with a number.
+/// A function of the random numbers, the number of pages and the index of a write. Returns the page
+/// to write.
 type Place = fn(&mut fastrand::Rng, u64, u64) -> u64;
 
 const PLACES: [(&str, Place); 2] = [
@@ -93,8 +94,8 @@ fn run(run: &Run<'_>) -> Result<Outcome, Error> {
         series,
     };
     let figures = vec![
-        figure("Response time by the threshold", "mean response time (us)", times),
-        figure("Pages moved by the threshold", "pages moved", moves),
+        figure("Response time by threshold", "mean response time (us)", times),
+        figure("Pages moved by threshold", "pages moved", moves),
     ];
     Ok(Outcome { claims, figures })
 }

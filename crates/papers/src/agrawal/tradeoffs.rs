@@ -9,7 +9,7 @@ use flashscope_simulate::sweep::{Runner, Space, explore, finish};
 
 use crate::{Axis, Claim, Error, Figure, Input, Item, Outcome, Paper, Run, Series, State};
 
-/// Section 4.4.
+/// Table 6, in section 4.4.
 pub const TABLE_6: Item = Item {
     id: "agrawal-table6",
     paper: Paper::Agrawal,
@@ -19,13 +19,13 @@ pub const TABLE_6: Item = Item {
     inputs: &[
         Input {
             name: "drive",
-            summary: "the simulated drive without any technique: a small one with the paper's chips",
+            summary: "the simulated drive without any of the techniques: a small drive with the paper's chips",
             value: "sim:demo?flash.dies_per_package=1&flash.planes_per_die=1&flash.blocks_per_plane=80&background_cleaning=false&active_blocks=package",
             other: "sim:demo?flash.dies_per_package=1&flash.planes_per_die=1&flash.blocks_per_plane=80&background_cleaning=false&active_blocks=package&flash.page_program=400us",
         },
         Input {
             name: "workload",
-            summary: "the workload, with an uneven load, because balancing cannot improve an even one",
+            summary: "the workload, with an uneven load, because balancing cannot improve an even load",
             value: "hotcold?hot_space=0.002&hot_writes=0.9&size=4KiB:0.5+32KiB:0.5&queue_depth=8",
             other: "uniform?size=4KiB:0.5+32KiB:0.5&queue_depth=8",
         },

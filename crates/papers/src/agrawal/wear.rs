@@ -9,7 +9,7 @@ use crate::{
     Axis, Claim, Error, Figure, Input, Item, Outcome, Paper, Run, Series, State, Tolerance,
 };
 
-/// Section 5.1.
+/// Table 7, in section 5.1.
 pub const TABLE_7: Item = Item {
     id: "agrawal-table7",
     paper: Paper::Agrawal,
@@ -70,10 +70,10 @@ struct Wear {
     took: f64,
 }
 
-/// Wears the drive out as IOzone wears the paper's: 5 % of the drive is overwritten in sequence,
-/// for seven times the capacity, and one write in 500 goes elsewhere. The profile cleans the most
-/// recently superseded block first, which concentrates the erases on few blocks. Returns the mean
-/// response time in ms.
+/// Wears the drive out as IOzone wears out the paper's drive. It overwrites 5 % of the drive in
+/// sequence until it has written seven times the capacity; one write in 500 goes to the other 95 %.
+/// The profile cleans the most recently superseded block first, which concentrates the erases on
+/// few blocks. Returns the mean response time in ms.
 #[allow(clippy::cast_precision_loss, reason = "counts of writes")]
 fn wear_out(bed: &mut TestBed, seed: u64, run: &Run<'_>) -> Result<f64, Error> {
     let pages = bed.capacity() / PAGE;

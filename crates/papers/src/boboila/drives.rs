@@ -5,7 +5,7 @@ use super::workloads::{Drive, NOT_PUBLIC, by_workload, name_of};
 use crate::times::{median, range};
 use crate::{Axis, Claim, Error, Figure, Input, Item, Outcome, Paper, Run, Series, State};
 
-/// Section IV.
+/// Figure 4, in section IV.
 pub const FIGURE_4: Item = Item {
     id: "boboila-figure4",
     paper: Paper::Boboila,
@@ -15,13 +15,13 @@ pub const FIGURE_4: Item = Item {
     inputs: &[
         Input {
             name: "kingston",
-            summary: "a simulated drive in place of the first, which behaves like FAST",
+            summary: "a simulated drive in place of the paper's Kingston, which behaves like FAST",
             value: "flashsim-2009?ftl=fast&flash.blocks_per_plane=2048&log.blocks=142&persistence.map=nv-ram",
             other: "flashsim-2009?ftl=fast&flash.blocks_per_plane=2048&log.blocks=142&persistence.map=nv-ram&flash.block_erase=20ms",
         },
         Input {
             name: "plextor",
-            summary: "a simulated drive in place of the second, with larger blocks",
+            summary: "a simulated drive in place of the paper's Plextor, with larger blocks",
             value: "flashsim-2009?ftl=fast&flash.pages_per_block=128&flash.blocks_per_plane=1024&log.blocks=70&persistence.map=nv-ram",
             other: "flashsim-2009?ftl=fast&flash.pages_per_block=128&flash.blocks_per_plane=1024&log.blocks=70&persistence.map=nv-ram&flash.page_program=900us",
         },

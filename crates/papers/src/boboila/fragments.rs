@@ -5,7 +5,7 @@ use flashscope_trace::{Request, Volumes};
 use super::writes::Writes;
 use crate::{Claim, Error, Input, Item, Outcome, Paper, Run, State, Tolerance};
 
-/// Section III.
+/// Figure 1, in section III.
 pub const FIGURE_1: Item = Item {
     id: "boboila-figure1",
     paper: Paper::Boboila,
@@ -37,7 +37,7 @@ const CHANCE: f64 = 0.01;
 
 const BOUNDARY: &str = "\"this number is small for B >> 1\": one write in B begins on a boundary, and its first fragment is not a head";
 
-const WHOLE: &str = "writes consist of whole pages, which makes the lengths geometric: (1 - 1/w)^(B-1) / B are middles";
+const WHOLE: &str = "writes consist of whole pages, which makes the lengths geometric: a page has (1 - 1/w)^(B-1) / B middles";
 
 #[allow(clippy::cast_precision_loss, reason = "counts of fragments")]
 fn run(run: &Run<'_>) -> Result<Outcome, Error> {

@@ -5,7 +5,7 @@ use flashscope_sim::ftl::{Family, LogSharing};
 use super::workloads::{Drive, NOT_PUBLIC, by_workload};
 use crate::{Axis, Claim, Error, Figure, Input, Item, Outcome, Paper, Run, Series, State};
 
-/// Sections III.C and IV.
+/// Figure 3, in sections III.C and IV.
 pub const FIGURE_3: Item = Item {
     id: "boboila-figure3",
     paper: Paper::Boboila,
@@ -15,7 +15,7 @@ pub const FIGURE_3: Item = Item {
     inputs: &[
         Input {
             name: "drive",
-            summary: "the simulated drive, a part of the paper's; each FTL replaces its own",
+            summary: "the simulated drive, a part of the paper's drive; its FTL is replaced by each FTL in turn",
             value: "flashsim-2009?flash.blocks_per_plane=2048&log.blocks=142&timed=false&persistence.map=nv-ram",
             other: "flashsim-2009?flash.blocks_per_plane=2048&log.blocks=70&timed=false&persistence.map=nv-ram",
         },
@@ -38,7 +38,7 @@ const PAPERS: &str = "flashsim-2009-30g?timed=false&persistence.map=nv-ram";
 /// The largest relative error of a prediction with good accuracy.
 const GOOD: f64 = 0.2;
 
-/// The least number, out of eight, that counts as "most".
+/// The least number of workloads, out of eight, that counts as "most".
 const MOST: usize = 5;
 
 /// The largest relative error of a prediction that follows each fragment.

@@ -7,7 +7,7 @@ use crate::{
     Axis, Claim, Error, Figure, Input, Item, Outcome, Paper, Run, Series, State, Tolerance,
 };
 
-/// Section III.
+/// Figure 2, in section III.
 pub const FIGURE_2: Item = Item {
     id: "boboila-figure2",
     paper: Paper::Boboila,
@@ -17,7 +17,7 @@ pub const FIGURE_2: Item = Item {
     inputs: &[
         Input {
             name: "drive",
-            summary: "the simulated drive; each FTL replaces its own",
+            summary: "the simulated drive; its FTL is replaced by each FTL in turn",
             value: "flashsim-2009",
             other: "flashsim-2009?log.blocks=300",
         },

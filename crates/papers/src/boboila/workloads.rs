@@ -22,7 +22,8 @@ pub(crate) const NOT_PUBLIC: &str = "the traces are not public: requests generat
 /// The pages of the paper's 30 GB drive, to which the space of a workload refers.
 const PAPERS_PAGES: f64 = 15_728_640.0;
 
-/// The division of section III.C: intervals as long as the log list, and single blocks.
+/// The division of a workload in section III.C: into intervals as long as the log list, and into
+/// single blocks.
 const STRETCHES: Pieces = Pieces { ranges: Ranges::Whole, stretches: Stretches::LogList };
 
 /// Returns the name of the trace that the requests imitate.
@@ -91,8 +92,8 @@ impl Drive {
     /// Repeats a workload until its cost has converged, as the paper does, then measures it.
     ///
     /// # Errors
-    /// Fails if no model fits the drive, because a model finds the number of repeats; or on an
-    /// interruption.
+    /// Fails if no model fits the drive, because the number of repeats comes from a model. Also fails
+    /// if the run is interrupted.
     pub fn simulate(&self, traits: &Traits, run: &Run<'_>) -> Result<Simulation, Error> {
         let mut requests = self.requests(traits);
         let model = SelectedModel::for_drive(&self.layout).map_err(failed)?;
@@ -158,7 +159,8 @@ impl Drive {
         for mean_len in lens {
             let mut drive = SimulatedDrive::new(&self.profile)
                 .map_err(|error| Error::input("drive", &error))?;
-            // From the smallest part to the largest, which lets one drive serve all points.
+            // Go from the smallest part of the drive to the largest, which lets one drive serve all
+            // points.
             for free_space in frees.iter().rev() {
                 run.check_interrupt()?;
                 points.push(self.point(&mut drive, *mean_len, *free_space));
@@ -168,7 +170,8 @@ impl Drive {
             .map_err(|error| Error::input("drive", &error))
     }
 
-    /// Measures a point: the part is overwritten three times before counting, and once during it.
+    /// Measures a point: overwrites the part of the drive three times before counting, and once while
+    /// counting.
     #[allow(
         clippy::cast_precision_loss,
         clippy::cast_possible_truncation,

@@ -7,7 +7,7 @@ use crate::test_bed::TestBed;
 use crate::times::{mean, numbered};
 use crate::{Axis, Claim, Error, Figure, Item, Outcome, Paper, Run, Series, State, Tolerance};
 
-/// Section 4.2.
+/// Figure 9, in section 4.2.
 pub const FIGURE_9: Item = Item {
     id: "sun-zhang-figure9",
     paper: Paper::SunZhang,
@@ -18,7 +18,7 @@ pub const FIGURE_9: Item = Item {
     run: matrix,
 };
 
-/// Section 4.2.
+/// Figure 13, in section 4.2.
 pub const FIGURE_13: Item = Item {
     id: "sun-zhang-figure13",
     paper: Paper::SunZhang,
@@ -57,7 +57,7 @@ fn figure(title: &str, measured: Vec<Series>, printed: &[f64]) -> Figure {
     Figure { title: title.into(), x: Axis::linear("trial"), y, series }
 }
 
-const TITLE: &str = "Written data by previous content";
+const TITLE: &str = "Response time by written and previous content";
 
 fn matrix(run: &Run<'_>) -> Result<Outcome, Error> {
     let profile = run.profile("drive")?;

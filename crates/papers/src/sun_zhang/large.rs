@@ -6,7 +6,7 @@ use crate::test_bed::TestBed;
 use crate::times::mean;
 use crate::{Axis, Claim, Error, Figure, Item, Outcome, Paper, Run, Series, State};
 
-/// Section 4.4.
+/// Figure 16, in section 4.4.
 pub const FIGURE_16: Item = Item {
     id: "sun-zhang-figure16",
     paper: Paper::SunZhang,
@@ -17,7 +17,7 @@ pub const FIGURE_16: Item = Item {
     run: reads,
 };
 
-/// Section 4.4.
+/// Figure 18, in section 4.4.
 pub const FIGURE_18: Item = Item {
     id: "sun-zhang-figure18",
     paper: Paper::SunZhang,
@@ -94,8 +94,8 @@ fn reads(run: &Run<'_>) -> Result<Outcome, Error> {
         )
         .explained_if(
             (0.25..1.1 / 3.0).contains(&share),
-            "by the paper's own 0.75 ms for 4 KB (section 3.3) and 0.25 ms per 4 KB of a large read (Figure 17) it is a \
-                        third; it is a quarter of random 4 KB reads from any group (1 ms)",
+            "by the paper's own 0.75 ms for 4 KB (section 3.3) and 0.25 ms per 4 KB of a large read (Figure 17) the share is a \
+                        third; compared with random 4 KB reads from any group (1 ms) it is a quarter",
         ),
         Claim::within(("time per 4 KB in a read of 30 blocks", "ms"), PER_BLOCK, per_block, READ_OFF),
         level(&times),
@@ -130,7 +130,7 @@ fn writes(run: &Run<'_>) -> Result<Outcome, Error> {
     let mut bed = TestBed::filled(&run.profile("drive")?, Data::Random)?;
     let segments = bed.capacity() / PAGE / SEGMENT;
     let mut random = fastrand::Rng::with_seed(SEED);
-    // The first write of a pair obtains the log block, and the second, timed one merges nothing.
+    // The first write of a pair obtains the log block. The second write, which is timed, merges nothing.
     let times = by_size(
         |blocks| {
             let offset = random.u64(..segments) * SEGMENT * PAGE;

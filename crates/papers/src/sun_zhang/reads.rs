@@ -5,7 +5,7 @@ use crate::test_bed::TestBed;
 use crate::times::{mean, median};
 use crate::{Axis, Claim, Error, Figure, Item, Outcome, Paper, Run, Series, State};
 
-/// Section 3.3.
+/// Figure 2, in section 3.3.
 pub const FIGURE_2: Item = Item {
     id: "sun-zhang-figure2",
     paper: Paper::SunZhang,
@@ -16,7 +16,7 @@ pub const FIGURE_2: Item = Item {
     run: full_range,
 };
 
-/// Section 3.3.
+/// Figure 3, in section 3.3.
 pub const FIGURE_3: Item = Item {
     id: "sun-zhang-figure3",
     paper: Paper::SunZhang,
@@ -27,18 +27,18 @@ pub const FIGURE_3: Item = Item {
     run: in_order,
 };
 
-/// Section 4.1.
+/// Figure 7, in section 4.1.
 pub const FIGURE_7: Item = Item {
     id: "sun-zhang-figure7",
     paper: Paper::SunZhang,
     place: "Figure 7",
-    title: "random reads by the distance from the one before",
+    title: "random reads by the distance from the previous read",
     expected: State::Pass,
     inputs: &[DRIVE],
     run: by_distance,
 };
 
-/// Section 4.1.
+/// Figure 8, in section 4.1.
 pub const FIGURE_8: Item = Item {
     id: "sun-zhang-figure8",
     paper: Paper::SunZhang,
@@ -49,7 +49,7 @@ pub const FIGURE_8: Item = Item {
     run: in_group,
 };
 
-/// Printed response times in ms of a read within the group of the previous one, and in another
+/// Printed response times in ms of a read within the group of the previous read, and in another
 /// group.
 const WITHIN: f64 = 0.75;
 const ACROSS: f64 = 1.0;
@@ -169,7 +169,7 @@ fn by_distance(run: &Run<'_>) -> Result<Outcome, Error> {
         points.iter().filter(|point| point[0] < group / 4.0).map(|point| point[1]).collect();
     let knee = points.iter().filter(|point| point[1] < middle()).map(|point| point[0]);
     let claims = vec![
-        Claim::within(("reads near the one before", "ms"), WITHIN, median(&nearest), READ_OFF),
+        Claim::within(("reads near the previous read", "ms"), WITHIN, median(&nearest), READ_OFF),
         Claim::within(("reads farther away", "ms"), ACROSS, median(&far), READ_OFF),
         Claim::within(
             ("largest distance of a fast read", "MB"),
@@ -180,12 +180,12 @@ fn by_distance(run: &Run<'_>) -> Result<Outcome, Error> {
         Claim::statement(
             "If any read needs to access a segment in a different group from the current one, there is an extra switch \
              time",
-            format!("{:.1} % of distant reads take it", 100.0 * share(&far, middle(), f64::MAX)),
+            format!("{:.1} % of distant reads are slower", 100.0 * share(&far, middle(), f64::MAX)),
             share(&far, middle(), f64::MAX) > 0.99,
         ),
     ];
     let figure = Figure {
-        title: "Random reads by the distance from the one before".into(),
+        title: "Random reads by the distance from the previous read".into(),
         x: Axis::linear("distance (MiB)"),
         y: Axis::linear("response time (ms)"),
         series: vec![

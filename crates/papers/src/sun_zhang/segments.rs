@@ -5,7 +5,7 @@ use super::{DRIVE, PAGE, READ_OFF};
 use crate::test_bed::TestBed;
 use crate::{Axis, Claim, Error, Figure, Item, Outcome, Paper, Run, Series, State, Tolerance};
 
-/// Section 4.3.
+/// Table 2, in section 4.3.
 pub const TABLE_2: Item = Item {
     id: "sun-zhang-table2",
     paper: Paper::SunZhang,
@@ -21,7 +21,7 @@ const THREE: [[f64; 3]; 2] = [[28994.0, 28750.0, 28657.0], [2600.0, 2722.0, 2598
 const FOUR: [[f64; 4]; 2] =
     [[29296.0, 28495.0, 28723.0, 28919.0], [28594.0, 28726.0, 28719.0, 28797.0]];
 
-const WRITTEN: &str = "the paper gives 2.6 ms here and 1.5 to 2 ms elsewhere for a write without a merge; the simulated drive takes 2 ms";
+const WRITTEN: &str = "the paper gives 2.6 ms here and 1.5 to 2 ms in its figures for a write without a merge; the simulated drive takes 2 ms";
 
 /// Writes to `m` segments in two rounds, and returns the times in us.
 pub(super) fn rounds(

@@ -5,7 +5,7 @@ use super::{DRIVE, PAGE, READ_OFF};
 use crate::test_bed::TestBed;
 use crate::{Claim, Error, Input, Item, Outcome, Paper, Run, State};
 
-/// Section 2.1.
+/// Table 1, in section 2.1.
 pub const TABLE_1: Item = Item {
     id: "sun-zhang-table1",
     paper: Paper::SunZhang,
@@ -16,7 +16,7 @@ pub const TABLE_1: Item = Item {
     run: parameters,
 };
 
-/// Section 4.5.
+/// Table 3, in section 4.5.
 pub const TABLE_3: Item = Item {
     id: "sun-zhang-table3",
     paper: Paper::SunZhang,

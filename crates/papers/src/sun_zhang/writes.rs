@@ -8,7 +8,7 @@ use crate::{
     Axis, Claim, Error, Figure, Input, Item, Outcome, Paper, Run, Series, State, Tolerance,
 };
 
-/// Section 3.3.
+/// Figure 4, in section 3.3.
 pub const FIGURE_4: Item = Item {
     id: "sun-zhang-figure4",
     paper: Paper::SunZhang,
@@ -27,7 +27,7 @@ pub const FIGURE_4: Item = Item {
     run: at_random,
 };
 
-/// Section 3.3.
+/// Figure 5, in section 3.3.
 pub const FIGURE_5: Item = Item {
     id: "sun-zhang-figure5",
     paper: Paper::SunZhang,
@@ -38,8 +38,8 @@ pub const FIGURE_5: Item = Item {
     run: in_order,
 };
 
-/// Printed times in ms: a write that merges a segment, one that merges a segment of zeros, and one
-/// without a merge.
+/// Printed times in ms of a write that merges a segment, of a write that merges a segment of zeros,
+/// and of a write without a merge.
 const MERGE: f64 = 120.0;
 const ZEROS: f64 = 30.0;
 const WRITE: f64 = 2.0;
@@ -47,7 +47,7 @@ const WRITE: f64 = 2.0;
 const ONE_TIME: &str = "the paper gives three values for the same quantity: 2 ms (random writes), 1.5 ms (sequential ones) and 2.6 ms (Table 2); \
                        the simulated drive has one of them, 2 ms";
 
-/// Sequential writes between two that merge.
+/// The number of sequential writes between two writes that merge.
 const BETWEEN: u32 = 63;
 
 /// Blocks of 4 KB in a segment.

@@ -29,8 +29,8 @@ pub(super) struct Method {
     pub io_count: PerBaseline,
     /// The IOs of a preparation run.
     pub preparation: u64,
-    /// Repeats of each run, in a row. The last one counts, because these small drives are still
-    /// busy with earlier runs at first, unlike the paper's large ones.
+    /// The number of repeats of each run, in a row. Only the last repeat counts: unlike the paper's
+    /// large drives, these small drives are still busy with earlier runs during the first repeats.
     pub repeats: u32,
     pub state: State,
     /// The queue depth, above 1 only for parallel patterns: other IOs are synchronous (section
@@ -148,7 +148,7 @@ pub(super) fn execute(
     execute_on((drive, run.profile(drive)?), method, findings, select, run)
 }
 
-/// The same as [`execute`] with a modified profile of the input.
+/// Executes the selected runs like [`execute`], but on a drive with the given profile.
 ///
 /// # Errors
 /// Fails if the profile is invalid, or the drive fails.
@@ -225,8 +225,8 @@ fn times(records: &[Record]) -> Vec<f64> {
     records.iter().map(|record| record.latency.0 as f64 / 1e6).collect()
 }
 
-/// Returns IOIgnore: it covers the start-up phase of random writes, as in the paper, but at most
-/// half a run.
+/// Returns IOIgnore for each baseline. For random writes it covers the start-up phase, as in the
+/// paper, but at most half a run; for other baselines it is 0.
 fn ignored(io_count: PerBaseline, mut findings: Findings) -> PerBaseline {
     findings.phases.retain(|phases| phases.baseline == Baseline::RandomWrite);
     let random_write = start_up(&findings, &[Op::Write]).min(io_count.random_write / 2);

@@ -26,7 +26,7 @@ pub const SECTION_4_2: Item = Item {
         Input { name: "fast", summary: "the time of a fast write, ms", value: "0.4", other: "4" },
         Input {
             name: "slow",
-            summary: "the time of every other write after them, ms",
+            summary: "the time of every second write after the initial writes, ms",
             value: "27",
             other: "10",
         },

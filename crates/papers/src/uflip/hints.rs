@@ -15,7 +15,7 @@ pub const HINTS: Item = Item {
         MEMORIGHT,
         SAMSUNG,
         Input { other: "mtron", ..DTI },
-        // A rare seed: nearly all others give the same judgements as the default.
+        // A rare seed: nearly all other seeds give the same judgements as the default seed.
         Input { other: "13", ..SEED },
     ],
     run,

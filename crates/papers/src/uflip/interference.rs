@@ -9,7 +9,7 @@ use super::{DTHX, DTI, MEMORIGHT, MLC, MODULE, MTRON, OFF, SAMSUNG, SEED};
 use crate::times::{mean, numbered};
 use crate::{Claim, Error, Input, Item, Outcome, Paper, Run, Series, State, Tolerance};
 
-/// Sections 4.3 and 5.1.
+/// Figure 5, in sections 4.3 and 5.1.
 pub const FIGURE_5: Item = Item {
     id: "uflip-figure5",
     paper: Paper::Uflip,

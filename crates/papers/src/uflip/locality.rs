@@ -51,7 +51,10 @@ fn run(run: &Run<'_>) -> Result<Outcome, Error> {
         let all = random.last().map_or(f64::NAN, |(_, mean)| mean / sw);
         claims.push(Claim::statement(
             format!("{drive}: random writes within a small area have nearly the same response time as sequential writes"),
-            format!("{focused:.2} times it up to {} MB, {all:.1} times over all", area / 2),
+            format!(
+                "{focused:.2} times as long up to {} MB, {all:.1} times in the largest area",
+                area / 2
+            ),
             focused <= NEARLY && all > 2.0 * NEARLY,
         ));
         let knee = match found.facts.characteristics.locality {

@@ -63,7 +63,7 @@ fn alignment(found: &Measurement, profile: &Profile) -> Vec<Claim> {
     ]
 }
 
-/// Compares the cost of parallel sequential writes with that of partitioned ones.
+/// Compares the cost of parallel sequential writes with the cost of partitioned writes.
 fn parallel(found: &Measurement) -> Claim {
     let sw = found.baseline(Baseline::SequentialWrite);
     let degree = i64::from(DEGREE);

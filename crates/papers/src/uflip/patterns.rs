@@ -4,7 +4,7 @@ use flashscope_workload::pattern::{Address, Pattern, Timing};
 
 use crate::{Axis, Claim, Error, Figure, Input, Item, Outcome, Paper, Run, Series, State};
 
-/// Section 3.1.
+/// Figure 2, in section 3.1.
 pub const FIGURE_2: Item = Item {
     id: "uflip-figure2",
     paper: Paper::Uflip,

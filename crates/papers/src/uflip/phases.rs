@@ -5,7 +5,7 @@ use super::{DTI, MTRON, SEED};
 use crate::times::{mean, numbered};
 use crate::{Axis, Claim, Error, Figure, Item, Outcome, Paper, Run, Series, State, Tolerance};
 
-/// Section 5.1.
+/// Figure 3, in section 5.1.
 pub const FIGURE_3: Item = Item {
     id: "uflip-figure3",
     paper: Paper::Uflip,
@@ -16,7 +16,7 @@ pub const FIGURE_3: Item = Item {
     run: mtron,
 };
 
-/// Section 5.1.
+/// Figure 4, in section 5.1.
 pub const FIGURE_4: Item = Item {
     id: "uflip-figure4",
     paper: Paper::Uflip,
@@ -30,11 +30,11 @@ pub const FIGURE_4: Item = Item {
 /// The number of IOs in the figures.
 const SHOWN: usize = 1024;
 
-const SINGLE: &str = "the simulated drive keeps part of its buffer free in the background: every write waits for another to leave the buffer, \
+const SINGLE: &str = "the simulated drive keeps part of its buffer free in the background: every write waits for another write to leave it, \
                      and fast writes between slow ones occur only after a pause";
 
 const LEFT: &str = "the first writes merge the log blocks that the random state filled, one merge each; a drive with a smaller share \
-                   written at random has fewer";
+                   written at random has fewer such log blocks";
 
 fn mtron(run: &Run<'_>) -> Result<Outcome, Error> {
     let found = prepare(MTRON.name, Method { preparation: 4096, ..Method::ssd(run) }, run)?;
@@ -58,7 +58,7 @@ fn mtron(run: &Run<'_>) -> Result<Outcome, Error> {
         Claim::statement(
             "excluding the start-up phase measurements resulted in a faster and more accurate representation of response time",
             format!(
-                "after 512 IOs the error of the running average is {:.1} % without them, {:.1} % with them",
+                "after 512 IOs the error of the running average is {:.1} % without the start-up phase, {:.1} % with it",
                 100.0 * off_without,
                 100.0 * off_with
             ),

@@ -21,7 +21,7 @@ pub const SECTION_5_1: Item = Item {
     run,
 };
 
-/// The drives, with true for slow or small ones, and IOIgnore for random writes.
+/// The drives, each with true for a slow or small drive, and with IOIgnore for random writes.
 const DRIVES: [(&str, bool, u64); 7] = [
     (MEMORIGHT.name, false, 30),
     (MTRON.name, false, 128),

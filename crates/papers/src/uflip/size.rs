@@ -3,7 +3,7 @@ use flashscope_workload::uflip::{self, Experiment, MICRO_BENCHMARKS, PerBaseline
 
 use crate::{Claim, Error, Input, Item, Outcome, Paper, Run, State};
 
-/// "Conclusion".
+/// The slide "Conclusion".
 pub const SIZE: Item = Item {
     id: "uflip-slides-size",
     paper: Paper::UflipSlides,
@@ -28,7 +28,7 @@ pub const SIZE: Item = Item {
 };
 
 const VALUES: &str = "the values that Table 1 prints give 858 runs with three repeats, and 1278 with one more value between powers of two; the \
-                     slides do not say which others they use";
+                     slides do not say which other values they use";
 
 const RATIO: &str = "the IOCount of a mix applies to its second pattern, and the ratio multiplies it: 5,120 random writes with up to 64 others \
                     each are millions of IOs, and the paper does not say how it limits them";

@@ -5,7 +5,7 @@ use flashscope_workload::uflip::{Experiment, MICRO_BENCHMARKS, Setup};
 
 use crate::{Claim, Error, Input, Item, Outcome, Paper, Run, State};
 
-/// Section 3.2.
+/// Table 1, in section 3.2.
 pub const TABLE_1: Item = Item {
     id: "uflip-table1",
     paper: Paper::Uflip,
@@ -140,7 +140,7 @@ fn references(experiments: &[Experiment], size: Bytes) -> Vec<Reference> {
     all.filter(|reference| reference.validate(size, Bytes(512)).is_ok()).collect()
 }
 
-/// Returns the patterns of a reference; each process of a parallel one has its own part of the
+/// Returns the patterns of a reference. Each process of a parallel reference has its own part of the
 /// target space.
 fn patterns(reference: &Reference) -> Vec<Pattern> {
     let Reference::Parallel { pattern, degree } = reference else {

@@ -4,7 +4,7 @@ use flashscope_sim::SimDevice;
 use super::{DTHX, DTI, MEMORIGHT, MLC, MODULE, MTRON, SAMSUNG};
 use crate::{Claim, Error, Input, Item, Outcome, Paper, Run, State, Tolerance};
 
-/// Section 5.1.
+/// Table 2, in section 5.1.
 pub const TABLE_2: Item = Item {
     id: "uflip-table2",
     paper: Paper::Uflip,

@@ -8,7 +8,7 @@ use super::bench::{Measurement, Method, measure};
 use super::{DTHX, DTI, MEMORIGHT, MLC, MODULE, MTRON, OFF, SAMSUNG, SEED};
 use crate::{Claim, Error, Item, Outcome, Paper, Run, State, Tolerance};
 
-/// Section 5.2.
+/// Table 3, in section 5.2.
 pub const TABLE_3: Item = Item {
     id: "uflip-table3",
     paper: Paper::Uflip,
@@ -22,13 +22,13 @@ pub const TABLE_3: Item = Item {
 /// A printed row: times in ms, ratios to SW, and large increments as a ratio to RW; `=` is 1.
 pub(super) struct Row {
     pub drive: &'static str,
-    /// True if its runs have 512 IOs.
+    /// True if the runs on this drive have 512 IOs.
     pub small: bool,
     baselines: [f64; 4],
     pause: Option<f64>,
     /// The area in MB, and the ratio within it.
     locality: Option<[f64; 2]>,
-    /// The number of partitions, and the ratio with them.
+    /// The number of partitions, and the ratio with that many partitions.
     partitions: [f64; 2],
     reverse: f64,
     in_place: f64,
@@ -119,7 +119,7 @@ const DIGITS: &str = "the printed value has few digits: the measured one rounds 
 
 const STEPS: &str = "ratios are printed as =, x1.5 and whole numbers, large ones with one digit: the measured value rounds to it";
 
-const POWERS: &str = "pauses are 0.1 ms times powers of two (Table 1): the result is the next one above the printed value";
+const POWERS: &str = "pauses are 0.1 ms times powers of two (Table 1): the result is the next pause above the printed value";
 
 pub(super) const COVERED: &str = "the log blocks of the simulated drive cover a larger area: their number follows from the partitions, their size from \
                       random writes, and random writes use all of them";
@@ -130,7 +130,7 @@ const ALIKE: &str = "reverse writes fill and merge a log block just as in-place 
 const FILLED: &str = "writes in place fill a log block before its merge, which costs as much as a random write \
                      less an erase: each page of the log block bears its share";
 
-const QUARTER: &str = "a number of partitions is good if it costs at most a quarter of the slowest; with twice the printed number \"the write performance \
+const QUARTER: &str = "a number of partitions is good if it costs at most a quarter of the slowest number; with twice the printed number \"the write performance \
                       degrades significantly\", to more than twice the cost, but stays below that quarter";
 
 const CHANCE: &str = "a log block that is evicted early costs a merge like a random write, and the victim is random: a \
@@ -303,8 +303,8 @@ pub(super) fn covered(profile: &Profile) -> f64 {
     mb.log2().floor().exp2()
 }
 
-/// Returns the tolerance for chance in the cost of partitions, if it consists of merges of `rw` ms
-/// in a run of `count` IOs.
+/// Returns the tolerance for chance in the cost of partitions, if that cost consists of merges of
+/// `rw` ms each in a run of `count` IOs.
 fn by_chance(printed: f64, sw: f64, rw: f64, count: f64) -> Tolerance {
     let merges = (printed - 1.0) * sw * count / rw;
     Tolerance::Absolute(2.0 * merges.sqrt() * rw / (sw * count))
@@ -336,8 +336,8 @@ fn up_to(bounded: Option<CheapLimit>) -> Option<f64> {
     }
 }
 
-/// Returns the largest mean of the values up to `limit`. Areas count from 1 MiB on, because smaller
-/// ones are written in place.
+/// Returns the largest mean of the values up to `limit`. Areas below 1 MiB do not count, because
+/// writes to them are writes in place.
 pub(super) fn slowest(means: &[(i64, f64)], limit: i64) -> f64 {
     let least = if limit >= MIB { MIB } else { 1 };
     let within = means.iter().filter(|(value, _)| (least..=limit).contains(value));

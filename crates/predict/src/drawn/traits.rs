@@ -1,4 +1,4 @@
-//! The traits of a workload: generates requests that have them, and measures them in existing requests.
+//! The traits of a workload: generates requests with given traits, and measures the traits of existing requests.
 
 use std::collections::VecDeque;
 
@@ -18,22 +18,23 @@ pub struct Traits {
     pub reads: f64,
     /// The distribution of request lengths, as a mixture.
     pub lengths: &'static [Lengths],
-    /// The longest request. Longer draws are cut to this length.
+    /// The length of the longest request. Longer random lengths are cut to this length.
     pub longest: u64,
-    /// The pages that requests touch, as pieces of [`extent`](Traits::extent) pages at random places of the drive.
+    /// The number of pages that requests touch. They lie in pieces of [`extent`](Traits::extent) pages at random places of the
+    /// drive.
     pub space: u64,
-    /// The length of a piece. Requests start uniformly within one. At least as long as the longest request, and a multiple of
-    /// the block size if some writes start at block boundaries.
+    /// The length of a piece. Requests start uniformly within a piece. A piece is at least as long as the longest request, and a
+    /// multiple of the block size if some writes start at block boundaries.
     pub extent: u64,
     /// The parts of the space with more requests, the hottest first. The rest of the space is accessed uniformly.
     pub hot: &'static [Hot],
-    /// The number of phases, each with the same number of requests. Each phase has other hot parts.
+    /// The number of phases, each with the same number of requests. The hot parts differ from phase to phase.
     pub phases: usize,
     /// The share of writes that continue where the previous write of their stream ended, if the piece has room.
     pub goes_on: f64,
-    /// The number of streams. A write belongs to a random one.
+    /// The number of streams. Each write belongs to a random stream.
     pub streams: usize,
-    /// The share of the other writes that start at a block boundary.
+    /// The share of writes that start at a block boundary, among writes that do not continue a stream.
     pub aligned: f64,
 }
 
@@ -63,7 +64,7 @@ impl Traits {
     }
 
     /// Generates requests with these traits. The same seed gives the same requests. Reads and writes use separate random
-    /// sequences, so a change of one leaves the other as it is.
+    /// sequences, and a change of the reads leaves the writes as they are.
     ///
     /// # Panics
     /// If the drive is smaller than a piece, or has more pages than a request can address.
@@ -91,12 +92,12 @@ impl Traits {
         })
     }
 
-    /// Returns the first page of each piece of the space, in order of heat.
+    /// Returns the first page of each piece of the space, the hottest piece first.
     fn slots(&self, drive: Space, rng: &mut Rng) -> Vec<u64> {
         let mut slots: Vec<u64> =
             (0..drive.pages() / self.extent).map(|slot| slot * self.extent).collect();
         rng.shuffle(&mut slots);
-        slots.truncate(usize::try_from(self.space / self.extent).expect("fewer than the drive's"));
+        slots.truncate(usize::try_from(self.space / self.extent).expect("fewer pieces than 2^32"));
         slots
     }
 
@@ -136,7 +137,7 @@ impl Traits {
     }
 }
 
-/// The pages at which a stream may continue: from `page` on, `pages` of them.
+/// The pages at which a stream may continue: `pages` pages, from `page` on.
 #[derive(Clone, Copy)]
 struct Free {
     page: u64,
@@ -156,7 +157,7 @@ impl Lengths {
 
 fn request(is_write: bool, page: u64, pages: u64) -> Request {
     let access = if is_write { Access::Write } else { Access::Read };
-    Request::new(access, page, pages).expect("pages of a drive of few")
+    Request::new(access, page, pages).expect("page numbers fit into a request")
 }
 
 #[allow(
@@ -168,7 +169,7 @@ fn whole(number: f64) -> usize {
     number as usize
 }
 
-/// The number of previous writes in which [`TraitSummary::of`] looks for one that a write continues.
+/// The number of previous writes among which [`TraitSummary::of`] looks for a write that the current write continues.
 const STREAMS: usize = 32;
 
 /// The traits of existing requests.
@@ -295,7 +296,7 @@ mod tests {
         assert!(PLAIN.requests(SPACE, 1).ne(PLAIN.requests(SPACE, 2)));
     }
 
-    // Each phase has another hot part, as hot as configured, and the space stays the same.
+    // Each phase has a different hot part, which gets the configured share of requests. The space stays the same.
     #[test]
     fn hot_part_gets_its_share_of_requests() {
         let hot = &[Hot { space: 0.05, requests: 0.6 }];

@@ -8,7 +8,7 @@ use crate::{
 };
 use flashscope_document::probe::{Shape, Signal};
 
-/// The length of the writes in bytes: whole flash pages of any drive, because only a page of nothing but zeros counts as zeros.
+/// The length of the writes in bytes: a multiple of any drive's flash page, because a drive only recognizes whole pages of zeros.
 const LEN: u64 = 64 << 10;
 
 /// The overwritten part of the drive is its capacity divided by this.
@@ -44,7 +44,8 @@ fn run(lab: &mut Lab<'_>, _: &Knowledge) -> Result<Outcome, Halt> {
     let mut passes = Vec::new();
     for _ in 0..PASSES {
         let contents = [Data::Random, Data::HalfZeros, Data::Zeros];
-        let purposes = ["overwrite with random data", "with half zeros", "with zeros"];
+        let purposes =
+            ["overwrite with random data", "overwrite with half zeros", "overwrite with zeros"];
         for (data, purpose) in contents.into_iter().zip(purposes) {
             passes.push((data, lab.run(purpose, pass(data))?));
         }
@@ -52,8 +53,8 @@ fn run(lab: &mut Lab<'_>, _: &Knowledge) -> Result<Outcome, Halt> {
     Ok(vec![estimate(&passes)].into())
 }
 
-/// Returns the time of a write of one content in each pass but the first, which may still include the cost of older data. The
-/// time is the lower quartile, because merges come now and then.
+/// Returns the time of a write with this content for each pass but the first, which may still include costs of earlier writes.
+/// The time is the lower quartile, because occasional merges make some writes slow.
 fn times(passes: &[(Data, Run)], data: Data) -> Vec<f64> {
     let quartile = |run: &Run| {
         let mut costs = run.latencies();

@@ -1,4 +1,5 @@
-//! The cost of random reads, and address groups: parts of the address space of which one at a time is quickly accessible.
+//! The cost of random reads, and address groups. Groups are parts of the address space; an access to another group than the
+//! previous access is slower.
 
 use crate::investigate::Outcome;
 use crate::{
@@ -18,10 +19,10 @@ const IN_ORDER: u64 = 1000;
 /// The most groups to consider.
 const MOST: u64 = 64;
 
-/// The number of standard errors from which on a switch counts as certain.
+/// The least cost of a switch between groups that counts as certain, in standard errors.
 const SURE: f64 = 6.0;
 
-/// The least cost of a switch, as a share of a read.
+/// The least cost of a switch, as a share of the cost of a read.
 const LEAST_EFFECT: f64 = 0.03;
 
 pub const PROBE: Probe = Probe {
@@ -54,7 +55,7 @@ fn run(lab: &mut Lab<'_>, _: &Knowledge) -> Result<Outcome, Halt> {
     Ok(findings.into())
 }
 
-/// Returns the cost of reads without a switch of groups, as far as the groups are known.
+/// Returns the cost of reads that stay in the group of the previous read; of all reads if no groups are known.
 fn request_cost(steps: &[Step], division: Option<&Division>, capacity: u64) -> Finding {
     let near = |step: &&Step| division.is_none_or(|d| !step.switches(d.groups, capacity));
     let costs: Vec<f64> = steps.iter().filter(near).map(|step| step.cost).collect();
@@ -64,7 +65,7 @@ fn request_cost(steps: &[Step], division: Option<&Division>, capacity: u64) -> F
         .because(format!("the median of {} reads of 4 KiB at random places", costs.len()))
 }
 
-/// A read and the one before it.
+/// The places of two consecutive reads, and the cost of the second read.
 #[derive(Debug, Clone, Copy)]
 struct Step {
     from: u64,
@@ -84,7 +85,7 @@ impl Step {
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Division {
     groups: u64,
-    /// The additional cost of reads in another group.
+    /// The additional cost of a read in another group than the previous read.
     switch: f64,
     /// The distance of the additional cost from 0, in standard errors.
     significance: f64,
@@ -154,8 +155,8 @@ fn estimate(run: &Run, capacity: u64) -> Vec<Finding> {
     ]
 }
 
-/// Returns the probability of the best division among all. The model is an exponential distribution around two levels, whose
-/// log-likelihood is the logarithm of the sum of distances.
+/// Returns the probability of the best division among all. The model is a Laplace distribution around two medians: its
+/// log-likelihood falls with the logarithm of the sum of distances, times the number of reads.
 fn likelihood_of(best: &Division, divisions: &[Division], steps: usize) -> f64 {
     let log = |division: &Division| -(steps as f64) * division.unexplained.max(1.0).ln();
     let others = divisions.iter().filter(|division| division.groups != best.groups);
@@ -163,7 +164,7 @@ fn likelihood_of(best: &Division, divisions: &[Division], steps: usize) -> f64 {
     (1.0 / (1.0 + weight)).min(0.995)
 }
 
-/// Returns the findings if no division explains anything: there are no groups, provided that groups would have shown.
+/// Returns the findings if no division explains the costs: the drive has no groups, unless noise could have hidden them.
 fn no_groups(steps: &[Step], base: f64) -> Vec<Finding> {
     let costs: Vec<f64> = steps.iter().map(|step| step.cost).collect();
     // The standard error for two levels with half of the reads each.

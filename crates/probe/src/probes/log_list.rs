@@ -1,5 +1,5 @@
-//! Rounds of writes to many segments. The writes that wait for a merge show how addresses are mapped, how many log segments there
-//! are, and which of them is merged first.
+//! The probe for log segments. It writes rounds to many segments. The writes that wait for a merge show how addresses are mapped,
+//! how many log segments there are, and which of them the drive merges first.
 
 mod policies;
 
@@ -15,27 +15,27 @@ use crate::{
 };
 use flashscope_document::probe::{Shape, Signal};
 
-/// The length of writes in bytes if the page is not known, as in Sun and Zhang. With longer writes, each page might belong to
-/// another part of the drive with its own list.
+/// The length of writes in bytes if the page size is not known, as in Sun and Zhang. The pages of a longer write might belong to
+/// different parts of the drive, each with its own list of log segments.
 const WRITE: u64 = 4 << 10;
 
-/// The writes of this probe, without those that fill shared log segments.
+/// The number of writes of this probe, without the writes that fill shared log segments.
 const WRITES: u64 = 900;
 
-/// The number of segments' worth of writes that replaces all shared log segments.
+/// The amount of writes, in segments, that replaces the contents of all shared log segments.
 const TURNS: u64 = 16;
 
 /// The fewest segments that the drive must have.
 const FEWEST: u64 = 16;
 
-/// The least ratio of a write with a merge to one without. A merge copies the pages of a block, which are at least 32; fetching a
-/// part of the map costs less.
+/// The least ratio of the cost of a write with a merge to the cost of a write without. A merge copies the pages of a block, which
+/// has at least 32 pages; fetching a part of the map costs less.
 const LEAST_FACTOR: f64 = 4.0;
 
 /// The probability that a drive that supports TRIM has no log segments, without further evidence.
 const TRIMS_ALONE: f64 = 0.88;
 
-/// The least log-likelihood ratio of a list to chance.
+/// The least log-likelihood ratio between a list of log segments and chance that is evidence of the list.
 const CLEARLY: f64 = 8.0;
 
 pub const PROBE: Probe = Probe {
@@ -89,8 +89,9 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
         let more = rounds(&mut trial.lab.rng, trial.places, len);
         trial.touch("more rounds in changing order", more)?;
     }
-    // A buffer that ignores flushes holds pages or blocks as a list holds segments. If slow flushes show the waits, the flushes
-    // empty the buffer. Few drives with log segments support TRIM.
+    // A write buffer that ignores flushes can look like a list, because it holds pages or blocks as a list holds segments. If the
+    // waits are in the flushes, the flushes do empty the buffer. If they are not and the drive supports TRIM, assume a buffer,
+    // because few drives with log segments support TRIM.
     let buffered = !knowledge.lacks(Parameter::WriteBuffer);
     let is_list = match trial.likeliest() {
         None => false,
@@ -130,8 +131,9 @@ fn unknown(parameters: &[Parameter], why: &str) -> Vec<Finding> {
     parameters.iter().map(|parameter| Finding::unknown(*parameter, why)).collect()
 }
 
-/// Returns the order of writes to segments for a list of about `len`: rounds over a few more segments than that, each in another
-/// order and with some segments twice in a row; then rounds over twice as many adjacent segments.
+/// Returns the order in which to write to segments, for a list of about `len` log segments. First come rounds over a few more
+/// than `len` distant segments, each round in another order and with some segments twice in a row. Then come rounds over about
+/// `2 * len` adjacent segments.
 fn rounds(rng: &mut Rng, places: u64, len: usize) -> Vec<u64> {
     let len = (len as u64).min(places / 4).max(1);
     let many = (len + len.div_ceil(2) + 1).min(places);
@@ -173,7 +175,7 @@ struct Trial<'l, 'd> {
     segments: Vec<u64>,
     /// The cost of each write, including the flush after it.
     costs: Vec<f64>,
-    /// The share of the flush in that cost, for the writes of rounds.
+    /// The cost of the flush after each write of [`Trial::touch`].
     flushes: Vec<f64>,
     runs: Vec<u32>,
 }
@@ -211,8 +213,8 @@ impl<'l, 'd> Trial<'l, 'd> {
         Ok(())
     }
 
-    /// Returns true if slow writes wait in the flushes after them rather than in the writes. A buffer then takes the writes, but
-    /// the flush shows the cost of the flash.
+    /// Returns true if the flush after a slow write takes longer than the write itself. A buffer then takes the writes, but the
+    /// flushes show the cost of the flash.
     fn waits_in_flushes(&self) -> bool {
         let cut = self.cut();
         let slow = self.costs.iter().zip(&self.flushes).filter(|(cost, _)| **cost > cut);
@@ -232,11 +234,12 @@ impl<'l, 'd> Trial<'l, 'd> {
         Ok(())
     }
 
-    /// Returns true if a second page of a segment is fast: a log segment takes it, and a buffer of pages does not.
+    /// Returns true if the write of a second page of a segment is fast. A log segment that took the first page also takes the
+    /// second, but for a buffer of pages the second page is as new as the first.
     fn is_of_segments(&mut self) -> Result<bool, Halt> {
         const PAIRS: usize = 12;
         let cut = self.cut();
-        // The second page must be in the same part of the drive, in case parts take pages in turn.
+        // If several parts of the drive take pages in turn, a second page 8 pages further is in the same part.
         let pages = if self.unit > 16 * self.size { 8 } else { 1 };
         let segments: Vec<u64> = (0..PAIRS).map(|_| self.lab.rng.u64(..self.places)).collect();
         let firsts = segments.iter().map(|segment| self.inside(*segment));
@@ -247,7 +250,7 @@ impl<'l, 'd> Trial<'l, 'd> {
         Ok(second.filter(|cost| **cost > cut).count() <= PAIRS / 4)
     }
 
-    /// Returns the cost that separates writes with a merge from those without.
+    /// Returns the cost that separates writes with a merge from writes without.
     fn cut(&self) -> f64 {
         let mut sorted = self.costs.clone();
         sorted.sort_unstable_by(f64::total_cmp);
@@ -262,8 +265,8 @@ impl<'l, 'd> Trial<'l, 'd> {
         touches.map(|(segment, cost)| Touch { segment: *segment, slow: *cost > cut }).collect()
     }
 
-    /// Returns true if flushes right after writes take no longer than others. A buffer that ignores flushes then hides the cost
-    /// of the flash.
+    /// Returns true if flushes right after writes take no longer than flushes without preceding writes. A buffer that ignores
+    /// flushes then hides the cost of the flash.
     fn flushes_do_nothing(&mut self) -> Result<bool, Halt> {
         const ALONE: usize = 16;
         let run = self.lab.run("flushes without preceding writes", [Request::flush(); ALONE])?;
@@ -283,8 +286,8 @@ impl<'l, 'd> Trial<'l, 'd> {
         (merges && better > CLEARLY).then_some(lists[0].0)
     }
 
-    /// Writes in turn to as many places as the list is long, and then to one more, in order at each place. Returns the cost of
-    /// each write for both.
+    /// Writes in turn to as many places as the list has log segments, and in order at each place; then does the same with one
+    /// place more. Returns the costs of the writes to each number of places.
     fn partitions(&mut self, len: usize) -> Result<Vec<Rounds>, Halt> {
         let mut shown = Vec::new();
         for many in [len as u64, len as u64 + 1] {
@@ -355,7 +358,7 @@ fn with_list(trial: &Trial<'_, '_>, shown: &[Rounds]) -> Vec<Finding> {
     }
     let together = if is_grouped {
         format!(
-            "{} neighbouring segments share a log block that {len} places in turns have",
+            "{} neighbouring segments share a log block, and writes in turns to up to {len} such groups do not merge",
             best.group
         )
     } else {
@@ -382,7 +385,7 @@ fn with_list(trial: &Trial<'_, '_>, shown: &[Rounds]) -> Vec<Finding> {
         state(
             Finding::exact(Parameter::OpenPartitions, len, in_turns),
             format!(
-                "of the last two rounds, {} writes merge with that many places and {} with one more",
+                "in the last two rounds, {} writes merge with that many places, and {} with one place more",
                 shown.first().map_or(0, |rounds| rounds.slow(cut)),
                 shown.last().map_or(0, |rounds| rounds.slow(cut)),
             ),
@@ -393,7 +396,7 @@ fn with_list(trial: &Trial<'_, '_>, shown: &[Rounds]) -> Vec<Finding> {
 /// Estimates the additional cost of slow writes.
 fn merge_cost(trial: &Trial<'_, '_>, cut: f64, table: &Signal) -> Finding {
     let (slow, cheap): (Vec<f64>, Vec<f64>) = trial.costs.iter().partition(|cost| **cost > cut);
-    // Log segments of groups may hold pages of several segments, and hiccups are shorter than merges.
+    // Leave out merges of several segments, which log segments of groups need, and hiccups, which are shorter than merges.
     let mut sorted = slow.clone();
     sorted.sort_unstable_by(f64::total_cmp);
     let Some(low) = sorted.get(sorted.len() / 4).copied() else {
@@ -403,7 +406,7 @@ fn merge_cost(trial: &Trial<'_, '_>, cut: f64, table: &Signal) -> Finding {
     stated_cost(&alike, median(&cheap)).runs(trial.runs.iter().copied()).signal(table.clone())
 }
 
-/// Returns the cost of merges, from the writes with a merge and the median of those without.
+/// Returns the cost of merges, from the costs of writes with a merge and the median cost of writes without.
 fn stated_cost(slow: &[f64], cheap: f64) -> Finding {
     let value = median(slow) - cheap;
     let error = standard_error(slow);
@@ -418,8 +421,10 @@ fn stated_cost(slow: &[f64], cheap: f64) -> Finding {
         value + 2.0 * error,
         probability,
     );
-    finding
-        .because(format!("the median of {} writes with a merge, minus that of others", slow.len()))
+    finding.because(format!(
+        "the median of {} writes with a merge, minus the median of the others",
+        slow.len()
+    ))
 }
 
 /// Returns the findings for a drive that no list explains: either it maps pages freely, or its log segments take pages of any
@@ -463,7 +468,7 @@ fn without_list(
     }
     let hidden = trims && buffered && trial.flushes_do_nothing()?;
     // If even the size of a segment does not show, the evidence is weaker. If a buffer hides merges, the only evidence against
-    // log segments is TRIM support, which few such drives have.
+    // log segments is TRIM support, which few drives with log segments have.
     let probability = (1.0 - fast) * if has_segment { 1.0 } else { 0.97 };
     let probability = if hidden { TRIMS_ALONE * probability } else { probability };
     let why = match hidden {
@@ -522,14 +527,14 @@ struct Starts {
     inside: Vec<f64>,
 }
 
-/// Writes alternately to the first pages of distant segments and to pages inside other segments. FAST begins a sequential log
-/// segment with each first page, and merges the previous one.
+/// Writes alternately to the first pages of distant segments and to pages inside other segments. With each first page, FAST
+/// begins a sequential log segment, and merges the previous sequential log segment.
 fn first_pages(trial: &mut Trial<'_, '_>, buffered: bool) -> Result<Starts, Halt> {
     let many = 16.min(trial.places / 2);
     let segments = spread_out(&mut trial.lab.rng, trial.places, many);
     let unit = trial.unit;
-    // A buffer may still hold the pages written before. Without a buffer, do not write a second page of a segment to the log: its
-    // merge would include the first.
+    // With a buffer, write to pages that were not written before, because the buffer may still hold the earlier pages. Without a
+    // buffer, write to the page inside again: with a second page of a segment in the log, a merge would concern both pages.
     let other = |trial: &Trial<'_, '_>, segment: u64| match buffered {
         true => segment * unit + unit / 4 / trial.size * trial.size,
         false => trial.inside(segment),
@@ -548,7 +553,8 @@ fn first_pages(trial: &mut Trial<'_, '_>, buffered: bool) -> Result<Starts, Halt
 }
 
 impl Starts {
-    /// Returns the probability that first pages merge and others do not, against the hypothesis that all are alike.
+    /// Returns the probability that writes to first pages merge and writes to other pages do not, against the hypothesis that all
+    /// writes are alike.
     #[allow(clippy::cast_precision_loss, reason = "writes are few")]
     fn likelihood_of_fast(&self, cut: f64) -> f64 {
         let slow = |costs: &[f64]| costs.iter().filter(|cost| **cost > cut).count() as f64;
@@ -594,7 +600,7 @@ fn shared_merge_cost(trial: &mut Trial<'_, '_>) -> Result<Finding, Halt> {
         .collect();
     let run = trial.write("one page of each segment repeatedly", offsets.into_iter())?;
     let costs = with_flushes(&run);
-    // The last four segments have replaced the older contents of the log segments.
+    // By the last four segments, the earlier writes of this run have replaced the older contents of the log segments.
     const LAST: usize = 4;
     let from = costs.len() - costs.len() * LAST / segments.len();
     let mut last = costs[from..].to_vec();

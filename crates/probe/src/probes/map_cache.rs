@@ -1,12 +1,12 @@
 //! The size of the address space whose map entries fit in the drive's memory.
 //!
 //! A drive with too little memory for its map keeps the entries used last. Repeated reads of few places all over the drive find
-//! their entries in memory (the cost `hit`); reads of places not read for long do not (`miss`). If memory reaches R bytes, then
-//! the share R / s of random reads within a span s finds its entry, whatever the replacement policy. The mean cost therefore
-//! shows R, best where about half of the reads are hits.
+//! their entries in memory (the cost `hit`); reads of places not read for long do not (`miss`). If the entries in memory cover R
+//! bytes of addresses, the share R / s of random reads within a span s finds its entry, whatever the replacement policy. R is the
+//! reach of memory. The mean cost of reads shows R, best where about half of the reads are hits.
 //!
-//! Both the few places and the many are spread over the whole drive. The cost of far jumps, such as between address groups, is
-//! then the same for both.
+//! The few places and the many places are both spread over the whole drive. Far jumps, such as between address groups, then add
+//! the same cost to both.
 
 use flashscope_block::Nanos;
 
@@ -26,7 +26,7 @@ const SAMPLES: usize = 1500;
 /// The most reads that replace the entries in memory.
 const MOST_SWEPT: u64 = 16384;
 
-/// The largest cost that counts, as a multiple of the median.
+/// The limit of costs, as a multiple of the median; a higher cost counts as the limit.
 const OUTLIER: f64 = 4.0;
 
 /// The rest in which the drive completes pending writes and cleaning.
@@ -110,13 +110,13 @@ impl Reads {
         Ok(costs[FEW..].to_vec())
     }
 
-    /// Reads at random within a span, after each place once and up to `warm` random reads.
+    /// Reads each place of a span once, makes up to `warm` random reads, and then returns the costs of further random reads.
     fn within(&mut self, lab: &mut Lab<'_>, span: u64, warm: u64) -> Result<Vec<f64>, Halt> {
         let all = lab.capacity() / self.align;
         let count = (span / self.align).clamp(1, all);
         let first = lab.rng.u64(0..=all - count);
-        // Reading each place once fills a sufficient memory. The random reads then make the contents of an insufficient memory
-        // random as well.
+        // If memory is large enough for the span, reading each place once fills it. If memory is too small, the `warm` random
+        // reads make its contents random.
         let mut places: Vec<u64> = (first..first + count).collect();
         lab.rng.shuffle(&mut places);
         let warm = usize::try_from(warm.min(MOST_SWEPT)).unwrap_or(usize::MAX);
@@ -149,7 +149,7 @@ fn level(costs: &[f64]) -> (f64, f64) {
     (mean, ((squares / count - mean * mean).max(0.0) / count).sqrt())
 }
 
-/// The cost of reads whose entry is in memory, and of others.
+/// The mean cost of reads whose map entry is in memory (hits), and of the other reads (misses).
 struct HitAndMiss {
     hit: f64,
     miss: f64,
@@ -190,13 +190,14 @@ struct Span {
 }
 
 impl Span {
-    /// Returns the bytes that memory reaches, if that is less than the span.
+    /// Returns the reach of memory in bytes, if it is less than the span.
     fn reach(&self) -> f64 {
         self.bytes * self.hits.0
     }
 }
 
-/// Reads within spans until two have an informative length, and one is shorter than the reach of memory.
+/// Searches for a span in which about half of the reads are hits. Then reads within two more spans that are longer than the reach
+/// of memory, and within one that is shorter.
 fn spans(lab: &mut Lab<'_>, reads: &mut Reads, levels: &HitAndMiss) -> Result<Vec<Span>, Halt> {
     let mut spans: Vec<Span> = Vec::new();
     let mut of = lab.capacity();
@@ -261,7 +262,7 @@ fn conclude(levels: &HitAndMiss, spans: &[Span], capacity: u64) -> Finding {
     let reach = sum / weights;
     #[allow(clippy::cast_precision_loss, reason = "sizes are far below 2^53")]
     if reach > 0.95 * capacity as f64 {
-        return unknown("nearly the whole drive is within reach");
+        return unknown("memory holds the map entries of nearly the whole drive");
     }
     let told = spans.iter().filter(|span| (0.15..0.88).contains(&span.hits.0));
     let off = told.clone().map(|span| (span.reach() / reach - 1.0).abs()).fold(0.0, f64::max);
@@ -272,7 +273,7 @@ fn conclude(levels: &HitAndMiss, spans: &[Span], capacity: u64) -> Finding {
     let (low, high) = (reach * (1.0 - 2.0 * error), reach * (1.0 + 2.0 * error));
     Finding::value(Parameter::MapCache, reach, low, high, probability).because(format!(
         "reads of few places take {:.3} ms and those of places not read for long {:.3} ms; \
-                the share of fast reads within a span is that of a map cache which reaches {:.0} KiB",
+                the share of fast reads within a span fits a map cache that covers {:.0} KiB",
         levels.hit / 1e6,
         levels.miss / 1e6,
         reach / 1024.0

@@ -25,8 +25,8 @@ const LONG_SAMPLES: u32 = 24;
 /// copy.
 const NO_TRANSFER: f64 = 400.0;
 
-/// The narrowest range of waits for a platter, in nanoseconds: the middle 80 % of the 4 ms that a turn takes at 15,000 rpm, the
-/// fastest drives ever sold.
+/// The narrowest range of waits for a platter, in nanoseconds. The fastest disks ever sold take 4 ms for a turn, at 15,000 rpm.
+/// The range is the middle 80 % of the turn, less a tolerance of 10 %.
 const PLATTER_WINDOW: f64 = 0.8 * 0.9 * 4e6;
 
 /// The least probability of a stated medium.
@@ -84,15 +84,15 @@ fn run(lab: &mut Lab<'_>, _: &Knowledge) -> Result<Outcome, Halt> {
 /// The most bytes written in addition to the fill.
 const WRITTEN: u64 = 4 * (SHORT * SAMPLES as u64 + MIDDLE * LONG_SAMPLES as u64);
 
-/// The typical ratio of writes to reads on memory, and the standard deviation of its logarithm: for first writes, which may have
-/// to allocate memory, and for later ones.
+/// The typical ratio of the cost of a write to the cost of a read on memory, and the standard deviation of its logarithm: for
+/// first writes, which may have to allocate memory, and for later writes.
 const FIRST_WRITES: (f64, f64) = (1.5, 0.4);
 const AGAIN: (f64, f64) = (1.0, 0.12);
 
 /// The probability above which no further writes are made.
 const SURE_WITHOUT_WRITES: f64 = 0.99;
 
-/// Makes short reads, each at a random distance from the one before, near as often as far.
+/// Makes short reads, each at a random distance from the read before. Short and long distances are equally frequent.
 fn walk(lab: &mut Lab<'_>) -> Result<Run, Halt> {
     let places = (lab.capacity() / SHORT).max(1);
     let mut at = lab.rng.u64(0..places);
@@ -123,7 +123,7 @@ fn long_reads(lab: &mut Lab<'_>, len: u64) -> Result<Run, Halt> {
 }
 
 /// Makes as many reads as writes of `len` bytes at random, alternately. The host has faster and slower periods; alternating gives
-/// both kinds the same share of them.
+/// reads and writes the same share of these periods.
 fn reads_and_writes(lab: &mut Lab<'_>, len: u64, samples: u32) -> Result<Run, Halt> {
     let space = 0..lab.capacity();
     let (len, step) = (len.min(lab.capacity()), SHORT.min(lab.capacity()));
@@ -159,7 +159,7 @@ fn nothing(lab: &mut Lab<'_>, reads: &Run) -> Result<Finding, Halt> {
         .collect();
     let writes = lab.run("long writes at random", writes)?;
     if !transfers_nothing(&writes) {
-        let why = "it reads faster than data can move, but does not write so";
+        let why = "it reads faster than data can move, but it does not write that fast";
         return Ok(Finding::unknown(Parameter::Medium, why).runs([reads.number, writes.number]));
     }
     let because = format!(
@@ -208,8 +208,8 @@ fn platter(run: &Run, capacity: u64) -> Option<Finding> {
     }
     let probability = 1.0 - 0.5 * (-0.5 * farther * farther).exp();
     let because = format!(
-        "random reads wait for any part of {:.1} ms, as for a rotating platter, and \
-                {:.1} ms longer at long distances than at short ones, as for a moving arm",
+        "the times of random reads spread over {:.1} ms, as with a rotating platter, and are \
+                {:.1} ms longer at long distances than at short ones, as with a moving arm",
         window / 1e6,
         more / 1e6
     );
@@ -243,7 +243,7 @@ fn difference(larger: &[f64], smaller: &[f64]) -> (f64, f64) {
 }
 
 /// Divides the range between the lowest and the highest decile into ten parts. Returns the share of parts with at least a quarter
-/// of the costs expected there: 1 for uniform waits, with or without seeks of many lengths, and little for two levels.
+/// of the costs expected there: 1 for uniform waits, with or without seeks of many lengths, and about 0.2 for two levels.
 fn occupied(costs: &[f64]) -> f64 {
     let (low, high) = (quantile(costs, 0.1), quantile(costs, 0.9));
     let width = (high - low) / 10.0;
@@ -255,7 +255,7 @@ fn occupied(costs: &[f64]) -> f64 {
     f64::from((0..10).map(|i| u8::from(4 * within(i) >= part)).sum::<u8>()) / 10.0
 }
 
-/// Returns the distance of each read from the one before, and its cost.
+/// Returns the distance of each read from the read before, and the cost of the read.
 #[allow(clippy::cast_precision_loss, reason = "distances are far below 2^53")]
 fn distances(run: &Run) -> Vec<(f64, f64)> {
     let pairs = run.records.windows(2);
@@ -300,8 +300,8 @@ struct Evidence<'r> {
 }
 
 impl Evidence<'_> {
-    /// Returns the evidence from the fastest of the random short reads. Sensing a page takes flash tens of microseconds (Z-NAND,
-    /// 3), plus the transfer. The lower end counts, because the host may delay any read.
+    /// Returns the evidence from the fastest of the random short reads. Flash takes tens of microseconds to sense a page (Z-NAND
+    /// takes 3), plus the transfer. Only the fastest reads count, because the host may delay any read.
     fn of_reads(reads: &Run) -> Evidence<'static> {
         let least = quantile(&reads.latencies(), 0.05).max(1.0);
         let at = |typical: f64, deviation: f64| log_normal((least / typical).ln(), deviation);
@@ -315,9 +315,9 @@ impl Evidence<'_> {
         Evidence { logs, seen, runs: vec![reads.number], pictures }
     }
 
-    /// Adds the evidence from the cost of writes, as a multiple of reads of the same length. Programming and erasing take flash
-    /// longer than reading; a buffer may hide that, and then writes are faster. `memory` holds the typical multiple for memory
-    /// and the standard deviation of its logarithm.
+    /// Adds the evidence from the cost of writes, as a multiple (`ratio`) of the cost of reads of the same length. Flash takes
+    /// longer to program and erase than to read; if a buffer hides this time, writes are faster than reads. `memory` holds the
+    /// typical multiple for memory and the standard deviation of its logarithm.
     fn compare(&mut self, what: &str, ratio: f64, memory: (f64, f64), runs: &[u32]) {
         let log = ratio.max(1e-6).ln();
         self.logs[Medium::Flash as usize] += log_normal(log, 1.2);
@@ -350,7 +350,7 @@ impl Evidence<'_> {
             Medium::Other => "",
         };
         let finding = if medium == Medium::Other || probability < SURE {
-            let why = format!("it could be flash or something else behind a cable: {because}");
+            let why = format!("it may be flash or a slow connection to something else: {because}");
             Finding::unknown(Parameter::Medium, why)
         } else {
             Finding::class(Parameter::Medium, class, probability.min(0.999)).because(because)
@@ -368,14 +368,13 @@ impl Evidence<'_> {
     }
 }
 
-/// Returns the logarithm of the density of a normal distribution around 0.
+/// Returns the logarithm of the density of a normal distribution around 0, up to a constant.
 fn log_normal(distance: f64, deviation: f64) -> f64 {
     let z = distance / deviation;
     -0.5 * z * z - deviation.ln()
 }
 
-/// Returns the lower quartile of the costs. Pauses of a busy host only add time, and affect the mean of memory before they affect
-/// this.
+/// Returns the lower quartile of the costs, which the pauses of a busy host hardly affect, because they only add time.
 fn calm(costs: &[f64]) -> f64 {
     quantile(costs, 0.25).max(1.0)
 }
@@ -389,7 +388,7 @@ fn body(costs: &[f64]) -> f64 {
     (kept.iter().sum::<f64>() / kept.len().max(1) as f64).max(1.0)
 }
 
-/// Returns the cost that a share of all does not exceed; 0 for no costs.
+/// Returns the cost that this share of the costs does not exceed, or 0 if there are no costs.
 #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 fn quantile(costs: &[f64], share: f64) -> f64 {
     let mut costs = costs.to_vec();
@@ -398,7 +397,7 @@ fn quantile(costs: &[f64], share: f64) -> f64 {
     costs.get((share * last as f64).round() as usize).copied().unwrap_or(0.0)
 }
 
-/// Returns costs in milliseconds against their rank as a share.
+/// Returns the sorted costs in milliseconds, each with the share of costs that precede it.
 #[allow(clippy::cast_precision_loss)]
 fn series(costs: &[f64]) -> Vec<(f64, f64)> {
     let mut costs = costs.to_vec();
@@ -407,7 +406,7 @@ fn series(costs: &[f64]) -> Vec<(f64, f64)> {
     costs.iter().enumerate().map(|(i, cost)| (i as f64 / count, cost / 1e6)).collect()
 }
 
-/// Returns costs against their number, in units of this many nanoseconds.
+/// Returns the costs in units of `unit` nanoseconds, each with its index in the run.
 #[allow(clippy::cast_precision_loss)]
 fn indexed(run: &Run, unit: f64) -> Vec<(f64, f64)> {
     run.latencies().iter().enumerate().map(|(i, cost)| (i as f64, cost / unit)).collect()
@@ -451,7 +450,7 @@ mod tests {
         assert_eq!(platter(&paused, capacity), None);
     }
 
-    // A slow medium with equal reads and writes is neither.
+    // A slow medium whose reads and writes take the same time is neither flash nor memory.
     #[test]
     fn flash_and_memory_differ_by_read_time_and_write_cost() {
         let judged = |read: u64, ratios: &[f64]| {

@@ -66,7 +66,7 @@ pub struct Probe {
     pub source: &'static str,
     /// The parameters that the probe looks for.
     pub finds: &'static [Parameter],
-    /// The parameters that the probe relies on. It runs after other probes have looked for these, found or not.
+    /// The parameters that the probe relies on. It runs after other probes have looked for these parameters, even in vain.
     pub assumes: &'static [Parameter],
     /// True if the probe writes more than the fill that makes the drive readable.
     pub writes: bool,

@@ -17,7 +17,7 @@ const LARGEST: u64 = 64 << 10;
 /// The initial number of reads at each offset.
 const SAMPLES: u64 = 1;
 
-/// The number of rounds, each with twice the reads of the one before, until pages show.
+/// The most rounds, each with twice the reads of the round before. Rounds end when pages show.
 const ROUNDS: u32 = 4;
 
 /// The number of writes of each length, if reads show nothing.
@@ -26,19 +26,19 @@ const WRITES: u64 = 96;
 /// The largest difference of submission times that counts as simultaneous.
 const AT_ONCE: Nanos = Nanos::micros(5);
 
-/// The number of standard errors from which on an effect counts as certain.
+/// The least effect that counts as certain, in standard errors.
 const SURE: f64 = 5.0;
 
-/// The number of standard errors above which differences no longer count. With next to no noise, they mean nothing.
+/// The limit of the evidence, in standard errors. If there is next to no noise, differences beyond this limit mean nothing.
 const CLEAR: f64 = 60.0;
 
-/// The least effect, as a share of a read.
+/// The least effect, as a share of the cost of a read.
 const LEAST_EFFECT: f64 = 0.01;
 
 pub const PROBE: Probe = Probe {
     name: "page",
-    summary: "reads two logical blocks at every offset, in one read and as two at once: one read costs more \
-                 across the end of a page, and two cost less if a chunk ends there, too",
+    summary: "reads the two logical blocks around every offset, in one read and in two simultaneous reads: one \
+                 read costs more across the end of a page, and two reads cost less if a chunk ends there as well",
     source: "flashbench's alignment test; Kim et al., IEEE TC 2012",
     finds: &[Parameter::PageSize, Parameter::Alignment],
     assumes: &[],
@@ -189,7 +189,7 @@ struct Page {
     size: u64,
     /// The offset of the first page.
     start: u64,
-    /// The evidence in standard errors: reads across the end of the page cost more, or pairs there cost less.
+    /// The evidence in standard errors that reads across the ends of pages cost more, or that pairs there cost less.
     significance: f64,
     /// The evidence for the next best page.
     other: f64,
@@ -201,8 +201,9 @@ impl Page {
     }
 }
 
-/// Returns the difference between the costs at some offsets and those within pages, in standard errors and as a share. It
-/// compares means over offsets of their medians, because some page ends may look different as they are also chunk ends.
+/// Returns the difference between the costs at some offsets and the costs within pages, in standard errors and as a share. It
+/// takes the median at each offset, and compares the means of these medians, because page ends that are also chunk ends may look
+/// different from other page ends.
 fn contrast(
     costs: &[Typical],
     at: impl Fn(usize) -> bool,
@@ -224,8 +225,9 @@ fn contrast(
     ((at - within) / (a + b).sqrt().max(1.0), (at - within) / within.max(1.0))
 }
 
-/// Returns the evidence that the multiples of a size from a start on are ends of pages, both the even and the odd ones. A read
-/// across the end of a page costs more; if the end of a chunk is there as well, two simultaneous reads take less instead.
+/// Returns the evidence that pages end at `start` and at every `size` bytes from there. The even and the odd multiples must show
+/// it independently. A read across the end of a page costs more; if a chunk ends there as well, two simultaneous reads cost less
+/// instead.
 fn evidence(seen: &Summary, size: u64, start: u64) -> f64 {
     let (size, start) = (size / seen.block, start / seen.block);
     let count = LARGEST / seen.block;
@@ -249,7 +251,7 @@ fn likeliest(seen: &Measurements) -> Option<Page> {
     let sizes: Vec<u64> =
         (1..).map(|power| seen.block << power).take_while(|size| *size <= LARGEST / 2).collect();
     let starts = |size: u64| (0..size / seen.block).map(|i| i * seen.block);
-    // Pages mostly begin where the drive does; other starts need clearer evidence.
+    // The first page usually begins at the start of the drive; other starts need clearer evidence.
     let candidates = sizes.iter().flat_map(|size| starts(*size).map(move |start| (*size, start)));
     let mut scored: Vec<(f64, u64, u64)> = candidates
         .map(|(size, start)| {
@@ -263,8 +265,8 @@ fn likeliest(seen: &Measurements) -> Option<Page> {
     scored.retain(|(score, ..)| *score > 0.35 * best);
     scored.sort_by(|a, b| (a.1, b.0).partial_cmp(&(b.1, a.0)).expect("scores are numbers"));
     let (score, size, start) = *scored.first()?;
-    // Pages that begin half a page after the start look like pages of half the size whose every other end is a chunk end and does
-    // not show. Real drives are like the latter.
+    // Two designs look alike: pages that begin half a page after the start of the drive, and pages of half the size of which
+    // every other end is also a chunk end and does not show. Real drives have the second design.
     if start > 0 && 2 * start == size && start > seen.block {
         return Some(Page { size: start, start: 0, significance: score, other: 0.5 * score });
     }
@@ -274,8 +276,9 @@ fn likeliest(seen: &Measurements) -> Option<Page> {
     Some(Page { size, start, significance: score, other })
 }
 
-/// Finds the page from writes of each length, compared with reads: a write of less than a page has to read the rest first. For
-/// drives that take one request at a time and spread pages over parallel units. Also returns the number of the run.
+/// Finds the page size from the cost of writes of each length, compared with reads: a write of less than a page has to read the
+/// rest of the page first. This suits drives that take one request at a time and spread pages over parallel units. Also returns
+/// the number of the run.
 fn by_writes(lab: &mut Lab<'_>, block: u64) -> Result<(Finding, u32), Halt> {
     let lengths: Vec<u64> =
         (0..).map(|power| block << power).take_while(|len| *len <= LARGEST).collect();
@@ -317,8 +320,8 @@ fn repeated(lengths: &[u64], times: u64) -> Vec<u64> {
     (0..times).flat_map(|_| lengths.iter().copied()).collect()
 }
 
-/// Returns the shortest write that need not read first. At that length, and only there, the difference between writes and reads
-/// falls by the cost of a read.
+/// Returns the page size: the length of the shortest write that need not read first. At that length, and only there, the
+/// difference between the costs of writes and reads falls by the cost of a read.
 fn whole_page(lengths: &[u64], extra: &[Typical]) -> Finding {
     let falls: Vec<(f64, u64)> = extra
         .windows(2)
@@ -330,7 +333,7 @@ fn whole_page(lengths: &[u64], extra: &[Typical]) -> Finding {
         .collect();
     let mut sorted = falls.clone();
     sorted.sort_by(|a, b| b.0.total_cmp(&a.0));
-    // A buffered write does not program the flash.
+    // Writes that take less time than reads go to a buffer, and do not show the cost of the flash.
     if extra.iter().any(|extra| extra.cost < 0.0) {
         let why = "short reads do not show the ends of pages, and writes are buffered";
         return Finding::unknown(Parameter::PageSize, why);
@@ -374,7 +377,7 @@ fn findings(page: Option<&Page>, seen: &Measurements) -> Vec<Finding> {
     let probability = (0.88 + 0.15 * sure).min(0.99);
     let because = format!(
         "reads of {} bytes cost more, or pairs of reads less, across multiples of {} from {} on, by {:.0} \
-         standard errors; across smaller ones by {:.1}",
+         standard errors; across multiples of smaller sizes by {:.1}",
         2 * seen.block,
         page.size,
         page.start,
@@ -423,7 +426,7 @@ fn picture(page: Option<&Page>, seen: &Measurements) -> Signal {
 mod tests {
     use super::*;
 
-    /// Generates the costs of a drive with pages of a size from a start on, and chunks of `chunk` bytes.
+    /// Generates the costs of a drive with pages of `page` bytes from `start` on, and chunks of `chunk` bytes.
     fn drive(page: u64, start: u64, chunk: u64, noise: f64) -> Measurements {
         let mut seen = Measurements::new(512);
         let mut rng = fastrand::Rng::with_seed(3);

@@ -1,4 +1,4 @@
-//! Read-ahead: the bytes that are already available after reads in a row and a pause.
+//! The probe for read-ahead: how many bytes a drive has read ahead after consecutive reads and a pause.
 
 use crate::investigate::Outcome;
 use crate::{
@@ -13,7 +13,7 @@ const LEAD: u64 = 16 << 10;
 /// The number of reads in a row before the pause: enough to be recognised as sequential.
 const LEADS: u64 = 3;
 
-/// The resolution in bytes.
+/// The resolution of distances (a grain), in bytes.
 const GRAIN: u64 = 2 << 10;
 
 /// The farthest distance to check, in grains.
@@ -50,7 +50,7 @@ pub const PROBE: Probe = Probe {
 struct Behind {
     /// The distance from the end in grains, and the time in nanoseconds.
     costs: Vec<(u64, f64)>,
-    /// The times right after the same reads in falling order, which triggers no read-ahead.
+    /// The times of short reads at distance 0 after the same reads in falling order, which triggers no read-ahead.
     apart: Vec<f64>,
     runs: Vec<u32>,
 }
@@ -75,7 +75,7 @@ fn run(lab: &mut Lab<'_>, _: &Knowledge) -> Result<Outcome, Halt> {
     }
     let divide = (median(&near) * median(&far)).sqrt();
     let (mut here, mut gone, mut doubt) = (0, furthest, 0.0);
-    // Double the distance from the near end, then bisect.
+    // Double the distance until its data is not read ahead, then bisect.
     while here + 1 < gone {
         let at = match gone == furthest {
             true => (2 * here).clamp(1, furthest - 1),
@@ -136,7 +136,7 @@ fn look(lab: &mut Lab<'_>, grains: &[u64], order: Order, behind: &mut Behind) ->
     Ok(())
 }
 
-/// Determines whether the data at a distance was read ahead.
+/// The answer to whether the data at a distance was read ahead, and the probability that the answer is wrong.
 struct There {
     is: bool,
     doubt: f64,
@@ -164,7 +164,7 @@ fn beyond(z: f64) -> f64 {
     (0.5 * (-0.717 * z - 0.416 * z * z).exp()).max(5e-4)
 }
 
-/// The time saved by reads right after others.
+/// The time that a short read saves right after consecutive reads.
 #[derive(Debug, Clone, Copy)]
 struct Saving {
     time: f64,
@@ -188,7 +188,7 @@ impl Saving {
     fn none(self) -> f64 {
         let likely = |time: f64| (-0.5 * ((self.time - time) / self.error).powi(2)).exp();
         let least = 20e3f64.min(0.5 * self.cost);
-        // Any saving from the least on counts as likely.
+        // Read-ahead may save any time above the least.
         let saved = if self.time > least { 1.0 } else { likely(least) };
         let none = likely(0.0).max(likely(0.03 * self.cost)).max(1e-9);
         (none / (none + saved)).min(0.995)
@@ -210,8 +210,8 @@ fn signal(behind: &Behind) -> Signal {
 
 fn none(saved: Saving, behind: &Behind) -> Finding {
     let because = format!(
-        "reads directly after consecutive reads take {:.1} ± {:.1} us less than elsewhere, which is \
-                less than the time of a flash page",
+        "reads directly after consecutive reads take {:.1} ± {:.1} us less than other reads, which is \
+                less than the time to read a flash page",
         saved.time / 1e3,
         saved.error / 1e3
     );

@@ -25,22 +25,23 @@ const LEAST_STRIDE: u64 = 16;
 /// The initial number of reads of each length.
 const SAMPLES: u64 = 12;
 
-/// The number of rounds, each with twice the reads of the one before, until the cut of requests is known.
+/// The most rounds, each with twice the reads of the round before. Rounds end when the length at which the drive cuts requests is
+/// known.
 const ROUNDS: u32 = 3;
 
-/// The lengths of writes in blocks, up to Sun and Zhang's longest, and the number of writes of each.
+/// The lengths of writes in blocks, up to Sun and Zhang's longest, and the number of writes of each length.
 const WRITTEN: [u64; 14] = [1, 2, 3, 4, 6, 8, 10, 12, 15, 18, 21, 24, 27, 30];
 const WRITES: u64 = 6;
 
-/// The place of writes in blocks: this far after a multiple of the other. The longest write is then within one segment, if
+/// The place of writes, in blocks: `WITHIN` after a multiple of `APART`. The longest write is then within one segment, if
 /// segments are at least as large as in the paper.
 const WITHIN: u64 = 16;
 const APART: u64 = 64;
 
-/// The least remaining write budget, as a multiple of these writes.
+/// The least write budget that must be left before these writes, as a multiple of their bytes.
 const LEAST_LEFT: u64 = 20;
 
-/// The number of standard errors from which on an effect counts as certain.
+/// The least number of standard errors at which an effect counts as certain.
 const SURE: f64 = 5.0;
 
 /// The least probability worth stating, and the highest that reads can give.
@@ -58,10 +59,10 @@ const USUAL: [u64; 2] = [30, 60];
 const USUAL_LENGTH: f64 = 0.15;
 const ANY_LENGTH: f64 = 0.004;
 
-/// The number of tried costs of a further request.
+/// The number of values to try for the cost of a further request.
 const HEIGHTS: u32 = 24;
 
-/// The largest misfit of a cut, as a multiple of that of noise.
+/// The largest misfit of a cut, as a multiple of the misfit that noise causes.
 const MOST_MISFIT: f64 = 4.0;
 
 /// The least cost of a further request, as a share of a read of one block.
@@ -226,7 +227,7 @@ fn common_multiple(a: u64, b: u64) -> u64 {
     a / divisor.max(1) * b
 }
 
-/// The difference in cost between two reads whose lengths differ by a stride, by the shorter length.
+/// The difference in cost between two reads whose lengths differ by a stride. `length` is the shorter of the two lengths.
 struct Difference {
     length: u64,
     cost: f64,
@@ -243,20 +244,21 @@ fn differences(costs: &Costs, stride: u64) -> Vec<Difference> {
     (stride / 2..=LONGEST - stride).map(of).collect()
 }
 
-/// A cut: a length at which the drive may divide requests. Reads that cross one multiple of it more than others cost more.
+/// A cut: a length at which the drive may divide requests. The cost of a read rises with each multiple of the length that the
+/// read crosses.
 #[derive(Debug, Clone, Copy)]
 struct Cut {
     at: u64,
-    /// The cost of each part beyond its blocks.
+    /// The cost of each part beyond the cost of its blocks.
     height: f64,
     error: f64,
-    /// The unexplained rest, as a multiple of that of noise.
+    /// The unexplained variance of the differences, as a multiple of the variance of noise.
     misfit: f64,
 }
 
 impl Cut {
     fn of(differences: &[Difference], at: u64, stride: u64) -> Cut {
-        // Returns true if the difference crosses one multiple more than the least number.
+        // Returns true if the longer read crosses one more multiple of the cut than the stride alone requires.
         let over = |d: &Difference| {
             let multiples = |length: u64| (length - 1) / at;
             (multiples(d.length + stride) - multiples(d.length)) > stride / at
@@ -296,7 +298,7 @@ impl Cut {
             heights.start * (heights.end / heights.start).powf(part)
         });
         let gains: Vec<f64> = tried.map(gain).collect();
-        // The tried heights are far apart if there is little noise.
+        // If there is little noise, the tried heights are too far apart to hit the peak, and the peak itself counts as one.
         let peak = gain(self.height.clamp(heights.start, heights.end));
         let sum: f64 = gains.iter().map(|gain| (gain - peak).exp()).sum();
         let usual = self.at.is_power_of_two() || USUAL.contains(&self.at);
@@ -305,7 +307,7 @@ impl Cut {
     }
 }
 
-/// The likeliest cut, with its probability and that of no cut.
+/// The likeliest cut, its probability, and the probability that there is no cut.
 struct Likely {
     cut: Cut,
     probability: f64,
@@ -332,7 +334,7 @@ fn likeliest(costs: &Costs, strides: &Strides) -> Likely {
     // A multiple of the true length of a split looks like a split, too.
     let divides = |cut: &&Cut| best.at.is_multiple_of(cut.at) && cut.height > 0.75 * best.height;
     let best = cuts.iter().find(divides).unwrap_or(best);
-    // Relative to the best of all, including no cut, to avoid overflow.
+    // To avoid overflow, weights are relative to the best weight, which may be the weight 0 of no cut.
     let most = cuts.iter().map(weight).fold(0.0, f64::max);
     let share = |log: f64| (log - most).exp();
     let total: f64 = share(0.0) + cuts.iter().map(|cut| share(weight(cut))).sum::<f64>();
@@ -340,8 +342,8 @@ fn likeliest(costs: &Costs, strides: &Strides) -> Likely {
     Likely { cut: *best, probability, absent }
 }
 
-/// Returns how much less one read costs than two that cover it, in units of the cost of a cut, and the error of that. The saving
-/// is 0 if the drive cuts the read there.
+/// Returns how much less one read costs than two reads that cover the same blocks, in units of the height of the cut, and the
+/// error of this saving. The saving is 0 if the drive cuts the read there.
 fn saving(costs: &Costs, cut: &Cut) -> (f64, f64) {
     let rests = (1..=LEAST_STRIDE).filter(|rest| cut.at + rest <= LONGEST);
     let saved: Vec<f64> = rests
@@ -364,7 +366,7 @@ fn block_cost(costs: &Costs, strides: &Strides, largest: &Finding) -> Finding {
     let parts = |length: u64| (length - 1) / cut;
     let mut within = differences(costs, stride);
     within.retain(|d| parts(d.length) == parts(d.length + stride));
-    // If requests may be cut at an unknown length, a few differences are too large.
+    // If the drive may cut requests at an unknown length, a few differences are too large, which the median ignores.
     let (value, error) = match largest.is_known() {
         true => mean_slope(costs, &within, stride),
         false => median_slope(&within, stride),
@@ -404,7 +406,7 @@ fn mean_slope(costs: &Costs, differences: &[Difference], stride: u64) -> (f64, f
 /// Returns the median of slopes, and its standard error.
 fn median_slope(differences: &[Difference], stride: u64) -> (f64, f64) {
     let slopes: Vec<f64> = differences.iter().map(|d| d.cost / stride as f64).collect();
-    // Neighbours share reads: only as many are independent as there are strides.
+    // Neighbours share reads: only one slope in `stride` is independent.
     let error = standard_error(&slopes) * (stride as f64).sqrt();
     (median(&slopes), error)
 }
@@ -426,7 +428,7 @@ fn largest(costs: &Costs, strides: &Strides) -> Finding {
                 "steps in the cost of reads come from chunks of the flash",
             );
         }
-        // If strides are not whole rounds over the units, chunks can look like cuts; only the saving shows it.
+        // If strides are not whole rounds over the units, chunks can look like cuts; only the saving distinguishes the two.
         let most = if strides.known || cut.at > LEAST_STRIDE { 0.6 } else { 0.35 };
         if probability < LEAST || saving - error > most {
             return Finding::unknown(
@@ -437,7 +439,7 @@ fn largest(costs: &Costs, strides: &Strides) -> Finding {
         let sure =
             MOST_SURE * probability.min(1.0 - 0.04 * (SURE * cut.error / cut.height).powi(2));
         return Finding::exact(parameter, (cut.at * BLOCK) as f64, sure).because(format!(
-            "each read beyond a further multiple of it takes {:.0} us longer, {:.0} standard errors",
+            "each multiple of that length that a read crosses takes {:.0} us ({:.0} standard errors)",
             cut.height / 1e3,
             cut.height / cut.error
         ));
@@ -448,7 +450,7 @@ fn largest(costs: &Costs, strides: &Strides) -> Finding {
             "reads vary too much to show whether long ones are split",
         );
     }
-    // If a stride is a multiple of the cut length, no read of that stride shows a step.
+    // If a stride is a multiple of the cut length, all differences over that stride contain as many cuts, and show no step.
     let hidden = Cut { at: strides.long, height: 1.0, ..cut };
     let (saved, error) = saving(costs, &hidden);
     if strides.long > LEAST_STRIDE && saved < SURE * error {
@@ -472,7 +474,8 @@ enum Large {
 }
 
 impl Large {
-    /// Returns two charts: long requests compared with short ones for the same bytes, and the cost per block of long requests.
+    /// Returns two charts: long requests compared with short requests for the same bytes, and the cost of long requests per
+    /// block.
     fn pictures(self, costs: &Costs, largest: &Finding) -> [Signal; 2] {
         let [compared, per_block] = match self {
             Large::Reads => [
@@ -509,7 +512,7 @@ mod tests {
 
     use super::*;
 
-    /// Generates the costs of reads of a drive that cuts them at a length and spreads pages of 8 KiB over units.
+    /// Generates the costs of reads of a drive that cuts reads at the length `cut` and spreads pages of 8 KiB over `units` units.
     fn drive(cut: u64, units: u64, noise: f64) -> Costs {
         let mut rng = fastrand::Rng::with_seed(5);
         let part = |blocks: u64| {

@@ -1,4 +1,4 @@
-//! The segment: writes in order of which one in every few is slow.
+//! The probe for the segment size. When the host writes in order, slow writes recur at the distance of a segment.
 
 use flashscope_block::Op;
 
@@ -21,8 +21,8 @@ const MOST: u64 = 1 << 30;
 
 pub const PROBE: Probe = Probe {
     name: "segment",
-    summary: "writes in order, and measures the distance of writes that wait for a merge or an erase; \
-                 without such writes, it repeats this after trimming the drive",
+    summary: "trims the drive, if it supports TRIM, writes in order, and measures the distance between \
+                 writes that wait for a merge or an erase",
     source: "Sun and Zhang, section 3.4, Figures 5 and 6",
     finds: &[Parameter::Segment],
     assumes: &[Parameter::PageSize, Parameter::WriteBufferKind, Parameter::Parallelism],
@@ -47,7 +47,7 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
                                   each has to erase";
         return Ok(vec![Finding::unknown(Parameter::Segment, WHY)].into());
     }
-    // If a buffer evicts blocks, a flush after each write would turn each into a write of a block.
+    // If a buffer evicts blocks, a flush after each write would make the drive write a whole block each time.
     let flushed = match lab.attempt {
         0 => !blocks,
         1 if !blocks && knowledge.whole(Parameter::Segment).is_none() => false,
@@ -78,8 +78,8 @@ struct SegmentPeriod {
 impl SegmentPeriod {
     fn probability(&self) -> f64 {
         let Period { count, kept, explained, .. } = &self.period;
-        // If the true period were another one, each spike would have to come at the expected place by chance, or half of them
-        // would have to be missed.
+        // If another period were true, either each slow write would be at the expected place by chance, or half of the slow
+        // writes would be missing.
         let chance = 0.5f64.powi(i32::try_from(*count).unwrap_or(8).min(8) - 1);
         let trimmed = if self.trimmed { 1.0 } else { 0.995 };
         (1.0 - chance) * (0.9 + 0.1 * kept) * (0.85 + 0.15 * explained.min(1.0)) * trimmed
@@ -141,8 +141,8 @@ fn between_boundaries(length: usize, phases: &[usize]) -> usize {
     in_blocks(fitting.next().unwrap_or(length))
 }
 
-/// Rounds a length to a whole number of the smallest blocks, if one is near. A group whose log segments fill up a few pages
-/// earlier each time shows a period that is too short.
+/// Rounds a length to a multiple of the smallest block, if such a multiple is near. A group whose log segments fill up a few
+/// pages earlier each time shows a period that is too short.
 fn in_blocks(length: usize) -> usize {
     const BLOCK: usize = 32;
     let whole = (length + BLOCK / 2) / BLOCK * BLOCK;
@@ -159,7 +159,7 @@ fn overwrite(lab: &mut Lab<'_>, size: u64) -> Result<Option<SegmentPeriod>, Halt
         let run = lab.run("writes in order", writes)?;
         costs.extend(with_flushes(&run));
         runs.push(run.number);
-        // Leftover log segments may be merged only once there are many of them.
+        // Require many periods at first: the drive may merge leftover log segments only once it has many of them.
         if let Some(period) = clear_period(&costs, 24) {
             return Ok(Some(SegmentPeriod { size, period, costs, trimmed: false, runs }));
         }
@@ -182,7 +182,7 @@ fn clear_period(costs: &[f64], count: usize) -> Option<Period> {
 fn recurring(costs: &[f64]) -> Option<Period> {
     let slow = slow(costs);
     if slow.len() > costs.len() / 8 {
-        // There are several kinds of writes, and the slower ones do not wait for erasures.
+        // So many slow writes are just another kind of writes, and do not wait for erasures.
         return None;
     }
     let clear = |period: &Period| period.score > 20.0;
@@ -219,7 +219,7 @@ fn write_to_trimmed(
     let rest = rest.map(|at| Request::write(at, (capacity - at).min(128 << 10)));
     lab.run("fill the rest in order", rest)?;
     let costs = with_flushes(&run);
-    // The first blocks come from the free spare blocks.
+    // Skip the first writes, which go to spare blocks that need not be erased.
     let from = costs.len() * 2 / 5;
     let runs = vec![trimmed, run.number];
     let segment = recurring(&costs[from..]).map(|period| SegmentPeriod {

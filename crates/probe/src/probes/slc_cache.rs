@@ -13,7 +13,7 @@ use crate::investigate::Outcome;
 use crate::{Cost, Fill, Finding, Halt, Knowledge, Lab, Parameter, Probe, median};
 use flashscope_document::probe::{Shape, Signal};
 
-/// The least ratio of the mean cost after the cliff to that before.
+/// The least ratio of the mean cost after the cliff to the mean cost before.
 const CLIFF: f64 = 1.3;
 
 /// The fewest writes on either side of the cliff.
@@ -64,7 +64,7 @@ pub(super) struct FillCosts<'f> {
     buffer: f64,
     /// True if the capacity of the buffer is known.
     buffer_is_known: bool,
-    /// The bytes that the map entries in memory reach, for a drive with too little memory for its map.
+    /// The bytes of addresses whose map entries fit in memory, for a drive with too little memory for its map.
     map: Option<f64>,
     /// True if the FTL class is known.
     class_is_known: bool,
@@ -105,7 +105,7 @@ impl<'f> FillCosts<'f> {
     fn cliff(&self) -> Option<Cliff> {
         let mut skipped = self.in_buffer();
         let mut next = cliff(self.costs, skipped);
-        // If the first step is that of a buffer that emptied meanwhile, another step may follow.
+        // If the first step is the end of a write buffer that drained meanwhile, another step may follow.
         while let Some(cliff) = next.filter(|cliff| self.is_of_memory(cliff)) {
             skipped = cliff.at + 1;
             next = self::cliff(self.costs, skipped);
@@ -159,7 +159,7 @@ impl<'f> FillCosts<'f> {
             .runs([self.run])
     }
 
-    /// Returns true if the writes before a cliff are as fast as the first ones, which a write buffer took.
+    /// Returns true if the writes before a cliff are as fast as the first writes, which a write buffer took.
     fn is_of_memory(&self, cliff: &Cliff) -> bool {
         let skipped = self.in_buffer();
         if skipped == 0 || cliff.at <= skipped {
@@ -198,8 +198,8 @@ impl<'f> FillCosts<'f> {
 
 /// Returns the cliff after the first `skipped` writes.
 fn cliff(costs: &[f64], skipped: usize) -> Option<Cliff> {
-    // Cells with one bit hold a third of what they hold with three. If all cells were such a cache, it would hold a third of the
-    // drive. Later steps are due to cleaning.
+    // A cell stores one bit in the cache and three bits outside. Even a cache of all cells would hold only a third of the drive:
+    // later steps are due to cleaning.
     let costs = costs.get(skipped..2 * costs.len() / 3)?;
     let about = about(costs)?;
     let at = first_slow(costs, about).unwrap_or(about);
@@ -207,8 +207,8 @@ fn cliff(costs: &[f64], skipped: usize) -> Option<Cliff> {
     (at >= 1 && high >= CLIFF * low).then_some(Cliff { at: at + skipped, low, high })
 }
 
-/// Returns the first slow write around a step, if slow writes are rare enough to blur the step: when a full cache is emptied by
-/// whole blocks.
+/// Returns the first slow write around a step, if slow writes are rare enough to blur the step. This happens when a drive empties
+/// a full cache in whole blocks.
 fn first_slow(costs: &[f64], about: usize) -> Option<usize> {
     let mut before = costs[..about].to_vec();
     before.sort_unstable_by(f64::total_cmp);

@@ -1,8 +1,7 @@
-//! The kind of SLC cache, static or dynamic: compares its size in a nearly full drive with that in the empty drive.
+//! The kind of SLC cache, static or dynamic: compares its size in a nearly full drive with its size in the empty drive.
 //!
-//! A static cache has its own blocks. A dynamic one borrows cells without data, and is largest in an empty drive. Data in the
-//! cache keeps it from taking more, so the probe first makes that data invalid: it writes a region, which the cache then holds,
-//! and trims it.
+//! A static cache has its own blocks. A dynamic cache borrows cells without data, and is largest in an empty drive. Valid data in
+//! the cache keeps it from taking more data. The probe therefore writes a region, which the cache then holds, and trims it.
 
 use flashscope_block::Nanos;
 
@@ -23,8 +22,8 @@ const LARGEST: u64 = 2;
 /// The rest before the cache is filled again: longer than erasing it takes.
 const REST: Nanos = Nanos::secs(2);
 
-/// The ratio of sizes above which the cache is static. A dynamic one is smaller in a nearly full drive, because it borrows free
-/// cells.
+/// The ratio of sizes above which the cache is static. A dynamic cache is smaller in a nearly full drive, because it borrows
+/// free cells.
 const SAME: f64 = 0.7;
 
 /// The spread of the ratio for a static cache, some of whose blocks may or may not be erased when writes begin.

@@ -9,7 +9,7 @@ use flashscope_document::probe::{Shape, Signal};
 /// The writes in flight.
 const DEPTH: u32 = 16;
 
-/// The writes in a series, twice as many for each place, and the number of series of each kind.
+/// The number of writes in a series, and the number of series of each kind.
 const WRITES: u32 = 24;
 const SERIES: usize = 7;
 
@@ -19,14 +19,14 @@ const MOST_PAGES: u64 = 256;
 /// The most parts to compare.
 const MOST_PARTS: u64 = 32;
 
-/// The ratio between the two cases: writes to two volumes take half as long as writes to one, and writes to two parts of one
-/// volume as long.
+/// The ratio of times that separates two cases: writes to units of two volumes in turns take half as long as writes to one unit,
+/// and writes to two units of one volume take as long.
 const BETWEEN: f64 = 0.72;
 
 /// The least probability worth stating.
 const LEAST: f64 = 0.75;
 
-/// The largest relative difference between series of one kind; beyond it, some wait for cleaning.
+/// The largest relative difference between series of one kind; beyond it, some series wait for cleaning.
 const MOST_APART: f64 = 0.2;
 
 /// The number of standard deviations needed for a mixed result: volumes with only some of the units are rare.
@@ -78,7 +78,7 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     lab.ensure_filled()?;
     let period = units * chunk;
     let start = lab.capacity() / 16 * 5 / period * period;
-    // So few pages that the drive need not fetch map entries for them.
+    // Use few pages: the drive then need not fetch map entries for them.
     let most = u64::from(WRITES).div_ceil(chunk / page).max(MOST_PAGES * page / period);
     let periods = most.min(lab.capacity() / 8 / period).max(1);
     let place = Place { page, chunk, units: units.min(MOST_PARTS), start, periods };
@@ -87,8 +87,8 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     Ok(Outcome { findings: vec![finding(knowledge, &evidence)], contradicts })
 }
 
-/// Returns the contradiction to a dynamic mapping, if there is one. If the order of writes decided the unit of data, all writes
-/// would go to all units, and none would wait for each other more than others.
+/// Returns the contradiction to a dynamic mapping, if there is one. If the order of writes decided the unit of data, writes to
+/// any addresses would go to all units, and would wait for each other equally.
 fn contradiction(knowledge: &Knowledge, evidence: &Evidence) -> Option<Contradiction> {
     let ratios = (1..evidence.took.len()).map(|nth| evidence.ratio(nth));
     let clearly = |ratio: f64| (BETWEEN - ratio) * BETWEEN.recip() > SURE * evidence.error();
@@ -107,7 +107,8 @@ fn contradiction(knowledge: &Knowledge, evidence: &Evidence) -> Option<Contradic
 
 /// The times of series of writes, including the final flush.
 struct Evidence {
-    /// The times of writes to pages of the first unit alone, and alternately of it and the nth.
+    /// The times of the series of each unit. A series alternates between the first unit and that unit; the series of the first
+    /// unit write to it alone.
     took: Vec<Vec<f64>>,
     runs: Vec<u32>,
 }
@@ -127,13 +128,15 @@ impl Evidence {
         Ok(Evidence { took, runs })
     }
 
-    /// Returns the time of writes to the first unit and the nth, relative to as many writes to the first.
+    /// Returns the time of writes that alternate between the first unit and the nth, relative to the time of as many writes to
+    /// the first unit alone.
     fn ratio(&self, nth: usize) -> f64 {
         let level = if self.is_even() { quartile } else { mean };
         level(&self.took[nth]) / level(&self.took[0])
     }
 
-    /// Returns true if the series of each kind are alike. If some wait for cleaning, they differ, and their mean has to serve.
+    /// Returns true if the series of each kind are alike. If some wait for cleaning, the series differ, and only their mean is
+    /// comparable.
     fn is_even(&self) -> bool {
         self.apart() <= MOST_APART
     }

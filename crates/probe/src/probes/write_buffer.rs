@@ -26,7 +26,7 @@ const REST: Nanos = Nanos::millis(200);
 /// The first rest, after the fill, when the amount of pending data is unknown.
 const FIRST_REST: Nanos = Nanos::secs(10);
 
-/// The clarity that a step must have, as a multiple of that of chance.
+/// The least significance of a step, as an approximate t-statistic.
 const CLEAR: f64 = 4.0;
 
 /// The least share of a burst that is in the buffer when it becomes full.
@@ -35,7 +35,7 @@ const MOSTLY: f64 = 0.7;
 /// The least probability worth stating.
 const LEAST_SURE: f64 = 0.72;
 
-/// The least ratio of writes to a full buffer to those before.
+/// The least ratio of the time of a write to a full buffer to the time of the writes before.
 const CLIFF: f64 = 1.25;
 
 pub const PROBE: Probe = Probe {
@@ -136,8 +136,8 @@ impl Bursts {
         }
     }
 
-    /// Returns `count` writes from the cursor on, each `pace` after the answer to the one before. The first follows a rest that
-    /// empties any buffer.
+    /// Returns `count` writes from the cursor on, each `pace` after the answer to the write before. The first write follows a
+    /// rest that empties any buffer.
     fn writes(&mut self, lab: &Lab<'_>, count: usize, pace: Nanos) -> Vec<Request> {
         let mut writes = Vec::with_capacity(count);
         for _ in 0..count {
@@ -232,7 +232,7 @@ fn search(lab: &mut Lab<'_>, bursts: &mut Bursts) -> Result<Option<Cliff>, Halt>
     }
 }
 
-/// Returns the first step up in a series that is `sure` times as clear as chance.
+/// Returns the first step up in a series whose significance, an approximate t-statistic, exceeds `sure`.
 fn first_step(series: &[f64], sure: f64) -> Option<Step> {
     let is_clear = |step: &Step, count: usize| {
         #[allow(clippy::cast_precision_loss, reason = "bursts are short")]
@@ -321,8 +321,8 @@ fn first_wait(series: &[Vec<f64>]) -> Option<Cliff> {
     Some(Cliff { at, low, high: high.max(CLIFF * low), wait: shared[at], agreeing: 0.9 })
 }
 
-/// Returns the mean time of a write after a place. Writes that wait for a batch and those that find room afterwards alternate, so
-/// the median would not do. Times far above those of most waiting writes are cut off, because they include cleaning.
+/// Returns the mean time of the writes from `at` on. The median would mislead, because writes that wait for a batch alternate
+/// with writes that find room afterwards. Times far above the usual wait are cut off, because they include cleaning.
 fn behind(series: &[Vec<f64>], at: usize, slow: f64) -> f64 {
     let tails: Vec<f64> = series.iter().flat_map(|burst| burst.iter().skip(at)).copied().collect();
     let waiting: Vec<f64> = tails.iter().filter(|cost| **cost > slow).copied().collect();
@@ -342,7 +342,7 @@ enum Pace {
     Never,
 }
 
-/// Repeats the bursts at a pace between that of an empty and that of a full buffer.
+/// Repeats the bursts at a pace between the pace of an empty buffer and the pace of a full buffer.
 fn pace(lab: &mut Lab<'_>, bursts: &mut Bursts, cliff: &Cliff) -> Result<Pace, Halt> {
     let mut period = (0.6 * cliff.high).max(0.5 * (cliff.low + cliff.high));
     // Long bursts are tried only once.
@@ -350,7 +350,7 @@ fn pace(lab: &mut Lab<'_>, bursts: &mut Bursts, cliff: &Cliff) -> Result<Pace, H
     for _ in 0..tries {
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "above low")]
         let think = Nanos((period - cliff.low) as u64);
-        // Most buffers take no more at this pace, which slightly longer bursts show.
+        // Most buffers take no more writes at this pace than at full pace; slightly longer bursts are enough to show it.
         let short = laid(lab, bursts, cliff.at * 9 / 8 + 8, think)?;
         if cliff.is_in(&medians(&short)) {
             return Ok(Pace::Same);
@@ -364,11 +364,10 @@ fn pace(lab: &mut Lab<'_>, bursts: &mut Bursts, cliff: &Cliff) -> Result<Pace, H
     Ok(Pace::Never)
 }
 
-/// Returns the capacity of the buffer without draining, in writes, from bursts at two paces. `drains` is the number of writes
-/// after the point at which draining begins.
+/// Returns the capacity of the buffer without draining, in writes, from bursts at two paces.
 ///
-/// A buffer of S writes drains once it holds A, one write in the time T that a write takes when it is full. At a period of p it
-/// takes A + (S - A) / (1 - p / T) writes.
+/// A buffer of S writes begins to drain when it holds A writes. It drains one write in the time T that a write takes when the
+/// buffer is full. At a period of p from write to write, it takes A + (S - A) / (1 - p / T) writes. `drains` is S - A.
 #[allow(clippy::cast_precision_loss, reason = "bursts are short")]
 fn at_rest(cliff: &Cliff, pace: &Pace) -> Option<f64> {
     let fast = cliff.at as f64;
@@ -421,7 +420,7 @@ struct Memory {
     new: Vec<f64>,
     /// Times of reads of the same places later.
     old: Vec<f64>,
-    /// The time of a flush after a burst, relative to one without work.
+    /// The time of a flush after a burst, relative to the time of a flush without work.
     flush: f64,
 }
 

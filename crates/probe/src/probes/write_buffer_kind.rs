@@ -3,9 +3,10 @@
 //! A *queue* takes each write of the same page as another entry, so rewriting one page fills it. A buffer with *rewrites* keeps
 //! one entry per page, and each rewrite stays fast.
 //!
-//! A buffer with rewrites evicts single pages, the least recently written first, or *whole blocks*. In the latter case a page
-//! stays as long as another page of its block is written. The probe writes a page, then others that nearly fill the buffer, then
-//! the page's neighbour, and then others until the first page would have to leave. A read shows whether it is still there.
+//! A buffer with rewrites evicts single pages, the least recently written first, or *whole blocks*. If it evicts blocks, a write
+//! to another page of the block keeps a page in the buffer. The probe writes a page, then other pages that nearly fill the
+//! buffer, then the page's neighbour, and then other pages until the first page would have to leave. A read shows whether the
+//! first page is still there.
 
 use flashscope_block::{Nanos, Op};
 
@@ -137,8 +138,8 @@ impl Again {
 /// Tests whether a rewritten page evicts other pages. On a drive that writes out as fast as the host writes, the rewrites never
 /// make a queue wait, but fill it all the same.
 ///
-/// The pages are also read after a pause that is longer than the rewrites take: a buffer that drains in the background shows
-/// nothing.
+/// For comparison, the pages are also read after a pause that is longer than the rewrites take. If the buffer drains in the
+/// background, the pages have left it then as well, and the test shows nothing.
 fn others(lab: &mut Lab<'_>, bursts: &mut Bursts, again: &Again) -> Result<Pages, Halt> {
     let mut pages = Pages::default();
     let (unit, count) = (bursts.unit, again.holds * 5 / 4 + 2);
@@ -174,23 +175,25 @@ fn others(lab: &mut Lab<'_>, bursts: &mut Bursts, again: &Again) -> Result<Pages
 /// Times of reads of pages after other writes.
 #[derive(Default)]
 struct Pages {
-    /// Pages that would have left by themselves.
+    /// The tested pages, which later writes may have evicted from the buffer.
     first: Vec<f64>,
-    /// Pages in the buffer.
+    /// Pages that are still in the buffer.
     neighbours: Vec<f64>,
-    /// The first pages, after a flush and a rest.
+    /// The tested pages, after a flush and a rest.
     flash: Vec<f64>,
 }
 
-/// Writes pages, others, their neighbours and others, and then reads them.
+/// Writes some pages, then other pages, then the neighbours of the first pages, then again other pages. Then reads the first
+/// pages and their neighbours.
 fn pages(lab: &mut Lab<'_>, bursts: &mut Bursts, holds: usize) -> Result<Pages, Halt> {
     let mut pages = Pages::default();
     let at_once = (holds / 16).clamp(1, 8);
     for _ in 0..READS.div_ceil(at_once) {
         let unit = bursts.unit;
         let space = 0..lab.capacity();
-        // Only few writes follow the neighbours: a buffer that keeps half of its space free still
-        // holds them. An even page and the next one belong to the same block of any size.
+        // Only few writes follow the neighbours, and even a buffer that keeps half of its space
+        // free still holds the neighbours. An even page and the next page belong to the same
+        // block, whatever the block size.
         let mut some = |count: usize| -> Vec<u64> {
             (0..count).map(|_| lab.random_offset(&space, 2 * unit, 2 * unit)).collect()
         };
@@ -235,7 +238,7 @@ impl Pages {
         tells.then(|| ((median(&self.first) - here) / apart, all / apart))
     }
 
-    /// Returns true if nearly all first pages have left, and nearly none of the others.
+    /// Returns true if nearly all tested pages have left the buffer, and nearly none of the other pages.
     #[allow(clippy::cast_precision_loss, reason = "reads are few")]
     fn all_left(&self) -> bool {
         let middle = 0.5 * (median(&self.neighbours) + median(&self.flash));

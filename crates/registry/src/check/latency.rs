@@ -4,8 +4,8 @@ use flashscope_sim::observe::Findings;
 use super::{CheckResult, check_ascending, check_equal, ensure, sum};
 use crate::limits;
 
-/// Checks the latencies of a simulation: each distribution by itself, and the kinds of IO against
-/// the total.
+/// Checks the latencies of a simulation: each distribution by itself, and the distributions of
+/// reads, writes and trims against the distribution of all IOs.
 pub(super) fn check_latencies(simulation: &Simulation<Findings>) -> CheckResult {
     let kinds = [
         ("read", &simulation.read_latency_ns, simulation.bytes_read),
@@ -20,7 +20,7 @@ pub(super) fn check_latencies(simulation: &Simulation<Findings>) -> CheckResult 
     let (mut of_kinds, mut mean) = (0, 0.0);
     for (kind, latency, bytes) in kinds {
         let count = count_of(latency.as_ref());
-        // An IO of any kind moves at least one byte.
+        // A read, write or trim covers at least one byte.
         ensure((count > 0) == (bytes.0 > 0) && count <= bytes.0, || {
             format!("{count} IOs of the kind `{kind}` cannot transfer {} bytes", bytes.0)
         })?;
@@ -39,7 +39,8 @@ pub(super) fn check_latencies(simulation: &Simulation<Findings>) -> CheckResult 
         format!("the kinds of IO add up to {of_kinds} IOs, but `ios` is {ios}")
     })?;
     match all {
-        // Otherwise some IOs are flushes, which have no latencies of their own here.
+        // If reads, writes and trims are fewer than `ios`, the rest are flushes, whose latencies
+        // are unknown.
         Some(all) if of_kinds == ios => {
             check_total(&kinds.map(|(_, latency, _)| latency), all, mean)
         }
@@ -47,14 +48,14 @@ pub(super) fn check_latencies(simulation: &Simulation<Findings>) -> CheckResult 
     }
 }
 
-/// Checks that the total's mean, minimum and maximum follow from those of the kinds.
+/// Checks that mean, minimum and maximum of all IOs agree with those of reads, writes and trims.
 fn check_total(kinds: &[&Option<LatencyNs>], all: &LatencyNs, mean: f64) -> CheckResult {
     let each = || kinds.iter().filter_map(|latency| latency.as_ref());
-    super::check_close("`latency_ns.mean`", Some(all.mean.value), Some(mean), "that of each kind")?;
+    super::check_close("`latency_ns.mean`", Some(all.mean.value), Some(mean), "the kinds of IO")?;
     let least = each().map(|latency| latency.min).min().unwrap_or_default();
-    check_equal("`latency_ns.min`", all.min, least.into(), "that of each kind")?;
+    check_equal("`latency_ns.min`", all.min, least.into(), "the kinds of IO")?;
     let most = each().map(|latency| latency.max).max().unwrap_or_default();
-    check_equal("`latency_ns.max`", all.max, most.into(), "that of each kind")
+    check_equal("`latency_ns.max`", all.max, most.into(), "the kinds of IO")
 }
 
 fn count_of(latency: Option<&LatencyNs>) -> u64 {
@@ -122,7 +123,7 @@ pub(super) fn check_heat_map(
         .map_or(Ok(()), |latency| check_quantiles(latency, limits_ns, &counts))
 }
 
-/// Checks that each quantile lies in the bin that the counts assign to its rank.
+/// Checks that each quantile lies in the bin of the heat map that contains its rank.
 fn check_quantiles(latency: &LatencyNs, limits_ns: &[u64], counts: &[u128]) -> CheckResult {
     let LatencyNs { count, min, max, p50, p99, p999, .. } = latency;
     let inside = |value: u64, bin: usize, grace: f64| {
@@ -131,7 +132,7 @@ fn check_quantiles(latency: &LatencyNs, limits_ns: &[u64], counts: &[u128]) -> C
             reason = "the comparison allows for the width of a bin"
         )]
         let [value, from, to] = [value, limits_ns[bin], limits_ns[bin + 1]].map(|ns| ns as f64);
-        // The lowest bin begins at 1, and also counts values of 0.
+        // The lowest bin begins at 1, but also counts latencies of 0.
         (value < 1.0 || value >= from * (1.0 - grace)) && value <= to * (1.0 + grace)
     };
     let used = |bin: &usize| counts[*bin] > 0;
@@ -152,8 +153,8 @@ fn check_quantiles(latency: &LatencyNs, limits_ns: &[u64], counts: &[u128]) -> C
             up_to += count;
             up_to >= rank
         });
-        // If the rank is the last of its bin, the rounded quantile may be the first value of the
-        // next occupied bin.
+        // If the rank is the last one in its bin, rounding may have moved the quantile to the first
+        // value of the next occupied bin.
         let next = bin.filter(|_| up_to == rank).and_then(|bin| (bin + 1..counts.len()).find(used));
         let fits = bin.into_iter().chain(next).any(|bin| inside(value, bin, limits::QUANTILE));
         ensure(fits, || {

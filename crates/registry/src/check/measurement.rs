@@ -13,7 +13,7 @@ use crate::{Error, limits};
 /// Checks that the activity files of `runs` can be read.
 pub(crate) fn check_activities(folder: &ResultFolder, runs: &[u32]) -> Result<(), Problem> {
     for run in runs {
-        // An empty window reads every row and keeps none.
+        // With an empty window, the call reads every row but returns none.
         let read = folder.activities(*run, Nanos(0)..Nanos(0));
         read.map_err(|error| without_path(folder.path(), &error))?;
     }
@@ -26,7 +26,8 @@ pub(crate) fn without_path(folder: &Path, error: &flashscope_result::Error) -> P
     Problem::damaged(error.to_string().replace(&path, "the result"))
 }
 
-/// Recomputes the facts from the records, and fails if the submitted facts differ.
+/// Recomputes the facts from the records. Fails if the submitted facts differ; otherwise returns
+/// the manifest and the recomputed facts.
 pub(crate) fn recompute_facts(
     folder: &ResultFolder,
     manifest: Manifest,
@@ -68,7 +69,7 @@ fn difference(a: &Value, b: &Value, place: &str) -> Option<String> {
             let same = (a - b).abs() <= limits::ROUNDING * a.abs().max(b.abs());
             (!same).then(|| place.into())
         }
-        // Sentences contain numbers, and another machine may round those differently.
+        // A sentence contains rounded numbers, and another machine may round them differently.
         (Value::String(_), Value::String(_))
             if SENTENCES.iter().any(|end| place.ends_with(end)) =>
         {
@@ -78,5 +79,5 @@ fn difference(a: &Value, b: &Value, place: &str) -> Option<String> {
     }
 }
 
-/// The ends of the paths of facts that are sentences with numbers in them.
+/// The path ends of facts that are sentences with rounded numbers.
 const SENTENCES: [&str; 2] = [".reason", ".finding"];

@@ -19,10 +19,10 @@ pub(crate) use simulation::check_simulation;
 
 use crate::limits;
 
-/// Statements of a simulation that the registry cannot check against anything else in it.
+/// Statements of a simulation that the registry cannot check against other fields.
 pub(crate) const UNCHECKED_IN_SIMULATIONS: [&str; 3] = [
-    "that this drive and workload give these counts and times: to check, simulate again with the same \
-     seed",
+    "that this drive and workload give these counts and times: to check this, simulate again with the \
+     same seed",
     "the warm-up before the measurement, and the time the simulation took to compute",
     "the curve of free blocks, the waiting times of commands, and single activities",
 ];
@@ -34,7 +34,7 @@ pub(crate) const UNCHECKED_IN_PROBES: [&str; 2] = [
     "the charts of each finding, and the time between runs",
 ];
 
-/// `Ok`, or a sentence that names the contradiction.
+/// The result of a check: `Ok`, or a sentence that names the contradiction.
 pub(crate) type CheckResult = Result<(), String>;
 
 /// Checks that the `stated` value of `what` equals the one derived `from` other fields.
@@ -45,7 +45,7 @@ fn check_equal(what: &str, stated: u64, derived: u128, from: &str) -> CheckResul
     Err(format!("{what} is {stated}; it should be {derived}, according to {from}"))
 }
 
-/// The same as [`check_equal`] up to rounding, for a number that may be absent.
+/// Does the same as [`check_equal`] up to rounding, for a number that may be absent.
 fn check_close(what: &str, stated: Option<f64>, derived: Option<f64>, from: &str) -> CheckResult {
     let equal = match (stated, derived) {
         (Some(a), Some(b)) => (a - b).abs() <= limits::ROUNDING * a.abs().max(b.abs()),
@@ -65,7 +65,7 @@ fn ensure(fact: bool, complaint: impl FnOnce() -> String) -> CheckResult {
     if fact { Ok(()) } else { Err(complaint()) }
 }
 
-/// Checks that no value is below the one before.
+/// Checks that no value is below its predecessor.
 fn check_ascending<T: PartialOrd + Copy>(
     what: &str,
     values: impl IntoIterator<Item = T>,

@@ -9,7 +9,7 @@ use flashscope_sim::observe::{
 
 use super::{CheckResult, check_ascending, check_close, check_equal, ensure, share, sum};
 
-/// Checks what the observers reported: each report by itself, and against the drive's counters.
+/// Checks the reports of the observers: each by itself, and against the drive's counters.
 pub(super) fn check_observations(simulation: &Simulation<Findings>) -> CheckResult {
     let Findings { erases: wear, observed } = &simulation.observations;
     let Observations {
@@ -77,7 +77,8 @@ fn check_utilization(used: &UtilizationReport, simulated: Nanos) -> CheckResult 
     let name = "`observations.utilization`";
     check_ascending(&format!("the ends of {name}"), [from_ns, until_ns])?;
     let length = Nanos(until_ns.0 - from_ns.0);
-    // The observers also see requests that were in flight when the measurement began.
+    // The observed time may exceed the measurement, because observers also see requests that were
+    // in flight when the measurement began.
     ensure(length >= simulated, || {
         format!("{name} covers {length}, less than the measurement, which takes {simulated}")
     })?;
@@ -115,7 +116,7 @@ fn check_utilization(used: &UtilizationReport, simulated: Nanos) -> CheckResult 
     let of_units: u128 = units.iter().map(|unit| busy(&unit.commands)).sum();
     let of_classes: u128 = classes.iter().map(|used| u128::from(used.busy_ns.0)).sum();
     ensure(classes.is_empty() || of_classes == of_units, || {
-        format!("the busy times of the classes of {name} are not those of its units")
+        format!("the busy times of the classes of {name} do not add up to those of its units")
     })?;
     for bus in buses {
         let stated = Some(bus.busy_share);
@@ -229,7 +230,8 @@ fn check_wear_map(
         })?;
         next = next.saturating_add(unit.blocks);
     }
-    // Packages in lockstep erase their blocks together, and the map counts that as one erase.
+    // Packages in lockstep erase their blocks together. The map counts one erase for all of them,
+    // but `erases` counts each package. The ratio is then a whole number.
     let erased = sum(map.units.iter().flat_map(|unit| &unit.erases));
     let counted = sum(simulation.erases.values());
     let fits = erased == counted || erased > 0 && counted > erased && counted % erased == 0;
@@ -251,7 +253,7 @@ fn check_activities(activities: &ActivitiesReport) -> CheckResult {
     let name = "`observations.activities`";
     let kept = longest.len() as u128 + u128::from(*left_out);
     check_equal(&format!("{name}.total"), *total, kept, "the activities kept or left out")?;
-    // `total` includes unfinished activities; a bucket counts an activity once it has ended.
+    // `total` includes unfinished activities, but `count_by_bucket` only those that have ended.
     let done = sum(count_by_bucket.values().flatten());
     ensure(done <= u128::from(*total), || {
         format!("{name}.total is {total}, but `count_by_bucket` counts {done}")

@@ -26,7 +26,7 @@ struct RunTotals {
     ios: u64,
     written: u128,
     ended_ns: u128,
-    /// True if an IO changed a drive that the budget only lets the probe read.
+    /// True if an IO changed the drive although the budget allows only reads.
     changes: bool,
     /// True if an IO reached past the end of the drive.
     beyond: bool,

@@ -1,13 +1,13 @@
-//! Checks numbers of one object that bound each other, which it recognises by their names:
-//! quantiles rise, a mean lies between minimum and maximum, an end comes after its start. The rules
-//! apply to every type of the documents, including future ones.
+//! Checks numbers of one object that bound each other: quantiles rise, a mean lies between minimum
+//! and maximum, an end comes after its start. The checks recognize such numbers by the names of
+//! their fields. They therefore apply to every type of the documents, including future types.
 
 use serde_json::{Map, Value};
 
 use super::CheckResult;
 use crate::limits;
 
-/// Names of numbers in ascending order; equal values are allowed.
+/// Names of fields whose numbers must be in ascending order; equal numbers are allowed.
 const RISING: [&[&str]; 5] = [
     &["min", "p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99", "p999", "p9999", "max"],
     &["low", "value", "high"],
@@ -16,10 +16,10 @@ const RISING: [&[&str]; 5] = [
     &["fewest_erases", "most_erases"],
 ];
 
-/// Names of numbers that lie between `min` and `max`.
+/// Names of fields whose numbers must lie between `min` and `max`.
 const WITHIN: [&str; 2] = ["mean", "median"];
 
-/// Names of deviations from a mean, which are at most `max` − `min`.
+/// Names of fields with a deviation from a mean, which must be at most `max` − `min`.
 const SPREADS: [&str; 2] = ["standard_deviation", "deviation"];
 
 /// Fails at the first object whose numbers contradict each other, with its path.

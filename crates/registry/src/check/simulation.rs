@@ -92,7 +92,8 @@ fn check_flash(simulation: &Simulation<Findings>) -> CheckResult {
     }
 }
 
-/// Returns the number of data pages in a block, which the histogram of cleaning victims implies.
+/// Returns the number of data pages in a block, which is the length of the histogram of cleaning
+/// victims by valid pages, minus one. Returns `None` without the histogram.
 fn pages_of_a_block(simulation: &Simulation<Findings>) -> Option<u128> {
     let cleaning = simulation.observations.observed.cleaning.as_ref()?;
     let pages = cleaning.victims_by_valid_pages.len().checked_sub(1)?;

@@ -23,7 +23,8 @@ async fn staged(url: &str) -> Result<(Db, ShelfItem), Error> {
     Ok((db, item))
 }
 
-// Publishing without unstaging would let the cleanup delete the published files a day later.
+// If a submission stayed staged after publishing, the cleanup would delete the published files a
+// day later.
 #[test]
 fn publishing_and_unstaging_are_one_transaction() {
     let place = tempfile::tempdir().unwrap();
@@ -45,7 +46,7 @@ fn publishing_and_unstaging_are_one_transaction() {
     done.unwrap();
 }
 
-// Earlier versions could leave a submission of a published result behind.
+// Earlier versions could leave the submission of a published result in the database.
 #[test]
 fn opening_removes_submissions_of_published_results() {
     let place = tempfile::tempdir().unwrap();
@@ -111,7 +112,7 @@ fn an_abandoned_submission_cannot_be_published_or_staged_again() {
     done.unwrap();
 }
 
-// Such a submission would expire, and its cleanup would delete the published files.
+// A staged submission would expire, and its cleanup would delete the published files.
 #[test]
 fn a_published_result_is_not_staged_again() {
     let place = tempfile::tempdir().unwrap();
@@ -127,7 +128,7 @@ fn a_published_result_is_not_staged_again() {
     done.unwrap();
 }
 
-// It must not keep the cleanup from running for other submissions.
+// An unreadable submission must not keep the cleanup from deleting other submissions.
 #[test]
 fn an_unreadable_submission_is_abandoned_with_its_arrived_files() {
     let place = tempfile::tempdir().unwrap();
@@ -146,7 +147,7 @@ fn an_unreadable_submission_is_abandoned_with_its_arrived_files() {
     done.unwrap();
 }
 
-// A database from before there were result kinds opens twice.
+// A database of a version without result kinds can be opened, and the migration can run twice.
 #[test]
 fn results_without_a_kind_are_measurements() {
     let place = tempfile::tempdir().unwrap();
@@ -162,7 +163,7 @@ fn results_without_a_kind_are_measurements() {
         let sql = "INSERT INTO results (id, token, published, item, parts, name, words, capacity)
                    VALUES ('i', 't', 1, $1, '[]', 'n', 'n', 0)";
         sqlx::query(sql).bind(serde_json::to_string(&item)?).execute(&pool).await?;
-        // A leftover submission of the published result, and a genuine one.
+        // One submission is left over from the published result, and one is unfinished.
         for id in ["i", "staged"] {
             let sql = "INSERT INTO submissions (id, token, created, body) VALUES ($1, 't', 0, '{')";
             sqlx::query(sql).bind(id).execute(&pool).await?;
@@ -196,9 +197,9 @@ fn the_first_of_two_tokens_to_finish_the_same_result_publishes_it() {
         assert!(!db.give_up(BOBS).await? && db.staged(BOBS, "alice").await?.is_none());
 
         assert_eq!(db.publish(BOBS, "bob", &item, &[]).await?.as_deref(), Some(BOBS));
-        assert!(db.staged(ALICES, "alice").await?.is_some(), "until her files are deleted");
+        assert!(db.staged(ALICES, "alice").await?.is_some(), "stays until her files are deleted");
         assert_eq!(db.publish(ALICES, "alice", &item, &[]).await?.as_deref(), Some(BOBS));
-        assert!(db.staged(ALICES, "alice").await?.is_some(), "until her files are deleted");
+        assert!(db.staged(ALICES, "alice").await?.is_some(), "stays until her files are deleted");
         assert!(!db.withdraw(BOBS, "bob").await?, "this submission is the published one");
         assert!(!db.withdraw(ALICES, "bob").await?, "Bob cannot withdraw Alice's submission");
         assert!(db.withdraw(ALICES, "alice").await? && !db.withdraw(ALICES, "alice").await?);
@@ -227,7 +228,8 @@ fn deleting_a_submission_does_not_block_other_tokens() {
     done.unwrap();
 }
 
-// A migration would add tables to the database of another program, and change its journal.
+// Opening must not migrate the database of another program: it would add tables, and change the
+// journal mode.
 #[test]
 fn the_database_of_another_program_is_refused_unchanged() {
     let place = tempfile::tempdir().unwrap();
@@ -244,7 +246,7 @@ fn the_database_of_another_program_is_refused_unchanged() {
             let refused = Db::open(&url).await.err();
             assert!(matches!(refused, Some(Error::ForeignDatabase(_))), "{refused:?}");
             assert!(std::fs::read(&path).unwrap() == before);
-            assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 1, "more files");
+            assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 1, "a file was created");
             std::fs::remove_file(&path).unwrap();
         }
         std::fs::write(&path, "").unwrap();

@@ -12,7 +12,8 @@ async fn intake(folder: &Path) -> Result<Arc<Intake>, Error> {
     Intake::new(Arc::new(db), store, folder.join("checking")).map(Arc::new)
 }
 
-// Otherwise a sender could occupy every worker by finishing one submission many times.
+// Without the lock, a sender could occupy all workers with repeated requests to finish one
+// submission.
 #[test]
 fn a_submission_is_checked_once_at_a_time() {
     let place = tempfile::tempdir().unwrap();
@@ -28,7 +29,7 @@ fn a_submission_is_checked_once_at_a_time() {
     done.unwrap();
 }
 
-// Otherwise one slow sender could occupy all permits.
+// Without a limit per token, one slow sender could occupy all permits of the registry.
 #[test]
 fn one_token_cannot_occupy_all_permits() {
     let place = tempfile::tempdir().unwrap();
@@ -40,12 +41,12 @@ fn one_token_cannot_occupy_all_permits() {
         let admit = |name: &str| intake.clone().admit(Bearer(Some(name.into())));
         let mut senders = Vec::new();
         for _ in 0..limits::RECEIVING_OF_ONE {
-            senders.push(admit("alice").await.map_err(|_| "a place").unwrap());
+            senders.push(admit("alice").await.map_err(|_| "no permit").unwrap());
         }
         assert_eq!(intake.permits_of("alice").available_permits(), 0);
         let all = limits::RECEIVING - limits::RECEIVING_OF_ONE;
         assert_eq!(intake.receiving.available_permits(), all);
-        // A waiting request of Alice takes none of the registry's permits.
+        // A request of Alice that waits for a permit occupies no permit of the registry.
         let mut cx = Context::from_waker(Waker::noop());
         let own = intake.permits_of("alice");
         assert!(pin!(own.acquire_owned()).poll(&mut cx).is_pending());
@@ -70,7 +71,8 @@ fn guessing_tokens_is_rate_limited() {
         let intake = intake(place.path()).await?;
         assert!(intake.db.add_token("alice", &hash("alice")).await?);
         assert_eq!(status(&intake, "wrong").await, 401);
-        // The limiter gains a permit each second, so a few guesses may pass beyond the limit.
+        // The limiter regains a permit each second. A few more guesses than the limit may therefore
+        // pass.
         let guesses = 2 * limits::UNKNOWN_TOKENS_PER_MINUTE.get();
         let mut last = 401;
         for guess in 0..guesses {
@@ -96,7 +98,7 @@ fn each_token_has_a_request_limit_per_minute() {
             .check_key_n(&"alice".into(), limits::REQUESTS_PER_TOKEN_MINUTE)
             .unwrap()
             .unwrap();
-        // Permits come back while the database answers; each answer costs one.
+        // The limiter regains permits while the database works; each request uses one permit.
         let mut attempts = 0;
         while status(&intake, "alice").await == 200 {
             attempts += 1;

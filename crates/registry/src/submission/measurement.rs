@@ -41,7 +41,7 @@ impl SubmissionContent for MeasurementSubmission {
     fn id(&self) -> String {
         let records = identified(&self.parts, Content::Records);
         let activities = identified(&self.parts, Content::Activities);
-        // Without activities, the id stays the one that earlier versions computed.
+        // Without activities, the id equals the id that earlier versions computed.
         match activities.is_empty() {
             true => id_of(&(&self.manifest, records)),
             false => id_of(&(&self.manifest, records, activities)),
@@ -63,8 +63,8 @@ impl SubmissionContent for MeasurementSubmission {
         check_fields(self, &RANGES, || self.check_runs())
     }
 
-    /// Removes whatever identifies this drive or machine: the serial number, paths of devices and
-    /// files, and the system's drive names.
+    /// Removes data that identify this drive or machine: the serial number, paths of devices and
+    /// files, and the system's names of drives.
     fn strip(&mut self) {
         strip_device(&mut self.manifest.device, self.with_serial);
         let queue = self.manifest.environment.as_mut().and_then(|one| one.queue.as_mut());
@@ -87,7 +87,7 @@ impl MeasurementSubmission {
         check_ios(self.manifest.runs().map(|run| run.progress.ios()))
     }
 
-    /// Checks that each run with IOs has files, and that no other run has any.
+    /// Checks that each run with IOs has record files, and that no other run has files.
     fn check_runs(&self) -> Result<(), String> {
         self.check_plan()?;
         let mut parts: BTreeMap<(Content, u32), u32> = BTreeMap::new();

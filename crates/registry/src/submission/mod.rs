@@ -40,11 +40,11 @@ pub(crate) trait SubmissionContent {
     /// Checks the submission as far as possible without its files. The error names the first fault.
     fn check(&self) -> Result<(), String>;
 
-    /// Removes whatever identifies this drive or machine.
+    /// Removes data that identify this drive or machine.
     fn strip(&mut self);
 }
 
-/// The content of a file.
+/// The kinds of content of a file.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -66,7 +66,7 @@ pub struct Part {
     pub content: Content,
     /// The number of the run.
     pub run: u32,
-    /// The number of the file among those of the run with this content, from 0.
+    /// The number of the file, from 0, among the files of this run with the same content.
     pub part: u32,
     /// The size in bytes.
     #[schemars(range(min = 1, max = limits::PART))]
@@ -76,10 +76,10 @@ pub struct Part {
     pub sha256: String,
 }
 
-/// The state of an unfinished submission.
+/// The state of an unfinished submission, as the registry answers it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StagedSubmission {
-    /// The id of the submission, and later of the result.
+    /// The id of the submission, which is also the id of the published result.
     pub id: String,
     /// The files that have not arrived.
     pub missing: Vec<PartName>,
@@ -95,11 +95,11 @@ pub struct PartName {
     pub content: Content,
     /// The number of the run.
     pub run: u32,
-    /// The number of the file among those of the run with this content, from 0.
+    /// The number of the file, from 0, among the files of this run with the same content.
     pub part: u32,
 }
 
-/// A published result.
+/// The answer to a finished submission: the published result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Publication {
     /// The id of the result in addresses.
@@ -216,14 +216,15 @@ fn id_of(whole: &impl Serialize) -> String {
     hex::encode(&Sha256::digest(whole)[..10])
 }
 
-/// Returns the identity and hash of each file with `content`, which enter the id of the result.
+/// Returns run, number and hash of each file with `content`, from which the id of the result is
+/// computed.
 fn identified(parts: &[Part], content: Content) -> Vec<(u32, u32, &str)> {
     let parts = parts.iter().filter(|part| part.content == content);
     parts.map(|part| (part.run, part.part, part.sha256.as_str())).collect()
 }
 
 /// Checks every field against its limits, then runs `follows`, then compares the fields that bound
-/// each other. `follows` comes first because its messages are more specific.
+/// each other. `follows` runs before the comparison because its messages are more specific.
 fn check_fields<T: Serialize>(
     submission: &T,
     ranges: &Ranges,
@@ -244,7 +245,8 @@ fn check_name(name: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks the lengths of texts on the shelf; each item is a name and a text.
+/// Checks the lengths of texts that the list of results shows. Each item is the name of a text and
+/// the text.
 fn check_texts<'a>(texts: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<(), String> {
     let too_long = |text: &str| text.chars().nth(limits::TEXT).is_some();
     match texts.into_iter().find(|(_, text)| too_long(text)) {
@@ -316,7 +318,7 @@ fn check_files(parts: &[Part]) -> Result<(), String> {
     Ok(())
 }
 
-/// Removes whatever identifies a drive or its location on the machine, except for the serial number
+/// Removes data that identify a drive or its location on the machine, but keeps the serial number
 /// if `with_serial` is true.
 fn strip_device(device: &mut DeviceInfo, with_serial: bool) {
     if !with_serial {
@@ -325,12 +327,12 @@ fn strip_device(device: &mut DeviceInfo, with_serial: bool) {
     match device.kind {
         DeviceKind::Block => device.name = "block device".into(),
         DeviceKind::File => device.name = "file".into(),
-        // A profile may be a file of the user, whose folders are private.
+        // The name may contain the path of a user's profile, whose folders are private.
         DeviceKind::Sim | DeviceKind::Null => device.name = last_part(&device.name),
     }
 }
 
-/// Returns a path without its folders; a scheme such as `sim:` and the query stay.
+/// Removes the folders from the path in a name, but keeps a scheme such as `sim:` and the query.
 fn last_part(name: &str) -> String {
     let (scheme, path) = name.split_once(':').map_or(("", name), |(scheme, path)| (scheme, path));
     let (path, query) =

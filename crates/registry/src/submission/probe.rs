@@ -48,8 +48,8 @@ impl SubmissionContent for ProbeSubmission {
         check_fields(self, &RANGES, || check::check_probe(&self.probe))
     }
 
-    /// Removes whatever identifies this drive or machine, and derives the titles of the parameters
-    /// and the profile from the findings again.
+    /// Removes data that identify this drive or machine. Replaces the profile, and the descriptions
+    /// of the parameters, by those that follow from the findings.
     fn strip(&mut self) {
         let ProbeReport { drive, findings, profile: fitted, .. } = &mut self.probe;
         strip_device(drive, self.with_serial);
@@ -64,7 +64,7 @@ impl SubmissionContent for ProbeSubmission {
 }
 
 impl ProbeSubmission {
-    /// Checks that each run has record files, and that no other run has any.
+    /// Checks that each run has record files, and that all files belong to a run.
     fn check_runs(&self) -> Result<(), String> {
         let mut files: BTreeMap<u32, bool> = BTreeMap::new();
         for run in self.probe.steps.iter().flat_map(|step| &step.runs) {

@@ -29,8 +29,8 @@ pub struct SimulationSubmission {
 static RANGES: LazyLock<Ranges> = LazyLock::new(Ranges::of::<SimulationSubmission>);
 
 impl SubmissionContent for SimulationSubmission {
-    /// Returns the id without the computing time, the only field in which two simulations with the
-    /// same seed differ.
+    /// Returns the id, which does not depend on the computing time. It is the only field in which
+    /// two simulations with the same seed differ.
     fn id(&self) -> String {
         id_of(&Simulation { wall_ns: Nanos(0), ..self.simulation.clone() })
     }

@@ -1,12 +1,12 @@
-//! Publishing simulations and probes.
+//! Tests of publishing simulations and probes.
 
 use flashscope_registry::{prepare, send};
 use serde_json::{Value, json};
 
 use super::{Place, edit, error};
 
-// It is found by kind, drive and workload, and a second submission is refused even if only its
-// computing time differs.
+// A search for its kind, drive or workload finds the simulation. The registry refuses a second
+// submission, even if the computing time differs.
 #[test]
 fn a_published_simulation_is_found_and_lacks_private_paths() {
     let place = Place::new("simulation");
@@ -57,8 +57,8 @@ fn a_published_simulation_is_found_and_lacks_private_paths() {
     assert!(again.contains(&format!("already published, as `{id}`")), "{again}");
 }
 
-// The registry derives the titles of its parameters and its profile from the findings again, and
-// refuses a second submission.
+// The registry replaces the profile and the titles of parameters by those that follow from the
+// findings. It refuses a second submission.
 #[test]
 fn a_published_probe_is_found_and_its_forged_texts_are_replaced() {
     let place = Place::new("probe");
@@ -94,7 +94,7 @@ fn a_published_probe_is_found_and_its_forged_texts_are_replaced() {
     let probe = place.json(&format!("/api/probes/{id}"));
     assert_eq!(probe["findings"][4]["title"], "Flash page");
     let fitted = profile.as_str().unwrap().replace("flashscope demo, 1 GiB", &model);
-    // The sample is of an earlier version, with another comment at the top and another order at the end.
+    // An earlier version wrote the sample profile, with another comment at the top and another order at the end.
     let profile = probe["profile"].as_str().unwrap();
     assert!(profile.starts_with("# A simulated drive with the findings of `flashscope probe`."));
     let fields = |profile: &str| {

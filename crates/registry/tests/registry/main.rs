@@ -1,5 +1,5 @@
-//! A registry over a socket, as senders and readers use it. The database and the store are the
-//! embedded ones, unless environment variables name others (`scripts/test-registry`).
+//! Tests of a registry over a socket, as senders and readers use it. They use the embedded database
+//! and store, unless environment variables name others (`scripts/test-registry`).
 
 mod kinds;
 mod ranges;
@@ -33,9 +33,9 @@ struct Place {
     client: Client,
 }
 
-/// Returns the storage that the environment names, or embedded storage in `folder`. A named
-/// database is shared by all tests, which only adds results to search.
-#[allow(clippy::disallowed_methods, reason = "this is how scripts/test-registry names its servers")]
+/// Returns the storage that the environment names, or embedded storage in `folder`. All tests share
+/// a named database; each test then finds the results of other tests as well.
+#[allow(clippy::disallowed_methods, reason = "scripts/test-registry names servers in variables")]
 fn configuration(folder: &Path) -> Configuration {
     let named = |name: &str| std::env::var(name).ok();
     let store = named("FLASHSCOPE_TEST_STORE").map(|url| url.parse().unwrap());
@@ -50,7 +50,7 @@ fn configuration(folder: &Path) -> Configuration {
 }
 
 impl Place {
-    /// Starts a registry. The name of its token is unique to the test.
+    /// Starts a registry with two tokens. Their names contain the name of the test.
     fn new(test: &str) -> Place {
         static PROVIDER: OnceLock<()> = OnceLock::new();
         PROVIDER
@@ -92,7 +92,8 @@ impl Place {
         format!("http://{}/", self.address).parse().unwrap()
     }
 
-    /// Copies a result of 36 runs of 8 IOs, with a version that makes it unique.
+    /// Copies a result of 36 runs of 8 IOs. Its version is the token, which makes the result
+    /// unique.
     fn result(&self, name: &str) -> PathBuf {
         let unique = self.token.clone();
         self.sample("v1", name, "manifest.json", |json| json["tool"]["version"] = unique.into())
@@ -111,7 +112,7 @@ impl Place {
         self.sample("probed", name, "probe.json", |json| json["seed"] = unique.into())
     }
 
-    /// Returns a number that no other test has.
+    /// Returns a number that is unique to the test.
     fn seed(&self) -> u64 {
         let digits = self.token.trim_start_matches("flashscope_");
         u64::from_str_radix(&digits[..12], 16).unwrap()
@@ -131,8 +132,8 @@ impl Place {
         path
     }
 
-    /// Returns the number of record files in the embedded store. A named store is shared with other
-    /// tests; for it, returns `otherwise`.
+    /// Returns the number of record files in the embedded store. Returns `otherwise` for a named
+    /// store, which contains the files of other tests.
     fn files_of_submissions(&self, otherwise: usize) -> usize {
         let results = self.folder.path().join("registry/store/results");
         let Ok(results) = fs::read_dir(results) else { return otherwise };

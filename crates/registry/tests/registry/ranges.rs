@@ -1,4 +1,4 @@
-//! Replaces every number of a submission by impossible values.
+//! Tests that a registry refuses impossible values of any number in a submission.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,7 +8,7 @@ use flashscope_registry::{
 };
 use serde_json::{Value, json};
 
-/// Path ends of numbers that may have such values, with the reason.
+/// Path ends of numbers that may have one of these values, with the reason.
 const LEGAL: [(&str, &str); 7] = [
     (".seed", "any 64 bits are a seed"),
     (

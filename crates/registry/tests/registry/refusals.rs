@@ -1,4 +1,4 @@
-//! Submissions that a registry refuses.
+//! Tests of submissions that a registry refuses.
 
 use flashscope_registry::{prepare, send};
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ fn body(place: &Place) -> Value {
     serde_json::to_value(&prepare(&place.result("r"), false).unwrap().submission).unwrap()
 }
 
-// Another sender's token does not help either.
+// Each request that writes is refused without a token, and with an unknown token.
 #[test]
 fn writing_needs_a_token() {
     let place = Place::new("authorized");
@@ -32,7 +32,7 @@ fn writing_needs_a_token() {
     error(marks.json(&json!({ "experiments": [] })).send().unwrap(), 403);
 }
 
-// Nothing is stored before these checks.
+// The registry makes these checks before it stores anything.
 #[test]
 fn invalid_submissions_are_refused() {
     let place = Place::new("checked");
@@ -62,7 +62,7 @@ fn invalid_submissions_are_refused() {
         ("`/manifest/options/methodology/budget` is an array instead", |body| {
             body["manifest"]["options"]["methodology"]["budget"] = json!([null, null]);
         }),
-        // Each of two such runs would be read with the files of both.
+        // If two runs had the same number, each would be read with the files of both.
         ("run 1 appears twice", |body| {
             let runs = &mut body["manifest"]["micro_benchmarks"][0]["experiments"][0]["runs"];
             runs[1]["id"] = runs[0]["id"].clone();
@@ -71,7 +71,7 @@ fn invalid_submissions_are_refused() {
             let runs = &mut body["manifest"]["micro_benchmarks"][0]["experiments"][0]["runs"];
             runs[0]["progress"]["ios"] = json!(1_u64 << 31);
         }),
-        // The shelf shows these texts to everyone.
+        // The list of results shows these texts to everyone.
         ("the drive model may have at most 1000 characters", |body| {
             body["manifest"]["device"]["model"] = "m".repeat(1001).into();
         }),

@@ -1,4 +1,4 @@
-//! The same result from two senders.
+//! Tests of two senders that submit the same result.
 
 use std::path::Path;
 
@@ -42,7 +42,7 @@ impl Sending<'_> {
     }
 }
 
-/// Runs two senders of the same result, which alternate step by step.
+/// Submits a result from two senders, whose steps alternate.
 fn both_finish(place: &Place, folder: &Path, collection: &str) {
     let prepared = prepare(folder, false).unwrap();
     let sending = |token| Sending { place, token, prepared: &prepared, folder };
@@ -66,7 +66,8 @@ fn both_finish(place: &Place, folder: &Path, collection: &str) {
     let also: Publication = first.finish(id).json().unwrap();
     assert_eq!(also, published);
     assert!(error(first.begin(), 409).contains(&format!("already published, as `{id}`")));
-    // The files of the first sender are deleted; those of the published result remain.
+    // The registry has deleted the files of the first sender, and keeps those of the published
+    // result.
     place.json(&format!("/api/{collection}/{id}"));
     if collection == "results" {
         for run in [1, 36] {

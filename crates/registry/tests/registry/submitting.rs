@@ -1,4 +1,4 @@
-//! Submitting a result from a folder until it is published.
+//! Tests of submitting a result from a folder until it is published.
 
 use flashscope_block::Nanos;
 use flashscope_registry::{Content, Publication, prepare, send};
@@ -8,7 +8,8 @@ use serde_json::json;
 
 use super::{Place, edit, error};
 
-// Each search field finds it, its data can be viewed, and a second submission is refused.
+// A search by each field finds the result. The registry serves its data, and refuses a second
+// submission.
 #[test]
 fn a_published_result_is_found_and_can_be_viewed() {
     let place = Place::new("published");
@@ -112,7 +113,7 @@ fn a_resumed_submission_sends_only_missing_files() {
     assert_eq!(first, Some(prepared.submission.parts()[0].bytes));
 }
 
-// The sender may have lost the first answer.
+// A sender that lost the first answer can repeat the request.
 #[test]
 fn finishing_twice_returns_the_published_result() {
     let place = Place::new("finished-twice");
@@ -126,7 +127,7 @@ fn finishing_twice_returns_the_published_result() {
     error(finish("nobody"), 404);
 }
 
-// The answer lists them as unchecked.
+// The answer lists activities as unchecked.
 #[test]
 fn activities_are_published() {
     let place = Place::new("inside");

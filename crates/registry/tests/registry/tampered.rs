@@ -1,4 +1,5 @@
-//! Simulations and probes with one altered part, which the registry refuses with the contradiction.
+//! Tests that the registry refuses simulations and probes with one altered part, and names the
+//! contradiction.
 
 use flashscope_block::Op;
 use flashscope_registry::{prepare, send};
@@ -9,7 +10,8 @@ use super::{Place, edit, error};
 
 type Break = fn(&mut Value);
 
-/// Posts the body with each fault of `cases` in `part`, and expects its refusal.
+/// For each of `cases`, damages the field `part` of the body, posts the body, and expects an error
+/// that contains the words of the case.
 #[track_caller]
 fn all_refused(place: &Place, address: &str, whole: &Value, part: &str, cases: &[(&str, Break)]) {
     for (words, damage) in cases {
@@ -130,10 +132,10 @@ fn a_simulation_that_contradicts_itself_is_refused() {
     let none = place.post("/api/simulations", &whole).send().unwrap();
     assert!(error(none, 401).contains("Authorization: Bearer"));
 
-    // The client finds the contradiction before it sends anything.
+    // The client detects the contradiction before it sends anything.
     let path = place.simulation("local");
     edit(&path.join("simulation.json"), |s| s["write_amplification"] = 1.0.into());
-    let refused = prepare(&path, false).err().expect("it contradicts itself").to_string();
+    let refused = prepare(&path, false).err().expect("prepare refuses the simulation").to_string();
     assert!(refused.contains("`write_amplification` is 1; it should be 5.9167"), "{refused}");
 }
 
@@ -213,7 +215,8 @@ fn a_probe_that_contradicts_itself_is_refused() {
     assert!(error(none, 401).contains("Authorization: Bearer"));
 }
 
-// A record file may also be no Parquet file, or belong to another run.
+// The registry also refuses a record file that is not Parquet, or contains the records of another
+// run.
 #[test]
 fn a_probe_that_contradicts_its_records_is_refused() {
     let place = Place::new("probe-records");
@@ -244,7 +247,7 @@ fn a_probe_that_contradicts_its_records_is_refused() {
     let refused = send(&prepared, &place.url(), &place.token, |_, _| {}).unwrap_err().to_string();
     assert!(refused.contains("run-00003-000.parquet") && !refused.contains("/tmp"), "{refused}");
 
-    // The records of run 2 in the file of run 1.
+    // The file of run 1 contains the records of run 2.
     let path = place.probe("other-records");
     let records = path.join("records");
     std::fs::copy(records.join("run-00002-000.parquet"), records.join("run-00001-000.parquet"))
@@ -254,7 +257,7 @@ fn a_probe_that_contradicts_its_records_is_refused() {
     assert!(refused.contains("run"), "{refused}");
 }
 
-// Its budget allows no writes, but its records contain a trim.
+// The budget of the probe allows no writes, but the records contain a trim.
 #[test]
 fn a_read_only_probe_with_a_trim_is_refused() {
     let place = Place::new("probe-read-only");

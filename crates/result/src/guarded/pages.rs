@@ -79,12 +79,12 @@ fn check_column(
             return Err(format!("its pages hold {bytes} bytes or more: {most} at most are read"));
         }
         if page.bytes > LARGEST_PAGE.max(page.length.saturating_mul(MOST_EXPANSION)) {
-            return Err(format!("a page says to hold {} bytes: write smaller ones", page.bytes));
+            return Err(format!("a page claims {} bytes: write smaller pages", page.bytes));
         }
         if pages > limits.pages {
             return Err(format!("it has more than {} pages in a row group", limits.pages));
         }
-        at = at.checked_add(page.length).filter(|at| *at <= end).ok_or("a page ends behind it")?;
+        at = at.checked_add(page.length).filter(|at| *at <= end).ok_or("a page ends beyond it")?;
     }
     Ok(())
 }
@@ -188,7 +188,7 @@ impl<'a> Thrift<'a> {
 
     /// Reads the type of the next field and stores its number in `id`; the inner value is `None` at
     /// the end.
-    #[allow(clippy::option_option, reason = "outside: the bytes end; inside: the structure does")]
+    #[allow(clippy::option_option, reason = "outer: the bytes end; inner: the structure ends")]
     pub(super) fn field(&mut self, id: &mut i64) -> Option<Option<u8>> {
         let head = self.byte()?;
         if head == 0 {

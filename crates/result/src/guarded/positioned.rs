@@ -14,7 +14,7 @@ pub struct PositionedFile {
     length: u64,
 }
 
-/// Reads a file from a position on.
+/// A reader of a file from a position on.
 #[derive(Debug)]
 pub struct From {
     file: Arc<File>,

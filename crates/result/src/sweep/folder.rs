@@ -2,7 +2,7 @@
     lint_writes,
     expect(
         clippy::disallowed_methods,
-        reason = "sweeps: in the folder of a result, which this process made or whose lock it holds; names that are there are replaced, links not followed"
+        reason = "sweeps: in the folder of a result, which this process made or whose lock it holds; existing names are replaced, and links not followed"
     )
 )]
 
@@ -101,7 +101,8 @@ fn parts(path: &Path) -> impl Iterator<Item = PathBuf> {
     (0..).map(move |number| folder.join(part(number))).take_while(|part| part.is_file())
 }
 
-/// Reads the rows of a sweep, unsorted; with a selection of their numbers if given.
+/// Reads the rows of a sweep, unsorted. `numbers` names the number columns to read; `None` reads
+/// all.
 fn rows(
     path: &Path,
     factors: &[String],
@@ -115,8 +116,8 @@ fn rows(
     Ok(rows)
 }
 
-/// Sorts rows by point and repeat. A crash between the full table and the removal of the parts
-/// leaves rows in both.
+/// Sorts rows by point and repeat, and removes duplicates: a crash between writing the full table
+/// and removing the parts leaves rows in both.
 fn in_order(mut rows: Vec<Row>) -> Vec<Row> {
     rows.sort_by_key(|row| (row.point, row.repeat));
     rows.dedup_by_key(|row| (row.point, row.repeat));
@@ -146,7 +147,7 @@ pub fn read_explored(path: &Path) -> Result<ExploredSweep, Error> {
     Ok(ExploredSweep::of(sweep, &rows))
 }
 
-/// Reads like [`read_rows`], but of the numbers of a row only the objectives.
+/// Reads like [`read_rows`], but only the objectives among the numbers of each row.
 fn read_objectives(path: &Path) -> Result<(Sweep, Vec<Row>), Error> {
     let sweep = read_sweep(path)?;
     let fields = sweep.objectives.iter().map(|objective| objective.field.as_str()).collect();

@@ -5,7 +5,7 @@
     lint_writes,
     expect(
         clippy::disallowed_methods,
-        reason = "points of sweeps: in the folder of a result, which this process made or whose lock it holds; names that are there are replaced, links not followed"
+        reason = "points of sweeps: in the folder of a result, which this process made or whose lock it holds; existing names are replaced, and links not followed"
     )
 )]
 
@@ -110,8 +110,8 @@ pub(super) fn write(path: &Path, factors: &[String], rows: &[Row]) -> Result<(),
     write_named(path, |unfinished| write_file(unfinished, factors, rows, zstd))
 }
 
-/// Writes some rows atomically. Parts are small and short-lived; creating compressors for their
-/// columns would take most of the time.
+/// Writes some rows atomically, without compression. Parts are small and short-lived, and creating
+/// compressors for their columns would take most of the time.
 pub(super) fn write_part(path: &Path, factors: &[String], rows: &[Row]) -> Result<(), Error> {
     write_named(path, |unfinished| write_file(unfinished, factors, rows, Compression::UNCOMPRESSED))
 }
@@ -188,16 +188,17 @@ fn write_column<T: DataType>(
     column.close()
 }
 
-/// Reads the rows of a file; with a selection of their numbers if given, because there are many.
+/// Reads the rows of a file. `numbers` names the number columns to read, because there are many;
+/// `None` reads all.
 pub(super) fn read(
     path: &Path,
     factors: &[String],
     numbers: Option<&HashSet<&str>>,
 ) -> Result<Vec<Row>, Error> {
     let damaged = |reason: &str| Error::Records { path: path.into(), reason: reason.into() };
-    // Each row allocates room for all of them.
+    // Each row allocates room for all factors.
     if factors.len() > MOST_FACTORS {
-        return Err(damaged("its sweep has more factors than any"));
+        return Err(damaged("its sweep has too many factors"));
     }
     let reader = open(path, &LIMITS)?;
     let mut rows = Vec::new();

@@ -10,8 +10,8 @@ use flashscope_block::{Nanos, Record};
 use flashscope_result::activity::Activities;
 use flashscope_result::{Error, ResultFolder, activities_path, records_path, rows};
 
-/// The memory limit of a read, whatever a flipped bit makes the file claim: one decoded page of 64
-/// MiB.
+/// The memory limit of the process, whatever size a flipped bit makes the file claim. The largest
+/// decoded page takes 64 MiB.
 const MOST_RESIDENT: u64 = 256 << 20;
 
 /// The outcomes over all flipped bits of a file.
@@ -38,7 +38,8 @@ fn hide_caught() {
     });
 }
 
-/// Reads the file at `path` once for each bit flipped, in the bytes selected by `picks`.
+/// Reads the file at `path` once for each flipped bit. `bits` returns the bits to flip in the byte
+/// at a position.
 fn flip<T: PartialEq>(
     path: &Path,
     bits: impl Fn(usize) -> Vec<u32>,

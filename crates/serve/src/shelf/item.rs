@@ -1,4 +1,4 @@
-//! Reads the items of the shelf, without opening records.
+//! Reads the items of the list of results, without opening records.
 
 use std::fs;
 use std::path::Path;
@@ -96,7 +96,7 @@ fn simulation(entry: &ResultEntry, id: &str) -> Result<ShelfItem, String> {
 fn probe(entry: &ResultEntry, id: &str) -> Result<ShelfItem, String> {
     let path = &entry.path;
     let head = serde_json::from_value(probe_json(path)?);
-    // A canary for the fuzz targets: code that does not handle an incomplete probe.
+    // A deliberate fault that the fuzz targets must find: a panic on an incomplete probe.
     if flashscope_block::canary::is_planted() && head.is_err() {
         panic!("the probe lacks something");
     }
@@ -137,7 +137,7 @@ pub fn facts(path: &Path, manifest: &Manifest) -> Option<Facts> {
     (facts.schema_version == SCHEMA_VERSION && whole).then_some(facts)
 }
 
-/// Returns the corrections of a result; empty if there are none.
+/// Returns the user's corrections of a result; empty if there are none.
 pub fn marks(folder: &ResultFolder) -> Result<Marks, String> {
     let file = folder.path().join("marks.json");
     if file.symlink_metadata().is_ok() {
@@ -178,7 +178,8 @@ fn read<T: DeserializeOwned>(path: &Path, largest: u64) -> Result<T, String> {
     serde_json::from_slice(&text).map_err(|error| format!("{} is damaged: {error}", path.display()))
 }
 
-/// Fails for anything but a regular file of at most `largest` bytes. A link or pipe may lead anywhere and never end.
+/// Fails for anything but a regular file of at most `largest` bytes. A link may lead to any file, and reading a pipe may
+/// never end.
 fn check(path: &Path, largest: u64) -> Result<(), String> {
     let metadata = path.symlink_metadata();
     let metadata = metadata.map_err(|error| format!("cannot read {}: {error}", path.display()))?;

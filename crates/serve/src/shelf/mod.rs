@@ -1,5 +1,5 @@
-//! Results in folders of this machine: finds, names and opens them. A damaged result is on the shelf with its problem,
-//! and does not affect the others.
+//! The shelf: the results in folders of this machine. This module finds, names and opens them. The shelf shows a damaged
+//! result with its problem; other results are not affected.
 
 mod item;
 mod query;
@@ -35,7 +35,7 @@ pub struct Folders {
     computed: Cache<Key, Arc<Facts>>,
 }
 
-/// The items by id, and the ids by path. A result keeps its id.
+/// The items by id, and the ids by path. A result keeps its id as long as its path exists.
 #[derive(Default)]
 struct Index {
     items: BTreeMap<String, Item>,
@@ -61,7 +61,7 @@ impl Item {
     }
 }
 
-/// A result at a point in time.
+/// The id of a result and the stamps of its files, which identify a version of the result.
 type Key = (String, Stamps);
 
 impl Folders {
@@ -106,11 +106,11 @@ impl Folders {
     }
 
     fn locked(&self) -> std::sync::MutexGuard<'_, Index> {
-        // After a panic the index may be incomplete, which the next scan repairs.
+        // A panic may leave the index incomplete; the next scan repairs it.
         self.index.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Updates the index from the folders. Reads only items that have changed.
+    /// Updates the index from the folders, and returns it. Reads only items that have changed.
     fn scanned(&self) -> std::sync::MutexGuard<'_, Index> {
         let mut index = self.locked();
         let scan = scan::scan(&self.folders);
@@ -140,7 +140,7 @@ impl Library for Folders {
             .apply(index.items.values().map(|item| item.shown.as_ref()))
             .map_err(Problem::bad_request)?;
         drop(index);
-        // Facts may have been computed since the item was read.
+        // Facts that were computed after the item was read are in the cache.
         for item in shelf.items.iter_mut().filter(|item| item.characteristics.is_none()) {
             let key = self.item(&item.id).ok().map(|entry| (item.id.clone(), entry.stamps));
             let facts = key.and_then(|key| self.computed.get(&key));
@@ -194,7 +194,7 @@ impl Library for Folders {
             let plan = &manifest.micro_benchmarks;
             if find_experiment(plan, &mark.micro_benchmark, &mark.experiment).is_none() {
                 return Err(Problem::not_found(format!(
-                    "`{id}` has no experiment `{}` of `{}`: mark those that it has",
+                    "`{id}` has no experiment `{}` of `{}`: mark only experiments of this result",
                     mark.experiment, mark.micro_benchmark
                 )));
             }
@@ -228,7 +228,7 @@ impl Index {
     }
 }
 
-/// Returns an unused id from the name of a result, without characters that are special in addresses or paths.
+/// Returns an unused id made from the name of a result, without characters that are special in addresses or paths.
 fn free_id(entry: &ResultEntry, items: &BTreeMap<String, Item>) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let name: String =

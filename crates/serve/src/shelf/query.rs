@@ -1,4 +1,4 @@
-//! Queries of the shelf: filters and orders.
+//! Queries of the list of results: filters and sort orders.
 
 use std::cmp::Ordering;
 
@@ -28,7 +28,7 @@ pub fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, 
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ShelfQuery {
-    /// Words that must all occur in the name, the drive, its model or firmware, the workload or the factors;
+    /// Words that must all occur, each in the name, the drive, its model or firmware, the workload or a factor;
     /// case-insensitive.
     #[schemars(length(max = LONGEST))]
     pub search: Option<String>,
@@ -40,26 +40,26 @@ pub struct ShelfQuery {
     /// Only drives with this text in their firmware; case-insensitive.
     #[schemars(length(max = LONGEST))]
     pub firmware: Option<String>,
-    /// The least capacity of a drive in bytes.
+    /// The minimum capacity of a drive in bytes.
     #[schemars(range(max = LARGEST))]
     #[serde(default, deserialize_with = "whole")]
     pub capacity_min: Option<u64>,
-    /// The largest capacity of a drive in bytes.
+    /// The maximum capacity of a drive in bytes.
     #[schemars(range(max = LARGEST))]
     #[serde(default, deserialize_with = "whole")]
     pub capacity_max: Option<u64>,
-    /// The order; by name by default.
+    /// The sort order; by default by name.
     pub sort: Option<Sort>,
     /// The number of results to skip.
     #[schemars(range(max = LARGEST))]
     #[serde(default, deserialize_with = "whole")]
     pub offset: Option<u64>,
-    /// The most results to return; 100 by default.
+    /// The maximum number of results to return; 100 by default.
     #[schemars(range(max = limits::LARGEST_PAGE))]
     pub limit: Option<u64>,
 }
 
-/// The order of results; `-` reverses it. Results without the value come last.
+/// The sort order of results; a leading `-` reverses the order. Results without the sorted value come last.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Sort {
     /// By name.
@@ -75,7 +75,7 @@ pub enum Sort {
     /// By start time, the latest first.
     #[serde(rename = "-started")]
     StartedDown,
-    /// By the capacity of the drive.
+    /// By the capacity of the drive, the smallest first.
     #[serde(rename = "capacity")]
     Capacity,
     /// By the capacity of the drive, the largest first.
@@ -87,7 +87,7 @@ pub enum Sort {
     /// By the model of the drive, in reverse.
     #[serde(rename = "-model")]
     ModelDown,
-    /// By the mean response time of random writes.
+    /// By the mean response time of random writes, the fastest first.
     #[serde(rename = "random_write")]
     RandomWrite,
     /// By the mean response time of random writes, the slowest first.
@@ -96,7 +96,7 @@ pub enum Sort {
 }
 
 impl ShelfQuery {
-    /// Returns the number of results to skip, and the most to return.
+    /// Returns the number of results to skip, and the maximum number to return.
     ///
     /// # Errors
     /// The problem with the query, in words.
@@ -113,7 +113,7 @@ impl ShelfQuery {
         Ok((offset, limit))
     }
 
-    /// Returns the items that match the query.
+    /// Returns the requested page of the items that match the query, and the number of all matches.
     ///
     /// # Errors
     /// The problem with the query, in words.
@@ -174,7 +174,7 @@ impl Sort {
         let started = |item: &ShelfItem| item.started.clone();
         let capacity = |item: &ShelfItem| Some(item.device.as_ref()?.capacity.0);
         let model = |item: &ShelfItem| model(item).map(|model| model.to_lowercase());
-        // Positive floats are ordered as their bits are.
+        // The bit patterns of positive floats have the same order as the floats.
         let random_write = |item: &ShelfItem| {
             Some(item.characteristics.as_ref()?.random_write_ns?.value.to_bits())
         };

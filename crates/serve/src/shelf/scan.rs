@@ -12,7 +12,7 @@ use crate::limits::{DEPTH, ENTRIES, ITEMS};
 /// The extension of result folders.
 const ENDING: &str = ".flashscope";
 
-/// The metadata of a file, which change when its contents do.
+/// The metadata of a file that change when its contents change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Stamp {
     modified: (i64, i64),
@@ -21,7 +21,7 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    /// Returns the stamp of the file at `path`; `None` if there is none.
+    /// Returns the stamp of the file at `path`; `None` if there is no file.
     pub fn of(path: &Path) -> Option<Stamp> {
         let metadata = fs::symlink_metadata(path).ok()?;
         let modified = (metadata.mtime(), metadata.mtime_nsec());
@@ -29,7 +29,8 @@ impl Stamp {
     }
 }
 
-/// The stamps of a result's documents. Records have none, since they follow from the manifest.
+/// The stamps of a result's documents. Record files need no stamps, because the manifest changes
+/// with them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Stamps {
     /// The stamp of `manifest.json`.
@@ -66,7 +67,7 @@ impl Stamps {
     }
 }
 
-/// A folder that is a result, or is named as one.
+/// A folder that contains the document of a result, or has the extension of result folders.
 #[derive(Debug)]
 pub struct ResultEntry {
     /// The path of the folder.
@@ -80,9 +81,10 @@ pub struct ResultEntry {
 /// The outcome of a scan.
 #[derive(Debug, Default)]
 pub struct Scan {
-    /// The results, in the order of the folders given and then of their paths.
+    /// The results, in the order of the given folders, and within a folder in the order of their
+    /// paths.
     pub results: Vec<ResultEntry>,
-    /// Folders that could not be read, and results that were left out, in words.
+    /// Messages about folders that could not be read, and about results that were left out.
     pub problems: Vec<String>,
     paths: BTreeSet<PathBuf>,
     entries: usize,
@@ -122,7 +124,8 @@ impl Scan {
         }
     }
 
-    /// Scans a folder. Links are not followed, so all results are below the given folders.
+    /// Scans a folder and its subfolders. Does not follow links, so that all results are below the
+    /// given folders.
     fn descend(&mut self, folder: &Path, depth: usize) {
         let entries = match fs::read_dir(folder) {
             Ok(entries) => entries,
@@ -138,7 +141,7 @@ impl Scan {
                 self.problem(format!("only the first {ENTRIES} files and folders are scanned"));
                 break;
             }
-            // A result that is still being written, or whose writer was killed, does not count.
+            // Skips a result that is still being written, or whose writer was killed.
             if entry.metadata().is_ok_and(is_folder) && !is_unfinished(&entry.file_name()) {
                 folders.push(entry.path());
             }

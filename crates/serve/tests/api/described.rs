@@ -112,7 +112,7 @@ fn assert_described(document: &Value, address: &str, status: &str, answer: &Answ
     assert!(wrong.is_empty(), "{address}: {wrong:?}");
 }
 
-// Also fails for an address of the document that has no example here.
+// The test also fails if the OpenAPI document has a GET address without an example in `ADDRESSES`.
 #[test]
 fn responses_match_the_openapi_document() {
     let place = place();

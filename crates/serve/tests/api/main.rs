@@ -52,7 +52,7 @@ impl Answer {
 }
 
 impl Place {
-    /// Creates a place with one result of the first version of the format, `demo`.
+    /// Creates a place with the result `demo`, which has version 1 of the format.
     fn new() -> Place {
         let place = Place::empty();
         place.add("demo");
@@ -70,7 +70,7 @@ impl Place {
         self.folder.path().join(name)
     }
 
-    /// Adds a result of 36 runs of 8 IOs, as version 1 wrote it.
+    /// Adds a result of 36 runs of 8 IOs, in version 1 of the format.
     fn add(&self, name: &str) -> PathBuf {
         let path = self.path(&format!("{name}.flashscope"));
         copy(

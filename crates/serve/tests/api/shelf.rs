@@ -11,7 +11,7 @@ fn ids(shelf: &Value) -> Vec<&str> {
     shelf["items"].as_array().unwrap().iter().map(|item| item["id"].as_str().unwrap()).collect()
 }
 
-// Results are found in folders up to the depth limit. Additions, changes and removals show without a restart.
+// The shelf finds results in folders up to the depth limit, and shows additions, changes and removals without a restart.
 #[test]
 fn shelf_follows_the_folders() {
     let place = Place::empty();
@@ -89,7 +89,7 @@ fn a_folder_that_another_process_writes_is_not_on_the_shelf() {
 fn ids_are_unique_and_stable() {
     let place = Place::new();
     assert_eq!(ids(&place.get("/api/shelf").ok().json()), ["demo"]);
-    // This path sorts before the other.
+    // The path of the new result sorts before that of the first.
     fs::create_dir(place.path("a")).unwrap();
     copy(&place.path("demo.flashscope"), &place.path("a/demo.flashscope"));
     let shelf = place.get("/api/shelf").ok().json();
@@ -187,7 +187,7 @@ fn marks_are_saved_returned_and_checked() {
     place.put(path, vec![b' '; 2 << 20], &[]).error(413);
     assert_eq!(serde_json::from_slice::<Value>(&fs::read(&file).unwrap()).unwrap(), marks);
 
-    // A link in place of the temporary file is not followed.
+    // The server does not follow a link in place of the temporary file.
     let elsewhere = place.path("elsewhere");
     fs::write(&elsewhere, "kept").unwrap();
     std::os::unix::fs::symlink(&elsewhere, place.path("demo.flashscope/marks.json.unfinished"))

@@ -19,7 +19,7 @@ fn ask(address: SocketAddr, request: &str) -> String {
     answer
 }
 
-// The server reports its free port, rejects data that are not HTTP, and stops although a connection is open.
+// The server reports the port that it got, rejects data that are not HTTP, and stops even while a connection is open.
 #[test]
 fn serves_until_stopped() {
     let place = Place::new();
@@ -42,7 +42,7 @@ fn serves_until_stopped() {
     let nonsense = ask(address, "nonsense\r\n\r\n");
     assert!(nonsense.starts_with("HTTP/1.1 400"), "{nonsense}");
     let make = async |access| Ok(app(Folders::new(vec![]), access));
-    let taken = serve::<Error>(make, address, |_| panic!("it is taken"));
+    let taken = serve::<Error>(make, address, |_| panic!("the address is taken"));
     assert_eq!(taken.unwrap_err().kind(), ErrorKind::AddrInUse);
 
     let idle = TcpStream::connect(address).unwrap();

@@ -16,8 +16,8 @@ use tower::ServiceExt;
 
 use crate::{Answer, Place, ask};
 
-/// A service that answers with one step per variant. A request for the drive `endless` runs until it is cancelled, which
-/// is recorded. The only other drive is `sim`.
+/// A service with two drives. For `sim`, it answers with one step per variant. For `endless`, it runs until the request is
+/// cancelled, and then sets `stopped`.
 #[derive(Clone, Default)]
 pub struct ScriptedWhatIfs {
     stopped: Arc<Mutex<bool>>,

@@ -1,6 +1,7 @@
 //! Limits the memory that simulated drives take together. A drive knows its need
-//! ([`crate::Profile::footprint`]) and reserves it from a [`Budget`] before it allocates anything. It is refused if too
-//! little is left, because an allocation that fails would end the process.
+//! ([`crate::Profile::footprint`]) and reserves it from a [`Budget`] before it allocates anything.
+//! The budget refuses the drive if too little memory is left, because a failed allocation would end
+//! the process.
 
 mod machine;
 
@@ -20,9 +21,10 @@ const LARGE: Bytes = Bytes::mib(64);
 /// A limit on the memory of simulated drives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limit {
-    /// The most bytes of all drives together.
+    /// The maximum number of bytes of all drives together.
     pub total: Bytes,
-    /// The most bytes of one drive, with all members of its array; at most `total`.
+    /// The maximum number of bytes of one drive, including all members of an array; at most
+    /// `total`.
     pub each: Bytes,
     /// The origin of the limit.
     pub source: Source,
@@ -35,7 +37,7 @@ pub enum Source {
     Machine,
     /// A value that the user set.
     Option,
-    /// The share of one request to a server.
+    /// The part of a server's memory that one request may use.
     Server,
 }
 
@@ -61,13 +63,14 @@ impl Limit {
         Limit { total, each: total, source: Source::Option }
     }
 
-    /// Returns the limit of a server: each of `requests` at once may take its share of `total`.
+    /// Returns the limit of a server: each of `requests` concurrent requests may take an equal part
+    /// of `total`.
     pub const fn of_server(total: Bytes, requests: u64) -> Limit {
         Limit { total, each: Bytes(total.0 / requests), source: Source::Server }
     }
 }
 
-/// The reason why a drive is refused.
+/// The reason why a budget refuses a drive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
     /// The drive needs more than the limit.
@@ -119,7 +122,7 @@ impl fmt::Display for Refusal {
             ),
             Refusal::Unavailable { need } => write!(
                 f,
-                "needs {need} of memory, which this machine does not give: {smaller}, or free memory"
+                "needs {need} of memory, which this machine does not have: {smaller}, or free memory"
             ),
         }
     }
@@ -127,7 +130,8 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-/// Returns a size to type, in whole units, that is at least `need` and hardly more.
+/// Returns a size for the user to type, in whole units: at least `need`, and at most about a tenth
+/// more.
 fn enough(need: Bytes) -> String {
     let units = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
     let (name, shift) =
@@ -135,7 +139,7 @@ fn enough(need: Bytes) -> String {
     format!("{}{name}", need.0.div_ceil(1 << shift))
 }
 
-/// The memory that a set of simulated drives shares. Clones share it, too.
+/// A memory budget that a set of simulated drives shares. Clones share the same budget.
 #[derive(Debug, Clone)]
 pub struct Budget {
     shared: Arc<Account>,
@@ -163,7 +167,7 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// Returns a budget with this limit, of which nothing is reserved.
+    /// Returns a budget with this limit and no reservations.
     #[must_use]
     pub fn new(limit: Limit) -> Budget {
         let (reserved, released) = (Mutex::new(0), Condvar::new());
@@ -173,8 +177,8 @@ impl Budget {
     /// Returns a handle whose reservations wait until other drives of the budget release enough memory, instead of being
     /// refused.
     ///
-    /// For work that is divided among threads, each of which has one drive at a time: a thread that waits while it has a
-    /// drive may wait forever.
+    /// Use this handle for work that is divided among threads, if each thread holds at most one
+    /// drive at a time. A thread that waits while it holds a drive may wait forever.
     #[must_use]
     pub fn waiting(&self) -> Budget {
         Budget { waits: true, ..self.clone() }
@@ -183,7 +187,8 @@ impl Budget {
     /// Reserves memory, within the limit.
     ///
     /// # Errors
-    /// If it exceeds the limit, what other drives leave of it, or what the machine gives.
+    /// The need exceeds the limit, the rest that other drives leave of the limit, or the memory
+    /// that the machine can provide.
     pub fn reserve(&self, need: Bytes) -> Result<Reservation, Refusal> {
         let Budget { shared, waits } = self;
         let limit = shared.limit;
@@ -205,7 +210,7 @@ impl Budget {
     }
 }
 
-/// Memory that is reserved until this is dropped.
+/// A reservation of memory, which ends when this value is dropped.
 #[derive(Debug)]
 pub struct Reservation {
     shared: Arc<Account>,
@@ -221,7 +226,8 @@ impl Drop for Reservation {
     }
 }
 
-/// Returns true if an allocation of this size succeeds. The system may still fail when the memory is used.
+/// Returns true if an allocation of this size succeeds. The system may still run out of memory when
+/// the memory is used.
 fn is_available(need: Bytes) -> bool {
     let tried = || Vec::<u8>::new().try_reserve_exact(usize::try_from(need.0).ok()?).ok();
     need < LARGE || tried().is_some()

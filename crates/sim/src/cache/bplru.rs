@@ -10,15 +10,15 @@ use crate::setup::Layout;
 
 pub(super) const KIND: Kind = Kind {
     name: "bplru",
-    summary: "gives up the logical block whose last write is longest ago, or one that was written \
-              from its first byte to its last in order; pages of it that are not in the buffer are \
-              read and written as well, so that the FTL is given whole blocks",
+    summary: "evicts the least recently written logical block, but prefers a block that was \
+              written in order from its first byte to its last; reads the pages of the block that \
+              the buffer lacks and writes them too, so that the FTL gets whole blocks",
     source: "Kim and Ahn, BPLRU, FAST'08, section 3",
     new: |layout| AnyBuffer::BplruBuffer(BufferCore::new(layout)),
     footprint: BplruBuffer::footprint,
 };
 
-/// A write buffer with logical blocks in the order of their last writes.
+/// A write buffer that evicts whole logical blocks, the least recently written first.
 pub type BplruBuffer = BufferCore<Bplru>;
 
 /// A logical block: as many consecutive logical pages as a flash block has.

@@ -11,8 +11,9 @@ use crate::ftl::{Ftl, Slice};
 use crate::nand::{Array, Lpn, QueueEvent};
 use crate::setup::Layout;
 
-/// A policy that chooses the pages that a full buffer evicts. The buffer reports every change to
-/// it, but no reads: a page that is read is no more likely to be written again.
+/// A policy that chooses the pages that a full buffer evicts. The buffer reports every change of
+/// its content to the policy, but no reads: a page that is read is no more likely to be written
+/// again.
 pub trait Replacement {
     /// True if the buffer copies the missing pages of a victim from the flash, to give the FTL the
     /// whole victim. Pages without data are not copied.
@@ -70,7 +71,8 @@ struct Run {
     ready: Nanos,
 }
 
-/// Returns the earlier of two times; of those that are not known, the one that was given first.
+/// Returns the earlier of two times. Returns `first` if it stands for a queued command, whose end
+/// is not known yet.
 fn earlier(nand: &Array, first: Option<Nanos>, then: Nanos) -> Option<Nanos> {
     Some(first.map_or(then, |first| if nand.is_awaited(first) { first } else { first.min(then) }))
 }
@@ -82,12 +84,12 @@ const NOWHERE: u32 = 0;
 pub struct BufferCore<R> {
     slots: Vec<Slot>,
     capacity: u32,
-    /// The slot of each logical page plus one, or [`NOWHERE`]. It has 4 bytes for each logical
-    /// page, which the system allocates only when a page is written.
+    /// The slot number of each logical page plus one, or [`NOWHERE`]. The vector has 4 bytes for
+    /// each logical page, which the operating system allocates only when the page is written.
     slot_of: Vec<u32>,
     free: FreeSlots,
-    /// Pages with issued programs and the times at which these are done, in the order of issue.
-    /// Filled only while power cuts are expected.
+    /// The evicted pages, and the times at which their programs are done, in the order of issue.
+    /// `None` unless power cuts are expected.
     leaving: Option<VecDeque<(Nanos, Slice)>>,
     /// The size of a logical page in bytes.
     page_size: u32,
@@ -95,7 +97,7 @@ pub struct BufferCore<R> {
     long: u64,
     /// The number of logical pages that share a flash page.
     together: u32,
-    /// The time at which the last issued program is done.
+    /// The time at which all issued programs are done, except programs that wait in queues.
     programmed: Nanos,
     under_way: UnderWay,
     /// The number of victims that are evicted at once.
@@ -153,12 +155,12 @@ impl<R: Replacement> BufferCore<R> {
         self.slots.len() - self.free.len()
     }
 
-    /// Returns true if fewer slots are free than in the background should be.
+    /// Returns true if fewer slots are free than the background work keeps free.
     fn writes_back(&self) -> bool {
         self.keep_free > 0 && self.pages() > (self.capacity - self.keep_free) as usize
     }
 
-    /// Puts a new page into a slot. Returns the time at which that slot is free.
+    /// Puts a new page into a slot, after evicting a batch if no slot is free. Returns the slot.
     fn insert<F: Ftl>(
         &mut self,
         ftl: &mut F,
@@ -196,7 +198,7 @@ impl<R: Replacement> BufferCore<R> {
         Ok(slot)
     }
 
-    /// Removes the page from `slot`, which it left at `free`.
+    /// Removes the page from `slot`, which is free from time `free` on.
     fn remove(&mut self, nand: &mut Array, slot: u32, free: Nanos) {
         let page = &self.slots[slot as usize];
         let lpn = page.lpn;
@@ -234,8 +236,8 @@ impl<R: Replacement> BufferCore<R> {
     }
 
     /// Evicts a batch of victims, or all if there are fewer. Returns the time at which one page of
-    /// each is programmed. If the FTL refuses a victim after others, that victim stays until the
-    /// next eviction.
+    /// each victim is programmed. If the FTL refuses a victim other than the first, that victim
+    /// stays in the buffer until the next eviction.
     fn evict_batch<F: Ftl>(
         &mut self,
         ftl: &mut F,
@@ -252,8 +254,8 @@ impl<R: Replacement> BufferCore<R> {
         Ok(room)
     }
 
-    /// Evicts a victim, if there is one, in the order of its pages. Returns the time at which its
-    /// first page is programmed.
+    /// Evicts a victim, if there is one, in the order of its pages. Returns the earliest time at
+    /// which one of its pages is programmed.
     fn evict<F: Ftl>(&mut self, ftl: &mut F, nand: &mut Array, at: Nanos) -> Result<Nanos, Errno> {
         let (mut run, mut first) = (None::<Run>, None);
         let victim = self.replacement.victim();
@@ -284,7 +286,8 @@ impl<R: Replacement> BufferCore<R> {
         }
     }
 
-    /// Returns the part of a page of a victim to program, from the buffer or the flash, or `None`.
+    /// Returns the part of a victim's page to program, from the buffer or from the flash. Returns
+    /// `None` if there is nothing to program.
     fn fetch<F: Ftl>(
         &mut self,
         ftl: &mut F,
@@ -323,7 +326,7 @@ impl<R: Replacement> BufferCore<R> {
         let ready = nand.both(run.ready, at);
         let done = ftl.write(nand, run.slice, ready)?;
         if !nand.is_awaited(done) {
-            // A flush waits for every program in a queue anyway.
+            // Excludes queued programs, because a flush waits for all queued programs anyway.
             self.programmed = self.programmed.max(done);
         } else if self.keep_free > 0 {
             nand.notify_done(done, QueueEvent::WRITE_BACK);
@@ -550,7 +553,7 @@ mod tests {
         }
     }
 
-    /// Returns the names of the buffers that hold pages at any addresses.
+    /// Returns the names of the buffers that can hold pages from anywhere on the drive.
     fn kinds() -> impl Iterator<Item = &'static str> {
         let names = KINDS.iter().map(|kind| kind.name);
         names.filter(|name| !["none", "fifo", "gather"].contains(name))
@@ -562,7 +565,7 @@ mod tests {
             let mut drive = Drive::new(kind, 2, 0);
             assert_eq!((drive.write(0), drive.write(100)), (Ok(()), Ok(())), "{kind}");
             assert_eq!(drive.write(1), Err(Errno::ENOSPC));
-            assert_eq!(drive.write(100), Ok(()), "what is in the buffer can be written again");
+            assert_eq!(drive.write(100), Ok(()), "a buffered page can be written again");
             assert_eq!((drive.held(), drive.on_flash()), (vec![0, 100], vec![]));
             drive.ftl.room = 1;
             assert_eq!(drive.write(1), Ok(()));

@@ -58,9 +58,9 @@ impl Extent {
         self.start <= start && end <= self.end && outside_gap
     }
 
-    /// Returns start and length of the longest part without a gap. The caller writes it to the
-    /// FTL, which reads the rest of the page from flash. The shorter part is merged into that
-    /// read.
+    /// Returns the start and length of the longer part beside the gap. The caller writes it to the
+    /// FTL, which reads the rest of the page from flash. The buffer merges the shorter part into
+    /// the data read.
     pub(super) fn to_write(self) -> (u32, u32) {
         if !self.has_gap() {
             return (self.start, self.end - self.start);
@@ -90,8 +90,8 @@ mod tests {
     }
 
     proptest! {
-        // After parts in any order: does the extent cover only bytes that it holds, write out only such
-        // bytes, and leave every missing byte to be read?
+        // After parts in any order, the extent covers only bytes that it holds, writes out only
+        // such bytes, and leaves every missing byte to be read.
         #[test]
         fn never_claims_a_missing_byte(parts in prop::collection::vec((0u32..16, 1u32..8), 1..12)) {
             let mut held = Extent::new(parts[0].0, parts[0].1);

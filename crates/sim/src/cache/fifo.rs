@@ -10,11 +10,11 @@ use crate::setup::Layout;
 
 pub(super) const KIND: Kind = Kind {
     name: "fifo",
-    summary: "a queue: gives up the page that was written first, with those in the buffer that would \
-              share a page of the flash with it; a page that is in it already leaves, after all \
-              before it, when it is written again",
-    source: "none; fitted to the writes in place of uFLIP's Transcend Module, Bouganim et al., CIDR'09, \
-             Table 3",
+    summary: "a queue: evicts the page that was written first, with the buffered pages that would \
+              share its flash page; a write to a buffered page first evicts the pages before it \
+              and the page itself",
+    source: "none; fitted to the in-place writes of uFLIP's Transcend Module, Bouganim et al., \
+             CIDR'09, Table 3",
     new: |layout| AnyBuffer::FifoBuffer(BufferCore::new(layout)),
     footprint: FifoBuffer::footprint,
 };

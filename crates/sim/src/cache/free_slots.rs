@@ -12,7 +12,7 @@ use crate::nand::{Array, FAR};
 #[derive(Default)]
 pub(super) struct FreeSlots {
     known: BinaryHeap<Reverse<(Nanos, u32)>>,
-    /// Slots that a queued program frees, in the order in which the programs were given.
+    /// Slots that a queued program frees, in the order in which the programs were issued.
     awaited: VecDeque<(Nanos, u32)>,
 }
 
@@ -43,8 +43,8 @@ impl FreeSlots {
         }
     }
 
-    /// Takes the slot that is free first, if it is free at `at` or any will do. Of those whose
-    /// program waits in a queue, the oldest counts as the first.
+    /// Takes the slot that is free first, provided that it is free at `at` or `any` is true. Slots
+    /// whose program waits in a queue come last, in the order of issue.
     pub(super) fn take(&mut self, nand: &Array, at: Nanos, any: bool) -> Option<(Nanos, u32)> {
         let known = &mut self.known;
         self.awaited.retain(|(free, slot)| {

@@ -9,16 +9,16 @@ use crate::setup::Layout;
 
 pub(super) const KIND: Kind = Kind {
     name: "gather",
-    summary: "gathers writes that go on where the ones before end, or end where they begin, and \
-              gives all of them up, from the first byte to the last, when they fill it or another \
-              write comes, as to what is in it already",
-    source: "none; fitted to the writes in reverse of uFLIP's Kingston DTI, Bouganim et al., CIDR'09, \
-             Table 3",
+    summary: "collects one contiguous run of bytes from writes that extend it at its start or end; \
+              evicts the whole run in ascending order when it fills the buffer or another write \
+              arrives, such as one to bytes in the run",
+    source: "none; fitted to the reverse writes of uFLIP's Kingston DTI, Bouganim et al., \
+             CIDR'09, Table 3",
     new: |layout| AnyBuffer::GatherBuffer(BufferCore::new(layout)),
     footprint: GatherBuffer::footprint,
 };
 
-/// A write buffer that holds one run of bytes.
+/// A write buffer that holds one contiguous run of bytes.
 pub type GatherBuffer = BufferCore<Gather>;
 
 /// The run of bytes in the buffer.

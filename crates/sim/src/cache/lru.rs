@@ -10,8 +10,8 @@ use crate::setup::Layout;
 
 pub(super) const KIND: Kind = Kind {
     name: "lru",
-    summary: "gives up the page whose last write is longest ago, with those in the buffer that \
-              would share a page of the flash with it",
+    summary: "evicts the least recently written page, with the buffered pages that would share its \
+              flash page",
     source: "Kim and Ahn, FAST'08, section 2, the page-level LRU that BPLRU is compared with",
     new: |layout| AnyBuffer::LruBuffer(BufferCore::new(layout)),
     footprint: LruBuffer::footprint,

@@ -3,35 +3,35 @@
 //!
 //! *When a write is done.* A page is acknowledged when its data has arrived, if a slot of the
 //! buffer is free. A page that replaces an older version of itself needs no slot. If no slot is
-//! free, the buffer writes out the victims of its replacement policy. The new page is then
-//! acknowledged when the program of the victim in its slot is done. Until then the page waits in
-//! the controller, where it can be read, merged and programmed like any buffered page.
+//! free, the buffer writes out the victims that its replacement policy chooses. The new page is
+//! then acknowledged when the program of the victim in its slot is done. Until then the page waits
+//! in the controller, where it can be read, merged and programmed like any buffered page.
 //!
 //! *In batches.* A full buffer evicts `cache.batch` victims at once. The page that needs a slot
-//! waits until one page of each victim is programmed. This overlaps the work that pages in
-//! different parts of the flash wait for, mostly merges.
+//! waits until one page of each victim is programmed. The programs and merges of different victims
+//! thus overlap, if they use different parts of the flash.
 //!
 //! *In the background,* the buffer evicts victims while fewer slots are free than
-//! `cache.write_back` requests. It starts an eviction only if no request has arrived and fewer
-//! than `cache.batch` of its programs are unfinished. A request waits for these programs at most,
-//! and takes the slot that is free first.
+//! `cache.write_back` requests. It starts evictions only between requests, and only while fewer
+//! than `cache.batch` of its programs are unfinished. A request waits at most for these programs,
+//! and takes the slot that becomes free first.
 //!
-//! *What is on flash.* A flush writes out every page and is done when all programs are done, those
-//! of earlier evictions included. A buffer that is protected against power cuts answers a flush at
-//! once. Trimming a page drops it from the buffer. A read of a page whose program was issued waits
-//! for that program.
+//! *What is on flash.* A flush writes out every page and is done when all programs are done,
+//! including the programs of earlier evictions. A buffer that is protected against power cuts
+//! answers a flush at once. Trimming a page drops it from the buffer. A read of a page whose
+//! program was issued waits for that program.
 //!
-//! *A power cut* empties the buffer. A protected buffer keeps each page until its program is done.
-//! At power-on, after the map is recovered, the drive writes these pages to the flash: those in
-//! the buffer, and those with unfinished programs.
+//! *A power cut* empties the buffer, unless it is protected. A protected buffer keeps each page
+//! until its program is done. At power-on, after the map is recovered, the drive writes these pages
+//! to the flash: the pages in the buffer, and the evicted pages whose programs were unfinished.
 //!
-//! *Shared flash pages.* If several logical pages fit on a flash page, evicted pages that share
-//! one are programmed at once.
+//! *Shared flash pages.* If several logical pages fit on a flash page, evicted pages that share a
+//! flash page are programmed together.
 //!
 //! *Errors.* If the FTL refuses an evicted page, the write or flush that caused the eviction fails
-//! with its error. The refused page stays in the buffer, is readable and is evicted again later.
-//! The write that needed its slot is not accepted. A refusal in the background ends the background
-//! work; the next write or flush that evicts the page meets it again.
+//! with the FTL's error. The refused page stays in the buffer, is readable and is evicted again
+//! later. The write that needed its slot is not accepted. A refusal in the background ends the
+//! background work; the next write or flush that evicts the page gets the error.
 //!
 //! Each buffer is one file and a line in the registry below.
 
@@ -53,10 +53,10 @@ use crate::nand::{Array, Lpn};
 use crate::setup::Layout;
 use read_ahead::ReadAhead;
 
-/// A write buffer. Its methods return the same times as those of [`Ftl`], to which it passes on
-/// everything it does not keep.
+/// A write buffer. It passes everything that it does not keep on to an [`Ftl`]. Its methods return
+/// times as the methods of [`Ftl`] do.
 pub trait Buffer {
-    /// Catches up with the background work before a request that arrives at `at`.
+    /// Does the background work that begins before `at`, the arrival time of a request.
     fn begin<F: Ftl>(&mut self, ftl: &mut F, nand: &mut Array, at: Nanos);
 
     /// Accepts the written parts of logical pages. Returns the time at which they are
@@ -85,7 +85,7 @@ pub trait Buffer {
         at: Nanos,
     ) -> Result<(), Errno>;
 
-    /// Makes every acknowledged write durable. Returns the time at which it is.
+    /// Makes every acknowledged write durable from the returned time on.
     ///
     /// # Errors
     /// Returns an error of [`Ftl::write`]; the buffer keeps every page that is not written out.
@@ -98,17 +98,17 @@ pub trait Buffer {
     /// Returns true if the buffer holds a page or a part of it.
     fn holds(&self, lpn: Lpn) -> bool;
 
-    /// Returns true if the buffer holds a whole slice of a logical page.
+    /// Returns true if the buffer certainly holds every byte of a slice of a logical page.
     fn covers(&self, slice: &Slice) -> bool;
 
-    /// Makes the buffer keep each page until its program is done.
+    /// Makes the buffer keep each evicted page until its program is done.
     fn expect_power_cuts(&mut self);
 
     /// Discards the kept pages whose programs are done at `now`.
     fn settle(&mut self, nand: &Array, now: Nanos);
 
-    /// Returns the content of the buffer and, if they are kept, the pages whose programs are not
-    /// done at `at`. If a page appears twice, the later entry is the newer.
+    /// Returns the kept pages whose programs are not done at `at`, followed by the content of the
+    /// buffer. If a page appears twice, the later entry is the newer version.
     fn dirty(&self, at: Nanos) -> Vec<Slice>;
 
     /// Drops everything.
@@ -122,7 +122,7 @@ pub struct Kind {
     pub name: &'static str,
     /// The rule by which a full buffer chooses its victims, in a sentence.
     pub summary: &'static str,
-    /// The source that describes it.
+    /// The source that describes the buffer.
     pub source: &'static str,
     /// Creates an empty buffer for a drive of this layout.
     pub new: fn(&Layout) -> AnyBuffer,
@@ -130,8 +130,8 @@ pub struct Kind {
     pub(crate) footprint: fn(&Layout) -> Size,
 }
 
-/// Makes [`AnyBuffer`] and [`KINDS`] from one list. Calls for each page are then a match instead
-/// of a virtual call.
+/// Makes [`AnyBuffer`] and [`KINDS`] from one list. The calls made for each page are then a `match`
+/// instead of a virtual call.
 macro_rules! registry {
     ($($module:ident :: $buffer:ident),+ $(,)?) => {
         /// Any registered write buffer.
@@ -211,14 +211,15 @@ registry![
     gather::GatherBuffer
 ];
 
-/// The settings of the buffer memory in a profile, checked.
+/// The validated settings of the buffer memory.
 #[derive(Debug, Clone, Copy)]
 pub struct Setup {
     /// The write buffer.
     pub kind: Kind,
     /// The capacity in logical pages; 0 without a buffer.
     pub pages: u32,
-    /// The number of pages that are kept free in the background; 0 disables it.
+    /// The number of slots that the buffer keeps free in the background; 0 disables background
+    /// evictions.
     pub keep_free: u32,
     /// The number of victims that are evicted at once, at least one.
     pub batch: u32,
@@ -251,8 +252,8 @@ pub struct Cache {
     write_hits: u64,
 }
 
-// A drive without buffer memory calls none of these methods for a page. They must not slow down
-// its path.
+// A drive without buffer memory calls none of these methods for a page. The methods for reads and
+// writes are `#[cold]`, which keeps that path fast.
 impl Cache {
     /// Creates empty buffers.
     pub(crate) fn new(layout: &Layout) -> Self {
@@ -283,8 +284,8 @@ impl Cache {
         self.buffer.write(ftl, nand, slice, at)
     }
 
-    /// Reads pages from the read-ahead memory and from the write buffer if it holds all of them,
-    /// and the rest from the flash.
+    /// Reads each page of a slice from the read-ahead memory, or from the write buffer if it holds
+    /// the whole part, and otherwise from the flash.
     ///
     /// # Errors
     /// Returns an error of [`Ftl::read`].
@@ -387,9 +388,9 @@ impl Cache {
         self.buffer.settle(nand, now);
     }
 
-    /// Writes out the pages that a protected buffer holds and keeps, after a power cut at `cut`
-    /// and the recovery of the map at `at`. Returns the time at which they are on flash; the
-    /// buffer can be cleared then.
+    /// Writes out the pages of [`Buffer::dirty`] of a protected buffer, after a power cut at `cut`
+    /// and the recovery of the map at `at`. Returns the time at which all are on flash. The buffer
+    /// can be cleared then.
     ///
     /// # Errors
     /// Returns an error of [`Ftl::write`].
@@ -432,9 +433,10 @@ impl Cache {
         self.buffer.holds(lpn)
     }
 
-    /// Returns the content of the write buffer, which a power cut at `at` loses. The time must not
-    /// lie before the clock. For a protected buffer that expects power cuts, the list also has the
-    /// pages whose programs are not done; power-on writes out the list in this order.
+    /// Returns the content of the write buffer, which a power cut at `at` loses. `at` must not be
+    /// earlier than the clock of the drive. For a protected buffer that expects power cuts, the
+    /// list also has the pages whose programs are not done; power-on writes out the list in this
+    /// order.
     pub fn dirty(&self, at: Nanos) -> Vec<Slice> {
         self.buffer.dirty(at)
     }

@@ -8,12 +8,12 @@ use crate::nand::{Array, Lpn};
 pub(super) const KIND: Kind = Kind {
     name: "none",
     summary: "no write buffer: a write is acknowledged when it is on flash",
-    source: "Agrawal et al., USENIX ATC'08, whose simulator has none",
+    source: "Agrawal et al., USENIX ATC'08, whose simulator has no write buffer",
     new: |_| AnyBuffer::PassThrough(PassThrough),
     footprint: |_| Size(0),
 };
 
-/// Buffers nothing: passes every request on to the FTL.
+/// A buffer without memory, which passes every request on to the FTL.
 pub struct PassThrough;
 
 impl Buffer for PassThrough {

@@ -15,9 +15,9 @@ const STREAMS: usize = 8;
 struct Stream {
     /// The address of the byte after the last read.
     next: u64,
-    /// The first page that was fetched.
+    /// The page to which the first item of `fetched` belongs.
     first: u32,
-    /// The times at which the first page and its successors arrive.
+    /// The times at which page `first` and the fetched pages after it arrive.
     fetched: VecDeque<Nanos>,
 }
 
@@ -28,7 +28,7 @@ impl Stream {
     }
 
     fn end(&self) -> u32 {
-        self.first + u32::try_from(self.fetched.len()).expect("at most what is read ahead")
+        self.first + u32::try_from(self.fetched.len()).expect("at most the pages read ahead")
     }
 
     /// Discards the pages before page `from`.
@@ -43,10 +43,11 @@ impl Stream {
 ///
 /// *The rule:* a read continues a stream if it begins where one of the last 8 streams ended. Any
 /// other read begins a stream. After a read that continues a stream, the drive fetches the next
-/// pages until `cache.read_ahead` whole pages are in the buffer or on their way. Fetching stops
-/// before the end of the drive and before a page that is in the write buffer. The drive discards a
-/// fetched page when the host writes or trims it or an earlier page of the stream, has read past
-/// it, or begins an eighth other stream.
+/// pages until `cache.read_ahead` whole pages after the read are in memory or on their way.
+/// Fetching stops before the end of the drive and before a page that is in the write buffer. The
+/// drive discards a fetched page when the host writes or trims this page or an earlier fetched page
+/// of the stream, or reads past it. When the host begins a ninth stream, the drive discards all
+/// pages of the least recently used one.
 ///
 /// *The memory* is separate from the write buffer and has 8 × (`cache.read_ahead` + 1) pages.
 pub(super) struct ReadAhead {
@@ -62,7 +63,7 @@ impl ReadAhead {
     pub(super) fn footprint(layout: &Layout) -> Size {
         match layout.cache.read_ahead {
             0 => Size(0),
-            // The pages that the host reads now, and the pages after them.
+            // The page that the host is reading, and the `depth` pages after it.
             depth => (fixed::<Stream>(2u32) + grown::<Nanos>(depth + 1)) * STREAMS as u64,
         }
     }
@@ -76,7 +77,8 @@ impl ReadAhead {
         }
     }
 
-    /// Returns the time at which the page is in the buffer, or `None` if it is not being fetched.
+    /// Returns the time at which a page is in the read-ahead memory, or `None` if it is not
+    /// fetched.
     #[inline]
     pub(super) fn find(&self, lpn: Lpn) -> Option<Nanos> {
         if self.depth == 0 {

@@ -11,7 +11,7 @@ pub(super) struct Groups {
 }
 
 impl Groups {
-    /// Returns `None` if switching between groups takes no time.
+    /// Creates the state for `groups`, or returns `None` if switching between groups takes no time.
     pub(super) fn new(groups: &setup::Groups, capacity: u64) -> Option<Groups> {
         let size = Divisor::new(capacity.div_ceil(groups.count.into()));
         let switch_time = groups.switch_time;
@@ -22,7 +22,7 @@ impl Groups {
         })
     }
 
-    /// Moves to the group of a request, and returns the time that this takes.
+    /// Switches to the group of a request, and returns the time of the switch.
     pub(super) fn switch_to(&mut self, io: &Io) -> Nanos {
         if io.len == Bytes(0) {
             return Nanos(0);

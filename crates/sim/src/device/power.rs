@@ -61,7 +61,7 @@ impl SimDevice {
         Ok(recovery)
     }
 
-    /// The power comes back now, after it was cut at `cut` and perhaps more than once since.
+    /// Recovers after a power cut that just ended. `cut` is the time of the first cut of a series.
     fn recover(&mut self, cut: Nanos) -> Result<Recovery, Errno> {
         let Self { cache, ftl, nand, now, .. } = self;
         ftl.expect_cut(nand, *now);

@@ -1,5 +1,5 @@
-//! The way of a request: split into parts and pages, carried out by the buffer and the FTL, and
-//! answered with its last page.
+//! The path of a request. The drive splits it into parts and pages, lets the buffer and the FTL
+//! execute them, and answers with the last page.
 
 use flashscope_block::{Bytes, Io, Nanos};
 
@@ -9,8 +9,9 @@ use crate::interface::Request;
 use crate::nand::{Lpn, Page, awaited, later};
 
 impl SimDevice {
-    /// The part of a range within the capacity, from `from` on, that is on one logical page or,
-    /// where several fit on a page of the flash, on those.
+    /// Returns the slice that begins at `from`: the bytes before `end` on one logical page or, if
+    /// several logical pages fit on a flash page, on all of them. The range must be within the
+    /// capacity.
     #[inline]
     fn slice(&self, io: &Io, from: u64, end: u64) -> Slice {
         let to = ((self.extent.quotient(from) + 1) * self.extent.value()).min(end);
@@ -26,7 +27,7 @@ impl SimDevice {
         }
     }
 
-    /// How many logical pages a slice falls on.
+    /// Returns the number of logical pages that a slice covers, whole or in part.
     #[inline]
     fn pages_in(&self, slice: &Slice) -> u64 {
         match self.extent.value() == self.page_size.value() {
@@ -35,7 +36,7 @@ impl SimDevice {
         }
     }
 
-    /// The end of the part of a request that begins at `from`: see
+    /// Returns the end of the part of a request that begins at `from`: see
     /// [`crate::setup::HostInterface::largest_request`].
     #[inline]
     fn end_of_part(&self, io: &Io, from: u64) -> u64 {
@@ -50,8 +51,8 @@ impl SimDevice {
         self.write_from(request, request.io.offset.0, request.ready);
     }
 
-    /// Writes from `from` on, part by part, where the first command reached the controller at
-    /// `arrived`.
+    /// Writes the data from `from` on, part by part. The command of the first part reached the
+    /// controller at `arrived`.
     #[inline]
     fn write_from(&mut self, request: &mut Request, from: u64, arrived: Nanos) {
         let (mut from, mut arrived) = (from, arrived);
@@ -69,8 +70,9 @@ impl SimDevice {
         self.answer(request, Nanos::MAX, None);
     }
 
-    /// Answers a request when what it waits for is done: with `data`, the lengths of all of it and of
-    /// a page, whose first page is there at `first` as far as that is known.
+    /// Answers a request when the commands that it waits for are done. For a read, `data` holds the
+    /// length of the data to send and the length of a page. `first` is the time at which the first
+    /// page is available, as far as it is known.
     #[inline]
     fn answer(&mut self, request: &Request, first: Nanos, data: Option<(Bytes, Bytes)>) {
         if !self.awaited.is_empty() {
@@ -82,8 +84,9 @@ impl SimDevice {
         }
     }
 
-    /// Does the same for a request that waits for commands in the queues of the flash; or goes on
-    /// with the part that begins at `next`.
+    /// Does the same as [`SimDevice::answer`] for a request that waits for queued flash commands.
+    /// With `next`, the request then continues with the part that begins there, and is not answered
+    /// yet.
     fn answer_later(
         &mut self,
         request: &Request,
@@ -98,8 +101,8 @@ impl SimDevice {
         }
     }
 
-    /// Records that a command in the queues of the flash is done for which a request waits, and goes
-    /// on with the next part of that if this was the last one of a part.
+    /// Records the end of a queued flash command that request `number` waits for. If this was the
+    /// last command of a part, starts the next part of the request, if any.
     pub(super) fn part_done(&mut self, number: u32, at: Nanos) {
         let Some(part) = self.interface.part_done(number, at) else { return };
         let mut request = part.request();
@@ -110,7 +113,7 @@ impl SimDevice {
         }
     }
 
-    /// Lets the buffer write back in the background.
+    /// Lets the buffer write data back in the background.
     pub(super) fn write_back(&mut self, at: Nanos) {
         self.cache.background(&mut self.ftl, &mut self.nand, later(at, Nanos(1)));
     }
@@ -125,7 +128,8 @@ impl SimDevice {
         }
     }
 
-    /// Writes from `from` to before `end`, where the command reached the controller at `arrived`.
+    /// Writes the data from `from` to before `end`. The command reached the controller at
+    /// `arrived`.
     #[inline]
     fn write_part(&mut self, request: &mut Request, from: u64, end: u64, arrived: Nanos) {
         let (mut from, mut arrived, long) = (from, arrived, end - from >= self.long);
@@ -160,8 +164,8 @@ impl SimDevice {
         self.read_from(request, request.io.offset.0, request.ready);
     }
 
-    /// Reads from `from` on, part by part, where the first command reached the controller at
-    /// `arrived`.
+    /// Reads the data from `from` on, part by part. The command of the first part reached the
+    /// controller at `arrived`.
     #[inline]
     fn read_from(&mut self, request: &mut Request, from: u64, arrived: Nanos) {
         let (mut from, mut arrived) = (from, arrived);
@@ -188,8 +192,8 @@ impl SimDevice {
         self.answer(request, first, Some((len, Bytes(self.extent.value()))));
     }
 
-    /// Reads from `from` to before `end`, where the command reached the controller at `arrived`.
-    /// Returns when the first page is there.
+    /// Reads the data from `from` to before `end`. The command reached the controller at `arrived`.
+    /// Returns the time at which the first page is available.
     #[inline]
     fn read_part(&mut self, request: &mut Request, from: u64, end: u64, arrived: Nanos) -> Nanos {
         let (mut from, mut first) = (from, Nanos::MAX);
@@ -242,7 +246,8 @@ impl SimDevice {
                     let (start, stream, long) = (0, 0, false);
                     let slice =
                         Slice { lpn: entry.lpn, start, len, zero: entry.zero, stream, long };
-                    // A write that fails here for lack of space also fails when the host writes.
+                    // Ignore the error: if space is lacking here, a write of the host fails too and
+                    // reports it.
                     let _ = self.ftl.write(&mut self.nand, slice, at);
                 }
             }
@@ -250,7 +255,7 @@ impl SimDevice {
         self.nand.set_refreshing(false);
     }
 
-    /// Forgets the pages that are trimmed as a whole.
+    /// Trims the logical pages that lie in the range as a whole.
     pub(super) fn trim(&mut self, request: &mut Request) {
         let page_size = self.page_size.value();
         let whole = request.io.offset.0.div_ceil(page_size)..request.io.end().0 / page_size;
@@ -266,7 +271,7 @@ impl SimDevice {
         self.interface.acknowledge(request);
     }
 
-    /// Puts everything on the flash that a power cut would lose.
+    /// Writes all data to the flash that a power cut would lose.
     pub(super) fn flush(&mut self, request: &mut Request) {
         match self.cache.flush(&mut self.ftl, &mut self.nand, request.ready) {
             Ok(done) => {

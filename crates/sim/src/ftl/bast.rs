@@ -10,8 +10,8 @@ pub type Bast = LogBlock<TiedLogs>;
 
 pub(in crate::ftl) const KIND: Kind = Kind {
     name: "bast",
-    summary: "data by whole blocks; writes go to a log block of their data block, which is merged \
-              with it when it is full or another data block needs one",
+    summary: "data mapped by whole blocks; writes to a data block go to its log block, which is \
+              merged with it when the log block is full or another data block needs a log block",
     source: "Kim et al., IEEE Trans. Consumer Electronics 48(2), 2002; Boboila and Desnoyers, \
              MSST'11, section II (Hybrid Log Block)",
     family: Family::LogBlock(LogUse { least: 1, sharing: LogSharing::One, any_order: true }),

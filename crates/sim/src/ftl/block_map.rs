@@ -10,11 +10,11 @@ pub type BlockMap = LogBlock<TiedLogs>;
 
 pub(in crate::ftl) const KIND: Kind = Kind {
     name: "block-map",
-    summary: "data by whole blocks; writes go to a replacement block, a log block in which each \
-              page has the place that it has in the data block, and which is merged before a \
-              write goes back in it",
-    source: "Ban, US patent 5,404,485 (1995), the replacement blocks of NFTL; pages in ascending \
-             order, as flash with large blocks asks for",
+    summary: "data mapped by whole blocks; writes go to a replacement block, a log block that \
+              holds each page at the index that the page has in the data block; a write to an \
+              index at or before the last one merges the replacement block first",
+    source: "Ban, US patent 5,404,485 (1995), the replacement blocks of NFTL; pages \
+             programmed in ascending order, as large-block flash requires",
     family: Family::LogBlock(LogUse { least: 1, sharing: LogSharing::One, any_order: false }),
     check: NO_FIELDS,
     new: |layout, nand| {

@@ -17,9 +17,9 @@ pub type Fast = LogBlock<Ring>;
 
 pub(in crate::ftl) const KIND: Kind = Kind {
     name: "fast",
-    summary: "data by whole blocks; a write to the first page of one begins the sequential log \
-              block, those that follow it go on there, and all others go to a ring of log blocks \
-              that all data blocks share",
+    summary: "data mapped by whole blocks; a write to the first page of a data block starts the \
+              sequential log block, writes that continue in order go there too, and all other \
+              writes go to a ring of log blocks that all data blocks share",
     source: "Lee et al., ACM TECS 6(3), 2007; Boboila and Desnoyers, MSST'11, section II",
     family: Family::LogBlock(LogUse { least: 2, sharing: LogSharing::All, any_order: false }),
     check: NO_FIELDS,
@@ -34,11 +34,12 @@ pub(in crate::ftl) const KIND: Kind = Kind {
 #[derive(Default)]
 struct Logs {
     sequential: Option<Log>,
-    /// The shared log blocks, oldest first. Writes go to the last one.
+    /// The *random* log blocks, which all data blocks share, oldest first. Writes go to the last
+    /// one.
     random: VecDeque<Log>,
 }
 
-/// The sequential log block and the ring of random ones of each pool.
+/// The log blocks of each pool: one for sequential writes, and a ring for random writes.
 pub struct Ring {
     merge: Merge,
     /// Maximum number of random log blocks in a pool.
@@ -74,9 +75,9 @@ impl Ring {
         Ok(done)
     }
 
-    /// Merges the oldest random log block of a pool with all data blocks of its newest pages. If
-    /// the sequential log block belongs to one of these, it is merged first: it can only become a
-    /// data block before that data block is rewritten.
+    /// Merges the oldest random log block of a pool with every data block of which it holds newest
+    /// pages. If the sequential log block belongs to one of these data blocks, it is merged first.
+    /// After the rewrite of its data block, it could no longer become the data block.
     fn merge_oldest(
         &mut self,
         core: &mut Core,
@@ -99,7 +100,7 @@ impl Ring {
         Ok(done)
     }
 
-    /// Ensures that a block can be taken in addition to the one that merges need.
+    /// Ensures that a pool has a free block in addition to the one that merges need.
     fn free_one(
         &mut self,
         core: &mut Core,
@@ -133,7 +134,7 @@ impl Ring {
         Ok(log.room(at))
     }
 
-    /// Returns the next slot of the random log block in use, or of a new one if that is full.
+    /// Returns the next slot of the last random log block, or of a new one if the last one is full.
     fn random_room(
         &mut self,
         core: &mut Core,
@@ -157,7 +158,7 @@ impl Ring {
         Ok(log.room(at))
     }
 
-    /// Returns the log block of a pool that was last written to as `block`.
+    /// Returns the log block `block` of a pool, the target of the pool's last host program.
     fn log(&mut self, pool: u32, block: BlockId) -> Option<&mut Log> {
         let Logs { sequential, random } = self.logs(pool);
         sequential.as_mut().filter(|log| log.block == block).or_else(|| random.back_mut())

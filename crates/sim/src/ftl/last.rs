@@ -1,10 +1,10 @@
-//! LAST, locality-aware sector translation: log blocks that each belong to one data block for long
-//! writes, and shared log blocks for short writes. Pages that are soon rewritten have shared log
-//! blocks of their own.
+//! LAST, locality-aware sector translation. Long writes go to log blocks that each belong to one
+//! data block. Short writes go to log blocks that all data blocks share. *Hot* pages, which are
+//! soon rewritten, have separate shared log blocks.
 //!
-//! Such hot pages leave log blocks without valid pages, which are erased without a merge. The
-//! division of the shared log blocks into hot and cold ones follows from which are cheapest to
-//! merge.
+//! The log blocks of hot pages often end up without valid pages, and are then erased without a
+//! merge. Up to the limit `log.hot`, the number of hot log blocks is not fixed: the shared log
+//! block that is cheapest to merge is evicted, hot or cold.
 
 use std::collections::VecDeque;
 
@@ -23,12 +23,12 @@ pub type Last = LogBlock<Localities>;
 
 pub(in crate::ftl) const KIND: Kind = Kind {
     name: "last",
-    summary: "data by whole blocks; long writes go to log.sequential log blocks, each in the order \
-              of one data block, all others to log blocks that all data blocks share, up to \
-              log.hot of them for pages that are written again soon, and of which the one is \
-              merged that has pages of the fewest data blocks",
-    source: "Lee, Shin, Kim and Kim, \"LAST\", ACM SIGOPS OSR 42(6), 2008; what of it was chosen \
-             here stands with the fields of [log]",
+    summary: "data mapped by whole blocks; long writes go to log.sequential log blocks, each with \
+              the pages of one data block in order; other writes go to log blocks that all data \
+              blocks share, up to log.hot of them for pages that are soon rewritten; the shared \
+              log block with pages of the fewest data blocks is merged first",
+    source: "Lee, Shin, Kim and Kim, \"LAST\", ACM SIGOPS OSR 42(6), 2008; the fields of [log] say \
+             which values flashscope chose",
     family: Family::LogBlock(LogUse {
         least: 3,
         sharing: LogSharing::ByLocality,
@@ -39,7 +39,8 @@ pub(in crate::ftl) const KIND: Kind = Kind {
     footprint: |layout| Core::footprint(layout) + Localities::footprint(layout),
 };
 
-/// Checks the numbers of log blocks for long writes, hot pages and other writes, each at least one.
+/// Checks the fields that only LAST uses. Long writes, hot pages and other short writes each need
+/// at least one log block.
 fn check(profile: &Profile) -> Result<(), ProfileError> {
     let log = &profile.log;
     let (field, size) = ("log.sequential_request", log.sequential_request);
@@ -56,12 +57,12 @@ fn check(profile: &Profile) -> Result<(), ProfileError> {
     require(fits, "log.hot", log.hot, rule)
 }
 
-/// The temporal locality of pages: when each was last written by a short write.
+/// The temporal locality of pages: when a short write last wrote each page.
 struct Recency {
     /// For each map entry, the value of `count` at its last short write; 0 if unknown.
     written: Vec<u32>,
     count: u32,
-    /// Maximum number of writes since the last write of a hot page.
+    /// A page is hot if fewer short writes than this have come after its last one.
     interval: u32,
 }
 
@@ -70,7 +71,7 @@ impl Recency {
         Recency { written: Vec::new(), count: 0, interval }
     }
 
-    /// Returns the partition for a page that is written next.
+    /// Returns the role of the log block that takes the next write of a page.
     #[inline]
     fn role(&self, index: usize) -> Role {
         match self.written.get(index) {
@@ -93,8 +94,8 @@ impl Recency {
     }
 }
 
-/// The shared log blocks of a pool. Each partition has the oldest first, and writes go to the last
-/// one.
+/// The shared log blocks of a pool. Each partition, hot or cold, lists its oldest log block first;
+/// writes go to the last one.
 #[derive(Default)]
 struct Random {
     hot: VecDeque<Log>,
@@ -128,7 +129,7 @@ impl AssociatedBlocks {
         self.found.clear();
         let mut next = nand.next_valid(block, 0);
         while let Some(slot) = next {
-            // A valid page was programmed and is readable.
+            // A valid page is readable, so this error cannot occur.
             let logical = core.page(nand.entry(slot).ok_or(Errno::EIO)?.lpn).logical;
             let found_by = &mut self.found_by[logical as usize];
             if std::mem::replace(found_by, self.search) != self.search {
@@ -153,7 +154,7 @@ pub struct Localities {
 }
 
 impl Localities {
-    /// Returns the memory that it needs.
+    /// Returns the memory of a [`Localities`].
     fn footprint(layout: &Layout) -> Size {
         let (log, entries) = (layout.logs.options, Core::map_entries(layout));
         let places = layout.slots_per_block();
@@ -213,7 +214,8 @@ impl Localities {
         Ok(log.room(at))
     }
 
-    /// Evicts any log block of a pool that has too few free blocks.
+    /// Evicts a log block of a pool that has too few free blocks: the cheapest shared one, or a
+    /// sequential one if the pool has no shared ones.
     fn free_one(
         &mut self,
         core: &mut Core,
@@ -227,10 +229,10 @@ impl Localities {
         self.evict_cheapest(core, nand, pool, &[Role::Hot, Role::Shared], at)
     }
 
-    /// Merges the log block of these partitions with newest pages of the fewest data blocks; among
-    /// equals the oldest. A log block without newest pages is only erased. The sequential log
-    /// blocks of these data blocks are merged first: they can only become data blocks before their
-    /// data block is rewritten.
+    /// Merges the log block of the partitions `roles` that is cheapest to merge. A log block
+    /// without newest pages is only erased. The sequential log blocks of the data blocks concerned
+    /// are merged first. After the rewrite of their data blocks, they could no longer become data
+    /// blocks.
     fn evict_cheapest(
         &mut self,
         core: &mut Core,
@@ -252,8 +254,9 @@ impl Localities {
         Ok(at)
     }
 
-    /// Returns the log block that is cheapest to merge. One with room left is chosen only if all
-    /// have room.
+    /// Returns the partition and the index of the log block that is cheapest to merge: the one with
+    /// newest pages of the fewest data blocks, and the oldest among equals of a partition. A log
+    /// block with room left is chosen only if all have room.
     fn cheapest(
         &mut self,
         core: &Core,
@@ -275,7 +278,7 @@ impl Localities {
         cheapest.map(|(_, role, nth)| (role, nth)).ok_or(Errno::ENOSPC)
     }
 
-    /// Returns the shared log block of a pool that is in use and is `block`.
+    /// Returns the log block `block` of a pool if it is a shared log block that takes writes.
     fn log(&mut self, pool: u32, block: BlockId) -> Option<&mut Log> {
         let Random { hot, cold } = self.random(pool);
         [hot, cold].into_iter().filter_map(VecDeque::back_mut).find(|log| log.block == block)
@@ -298,7 +301,7 @@ impl Scheme for Localities {
         let mut at = at;
         loop {
             match self.sequential.room(core, nand, page, long, at) {
-                // No log block in this partition can be evicted.
+                // Evicting sequential log blocks does not free enough blocks.
                 Err(Errno::ENOSPC) => at = self.free_one(core, nand, page.pool, at)?,
                 found => return found,
             }

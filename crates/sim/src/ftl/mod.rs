@@ -1,6 +1,6 @@
 //! Flash translation layers, which map each logical page to its place on the flash.
 //!
-//! Each FTL is one file and one line in the registry below.
+//! Each FTL has its own module and one line in the registry below.
 
 mod bast;
 mod block_map;
@@ -19,18 +19,19 @@ use crate::nand::{Array, Fault, Illegal, Lpn, Page, Slot};
 use crate::setup::{Layout, Profile, ProfileError};
 
 /// The part of a request that falls on one logical page. If several logical pages fit on a flash
-/// page, it may span those that share one flash page.
+/// page, a slice may span several logical pages of the same flash page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slice {
     /// The logical page, or the first of several.
     pub lpn: Lpn,
-    /// Offset of the part in that page, in bytes.
+    /// Offset of the slice in page `lpn`, in bytes.
     pub start: u32,
-    /// Length of the part in bytes.
+    /// Length of the slice in bytes.
     pub len: u32,
     /// Is true if the data is all zeros; ignored for a read.
     pub zero: bool,
-    /// Is true if the part belongs to a long write: see [`Logs::long`]. Ignored for a read.
+    /// Is true if the slice belongs to a long write: see [`crate::setup::Logs::long`]. Ignored for
+    /// a read.
     pub long: bool,
     /// The stream that the host assigned to the data: see [`flashscope_block::Io::stream`].
     pub stream: StreamId,
@@ -51,10 +52,12 @@ impl Slice {
 /// The interface of every translation layer.
 ///
 /// The argument `at` is the time at which a request reaches the flash controller. It never
-/// decreases from one request to the next, except for copies made by the write buffer, which arrive
-/// when their data was read. A returned time is the time at which the page is done.
+/// decreases from one request to the next, with one exception: pages that the write buffer reads
+/// from the flash and writes back arrive when they have been read. Unless a method says otherwise,
+/// it returns the time at which the page is read or written.
 pub trait Ftl {
-    /// Prefetches the mapping of `lpn`, which will soon be written. `lpn` may be any number.
+    /// Prefetches the map entry of `lpn`, which the host will soon write. `lpn` need not be a page
+    /// of the drive.
     fn expect(&self, _lpn: Lpn) {}
 
     /// Writes a logical page, or a part of it while keeping the rest.
@@ -67,25 +70,26 @@ pub trait Ftl {
     /// command.
     ///
     /// # Errors
-    /// See [`Ftl::write`]; errors come from background work.
+    /// Returns `EIO` if the page is unreadable, or an error of [`Ftl::write`] from background work.
     fn read(&mut self, nand: &mut Array, slice: Slice, at: Nanos) -> Result<Nanos, Errno>;
 
     /// Discards the data of a logical page.
     ///
     /// # Errors
-    /// See [`Ftl::write`]; errors come from background work. Returns `EOPNOTSUPP` if not
-    /// [`Kind::trims`].
+    /// Returns `EOPNOTSUPP` unless [`Kind::trims`], or an error of [`Ftl::write`] from the drive's
+    /// own work.
     fn trim(&mut self, nand: &mut Array, lpn: Lpn, at: Nanos) -> Result<(), Errno>;
 
-    /// Makes all state durable against a power cut. Returns the time at which it is on the flash.
+    /// Makes acknowledged writes and trims survive a power cut from the returned time on.
     ///
     /// # Errors
     /// See [`Ftl::write`].
     fn flush(&mut self, nand: &mut Array, at: Nanos) -> Result<Nanos, Errno>;
 
-    /// Works in the background while the flash is idle, and starts nothing at or after `until`.
-    /// Returns the time before which a later call would start nothing: `until` if this call started
-    /// anything, because one operation may lead to another, or [`Nanos::MAX`] if no work is left.
+    /// Works in the background while the flash is idle. Starts no operation at or after `until`.
+    /// Returns a time before which another call would start no operation: the time at which the
+    /// flash becomes idle, or [`Nanos::MAX`] if no work is left. Returns `until` if this call
+    /// started an operation, because one operation may lead to another.
     ///
     /// # Errors
     /// See [`Ftl::write`].
@@ -98,10 +102,10 @@ pub trait Ftl {
     /// Starts recording what a power cut would undo.
     fn expect_power_cuts(&mut self);
 
-    /// Forgets what a power cut at or after `now` can no longer undo.
+    /// Discards the records of commands that a power cut at or after `now` can no longer undo.
     fn settle(&mut self, nand: &Array, now: Nanos);
 
-    /// Notes what is on the flash at `now`, just before the power is cut.
+    /// Records which writes are on the flash at `now`, just before the power is cut.
     fn expect_cut(&mut self, _nand: &Array, _now: Nanos) {}
 
     /// Recovers the mapping after a power cut at `at`.
@@ -168,12 +172,14 @@ impl Health {
 pub struct Recovery {
     /// Time at which the drive was ready.
     pub done: Nanos,
-    /// Pages read: one summary for each full block, and each page of the other blocks.
+    /// Number of page reads: the summary of each full block, every page of a block without a
+    /// readable summary, and all translation pages.
     pub pages_read: u64,
 }
 
-/// The [`flashscope_block::Io`] stream by which a host marks data as cold, on drives that separate
-/// temperatures (section 5.2, content volatility). Data of other streams is hot.
+/// The stream ([`flashscope_block::Io::stream`]) by which a host marks data as cold, on drives that
+/// separate hot data from cold data (section 5.2, content volatility). Data of other streams is
+/// hot.
 pub const COLD_STREAM: StreamId = 2;
 
 impl From<Illegal> for Errno {
@@ -234,8 +240,8 @@ impl Kind {
 pub enum Family {
     /// Page mapping: any logical page may be on any page. Uses `[cleaning]` and wear levelling.
     PageMapped {
-        /// Is true if the mapping table is on the flash and `[map_cache]` sizes the memory for some
-        /// of its entries.
+        /// Is true if the mapping table is on the flash. `[map_cache]` then sets the size of the
+        /// memory that caches its entries.
         map_on_flash: bool,
     },
     /// Block mapping, with the log blocks of `[log]`.
@@ -248,7 +254,7 @@ impl Family {
         KINDS.iter().find(|kind| kind.name == ftl).map(|kind| kind.family)
     }
 
-    /// Returns the sharing of log blocks, if the FTL has any.
+    /// Returns which data blocks share a log block, or `None` if the FTL has no log blocks.
     pub fn sharing(self) -> Option<LogSharing> {
         match self {
             Family::PageMapped { .. } => None,
@@ -257,14 +263,15 @@ impl Family {
     }
 }
 
-/// The options of `[log]` that an FTL with log blocks uses.
+/// The way in which an FTL uses log blocks. It determines which options of `[log]` are valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogUse {
     /// Minimum number of log blocks in a pool.
     pub least: u32,
     /// The data blocks that share a log block.
     pub sharing: LogSharing,
-    /// Is true if a log block takes the pages of its data block in any order.
+    /// Is true if the log block of a data block takes pages in any order, so that `log.unordered`
+    /// applies.
     pub any_order: bool,
 }
 
@@ -282,8 +289,8 @@ pub enum LogSharing {
     ByLocality,
 }
 
-/// Generates [`AnyFtl`] and [`KINDS`] from one list. Calls on the path of a page are then a `match`
-/// and not a virtual call.
+/// Generates [`AnyFtl`] and [`KINDS`] from one list. The calls made for each page are then a
+/// `match` instead of a virtual call.
 macro_rules! registry {
     ($($module:ident :: $ftl:ident),+ $(,)?) => {
         /// Any of the registered FTLs.

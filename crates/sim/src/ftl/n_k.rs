@@ -11,8 +11,8 @@ pub type NK = LogBlock<TiedLogs>;
 
 pub(in crate::ftl) const KIND: Kind = Kind {
     name: "n-k",
-    summary: "data by whole blocks, log.group of which share up to log.per_group log blocks; with \
-              1 and 1 it is bast",
+    summary: "data mapped by whole blocks; log.group consecutive logical blocks share up to \
+              log.per_group log blocks; the same as bast if both numbers are 1",
     source: "Park et al., ACM TECS 7(4), 2008: N/K adaptive mapping",
     family: Family::LogBlock(LogUse { least: 1, sharing: LogSharing::Group, any_order: true }),
     check: Profile::check_group,

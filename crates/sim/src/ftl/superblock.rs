@@ -14,9 +14,9 @@ pub type Superblock = LogBlock<Groups>;
 
 pub(in crate::ftl) const KIND: Kind = Kind {
     name: "superblock",
-    summary: "log.group consecutive logical blocks share as many blocks and up to log.per_group \
-              more, within which every page may be anywhere; the block with the fewest valid pages \
-              is cleaned when the group needs room",
+    summary: "a group of log.group consecutive logical blocks has as many flash blocks, and up to \
+              log.per_group log blocks more; a page may be anywhere in the blocks of its group; \
+              when the group needs room, its block with the fewest valid pages is cleaned",
     source: "Kang et al., EMSOFT'06: superblocks of D-blocks and U-blocks",
     family: Family::LogBlock(LogUse { least: 1, sharing: LogSharing::Group, any_order: false }),
     check: Profile::check_group,
@@ -27,9 +27,9 @@ pub(in crate::ftl) const KIND: Kind = Kind {
 /// A group of logical blocks.
 #[derive(Default)]
 struct Group {
-    /// Number of logical blocks in the group. Any further blocks count as log blocks.
+    /// Number of logical blocks in the group. Flash blocks beyond this number count as log blocks.
     logical: usize,
-    /// The blocks of the group. Writes go to the last one.
+    /// The flash blocks of the group. Writes go to the last one.
     blocks: Vec<Log>,
 }
 
@@ -43,7 +43,8 @@ impl Group {
 #[derive(Default)]
 struct Pool {
     count: usize,
-    /// The groups that have log blocks. The next to lose one is first.
+    /// The groups that have log blocks. Unless eviction is random, the first group is the next to
+    /// give up a log block.
     extended: Vec<u32>,
 }
 
@@ -96,7 +97,7 @@ impl Groups {
         &mut self.pools[self.grouping.pool_of(group) as usize]
     }
 
-    /// Adds a block to a group, to which writes go from now on.
+    /// Adds a block to a group. The group's writes go to this block from now on.
     fn extend(&mut self, group: u32, log: Log) {
         self.group(group).blocks.push(log);
         let extra = self.group(group).extra();
@@ -142,9 +143,9 @@ impl Groups {
         (blocks.len() < *logical || spare) && core.free_in(pool) >= 2
     }
 
-    /// Moves the valid pages of the group's block with the fewest to the block that is written to,
-    /// and to another if needed. Then erases the emptied block. The block that is written to is
-    /// never chosen.
+    /// Cleans the block of a group that has the fewest valid pages: moves these pages to the open
+    /// block, and to a new block if the open block fills up, then erases the emptied block. The
+    /// open block, which takes the group's writes, is never cleaned.
     fn clean(
         &mut self,
         core: &mut Core,
@@ -167,12 +168,12 @@ impl Groups {
             at = self.move_some(core, nand, group, victim, at)?;
         }
         let pool = core.pool_of(victim.logical);
-        // Moving pages only adds blocks after it, so its index is still valid.
+        // Moving pages only appends blocks to the group, so the index of the victim is still `nth`.
         self.shorten(group, nth);
         core.release(nand, pool, &victim, at, Cause::Cleaning)
     }
 
-    /// Moves pages of a block to the block of its group that is written to, as many as fit.
+    /// Moves as many valid pages of `victim` as fit to the open block of its group.
     fn move_some(
         &mut self,
         core: &mut Core,
@@ -190,7 +191,7 @@ impl Groups {
         core.append_from(nand, victim.block, log, at, Cause::Cleaning)
     }
 
-    /// Frees a block of a group.
+    /// Cleans blocks of a group until the group has one block less.
     fn compact(
         &mut self,
         core: &mut Core,

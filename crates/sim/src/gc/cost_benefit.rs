@@ -8,18 +8,18 @@ use crate::setup::Layout;
 
 pub(super) const KIND: Kind = Kind {
     name: "cost-benefit",
-    summary: "the block with the highest (1 - u) age / (1 + u), for the share u of its pages that \
-              is valid and its age in blocks that its lane has filled since",
+    summary: "the block with the highest (1 - u) age / (1 + u), where u is the fraction of its \
+              pages that are valid, and age the number of blocks that its lane has filled since",
     source: "Rosenblum and Ousterhout, ACM TOCS 10(1), 1992: the cost-benefit policy",
     new: |layout| Policy::CostBenefit(CostBenefit::new(layout)),
     footprint: CostBenefit::footprint,
 };
 
-/// The candidates of each lane and number of valid pages, oldest first. The oldest of each is also
-/// the best of each, so the best of all is among them.
+/// The candidates, grouped by lane and number of valid pages, oldest first. The oldest candidate of
+/// a group is also its best, so the best candidate of a lane is the oldest of some group.
 ///
-/// The clock of a lane counts the blocks closed in it, filled by the host or by garbage collection.
-/// It thus counts the pages written to the lane, in units of a block.
+/// The clock of a lane counts the blocks closed in it, whether the host or garbage collection
+/// filled them. It thus measures the pages written to the lane, in blocks.
 pub struct CostBenefit {
     /// One heap for each lane and number of valid pages up to `most_valid`.
     ages: Vec<Ages>,
@@ -30,7 +30,7 @@ pub struct CostBenefit {
     most_valid: u32,
 }
 
-/// The time when a block was closed, and the block. No two are equal.
+/// The time when a block was closed, and the block. No two blocks of a lane have the same time.
 type ClosedBlock = (u64, BlockId);
 
 /// A heap of blocks by age. The entry of a removed block stays in the heap as a *ghost* until it
@@ -119,8 +119,8 @@ impl CostBenefit {
         None
     }
 
-    /// Removes the best block from its heap and returns it; among equals the one with fewer valid
-    /// pages.
+    /// Removes the best block of a lane from its heap, and returns it with its number of valid
+    /// pages. Among equals, this is the block with fewer valid pages.
     fn pop(&mut self, lane: u32) -> Option<(u32, ClosedBlock)> {
         let clock = self.clocks[lane as usize];
         let mut best: Option<(u32, ClosedBlock, Benefit)> = None;

@@ -5,15 +5,16 @@ use crate::setup::Layout;
 
 pub(super) const KIND: Kind = Kind {
     name: "d-choices",
-    summary: "the block with the fewest valid pages of `cleaning.choices` that are drawn at random",
+    summary: "the block with the fewest valid pages among `cleaning.choices` random blocks",
     source: "Van Houdt, SIGMETRICS'13: the d-choices GC algorithm",
     new: |layout| Policy::DChoices(DChoices::new(layout, layout.cleaning.choices)),
     footprint: Sample::footprint,
 };
 
-/// Draws some candidates, no block twice, and takes the best of them; among equals the one drawn
-/// first. If that is rejected, the next best of the draw follows. If none of the draw is accepted,
-/// draws again among the other candidates.
+/// The d-choices policy. It draws `choices` different candidates and takes the one with the fewest
+/// valid pages, or the first drawn among equals. If that block is rejected, the next best of the
+/// draw follows. If no block of the draw is accepted, the policy draws again among the other
+/// candidates.
 pub struct DChoices {
     candidates: Sample,
     choices: usize,
@@ -72,8 +73,8 @@ mod tests {
     use crate::gc::{Options, VictimPolicy};
     use crate::nand::BlockId;
 
-    // Of ten candidates with 0 to 9 valid pages, the one with v is the best of three in C(9 - v, 2)
-    // of C(10, 3) draws.
+    // Ten candidates have 0 to 9 valid pages. The candidate with v valid pages is the best of three
+    // in C(9 - v, 2) of the C(10, 3) possible draws.
     #[test]
     fn takes_the_best_of_the_drawn() {
         let layout = layout("d-choices", Options { choices: 3, ..OPTIONS });

@@ -6,7 +6,7 @@ use crate::setup::Layout;
 
 pub(super) const KIND: Kind = Kind {
     name: "fifo",
-    summary: "the block that was filled first of all (also called LRU or least recently written)",
+    summary: "the block that was filled first (also called LRU or least recently written)",
     source: "Desnoyers, SYSTOR'12: LRU cleaning, equation 4",
     new: |layout| Policy::Fifo(Fifo::new(layout)),
     footprint: |layout| {
@@ -44,7 +44,7 @@ impl VictimPolicy for Fifo {
 
     #[inline]
     fn superseded(&mut self, _: u32, block: BlockId, valid: u32) {
-        // Pages are superseded one at a time, so each block reaches this number exactly once.
+        // Pages are superseded one at a time, so no block skips this number.
         if valid == self.most_valid {
             self.gains[block.0 as usize] = true;
         }

@@ -4,8 +4,8 @@ use crate::nand::BlockId;
 
 pub(super) const KIND: Kind = Kind {
     name: "greedy",
-    summary: "the block with the fewest valid pages; among equals, by `cleaning.ties`, the one \
-              that has had that few for longest or for shortest",
+    summary: "the block with the fewest valid pages; among equals, the first or the last to reach \
+              that number, as `cleaning.ties` says",
     source: "Agrawal et al., USENIX ATC'08, section 3.2",
     new: |layout| Policy::Greedy(Greedy { buckets: Buckets::new(layout) }),
     footprint: Buckets::footprint,

@@ -97,13 +97,13 @@ impl Lists {
         some(self.ends[list].back)
     }
 
-    /// Returns the block after one that is in a list.
+    /// Returns the block that follows `block` in its list.
     #[inline]
     pub(super) fn next(&self, block: BlockId) -> Option<BlockId> {
         some(self.links[block.0 as usize].next)
     }
 
-    /// Returns the block before one that is in a list.
+    /// Returns the block that precedes `block` in its list.
     #[inline]
     pub(super) fn previous(&self, block: BlockId) -> Option<BlockId> {
         some(self.links[block.0 as usize].previous)

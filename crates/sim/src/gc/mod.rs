@@ -35,10 +35,10 @@ pub trait VictimPolicy {
     /// that is not a candidate.
     fn superseded(&mut self, lane: u32, block: BlockId, valid: u32);
 
-    /// Removes and returns the best candidate that `accept` takes, among those with at most
-    /// [`Layout::most_valid`] valid pages. Calls `accept` in the policy's order of preference.
-    /// Candidates that it rejects stay. A random policy draws again after a rejection, and offers
-    /// every candidate once.
+    /// Removes and returns the best candidate that `accept` accepts, among the candidates with at
+    /// most [`Layout::most_valid`] valid pages. Calls `accept` in the policy's order of preference.
+    /// Rejected candidates stay. A random policy draws again after a rejection, and offers each
+    /// candidate at most once.
     fn take(&mut self, lane: u32, accept: impl FnMut(BlockId) -> bool) -> Option<BlockId>;
 
     /// Returns a guess of the block that [`VictimPolicy::take`] would choose now.
@@ -86,8 +86,8 @@ pub struct Kind {
     pub(crate) footprint: fn(&Layout) -> Size,
 }
 
-/// Generates [`Policy`] and [`KINDS`] from one list. Calls on the path of a page are then a `match`
-/// and not a virtual call.
+/// Generates [`Policy`] and [`KINDS`] from one list. The calls made for each page are then a
+/// `match` instead of a virtual call.
 macro_rules! registry {
     ($($module:ident :: $policy:ident),+ $(,)?) => {
         /// Any of the registered policies.
@@ -130,7 +130,7 @@ macro_rules! registry {
     };
 }
 
-/// The policy for blocks that no profile setting covers.
+/// The policy for translation blocks, for which a profile has no setting.
 pub(crate) const GREEDY: Kind = greedy::KIND;
 
 registry![

@@ -4,7 +4,7 @@ use super::{Kind, Policy};
 
 pub(super) const KIND: Kind = Kind {
     name: "random",
-    summary: "any block that holds a superseded page, all equally likely",
+    summary: "a random block among those with a superseded page, all equally likely",
     source: "Van Houdt, SIGMETRICS'13: the random GC algorithm, d = 1",
     new: |layout| Policy::Random(DChoices::new(layout, 1)),
     footprint: Sample::footprint,
@@ -12,9 +12,10 @@ pub(super) const KIND: Kind = Kind {
 
 /// The d-choices policy with one draw.
 ///
-/// A block without a superseded page is drawn again, whereas the paper cleans it for nothing. Under
-/// uniform random writes the write amplification is 1/(1 - rho + rho/b) for b pages a block, of
-/// which the share rho is valid. The paper has 1/(1 - rho).
+/// If the drawn block has no superseded page, the policy draws again. The paper's policy cleans
+/// such a block without any gain. Under uniform random writes the write amplification is
+/// `1/(1-rho+rho/b)`, where b is the number of pages in a block and rho the fraction of pages that
+/// are valid. In the paper it is `1/(1-rho)`.
 pub type Random = DChoices;
 
 #[cfg(test)]

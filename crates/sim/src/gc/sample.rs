@@ -78,8 +78,8 @@ impl Sample {
         self.lanes[lane as usize][place]
     }
 
-    /// Draws one of the blocks of a lane from index `drawn` on and swaps it there. Calls with 0, 1,
-    /// 2, ... draw every block once.
+    /// Draws one of the blocks at index `drawn` or later of a lane, and swaps it to that index.
+    /// Calls with 0, 1, 2, ... draw every block once.
     #[inline]
     pub(super) fn draw(&mut self, lane: u32, drawn: usize) -> BlockId {
         let at = self.random.usize(drawn..self.len(lane));

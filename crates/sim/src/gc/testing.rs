@@ -1,4 +1,4 @@
-//! A simple model of the candidates, as the oracle for every policy.
+//! A simple model of the candidates. The tests of every policy use it as the oracle.
 
 use fastrand::Rng;
 
@@ -98,7 +98,7 @@ impl Model {
         (0..blocks)
             .map(|n| BlockId(lane * blocks + (first + n) % blocks))
             .find(|block| taken.iter().all(|candidate| candidate.block != *block))
-            .expect("not all are closed")
+            .expect("not all blocks are candidates")
     }
 
     fn close(&mut self, lane: u32) {
@@ -125,9 +125,9 @@ impl Model {
         }
     }
 
-    /// Lets the policy choose, rejecting some offers. Returns the offers in order, and the block
-    /// taken. Checks that every offer is allowed, and that all candidates were offered if none was
-    /// taken.
+    /// Lets the policy choose, and rejects `refusals` of ten offers on average. Returns the offered
+    /// blocks in order, and the block taken. Checks that every offer is allowed, and that all
+    /// candidates were offered if none was taken.
     fn take(&mut self, lane: u32, refusals: u32) -> (Vec<BlockId>, Option<BlockId>) {
         let mut offered = Vec::new();
         let mut random = self.random.fork();
@@ -139,14 +139,14 @@ impl Model {
         let most_valid = self.layout.most_valid();
         for (index, block) in offered.iter().enumerate() {
             let candidate = candidates.iter().find(|candidate| candidate.block == *block);
-            assert!(candidate.is_some_and(|c| c.valid <= most_valid), "{block:?} is offered");
+            assert!(candidate.is_some_and(|c| c.valid <= most_valid), "{block:?} is not allowed");
             assert!(!offered[..index].contains(block), "{block:?} is offered twice");
         }
         match taken {
-            Some(_) => assert_eq!(offered.last().copied(), taken, "it was not accepted"),
+            Some(_) => assert_eq!(offered.last().copied(), taken, "not the last offer"),
             None => {
                 let allowed = candidates.iter().filter(|c| c.valid <= most_valid).count();
-                assert_eq!(offered.len(), allowed, "not all were offered");
+                assert_eq!(offered.len(), allowed, "not all candidates were offered");
             }
         }
         candidates.retain(|candidate| Some(candidate.block) != taken);
@@ -201,7 +201,7 @@ fn every_policy_chooses_among_its_candidates() {
                     }
                 }
             }
-            assert!(taken > 100 && none > 10, "{}: {taken} victims, {none} times none", kind.name);
+            assert!(taken > 100 && none > 10, "{}: {taken} taken, {none} times none", kind.name);
         }
     }
 }

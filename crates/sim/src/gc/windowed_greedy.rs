@@ -7,8 +7,8 @@ use crate::setup::Layout;
 
 pub(super) const KIND: Kind = Kind {
     name: "windowed-greedy",
-    summary: "the block with the fewest valid pages among the `cleaning.window` of its lane that \
-              were filled first",
+    summary: "the block with the fewest valid pages among the `cleaning.window` blocks of its lane \
+              that were filled first",
     source: "Hu et al., SYSTOR'09: windowed greedy cleaning",
     new: |layout| Policy::WindowedGreedy(WindowedGreedy::new(layout)),
     footprint: |layout| {
@@ -20,12 +20,12 @@ pub(super) const KIND: Kind = Kind {
     },
 };
 
-/// The candidates of each lane in the order in which they were closed. The first of them form the
-/// *window* and are also queued by number of valid pages.
+/// The candidates of each lane in the order in which they were closed. The first `size` candidates
+/// form the *window* and are also queued by number of valid pages.
 ///
-/// The tie-break compares when a block reached its number of valid pages within the window; for a
-/// block that entered with that number, when it entered. If no block of the window is accepted, the
-/// others follow in the order in which they were closed.
+/// The tie-break compares the times at which blocks reached their number of valid pages. For a
+/// block that entered the window with that number, it uses the time of entry. If no block of the
+/// window is accepted, the blocks outside follow in the order in which they were closed.
 pub struct WindowedGreedy {
     /// One queue for each lane.
     queues: Lists,
@@ -71,8 +71,8 @@ impl WindowedGreedy {
         self.lanes[lane as usize].inside += 1;
     }
 
-    /// Removes a block from the queue, after it was removed from its bucket if it had one. The
-    /// oldest block outside moves into the free place in the window.
+    /// Removes a block from the queue. If it was in the window, the caller has removed it from its
+    /// bucket, and the oldest block outside the window moves in.
     fn leave(&mut self, lane: u32, block: BlockId) {
         let outside = &mut self.lanes[lane as usize].outside;
         if *outside == Some(block) {
@@ -144,8 +144,8 @@ mod tests {
     use crate::gc::testing::{Candidate, OPTIONS, agrees_with, layout};
     use crate::gc::{Options, Ties};
 
-    /// Sorts the window by preference, and the others after it. The field `entered` is the time
-    /// when a block entered the window.
+    /// Sorts the blocks of the window by preference, followed by the other blocks. The field
+    /// `entered` is the time when a block entered the window.
     fn order(candidates: &mut [Candidate], window: usize, ties: Ties) {
         candidates.sort_by_key(|block| block.closed);
         let window = window.min(candidates.len());
@@ -155,7 +155,7 @@ mod tests {
         });
     }
 
-    // Covers windows of one block, of some blocks, and of more blocks than there are.
+    // Covers windows of one block, of some blocks, and of more blocks than there are candidates.
     #[test]
     fn agrees_with_a_full_search() {
         for (window, ties) in

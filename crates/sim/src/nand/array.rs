@@ -39,9 +39,10 @@ pub struct Parts {
     pub timed: bool,
     /// Is true if the metadata of a page contains its stamp.
     pub stamped: bool,
-    /// Is true if a program on another unit may supersede a page, so that erases must wait for it.
+    /// Is true if a program on another unit may supersede a page. Erases must then wait for that
+    /// program.
     pub settling: bool,
-    /// How commands wait in queues; `None` if each takes its parts when it is given.
+    /// The command queues; `None` if a command reserves its unit and bus when it is submitted.
     pub queues: Option<Queues>,
 }
 
@@ -68,10 +69,10 @@ pub struct Moves {
 pub struct Array {
     blocks: Blocks,
     schedule: Schedule,
-    /// The commands that wait in queues, if they do.
+    /// The command queues, if the array has them.
     queued: Option<Box<QueuedArray>>,
-    /// Is true while commands take their parts when they are given although there are queues:
-    /// nothing else can arrive while a drive recovers.
+    /// Is true while commands bypass the queues and reserve their unit and bus when they are
+    /// submitted. This is the case while a drive recovers, when no other commands can arrive.
     direct: bool,
     faults: Faults,
     disturb: Option<DisturbState>,
@@ -348,8 +349,9 @@ impl Array {
         Ok(done)
     }
 
-    /// Programs logical pages from the controller: one to `slot` or, if several fit on a page, up
-    /// to that many to `slot` and those after it. `place` is the [`Array::place`] of its block.
+    /// Programs logical pages from the controller to one flash page. Writes one logical page to
+    /// `slot` or, if several fit on a flash page, up to that many from `slot` on. `place` is the
+    /// [`Array::place`] of the block.
     ///
     /// # Errors
     /// Returns [`Illegal::ProgramOutOfOrder`], [`Illegal::BadBlock`], or [`Fault::Failed`] if the

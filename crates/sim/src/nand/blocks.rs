@@ -10,7 +10,7 @@ use crate::memory::prefetch;
 
 use super::{BlockId, Geometry, Lpn, Page, Slot};
 
-/// A command that the flash refuses. Each is a bug of the FTL that submitted it.
+/// An illegal command, which the flash refuses. It is always a bug of the FTL that submitted it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Illegal {
     /// The page was not programmed since its block was erased.
@@ -46,11 +46,12 @@ pub enum Illegal {
     BadBlock(BlockId),
 }
 
-/// The age of the host's data: its position in the sequence of logical pages written, counted from one. A stamp moves with its
-/// data, so the newer of two copies of a logical page has the larger stamp.
+/// The age of the host's data: its position in the sequence of logical pages written, counted from
+/// one. A stamp moves with its data. The newer of two copies of a logical page therefore has the
+/// larger stamp.
 pub type Stamp = u32;
 
-/// The metadata of a programmed logical page (section 3.4).
+/// The metadata of a programmed logical page (Agrawal et al., section 3.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Entry {
     /// The logical page number.
@@ -85,7 +86,7 @@ struct Life {
     /// The number of blocks opened up to and including this one; part of the metadata of its first
     /// page.
     opened: u32,
-    /// The FTL's use for the block, also part of that metadata.
+    /// The role that the FTL gave the block; also part of that metadata.
     role: u8,
     bad: bool,
 }
@@ -157,7 +158,7 @@ impl Blocks {
         }
     }
 
-    /// Returns the memory for the blocks that [`Blocks::new`] creates, with up to `torn` unreadable
+    /// Returns the memory for the state that [`Blocks::new`] creates, with up to `torn` unreadable
     /// pages.
     pub(super) fn footprint(geometry: &Geometry, stamped: bool, zeros: bool, torn: u64) -> Size {
         let (blocks, slots) = (geometry.blocks(), geometry.slot_numbers() as u64);
@@ -245,7 +246,7 @@ impl Blocks {
         self.notes.get(&slot.0)
     }
 
-    /// Moves the first `count` valid slots of `from` to slot `to` and those after it, one page
+    /// Moves the first `count` valid slots of `from` to slot `to` and the slots after it, one page
     /// each.
     ///
     /// Calls `moved` repeatedly, each time with some logical pages and the new slot of the first;
@@ -471,7 +472,7 @@ impl Blocks {
         None
     }
 
-    /// Returns the metadata of a slot, or `None` if it holds no readable data.
+    /// Returns the metadata of a slot, or `None` if the slot holds no readable data.
     pub(super) fn entry(&self, slot: Slot) -> Option<Entry> {
         let first = self.geometry.page(slot);
         let pages = first.index..first.index + self.geometry.pages_per_slot;
@@ -484,7 +485,7 @@ impl Blocks {
         (readable && lpn != PADDING).then_some(Entry { lpn: Lpn(lpn), stamp, zero })
     }
 
-    /// Records the FTL's use for a block when its first page is programmed.
+    /// Records the role that the FTL gives a block, when its first page is programmed.
     pub(super) fn open(&mut self, block: BlockId, role: u8) {
         self.opened += 1;
         let life = &mut self.lives[block.0 as usize];
@@ -597,7 +598,7 @@ impl Blocks {
         block.written = block.written.max(page.index + pages);
     }
 
-    /// Forgets which slots are valid; the FTL must recover that.
+    /// Forgets which slots are valid. The FTL must find out again.
     pub(super) fn forget_validity(&mut self) {
         self.live.fill(0);
         self.blocks.iter_mut().for_each(|block| (block.valid, block.settles) = (0, Nanos(0)));

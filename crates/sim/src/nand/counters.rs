@@ -71,14 +71,14 @@ counted! {
     Host host "host",
     /// Garbage collection: moving valid pages out of a victim block, and erasing it.
     Cleaning cleaning "cleaning",
-    /// A switch merge: a log block that holds its whole data block in order replaces it, and the
-    /// old data block is erased.
+    /// A switch merge: a log block that holds all pages of a data block in order becomes the data
+    /// block, and the old data block is erased.
     SwitchMerge switch_merge "switch merges",
-    /// A partial merge: the pages that a log block in order still lacks are copied to it from its
-    /// data block; then as for a switch merge.
+    /// A partial merge: a log block holds the first pages of a data block in order, and the
+    /// remaining pages are copied to it from the data block. The rest is as in a switch merge.
     PartialMerge partial_merge "partial merges",
-    /// A full merge: the newest pages of data blocks are gathered from them and their log blocks,
-    /// which are then erased.
+    /// A full merge: the newest pages of data blocks are gathered from these and their log blocks
+    /// into new blocks, and the old blocks are erased.
     FullMerge full_merge "full merges",
     /// Maintenance of the mapping table: block summaries, trim records, mapping pages on the flash,
     /// and reading all of these at power-on.
@@ -101,7 +101,7 @@ counted! {
     PartialMerge partial_merges "partial merges",
     /// A full merge; see [`Cause::FullMerge`]. Counts one for each data block written.
     FullMerge full_merges "full merges",
-    /// A log block was evicted to make room for another.
+    /// A log block was evicted to make room for another one.
     LogEviction log_evictions "evictions of log blocks",
     /// A mapping entry was found in the controller's memory.
     MapHit map_hits "map hits",

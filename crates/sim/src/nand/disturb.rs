@@ -39,7 +39,7 @@ pub(super) struct DisturbState {
 }
 
 impl DisturbState {
-    /// Returns `None` if reads disturb nothing.
+    /// Creates the state, or returns `None` if reads disturb nothing.
     pub(super) fn new(how: ReadDisturb, seed: u64) -> Option<DisturbState> {
         let random = fastrand::Rng::with_seed(seed.wrapping_add(1));
         let retries = BTreeMap::new();
@@ -51,7 +51,7 @@ impl DisturbState {
         })
     }
 
-    /// Returns the memory for one with an entry for each of `pages`.
+    /// Returns the memory for the state, with an entry for each of `pages` pages.
     pub(super) fn footprint(how: ReadDisturb, pages: u64) -> Size {
         match how.probability > 0.0 {
             // Removing the entries of a block splits the tree in two.

@@ -61,7 +61,7 @@ pub struct Geometry {
     pub slots_per_page: u32,
     /// Pages of an element in a logical page; 1 if a logical page is smaller.
     pub pages_per_slot: u32,
-    /// Low bits of a [`Slot`] that hold the index in the block.
+    /// Number of low bits of a [`Slot`] that hold the index in the block.
     slot_bits: u32,
 }
 
@@ -135,7 +135,7 @@ impl Geometry {
         self.dimensions.page_size.0 * self.dimensions.span as u64
     }
 
-    /// Returns how many slot numbers the array uses. Some of them stand for no physical place.
+    /// Returns how many slot numbers the array uses. Some numbers stand for no physical slot.
     pub const fn slot_numbers(&self) -> usize {
         (self.blocks() as usize) << self.slot_bits
     }
@@ -195,7 +195,8 @@ mod tests {
         .expect("small")
     }
 
-    // Covers logical pages from a quarter of a page to most of a block (section 3.1).
+    // Covers logical pages from a quarter of a flash page to most of a block (Agrawal et al.,
+    // section 3.1).
     #[test]
     fn logical_pages_of_any_size_have_their_places() {
         for (span, size, per_block) in

@@ -1,7 +1,7 @@
 //! The flash array: packages, dies, planes, blocks and pages, the time that each command takes, and
 //! the rules that make a command legal.
 //!
-//! Flash operations are counted here and nowhere above: each command once, by its [`Cause`].
+//! This module alone counts flash operations: each command once, by its [`Cause`].
 
 mod array;
 mod blocks;

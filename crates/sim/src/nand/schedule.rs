@@ -11,7 +11,7 @@ use crate::footprint::{Size, fixed};
 use crate::observe::CommandKind;
 use crate::sched::Parts;
 
-/// The parts of a package that work in parallel (section 2.2).
+/// The parts of a package that work in parallel (Agrawal et al., section 2.2).
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
 )]
@@ -25,7 +25,7 @@ pub enum Interleaving {
     PlanePair,
 }
 
-/// The resource that the packages of a gang share (section 3.3, Figures 4 and 5).
+/// The resource that the packages of a gang share (Agrawal et al., section 3.3, Figures 4 and 5).
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
 )]
@@ -34,7 +34,7 @@ pub enum GangSharing {
     /// The serial bus, which carries one page at a time.
     Bus,
     /// The control pins. A command starts on any number of packages of the gang at once, and the
-    /// next one starts when all are done. Each package has its own data pins.
+    /// next command starts when all packages are done. Each package has its own data pins.
     Control,
 }
 
@@ -74,25 +74,26 @@ pub struct Place {
 }
 
 impl Place {
-    /// Returns the unit; for an element of several packages, that of the first.
+    /// Returns the unit; for an element of several packages, the unit of the first package.
     pub(crate) const fn unit(self) -> u32 {
         self.unit
     }
 
-    /// Returns true if commands at both places are carried out one after the other.
+    /// Returns true if commands at `self` and at `other` are carried out one after the other.
     pub(crate) fn waits_for(self, other: Place) -> bool {
         self.unit == other.unit
     }
 }
 
-/// The queue of commands of the scheduler, and the part of its die.
+/// The position of a plane in the scheduler: its die, which has a queue of commands, and the part
+/// of this die.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Seat {
     /// The die of the scheduler.
     pub(super) die: u32,
-    /// The package, where those of a gang begin together; 0 otherwise.
+    /// The package within a gang whose packages begin together; 0 otherwise.
     pub(super) package: u32,
-    /// The plane among those that may be joined.
+    /// The plane within its pair, whose commands may be joined.
     pub(super) plane: u32,
     /// The pair of planes.
     pub(super) row: u32,
@@ -151,9 +152,9 @@ pub(crate) fn units(geometry: &Geometry, wiring: Wiring) -> u64 {
     u64::from(geometry.packages) * u64::from(units_per_package(geometry, wiring))
 }
 
-/// Returns true if each bus has one die, which carries out one command at a time and nothing that
-/// another one takes part in. In the order of arrival, nothing goes before a command that was
-/// submitted then.
+/// Returns true if each bus has a single die, which carries out one command at a time, and no
+/// command needs several dies. In the order of arrival, nothing can then overtake a command that
+/// was submitted.
 pub(crate) fn bus_has_one_die(geometry: &Geometry, wiring: Wiring) -> bool {
     // Packages that share control pins are one die of the scheduler, which may join their commands.
     let joins = wiring.two_plane || wiring.gang > 1 && wiring.sharing == GangSharing::Control;
@@ -261,8 +262,8 @@ impl Schedule {
         Seat { die, package, plane: place.plane % 2, row: place.plane / 2 }
     }
 
-    /// Returns the dies of the scheduler on which the blocks from that at `first` to that at `last`
-    /// are, as of [`Schedule::idle_from`].
+    /// Returns the scheduler's dies that hold the blocks from place `first` to place `last`. The
+    /// places are as in [`Schedule::idle_from`].
     pub(super) fn dies(&self, first: Place, last: Place) -> impl Iterator<Item = u32> {
         (0..self.span)
             .flat_map(move |member| self.seat(first, member).die..=self.seat(last, member).die)
@@ -312,8 +313,8 @@ impl Schedule {
     }
 
     /// Returns when a command submitted at `at` can start, considering its unit and the shared
-    /// control pins of its gang. It starts together with the present command of the gang if both
-    /// are of one kind and that one has not started before `at`.
+    /// control pins of its gang. The command starts together with the gang's current command if
+    /// both are of one kind and the current command has not started before `at`.
     #[inline]
     fn gate(&mut self, kind: CommandKind, unit: usize, package: u32, at: Nanos) -> Nanos {
         if !self.shares_control() {
@@ -341,7 +342,7 @@ impl Schedule {
     }
 
     /// Returns when the cells of the unit's last command begin to work, if a command submitted at
-    /// `at` for the other plane of the pair can still join it. A command is joined once.
+    /// `at` for the other plane of the pair can still join that command. Only one command can join.
     #[inline]
     fn join(&mut self, kind: CommandKind, unit: usize, plane: u32, at: Nanos) -> Option<Nanos> {
         let request = self.request;
@@ -365,8 +366,8 @@ impl Schedule {
     }
 
     /// Returns when the cells of package `member` begin to work on a command that needs no bus
-    /// beforehand. That is together with the unit's last command if it can join that, and otherwise
-    /// when the unit is free.
+    /// beforehand. The command joins the unit's last command if it can; otherwise it begins when
+    /// the unit is free.
     #[inline]
     fn begin(&mut self, kind: CommandKind, place: Place, member: u32, at: Nanos) -> Nanos {
         let (unit, _) = self.parts(place, member);
@@ -565,8 +566,8 @@ impl Schedule {
         Some(done)
     }
 
-    /// Returns when all units become idle that hold the blocks from that at `first` to that at
-    /// `last`. Both blocks are on one element or on neighbouring ones.
+    /// Returns when all units become idle that hold the blocks from place `first` to place `last`.
+    /// Both places are on one element or on neighbouring elements.
     pub(super) fn idle_from(&self, first: Place, last: Place) -> Nanos {
         if !self.timed {
             return self.latest;

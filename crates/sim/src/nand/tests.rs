@@ -144,8 +144,8 @@ fn erase_makes_a_block_new() {
     program(&mut array, 0, 0, 0);
 }
 
-// A command waits one nanosecond if it comes that much before the unit is free at t, and not at all
-// at t.
+// A command waits one nanosecond if it arrives one nanosecond before its unit becomes free. It does
+// not wait if it arrives when the unit becomes free.
 #[test]
 fn a_busy_unit_makes_the_next_command_wait() {
     for early in [0, 1] {
@@ -160,7 +160,8 @@ fn a_busy_unit_makes_the_next_command_wait() {
 }
 
 // With interleaving, dies or pairs of planes program in parallel except for the transfers, which
-// share the bus. Without it, and within a pair, commands run one after the other.
+// share the bus. Without interleaving, and within a pair of planes, commands run one after the
+// other.
 #[test]
 fn interleaved_units_share_the_bus() {
     let cases = [(Interleaving::None, 2, false), (Interleaving::Die, 2, true)];
@@ -254,7 +255,7 @@ fn a_shared_bus_carries_one_page_at_a_time() {
     assert_eq!(program(&mut apart, 4, 0, 0), WRITE);
 }
 
-// Commands of another kind, and those that come a nanosecond late, wait for the gang.
+// Commands of another kind wait for the gang, and so do commands that arrive a nanosecond late.
 #[test]
 fn shared_control_pins_start_commands_of_one_kind_together() {
     let wiring = Wiring { gang: 2, sharing: GangSharing::Control, ..PLAIN };
@@ -362,8 +363,8 @@ fn an_erase_waits_for_moves_elsewhere() {
     assert_eq!(erased, Ok(Nanos(WRITE + READ + WRITE + 1_500_000)));
 }
 
-// At a power cut, commands that have not started are undone, those in progress leave unreadable
-// pages, and those done are kept.
+// At a power cut, commands that have not started are undone, commands in progress leave unreadable
+// pages, and finished commands are kept.
 #[test]
 fn a_power_cut_takes_back_what_was_not_done() {
     for (cut, first, second) in [
@@ -398,7 +399,7 @@ fn a_power_cut_takes_back_what_was_not_done() {
 }
 
 // Compares times, counts and metadata with single commands. On one unit the times are computed in
-// one step, on two units one by one. Some of the pages have no source.
+// one step, on two units page by page. Some of the pages have no source.
 #[test]
 fn gathering_is_reading_and_programming() {
     for (wiring, target) in [(PLAIN, 3), (Wiring { interleaving: Interleaving::Die, ..PLAIN }, 3)] {

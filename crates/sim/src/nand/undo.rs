@@ -16,7 +16,7 @@ enum Undo {
 struct TimedCommand {
     start: Nanos,
     done: Nanos,
-    /// The commands of which it consists, if it waits in queues and there are several.
+    /// The ends of the command's parts, if the command waits in queues and has several parts.
     parts: Box<[Nanos]>,
     undo: Undo,
 }
@@ -80,8 +80,9 @@ impl UndoLog {
     }
 
     /// Undoes the commands that are not done, newest first. A page whose program was in progress,
-    /// and a block whose erase was in progress, become unreadable. `progress` tells of a start and
-    /// an end, and of the parts if there are several, whether they are past.
+    /// and a block whose erase was in progress, become unreadable. `progress` returns whether the
+    /// start and the end of a command are past. Its third argument holds the ends of the command's
+    /// parts, if there are several.
     pub(super) fn cut(
         &mut self,
         blocks: &mut Blocks,

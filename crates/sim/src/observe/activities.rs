@@ -13,15 +13,15 @@ use crate::nand::{BlockId, Cause};
 
 pub(super) const KIND: Kind = Kind {
     name: "activities",
-    summary: "what the drive did inside, as pieces of work: cleanings, merges, write-backs of the map",
-    yields: "the longest pieces of each stretch of time, each with its begin and end, its block and \
-             its commands, and how many there were of each kind",
+    summary: "background operations inside the drive: cleanings, merges, write-backs of the map",
+    yields: "the longest operations in each interval of time, each with its start and end, \
+             its block and its commands, and the number of operations of each kind",
 };
 
-/// The most activities in a report.
+/// The maximum number of activities in a report.
 const MOST: usize = 2000;
 
-/// The most buckets in which activities are counted.
+/// The maximum number of buckets in which activities are counted.
 const BUCKETS: usize = 256;
 
 /// A kind of background activity.
@@ -42,12 +42,12 @@ pub enum ActivityKind {
     /// erase of the log block.
     #[serde(rename = "full merge")]
     FullMerge,
-    /// A read of the map without a write: the entry of a page, or the scan of the flash at
-    /// power-on.
+    /// A read of the mapping table that no write follows: of a mapping entry, or the scan of the
+    /// flash at power-on.
     #[serde(rename = "mapping read")]
     MappingRead,
-    /// A write of the map: a page of changed entries, the summary of a block, or a record of
-    /// trims.
+    /// A write of the mapping table: a page of changed entries, the summary of a block, or a record
+    /// of trims.
     #[serde(rename = "mapping write-back")]
     MappingWriteBack,
     /// SLC folding: the valid pages of a block of the SLC region were moved to the rest of the
@@ -113,14 +113,14 @@ impl ActivityKind {
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 pub struct Activity {
-    /// The start, from the begin of the measurement; 0 for an activity that started earlier.
+    /// The start, relative to the start of the measurement; 0 for an activity that started earlier.
     pub start_ns: Nanos,
-    /// The end, from the begin of the measurement. For an unfinished activity, the end of its last
-    /// command.
+    /// The end, relative to the start of the measurement. For an unfinished activity, the end of
+    /// its last command.
     pub end_ns: Nanos,
     /// The kind of activity.
     pub kind: ActivityKind,
-    /// The unit on which it started.
+    /// The unit on which the activity started.
     pub unit: u32,
     /// The block concerned: the victim of a collection or move, the log block of a merge, or the
     /// block of the map page. Blocks are numbered over the drive, as in the wear map.
@@ -178,17 +178,18 @@ pub struct ActivitiesReport {
     pub total: u64,
     /// The number of activities that are not in `longest`.
     pub left_out: u64,
-    /// The length of each bucket of `count_by_bucket`. The first begins with the measurement.
+    /// The length of each bucket of `count_by_bucket`. The first bucket begins with the
+    /// measurement.
     pub bucket_ns: Nanos,
     /// For each kind, the number of activities that started in each bucket. Kinds without
-    /// activities are absent.
+    /// activities are left out.
     pub count_by_bucket: BTreeMap<String, Vec<u64>>,
-    /// All activities in order of start. If there are more than some thousands, only the longest
-    /// of each bucket.
+    /// All activities in order of start. If there are more than a few thousand, only the longest
+    /// activities of each bucket.
     pub longest: Vec<Activity>,
 }
 
-/// Combines commands into activities, and keeps the longest of each stretch of time.
+/// Combines commands into activities, and keeps the longest activities of each interval of time.
 ///
 /// An activity that empties a block consists of all commands about that block up to its erase,
 /// even if other commands come in between. A merge consists of successive merge commands. It ends
@@ -288,7 +289,7 @@ impl Activities {
         // A block that was retired without an erase may be emptied again for another reason.
         piece.kind = kind;
         piece.add(command);
-        // The packages of an element erase at times of their own where commands wait in queues.
+        // With command queues, the packages of an element erase at different times.
         let whole = command.kind == CommandKind::Erase && piece.blocks_erased >= command.members;
         if whole && let Some(piece) = self.emptied.remove(&block) {
             self.keep(piece);

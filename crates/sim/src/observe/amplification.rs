@@ -11,11 +11,11 @@ use crate::nand::Cause;
 
 pub(super) const KIND: Kind = Kind {
     name: "amplification",
-    summary: "what the flash did over time and what for, of which write amplification is made",
-    yields: "pages programmed, pages read and blocks erased in each stretch of time, by cause",
+    summary: "the flash commands over time by cause, which show the causes of write amplification",
+    yields: "pages programmed, pages read and blocks erased in each interval of time, by cause",
 };
 
-/// The most buckets of a report.
+/// The maximum number of buckets in a report.
 const BUCKETS: usize = 256;
 
 /// The counters: pages programmed, pages read, blocks erased. Each has a lane for each cause.
@@ -23,15 +23,15 @@ const PROGRAMS: usize = 0;
 const READS: usize = 1;
 const ERASES: usize = 2;
 
-/// Flash commands over time, by cause. Each list has a number for each bucket and adds up to the
-/// counter of its name. Causes without commands are absent.
+/// Flash commands over time, by cause. Each list has a number for each bucket; the sum of the list
+/// is the counter of the same name. Causes without commands are left out.
 ///
 /// The write amplification of a bucket is the sum of all its programs divided by those for `host`.
 /// It is undefined for a bucket without programs for `host`. A command belongs to the bucket in
 /// which it starts. A command that starts after the last answer belongs to the last bucket.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AmplificationReport {
-    /// The begin of the first bucket, on the clock of the drive: the begin of the measurement.
+    /// The start of the first bucket and of the measurement, on the clock of the drive.
     pub from_ns: Nanos,
     /// The length of each bucket; the last is incomplete.
     pub bucket_ns: Nanos,

@@ -10,9 +10,9 @@ use crate::nand::{BlockId, Cause};
 
 pub(super) const KIND: Kind = Kind {
     name: "cleaning",
-    summary: "what cleaning a block takes (Agrawal et al., section 3.2)",
-    yields: "blocks cleaned, pages moved, cleaning efficiency, the time of a cleaned block, and how \
-             many valid pages victims have",
+    summary: "the cost of cleaning a block (Agrawal et al., section 3.2)",
+    yields: "blocks cleaned, pages moved, cleaning efficiency, the time to clean a block, and how \
+             many valid pages victim blocks have",
 };
 
 /// A summary of garbage collection. Commands count when they are issued, as in
@@ -24,19 +24,19 @@ pub struct CleaningReport {
     /// The number of flash pages programmed to move valid data.
     pub pages_moved: u64,
     /// Agrawal's *cleaning efficiency*: the share of data pages of collected blocks that were
-    /// superseded (0 to 1). Absent if nothing was collected. Below 0 if moves out of failed
-    /// blocks, which are never erased, outweigh the rest.
+    /// superseded (0 to 1). Null if nothing was collected. Negative if many pages were moved out of
+    /// failed blocks, which are never erased.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub efficiency: Option<f64>,
-    /// The time that all units together spent on it.
+    /// The time that all units together spent on garbage collection.
     pub busy_ns: Nanos,
-    /// The time from the start of the first move out of a block to the end of its erase. Absent if
+    /// The time from the start of the first move out of a block to the end of its erase. Null if
     /// nothing was collected.
     pub time_per_block_ns: Option<CleaningTime>,
-    /// A histogram over collected blocks: how many had 0, 1, 2, … pages with valid data. Blocks of
-    /// packages that work in step count once.
+    /// A histogram over collected blocks: the number of blocks that had 0, 1, 2, … pages with valid
+    /// data. Blocks of packages that work in step count once.
     pub victims_by_valid_pages: Vec<u64>,
-    /// The mean number of valid pages of a victim. Absent if nothing was collected.
+    /// The mean number of valid pages of a victim. Null if nothing was collected.
     #[schemars(range(min = 0.0))]
     pub mean_valid_pages: Option<f64>,
 }
@@ -55,7 +55,7 @@ pub struct CleaningTime {
 
 /// A block that is being collected.
 struct Victim {
-    /// The number of pages read from it or copied so far.
+    /// The number of pages read or copied from the block so far.
     pages: u32,
     begun: Nanos,
 }

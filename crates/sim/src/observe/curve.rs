@@ -21,7 +21,7 @@ impl Bucket {
 /// the limit would be exceeded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Curve {
-    /// The begin of the first bucket.
+    /// The start of the first bucket.
     pub from_ns: Nanos,
     /// The length of each bucket; the last is incomplete.
     pub bucket_ns: Nanos,
@@ -40,7 +40,7 @@ impl Curve {
         Curve { from_ns: from, bucket_ns: Nanos(1), buckets, most: most.max(2), value }
     }
 
-    /// The current value.
+    /// Returns the current value.
     pub(super) const fn value(&self) -> u64 {
         self.value
     }

@@ -6,7 +6,7 @@ use crate::SimDevice;
 use crate::ftl::Health;
 use crate::nand::BlockId;
 
-/// The most bins of a histogram.
+/// The maximum number of bins of a histogram.
 const BINS: u32 = 32;
 
 /// Statistics of the erases of the blocks of a drive, without blocks that were bad from the
@@ -15,7 +15,7 @@ const BINS: u32 = 32;
 pub struct EraseReport {
     /// The number of blocks.
     pub blocks: u64,
-    /// The fewest erases.
+    /// The smallest erase count of a block.
     pub min: u32,
     /// 5 % of the blocks have no more erases than this.
     pub p5: u32,
@@ -23,15 +23,15 @@ pub struct EraseReport {
     pub p50: u32,
     /// 95 % of the blocks have no more erases than this.
     pub p95: u32,
-    /// The most erases.
+    /// The largest erase count of a block.
     pub max: u32,
-    /// The mean.
+    /// The mean erase count.
     #[schemars(range(min = 0.0))]
     pub mean: f64,
-    /// The standard deviation over all blocks.
+    /// The standard deviation of the erase counts over all blocks.
     #[schemars(range(min = 0.0))]
     pub standard_deviation: f64,
-    /// A histogram of blocks by erases.
+    /// A histogram of blocks by erase count.
     pub histogram: Histogram,
     /// The number of erases after which a block is retired.
     pub block_lifetime: u32,

@@ -12,19 +12,19 @@ pub(super) const KIND: Kind = Kind {
     name: "events",
     summary: "every flash command and every request of a window of time",
     yields: "a file in Chrome's trace event format, which Perfetto (ui.perfetto.dev) and \
-             chrome://tracing open: a process a package, a thread a unit",
+             chrome://tracing open, with a process for each package and a thread for each unit",
 };
 
 /// The period in which events are recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
-    /// The time from attaching or restarting the observer to the begin of the window.
+    /// The time from attaching or restarting the observer to the start of the window.
     pub after: Nanos,
     /// The length of the window.
     pub length: Nanos,
 }
 
-/// The process number of the host; those of packages follow.
+/// The process number of the host; the numbers of the packages follow.
 const HOST: u32 = 1;
 
 /// Writes an event trace in the [trace event format]: an object with `traceEvents`.

@@ -7,15 +7,16 @@ use crate::SimDevice;
 
 pub(super) const KIND: Kind = Kind {
     name: "free_blocks",
-    summary: "how many erased blocks the drive has left to write to",
-    yields: "the fewest there were, in each lane and in all, and a curve of the least and the most \
-             over time",
+    summary: "how many erased blocks the drive has left for writes",
+    yields: "the minimum, in each lane and in all lanes together, and a curve of minimum and \
+             maximum over time",
 };
 
-/// The most buckets of a curve.
+/// The maximum number of buckets of a curve.
 const BUCKETS: usize = 512;
 
-/// The number of free blocks over an interval of virtual time, without those of the SLC region.
+/// The number of free blocks over an interval of virtual time, without the blocks of the SLC
+/// region.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FreeBlocksReport {
     /// The minimum over all lanes together.

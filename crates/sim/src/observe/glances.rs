@@ -17,7 +17,7 @@ pub struct Glances {
 }
 
 impl Glances {
-    /// Creates a director of the observers that `switch` controls.
+    /// Creates a controller for the observers behind `switch`.
     pub fn new(switch: ObserverSwitch) -> Glances {
         Glances { switch, last_done: Cell::new(0) }
     }

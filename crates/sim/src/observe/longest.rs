@@ -30,7 +30,7 @@ impl Longest {
         }
     }
 
-    /// Returns the most activities that are kept.
+    /// Returns the maximum number of activities to keep.
     pub(super) const fn most(&self) -> usize {
         self.most
     }
@@ -81,7 +81,7 @@ impl Longest {
     }
 }
 
-/// Returns the largest quota per period with which no more than `most` remain.
+/// Returns the largest quota per period with which at most `most` activities remain.
 fn quota(counts: &[usize], most: usize) -> usize {
     let fits = |quota: usize| counts.iter().map(|count| *count.min(&quota)).sum::<usize>() <= most;
     let (mut low, mut high) = (0, most);

@@ -75,36 +75,37 @@ impl CommandKind {
 }
 
 /// A flash command as one package carried it out. A command for several packages of an element
-/// appears once for each.
+/// appears once for each package.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Command {
     /// The kind of command.
     pub kind: CommandKind,
     /// The cause of the command.
     pub cause: Cause,
-    /// The unit that executes it, counted over the drive: see [`crate::nand::Array`].
+    /// The unit that executes the command, counted over the drive: see [`crate::nand::Array`].
     pub unit: u32,
     /// The serial bus of that unit, counted over the drive.
     pub bus: u32,
-    /// The block it works on; for a copy-back, the block that is programmed.
+    /// The block that the command works on; for a copy-back, the block that is programmed.
     pub block: BlockId,
     /// The page of the block; 0 for an erase.
     pub index: u32,
     /// For a copy-back, the block that is read.
     pub from: Option<BlockId>,
-    /// The package of the element that executes it, from 0.
+    /// The package of the element that executes the command, from 0.
     pub member: u32,
-    /// One more than the last package of the element that executes it.
+    /// The end of the range of packages of the element that execute the command: the last package
+    /// plus 1.
     pub members: u32,
-    /// The time at which it entered the queue of its unit.
+    /// The time at which the command entered the queue of its unit.
     pub at: Nanos,
-    /// The start: the unit, and the bus if the command needs it first, were free.
+    /// The start, when the unit was free, and also the bus if the command needs the bus first.
     pub start: Nanos,
     /// The end. The unit is busy from start to end, including waits for the bus.
     pub done: Nanos,
     /// The time on the bus: at the end of a read, at the start of a program.
     pub transfer: Nanos,
-    /// The time between start and end for which it was suspended.
+    /// The time between start and end for which the command was suspended.
     pub suspended: Nanos,
     /// The number of commands that its unit carried out together, this one included. Known only if
     /// commands wait in queues; else 1.
@@ -124,7 +125,7 @@ pub(crate) const fn class(kind: CommandKind, cause: Cause) -> Class {
 }
 
 impl Command {
-    /// Returns the class by which commands wait.
+    /// Returns the class of the command, by which waits are counted.
     pub const fn class(&self) -> Class {
         class(self.kind, self.cause)
     }
@@ -297,7 +298,7 @@ macro_rules! registry {
         /// The reports of the observers of a [`Watch`].
         #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
         pub struct Observations {
-            $(#[doc = concat!("Of the observer `", stringify!($module), "`; absent if it was not there.")]
+            $(#[doc = concat!("The report of the observer `", stringify!($module), "`; left out if it was not attached.")]
             #[serde(skip_serializing_if = "Option::is_none")]
             pub $module: Option<$report>,)+
         }
@@ -320,8 +321,8 @@ registry![
 /// Observations of a drive beyond its counters.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Findings {
-    /// Statistics of the erases of its blocks since the drive was new. Absent if the drive has no
-    /// good block.
+    /// Statistics of the erases of the drive's blocks since the drive was new. Null if the drive
+    /// has no good block.
     pub erases: Option<EraseReport>,
     /// The reports of its observers, if any.
     #[serde(flatten)]
@@ -329,7 +330,7 @@ pub struct Findings {
 }
 
 /// Returns `part` divided by `whole`, or 0 if `whole` is 0.
-#[allow(clippy::cast_precision_loss)] // for shares and means, which a f64 holds to 15 digits
+#[allow(clippy::cast_precision_loss)] // An f64 holds shares and means to 15 digits.
 fn ratio(part: u128, whole: u128) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }

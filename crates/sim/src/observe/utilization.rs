@@ -14,30 +14,30 @@ use crate::sched::Class;
 
 pub(super) const KIND: Kind = Kind {
     name: "utilization",
-    summary: "how busy each unit and each bus is, with what, and how long commands wait",
+    summary: "how busy each unit and each bus is, with which commands, and how long commands wait",
     yields: "for each unit the share of time by kind of command and cause, the mean queue length, \
              the mean wait, and the busy time over time; for each serial bus the share of time",
 };
 
-/// The most buckets of a report.
+/// The maximum number of buckets of a report.
 const BUCKETS: usize = 256;
 
 /// The use of the units and buses of a drive over an interval of virtual time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UtilizationReport {
-    /// The begin of the interval.
+    /// The start of the interval.
     pub from_ns: Nanos,
     /// The end of the interval. Commands that extend beyond either end count with the part inside.
     pub until_ns: Nanos,
     /// The units, in order.
     pub units: Vec<UnitUse>,
-    /// The commands of all units by class, in display order; classes without commands are absent.
+    /// The commands of all units by class, in display order; classes without commands are left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<ClassUse>,
-    /// The serial buses, in order: one per package, or one per gang that shares it.
+    /// The serial buses, in order: one per package, or one per gang that shares a bus.
     pub buses: Vec<BusUse>,
-    /// The length of each bucket of `busy_by_bucket_ns`. The first begins at `from_ns`; the last
-    /// ends at `until_ns`.
+    /// The length of each bucket of `busy_by_bucket_ns`. The first bucket begins at `from_ns`; the
+    /// last one ends at `until_ns`.
     pub bucket_ns: Nanos,
 }
 
@@ -46,22 +46,22 @@ pub struct UtilizationReport {
 pub struct UnitUse {
     /// The first package that the unit belongs to.
     pub package: u32,
-    /// The time for which it was busy.
+    /// The time for which the unit was busy.
     pub busy_ns: Nanos,
-    /// That as a share of the interval (0 to 1).
+    /// The busy time as a share of the interval (0 to 1).
     #[schemars(range(min = 0.0, max = 1.0))]
     pub busy_share: f64,
-    /// The busy time in each bucket (`bucket_ns`). The values add up to `busy_ns`. Trailing
-    /// buckets in which no unit was busy are absent.
+    /// The busy time in each bucket (`bucket_ns`). The values add up to `busy_ns`. Trailing buckets
+    /// in which no unit was busy are left out.
     pub busy_by_bucket_ns: Vec<u64>,
-    /// Its commands by kind and cause; combinations without commands are absent. The times of two
-    /// planes that work as a pair count for each.
+    /// The commands of the unit by kind and cause; combinations without commands are left out. When
+    /// two planes work as a pair, the time counts for both planes.
     pub commands: Vec<CommandUse>,
     /// The mean number of waiting commands over the interval. By Little's law it is the total
     /// waiting time divided by the length of the interval.
     #[schemars(range(min = 0.0))]
     pub mean_queue_length: f64,
-    /// The mean wait of the commands that started in the interval. Absent if none started.
+    /// The mean wait of the commands that started in the interval. Null if none started.
     #[schemars(range(min = 0.0))]
     pub mean_wait_ns: Option<f64>,
     /// The longest wait of these commands.
@@ -77,9 +77,9 @@ pub struct CommandUse {
     pub cause: Cause,
     /// The number of commands that started in the interval.
     pub count: u64,
-    /// The time they took, including waits of reads for the bus.
+    /// The time that the commands took, including waits of reads for the bus.
     pub busy_ns: Nanos,
-    /// That as a share of the interval (0 to 1).
+    /// The busy time as a share of the interval (0 to 1).
     #[schemars(range(min = 0.0, max = 1.0))]
     pub busy_share: f64,
 }
@@ -87,34 +87,34 @@ pub struct CommandUse {
 /// The commands of one class on all units.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ClassUse {
-    /// The class: why its commands wait.
+    /// The class of the commands.
     pub class: Class,
     /// The number of commands that started in the interval.
     pub count: u64,
-    /// The time they took, over all units, including waits of reads for the bus.
+    /// The time that the commands took, over all units, including waits of reads for the bus.
     pub busy_ns: Nanos,
-    /// That as a share of the time of all units (0 to 1, or more where the planes of a unit work at
-    /// once).
+    /// The busy time as a share of the time of all units together (0 to 1, or more if the planes of
+    /// a unit work at once).
     #[schemars(range(min = 0.0))]
     pub busy_share: f64,
     /// The mean number of waiting commands over the interval, on all units.
     #[schemars(range(min = 0.0))]
     pub mean_queue_length: f64,
-    /// The mean wait of the commands that started in the interval. Absent if none started.
+    /// The mean wait of the commands that started in the interval. Null if none started.
     #[schemars(range(min = 0.0))]
     pub mean_wait_ns: Option<f64>,
     /// The longest wait of these commands.
     pub max_wait_ns: Nanos,
-    /// The time for which they were suspended. It is no part of `busy_ns`.
+    /// The time for which the commands were suspended. `busy_ns` does not include it.
     pub suspended_ns: Nanos,
 }
 
 /// The use of a serial bus.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BusUse {
-    /// The time for which it carried data.
+    /// The time for which the bus carried data.
     pub busy_ns: Nanos,
-    /// That as a share of the interval (0 to 1).
+    /// The busy time as a share of the interval (0 to 1).
     #[schemars(range(min = 0.0, max = 1.0))]
     pub busy_share: f64,
 }
@@ -125,7 +125,7 @@ struct Tally {
     time: u128,
 }
 
-/// How commands of a unit or of a class waited.
+/// The waits of the commands of a unit or of a class.
 #[derive(Debug, Clone, Copy, Default)]
 struct Waits {
     /// The commands that started in the interval.
@@ -161,7 +161,7 @@ struct ClassTotals {
     waits: Waits,
 }
 
-/// A command from its start, or since it went on, up to its end or its suspension.
+/// A part of a command: from its start or resumption to its end or suspension.
 #[derive(Debug, Clone, Copy)]
 struct Piece {
     command: Command,
@@ -174,9 +174,9 @@ struct Piece {
 struct UnitTotals {
     commands: [[Tally; Cause::ALL.len()]; CommandKind::ALL.len()],
     busy: u128,
-    /// The time until which it is known to be busy.
+    /// The time until which the unit is known to be busy.
     end: Nanos,
-    /// The time of the last suspension that is counted.
+    /// The end of the last counted part of a suspended command.
     suspended: Nanos,
     waits: Waits,
 }
@@ -218,7 +218,8 @@ impl Totals {
         let unit = &mut self.units[lane];
         let tally = &mut unit.commands[command.kind as usize][command.cause as usize];
         tally.time += busy;
-        // Up to a suspension, it was alone; what its unit did meanwhile was reported before.
+        // A part before a suspension is counted separately: the commands that its unit executed
+        // during the suspension were reported earlier, and `unit.end` already includes them.
         let counted = if *is_last { &mut unit.end } else { &mut unit.suspended };
         let begins = (*begin).max(*counted);
         *counted = (*counted).max(*end);
@@ -242,13 +243,13 @@ pub struct Utilization {
     clock: Nanos,
     totals: Totals,
     pending: Vec<VecDeque<Piece>>,
-    /// For each unit, since when the command that was suspended last has gone on.
+    /// For each unit, the time at which the last suspended command resumed.
     resumed: Vec<Option<Nanos>>,
     packages: Vec<u32>,
 }
 
 impl Utilization {
-    /// Returns the memory of this observer for these units and buses. A merge or a
+    /// Returns the memory of this observer for this number of units and buses. A merge or a
     /// collection bounds the number of unfinished commands.
     pub(super) fn footprint(units: u64, buses: u32) -> Size {
         let unit = fixed::<UnitTotals>(2u32)
@@ -278,7 +279,7 @@ impl Utilization {
         }
     }
 
-    /// Returns the use up to `until`, or up to the last answer if that is later.
+    /// Returns the report up to `until`, or up to the last answer if that is later.
     pub fn report(&self, until: Nanos) -> UtilizationReport {
         let interval = Interval { from: self.from, until: until.max(self.clock) };
         let mut totals = self.totals.clone();
@@ -342,7 +343,7 @@ fn unit_use(unit: &UnitTotals, package: u32, length: u128) -> UnitUse {
 }
 
 impl Utilization {
-    /// Returns since when a command runs: from its start, or since it has gone on.
+    /// Returns the time from which a command runs: its start, or its last resumption.
     fn begin_of(&self, command: &Command) -> Nanos {
         let resumed = self.resumed[command.unit as usize];
         resumed.filter(|at| *at > command.start).unwrap_or(command.start)

@@ -9,11 +9,12 @@ use crate::nand::BlockId;
 pub(super) const KIND: Kind = Kind {
     name: "wear_map",
     summary: "which blocks are erased, and how often",
-    yields: "the erases of each block, in the order of units and blocks; of a large drive, of as \
-             many successive blocks together as make a map that can be shown",
+    yields: "the erases of each block, in the order of units and blocks; for a large drive, the \
+             sums over groups of successive blocks",
 };
 
-/// The most cells of the map, except that each unit has at least one.
+/// The maximum number of cells of the map. Each unit has at least one cell, even if this exceeds
+/// the maximum.
 const CELLS: usize = 16_384;
 
 /// The erases of each block, in the order of units and their blocks. A block of packages that work
@@ -21,7 +22,7 @@ const CELLS: usize = 16_384;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WearMapReport {
     /// The number of successive blocks of a unit per cell: 1 unless the drive has more than about
-    /// 16,000 blocks. The last cell of a unit may have fewer.
+    /// 16,000 blocks. The last cell of a unit may have fewer blocks.
     pub blocks_per_cell: u32,
     /// The units that have blocks, in order.
     pub units: Vec<UnitWear>,
@@ -41,8 +42,8 @@ pub struct UnitWear {
     /// Erases since the drive was new, including fill and warm-up, summed over the blocks of each
     /// cell.
     pub erases_since_new: Vec<u64>,
-    /// For each cell, the erases since the drive was new of its most erased block. Absent if a
-    /// cell is one block.
+    /// For each cell, the erase count of its most erased block since the drive was new. Left out if
+    /// each cell is one block.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub most_since_new: Option<Vec<u64>>,
 }
@@ -88,7 +89,8 @@ impl WearMap {
         WearMapReport { blocks_per_cell: number(per_cell), units }
     }
 
-    /// Returns the unit whose blocks begin at `first`, one for each entry of `alike`.
+    /// Returns the map of the unit whose blocks begin at `first`. `alike` has an entry for each of
+    /// its blocks.
     fn unit(&self, first: usize, alike: &[u32], per_cell: usize) -> UnitWear {
         let blocks = first..first + alike.len();
         let measured = &self.measured[blocks.clone()];

@@ -1,4 +1,4 @@
-//! Buses: who asks for one, and who gets it.
+//! Buses: requests for a bus, and the order in which they are granted.
 
 use std::collections::VecDeque;
 
@@ -15,7 +15,7 @@ use crate::nand::later;
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Asking {
     Group(u32),
-    /// A die that chooses when it gets the bus.
+    /// A die that chooses its next command when it gets the bus.
     Die(u32),
 }
 
@@ -23,7 +23,7 @@ pub(super) enum Asking {
 #[derive(Debug)]
 pub(super) struct Bus {
     pub(super) waiting: VecDeque<Asking>,
-    /// Data of reads, where that goes first.
+    /// The requests for the data of reads, if such data goes first.
     pub(super) data: VecDeque<Asking>,
     pub(super) owner: u32,
     pub(super) since: Nanos,
@@ -57,7 +57,7 @@ impl Bus {
 }
 
 impl Scheduler {
-    /// Grants a bus to what asked first.
+    /// Grants a bus to the first request in its queue.
     pub(super) fn grant(&mut self, bus: u32) {
         loop {
             let state = &mut self.buses[bus as usize];
@@ -77,7 +77,8 @@ impl Scheduler {
         }
     }
 
-    /// Lets a die choose that has got the bus. Returns the group that uses it, if it does.
+    /// Lets a die choose its next command after the bus was granted to the die. Returns the group
+    /// that uses the bus, if any.
     fn choose_with_bus(&mut self, die: u32) -> Option<u32> {
         let state = &mut self.dies[die as usize];
         state.asking = false;

@@ -9,11 +9,11 @@ pub enum Op {
     Read,
     /// Programs a page.
     Program,
-    /// Erases a block; also a copy within a plane, which needs no data on the bus either.
+    /// Erases a block, or copies a page within a plane. Neither transfers data on the bus.
     Erase,
 }
 
-/// Why a flash command waits: queue lengths and waiting times are counted by class.
+/// The class of a flash command. Queue lengths and waiting times are counted by class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
@@ -72,27 +72,27 @@ pub enum Level {
 pub struct Command {
     /// The operation.
     pub op: Op,
-    /// Why it waits.
+    /// The class, by which its wait is counted.
     pub class: Class,
-    /// The level, which decides what it goes before.
+    /// The priority level at its die.
     pub level: Level,
-    /// The die, numbered from 0. The scheduler calls a die what works by itself, so it is a pair of
-    /// planes where these do.
+    /// The die, numbered from 0. For the scheduler, a die is a part of the flash that works
+    /// independently: a pair of planes is a die if pairs do so.
     pub die: u32,
-    /// The package, where the die of the scheduler is several packages that share control pins;
-    /// 0 otherwise.
+    /// The package within the die, if the die stands for several packages that share control pins;
+    /// otherwise 0.
     pub package: u32,
     /// The plane of the die.
     pub plane: u32,
-    /// The row, which commands in several planes must share to be carried out at once.
+    /// The row. Commands in several planes are carried out at once only if they have the same row.
     pub row: u32,
-    /// Is true if it may be carried out together with others.
+    /// Is true if the command may be carried out together with others.
     pub joins: bool,
     /// Time in the cells.
     pub cells: Nanos,
-    /// Time of its data on the bus, without command cycles.
+    /// Time of the command's data on the bus, without command cycles.
     pub transfer: Nanos,
-    /// Returned with its completion; `None` if nobody asks for it.
+    /// A number that is returned with the completion; `None` if no caller needs it.
     pub owner: Option<u64>,
 }
 
@@ -131,8 +131,8 @@ impl From<Command> for Task {
     }
 }
 
-/// Stands for a command until it is done. A ticket of a command that is done is not that of another
-/// one, even if that takes its place in memory.
+/// A handle to a command. After the command is done, its ticket never stands for another command,
+/// even if that command takes its place in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ticket {
     pub(super) node: u32,
@@ -152,10 +152,10 @@ impl Ticket {
     /// The largest generation.
     pub(super) const GENERATIONS: u32 = (1 << Ticket::GENERATION_BITS) - 1;
 
-    /// A number that no node has; all are below it.
+    /// A number above all node numbers.
     pub(super) const NODES: u32 = (1 << Ticket::NODE_BITS) - 1;
 
-    /// Stands for a command that is done.
+    /// A ticket that stands for a command that is done.
     pub const DONE: Ticket = Ticket { node: Ticket::NODES, generation: 0 };
 
     /// Returns the ticket as a number of [`Ticket::BITS`].

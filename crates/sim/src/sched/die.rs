@@ -24,13 +24,13 @@ pub(super) enum Queue {
 #[repr(align(64))]
 pub(super) struct Die {
     pub(super) bus: u32,
-    /// By [`Queue`].
+    /// The waiting commands, by [`Queue`].
     pub(super) queues: [List; 4],
-    /// The groups that it carries out, that is in its cache register, and that it has suspended.
+    /// The group in execution, the group in the cache register, and the suspended group.
     pub(super) current: u32,
     pub(super) cache: u32,
     pub(super) suspended: u32,
-    /// Is true if it waits for its bus, and chooses its command when the bus is granted.
+    /// Is true if the die waits for its bus, to choose a command when the bus is granted.
     pub(super) asking: bool,
     /// The time of the last suspension.
     pub(super) suspended_since: Nanos,
@@ -41,7 +41,7 @@ pub(super) struct Die {
     pub(super) touched: bool,
     pub(super) reads_arrived: u64,
     pub(super) reads_started: u64,
-    /// The time of the next check whether it can suspend a command.
+    /// The time of the next check whether the die can suspend a command.
     pub(super) check_at: Option<Nanos>,
 }
 
@@ -97,7 +97,7 @@ impl Die {
 }
 
 impl Scheduler {
-    /// Returns true if the first phase of such a command is on the bus.
+    /// Returns true if the first phase of a command with this operation is on the bus.
     #[inline]
     pub(super) fn begins_on_bus(&self, op: Op) -> bool {
         op == Op::Program || self.setup.command > Nanos(0)
@@ -108,7 +108,7 @@ impl Scheduler {
         (!group.is_row).then_some(group.op)
     }
 
-    /// Returns the queue whose first command is next by the policy.
+    /// Returns the queue whose first command the policy chooses next.
     #[inline]
     pub(super) fn next_queue(&self, die: u32) -> Option<Queue> {
         let state = &self.dies[die as usize];
@@ -151,7 +151,8 @@ impl Scheduler {
         self.takes(die, queue) && (bus_free || !self.begins_on_bus(task.op))
     }
 
-    /// Returns true if a die can take the first command of a queue in addition to its current ones.
+    /// Returns true if a die can take the first command of a queue in addition to its current
+    /// commands.
     #[inline]
     pub(super) fn takes(&self, die: u32, queue: Queue) -> bool {
         let state = &self.dies[die as usize];
@@ -174,7 +175,7 @@ impl Scheduler {
         }
     }
 
-    /// Starts what is next at a die, where the die can take it.
+    /// Starts the next command of a die, if the die can take it.
     #[inline]
     pub(super) fn decide(&mut self, die: u32) {
         let state = &self.dies[die as usize];
@@ -201,7 +202,8 @@ impl Scheduler {
         }
     }
 
-    /// Begins with the first command of a queue, or asks for the bus to choose again then.
+    /// Starts the first command of a queue. If the die chooses when it gets the bus, requests the
+    /// bus instead.
     fn begin_or_ask(&mut self, die: u32, queue: Queue) {
         let state = &self.dies[die as usize];
         if state.asking {

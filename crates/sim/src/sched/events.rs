@@ -1,4 +1,5 @@
-//! The queue of events, earliest first; equal times in the order in which they were scheduled.
+//! The queue of events, earliest first; events of equal times in the order in which they were
+//! scheduled.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -10,13 +11,14 @@ use flashscope_block::Nanos;
 pub(super) enum Event {
     /// A command arrives at its die.
     Arrival(u32),
-    /// The cells are done with a group, unless it was suspended since: then its token is another.
+    /// The cells are done with a group. If the group was suspended in the meantime, its token has
+    /// changed and the event is void.
     CellsDone { group: u32, token: u32 },
     /// The group in the cells of a die is suspended.
     Suspended(u32),
     /// A group has been resumed.
     Resumed(u32),
-    /// A die looks again whether it can suspend.
+    /// A die checks again whether it can suspend its command.
     Check(u32),
     /// A bus is released.
     Released(u32),
@@ -26,14 +28,15 @@ pub(super) enum Event {
     Timer(u32),
 }
 
-/// The key of no event.
+/// The key that stands for no event.
 const EMPTY: u128 = u128::MAX;
 
-/// Number of lanes. A drive has few durations: of a read, a program and an erase in the cells, and of
-/// a page and command cycles on the bus.
+/// Number of lanes. A drive has few durations: a read, a program and an erase in the cells, and a
+/// page and command cycles on the bus.
 const LANES: usize = 6;
 
-/// Events that are due equally long after they were scheduled: they are in order by themselves.
+/// Events with the same duration from scheduling to due time. They are therefore scheduled in order
+/// of time.
 #[derive(Debug, Default)]
 struct Lane {
     later: VecDeque<(u128, Event)>,
@@ -41,21 +44,22 @@ struct Lane {
 
 /// A queue of events.
 ///
-/// Events of one duration wait in a lane of their own, those of other durations in a heap. The next
-/// event is the first of these few.
+/// Events of a common duration wait in the lane of that duration, all others in a heap. The next
+/// event is the earliest of the first events of the lanes and of the heap.
 #[derive(Debug)]
 pub(super) struct Events {
     /// The durations of the lanes.
     durations: [u64; LANES],
     /// The key of the first event of each lane: its time, and the order in which it was scheduled.
-    /// One number, which compares without a branch.
+    /// A key is one number, which compares without a branch.
     heads: [u128; LANES],
     lanes: [Lane; LANES],
-    /// The key of the first event of the lanes and of the others, and its lane.
+    /// The key of the next event and its lane, or `LANES` if the event is in the heap.
     first: (u128, usize),
     others: BinaryHeap<Reverse<(u128, Event)>>,
     scheduled: u64,
-    /// The events of this instant that were scheduled in it: after all others of the instant.
+    /// The events at the current instant that were scheduled at this instant. They follow all other
+    /// events of the instant.
     now: VecDeque<Event>,
 }
 
@@ -100,7 +104,8 @@ impl Events {
         self.lanes[lane].later.push_back((key, event));
     }
 
-    /// Schedules an event of a duration without a lane: it gets that of another if that is empty.
+    /// Schedules an event of a duration without a lane. An empty lane changes to this duration;
+    /// without an empty lane, the event goes to the heap.
     #[inline(never)]
     fn schedule_other(&mut self, duration: u64, key: u128, event: Event) {
         match self.heads.iter().position(|head| *head == EMPTY) {
@@ -115,7 +120,7 @@ impl Events {
         }
     }
 
-    /// Looks for the first event of the lanes and of the others.
+    /// Finds the first event of the lanes and of the heap.
     #[inline]
     fn find_first(&mut self) {
         let (mut key, mut place) = (EMPTY, LANES);
@@ -146,8 +151,8 @@ impl Events {
         Nanos((key >> 64) as u64)
     }
 
-    /// Takes the next event if it is due by `until`, while the clock shows `now`. Returns its time
-    /// too.
+    /// Removes and returns the next event and its time, if it is due by `until`. The clock shows
+    /// `now`.
     #[inline]
     pub(super) fn pop(&mut self, now: Nanos, until: Nanos) -> Option<(Nanos, Event)> {
         let (key, lane) = self.first;
@@ -179,7 +184,8 @@ impl Events {
 mod tests {
     use super::*;
 
-    // Events of one time come in the order of scheduling, those of this instant after all others.
+    // Events of one time come in the order of scheduling. Events scheduled for the current instant
+    // come after all others of the instant.
     #[test]
     fn events_come_in_order() {
         let mut random = fastrand::Rng::with_seed(3);

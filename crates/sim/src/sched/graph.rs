@@ -1,46 +1,46 @@
-//! The commands that are not done, and which wait for which.
+//! The unfinished commands, and the dependencies between them.
 
 use flashscope_block::Nanos;
 
 use super::command::{Command, Task, Ticket};
 use super::queue::Links;
 
-/// No node, group, edge or tally.
+/// The number that stands for no node, group, edge or tally.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// No owner.
+/// The number that stands for no owner.
 pub(super) const NOBODY: u64 = u64::MAX;
 
-/// The bit of an edge's target that is a tally instead of a node.
+/// The bit that marks the target of an edge as a tally instead of a node.
 const TALLY: u32 = 1 << 31;
 
-/// How far a command has come.
+/// The progress of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
     /// The node is free.
     Free,
-    /// It waits for other commands.
+    /// The command waits for other commands.
     Blocked,
-    /// It waits at its die.
+    /// The command waits at its die.
     Queued,
-    /// The die carries it out, or has suspended it.
+    /// The die carries out the command, or has suspended it.
     Running,
 }
 
 /// A command, or a join, which is done when all nodes that it waits for are done.
 ///
-/// The first line of the cache has what its place in lists and its ties to others need.
+/// The first cache line holds the fields for lists and dependencies.
 #[derive(Debug, Clone)]
 #[repr(C, align(64))]
 pub(super) struct Node {
     pub(super) state: State,
     generation: u32,
-    /// How many nodes it waits for, and one more until it is released.
+    /// The number of nodes that this node waits for, plus one until it is released.
     blockers: u32,
-    /// The edges to the nodes that wait for it.
+    /// The first of the edges to the nodes that wait for this node.
     edges: u32,
     pub(super) links: Links,
-    /// The command that follows without the die becoming free.
+    /// The next command of the row. It follows without the die becoming free.
     pub(super) then: u32,
     /// `None` for a join.
     pub(super) task: Option<Task>,
@@ -48,12 +48,12 @@ pub(super) struct Node {
     pub(super) owner: u64,
     /// The earliest time of arrival at its die; after the arrival, the actual time.
     pub(super) arrived: Nanos,
-    /// The time from the end of what it waits for to its arrival.
+    /// The delay of the arrival after the end of the nodes that this node waits for.
     pub(super) delay: Nanos,
     pub(super) started: Nanos,
-    /// The order of arrival at dies.
+    /// The number of the node in the order of arrival at dies.
     pub(super) number: u64,
-    /// Reads that had arrived at the die when it arrived.
+    /// The number of reads that had arrived at the die before this node.
     pub(super) reads_before: u64,
 }
 
@@ -93,7 +93,7 @@ struct Edge {
     next: u32,
 }
 
-/// Counts commands that are not done, for one that waits until none is left.
+/// The number of unfinished commands among those counted. A node can wait until it is 0.
 #[derive(Debug, Clone, Copy)]
 struct Tally {
     left: u32,
@@ -101,7 +101,7 @@ struct Tally {
     waiter: u32,
 }
 
-/// The nodes, with the edges from each to those that wait for it.
+/// The nodes, and the edges from each node to the nodes that wait for it.
 #[derive(Debug)]
 pub(super) struct Graph {
     pub(super) nodes: Vec<Node>,
@@ -149,7 +149,7 @@ impl Graph {
         node
     }
 
-    /// Returns the node of a ticket, unless it is done.
+    /// Returns the node of a ticket, or `None` if its command is done.
     #[inline]
     pub(super) fn node_of(&self, ticket: Ticket) -> Option<&Node> {
         self.nodes
@@ -157,11 +157,11 @@ impl Graph {
             .filter(|node| node.generation == ticket.generation && node.state != State::Free)
     }
 
-    /// Lets `later` wait for `earlier`, unless that is done.
+    /// Makes `later` wait for `earlier`, unless `earlier` is done.
     #[inline]
     pub(super) fn follow(&mut self, later: Ticket, earlier: Ticket) {
         let Some(node) = self.node_of(earlier) else { return };
-        // A command with two dependencies on another waits for it once.
+        // A command with two dependencies on another command waits for it once.
         let again = self.edges.get(node.edges as usize).is_some_and(|edge| edge.to == later.node);
         if again || later == earlier {
             return;
@@ -185,7 +185,7 @@ impl Graph {
         self.edges.push(edge);
     }
 
-    /// Returns the nodes that are not done, those that wait at dies in the order of arrival.
+    /// Returns the unfinished nodes. The nodes that wait at dies are in the order of arrival.
     pub(super) fn unfinished(&self) -> Vec<u32> {
         let count = u32::try_from(self.nodes.len()).unwrap_or(NONE);
         let in_use = |node: &u32| self.nodes[*node as usize].state != State::Free;
@@ -194,7 +194,7 @@ impl Graph {
         unfinished
     }
 
-    /// Lets `later` wait for all commands of a kind.
+    /// Makes `later` wait for all commands of a kind.
     pub(super) fn follow_all(&mut self, later: Ticket, of_kind: impl Fn(&Task) -> bool) {
         for node in 0..u32::try_from(self.nodes.len()).unwrap_or(NONE) {
             let Node { state, task, generation, .. } = &self.nodes[node as usize];
@@ -219,7 +219,7 @@ impl Graph {
         index
     }
 
-    /// Counts a command, unless it is done.
+    /// Counts a command in a tally, unless the command is done.
     #[inline]
     pub(super) fn count(&mut self, tally: u32, command: Ticket) {
         if self.node_of(command).is_some() {
@@ -228,14 +228,14 @@ impl Graph {
         }
     }
 
-    /// Returns true if nothing that a tally counts is left.
+    /// Returns true if all commands that a tally counts are done.
     #[inline]
     pub(super) fn is_tally_empty(&self, tally: u32) -> bool {
         self.tallies[tally as usize].left == 0
     }
 
-    /// Lets `later` wait for the commands that a tally counts. The tally then counts no others, and
-    /// is freed when none is left.
+    /// Makes `later` wait for the commands that a tally counts. The tally must not count further
+    /// commands. It is freed when the last of its commands is done.
     pub(super) fn follow_tally(&mut self, later: Ticket, tally: u32) {
         let state = &mut self.tallies[tally as usize];
         if state.left == 0 {
@@ -262,8 +262,8 @@ impl Graph {
         (blocked.blockers == 0).then_some(blocked.arrived)
     }
 
-    /// Takes the next node that waits for this one, which is done. If this one was the last in a
-    /// tally, that is the node that waits for the tally.
+    /// Removes and returns the next node that waits for `node`, which is done. If `node` was the
+    /// last unfinished command of a tally, returns the node that waits for the tally.
     #[inline]
     pub(super) fn take_follower(&mut self, node: u32) -> Option<u32> {
         loop {
@@ -287,7 +287,7 @@ impl Graph {
         }
     }
 
-    /// Frees a node that is done. Its tickets are of a command that is done from now on.
+    /// Frees a node that is done. Its tickets then stand for a command that is done.
     #[inline]
     pub(super) fn free(&mut self, node: u32) {
         let freed = &mut self.nodes[node as usize];

@@ -53,8 +53,8 @@ impl Scheduler {
         }
     }
 
-    /// Returns true if a command can be carried out together with those of a group: those in the
-    /// planes of its package are of its row.
+    /// Returns true if a command can be carried out together with the commands of a group: commands
+    /// in several planes of its package must have the same row.
     fn joins_all(&self, group: &Group, command: &Task) -> bool {
         let mut node = group.first;
         loop {
@@ -71,7 +71,8 @@ impl Scheduler {
         }
     }
 
-    /// Sets the times of a group on the bus: one command after the other, packages at once.
+    /// Sets the bus times of a group: the commands of a package use the bus one after the other,
+    /// several packages at once.
     fn add_transfers(&self, group: &mut Group) {
         let program = group.op == Op::Program;
         let mut packages = [Nanos(0); 64];
@@ -91,7 +92,7 @@ impl Scheduler {
         group.bus_out = if program { Nanos(0) } else { self.last_over(group.first, group.last).1 };
     }
 
-    /// Returns the command of joined reads whose data is over last, and how long that takes.
+    /// Returns the command of joined reads whose data transfer ends last, and the time until then.
     fn last_over(&self, first: u32, last: u32) -> (u32, Nanos) {
         let mut found = (first, Nanos(0));
         let mut packages = [Nanos(0); 64];
@@ -111,7 +112,8 @@ impl Scheduler {
         }
     }
 
-    /// Lets each page of joined reads be there when it has come over. The last one ends the group.
+    /// Schedules the end of the transfer for each page of joined reads. The last page ends the
+    /// group.
     pub(super) fn bring_over(&mut self, index: u32) {
         let (first, last) = (self.groups[index as usize].first, self.groups[index as usize].last);
         let (end, _) = self.last_over(first, last);

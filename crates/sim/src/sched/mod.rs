@@ -46,7 +46,7 @@ pub use statistics::{Busy, ClassCounts, Totals};
 
 pub use flashscope_block::Nanos;
 
-/// A registered policy: what a die does next.
+/// A registered policy, which chooses the next command of a die.
 #[derive(Debug, Clone, Copy)]
 pub struct Kind {
     /// Its name in a profile.
@@ -59,7 +59,7 @@ pub struct Kind {
     pub overtakes: bool,
     /// Is true if a waiting read suspends a program or an erase.
     pub suspends: bool,
-    /// Is true if the choice depends on what can start at this instant.
+    /// Is true if the choice depends on which commands can start at this instant.
     pub(crate) weighs_starts: bool,
     /// Chooses between the oldest read and the oldest program or erase of the host.
     pub(crate) choose: fn(&Waiting) -> Choice,
@@ -75,11 +75,12 @@ pub(crate) enum Choice {
 /// A die with both reads and other commands waiting, as a policy sees it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Waiting {
-    /// The order of arrival of the oldest read.
+    /// The number of the oldest read in the order of arrival.
     pub(crate) read_number: u64,
-    /// The order of arrival of the oldest program or erase.
+    /// The number of the oldest program or erase in the order of arrival.
     pub(crate) other_number: u64,
-    /// How many reads that came after the oldest program or erase have started before it.
+    /// The number of reads that arrived after the oldest program or erase and have started before
+    /// it.
     pub(crate) overtaken: u64,
     /// How long the oldest program or erase has waited.
     pub(crate) waited: Nanos,
@@ -87,19 +88,19 @@ pub(crate) struct Waiting {
     /// Is true if the oldest read can start at this instant: the die takes it, and its first phase
     /// needs no bus or an idle one. Only known to a policy that weighs it.
     pub(crate) read_starts: bool,
-    /// The same for the oldest program or erase.
+    /// Is true if the oldest program or erase can start at this instant.
     pub(crate) other_starts: bool,
 }
 
 impl Waiting {
-    /// Returns true if the oldest program or erase may be overtaken no longer.
+    /// Returns true if reads may no longer overtake the oldest program or erase.
     pub(crate) fn is_due(&self) -> bool {
         let Limits { overtakes, wait } = self.limits;
         overtakes.is_some_and(|most| self.overtaken >= u64::from(most))
             || wait.is_some_and(|most| self.waited >= most)
     }
 
-    /// Returns what arrived first.
+    /// Returns the command that arrived first.
     pub(crate) fn oldest(&self) -> Choice {
         if self.read_number < self.other_number { Choice::Read } else { Choice::Other }
     }

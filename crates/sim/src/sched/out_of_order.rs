@@ -1,12 +1,12 @@
-//! The oldest command that can start now starts, so that a die does not wait for a bus that another die holds while it
-//! has something to do in the cells.
+//! Starts the oldest command that can start now. A die then uses its cells instead of waiting for a
+//! bus that another die holds.
 
 use super::{Choice, Kind, Waiting};
 
 pub(super) const KIND: Kind = Kind {
     name: "out-of-order",
     summary: "the oldest command that can start at once, without waiting for the bus or another \
-              register; the oldest of all where none can",
+              register; if none can, the oldest command",
     source: "Agrawal et al., USENIX ATC'08, section 3.3",
     overtakes: true,
     suspends: false,

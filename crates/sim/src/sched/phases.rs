@@ -12,7 +12,7 @@ use super::scheduler::Scheduler;
 use super::setup::BusOrder;
 use crate::nand::later;
 
-/// The phases of a command.
+/// A phase of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
     /// Command cycles on the bus, and the data of a program.
@@ -34,7 +34,7 @@ pub(super) struct Group {
     pub(super) count: u8,
     pub(super) die: u32,
     bus: u32,
-    /// The first command, which links to the others in other planes, and the last of these.
+    /// The first command, which links to the commands in other planes, and the last of these.
     pub(super) first: u32,
     pub(super) last: u32,
     pub(super) phase: Phase,
@@ -45,13 +45,13 @@ pub(super) struct Group {
     pub(super) remaining: Nanos,
     pub(super) token: u32,
     pub(super) in_cells: bool,
-    /// Is true if it waits for the cache register, or the cells.
+    /// Is true if the group waits for the cache register, or the cells.
     blocked: bool,
     pub(super) suspensions: u32,
 }
 
 impl Scheduler {
-    /// Makes a group of the first command of a queue and those that join it.
+    /// Makes a group of the first command of a queue and the commands that join it.
     pub(super) fn begin(&mut self, die: u32, queue: Queue) -> u32 {
         let first = self.dies[die as usize].queues[queue as usize].first;
         self.start(die, queue, first);
@@ -98,7 +98,8 @@ impl Scheduler {
     fn add_group(&mut self, group: Group) -> u32 {
         match self.free_groups.pop() {
             Some(index) => {
-                // A token of the group that was here before must not be taken for one of this.
+                // The token differs from that of the previous group at this index, whose events
+                // must not match.
                 let token = self.groups[index as usize].token.wrapping_add(1);
                 self.groups[index as usize] = Group { token, ..group };
                 index
@@ -110,7 +111,7 @@ impl Scheduler {
         }
     }
 
-    /// Takes a command out of its queue, because its die begins with it.
+    /// Removes a command from its queue, because its die begins to carry it out.
     pub(super) fn start(&mut self, die: u32, queue: Queue, node: u32) {
         let state = &mut self.dies[die as usize];
         state.queues[queue as usize].remove(&mut self.graph.nodes, node);
@@ -123,7 +124,7 @@ impl Scheduler {
         }
     }
 
-    /// Goes on with the present phase of a group, or ends it.
+    /// Starts the current phase of a group, or ends the group after the last phase.
     #[inline]
     pub(super) fn go_on(&mut self, index: u32) {
         if self.setup.has_registers() && self.waits_for_register(index) {
@@ -137,15 +138,15 @@ impl Scheduler {
         }
     }
 
-    /// Moves data between the cells and the cache register, where the present phase of a group needs
-    /// that. Returns true if it has to wait for that.
+    /// Moves data between the cells and the cache register, if the current phase of a group needs
+    /// to. Returns true if the group has to wait for the register or the cells.
     fn waits_for_register(&mut self, index: u32) -> bool {
         let group = &mut self.groups[index as usize];
         let die = group.die;
         let is_cached_read = group.op == Op::Read && !group.is_row && self.setup.cache_read;
         let state = &mut self.dies[die as usize];
         match group.phase {
-            // The data of a cached program is there: into the cells when these are free.
+            // The data of a cached program has arrived. It moves on as soon as the cells are free.
             Phase::Cells if state.cache == index => {
                 if state.current != NONE {
                     group.blocked = true;
@@ -153,7 +154,7 @@ impl Scheduler {
                 }
                 (state.cache, state.current) = (NONE, index);
             }
-            // The data of the read before may still be in the cache register.
+            // The data of the previous read may still be in the cache register.
             Phase::Out if is_cached_read => {
                 if state.cache != NONE {
                     group.blocked = true;
@@ -177,7 +178,7 @@ impl Scheduler {
         self.touch_bus(bus);
     }
 
-    /// Ends the present phase of a group and goes on with the next.
+    /// Ends the current phase of a group and starts the next phase.
     #[inline]
     pub(super) fn next_phase(&mut self, index: u32) {
         let group = &mut self.groups[index as usize];
@@ -192,7 +193,7 @@ impl Scheduler {
         self.go_on(index);
     }
 
-    /// Goes on with the next command of a row, if there is one.
+    /// Starts the next command of a row, if there is one.
     fn next_in_row(&mut self, index: u32) {
         let done = self.groups[index as usize].first;
         let next = self.graph.nodes[done as usize].then;
@@ -203,7 +204,7 @@ impl Scheduler {
         let now = self.now;
         let node = &mut self.graph.nodes[next as usize];
         (node.state, node.arrived, node.started) = (State::Running, now, now);
-        // A command of a row was in no queue, so its links are those of an earlier command.
+        // A command of a row was never in a queue: its links are left over from an earlier command.
         node.links = Links::NONE;
         let task = node.task.expect("a row is of commands");
         let class = &mut self.totals.classes[task.class as usize];
@@ -223,7 +224,7 @@ impl Scheduler {
 
     fn finish(&mut self, index: u32) {
         let group = &self.groups[index as usize];
-        // Of joined reads, the others were done when their page had come over.
+        // The other joined reads were done when their pages had crossed the bus.
         let first = if group.op == Op::Read { group.last } else { group.first };
         let (die, together) = (group.die, u32::from(group.count));
         let state = &mut self.dies[die as usize];
@@ -251,7 +252,7 @@ impl Scheduler {
         }
     }
 
-    /// Goes on with a group that waited for a register of a die.
+    /// Resumes a group that waited for a register of a die.
     fn unblock_register(&mut self, die: u32) {
         let Die { cache, current, .. } = self.dies[die as usize];
         for other in [cache, current] {
@@ -277,7 +278,7 @@ impl Scheduler {
 
     pub(super) fn cells_done(&mut self, index: u32, token: u32) {
         let group = &mut self.groups[index as usize];
-        // Otherwise it was suspended since.
+        // With another token, the group was suspended after this event was scheduled.
         if group.token == token {
             group.in_cells = false;
             let die = &mut self.dies[group.die as usize];

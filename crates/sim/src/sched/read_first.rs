@@ -4,7 +4,7 @@ use super::{Choice, Kind, Waiting};
 
 pub(super) const KIND: Kind = Kind {
     name: "read-first",
-    summary: "reads go before waiting programs and erases, which can limit how often or how long",
+    summary: "reads go before waiting programs and erases; limits can bound how often or how long",
     source: "Cobham, Operations Research 2 (1954): priorities without preemption",
     overtakes: true,
     suspends: false,

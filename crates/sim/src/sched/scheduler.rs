@@ -27,13 +27,14 @@ pub enum SchedulerEvent {
         /// join.
         together: u32,
     },
-    /// A command with an owner resumes in the cells, now. See [`Scheduler::report_suspensions`].
+    /// A command with an owner resumes in the cells, at the time of the clock. See
+    /// [`Scheduler::report_suspensions`].
     Resumed {
         /// See [`Command::owner`].
         owner: u64,
-        /// When it arrived at its die.
+        /// When the command arrived at its die.
         arrived: Nanos,
-        /// When its die began with it.
+        /// When its die began to carry it out.
         started: Nanos,
         /// When it was suspended.
         since: Nanos,
@@ -44,12 +45,12 @@ pub enum SchedulerEvent {
     Idle(u32),
 }
 
-/// How far a command has come.
+/// The progress of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
-    /// Its die has not begun with it.
+    /// The die has not begun to carry it out.
     Waiting,
-    /// Its die carries it out, or has suspended it.
+    /// The die carries it out, or has suspended it.
     Running,
     /// It is done.
     Done,
@@ -72,10 +73,10 @@ pub struct Scheduler {
     /// Dies and buses that have something to decide at the end of this instant.
     pub(super) touched_dies: Vec<u32>,
     pub(super) touched_buses: Vec<u32>,
-    /// Is true if something has happened since the last decisions.
+    /// Is true if an event has happened since the last decisions.
     stirred: bool,
     pub(super) happened: VecDeque<SchedulerEvent>,
-    /// The order of arrivals at dies.
+    /// The number of arrivals at dies so far.
     pub(super) arrivals: u64,
     pub(super) totals: Totals,
     /// Is true if dies report that they are idle.
@@ -139,12 +140,13 @@ impl Scheduler {
         self.graph.add(Some(command), command.owner)
     }
 
-    /// Adds a join, which takes no time and waits for commands. It also waits until it is released.
+    /// Adds a join, which takes no time and is done when the commands that it waits for are done.
+    /// It also waits until it is released.
     pub fn add_join(&mut self, owner: Option<u64>) -> Ticket {
         self.graph.add(None, owner)
     }
 
-    /// Returns what is done `delay` after a command is.
+    /// Adds a join that is done `delay` after a command.
     pub(crate) fn add_delay(&mut self, after: Ticket, delay: Nanos) -> Ticket {
         let ticket = self.graph.add(None, None);
         self.graph.nodes[ticket.node as usize].delay = delay;
@@ -153,7 +155,7 @@ impl Scheduler {
         ticket
     }
 
-    /// Adds a tally: it counts commands, so that one can wait until none of them is left.
+    /// Adds a tally, which counts unfinished commands. A command can wait until the count is 0.
     pub fn add_tally(&mut self) -> u32 {
         self.graph.add_tally()
     }
@@ -170,26 +172,27 @@ impl Scheduler {
         self.graph.is_tally_empty(tally)
     }
 
-    /// Lets `later`, which is not released, wait until no command of a tally is left. The tally
-    /// counts nothing more: from now on its number may be that of another.
+    /// Makes `later`, which is not released, wait until all commands of a tally are done. The tally
+    /// must not be used afterwards, because its number may be reused.
     pub fn follow_tally(&mut self, later: Ticket, tally: u32) {
         self.graph.follow_tally(later, tally);
     }
 
-    /// Adds a command that its die carries out directly after `before`, the last one of its row,
-    /// without becoming free.
+    /// Adds a command to the row whose last command is `before`. The die carries it out directly
+    /// after `before`, without becoming free.
     pub fn add_in_row(&mut self, before: Ticket, command: Command) -> Ticket {
         let next = self.graph.add(Some(command), command.owner);
         self.graph.nodes[before.node as usize].then = next.node;
         next
     }
 
-    /// Lets `later`, which is not released, wait until `earlier` is done.
+    /// Makes `later`, which is not released, wait until `earlier` is done.
     pub fn follow(&mut self, later: Ticket, earlier: Ticket) {
         self.graph.follow(later, earlier);
     }
 
-    /// Releases a command: it arrives at its die at `at`, or later when what it waits for is done.
+    /// Releases a command. It arrives at its die at `at`, or later when the commands that it waits
+    /// for are done.
     pub fn release(&mut self, ticket: Ticket, at: Nanos) {
         self.graph.not_before(ticket.node, at);
         self.unblock(ticket.node);
@@ -202,7 +205,7 @@ impl Scheduler {
         ticket
     }
 
-    /// Returns how far a command has come.
+    /// Returns the progress of a command.
     pub fn status(&self, ticket: Ticket) -> Status {
         match self.graph.node_of(ticket).map(|node| node.state) {
             None | Some(State::Free) => Status::Done,
@@ -211,14 +214,15 @@ impl Scheduler {
         }
     }
 
-    /// Returns true if a command is at its die, or done, so that it waits for no other.
+    /// Returns true if a command has arrived at its die or is done, and thus waits for no other
+    /// command.
     pub(crate) fn has_arrived(&self, ticket: Ticket) -> bool {
         self.graph.node_of(ticket).is_none_or(|node| node.state != State::Blocked)
     }
 
-    /// Returns from when on a later command of the same kind and level cannot go before this one at
-    /// its die: from now on if it waits there, is running or is done, and when it arrives if that is
-    /// known. `None` if it waits for others before it arrives.
+    /// Returns the time from which a later command of the same kind and level cannot overtake this
+    /// one at its die. This is the current time if the command waits there, runs or is done, and
+    /// otherwise its known time of arrival. Returns `None` if the command first waits for others.
     #[inline]
     pub(crate) fn arrival(&self, ticket: Ticket) -> Option<Nanos> {
         match self.graph.node_of(ticket) {
@@ -227,13 +231,13 @@ impl Scheduler {
         }
     }
 
-    /// Returns a command that is not done; `None` for a join.
+    /// Returns an unfinished command, or `None` for a join.
     #[inline]
     pub(crate) fn task(&self, ticket: Ticket) -> Option<&Task> {
         self.graph.node_of(ticket)?.task.as_ref()
     }
 
-    /// Gives a command or join that is not done an owner, if it has none.
+    /// Gives an unfinished command or join an owner, if it has none. Returns true on success.
     pub(crate) fn set_owner(&mut self, ticket: Ticket, owner: u64) -> bool {
         let free = self.graph.node_of(ticket).is_some_and(|node| node.owner == NOBODY);
         if free {
@@ -242,8 +246,8 @@ impl Scheduler {
         free
     }
 
-    /// Gives every command that is low and has not begun another level, as when a command of the
-    /// host waits for one of them.
+    /// Raises every low command that has not begun to another level. Needed when a command of the
+    /// host waits for a low command.
     pub(crate) fn raise_low(&mut self, level: Level) {
         for node in self.graph.unfinished() {
             let raised = &mut self.graph.nodes[node as usize];
@@ -269,12 +273,12 @@ impl Scheduler {
         }
     }
 
-    /// Lets `later` wait for every program and erase that is not done.
+    /// Makes `later` wait for every unfinished program and erase.
     pub(crate) fn follow_writes(&mut self, later: Ticket) {
         self.graph.follow_all(later, |task| task.op != Op::Read);
     }
 
-    /// Asks for [`SchedulerEvent::Timer`] at a time.
+    /// Requests a [`SchedulerEvent::Timer`] at a time.
     pub fn set_timer(&mut self, at: Nanos, token: u32) {
         self.schedule(at.max(self.now), Event::Timer(token));
     }
@@ -308,7 +312,7 @@ impl Scheduler {
         self.happened.pop_front()
     }
 
-    /// Lets the next event happen, or takes the decisions of this instant after the last one.
+    /// Processes the next event or, after the last event of this instant, takes the decisions.
     /// Returns false if there is nothing to do before `until`.
     #[inline]
     fn step(&mut self, until: Nanos) -> bool {
@@ -319,7 +323,7 @@ impl Scheduler {
             self.happen(event);
             return true;
         }
-        // At the end of time, nothing else can be submitted.
+        // If `until` is the maximum, the caller can submit nothing at that instant.
         if decides && (self.now < until || until == Nanos::MAX) {
             self.decide_all();
             return true;
@@ -335,7 +339,7 @@ impl Scheduler {
         self.events.schedule(self.now, at, event);
     }
 
-    /// Lets an event happen, whose time the clock shows.
+    /// Processes an event at the time of the clock.
     #[inline]
     fn happen(&mut self, event: Event) {
         self.stirred = true;
@@ -351,8 +355,8 @@ impl Scheduler {
         }
     }
 
-    /// Takes the decisions of this instant: dies choose, then buses are granted. What these touch
-    /// decides when something has happened again.
+    /// Takes the decisions of this instant: dies choose, then buses are granted. Dies and buses
+    /// that these decisions touch decide after the next event.
     #[inline]
     fn decide_all(&mut self) {
         self.stirred = false;
@@ -405,7 +409,8 @@ impl Scheduler {
         }
     }
 
-    /// Lets a node that waits for nothing more arrive at its die; a join is done.
+    /// Processes the arrival of a node that waits for no other node: a command joins the queue of
+    /// its die, and a join is done.
     fn arrive(&mut self, node: u32) {
         let Some(task) = self.graph.nodes[node as usize].task else {
             let join = &mut self.graph.nodes[node as usize];
@@ -428,7 +433,7 @@ impl Scheduler {
         self.touch_die(task.die);
     }
 
-    /// Ends a command: reports it, and lets those that wait for it go on.
+    /// Ends a command: reports the end, and unblocks the nodes that wait for the command.
     pub(super) fn complete(&mut self, node: u32, together: u32) {
         let done = &self.graph.nodes[node as usize];
         if done.owner != NOBODY {
@@ -463,7 +468,7 @@ impl Scheduler {
         self.buses.iter_mut().for_each(Bus::reset);
     }
 
-    /// Adds what is in progress to the busy times, before it is dropped.
+    /// Adds the phases in progress to the busy times, before these phases are dropped.
     fn settle_busy(&mut self) {
         let now = self.now.0;
         for bus in &mut self.buses {

@@ -7,43 +7,44 @@ use super::Kind;
 /// Limits of overtaking: at either limit, the oldest program or erase goes before reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Limits {
-    /// The number of later reads that may start before it.
+    /// The number of later reads that may start before the oldest program or erase.
     pub overtakes: Option<u32>,
-    /// The time that it may wait.
+    /// The time that the oldest program or erase may wait.
     pub wait: Option<Nanos>,
 }
 
-/// How programs and erases are suspended.
+/// The rules for suspending programs and erases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Suspension {
     /// Time from the request to suspend until the die takes a read.
     pub suspend: Nanos,
     /// Time to resume.
     pub resume: Nanos,
-    /// How often a command is suspended at most; `None` for any number.
+    /// The maximum number of suspensions of a command; `None` for any number.
     pub most: Option<u32>,
-    /// Time in the cells since the start or the last resumption before which nothing is suspended.
+    /// The time in the cells, since the start or the last resumption, before which no command is
+    /// suspended.
     pub min_progress: Nanos,
-    /// Time in the cells for the last of which nothing is suspended.
+    /// The last part of the time in the cells, in which no command is suspended.
     pub min_remaining: Nanos,
 }
 
-/// The order in which a bus serves.
+/// The order in which a bus serves requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BusOrder {
-    /// The order of asking.
+    /// The order of the requests.
     #[default]
     Asking,
     /// The data of reads before commands and the data of programs, as in MQSim.
     DataFirst,
 }
 
-/// When a die chooses its next command.
+/// The time at which a die chooses its next command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ChoiceTime {
-    /// When it becomes free, even if its bus is not.
+    /// When the die becomes free, even if its bus is not.
     #[default]
     DieFree,
     /// When its bus is granted, as in MQSim.
@@ -57,10 +58,10 @@ pub struct Parts {
     pub bus_of: Vec<u32>,
     /// Number of buses.
     pub buses: u32,
-    /// Planes of a die that can be joined.
+    /// Number of planes of a die whose commands can be joined.
     pub planes: u32,
-    /// Packages that a die stands for: they carry out commands of one kind at once, each with its
-    /// own data pins. At most 64; 1 otherwise.
+    /// Number of packages that a die stands for: packages of a gang that carry out commands of one
+    /// kind at once, each with its own data pins. At most 64; 1 otherwise.
     pub packages: u32,
 }
 
@@ -71,7 +72,7 @@ pub struct Setup {
     pub policy: Kind,
     /// The limits of overtaking.
     pub limits: Limits,
-    /// The costs and limits of suspension, where the policy suspends.
+    /// The costs and limits of suspension, if the policy suspends.
     pub suspension: Suspension,
     /// Time of the command cycles of a command on the bus.
     pub command: Nanos,
@@ -82,11 +83,12 @@ pub struct Setup {
     pub in_order_planes: bool,
     /// Is true if the next read begins when the data of the last one is in the cache register.
     pub cache_read: bool,
-    /// Is true if the data of the next program comes over while one is in the cells.
+    /// Is true if the data of the next program crosses the bus while the previous program is in the
+    /// cells.
     pub cache_program: bool,
-    /// The order in which a bus serves.
+    /// The order in which a bus serves requests.
     pub bus_order: BusOrder,
-    /// When a die chooses its next command.
+    /// The time at which a die chooses its next command.
     pub choice_time: ChoiceTime,
 }
 
@@ -99,7 +101,7 @@ pub enum Invalid {
     /// Settings of suspension where nothing is suspended.
     #[error("suspension needs the policy suspend")]
     SuspensionWithoutPolicy,
-    /// Suspension with cache registers, which no part is known to combine.
+    /// Suspension with cache registers, which no known flash chip combines.
     #[error("suspension and cache registers are not combined")]
     SuspensionWithCache,
     /// A limit of 0, which would allow nothing.

@@ -11,15 +11,16 @@ pub struct ClassCounts {
     pub arrived: u64,
     /// Commands that have started.
     pub started: u64,
-    /// How long those that have started had waited, in nanoseconds together.
+    /// The total wait of the commands that have started, in nanoseconds.
     pub waited_ns: u128,
-    /// The longest of these times.
+    /// The longest wait of these commands.
     pub longest_wait: Nanos,
     /// Commands that wait.
     pub waiting: u64,
-    /// The most that waited at once.
+    /// The maximum number of commands that waited at once.
     pub most_waiting: u64,
-    /// The integral of the number that waits over time, in nanoseconds, up to its last change.
+    /// The integral of the number of waiting commands over time, in nanoseconds, up to the last
+    /// change of this number.
     pub waiting_ns: u128,
     /// Time of that change.
     changed: Nanos,
@@ -47,13 +48,13 @@ impl ClassCounts {
         self.longest_wait = self.longest_wait.max(waited);
     }
 
-    /// Forgets what waits, without counting it as started.
+    /// Forgets the waiting commands, without counting them as started.
     pub(super) fn drop_waiting(&mut self, now: Nanos) {
         self.pass(now);
         self.waiting = 0;
     }
 
-    /// Returns the integral of the number that waits up to `now`.
+    /// Returns the integral of the number of waiting commands up to `now`.
     pub fn waiting_ns_at(&self, now: Nanos) -> u128 {
         let mut counts = *self;
         counts.pass(now);

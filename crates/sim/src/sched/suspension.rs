@@ -7,7 +7,7 @@ use super::scheduler::{Scheduler, SchedulerEvent};
 use crate::nand::later;
 
 impl Scheduler {
-    /// Suspends the group in the cells of a die for a waiting read, if it may.
+    /// Suspends the group in the cells of a die for a waiting read, if the rules allow it.
     pub(super) fn consider_suspending(&mut self, die: u32, index: u32) {
         let (now, rules) = (self.now, self.setup.suspension);
         let group = &mut self.groups[index as usize];
@@ -52,7 +52,7 @@ impl Scheduler {
         self.schedule(at, Event::Resumed(group));
     }
 
-    /// Lets a group go on in the cells.
+    /// Continues a group in the cells, and reports its suspension.
     pub(super) fn resumed(&mut self, index: u32) {
         if self.reports_suspensions {
             let group = &self.groups[index as usize];

@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use crate::budget::Refusal;
 
-/// Why a text after `sim:` is no drive.
+/// The reason why the text after `sim:` does not describe a drive.
 #[derive(Debug, thiserror::Error)]
 pub enum ProfileError {
     /// No registered profile has this name, and it does not look like a file.
@@ -36,7 +36,7 @@ pub enum ProfileError {
     Read {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: std::io::Error,
     },
     /// The text is not TOML, or a value is not of the type of its field.
@@ -67,7 +67,7 @@ pub enum ProfileError {
     },
 }
 
-/// There are too many fields to list them where one of them is meant.
+/// Suggests the nearest field. Lists all fields only if none is near, because there are many.
 fn nearest_or_all(nearest: &Option<String>, valid: &[String]) -> String {
     match nearest {
         Some(_) => did_you_mean(nearest),

@@ -15,7 +15,7 @@ use crate::{cache, gc, wear};
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Scope {
-    /// An allocation pool, of whatever size.
+    /// An allocation pool of any size.
     Pool,
     /// A package, or all packages that a logical page spans.
     Package,
@@ -74,11 +74,11 @@ pub enum Merge {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Eviction {
-    /// The one that has been in use the longest.
+    /// The log block that has been in use the longest.
     Fifo,
-    /// The one that was written least recently.
+    /// The log block that was written least recently.
     Lru,
-    /// A random one; all are equally likely.
+    /// A random log block; all are equally likely.
     Random,
 }
 
@@ -121,7 +121,8 @@ pub struct Layout {
     pub reliability: Reliability,
     /// True if commands take time.
     pub timed: bool,
-    /// The queues of flash commands; `None` if each command reserves its parts at submission.
+    /// The queues of flash commands; `None` if each command reserves its unit and bus at
+    /// submission.
     pub queues: Option<Queues>,
     /// Number of allocation pools. Logical pages are assigned to them in turn, `stripe` at a time
     /// (the static part of the mapping).
@@ -140,8 +141,8 @@ pub struct Layout {
     pub pages_per_record: u32,
     /// Foreground garbage collection runs while a lane has fewer free blocks than this.
     pub clean_below: u32,
-    /// Background garbage collection runs while a lane has fewer free blocks than this; 0 if there
-    /// is none.
+    /// Background garbage collection runs while a lane has fewer free blocks than this; 0 without
+    /// background garbage collection.
     pub background_below: u32,
     /// Number of free blocks of a lane below which cleaning is urgent; 0 for none.
     pub urgent_below: u32,
@@ -157,13 +158,13 @@ pub struct Layout {
     pub logs: Logs,
     /// The policy for victim selection.
     pub policy: gc::Kind,
-    /// The options of that policy.
+    /// The options of the policy for victim selection.
     pub cleaning: gc::Options,
     /// Seed of the drive's random numbers.
     pub seed: u64,
     /// The wear-levelling policy.
     pub wear: wear::Kind,
-    /// The options of that policy.
+    /// The options of the wear-levelling policy.
     pub wear_options: wear::Options,
     /// The flash translation layer.
     pub ftl: Kind,
@@ -260,7 +261,8 @@ impl Layout {
         self.geometry.slots_per_page
     }
 
-    /// Returns the maximum number of valid logical pages of a block whose collection gains a page.
+    /// Returns the maximum number of valid logical pages of a block whose garbage collection still
+    /// frees a flash page.
     pub const fn most_valid(&self) -> u32 {
         self.geometry.slots_per_block - self.geometry.slots_per_page
     }
@@ -301,8 +303,8 @@ impl Layout {
         Lpn(self.logical_pages() + self.records() + page)
     }
 
-    /// Returns the number of translation blocks of a lane above which these are garbage-collected
-    /// first.
+    /// Returns the number of translation blocks in a lane above which garbage collection takes
+    /// translation blocks first.
     ///
     /// Translation pages are few and change often. With four times the blocks that they fill,
     /// nearly all of them are superseded before their block is collected. At most a quarter of the

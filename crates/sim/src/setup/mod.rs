@@ -27,11 +27,11 @@ pub(crate) use rules::require;
 pub use scheduling::{CleaningUnit, Scheduling};
 pub use spec::{field_names, from_toml, parse};
 
-/// A simulated drive. Every field may be left out, which gives it its default; an unknown one is
-/// an error. Sizes are bytes or a text such as `"4KiB"`, times a text such as `"25us"`.
+/// A simulated drive. A field that is left out has its default; an unknown field is an error. Sizes
+/// are bytes or a text such as `"4KiB"`, times a text such as `"25us"`.
 ///
-/// The defaults are the drive of Agrawal et al., "Design Tradeoffs for SSD Performance", USENIX
-/// ATC 2008; "Table" and "section" below are those of that paper.
+/// The defaults are the drive of Agrawal et al., "Design Tradeoffs for SSD Performance", USENIX ATC
+/// 2008. "Table" and "section" below refer to that paper.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Profile {
@@ -40,8 +40,9 @@ pub struct Profile {
     /// The mapping of logical pages: a name of [`crate::ftl::KINDS`]. Default: `page-map`. Source:
     /// section 3.1.
     pub ftl: String,
-    /// The unit of mapping in bytes: a divisor or a multiple of the bytes of the pages that it
-    /// spans, up to a whole block; 0 for exactly those pages. A shorter write first reads the rest.
+    /// The unit of mapping in bytes: a divisor or a multiple of the flash page size, up to a whole
+    /// block. If `page_span` is above 1, it is a multiple of that many flash pages. 0 stands for
+    /// exactly `page_span` flash pages. A write of a part of this unit first reads the rest.
     /// Default: 0, so 4 KiB. Source: sections 3.1 and 4.3.
     #[serde(deserialize_with = "quantity::size")]
     pub logical_page_size: Bytes,
@@ -55,9 +56,9 @@ pub struct Profile {
     /// `package`. Default: 1. Source: section 3.1.
     pub packages_per_pool: u32,
     /// The number of consecutive bytes of the address space that belong to one pool. Consecutive
-    /// stripes go to consecutive pools, and consecutive pools are in different packages. 0 for the
-    /// least: a logical page, or the logical pages of one flash page. Default: 0, so 4 KiB. Source:
-    /// section 4.3.
+    /// stripes go to consecutive pools, and consecutive pools are in different packages. 0 stands
+    /// for the minimum: a logical page, or the logical pages of one flash page. Default: 0, so 4
+    /// KiB. Source: section 4.3.
     #[serde(deserialize_with = "quantity::size")]
     pub stripe: Bytes,
     /// The parts of a pool that have an active block and cleaning of their own: the whole `pool`, or
@@ -68,8 +69,8 @@ pub struct Profile {
     /// excluded), the S_f of the literature. Default: 0.15. Source: section 4.3.
     pub over_provisioning: f64,
     /// The parts of a package that work in parallel and take turns on its serial bus: `none` (one
-    /// command at a time), `die`, or `plane-pair` (planes 0 & 1 beside 2 & 3). Default: `none`.
-    /// Source: sections 2.2 and 4.3.
+    /// command at a time), `die`, or `plane-pair` (planes 0 & 1 in parallel with planes 2 & 3).
+    /// Default: `none`. Source: sections 2.2 and 4.3.
     pub interleaving: Interleaving,
     /// True if pools clean while their flash is idle, a page or an erase at a time. Default:
     /// false. Source: section 3.3.
@@ -92,21 +93,21 @@ pub struct Profile {
     pub cleaning: Cleaning,
     /// The log blocks in front of the data blocks.
     pub log: Log,
-    /// How blocks are kept from wearing out before others.
+    /// Wear levelling: how the drive keeps blocks from wearing out before others.
     pub wear: Wear,
     /// Blocks that are used as SLC.
     pub slc: Slc,
     /// How the map survives a power cut.
     pub persistence: Persistence,
-    /// The memory for a map that is on the flash.
+    /// The memory for entries of a map that is on the flash.
     pub map_cache: MapCache,
     /// The buffer memory.
     pub cache: Cache,
     /// The host interface and its latencies.
     pub interface: HostInterface,
-    /// Parts of the address space that are not accessed at once.
+    /// Groups of the address space, of which the drive works in one at a time.
     pub groups: Groups,
-    /// The array of such drives that the host sees as one.
+    /// The array of such drives that the host sees as one drive.
     pub raid: Raid,
 }
 
@@ -118,9 +119,9 @@ pub struct Groups {
     /// The number of groups (1 to 65536). Default: 1. Source: none; Sun and Zhang, Table 3, find 2
     /// and 4.
     pub count: u32,
-    /// The extra time of a request that begins in another group than the previous one ended in; no
-    /// effect with one group. Default: 0. Source: none; Sun and Zhang, section 4.1,
-    /// find 0.25 ms.
+    /// The extra time of a request that begins in another group than the group in which the
+    /// previous request ended; no effect with one group. Default: 0. Source: none; Sun and Zhang,
+    /// section 4.1, find 0.25 ms.
     #[serde(deserialize_with = "quantity::time")]
     pub switch_time: Nanos,
 }
@@ -168,7 +169,7 @@ pub struct Reliability {
     pub refresh_retries: u32,
 }
 
-/// How blocks are kept from wearing out before others: section 5.
+/// Wear levelling: how the drive keeps blocks from wearing out before others (section 5).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Wear {
@@ -182,21 +183,21 @@ pub struct Wear {
     pub retirement_age: f64,
 }
 
-/// Blocks that are used as SLC, in which writes of the host land first: a cache of newer drives
-/// than the paper's, whose flash is all SLC.
+/// Blocks that are used as SLC, in which writes of the host land first. Newer drives have such a
+/// cache; the flash of the paper's drive is all SLC.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Slc {
     /// The share of the blocks (0 to 1) that are used as SLC; the host cannot address them.
     /// Default: 0. Source: none.
     pub share: f64,
-    /// The number of bits of a cell elsewhere: a block used as SLC holds that many times fewer
-    /// pages. Default: 3. Source: none.
+    /// The number of bits per cell in the other blocks: a block used as SLC holds that many times
+    /// fewer pages. Default: 3. Source: none.
     pub bits_per_cell: u32,
-    /// Time from the cells of a page to the register. Default: 25 µs. Source: Table 1.
+    /// Time to read a page of an SLC block into the register. Default: 25 µs. Source: Table 1.
     #[serde(deserialize_with = "quantity::time")]
     pub page_read: Nanos,
-    /// Time from the register to the cells of a page. Default: 200 µs. Source: Table 1.
+    /// Time to program a page of an SLC block from the register. Default: 200 µs. Source: Table 1.
     #[serde(deserialize_with = "quantity::time")]
     pub page_program: Nanos,
 }
@@ -211,8 +212,8 @@ pub struct Persistence {
     /// Default: `summary`. Source: section 3.4.
     pub map: MapMemory,
     /// The number of pages at the end of each block for its summary; no effect unless `map` is
-    /// `summary`. Default: 1. Source: the latencies of Table 3, which hold one for each 63 pages of
-    /// data.
+    /// `summary`. Default: 1. Source: the latencies of Table 3, which include one summary page for
+    /// each 63 data pages.
     pub summary_pages: u32,
     /// The bytes of a summary that cross the serial bus. Default: 528. Source: as `summary_pages`.
     #[serde(deserialize_with = "quantity::size")]
@@ -228,8 +229,8 @@ pub struct MapCache {
     /// ASPLOS'09, vary it.
     #[serde(deserialize_with = "quantity::size")]
     pub size: Bytes,
-    /// The memory of an entry in bytes. On the flash an entry takes 4, because its position gives
-    /// its number. Default: 8. Source: Gupta et al., ASPLOS'09: a logical and a physical page
+    /// The memory of an entry in bytes. On the flash an entry takes 4 bytes, because its position
+    /// gives its number. Default: 8. Source: Gupta et al., ASPLOS'09: a logical and a physical page
     /// number.
     #[serde(deserialize_with = "quantity::size")]
     pub entry_size: Bytes,
@@ -237,9 +238,9 @@ pub struct MapCache {
     /// the map. Default: true. Source: Gupta et al., ASPLOS'09, batch updates.
     pub batch: bool,
     /// The bytes of its own memory that the host lends (NVMe's host memory buffer) for entries that
-    /// do not fit in the controller's; 0 for none, otherwise enough for at least one entry. A power
-    /// cut loses them, so `persistence.map` must not be `nv-ram`. Default: 0. Source: none; NVM
-    /// Express 1.2, section 8.9, describes it.
+    /// do not fit in the controller's memory; 0 for none, otherwise enough for at least one entry.
+    /// A power cut loses these entries, so `persistence.map` must not be `nv-ram`. Default: 0.
+    /// Source: none; NVM Express 1.2, section 8.9, describes it.
     #[serde(deserialize_with = "quantity::size")]
     pub host_memory: Bytes,
     /// The time that a request waits to fetch an entry from the host's memory, or a page of the map
@@ -283,22 +284,22 @@ pub struct Flash {
     /// Default: 128. Source: section 2.
     #[serde(deserialize_with = "quantity::size")]
     pub metadata_size: Bytes,
-    /// Time from the cells of a page to the register. Default: 25 µs. Source: Table 1.
+    /// Time to read a page from its cells into the register. Default: 25 µs. Source: Table 1.
     #[serde(deserialize_with = "quantity::time")]
     pub page_read: Nanos,
-    /// Time from the register to the cells of a page. Default: 200 µs. Source: Table 1.
+    /// Time to program a page from the register into its cells. Default: 200 µs. Source: Table 1.
     #[serde(deserialize_with = "quantity::time")]
     pub page_program: Nanos,
-    /// Time from the register to the cells of a page that holds only zeros; 0 for the time of
-    /// `page_program`. If set, `copy-back` cannot move pages. Default: 0. Source: none; Sun and
-    /// Zhang, section 4.2, find that such pages take less.
+    /// Time to program a page that holds only zeros; 0 for the time of `page_program`. If set,
+    /// `copy-back` cannot move pages. Default: 0. Source: none; Sun and Zhang, section 4.2, find
+    /// that such pages take less.
     #[serde(deserialize_with = "quantity::time")]
     pub zero_page_program: Nanos,
     /// Time to erase a block. Default: 1.5 ms. Source: Table 1.
     #[serde(deserialize_with = "quantity::time")]
     pub block_erase: Nanos,
-    /// Time of 1024 bytes on the serial bus. Default: 25.6 µs, which is 25 ns a byte. Source:
-    /// section 2.1.
+    /// Time to transfer 1024 bytes over the serial bus. Default: 25.6 µs, which is 25 ns a byte.
+    /// Source: section 2.1.
     #[serde(deserialize_with = "quantity::time")]
     pub serial_access_per_kib: Nanos,
     /// True if the planes 0 & 1, or 2 & 3, of a die carry out commands of the same kind together
@@ -313,15 +314,16 @@ pub struct Cleaning {
     /// How the block to clean is chosen: a name of [`crate::gc::KINDS`]. Default: `greedy`.
     /// Source: section 3.2.
     pub policy: String,
-    /// The block that the policies `greedy` and `windowed-greedy` clean among those with equally
-    /// few valid pages: `oldest`, the first to reach that number, or `youngest`, the last to reach
-    /// it. Default: `oldest`. Source: none, section 3.2 leaves it open.
+    /// The block that the policies `greedy` and `windowed-greedy` clean among blocks with equally
+    /// few valid pages: `oldest`, the first block to reach that number, or `youngest`, the last
+    /// block to reach it. Default: `oldest`. Source: none, section 3.2 leaves it open.
     pub ties: Ties,
-    /// The number of blocks, the first filled of each lane, among which `windowed-greedy` chooses;
-    /// at least 1, which equals `fifo`. Default: 1024. Source: none; Hu et al., SYSTOR'09, vary it.
+    /// The number of blocks among which `windowed-greedy` chooses in each lane: the blocks that
+    /// were filled first. At least 1, which equals `fifo`. Default: 1024. Source: none; Hu et al.,
+    /// SYSTOR'09, vary it.
     pub window: u32,
-    /// The number of blocks that `d-choices` draws to choose the best from; at least 1. Default:
-    /// 10. Source: Van Houdt, SIGMETRICS'13, which finds ten close to greedy.
+    /// The number of blocks that `d-choices` picks at random, to clean the best of them; at least
+    /// 1. Default: 10. Source: Van Houdt, SIGMETRICS'13, which finds ten close to greedy.
     pub choices: u32,
     /// The data that share an active block: `one` for all data, `host-and-cleaning` to separate the
     /// host's data from moved data, or `hot-and-cold`, in which the host marks cold data by stream
@@ -337,17 +339,17 @@ pub struct Cleaning {
     pub free_threshold: f64,
     /// The share of free blocks in a lane below which the drive cleans in the background; at least
     /// `free_threshold`, and no effect without `background_cleaning`. Default: 0.1. Source: none,
-    /// twice the foreground's.
+    /// twice `free_threshold`.
     pub background_threshold: f64,
-    /// Share of a lane's blocks below which the drive does not wait for an idle die: each write to
-    /// the lane also moves as many pages as keep pace with it, and these go before what waits. From
-    /// `free_threshold` to `background_threshold`; 0 for none, as without `background_cleaning`.
-    /// Default: 0. Source: none.
+    /// The share of free blocks in a lane below which the drive does not wait for an idle die. Each
+    /// write to the lane then also moves enough pages to keep pace with it, and these moves go
+    /// before waiting commands. From `free_threshold` to `background_threshold`; 0 for none, which
+    /// is required without `background_cleaning`. Default: 0. Source: none.
     pub urgent_threshold: f64,
 }
 
 /// The buffer memory between the host interface and the FTL. A write is done when it is in the
-/// buffer, and waits for a place there while the buffer is full.
+/// buffer. While the buffer is full, the write waits for space.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Cache {
@@ -362,14 +364,14 @@ pub struct Cache {
     /// no effect if `kind` is `none`. Default: false. Source: none, chosen.
     pub protected: bool,
     /// The share of the write buffer (0 to 1) that the drive keeps free in the background. While
-    /// less is free and fewer than `batch` programs are in progress, it writes out the next victim.
-    /// 0 for none; no effect if `kind` is `none`. Default: 0. Source: as `protected`.
+    /// less is free and fewer than `batch` programs are in progress, the drive writes out the next
+    /// victim. 0 for none; no effect if `kind` is `none`. Default: 0. Source: as `protected`.
     pub write_back: f64,
     /// The number of evictions that a full write buffer starts before it waits for all of them (1
     /// to the logical pages of `size`), so that merges and programs in several packages overlap. It
     /// is also the number of concurrent programs in the background. No effect if `kind` is `none`.
-    /// Default: 1. Source: none; fitted to what drives of uFLIP's Table 3 take for writes that all
-    /// fall on one package.
+    /// Default: 1. Source: none; fitted to the times of drives in uFLIP's Table 3 for writes that
+    /// all fall on one package.
     pub batch: u32,
     /// The number of logical pages fetched after sequential reads (0 to 65536), into separate
     /// memory; 0 for none. Default: 0. Source: as `kind`.
@@ -381,8 +383,8 @@ pub struct Cache {
 #[serde(default, deny_unknown_fields)]
 pub struct Raid {
     /// The number of drives (1 to 256); with 1 there is no controller. Each drive has its own seed,
-    /// one more than that of the previous drive. Default: 1. Source: section 4.3, where TPC-C takes
-    /// 6 and Exchange 10.
+    /// one more than the seed of the previous drive. Default: 1. Source: section 4.3, where TPC-C
+    /// takes 6 drives and Exchange 10.
     pub drives: u32,
     /// The bytes that go to one drive before the next drive's turn, a multiple of the logical page;
     /// no effect with one drive. Default: 64 KiB. Source: section 3.1.
@@ -405,18 +407,17 @@ pub struct HostInterface {
     /// Table 3, whose times are those of the flash alone.
     #[serde(deserialize_with = "quantity::time")]
     pub request_overhead: Nanos,
-    /// The longest request that the drive carries out as one. It carries out a longer one in parts
-    /// of this size, each starting when the previous part is answered. A multiple of
-    /// `logical_block`; 0 for no limit. Default: 0. Source: none; Sun and Zhang, section 4.4, find
-    /// 120 KiB.
+    /// The size in bytes of the longest request that the drive carries out as one. The drive splits
+    /// a longer request into parts of this size; each part starts when the previous part is
+    /// answered. A multiple of `logical_block`; 0 for no limit. Default: 0. Source: none; Sun and
+    /// Zhang, section 4.4, find 120 KiB.
     #[serde(deserialize_with = "quantity::size")]
     pub largest_request: Bytes,
-    /// True if each page of a write goes to the flash as it arrives; otherwise all go once the last
-    /// has arrived.
-    /// Default: true. Source: none.
+    /// True if each page of a write goes to the flash as soon as it arrives; otherwise all pages go
+    /// once the last page has arrived. Default: true. Source: none.
     pub cut_through: bool,
-    /// Time of 1024 bytes between host and drive, one transfer at a time in each direction; may
-    /// be 0. Default: 0. Source: as `request_overhead`.
+    /// Time to transfer 1024 bytes between host and drive, one transfer at a time in each
+    /// direction; may be 0. Default: 0. Source: as `request_overhead`.
     #[serde(deserialize_with = "quantity::time")]
     pub transfer_per_kib: Nanos,
 }

@@ -8,7 +8,7 @@ use flashscope_block::{Bytes, Nanos};
 use serde::Deserializer;
 use serde::de::{Error, Visitor};
 
-/// A number of bytes, or a text such as `4KiB`.
+/// Deserializes a size: a number of bytes, or a text such as `4KiB`.
 pub(super) fn size<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Bytes, D::Error> {
     deserializer.deserialize_any(Quantity {
         what: "a size such as 4096 or \"4KiB\"",
@@ -17,7 +17,8 @@ pub(super) fn size<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Bytes, 
     })
 }
 
-/// A text such as `25us`. A bare number would leave its unit open.
+/// Deserializes a time: a text such as `25us`. A bare number other than 0 is an error, because it
+/// has no unit.
 pub(super) fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Nanos, D::Error> {
     deserializer.deserialize_any(Quantity {
         what: "a time such as \"25us\"",

@@ -38,12 +38,12 @@ pub(crate) fn require(
     if kept { Ok(()) } else { Err(broken(field, value, rule)) }
 }
 
-/// How many lanes there are, and what each consists of.
+/// The number of lanes, and the blocks of each lane.
 #[derive(Clone, Copy)]
 struct Lanes {
     pools: u32,
     per_pool: u32,
-    /// Blocks of a lane for data, of which some are used as SLC.
+    /// Blocks of a lane, without the blocks that are used as SLC.
     blocks: u32,
     slc_blocks: u32,
     slc_slots: u32,
@@ -52,7 +52,7 @@ struct Lanes {
 }
 
 impl Profile {
-    /// The memory that the drive takes at most, or all drives of its array.
+    /// Returns the maximum memory of the drive, or of all drives of its array.
     ///
     /// # Errors
     /// The first field that breaks a rule.
@@ -60,8 +60,9 @@ impl Profile {
         Ok(self.footprint_of(&self.layout()?))
     }
 
-    /// Reserves the memory of the drive, or of all drives of its array, before it is created, or for something else that
-    /// takes as much. `name` is its name on the command line.
+    /// Reserves the memory of the drive, or of all drives of its array. Call this before the drive
+    /// is created, or before another use that takes as much memory. `name` is the drive's name on
+    /// the command line.
     ///
     /// # Errors
     /// If a field breaks a rule, or `memory` does not suffice.
@@ -70,7 +71,7 @@ impl Profile {
         memory.reserve(self.footprint()?.total()).map_err(refused)
     }
 
-    /// As [`Profile::footprint`], of this profile's layout.
+    /// Does the same as [`Profile::footprint`] for this profile's layout.
     pub(crate) fn footprint_of(&self, layout: &Layout) -> Footprint {
         let (drives, depth) = (self.raid.drives, self.interface.queue_depth);
         let one = footprint::of(layout, Interface::footprint(depth) + text(&self.model));
@@ -80,7 +81,7 @@ impl Profile {
         }
     }
 
-    /// Checks every rule and works out what the parts of a drive need to know.
+    /// Checks every rule and computes the layout, which holds the settings of all parts of a drive.
     ///
     /// # Errors
     /// The first field that breaks a rule, with its value and the rule.
@@ -176,7 +177,7 @@ impl Profile {
         Ok(cache::Setup { kind, pages, keep_free, batch, protected, read_ahead })
     }
 
-    /// Logical pages that the write buffer holds.
+    /// Returns the number of logical pages that the write buffer holds.
     fn buffer_pages(&self, logical_pages: u32, page: u32) -> Result<u32, ProfileError> {
         let (field, size, page) = ("cache.size", self.cache.size, u64::from(page));
         let rule = format!("it must be a multiple of the logical page, which is {page}");
@@ -189,7 +190,7 @@ impl Profile {
         })
     }
 
-    /// How many of the `pages` of the write buffer are kept free in the background.
+    /// Returns how many of the write buffer's `pages` the drive keeps free in the background.
     fn write_back(&self, pages: u32) -> Result<u32, ProfileError> {
         let (field, value) = ("cache.write_back", self.cache.write_back);
         require((0.0..=1.0).contains(&value), field, value, "it must be from 0 to 1")?;
@@ -272,7 +273,7 @@ impl Profile {
         })
     }
 
-    /// Bytes of a logical page.
+    /// Returns the size of a logical page.
     fn logical_page_size(&self) -> Bytes {
         match self.logical_page_size {
             Bytes(0) => Bytes(self.flash.page_size.0.saturating_mul(self.page_span.into())),
@@ -280,14 +281,14 @@ impl Profile {
         }
     }
 
-    /// The geometry of these dimensions, if logical pages fit into it.
+    /// Returns the geometry of these dimensions, if logical pages fit into it.
     fn places(&self, dimensions: Dimensions) -> Result<Geometry, ProfileError> {
         let (field, size) = ("logical_page_size", self.logical_page_size());
         let page = Bytes(dimensions.page_size.0 * u64::from(dimensions.span));
         let small = size.0 > 0 && page.is_multiple_of(size) && dimensions.span == 1;
         let rule = format!(
-            "it must be a multiple of the {} bytes of {} page(s) of the flash, or divide those of \
-             one, and be below 4 GiB",
+            "it must be a multiple of the {} bytes of {} flash page(s), or divide the bytes of a \
+             single page, and be below 4 GiB",
             page.0, dimensions.span
         );
         let large = size.0 > 0 && size.0 < 1 << 32 && size.is_multiple_of(page);
@@ -317,7 +318,7 @@ impl Profile {
             ("slc.page_program", self.slc.page_program),
         ];
         for (field, time) in times {
-            require(time > Nanos(0), field, time, "it must be longer than nothing")?;
+            require(time > Nanos(0), field, time, "it must be above 0")?;
         }
         let zeros = flash.zero_page_program;
         let copies_back = self.cleaning.transfer == Transfer::CopyBack;
@@ -405,7 +406,7 @@ impl Profile {
         require((1..=1 << 16).contains(&depth), "interface.queue_depth", depth, rule)
     }
 
-    /// Checks what is a share of something.
+    /// Checks the fields that are shares or probabilities, and the other fields of `reliability`.
     fn check_shares(&self) -> Result<(), ProfileError> {
         let shares = [
             ("reliability.factory_bad_blocks", self.reliability.factory_bad_blocks),
@@ -460,7 +461,7 @@ impl Profile {
         require(lanes >= pools, "active_blocks", self.active_blocks, rule)?;
         let blocks = geometry.blocks() / lanes;
         let in_plane = blocks <= geometry.blocks_per_plane;
-        let rule = "it needs active_blocks = \"plane\": pages cannot leave their plane so";
+        let rule = "it needs active_blocks = \"plane\": copy-backs stay within their plane";
         let copies_back = self.cleaning.transfer == Transfer::CopyBack;
         require(in_plane || !copies_back, "cleaning.transfer", "copy-back", rule)?;
         let planes = blocks / geometry.blocks_per_plane.min(blocks);
@@ -476,7 +477,8 @@ impl Profile {
         })
     }
 
-    /// Blocks of a lane that are used as SLC, and how many logical pages fit in each.
+    /// Returns the number of blocks of a lane that are used as SLC, and the number of logical pages
+    /// that fit in each.
     fn slc(&self, geometry: &Geometry, blocks: u32) -> Result<(u32, u32), ProfileError> {
         let (bits, value) = (self.slc.bits_per_cell, self.slc.share);
         let page = geometry.slots_per_page;
@@ -510,8 +512,8 @@ impl Profile {
             .map_err(|_| broken("stripe", stripe.0, "it must be below 2^32 logical pages"))
     }
 
-    /// How many free blocks of a lane of `blocks` set off foreground and background cleaning, where
-    /// the FTL cleans.
+    /// Returns the numbers of free blocks in a lane of `blocks` below which foreground and
+    /// background cleaning run. Both are 0 if the FTL does not clean.
     fn thresholds(&self, ftl: ftl::Kind, blocks: u32) -> Result<(u32, u32), ProfileError> {
         let cleaning = &self.cleaning;
         if !ftl.is_page_mapped() {
@@ -557,9 +559,9 @@ impl Profile {
 
     /// Returns the number of logical pages of a pool that the host can address. It is small enough
     /// for cleaning always to find a victim: while cleaning frees up to `keep_free` blocks of every
-    /// lane, at least one full block has a page's worth of superseded places. Hence valid places must
-    /// not fill all blocks that are neither free nor open. Each of these may leave part of a page
-    /// unused.
+    /// lane, at least one full block has a page's worth of superseded places. Hence valid places
+    /// must not fill all blocks that are neither free nor open. Each of these blocks may leave part
+    /// of a page unused.
     fn logical_pages(
         &self,
         geometry: &Geometry,
@@ -584,7 +586,7 @@ impl Profile {
         let usable = lanes.per_pool
             * full
             * (geometry.slots_per_block - (geometry.slots_per_page - 1)).max(1);
-        // Records of trims: at most one place for each eight bytes of a page.
+        // Records of trims: each record page has a bit for every logical page that it covers.
         let records = match self.persistence.map {
             MapMemory::NvRam => 0,
             MapMemory::Summary | MapMemory::Pages => {
@@ -604,8 +606,8 @@ impl Profile {
         let needed = places - usable.saturating_sub(1 + internal).min(places);
         let least = (f64::from(needed) / f64::from(places) * 1e4).ceil() / 1e4;
         let rule = format!(
-            "it must be at least {least}, so that more than {keep_free} of the {} blocks of a lane \
-             are spare, as many as the thresholds of cleaning keep free; or lower the thresholds",
+            "it must be at least {least}: more than {keep_free} of the {} blocks of a lane must be \
+             spare, because cleaning keeps {keep_free} free; or lower the thresholds of cleaning",
             lanes.blocks
         );
         Err(broken(field, value, rule))
@@ -621,8 +623,8 @@ fn threshold(field: &'static str, value: f64, blocks: u32) -> Result<u32, Profil
     share(field, value, blocks, f64::ceil)
 }
 
-/// `value` times `whole`, made whole by `round`; hair's breadths to either side of a whole number,
-/// as binary fractions have them, do not count.
+/// Returns `value` times `whole`, rounded by `round`. A product that is within 1e-6 of a whole
+/// number counts as that number, because binary fractions are not exact.
 fn share(
     field: &'static str,
     value: f64,

@@ -108,9 +108,9 @@ impl Default for Scheduling {
 }
 
 impl Profile {
-    /// Returns the queues of flash commands. `None` if a command takes its die and its bus when it is
-    /// submitted: because commands take no time, or because in the order of arrival nothing can
-    /// overtake it.
+    /// Returns the queues of flash commands, or `None` if a command reserves its die and its bus
+    /// when it is submitted. This is the case if commands take no time, or if nothing can overtake
+    /// a command because the order is that of arrival.
     pub(super) fn queues(
         &self,
         geometry: &Geometry,
@@ -134,14 +134,14 @@ impl Profile {
             CleaningUnit::Block => false,
             CleaningUnit::Step => true,
         };
-        let rule = "it needs the policy fcfs: where others overtake, work for a block is given in \
-                    steps";
+        let rule = "it needs the policy fcfs: other policies overtake, and queue work for a block \
+                    in steps";
         require(steps || in_order, "scheduling.cleaning", "block", rule)?;
         let (in_a_row, pages) = (scheduling.steps_in_a_row, self.flash.pages_per_block);
         let field = "scheduling.steps_in_a_row";
         let rule = format!("it must be from 1 to the {pages} pages of a block");
         require((1..=pages).contains(&in_a_row), field, in_a_row, rule)?;
-        let rule = "all of a block is in a row unless scheduling.cleaning is step";
+        let rule = "all commands for a block are in a row unless scheduling.cleaning is step";
         require(steps || in_a_row == 1, field, in_a_row, rule)?;
         Ok(Some(Queues {
             setup,

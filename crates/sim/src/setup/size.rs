@@ -1,4 +1,4 @@
-//! A drive like another, of another size.
+//! Profiles of another size: the capacity of a drive, and the same drive with another capacity.
 
 use flashscope_block::Bytes;
 
@@ -8,23 +8,23 @@ impl Profile {
     /// Returns the capacity that the host sees.
     ///
     /// # Errors
-    /// The first field with which the drive cannot work.
+    /// The first invalid field.
     pub fn capacity(&self) -> Result<Bytes, ProfileError> {
         let layout = self.layout()?;
         let one = u64::from(layout.logical_pages()) * u64::from(layout.logical_page_size());
         if self.raid.drives == 1 {
             return Ok(Bytes(one));
         }
-        // Of each drive of an array, whole stripe units are used.
+        // An array uses only the whole stripe units of each drive.
         let stripes = Bytes(one).round_down(self.raid.stripe_unit);
         Ok(Bytes(stripes.0 * u64::from(self.raid.drives)))
     }
 
-    /// The drive with the fewest blocks in a plane that shows its host at least `size`; everything
-    /// else is as it was, so that it is as fast, and works as much in parallel.
+    /// Returns the drive with the minimum number of blocks in a plane for a capacity of at least
+    /// `size`. All other fields stay the same, hence also its speed and its parallelism.
     ///
     /// # Errors
-    /// The first field with which the drive cannot work as it is, or at that size.
+    /// The first field that is invalid, as it is or at that size.
     pub fn sized(&self, size: Bytes) -> Result<Profile, ProfileError> {
         self.layout()?;
         let with = |blocks_per_plane| {
@@ -55,7 +55,7 @@ mod tests {
 
     use super::*;
 
-    // Is every profile made as large as asked for, and not larger than it must be?
+    // Is every profile as large as requested, and no larger than necessary?
     #[test]
     fn every_profile_at_other_sizes() {
         for kind in KINDS {
@@ -73,7 +73,7 @@ mod tests {
         }
     }
 
-    // Is an array as large as asked for? Is a drive that cannot be so large refused?
+    // Is an array as large as requested? Is a size refused that the drive cannot have?
     #[test]
     fn arrays_and_limits() {
         let array = setup::parse("demo?raid.drives=3").unwrap();

@@ -8,21 +8,23 @@ use flashscope_block::{nearest, parse_share};
 
 use super::{KINDS, Profile, ProfileError};
 
-/// Reads what follows `sim:` on the command line: the name of a profile of [`KINDS`] or a TOML
+/// Parses the text after `sim:` on the command line: the name of a profile of [`KINDS`] or a TOML
 /// file, and after `?` any fields by their dotted names, as in
-/// `demo?over_provisioning=0.28&flash.packages=4`. Of a field given twice the last counts.
+/// `demo?over_provisioning=0.28&flash.packages=4`. If a field is given twice, the last value
+/// counts.
 ///
 /// # Errors
 /// An error in the spec or the file, with the nearest valid name if one is unknown. Rules that
 /// combine several fields are only checked when a drive is created from the profile.
 pub fn parse(spec: &str) -> Result<Profile, ProfileError> {
-    // Most specs are right, and sweeps have thousands: only one that is wrong is checked part by part,
-    // to say which part it is.
+    // Most specs are valid, and sweeps have thousands of specs. Only an invalid spec is checked
+    // part by part, to name the wrong part.
     overridden(spec, |_, _| Ok(()))
         .or_else(|_| overridden(spec, |table, part| checked(table, part).map(drop)))
 }
 
-/// The profile of a spec; `check` sees it after each override, with the text of that.
+/// Returns the profile of a spec. Calls `check` after each override with the fields so far and the
+/// text of the override.
 fn overridden(
     spec: &str,
     check: impl Fn(&Table, &str) -> Result<(), ProfileError>,
@@ -46,7 +48,7 @@ pub fn from_toml(text: &str) -> Result<Profile, ProfileError> {
     checked(&read(text, "the profile")?, "the profile")
 }
 
-/// The dotted names of all fields of a profile.
+/// Returns the dotted names of all fields of a profile.
 pub fn field_names() -> &'static [String] {
     static NAMES: LazyLock<Vec<String>> = LazyLock::new(|| {
         let mut names = Vec::new();
@@ -56,7 +58,8 @@ pub fn field_names() -> &'static [String] {
     &NAMES
 }
 
-/// Every field with its default. A sweep sets thousands of fields, each of which is looked up here.
+/// Returns every field with its default. Computed once, because a sweep looks up thousands of
+/// fields here.
 pub(super) fn defaults() -> &'static Table {
     static DEFAULTS: LazyLock<Table> =
         LazyLock::new(|| Table::try_from(Profile::default()).expect("a profile is a TOML table"));
@@ -72,7 +75,7 @@ fn collect_names(table: &Table, prefix: &str, names: &mut Vec<String>) {
     }
 }
 
-/// The profile that a spec names, before any override.
+/// Returns the profile that a spec names, before any override.
 fn base(name: &str) -> Result<Table, ProfileError> {
     if let Some(nth) = KINDS.iter().position(|kind| kind.name == name) {
         static READ: [OnceLock<Table>; KINDS.len()] = [const { OnceLock::new() }; KINDS.len()];
@@ -109,7 +112,7 @@ fn read(text: &str, origin: &str) -> Result<Table, ProfileError> {
     Ok(table)
 }
 
-/// The message of an error, with the types of the language in words.
+/// Returns the message of an error, with words instead of Rust's type names.
 fn plain(error: &toml::de::Error) -> String {
     let types = [("f64", "a number"), ("u32", "a whole number"), ("u64", "a whole number")];
     types.iter().fold(error.to_string(), |message, (name, words)| {
@@ -146,7 +149,8 @@ pub(super) fn set(table: &mut Table, field: &str, value: &str) -> Result<(), Pro
     Ok(())
 }
 
-/// The text as a value of the type that the field has by default, where it can be one.
+/// Returns the text as a value of the type of the field's default, or as a string if that is not
+/// possible.
 fn typed(text: &str, like: &Value) -> Value {
     let value = match like {
         Value::Boolean(_) => text.parse().ok().map(Value::Boolean),

@@ -1,4 +1,4 @@
-//! A profile as the text that it is read from.
+//! Conversion of a profile to text, as TOML or as the fields of a spec, and back.
 
 use std::fmt::Write;
 
@@ -8,8 +8,8 @@ use super::spec::{checked, defaults, field_names, set};
 use super::{Profile, ProfileError};
 
 impl Profile {
-    /// Every field by its dotted name, with its value as it stands after `?` in a spec, in the order of
-    /// [`field_names`].
+    /// Returns every field by its dotted name with its value, as written after `?` in a spec, in
+    /// the order of [`field_names`].
     pub fn fields(&self) -> Vec<(String, String)> {
         let table = Table::try_from(self).expect("a profile is a TOML table");
         field_names()
@@ -18,8 +18,8 @@ impl Profile {
             .collect()
     }
 
-    /// The same drive with some fields set, each by its dotted name and a text as it stands after `?` in
-    /// a spec.
+    /// Returns the same drive with some fields set. Each field is a dotted name and a text, as
+    /// written after `?` in a spec.
     ///
     /// # Errors
     /// A field does not exist, or cannot have the value.
@@ -38,12 +38,14 @@ impl Profile {
         checked(&table, "fields")
     }
 
-    /// The profile as TOML from which [`parse`](super::parse) reads it again: the fields that are not as by
-    /// default, and those about which `comment` has something to say, which stands behind them.
+    /// Returns the profile as TOML that [`parse`](super::parse) can read. The text holds the fields
+    /// that differ from their defaults, and the fields for which `comment` returns a comment, which
+    /// follows the value.
     pub fn to_toml(&self, comment: impl Fn(&str) -> Option<String>) -> String {
         let (mut text, mut section) = (String::new(), String::new());
         let by_default = Profile::default().fields();
-        // Fields of no section first: behind the head of a section they would be its.
+        // Fields without a section come first: after the header of a section, they would belong to
+        // it.
         let mut fields: Vec<_> = self.fields().into_iter().zip(by_default).collect();
         fields.sort_by_key(|((name, _), _)| name.contains('.'));
         for ((name, value), (_, by_default)) in fields {
@@ -64,7 +66,7 @@ impl Profile {
     }
 }
 
-/// The field of a table with that dotted name.
+/// Returns the value of the field with this dotted name.
 fn value_of(table: &Table, name: &str) -> Value {
     let (mut value, mut rest) = (Value::Table(table.clone()), name);
     loop {

@@ -2,8 +2,9 @@ use super::{Kind, Options, Verdict, rate_limit};
 
 pub(super) const KIND: Kind = Kind {
     name: "migrate",
-    summary: "a block whose remaining lifetime is below retirement_age of the average is filled \
-              with the coldest data, whose block is recycled instead; others are rate-limited",
+    summary: "a block whose remaining lifetime is below retirement_age times the average receives \
+              the coldest data, and the block that held this data is recycled instead; other \
+              blocks are rate-limited",
     source: "Agrawal et al., USENIX ATC'08, section 5",
     active: true,
     migrates: true,

@@ -71,7 +71,8 @@ impl Wear {
         self.kind.migrates
     }
 
-    /// Judges a block with `remaining` erases left, where the mean over all blocks is `average`.
+    /// Judges a block with `remaining` erases left, where `average` is the mean over the blocks of
+    /// its lane.
     pub(crate) fn judge(&mut self, remaining: f64, average: f64) -> Verdict {
         let ratio = if average > 0.0 { remaining / average } else { 1.0 };
         (self.kind.judge)(&self.options, ratio, self.random.f64())
@@ -98,7 +99,7 @@ mod tests {
     }
 
     // The probability of recycling falls from 1 at 80 % of the average remaining lifetime to 0 at
-    // none (section 5).
+    // the end of life (section 5).
     #[test]
     fn rate_limiting_is_linear() {
         assert_eq!(verdicts(rate_limit::KIND, 0.8), [10_000, 0, 0]);
@@ -112,7 +113,8 @@ mod tests {
         }
     }
 
-    // Migration starts below 85 %. Without wear levelling no block is spared.
+    // Migration starts below 85 % of the average remaining lifetime. Without wear levelling no
+    // block is spared.
     #[test]
     fn migration_comes_before_rate_limiting() {
         assert_eq!(verdicts(migrate::KIND, 0.85), [10_000, 0, 0]);

@@ -140,7 +140,7 @@ fn every_background_command_belongs_to_one_activity() {
         let partial = count(ActivityKind::PartialMerge);
         let ahead = partial - flash.events.partial_merges;
         assert_eq!(ahead > 0, name == "last", "{name}: {ahead}");
-        // One that makes the first data block of its logical block costs nothing.
+        // A switch merge that makes the first data block of its logical block needs no command.
         let switch = count(ActivityKind::SwitchMerge);
         assert_eq!(switch, flash.erases.switch_merge, "{name}");
         assert!(switch <= flash.events.switch_merges, "{name}");
@@ -202,8 +202,8 @@ fn a_merge_is_about_its_log_block() {
     }
     let activities = drive.observe(Activities::with_most(&drive, ALL));
     let begin = drive.now();
-    // Two pages out of order each of two data blocks, and then a third, for which the log block of
-    // the first is merged.
+    // Writes a page out of order to each of two data blocks, and then to a third one, for which the
+    // log block of the first is merged.
     let mut logs = Vec::new();
     for block in [3, 9] {
         round_trip(&mut drive, Op::Write, (16 * block + 7) * PAGE, PAGE);
@@ -320,7 +320,7 @@ fn observers_resumed_in_time_miss_nothing() {
                 switch.set(step >= looks_from);
                 work(&mut drive, step);
             }
-            // Something is under way when the measurement begins.
+            // Requests are in flight when the measurement begins.
             let capacity = drive.info().capacity.0;
             for nth in 0..8 {
                 let page = nth * 37 % (capacity / PAGE - 40);

@@ -349,11 +349,13 @@ fn bplru_gives_up_the_oldest_block() {
     for page in [8, 9, 11, 12, 14, 0, 1, 5] {
         assert_eq!(write(&mut drive, page), Nanos(0));
     }
-    // Block 2 becomes the newest, with 8 and 11, which are not written; block 3 is the oldest.
+    // Block 2 becomes the newest, with pages 8 and 11, which are not written again; block 3 is the
+    // oldest.
     write(&mut drive, 9);
     write(&mut drive, 19);
     assert_eq!(held(&drive), [0, 1, 5, 8, 9, 11, 19]);
-    // One slot is left of block 3's; then block 0 has to go, though 1 was read since.
+    // One slot of block 3 is still free. The next write evicts block 0, although page 1 was read
+    // since.
     write(&mut drive, 18);
     read(&mut drive, 1);
     write(&mut drive, 17);
@@ -500,7 +502,7 @@ fn sequential_reads_are_read_ahead() {
         assert_eq!(drive.counters().flash.reads.host, 5);
         drive.idle_until(Nanos(start.0 + 4 * READ - early));
         assert_eq!(read(&mut drive, 3), Nanos(early));
-        // Page 5 is fetched now; 4 is there already, and lost again when it is written.
+        // Page 5 is fetched now. Page 4 is already there, and is dropped when it is written.
         assert_eq!(drive.counters().flash.reads.host, 6);
         round_trip(&mut drive, Op::Write, 4 * PAGE, PAGE);
         drive.idle_until(drive.now() + Nanos::millis(10));
@@ -530,8 +532,8 @@ fn read_ahead_uses_all_packages_with_one_read_in_flight() {
     }
 }
 
-/// Pages moved by cleaning and pages programmed in all, for each page that the host writes, when
-/// its writes go at random to 16 of the drive's logical blocks at a time.
+/// Returns the pages moved by cleaning and the pages programmed in total, both per page that the
+/// host writes. The host writes at random to 16 of the drive's logical blocks at a time.
 fn with_locality(kind: &str) -> (f64, f64) {
     let mut profile = one_pool(512);
     profile.cache.kind = kind.into();
@@ -563,7 +565,7 @@ fn with_locality(kind: &str) -> (f64, f64) {
 #[test]
 fn bplru_leaves_less_to_move_than_lru() {
     let [none, lru, bplru] = ["none", "lru", "bplru"].map(with_locality);
-    println!("moved and programmed a host page: none {none:?}, lru {lru:?}, bplru {bplru:?}");
+    println!("moved and programmed per host page: none {none:?}, lru {lru:?}, bplru {bplru:?}");
     assert!(bplru.0 < 0.5 * lru.0 && lru.0 < none.0, "{none:?} {lru:?} {bplru:?}");
 }
 

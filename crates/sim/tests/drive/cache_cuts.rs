@@ -17,18 +17,18 @@ type Version = u32;
 /// The host's knowledge of a page.
 #[derive(Default)]
 struct Page {
-    /// The versions written to it.
+    /// The versions written to the page.
     versions: Vec<Version>,
     /// The oldest version that may be there after a power cut.
     durable: Version,
-    /// Which version each copy on the flash is.
+    /// The version of each copy on the flash.
     copies: BTreeMap<Stamp, Version>,
     /// The stamp when the host looked last.
     stamp: Option<Stamp>,
 }
 
 impl Page {
-    /// The version that was written `steps` before the newest.
+    /// Returns the version that was written `steps` before the newest.
     fn before(&self, steps: usize) -> Version {
         self.versions.iter().rev().nth(steps).copied().unwrap_or_default()
     }
@@ -51,7 +51,7 @@ struct Host {
     durable: bool,
     /// Requests in flight, with the version that each made.
     in_flight: Vec<(Io, Version)>,
-    /// Pages that a protected buffer has brought back.
+    /// The number of pages that a protected buffer has restored.
     saved: usize,
 }
 
@@ -65,7 +65,7 @@ impl Host {
         Host { drive, page_size, pages, version: 0, durable, in_flight: Vec::new(), saved: 0 }
     }
 
-    /// The pages that a request writes to.
+    /// Returns the pages that a request writes to.
     fn written(&self, io: &Io) -> std::ops::Range<usize> {
         let (start, end) = (io.offset.0 / self.page_size, io.end().0.div_ceil(self.page_size));
         match io.op {
@@ -82,8 +82,8 @@ impl Host {
         self.drive.stamp(Lpn(page.try_into().expect("a small drive")))
     }
 
-    /// Notes which versions the copies are that came onto the flash since the last time, while
-    /// only the pages `written` got a new version.
+    /// Records the versions of the copies that reached the flash since the last call. Only the
+    /// pages in `written` have received a new version since.
     fn look(&mut self, written: &std::ops::Range<usize>) {
         for index in 0..self.pages.len() {
             let (stamp, buffered) = (self.stamp(index), self.buffered(index));
@@ -108,7 +108,7 @@ impl Host {
         self.look(&written);
     }
 
-    /// Takes the next answer, if it is there by `until`; false if it is not.
+    /// Takes the next answer that is due by `until`. Returns false if there is none.
     fn complete(&mut self, until: Nanos) -> Result<bool, Errno> {
         let done = self.drive.complete(until);
         self.look(&(0..0));
@@ -132,7 +132,7 @@ impl Host {
         self.cut_power_and_again(&[])
     }
 
-    /// The power is cut, and again while the drive recovers.
+    /// Cuts the power, and cuts it again while the drive recovers.
     fn cut_power_and_again(&mut self, after: &[Nanos]) -> Result<(), Errno> {
         let now = self.drive.now();
         let dirty: Vec<_> = match self.drive.cache().protected() {
@@ -150,7 +150,7 @@ impl Host {
         let once = (dirty.len() * each) as u64;
         assert!(
             written == once || written > once && !after.is_empty(),
-            "what is saved is written once"
+            "each saved page must be written once"
         );
         assert_eq!(self.drive.cache().dirty(self.drive.now()), []);
         for index in 0..self.pages.len() {
@@ -173,7 +173,7 @@ impl Host {
         Ok(())
     }
 
-    /// Random requests, pauses and power cuts.
+    /// Executes random requests, pauses and power cuts.
     fn exercise(&mut self, seed: u64) -> Result<(), Errno> {
         let mut random = fastrand::Rng::with_seed(seed);
         let blocks = self.drive.info().capacity.0 / LOGICAL_BLOCK;
@@ -228,7 +228,7 @@ proptest! {
     }
 }
 
-/// Without the SLC region; like trims, it concerns the FTL's part of the recovery alone.
+/// Removes the SLC region. Like trims, it concerns only the FTL's part of the recovery.
 fn without_slc(mut profile: Profile) -> Profile {
     profile.slc.share = 0.0;
     profile
@@ -238,7 +238,7 @@ fn works(profile: &Profile) -> bool {
     profile.layout().is_ok()
 }
 
-/// A host whose drive has a buffer of two pages.
+/// Returns a host whose drive has a buffer of two pages.
 fn host(protected: bool) -> Host {
     let mut profile = one_pool(64);
     profile.cache.kind = "lru".into();
@@ -254,7 +254,8 @@ fn a_protected_buffer_restores_its_pages_after_a_power_cut() {
         for page in 0..2 {
             round_trip(&mut host.drive, Op::Write, page * PAGE, PAGE);
         }
-        // The programs of pages 0 and 1 are given for these; that of 0 is under way.
+        // These writes issue the programs of pages 0 and 1. The program of page 0 is in progress at
+        // the cut.
         for page in 2..4 {
             host.drive.submit(&request(Op::Write, page * PAGE, PAGE, Nanos(0)));
         }

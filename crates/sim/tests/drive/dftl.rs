@@ -18,9 +18,10 @@ const PAGES: u64 = 1 << 18;
 const ACCESSES: u64 = 400_000;
 const REFERENCE: u64 = 2_000_000;
 
-/// Reference values from `dftl-mapping-traffic.csv`, an event simulation of 2 million accesses:
-/// entries in memory; share of hits; unbatched write-backs an access, for writes alone and for half
-/// reads. Every miss reads a translation page. The number of entries on a page makes no difference.
+/// Reference values from `dftl-mapping-traffic.csv`, an event simulation of 2 million accesses.
+/// Each row holds the entries in memory, the share of hits, and the unbatched write-backs per
+/// access for writes alone and for half reads. Every miss reads a translation page. The number of
+/// entries on a page makes no difference.
 const ONE_BY_ONE: [(u64, f64, [f64; 2]); 8] = [
     (64, 0.0002375, [0.9997625, 0.49956]),
     (256, 0.0009505, [0.9990495, 0.499388]),
@@ -32,8 +33,9 @@ const ONE_BY_ONE: [(u64, f64, [f64; 2]); 8] = [
     (131072, 0.4996965, [0.5003035, 0.3333275]),
 ];
 
-/// As [`ONE_BY_ONE`] for batched write-backs: entries in memory, entries of a translation page, and
-/// write-backs an access for writes alone and for half reads.
+/// Reference values as in [`ONE_BY_ONE`] for batched write-backs. Each row holds the entries in
+/// memory, the entries of a translation page, and the write-backs per access for writes alone and
+/// for half reads.
 const BATCHED: [(u64, u64, [f64; 2]); 4] = [
     (64, 512, [0.890442, 0.470713]),
     (64, 1024, [0.802527, 0.4450755]),
@@ -133,8 +135,8 @@ fn batched_write_backs_match_the_reference() {
     }
 }
 
-/// Returns a drive that collects `used` blocks, with memory for `entries` entries, and its number
-/// of pages.
+/// Returns a drive that garbage-collects `used` blocks, with memory for `entries` entries, and its
+/// number of pages.
 fn cleaned_drive(used: u32, entries: u64, batch: bool, map: MapMemory) -> (SimDevice, u64) {
     drive_with(used, 0.8, |profile| {
         profile.ftl = "dftl".into();

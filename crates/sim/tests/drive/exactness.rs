@@ -5,8 +5,8 @@ use crate::{drive, one_pool, round_trip};
 
 pub(crate) const PAGE: u64 = 4096;
 
-/// Write amplification of uniform random page writes over a drive that was filled first, in the
-/// steady state.
+/// Returns the write amplification of uniform random page writes in the steady state, over a drive
+/// that was filled first.
 fn uniform(drive: &mut SimDevice, logical_pages: u64, seed: u64) -> f64 {
     for lpn in 0..logical_pages {
         round_trip(drive, Op::Write, lpn * PAGE, PAGE);
@@ -23,19 +23,19 @@ fn uniform(drive: &mut SimDevice, logical_pages: u64, seed: u64) -> f64 {
     drive.counters().since(&start).write_amplification().expect("pages were written")
 }
 
-/// A drive of 4096 blocks in use beside two free ones, where the share `rho` of the used pages is
-/// valid.
+/// Returns a drive with 4096 blocks in use and two free blocks, and its number of pages. A share
+/// `rho` of the pages in use is valid.
 fn drive_at(rho: f64) -> (SimDevice, u64) {
     drive_with(4096, rho, |_| {})
 }
 
-/// As [`drive_at`], with as many blocks in use, and `change` made to the profile.
+/// Does the same as [`drive_at`] with `used` blocks in use, after applying `change` to the profile.
 pub(crate) fn drive_with(
     used: u32,
     rho: f64,
     change: impl FnOnce(&mut Profile),
 ) -> (SimDevice, u64) {
-    // The active block and the one that the threshold keeps free take no part.
+    // Two blocks take no part: the active block, and the block that the threshold keeps free.
     let reserve = 2;
     let mut profile = one_pool(used + reserve);
     profile.cleaning.free_threshold = f64::from(reserve) / f64::from(used + reserve);

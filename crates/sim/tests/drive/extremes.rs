@@ -51,7 +51,7 @@ const VALUES: [&str; 24] = [
     "1ns",
 ];
 
-/// Drives that take more are refused on small machines: here, all of these.
+/// The test skips drives that need more memory, because small machines refuse them.
 const LIMIT: Bytes = Bytes::mib(24);
 
 /// Issues each kind of request, idles, and reads all reports of a drive.
@@ -84,10 +84,10 @@ fn try_out(mut drive: Drive) {
 fn is_usable(profile: &Profile) -> bool {
     match profile.footprint() {
         Ok(need) if need.total() <= LIMIT => {
-            try_out(Drive::new("sim:test", profile).expect("what states its memory works"));
+            try_out(Drive::new("sim:test", profile).expect("a profile with a footprint works"));
             true
         }
-        // Refused, for a rule or for its memory.
+        // The drive is refused, for a rule or for its memory.
         _ => false,
     }
 }

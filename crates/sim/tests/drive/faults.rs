@@ -113,7 +113,7 @@ fn worn_out_drives_hold_their_data() {
                 assert!(matches!(later, Ok(()) | Err(Errno::EROFS)), "{}: {later:?}", ftl.name);
             }
             let waits = [Nanos(100_000 * again); 2];
-            // Recovery may also find no room, and then reports that.
+            // Recovery may also run out of space, and then returns this error.
             if let Err(errno) = host.drive.cut_power_and_again(&waits) {
                 assert!(matches!(errno, Errno::EROFS | Errno::ENOSPC), "{}: {errno:?}", ftl.name);
             }
@@ -133,8 +133,8 @@ fn disturbed(ftl: &ftl::Kind, refresh_retries: u32) -> Profile {
     profile
 }
 
-// A read takes as long as its retries. With refresh, no data is lost however often it is read.
-// Without, the drive answers with an input/output error.
+// A read takes the time of its retries. With refresh, no data is lost however often it is read.
+// Without refresh, the drive finally answers with an input/output error.
 #[test]
 fn what_is_hard_to_read_is_written_anew() {
     for ftl in ftl::KINDS {
@@ -169,7 +169,7 @@ fn what_is_hard_to_read_is_written_anew() {
         assert_eq!(
             host.drive.counters().flash.programs.wear,
             0,
-            "{} writes nothing anew",
+            "{} must rewrite nothing",
             ftl.name
         );
     }

@@ -8,8 +8,8 @@ use crate::request;
 const BASE: &str = "demo?flash.packages=2&flash.planes_per_die=2&flash.blocks_per_plane=24\
                     &flash.pages_per_block=8&cleaning.free_threshold=0.04";
 
-/// For each field another valid value than that of [`BASE`], or, where the registry has only one,
-/// a wrong one.
+/// For each field, a valid value other than that of [`BASE`] or, if the registry has only one valid
+/// value, an invalid one.
 const OTHERS: &[(&str, &str)] = &[
     ("model", "Other"),
     ("ftl", "dftl"),
@@ -158,7 +158,7 @@ fn open(spec: &str) -> Result<Drive, ProfileError> {
     flashscope_sim::open(spec)
 }
 
-/// The other fields that the fields of `last` alone need.
+/// The other fields that the fields of the FTL `last` need to have an effect.
 const LOCALITIES: &str =
     "ftl=last&background_cleaning=false&persistence.map=pages&log.sequential_request=12KiB";
 

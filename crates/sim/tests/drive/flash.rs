@@ -7,16 +7,17 @@ fn an_array_reports_the_flash_of_its_drives() {
     for drives in [1u64, 2] {
         let spec = format!("flashsim-2009?raid.drives={drives}");
         let mut drive = flashscope_sim::open(&spec).unwrap_or_else(|error| panic!("{error}"));
-        let told = drive.flash().expect("a simulated drive tells");
+        let told = drive.flash().expect("a simulated drive reports it");
         assert_eq!((told.capacity, told.block), (Bytes::gib(drives), Bytes::kib(128)));
         assert!(told.capacity > drive.info().capacity);
         assert_eq!((told.programmed, told.erasures), (Bytes(0), 0));
-        // A page, 64 times: its log block is full then, and merged for the next.
+        // Writes one page 64 times, which fills its log block, and once more, for which the log
+        // block is merged.
         for _ in 0..65 {
             drive.submit(&request(Op::Write, 0, 2048, drive.now()));
             drive.complete(Nanos::MAX).expect("an IO in flight completes");
         }
-        let told = drive.flash().expect("a simulated drive tells");
+        let told = drive.flash().expect("a simulated drive reports it");
         assert!(told.programmed >= Bytes::kib(130) && told.erasures > 0, "{told:?}");
         assert_eq!(told.host_written, Bytes(65 * 2048));
     }
@@ -27,7 +28,7 @@ fn wear_follows_writes_erases_and_bad_blocks() {
     let spec = "demo?reliability.block_lifetime=20&reliability.factory_bad_blocks=0.01";
     let mut drive = flashscope_sim::open(spec).unwrap_or_else(|error| panic!("{error}"));
     let page = 4096;
-    let new = drive.flash().expect("a simulated drive tells");
+    let new = drive.flash().expect("a simulated drive reports it");
     assert_eq!((new.most_erases, new.fewest_erases, new.rated_erases), (0, 0, 20));
     assert_eq!((new.retired_blocks, new.read_only), (0, false));
     let spare = new.capacity.0 - drive.info().capacity.0;
@@ -47,7 +48,7 @@ fn wear_follows_writes_erases_and_bad_blocks() {
     while write(written * 7919 % pages) {
         written += 1;
     }
-    let worn = drive.flash().expect("a simulated drive tells");
+    let worn = drive.flash().expect("a simulated drive reports it");
     assert!(worn.free_blocks < new.free_blocks / 2, "{worn:?}");
     assert!(worn.most_erases >= 19 && worn.fewest_erases <= worn.most_erases, "{worn:?}");
     assert!(worn.mean_erases() <= 20.0 && worn.mean_erases() > 1.0, "{worn:?}");
@@ -64,6 +65,6 @@ fn only_writes_that_begin_within_a_page_are_unaligned() {
         drive.submit(&request(Op::Write, offset, len, drive.now()));
         drive.complete(Nanos::MAX).expect("an IO in flight completes");
     }
-    let told = drive.flash().expect("a simulated drive tells");
+    let told = drive.flash().expect("a simulated drive reports it");
     assert_eq!((told.unaligned_writes, told.host_written), (2, Bytes(12_288)));
 }

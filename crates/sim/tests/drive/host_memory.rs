@@ -10,7 +10,8 @@ use flashscope_sim::{Drive, Profile, SimDevice};
 
 use crate::{drive, one_pool, request, round_trip};
 
-/// Bytes of a page, small enough that the map takes eight, and pages of a drive.
+/// The bytes of a page, small enough that the map takes eight pages, and the number of pages of a
+/// drive.
 const PAGE: u64 = 512;
 const PAGES: u64 = 1000;
 
@@ -54,7 +55,7 @@ fn skewed(random: &mut fastrand::Rng) -> u64 {
 fn reads_cost_what_their_stack_distance_says() {
     for (entries, on_host) in [(1, 1), (50, 200), (200, 50), (50, 0), (600, 600)] {
         let mut drive = filled(&profile(entries, on_host));
-        // The last of these is the one that was used last.
+        // The pages in the order of their last use, the most recently used page last.
         let mut stack: Vec<u64> = (0..PAGES).collect();
         // These reads write back all changed entries, so that the measured ones find nothing to write.
         for page in 0..PAGES {
@@ -155,8 +156,8 @@ fn random_reads(drive: &mut Drive, range: u64) -> f64 {
 }
 
 // Host memory changes nothing for random reads of `dram-less` in a range that fits the controller's
-// memory. Reads of a range that fits host memory become nearly as fast as those of the smaller
-// range. Beyond that, it hardly helps.
+// memory. Reads of a range that fits host memory become nearly as fast as reads of the smaller
+// range. For larger ranges, host memory hardly helps.
 #[test]
 fn host_memory_carries_ranges_that_the_controller_does_not() {
     let mib = 1 << 20;

@@ -22,7 +22,7 @@ const YEAR: u64 = 365 * DAY;
 /// A step of a wait while there is something to do.
 const STEP: u64 = 100_000_000;
 
-/// Waits in steps, as measurements do; returns how many it took.
+/// Waits in steps, as measurements do. Returns the number of steps.
 fn wait(drive: &mut Drive, until: Nanos) -> u64 {
     let mut steps = 0;
     while drive.now() < until {

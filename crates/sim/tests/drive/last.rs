@@ -80,8 +80,8 @@ fn long_writes_in_the_middle_are_in_order_too() {
     assert_eq!((time, merges(&flash)), (expected, [0, 1, 0]));
 }
 
-// Short writes go to other log blocks than long ones. Pages rewritten within the interval have
-// their own, and one more write in between makes the difference.
+// Short writes go to other log blocks than long writes. Pages that are rewritten within the
+// interval have log blocks of their own; with one more write in between, they do not.
 #[test]
 fn localities_follow_from_length_and_interval() {
     let mut profile = profile("last", 6);
@@ -104,7 +104,7 @@ fn localities_follow_from_length_and_interval() {
     let hot = block_of(&drive, 7);
     assert!(hot != cold && hot != sequential, "it was written 10 writes ago");
     write(&mut drive, 2, 2);
-    assert_eq!(block_of(&drive, 3), sequential, "long ones go on where they were");
+    assert_eq!(block_of(&drive, 3), sequential, "long writes continue in their log block");
 }
 
 // Updates of few pages cost only the erase of a dead block for each block that they fill, and no

@@ -49,7 +49,7 @@ pub(crate) fn merges(flash: &FlashCounters) -> [u64; 3] {
     [events.switch_merges, events.partial_merges, events.full_merges]
 }
 
-/// Writes up to a block and a half at random positions, more often near the front.
+/// Writes up to a block and a half at random positions, more often near the front, `count` times.
 fn random_writes(drive: &mut SimDevice, count: u32) -> FlashCounters {
     let (mut random, before) = (fastrand::Rng::with_seed(3), drive.counters());
     for _ in 0..count {
@@ -62,8 +62,8 @@ fn random_writes(drive: &mut SimDevice, count: u32) -> FlashCounters {
     drive.counters().since(&before).flash
 }
 
-// Every moved page is read and programmed once, and only merges move pages. As many blocks are
-// erased as were taken into use, except for those in use.
+// Every moved page is read and programmed once, and only merges move pages. At the end, each block
+// is in use or free, and each logical page has one valid copy.
 #[test]
 fn pages_and_blocks_are_conserved() {
     for kind in ftl::KINDS.iter().filter(|kind| !kind.trims()) {
@@ -121,8 +121,8 @@ fn erases_of_fast_follow_from_merges() {
 }
 
 // FAST sends a write to the first page of a data block, and the writes that follow it, to the
-// sequential log block, which is merged when another begins. All other writes go to the ring, which
-// costs nothing until it is full.
+// sequential log block. This block is merged when another such write begins. All other writes go to
+// the ring, which costs nothing until it is full.
 #[test]
 fn fast_separates_sequential_from_random_writes() {
     let mut drive = filled(&profile("fast", 3));
@@ -166,8 +166,8 @@ fn every_64th_write_pays_for_a_merge() {
 }
 
 // A block written whole and in order costs only an erase. Written up to the middle, it costs the
-// copies of the rest when its log block is evicted. Written backwards, it costs copies of all
-// pages.
+// copies of the rest when its log block is evicted. Written from the second page on, it costs
+// copies of all pages.
 #[test]
 fn order_decides_which_merge_it_is() {
     let mut drive = filled(&profile("bast", 1));
@@ -215,8 +215,8 @@ fn pages_never_written_are_not_merged() {
     }
 }
 
-// A block-mapped drive does not merge while writes go forward within a block, and merges before one
-// that goes back.
+// A block-mapped drive does not merge while writes go forward within a block, and merges before a
+// write that goes back.
 #[test]
 fn replacement_blocks_take_forward_writes() {
     let mut drive = filled(&profile("block-map", 2));
@@ -296,8 +296,8 @@ fn trims_are_refused() {
 }
 
 // Sun and Zhang's experiment (section 4.3, Table 2): m writes go to m different data blocks, round
-// after round. With m log blocks only writes to full ones wait for a merge. With one log block
-// less, every write waits.
+// after round. With m log blocks, only writes to full log blocks wait for a merge. With one log
+// block less, every write waits.
 #[test]
 fn the_log_list_shows_as_a_step() {
     for eviction in [Eviction::Fifo, Eviction::Lru] {

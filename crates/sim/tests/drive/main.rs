@@ -30,8 +30,8 @@ use flashscope_block::{Bytes, Completion, Data, Device, Io, Nanos, Op};
 use flashscope_sim::setup::MapMemory;
 use flashscope_sim::{Profile, SimDevice};
 
-/// A drive of one plane, so of one pool, whose blocks hold nothing but data, with all else as by
-/// default.
+/// Returns the profile of a drive with one plane, hence one pool, whose blocks hold only data. All
+/// other fields have their defaults.
 fn one_pool(blocks: u32) -> Profile {
     let mut profile = Profile::default();
     profile.flash.packages = 1;
@@ -50,7 +50,7 @@ fn request(op: Op, offset: u64, len: u64, at: Nanos) -> Io {
     Io { op, stream: 0, offset: Bytes(offset), len: Bytes(len), at, data: Data::Random }
 }
 
-/// One IO from submission to completion.
+/// Executes one IO from submission to completion.
 fn round_trip(drive: &mut SimDevice, op: Op, offset: u64, len: u64) -> Completion {
     drive.submit(&request(op, offset, len, drive.now()));
     let completion = drive.complete(Nanos::MAX).expect("an IO in flight completes");
@@ -58,7 +58,7 @@ fn round_trip(drive: &mut SimDevice, op: Op, offset: u64, len: u64) -> Completio
     completion
 }
 
-/// All that is in flight.
+/// Completes all IOs in flight.
 fn drain(drive: &mut SimDevice) -> Vec<Completion> {
     std::iter::from_fn(|| drive.complete(Nanos::MAX)).collect()
 }

@@ -12,7 +12,8 @@ const PAGE: u64 = 4096;
 const PAGES: u64 = 64;
 const DATA_BLOCKS: u32 = 8192;
 
-/// By mean length: BAST with eager and with lazy merging, then FAST; 573 log blocks.
+/// Expected equivalent throughput with 573 log blocks. Each row holds the mean length, then the
+/// values for BAST with eager merging, BAST with lazy merging, and FAST.
 const UNIFORM: [(u32, [f64; 3]); 15] = [
     (1, [0.008462, 0.008462, 0.077413]),
     (2, [0.016783, 0.016783, 0.090305]),
@@ -31,7 +32,8 @@ const UNIFORM: [(u32, [f64; 3]); 15] = [
     (2500, [0.884490, 0.947117, 0.987717]),
 ];
 
-/// Number of log blocks, mean length, and the same three figures.
+/// Each row holds the number of log blocks, the mean length, and the three values as in
+/// [`UNIFORM`].
 const FREE_SPACE: [(u32, u32, [f64; 3]); 8] = [
     (246, 1, [0.008116, 0.008116, 0.043333]),
     (246, 64, [0.339057, 0.338701, 0.454678]),
@@ -43,8 +45,8 @@ const FREE_SPACE: [(u32, u32, [f64; 3]); 8] = [
     (2458, 1024, [0.705313, 0.845889, 0.971522]),
 ];
 
-/// Mean length, then BAST with FIFO and with LRU eviction, and FAST; 80 % of the writes go to 20 %
-/// of the space.
+/// Each row holds the mean length, then the values for BAST with FIFO eviction, BAST with LRU
+/// eviction, and FAST; 80 % of the writes go to 20 % of the space.
 const HOT_AND_COLD: [(u32, [f64; 3]); 5] = [
     (1, [0.010008, 0.010093, 0.099052]),
     (4, [0.038804, 0.039138, 0.162952]),
@@ -77,8 +79,8 @@ fn merged(case: Case, logs: u32) -> SimDevice {
     drive
 }
 
-/// Writes requests of geometric lengths with mean `w`; if `local`, 80 % of them to a fifth of the
-/// space.
+/// Writes requests of geometric lengths with mean `w`. If `local`, 80 % of them go to a fifth of
+/// the space.
 fn write(drive: &mut SimDevice, random: &mut fastrand::Rng, w: u32, local: bool, requests: u64) {
     let pages = drive.info().capacity.0 / PAGE;
     let hot = pages / 5;

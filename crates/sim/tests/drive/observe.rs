@@ -43,7 +43,7 @@ impl Observer for Log {
     }
 }
 
-/// A file that others can look into.
+/// A file in memory whose content a test can read.
 #[derive(Clone, Default)]
 pub(crate) struct SharedFile(Arc<Mutex<Vec<u8>>>);
 
@@ -128,7 +128,8 @@ fn profiles() -> Vec<(&'static str, Profile)> {
     ]
 }
 
-/// Random requests with up to 8 in flight, and breaks, until every block is cleaned a few times.
+/// Executes random requests with up to 8 in flight, and pauses, until every block was cleaned a few
+/// times.
 fn work(drive: &mut SimDevice) -> Vec<Completion> {
     let mut random = fastrand::Rng::with_seed(8);
     let pages = drive.info().capacity.0 / PAGE;
@@ -228,10 +229,10 @@ fn utilization_is_exact_to_the_nanosecond() {
     assert_eq!(commands, [(program, Cause::Host, 2, WRITE + 1)]);
     assert_eq!((unit.busy_ns.0, unit.busy_share, bus), (WRITE + 1, 1.0, TRANSFER + 1));
     assert_eq!((unit.mean_wait_ns, unit.max_wait_ns), (Some(WRITE as f64 / 2.0), Nanos(WRITE)));
-    // One waited for WRITE, the other waits on.
+    // The second write waited for WRITE; the read still waits.
     let waiting = (WRITE + (WRITE + 1)) as f64 / (WRITE + 1) as f64;
     assert_eq!(unit.mean_queue_length, waiting);
-    // Just before the read has its bus, and when it is done.
+    // Just before the read gets the bus, and when the read is done.
     let (_, bus, commands) = at(2 * WRITE + CELLS_READ);
     assert_eq!((bus, commands[0]), (2 * TRANSFER, (read, Cause::Host, 1, CELLS_READ)));
     let all = [(read, Cause::Host, 1, READ), (program, Cause::Host, 2, 2 * WRITE)];
@@ -270,7 +271,7 @@ fn busy_times_add_up() {
         let log: ObserverHandle<Log> = drive.observe(Log::default());
         work(&mut drive);
         let until = drive.now() + Nanos(1_000_000_000);
-        // The last commands of cleaning end.
+        // By then, the last commands of cleaning have ended.
         assert_eq!(drive.complete(until), None);
         let report = utilization.lock().report(until);
         let log = log.lock();
@@ -305,7 +306,7 @@ fn cleaning_is_what_was_counted() {
         assert!(watch.add("cleaning", &mut drive));
         let log = drive.observe(Log::default());
         work(&mut drive);
-        // The last commands of cleaning end.
+        // By then, the last commands of cleaning have ended.
         assert_eq!(drive.complete(drive.now() + Nanos::secs(1)), None);
         let found = watch.report(drive.now()).cleaning.expect("it was there");
         let counters = drive.counters();
@@ -349,7 +350,7 @@ fn collecting_one_valid_page_takes_read_program_and_erase() {
     let mut drive = drive(&profile);
     let mut watch = Watch::default();
     assert!(watch.add("cleaning", &mut drive));
-    // Each block gets one page that stays and three that are written over at once.
+    // Each block gets one page that stays and three pages that are overwritten at once.
     let mut page = 0;
     while drive.counters().cleanings() == 0 {
         round_trip(&mut drive, Op::Write, page * PAGE, PAGE);
@@ -399,7 +400,7 @@ fn free_block_reports_follow_every_change() {
     }
 }
 
-/// A time in an event, in nanoseconds.
+/// Converts a time in an event to nanoseconds.
 pub(crate) fn nanos(micros: &Value) -> u64 {
     let text = micros.to_string();
     let (whole, part) = text.split_once('.').unwrap_or((&text, "0"));
@@ -511,7 +512,7 @@ fn three_requests_make_ten_events() {
 // complete even if the drive is dropped while commands are in progress.
 #[test]
 fn a_window_is_kept_to() {
-    // Programs from 0 to WRITE and on to 2 WRITE, then a read.
+    // Two programs, from 0 to WRITE and from WRITE to 2 WRITE, then a read.
     let cases = [
         (0, WRITE, 1),
         (0, WRITE + 1, 2),

@@ -6,7 +6,7 @@ use flashscope_sim::{Profile, SimDevice, ftl};
 use super::life::{Life, Story, compare_with_another};
 use crate::{drive, one_pool, request, round_trip};
 
-/// The bytes of a random life.
+/// Returns the bytes that describe a random life.
 pub fn script(seed: u64, len: usize) -> Vec<u8> {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut bytes = vec![0; len];
@@ -14,7 +14,7 @@ pub fn script(seed: u64, len: usize) -> Vec<u8> {
     bytes
 }
 
-/// The lives of many drives with an FTL.
+/// Returns the lives of many drives with an FTL.
 fn lives(ftl: &ftl::Kind, seeds: std::ops::Range<u64>, len: usize) -> Vec<Story> {
     let live = |seed| Some(Life::on(ftl, &script(seed, len))?.live());
     seeds.filter_map(live).collect()
@@ -36,7 +36,7 @@ fn no_life_loses_a_page_on(ftl: &ftl::Kind) {
     assert!(sum(|story| story.recoveries.len()) > 4000);
     assert!(sum(|story| story.cuts_in_flight) > 1200);
     let worn_out = stories.iter().filter(|story| story.refused_writes > 0).count();
-    assert!(worn_out > 2, "{worn_out} drives came to their end");
+    assert!(worn_out > 2, "{worn_out} drives wore out");
     let busy = stories.iter().filter(|story| story.counters.flash.erases.total() > 20).count();
     assert!(busy > 40, "{busy} drives erased blocks");
 }
@@ -115,7 +115,7 @@ fn two_packages() -> SimDevice {
 #[test]
 fn recovery_takes_its_reads() {
     let mut drive = two_packages();
-    // Pages go to the packages in turn; a block holds three and a summary.
+    // Pages go to the packages in turn. A block holds three data pages and a summary.
     for page in [0, 2, 4, 6, 1, 3] {
         round_trip(&mut drive, Op::Write, page * 4096, 4096);
     }

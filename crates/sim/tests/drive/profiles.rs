@@ -37,7 +37,7 @@ fn registered_names_are_unique_documented_and_selectable() {
             }
             _ => format!("demo?{field}={name}"),
         };
-        contract::check(&mut open(&spec).expect("it can be had by its name"), true);
+        contract::check(&mut open(&spec).expect("it opens by its name"), true);
     }
     assert!(seen.len() >= 4);
 }
@@ -144,7 +144,7 @@ fn unusable_profiles_are_refused_with_field_value_and_rule() {
         ("interface.queue_depth=0", "from 1 to 65536"),
         ("interface.queue_depth=-1", "-1"),
         ("flash.page_read=0us", "`flash.page_read` is 0 ns"),
-        ("flash.block_erase=0ns", "longer than nothing"),
+        ("flash.block_erase=0ns", "it must be above 0"),
         ("over_provisioning=0", "above 0 and below 1"),
         ("over_provisioning=1", "above 0 and below 1"),
         ("over_provisioning=nan", "above 0 and below 1"),

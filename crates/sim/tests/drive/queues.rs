@@ -11,7 +11,8 @@ use crate::{drain, drive, one_pool, request};
 
 const PAGE: u64 = 4096;
 
-/// Dies on one bus: 60 us to read, 600 us to program, 4 us a page on the bus.
+/// Returns a drive whose dies share one bus. A page takes 60 us to read, 600 us to program and 4 us
+/// on the bus.
 pub(crate) fn dies_on_a_bus(dies: u32, policy: &str) -> Profile {
     let mut profile = Profile::default();
     profile.flash.packages = 1;
@@ -55,8 +56,8 @@ pub(crate) fn fill(drive: &mut SimDevice, depth: u64) {
     }
 }
 
-/// Keeps `depth` random requests of a page in flight, of which `share` are reads. Returns all
-/// completions.
+/// Keeps `depth` random requests of a page in flight. A fraction `share` of them are reads. Returns
+/// all completions.
 pub(crate) fn closed_loop(
     drive: &mut SimDevice,
     depth: u32,
@@ -80,7 +81,7 @@ pub(crate) fn closed_loop(
     done
 }
 
-/// Keeps `depth` sequential writes of a page in flight.
+/// Keeps `depth` sequential writes of a page in flight. Returns all completions.
 pub(crate) fn sequential_writes(
     drive: &mut SimDevice,
     depth: u64,
@@ -103,8 +104,8 @@ fn iops(done: &[Completion]) -> f64 {
     done.len() as f64 / ((last.completed.0 - first.completed.0) as f64 / 1e9)
 }
 
-// The rates agree with an independent event simulation of the same dies, bus and queue depth. An
-// earlier model reserved the bus for busy dies, and reached only 47,400, 12,200 and 16,500.
+// The IOPS agree with an independent event simulation of the same dies, bus and queue depth. An
+// earlier model reserved the bus for busy dies, and reached only 47,400, 12,200 and 16,500 IOPS.
 #[test]
 fn dies_share_a_bus() {
     for (dies, depth, share, expected) in
@@ -117,9 +118,9 @@ fn dies_share_a_bus() {
     }
 }
 
-// The package of section 2.2: two dies with two pairs of planes each, and transfers of 100 us.
-// Sequential writes reach 10,000 a second, limited by the bus, with or without two-plane commands.
-// With one die they reach 6,660.
+// The package of Agrawal et al., section 2.2: two dies with two pairs of planes each, and transfers
+// of 100 us. Sequential writes reach 10,000 IOPS, limited by the bus, with or without two-plane
+// commands. With one die they reach 6,660 IOPS.
 #[test]
 fn pairs_of_planes_work_like_dies() {
     for (dies, two_plane, expected) in
@@ -234,8 +235,8 @@ fn urgent_cleaning_spares_the_slowest_writes() {
     assert!(urgent.0 * 2 < none.0, "{urgent} instead of {none}");
 }
 
-/// Reads in order after random writes on the Mtron of uFLIP, whose buffer merges in the background:
-/// how many of them are slow, and the slowest.
+/// Reads sequentially after random writes on the Mtron of uFLIP, whose buffer causes merges in the
+/// background. Returns the number of slow reads, and the longest latency.
 fn lingering_reads(cleaning: &str) -> (usize, Nanos) {
     const IO: u64 = 32 << 10;
     let spec = format!("mtron?scheduling.cleaning={cleaning}");
@@ -258,8 +259,8 @@ fn lingering_reads(cleaning: &str) -> (usize, Nanos) {
     (slow.count(), reads.iter().copied().max().unwrap_or_default())
 }
 
-// The lingering effect of random writes (uFLIP, Figure 5): a merge that is one block of time delays
-// a few reads by tens of milliseconds, and merges in steps delay many reads by a step.
+// The lingering effect of random writes (uFLIP, Figure 5). A merge without interruption delays a
+// few reads by tens of milliseconds; a merge in steps delays many reads by one step.
 #[test]
 fn merges_in_steps_linger_over_many_reads() {
     let (few, longest) = lingering_reads("block");
@@ -280,7 +281,7 @@ fn too_many_steps_in_a_row_are_refused() {
     }
 }
 
-/// Submits the same requests in the same order, whenever they are done.
+/// Submits the same requests in the same order and at the same times to any drive.
 fn same_order(profile: &Profile) -> (Counters, Vec<Completion>) {
     let mut drive = drive(profile);
     fill(&mut drive, 1);
@@ -361,7 +362,7 @@ fn the_short_way_is_fcfs_on_drives_of_every_kind() {
     }
 }
 
-/// Submits the same requests at the same times to a drive that works nothing in the background.
+/// Submits the same requests at the same times to a drive without background work.
 fn counters_of(profile: &Profile, seed: u64) -> Counters {
     let mut drive = drive(profile);
     let mut random = fastrand::Rng::with_seed(seed);

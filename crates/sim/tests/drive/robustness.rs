@@ -109,7 +109,8 @@ struct Shadow {
 }
 
 impl Shadow {
-    /// Logical pages that a range touches, each with whether it is covered whole.
+    /// Returns the logical pages that a range touches, each with true if the range covers the whole
+    /// page.
     fn pages(&self, offset: u64, len: u64) -> impl Iterator<Item = (u32, bool)> + use<> {
         let (size, end) = (self.page_size, offset + len);
         (offset / size..end.div_ceil(size)).map(move |page| {
@@ -118,7 +119,7 @@ impl Shadow {
         })
     }
 
-    /// Submits an IO and checks that it had the effect on the map and the flash that it must.
+    /// Submits an IO and checks its effect on the map and the flash.
     fn submit(&mut self, drive: &mut SimDevice, op: Op, offset: u64, len: u64) {
         let pages: Vec<_> = self.pages(offset, len).collect();
         let before: Vec<_> = pages.iter().map(|page| place(drive, page.0)).collect();
@@ -134,7 +135,7 @@ impl Shadow {
             Op::Write => {
                 assert!(flash.programs.host > 0);
                 for ((lpn, _), before) in pages.iter().zip(before) {
-                    assert_ne!(place(drive, *lpn), before, "page {lpn} was not written anew");
+                    assert_ne!(place(drive, *lpn), before, "page {lpn} has no new copy");
                     self.written.insert(*lpn);
                 }
             }
@@ -177,7 +178,8 @@ impl Shadow {
     }
 }
 
-/// Random IOs, skewed to the start of the drive, with pauses, up to the queue depth in flight.
+/// Executes random IOs, skewed to the start of the drive, with pauses and with up to the queue
+/// depth in flight.
 fn exercise(drive: &mut SimDevice, seed: u64, ios: u32, trims: bool) {
     let page_size = u64::from(drive.nand().geometry().logical_page_size);
     let mut random = fastrand::Rng::with_seed(seed);

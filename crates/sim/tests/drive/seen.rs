@@ -30,7 +30,7 @@ impl Observer for Log {
     }
 }
 
-/// Four dies that clean, where reads suspend programs and erases.
+/// Returns a drive of four dies that cleans, and on which reads suspend programs and erases.
 fn suspending() -> Profile {
     let mut profile = dies_on_a_bus(4, "suspend");
     profile.flash.blocks_per_plane = 24;
@@ -68,7 +68,7 @@ fn waits_by_class_are_those_of_the_scheduler() {
         let counted = Class::ALL.into_iter().zip(&totals.classes);
         let counted: Vec<_> = counted.filter(|(_, counts)| counts.started > 0).collect();
         assert_eq!(report.classes.len(), counted.len(), "{policy}");
-        assert!(counted.len() >= 4, "{policy}: it cleans");
+        assert!(counted.len() >= 4, "{policy}: it must clean");
         for (used, (class, counts)) in report.classes.iter().zip(counted) {
             assert_eq!((used.class, used.count), (class, counts.started), "{policy}");
             assert_eq!(used.max_wait_ns, counts.longest_wait, "{policy}: {class:?}");
@@ -122,7 +122,8 @@ fn the_trace_shows_suspensions() {
         let (start, duration) = (nanos(&event["ts"]), nanos(&event["dur"]));
         assert_eq!((start, start + duration), (time.start.0, time.end.0));
         assert_eq!(event["args"]["block"], command.block.0);
-        // Each lies within its command, on the same thread, and a read within it.
+        // Each suspension lies within its command, on the same thread, and a read lies within the
+        // suspension.
         let slice = |kind: &'static str| {
             trace.iter().filter(move |slice| {
                 slice["ph"] == "X" && slice["name"] == kind && slice["tid"] == event["tid"]

@@ -8,7 +8,7 @@ const PAGE: u64 = 4096;
 const READ: u64 = 130_600;
 const WRITE: u64 = 305_600;
 
-/// A drive with its first `pages` pages written, and the clock where the flash is idle.
+/// Returns a drive whose first `pages` pages are written and whose flash is idle.
 fn written(profile: &Profile, pages: u64) -> SimDevice {
     let mut drive = drive(profile);
     round_trip(&mut drive, Op::Write, 0, pages * PAGE);
@@ -43,8 +43,8 @@ fn packages_work_in_parallel() {
     }
 }
 
-// Does a request that arrives at the moment t when its package becomes free wait for nothing, and
-// one that arrives at t - 1 for one nanosecond?
+// Does a request that arrives at the moment t when its package becomes free wait for nothing? Does
+// a request that arrives at t - 1 wait for one nanosecond?
 #[test]
 fn a_busy_package_makes_wait_to_the_nanosecond() {
     for early in [0, 1] {
@@ -59,8 +59,8 @@ fn a_busy_package_makes_wait_to_the_nanosecond() {
     }
 }
 
-// Does waiting stop at its end when the completion comes a nanosecond later, and return the
-// completion when it is due just then?
+// Does `complete` stop at its limit if the completion is due a nanosecond later? Does it return the
+// completion if this is due at the limit?
 #[test]
 fn complete_stops_at_its_limit() {
     let mut drive = drive(&one_pool(64));
@@ -122,8 +122,8 @@ fn the_interface_is_serial() {
     assert_eq!(read.latency(), Nanos(7 + 2 * READ + 4000));
 }
 
-// Completions are in the order of time, and those of one instant in the order of submission. A
-// flush completes after all earlier requests, and does not delay later ones.
+// Completions are in the order of time, and completions of one instant in the order of submission.
+// A flush completes after all earlier requests, and does not delay later ones.
 #[test]
 fn completions_are_in_order() {
     let mut drive = written(&with_interface(0, 1000), 4);
@@ -201,7 +201,7 @@ fn ios_are_never_early() {
     assert_eq!(done.io.len, Bytes(PAGE));
 }
 
-// Does a request pay the switch time if, and only if, the previous one ended in another group?
+// Does a request pay the switch time if, and only if, the previous request ended in another group?
 #[test]
 fn groups_are_switched() {
     let mut profile = one_pool(64);
@@ -224,7 +224,7 @@ fn groups_are_switched() {
 }
 
 // Is a request above the size limit of the drive split into parts, each of which starts when the
-// previous one is complete?
+// previous part is complete?
 #[test]
 fn long_requests_come_in_parts() {
     let mut profile = one_pool(64);
@@ -234,7 +234,7 @@ fn long_requests_come_in_parts() {
     profile.interface.largest_request = Bytes::kib(12);
     let (mut cut, mut whole) = (drive(&profile), drive(&whole));
     for op in [Op::Write, Op::Read] {
-        // 32 KiB in 12, 12 and 8.
+        // 32 KiB in parts of 12, 12 and 8 KiB.
         let took = round_trip(&mut cut, op, 0, 32 << 10).latency();
         let parts = [(0, 12), (12, 12), (24, 8)];
         let parts =

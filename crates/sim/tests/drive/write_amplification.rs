@@ -1,15 +1,16 @@
 //! Steady-state write amplification of every cleaning policy, compared with closed forms and with
 //! published or independent simulations.
 //!
-//! T pages are in use, the share rho of them valid, S_f = 1 - rho, alpha = 1/rho, b pages a block;
-//! A is the write amplification.
-//! - FIFO (Desnoyers, SYSTOR'12, eq. 4): A = 1/(1-X), X = exp(-alpha (1-X)). With classes of pages
-//!   that get the share r_i of the writes and are f_i of the pages:
+//! Notation: the share rho of the pages in use is valid, S_f = 1 - rho, alpha = 1/rho, a block has b
+//! pages, and A is the write amplification.
+//! - FIFO (Desnoyers, SYSTOR'12, eq. 4): A = 1/(1-X), X = exp(-alpha (1-X)). If class i of the
+//!   pages gets the share r_i of the writes and has the share f_i of the pages:
 //!   A = 1 + sum r_i / (exp(r_i/f_i alpha/A) - 1).
-//! - d choices (Van Houdt, SIGMETRICS'13): for h_i the share of blocks with at least i valid pages,
-//!   1 - h_i^d = i/(rho A) (h_i - h_(i+1)), and sum h_i = rho b. Greedy is the limit of many d.
-//! - TRIM (Frankie et al.): where the share q of the requests trims a page that holds data, and
-//!   the others write any page, all holds with alpha/s for alpha, s = (1-2q)/(1-q).
+//! - d choices (Van Houdt, SIGMETRICS'13): with h_i the share of blocks with at least i valid pages,
+//!   1 - h_i^d = i/(rho A) (h_i - h_(i+1)), and sum h_i = rho b. Greedy is the limit of large d.
+//! - TRIM (Frankie et al.): if the share q of the requests trims a page that holds data, and the
+//!   other requests write any page, the formulas hold with alpha/s in place of alpha, where
+//!   s = (1-2q)/(1-q).
 
 use flashscope_block::{Device, Io, Nanos, Op};
 use flashscope_sim::ftl::COLD_STREAM;
@@ -89,7 +90,7 @@ fn trims(pages: u64, share: f64) -> Workload {
     })
 }
 
-/// Does the same as [`hot_cold`], with cold pages marked by the host.
+/// Does the same as [`hot_cold`], but the host marks the cold pages.
 fn marked_hot_cold(pages: u64, writes: f64, space: f64) -> Workload {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // between 0 and `pages`
     let hot = (pages as f64 * space).round() as u64;
@@ -175,9 +176,10 @@ fn greedy_uniform() {
     }
 }
 
-// d choices matches the mean field. A draw of only full valid blocks is drawn again, so the left
-// side is (1 - h_i^d) / (1 - h_b^d). For d = 2 that makes 3.2403 of 3.2453; for larger d it makes
-// no difference. Two choices leave some blocks alone for long, so the steady state is far away.
+// d choices matches the mean field. A draw of only fully valid blocks is repeated. The left side of
+// the equation is therefore (1 - h_i^d) / (1 - h_b^d). For d = 2 this changes A from 3.2453 to
+// 3.2403; for larger d it makes no difference. With two choices, some blocks are not chosen for
+// long, so the steady state is far away.
 #[test]
 fn d_choices_uniform() {
     let cases = [(2, 0.21875, 3.2403, [15, 10]), (5, 0.1, 5.3426, USUAL), (10, 0.1, 5.0002, USUAL)];
@@ -189,9 +191,9 @@ fn d_choices_uniform() {
     }
 }
 
-// Random cleaning draws full blocks again, so the equation above for d = 1 gives 1/(1 - rho +
-// rho/b). For large blocks that tends to the 1/(1 - rho) of random cleaning. A single choice gives
-// the same.
+// Random cleaning repeats a draw of a fully valid block. The equation above for d = 1 therefore
+// gives A = 1/(1 - rho + rho/b). For large blocks, A tends to 1/(1 - rho), the known value of
+// random cleaning. The policy d-choices with a single choice gives the same A.
 #[test]
 fn random_uniform() {
     let one_choice = Cleaning { choices: 1, ..cleaning("d-choices") };
@@ -277,7 +279,7 @@ fn zipf_mixed() {
 }
 
 // Cost-benefit on one frontier is near an independent simulation for 1024 blocks: worse than greedy
-// on uniform writes, better on hot and cold ones.
+// on uniform writes, better on hot and cold pages.
 #[test]
 fn cost_benefit_mixed() {
     let drive_of = || drive(1024, 0.1, &cleaning("cost-benefit"));
@@ -291,8 +293,8 @@ fn cost_benefit_mixed() {
 
 // Separate frontiers for host writes and moved pages: greedy and cost-benefit, which needs them,
 // match independent simulations. If the host marks cold data, the result matches an oracle's
-// separation. Cold data is rarely written, so the steady state takes long. Of 1024 blocks each open
-// one is a hundredth of the spare blocks, hence the tolerance.
+// separation. Cold data is rarely written, so the steady state takes long. With 1024 blocks, each
+// open block is a hundredth of the spare blocks, hence the larger tolerance.
 #[test]
 fn separate_frontiers() {
     let (two, by_heat) = (Frontiers::HostAndCleaning, Frontiers::HotAndCold);

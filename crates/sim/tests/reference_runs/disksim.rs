@@ -7,11 +7,11 @@ use flashscope_block::{Bytes, Data, Io, Nanos, Op};
 
 const SECTOR: u64 = 512;
 
-/// A compressed text of the reference data, which lie in `$FLASHSCOPE_DATA`, or in `shared/data`
-/// beside the checkout; none, and a message, where there are none and nobody has said that there
-/// are.
+/// Returns a compressed text of the reference data, from `$FLASHSCOPE_DATA` or from `shared/data`
+/// beside the checkout. If the text is missing, prints a message and returns `None`, or panics if
+/// `$FLASHSCOPE_DATA` is set.
 fn text(path: &str) -> Option<String> {
-    #[allow(clippy::disallowed_methods)] // a test may be told where its data are
+    #[allow(clippy::disallowed_methods)] // the environment may name the folder of the data
     let told = std::env::var_os("FLASHSCOPE_DATA").map(PathBuf::from);
     let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
     let path = told.clone().unwrap_or_else(beside).join(path);
@@ -30,20 +30,20 @@ fn text(path: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// A run of the paper's simulator: what it was given and what it found.
+/// A run of the paper's simulator: its parameters and its statistics.
 pub struct Run {
     parameters: String,
     statistics: String,
 }
 
 impl Run {
-    /// The run called `name`; none, and a message, where the reference data are not there.
+    /// Loads the run `name`. Prints a message and returns `None` if the reference data is missing.
     pub fn load(name: &str) -> Option<Run> {
         let file = |kind| text(&format!("devices/disksim_ssd_reference/ssd-{name}.{kind}.zst"));
         Some(Run { parameters: file("parv")?, statistics: file("outv")? })
     }
 
-    /// The first parameter of this name from where `component` begins.
+    /// Returns the first parameter of this name after the beginning of `component`.
     pub fn parameter_of(&self, component: &str, name: &str) -> f64 {
         let from = self.parameters.find(component).unwrap_or_else(|| panic!("no {component}"));
         let value = self.parameters[from..].lines().find_map(|line| {
@@ -53,12 +53,13 @@ impl Run {
         value.unwrap_or_else(|| panic!("no parameter {name} of {component}"))
     }
 
-    /// The first parameter of this name of the drive or, behind it, of the requests.
+    /// Returns the first parameter of this name after the beginning of the drive's parameters,
+    /// which the parameters of the requests follow.
     pub fn parameter(&self, name: &str) -> f64 {
         self.parameter_of("ssdmodel_ssd SSD", name)
     }
 
-    /// A whole number among the parameters.
+    /// Returns a parameter that is a whole number.
     pub fn count(&self, name: &str) -> u32 {
         let value = self.parameter(name);
         assert!(value.fract() == 0.0 && value >= 0.0, "{name} = {value}");
@@ -67,12 +68,12 @@ impl Run {
         count
     }
 
-    /// The mean response time of all requests, in nanoseconds.
+    /// Returns the mean response time of all requests, in nanoseconds.
     pub fn mean_response(&self) -> f64 {
         self.values("Overall I/O System Response time average")[0] * 1e6
     }
 
-    /// The longest response time of all requests, in nanoseconds.
+    /// Returns the longest response time of all requests, in nanoseconds.
     pub fn longest_response(&self) -> f64 {
         self.values("Overall I/O System Response time maximum")[0] * 1e6
     }
@@ -85,7 +86,7 @@ impl Run {
             .collect()
     }
 
-    /// The numbers after a statistic's name and colon, where it is first given.
+    /// Returns the numbers after the first occurrence of a statistic's name and colon.
     fn values(&self, statistic: &str) -> Vec<f64> {
         let line = self.statistics.lines().find_map(|line| {
             let values = line.strip_prefix(statistic)?.trim_start().strip_prefix(':')?;
@@ -95,8 +96,8 @@ impl Run {
     }
 }
 
-/// The requests of a trace in DiskSim's format: milliseconds, drive, first sector, sectors, and
-/// flags whose lowest bit is set for a read.
+/// Returns the requests of a trace in DiskSim's format: milliseconds, drive, first sector, sectors,
+/// and flags whose lowest bit is set for a read.
 pub fn trace(path: &str) -> Option<Vec<Io>> {
     let parse = |line: &str| {
         let mut fields = line.split_whitespace();
@@ -116,7 +117,7 @@ pub fn trace(path: &str) -> Option<Vec<Io>> {
     Some(text.lines().map(|line| parse(line).unwrap_or_else(|| panic!("{line}"))).collect())
 }
 
-/// A time of DiskSim.
+/// Converts a time of DiskSim, which is in milliseconds.
 pub fn milliseconds(time: f64) -> Nanos {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // times are positive
     let nanos = (time * 1e6).round() as u64;

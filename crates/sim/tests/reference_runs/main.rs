@@ -1,8 +1,8 @@
-//! The public runs of the paper's own simulator (the SSD extension of DiskSim by Agrawal et al.),
-//! run again here from their parameters. `docs/simulator-exactness.md` says what they did.
+//! The published runs of the paper's own simulator (the SSD extension of DiskSim by Agrawal et
+//! al.), repeated here from their parameters. `docs/simulator-exactness.md` describes the runs.
 //!
-//! They need the files of `devices/disksim_ssd_reference` and are skipped with a message where
-//! there are none: see [`disksim`].
+//! The tests need the files of `devices/disksim_ssd_reference`, and are skipped with a message if
+//! these are missing: see [`disksim`].
 
 mod disksim;
 mod synthetic;
@@ -15,7 +15,7 @@ use crate::disksim::{Run, milliseconds};
 
 const PAGE: u64 = 4096;
 
-/// The drive of a run's parameters.
+/// Returns the profile of the drive that a run's parameters describe.
 ///
 /// The statistics show two facts that the parameters leave open. A write crosses the link as a
 /// whole before its first page is programmed. A block has one page of summary, of which 528 bytes
@@ -79,7 +79,7 @@ fn fill(drive: &mut SimDevice) {
     }
 }
 
-/// Sends every request to a full drive when it is due, whatever is in flight.
+/// Sends every request to a full drive when the request is due, whatever is in flight.
 fn simulate(run: &Run, requests: impl Iterator<Item = Io>) -> RunStatistics {
     let mut drive = SimDevice::new("sim:disksim", &profile(run)).expect("the profile works");
     fill(&mut drive);
@@ -104,7 +104,8 @@ fn simulate(run: &Run, requests: impl Iterator<Item = Io>) -> RunStatistics {
     RunStatistics { requests: answered, responses, longest, counters }
 }
 
-/// Asserts that `found` is `theirs` to a share of `tolerance`, and prints both.
+/// Asserts that `found` is within the relative `tolerance` of `theirs`, the value of the paper's
+/// simulator, and prints both values.
 #[track_caller]
 #[allow(clippy::print_stdout)] // for whoever runs the tests with --nocapture
 fn assert_near(what: &str, found: f64, theirs: f64, tolerance: f64) {
@@ -117,8 +118,8 @@ fn assert_near(what: &str, found: f64, theirs: f64, tolerance: f64) {
     assert!(error.abs() <= tolerance, "{what}: {found} is {:+.3} % off {theirs}", 100.0 * error);
 }
 
-/// Asserts that requests, pages, cleaned blocks, moved pages and response times of a run are the
-/// same here.
+/// Asserts that requests, pages, cleaned blocks, moved pages and response times of a run agree with
+/// the paper's simulator.
 #[track_caller]
 #[allow(clippy::cast_precision_loss)] // far below 2^53
 fn assert_same(name: &str, run: &Run, requests: impl Iterator<Item = Io>) -> RunStatistics {
@@ -126,7 +127,7 @@ fn assert_same(name: &str, run: &Run, requests: impl Iterator<Item = Io>) -> Run
     let counters = &found.counters;
     let of_packages = |statistic| run.by_package(statistic).iter().sum::<f64>();
     let pages = (counters.host_pages_read + counters.host_pages_written) as f64;
-    // Of 250,000 requests the standard deviation is .12 %.
+    // For 250,000 requests, the standard deviation is 0.12 %.
     assert_near(&format!("{name}, pages"), pages, of_packages("Total reqs issued"), 0.005);
     let [cleaned, moved] = [counters.cleanings(), counters.pages_moved()].map(|count| count as f64);
     assert_near(&format!("{name}, cleaned"), cleaned, of_packages("Number of cleans"), 0.01);
@@ -183,8 +184,8 @@ fn random_writes_with_cleaning() {
     assert_same_synthetic("rw5m");
 }
 
-// Does the trace of IOzone, with the requests of their run to the last, take as long and clean as
-// many blocks; and is even the longest response the same to a microsecond?
+// Does the IOzone trace, which holds every request of the paper's run, take as long and clean as
+// many blocks? Does the longest response agree to one part in a million?
 #[test]
 fn iozone() {
     let trace = disksim::trace("traces/ssd-iozone-aligned2-100K.trace.zst");
@@ -195,8 +196,8 @@ fn iozone() {
     assert_near("iozone, longest response, ns", longest, run.longest_response(), 1e-6);
 }
 
-// Does the identity of Table 7 hold in their outputs, so that "average lifetime" means 50 erases
-// less those of a block in the mean?
+// Does the identity of Table 7 hold in the outputs of the paper's simulator: is the average
+// lifetime 50 erases minus the mean number of erases of a block?
 #[test]
 fn lifetimes_are_what_erases_leave() {
     for name in ["sw5m", "rw5m", "iozone"] {

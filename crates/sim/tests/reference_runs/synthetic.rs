@@ -1,5 +1,6 @@
-//! The requests that DiskSim's generator made for the runs, as its parameters and the statistics
-//! of the requests have it. Its random numbers are not known, only what they were drawn from.
+//! The requests that DiskSim's generator made for the runs, reconstructed from its parameters and
+//! the statistics of the requests. The generator's random numbers are unknown; only their
+//! distributions are known.
 
 use flashscope_block::{Bytes, Data, Io, Op};
 
@@ -7,12 +8,14 @@ use crate::disksim::{Run, milliseconds};
 
 const PAGE: u64 = 4096;
 
-/// The requests of a synthetic run: times apart uniform up to a millisecond, sizes exponential of
-/// mean one page and rounded up, places uniform; or in sequence, where each request is as long as
-/// the one before and the end of the range starts over elsewhere with another size.
+/// Returns the requests of a synthetic run. The time between requests is uniform up to a
+/// millisecond. Random requests have uniform places, and exponential sizes with a mean of one page,
+/// rounded up. In a sequence, each request is as long as the previous request. At the end of the
+/// range, a new sequence begins elsewhere with another size.
 pub fn requests(run: &Run) -> impl Iterator<Item = Io> + use<> {
     let count = run.count("Number of I/O requests to generate");
-    // The authors gave in sectors what their comment computes as the pages of a package.
+    // The authors gave this value in sectors, although their comment computes the pages of a
+    // package.
     let pages = u64::from(run.count("Storage capacity per device")) / 8;
     let op = if run.count("Probability of read access") == 1 { Op::Read } else { Op::Write };
     let places: Box<dyn Iterator<Item = (u64, u64)>> =
@@ -29,7 +32,7 @@ pub fn requests(run: &Run) -> impl Iterator<Item = Io> + use<> {
     })
 }
 
-/// First page and number of pages of requests anywhere within `pages`.
+/// Returns the first page and the number of pages of requests anywhere within `pages`.
 fn random(pages: u64) -> impl Iterator<Item = (u64, u64)> {
     let mut random = fastrand::Rng::with_seed(43);
     std::iter::repeat_with(move || {
@@ -39,11 +42,13 @@ fn random(pages: u64) -> impl Iterator<Item = (u64, u64)> {
     })
 }
 
-/// First page and number of pages of `count` requests in sequence.
+/// Returns the first page and the number of pages of `count` requests in sequence.
 ///
-/// 250,000 requests of one page are one sequence. Of 5,000,000 the statistics say that 15 did not
-/// follow the one before, and that 4,347,791 were of 1 page, 600,113 of 2 and 52,096 of 3: here
-/// they are 15 sequences up to the end of the range, alike for each size.
+/// In the runs of 250,000 requests, the requests have one page each and form one sequence. In the
+/// runs of 5,000,000 requests, the statistics report 15 requests that did not follow the previous
+/// request. They also report 4,347,791 requests of 1 page, 600,113 of 2 pages and 52,096 of 3
+/// pages. Here these requests form 15 sequences up to the end of the range. Sequences with the same
+/// request size are equally long.
 fn sequential(pages: u64, count: u32) -> impl Iterator<Item = (u64, u64)> {
     let sizes: &[u64] = match count {
         250_000 => &[1],

@@ -6,7 +6,8 @@ use toml::{Table, Value};
 use super::SpaceError;
 use super::factor::level;
 
-/// A rule: when all of some factors have given levels, it sets others, drops others or excludes the point.
+/// A rule of a space. If each factor in `when` has one of its allowed levels, the rule sets fields, drops factors or
+/// excludes the point.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Condition {
     /// The factors that must match, each with its allowed levels.
@@ -61,7 +62,7 @@ impl Condition {
         Ok(condition)
     }
 
-    /// Returns the names of the factors it refers to, and of the fields it sets.
+    /// Returns the names of the factors that the condition refers to, and of the fields that it sets.
     pub fn names(&self) -> (impl Iterator<Item = &str>, impl Iterator<Item = &str>) {
         let factors = self.when.iter().map(|(name, _)| name.as_str());
         let without = self.without.iter().map(String::as_str);
@@ -77,8 +78,8 @@ impl Condition {
     }
 }
 
-/// Applies conditions in order. Dropped factors lose their levels. Returns the settings of other fields; `None` if the
-/// point is excluded.
+/// Applies conditions in order. Dropped factors lose their levels. Returns the settings of fields that are not
+/// factors; `None` if the point is excluded.
 pub fn apply(
     conditions: &[Condition],
     factors: &[&str],

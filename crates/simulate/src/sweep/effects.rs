@@ -75,7 +75,7 @@ pub fn step(factor: &Factor, from: &Level, to: &Level) -> Step {
     Step { factor: factor.name.clone(), from: from.clone(), to: to.clone() }
 }
 
-/// Computes the effect of each other level of each factor against its first one, for each objective.
+/// Computes, for each objective, the effect of changing a factor from its first level to each other level.
 pub fn effects(space: &Space, measured: &[MeasuredPoint<'_>]) -> Vec<Effect> {
     let places = Places::new(measured);
     let mut effects = Vec::new();
@@ -120,7 +120,7 @@ fn effect(
     Some((mean, sign, relative, differences.count))
 }
 
-/// Computes the interaction of each pair of factors between their first and last levels, for each objective.
+/// Computes, for each objective, the interaction of each pair of factors between their first and last levels.
 pub fn interactions(space: &Space, measured: &[MeasuredPoint<'_>]) -> Vec<Interaction> {
     let places = Places::new(measured);
     let mut interactions = Vec::new();

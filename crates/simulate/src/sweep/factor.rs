@@ -19,7 +19,7 @@ pub struct Factor {
 pub enum Values {
     /// A list of levels.
     Levels(Vec<Level>),
-    /// Any number in a range, for sampling.
+    /// Any number in a range, from which a sampling chooses.
     Range {
         /// The smallest value.
         from: f64,
@@ -40,14 +40,14 @@ impl Factor {
     pub(super) fn read(name: &str, value: &Value) -> Result<Factor, SpaceError> {
         let wrong = |rule| SpaceError::Factor { factor: name.into(), rule };
         let values = match value {
-            // This check comes before the comparison of all levels with each other, which would take long.
+            // The comparison of all levels with each other, below, would take long.
             Value::Array(list) if list.len() > MOST_LEVELS as usize => {
-                return Err(wrong("it has at most 10000 levels"));
+                return Err(wrong("give at most 10000 levels"));
             }
             Value::Array(list) => {
                 let levels: Option<Vec<Level>> = list.iter().map(level).collect();
                 let levels =
-                    levels.ok_or_else(|| wrong("its values are numbers, texts, true or false"))?;
+                    levels.ok_or_else(|| wrong("values must be numbers, texts, true or false"))?;
                 if levels.is_empty() {
                     return Err(wrong("it needs at least one value"));
                 }
@@ -96,8 +96,8 @@ impl Factor {
         }
     }
 
-    /// Returns the position of a level from the first (0) to the last (1), with levels evenly spaced. The inverse of
-    /// [`Factor::at`]. `None` if the factor has no such level.
+    /// Returns the position of a level, from 0 for the first to 1 for the last; a list has evenly spaced levels.
+    /// `None` if the factor has no such level.
     #[must_use]
     #[allow(clippy::cast_precision_loss, reason = "levels are few")]
     pub fn share(&self, level: &Level) -> Option<f64> {
@@ -122,7 +122,7 @@ fn between(from: f64, to: f64, log: bool, share: f64) -> f64 {
 }
 
 /// Reads a level from TOML.
-#[allow(clippy::cast_precision_loss, reason = "as every number of a space")]
+#[allow(clippy::cast_precision_loss, reason = "a space holds all numbers as f64")]
 pub(super) fn level(value: &Value) -> Option<Level> {
     match value {
         Value::Integer(number) => Some(Level::Number(*number as f64)),
@@ -144,46 +144,46 @@ fn range(name: &str, range: &toml::Table) -> Result<Values, SpaceError> {
         match range.get(key) {
         None => Ok(None),
         Some(value) => number(value).map(Some).ok_or_else(|| {
-            wrong("`from`, `to` and `step` are numbers, sizes such as \"4KiB\" or times such as \"25us\"")
+            wrong("`from`, `to` and `step` must be numbers, sizes such as \"4KiB\" or times such as \"25us\"")
         }),
     }
     };
     let log = match range.get("scale").map(Value::as_str) {
         None | Some(Some("linear")) => false,
         Some(Some("log")) => true,
-        _ => return Err(wrong("`scale` is \"linear\" or \"log\"")),
+        _ => return Err(wrong("`scale` must be \"linear\" or \"log\"")),
     };
     let ends = number("from")?.zip(number("to")?);
     let ((from, from_whole), (to, to_whole)) =
-        ends.ok_or_else(|| wrong("a range has `from` and `to`"))?;
+        ends.ok_or_else(|| wrong("a range needs `from` and `to`"))?;
     if from >= to {
-        return Err(wrong("`from` is below `to`"));
+        return Err(wrong("`from` must be below `to`"));
     }
     if log && from <= 0.0 {
-        return Err(wrong("with scale = \"log\", `from` is above 0"));
+        return Err(wrong("with scale = \"log\", `from` must be above 0"));
     }
     let whole = from_whole && to_whole;
     let count = range.get("count").map(|count| count.as_integer().filter(|count| *count > 1));
     match (number("step")?, count) {
         (None, None) => Ok(Values::Range { from, to, log, whole }),
         (None, Some(Some(count))) => {
-            levels(from, to, log, whole, count).ok_or_else(|| wrong("it has at most 10000 levels"))
+            levels(from, to, log, whole, count).ok_or_else(|| wrong("give at most 10000 levels"))
         }
-        (None, Some(None)) => Err(wrong("`count` is a whole number, at least 2")),
+        (None, Some(None)) => Err(wrong("`count` must be a whole number, at least 2")),
         (Some((step, _)), None)
             if step > 0.0 && !log && (to - from) / step <= f64::from(MOST_LEVELS) =>
         {
             Ok(stepped(from, to, step))
         }
         (Some(_), None) => Err(wrong(
-            "`step` is above 0, makes at most 10000 levels, and goes with scale = \"linear\"",
+            "`step` must be above 0 and give at most 10000 levels, and needs scale = \"linear\"",
         )),
         (Some(_), Some(_)) => Err(wrong("give `step` or `count`, not both")),
     }
 }
 
-/// Reads a number, and returns true with it if it is whole. Sizes and times are whole, in bytes and nanoseconds.
-#[allow(clippy::cast_precision_loss, reason = "as every number of a space")]
+/// Reads a number. The flag is true if the number is whole. Sizes and times are whole, in bytes and nanoseconds.
+#[allow(clippy::cast_precision_loss, reason = "a space holds all numbers as f64")]
 fn number(value: &Value) -> Option<(f64, bool)> {
     match value {
         Value::Integer(number) => Some((*number as f64, true)),

@@ -15,8 +15,8 @@ pub fn is_whole(name: &str) -> bool {
     name == DRIVE || name == WORKLOAD
 }
 
-/// Checks that a name can be set: a profile field by its dotted name, a workload field as `workload.FIELD`, or `drive` or
-/// `workload` as a whole. `place` names the part of the document, for the error.
+/// Checks that a name belongs to something that a request can set: a profile field by its dotted name, a workload field
+/// as `workload.FIELD`, or `drive` or `workload` as a whole. `place` names the part of the document, for the error.
 ///
 /// # Errors
 /// [`SpaceError::Unknown`], with the nearest known name.
@@ -32,7 +32,8 @@ pub fn known(place: &'static str, name: &str) -> Result<(), SpaceError> {
     }
 }
 
-/// Returns a copy of a request with the settings applied. Their names must be [known]. The last one of a name counts.
+/// Returns a copy of a request with the settings applied. Their names must be [known]. If a name occurs more than once,
+/// its last setting counts.
 #[must_use]
 pub fn set(base: &SimulationRequest, settings: &[(&str, String)]) -> SimulationRequest {
     let mut request = base.clone();

@@ -1,8 +1,9 @@
 //! Explores a design space: combinations of drives and workloads, their results, and conclusions from them.
 //!
 //! [`Space`] is read from TOML. A [`Trial`] is one simulation: a point of the space and one of its repeats, as data that
-//! can run anywhere ([`run_trial`]). [`explore`] requests trials in batches and receives rows. [`Runner`] runs them on
-//! all cores or hands them to [`Workers`]. Rows and conclusions do not depend on where or in which order trials ran.
+//! can run anywhere ([`run_trial`]). [`explore`] requests trials in batches and receives a row of results for each
+//! trial. [`Runner`] runs them on all cores or hands them to [`Workers`]. Rows and conclusions do not depend on where or
+//! in which order trials ran.
 //!
 //! All points share their seeds (common random numbers), so that differences between points are not chance. Effects are
 //! means of paired differences.

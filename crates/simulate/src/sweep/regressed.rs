@@ -1,5 +1,5 @@
-//! Effects of factors on objectives in a sample of points. Few of these differ in one factor only, so the effects are the
-//! slopes of a regression over all points.
+//! Effects of factors on objectives in a sample of points. Few pairs of these points differ in one factor only. The
+//! effects are therefore the slopes of a regression over all points.
 
 use flashscope_document::sweep::{Effect, Interaction, Level, MeasuredPoint, RegressionFit};
 use flashscope_stats::{Regression, regression};
@@ -7,15 +7,15 @@ use flashscope_stats::{Regression, regression};
 use super::effects::{levels, step};
 use super::{Factor, Space, Values};
 
-/// The number of points per coefficient from which interactions are fitted, too.
+/// The minimum number of points per coefficient for fitting interactions as well as effects.
 const POINTS_FOR_EACH: usize = 2;
 
-/// The result of a regression over points.
+/// The effects and interactions from a regression over points.
 #[derive(Default)]
 pub struct Conclusions {
     pub effects: Vec<Effect>,
     pub interactions: Vec<Interaction>,
-    /// The share of each objective's variation that the regression explains.
+    /// The fit of the regression to each objective (R²).
     pub regressions: Vec<RegressionFit>,
 }
 
@@ -24,13 +24,15 @@ struct Column {
     factor: usize,
     from: Level,
     to: Level,
-    /// The share of the change at each point, 0 to 1, minus the mean. Other effects thus refer to the mean of this one.
+    /// The fraction (0 to 1) of the change that each point has, minus the mean fraction. The effects of other factors
+    /// then hold at the mean level of this factor.
     shares: Vec<f64>,
     mean: f64,
 }
 
-/// Returns the columns of a factor. Numbers give a column from the first to the last; texts give a column for each after
-/// the first. A point without the factor is at the mean. Returns no column for a factor that is constant over all points.
+/// Returns the columns of a factor. Numeric levels give one column, from the first level to the last; texts give a column
+/// for each level after the first. A point without the factor counts as its mean. Returns no column for a factor that is
+/// constant over all points.
 fn columns(index: usize, factor: &Factor, points: &[&MeasuredPoint<'_>]) -> Vec<Column> {
     let column = |from: Level, to: Level, share: &dyn Fn(&Level) -> Option<f64>| {
         let shares = points.iter().map(|point| share(point.levels[index].as_ref()?));
@@ -95,7 +97,7 @@ fn of_objective(
     let step = |column: &Column| step(&space.factors[column.factor], &column.from, &column.to);
     let slopes = &regression.slopes;
     for (column, difference) in alone.iter().zip(slopes) {
-        // The baseline has this factor at its first level, and the others at their means.
+        // The baseline has this factor at its first level, and all other factors at their means.
         let of_factor = alone.iter().zip(slopes).filter(|(other, _)| other.factor == column.factor);
         let shift: f64 = of_factor.map(|(other, slope)| other.mean * slope.value).sum();
         let relative = difference.value / (regression.intercept.value - shift);

@@ -30,7 +30,7 @@ pub trait Workers: Send {
 pub struct Runner<'a> {
     resources: Resources<'a>,
     progress: &'a mut (dyn Progress + 'a),
-    /// The number of rows in the end, if known.
+    /// The total number of rows, if known.
     total: Option<u64>,
     each: Option<&'a mut Each<'a>>,
     workers: Option<&'a mut (dyn Workers + 'a)>,
@@ -58,7 +58,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Sets the number of rows in the end, from which the time left follows.
+    /// Sets the total number of rows, from which the progress derives the time left.
     #[must_use]
     pub fn expecting(mut self, total: u64) -> Runner<'a> {
         self.total = Some(total);
@@ -79,7 +79,7 @@ impl<'a> Runner<'a> {
         self
     }
 
-    /// Saves rows in a folder as they arrive. The rows already there count as done.
+    /// Saves rows in a folder as they arrive. Trials whose rows are in the folder already do not run again.
     #[must_use]
     pub fn keeping(
         mut self,
@@ -186,7 +186,7 @@ fn on_cores<'scope, 'env>(
     }
 }
 
-/// Lets workers run trials. Ignores rows that were not requested or arrived before.
+/// Lets workers run trials. Ignores rows that were not requested, and repeated rows.
 fn elsewhere(workers: &mut dyn Workers, trials: &[&Trial], send: &Sender<Row>) {
     let mut expected: BTreeSet<_> =
         trials.iter().map(|trial| (trial.point, trial.repeat)).collect();

@@ -1,4 +1,4 @@
-//! Samples the points of a space, as shares (0 to below 1) of the way along each factor.
+//! Samples the points of a space. A point has a share (0 to below 1) per factor: the position within its levels or range.
 
 use serde::Deserialize;
 
@@ -18,10 +18,10 @@ pub enum Sampling {
     Search,
 }
 
-/// The most points of a Sobol sequence, and of every other sample.
+/// The maximum number of points of any sample, which is the longest Sobol sequence.
 pub(crate) const MOST_SAMPLES: u32 = 1 << 16;
 
-/// The most factors: the dimensions of a Sobol sequence.
+/// The maximum number of factors, which is the maximum number of dimensions of a Sobol sequence.
 pub const MOST_FACTORS: usize = 256;
 
 /// Returns `samples` points of a Latin hypercube.

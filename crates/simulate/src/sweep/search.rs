@@ -23,7 +23,7 @@ use super::{Space, Trial};
 const CROSSOVER: f64 = 20.0;
 const MUTATION: f64 = 20.0;
 
-/// The most changes of a known point to find a new one.
+/// The maximum number of attempts to turn a child that is a known point into a new point.
 const MOST_TRIES: usize = 16;
 
 /// A point as shares of its factors.
@@ -69,7 +69,7 @@ impl State<'_, '_> {
     }
 }
 
-/// Access to the state for the parts of the optimizer.
+/// The state, shared by the parts of the optimizer.
 #[derive(Clone, Copy)]
 struct SharedState<'s, 'a, 'b>(&'s Mutex<State<'a, 'b>>);
 
@@ -111,11 +111,11 @@ impl Initializer<Shares> for SharedState<'_, '_, '_> {
     }
 }
 
-/// A variation that records the points of another one. While a child is a known point, it redraws one of its factors.
-/// Without this, factors with few levels would mostly give children equal to their parents.
+/// A variation that records the children of the variation `inner`. While a child is a known point, it redraws one
+/// factor of the child. Otherwise most children would equal their parents if factors have few levels.
 struct RecordingVariation<'s, 'a, 'b, V> {
     inner: V,
-    /// Draws a share for each factor, and one more to choose the factor to replace.
+    /// Draws a share for each factor, and a further share that chooses the factor to replace.
     anew: RealBounds,
     state: SharedState<'s, 'a, 'b>,
 }

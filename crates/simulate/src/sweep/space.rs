@@ -113,8 +113,8 @@ impl Space {
     /// Parses a space from TOML, see docs/sweep.md.
     ///
     /// # Errors
-    /// If the text is invalid; for an unknown name, the error has the nearest known one. Points that cannot be simulated are
-    /// not detected here.
+    /// If the text is invalid; for an unknown name, the error has the nearest known name. Parsing does not detect points
+    /// that cannot be simulated.
     pub fn parse(text: &str) -> Result<Space, SpaceError> {
         let toml = |error: toml::de::Error| SpaceError::Toml(error.to_string().trim_end().into());
         let table: Table = toml::from_str(text).map_err(toml)?;
@@ -151,21 +151,21 @@ impl Space {
             set.try_for_each(|name| fields::known(FACTORS, name))?;
         }
         if self.factors.is_empty() || self.factors.len() > MOST_FACTORS {
-            let rule = format!("it has at least one factor, at most {MOST_FACTORS}");
+            let rule = format!("give at least one factor, at most {MOST_FACTORS}");
             return Err(SpaceError::invalid(FACTORS, rule));
         }
         for (what, value, most) in
             [("repeats", self.repeats, 10_000), ("samples", self.samples, MOST_SAMPLES)]
         {
             if !(1..=most).contains(&value) {
-                let rule = format!("it is a whole number from 1 to {most}");
+                let rule = format!("give a whole number from 1 to {most}");
                 return Err(SpaceError::invalid(what, rule));
             }
         }
         if self.sampling == Sampling::Search {
             let fits =
                 self.population.is_multiple_of(2) && (2..=self.samples).contains(&self.population);
-            let rule = "it is even, and not above `samples`";
+            let rule = "it must be even, and at most `samples`";
             fits.then_some(()).ok_or_else(|| SpaceError::invalid("population", rule))?;
         }
         let points = match self.sampling {
@@ -178,7 +178,7 @@ impl Space {
     /// Returns the number of points of the full grid. Fails above [`MOST_POINTS`].
     fn check_grid(&self) -> Result<u64, SpaceError> {
         let counts = self.factors.iter().map(|factor| {
-            let rule = "a full grid needs `step` or `count` of each range, or another `sampling`";
+            let rule = "a full grid needs `step` or `count` for each range, or another `sampling`";
             let wrong = || SpaceError::Factor { factor: factor.name.clone(), rule };
             Ok(factor.count().ok_or_else(wrong)? as u64)
         });
@@ -189,7 +189,7 @@ impl Space {
                 "[factors]",
                 format!(
                     "the full grid has {points} points, and at most {MOST_POINTS} are allowed: leave out \
-                     levels, or take a sample: sampling = \"sobol\""
+                     levels, or choose a sample with sampling = \"sobol\""
                 ),
             )),
             false => Ok(points),
@@ -261,7 +261,7 @@ impl Space {
         for factor in &self.factors {
             let count = factor.count().unwrap_or(1);
             let with = |point: &Vec<f64>, level: usize| {
-                // The middle of the level's part.
+                // The middle of the interval of shares that stands for the level.
                 let share = (level as f64 + 0.5) / count as f64;
                 point.iter().copied().chain([share]).collect::<Vec<f64>>()
             };
@@ -346,7 +346,7 @@ fn factor(name: &str, value: &Value) -> Result<Factor, SpaceError> {
     let factor = Factor::read(name, value)?;
     let whole = fields::is_whole(name);
     match whole && !matches!(&factor.values, Values::Levels(levels) if levels.iter().all(is_text)) {
-        true => Err(SpaceError::Factor { factor: name.into(), rule: "its values are names" }),
+        true => Err(SpaceError::Factor { factor: name.into(), rule: "its values must be names" }),
         false => Ok(factor),
     }
 }

@@ -64,13 +64,13 @@ fn invalid_spaces_get_an_error_with_the_nearest_name() {
         (factor("ftl = 'bast'"), "a list of values"),
         (factor("drive = [1]"), "names"),
         (factor("seed = {from = 1, to = 8}"), "`step` or `count`"),
-        (factor("seed = {from = 8, to = 1, count = 2}"), "`from` is below `to`"),
+        (factor("seed = {from = 8, to = 1, count = 2}"), "`from` must be below `to`"),
         (factor("seed = {from = 0, to = 8, count = 2, scale = 'log'}"), "above 0"),
         (factor("seed = {from = 0, to = 8, count = 1}"), "at least 2"),
         (factor("seed = {from = 0, to = 8, step = 1, count = 2}"), "not both"),
         (factor("seed = {from = 0, to = 800000, step = 1}"), "10000 levels"),
         (factor("seed = {from = 0, to = 8, stepp = 1}"), "did you mean `step`?"),
-        (factor("seed = {from = 0, to = 'x', step = 1}"), "are numbers"),
+        (factor("seed = {from = 0, to = 'x', step = 1}"), "must be numbers"),
         (factor("seed={from=1,to=5000,step=1}\nstripe={from=1,to=5000,step=1}"), "25000000 points"),
         (factor("ftl=['bast']\n[[conditions]]\nexclude=true"), "`when`"),
         (factor("ftl=['bast']\n[[conditions]]\nwhen.ftl='bast'"), "`exclude = true`"),
@@ -89,7 +89,7 @@ fn invalid_spaces_get_an_error_with_the_nearest_name() {
     }
 }
 
-// The check must come before the levels are compared with each other.
+// Comparing 200,000 levels with each other would take long, so the check must come first.
 #[test]
 fn lists_of_too_many_levels_are_refused() {
     let levels: Vec<u32> = (0..200_000).collect();
@@ -368,7 +368,7 @@ proptest! {
         let rows = scripted(&space, |x, y, repeat| a * x + b * y + ab * x * y + luck * repeat);
         let sweep = finish(&space, &rows, SweepStatus::Complete);
         let near = |value: f64, is: f64| (value - is).abs() < 1e-6;
-        // The mean over the three levels of the other factor, and over the two of this one.
+        // The mean level of the second factor (0, 10, 20) is 10, that of the first (1, 2) is 1.5.
         prop_assert!(near(sweep.effects[0].difference.value, a + ab * 10.0));
         prop_assert!(near(sweep.effects[1].difference.value, 10.0 * (b + ab * 1.5)));
         prop_assert!(near(sweep.effects[2].difference.value, 20.0 * (b + ab * 1.5)));

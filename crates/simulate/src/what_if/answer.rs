@@ -13,7 +13,7 @@ pub struct Answer {
     what_if: WhatIf,
     /// Rows of unfinished variants, by variant and repeat.
     rows: BTreeMap<u32, BTreeMap<u32, Row>>,
-    /// The numbers of the baseline, once all of them are there.
+    /// The numbers of the baseline, once all its repeats have arrived.
     base: Option<VariantNumbers>,
     /// The number of finished variants, including the baseline.
     done: usize,
@@ -72,7 +72,7 @@ impl Answer {
         }
     }
 
-    /// Removes and returns the rows of a variant once all of them are there.
+    /// Removes and returns the rows of a variant once all its repeats have arrived.
     fn whole(&mut self, nth: usize) -> Option<Vec<Row>> {
         let point = u32::try_from(nth).ok()?;
         let count = self.rows.get(&point)?.len();

@@ -12,7 +12,8 @@ use flashscope_block::Bytes;
 pub struct VariantNumbers {
     /// Numbers by dotted path, see [`Row`](flashscope_document::sweep::Row).
     pub numbers: Vec<BTreeMap<String, f64>>,
-    /// Erases that all blocks of the drive together endure; `None` if the drive is impossible.
+    /// The total number of erases that all blocks of the drive endure; `None` if the drive is
+    /// impossible.
     pub lasts: Option<f64>,
 }
 
@@ -53,7 +54,7 @@ impl VariantNumbers {
     }
 }
 
-/// Returns the mean of the paired differences, repeat by repeat.
+/// Returns the mean difference between values and baseline, paired by repeat.
 fn difference(values: &[f64], before: &[f64]) -> Option<Difference> {
     let pairs = values.iter().zip(before);
     let differences: Vec<f64> = pairs.map(|(value, before)| value - before).collect();
@@ -63,7 +64,7 @@ fn difference(values: &[f64], before: &[f64]) -> Option<Difference> {
     Some(Difference { absolute, relative, sign: absolute.sign() })
 }
 
-/// Returns the erases that all blocks of the drive `name` together endure.
+/// Returns the total number of erases that all blocks of the drive `name` endure.
 pub fn lasts(name: &str) -> Option<f64> {
     let profile = flashscope_sim::setup::parse(profile_name(name).ok()?).ok()?;
     let layout = profile.layout().ok()?;

@@ -1,4 +1,4 @@
-//! Compares a workload on a drive with variants of both.
+//! Compares a workload on a drive with variants of the workload, the drive or both.
 //!
 //! A [`Question`] holds the baseline and its variants, which set fields to other values. Its simulations are the
 //! [`Trial`](crate::sweep::Trial)s of a sweep, with the same seeds for every variant (common random numbers). Differences

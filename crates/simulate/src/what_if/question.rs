@@ -34,7 +34,7 @@ pub enum WhatIfError {
         change: String,
     },
     /// Two variants with the same name.
-    #[error("two variants are named `{name}`: give each another name")]
+    #[error("two variants are named `{name}`: give them different names")]
     Twice {
         /// The name.
         name: String,
@@ -72,7 +72,7 @@ pub struct Question {
 /// commas.
 ///
 /// # Errors
-/// If the text sets nothing, or an unknown field; the error has the nearest known one.
+/// If the text sets nothing, or sets an unknown field; the error then names the nearest known field.
 pub fn changes(text: &str) -> Result<Vec<Change>, WhatIfError> {
     let mut changes: Vec<Change> = Vec::new();
     for part in text.split(',') {
@@ -94,7 +94,8 @@ impl Question {
     /// drive of `base` must fit in `memory`.
     ///
     /// # Errors
-    /// If the question is invalid. A variant that cannot be simulated is no error here; its row gives the reason.
+    /// If the question is invalid. A variant that cannot be simulated is not an error here; the answer gives the
+    /// reason.
     pub fn new(
         base: SimulationRequest,
         variants: Vec<VariantRequest>,

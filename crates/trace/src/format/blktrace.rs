@@ -129,7 +129,7 @@ impl BinaryFormat for Blktrace {
 }
 
 impl Blktrace {
-    /// Handles the time of day, which precedes the first request.
+    /// Handles a record of the time of day, which counts only before the first request.
     fn note(&mut self, event: &Event, out: &Output) {
         let begun = !out.volumes.is_empty();
         if let (action::TIMESTAMP, Some(now), false) = (event.action, event.time_of_day, begun) {
@@ -275,7 +275,7 @@ impl Event {
     }
 }
 
-/// Parses the name of a per-processor file, such as `sda.blktrace.0`, compressed or not.
+/// The name of a per-processor file, such as `sda.blktrace.0`, in parts; compressed or not.
 #[derive(Debug, PartialEq, Eq)]
 struct PerProcessor<'a> {
     device: &'a str,
@@ -295,8 +295,8 @@ impl<'a> PerProcessor<'a> {
         Some(PerProcessor { device, processor, compression })
     }
 
-    /// Returns the processor of another file of the same trace; `None` for this file and foreign
-    /// ones.
+    /// Returns a function that returns the processor of another file of the same trace from its
+    /// name; `None` for this file and the files of other traces.
     fn number_beside(&self) -> impl Fn(&str) -> Option<u32> {
         |name| {
             let other = PerProcessor::parse(name)?;
@@ -478,10 +478,10 @@ mod tests {
         long[46..48].copy_from_slice(&[0xff, 0xff]);
         far[16..24].copy_from_slice(&[0xff; 8]);
         for (second, wanted) in [
-            (&b"junk"[..], "it does not begin with the magic number of blktrace; what follows"),
-            (&later, "it is of version 9; known are 7 and 8; what follows"),
+            (&b"junk"[..], "it does not begin with the magic number of blktrace; the records"),
+            (&later, "it is of version 9; known are 7 and 8; the records"),
             (&long, "it would have more than 65536 bytes"),
-            (&good[..47], "the file ends within it, after 47 bytes of it"),
+            (&good[..47], "the file ends after 47 bytes of this record"),
             (&far, "it begins beyond 2^64 bytes"),
         ] {
             let reason = reason(&FORMAT, &[&good, second].concat());

@@ -5,8 +5,8 @@
 //! `read`, `write` and `trim` are requests; `sync`, `datasync`, `sync_file_range` and `syncfs` are
 //! flushes. The parser skips `add`, `open`, `close` and `unlink`, which have no offset and length.
 //! `wait` has a time in microseconds instead of an offset: the delay of the next requests after the
-//! previous wait. This follows fio's manual; fio itself (3.33) reads it as milliseconds from its
-//! start. Without waits, all requests have time 0.
+//! previous wait. This follows fio's manual; fio itself (3.33) reads the time as milliseconds since
+//! its own start. Without waits, all requests have time 0.
 //!
 //! Version 3: `149 /dev/sdb read 61440 4096`: the same fields after the time since the start in
 //! microseconds, and no waits. The manual omits the unit; fio writes and replays microseconds.

@@ -3,8 +3,8 @@
 //! trim; size and offset in bytes; priority. The parser ignores further fields.
 //!
 //! fio writes the offset only with `--log_offset=1`; otherwise the priority follows the size. If
-//! the fifth field of all first lines is 0, 1 or `0x...`, it is a priority. The log then has no
-//! offsets and is useless as a trace.
+//! the fifth field of all lines in the first 64 KiB is 0, 1 or `0x...`, it is a priority. The log
+//! then has no offsets and is useless as a trace.
 //!
 //! The issue time is the completion time minus the latency, exact to a millisecond; lines are in
 //! order of completion. Use a `_lat.log` (total latency) or a `_clat.log` (latency from

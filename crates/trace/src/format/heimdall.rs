@@ -2,8 +2,8 @@
 //! (0); offset and size in bytes; 1 for a read and 0 for a write.
 //!
 //! [DiskSim](super::disksim) has the same five columns in other units. The detection chooses this
-//! format if every size in the first lines is a multiple of 512: sizes in bytes are, but counts of
-//! blocks are not.
+//! format if every size in the first lines is a multiple of 512: sizes in bytes are such multiples,
+//! but counts of blocks are not.
 
 use flashscope_block::Op;
 

@@ -164,7 +164,7 @@ mod tests {
         (requests.len(), skipped)
     }
 
-    /// The reason that it cannot be read.
+    /// The reason that the content cannot be read.
     pub(super) fn reason(format: &Format, content: &[u8]) -> String {
         all(format, content, OnBad::Stop).map(|_| ()).unwrap_err().to_string()
     }

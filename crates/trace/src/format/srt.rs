@@ -151,7 +151,7 @@ mod tests {
     const HEADER: &str = "$$TR_IOREC-1.3 (made by hand)\0\nversion = 1.3;\ndisks = {\n\
         0 -> {\n\tsectorsize  = 256,\n\tsections = {\n\t\t8 -> {\n\t\t\tsectorsize = 256\n}}}};\n\x0c";
 
-    /// Returns a record of version 4: a request for 8 KiB from sector 100 of disk 1 at 2.5 s.
+    /// A record of version 4: a request for 8 KiB from sector 100 of disk 1 at 2.5 s.
     const FIELDS: [u32; 14] =
         [56, 4 << 16 | 1, 2, 500_000, 20, 9_000, 8192, 100, 0x0800_0108, 4, 1, 27, 0, 3];
 
@@ -199,7 +199,7 @@ mod tests {
         assert!(reason.contains(&wanted), "{reason}");
     }
 
-    // An impossible request is an error, or is skipped on request.
+    // A record with impossible values is an error, or is skipped with `OnBad::Skip`.
     #[test]
     fn impossible_records_are_bad() {
         let mut suspect = [FIELDS.as_slice(), &[1]].concat();

@@ -48,7 +48,7 @@ impl BinaryFormat for Vscsi {
         let mut records = head.chunks_exact(version.length()).take(SNIFFED_RECORDS).peekable();
         let known =
             |record: &[u8]| version.is_of(record) && scsi::is_known(version.code(record).into());
-        // The format has no magic number. Score it lower, to let a format with one win.
+        // The format has no magic number. Score it lower, to let a format with a magic number win.
         if records.peek().is_some() && records.all(known) { 900 } else { 0 }
     }
 
@@ -177,7 +177,7 @@ mod tests {
         assert_eq!((Vscsi::sniff(&first), Vscsi::sniff(&second)), (900, 900));
     }
 
-    // Operations follow the SCSI codes, and absent fields stay absent.
+    // Operations follow the SCSI codes, and commands with impossible fields are refused.
     #[test]
     fn commands_are_told_apart() {
         for (code, op) in [
@@ -209,7 +209,7 @@ mod tests {
     fn damage_is_found() {
         let first = v1(1, 0x28, 512, 0, 1);
         let cut = [&first[..], &first[..20]].concat();
-        let wanted = "record 2 (at byte 32): the file ends within it, after 20 bytes of it";
+        let wanted = "record 2 (at byte 32): the file ends after 20 bytes of this record";
         assert!(reason(&FORMAT, &cut).contains(wanted));
         assert_eq!(read_skipping(&FORMAT, &cut), (1, 1));
         let mut mixed = [&first[..], &first[..]].concat();

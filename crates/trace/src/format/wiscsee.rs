@@ -2,7 +2,7 @@
 //! drive or `C` for a completion; operation; offset and size in bytes; time in seconds from the
 //! start of the trace; seconds since the previous line; `True` if the request was synchronous.
 //!
-//! A request has a latency if the trace contains both its lines.
+//! A request has a latency if the trace contains both its issue and its completion.
 //!
 //! Offsets are relative to the traced partition. They are negative for requests before it, such as
 //! those for the partition table. These requests go to a separate volume, `before`, whose addresses
@@ -77,8 +77,8 @@ impl TextFormat for WiscSee {
     }
 }
 
-/// Returns the end of a request that begins this many bytes before the partition, counted
-/// backwards.
+/// Returns the offset in the volume `before` of a request that begins `before` bytes ahead of the
+/// partition: the distance of its end from the start of the partition.
 #[cold]
 fn mirrored(before: &[u8], len: Bytes) -> Result<Bytes, Reason> {
     let before = Fields::blank(before).bytes("the offset", 1)?;

@@ -137,7 +137,7 @@ impl Columns {
         if let Some(count) = self.count.map(|index| row.get(index)).transpose()?
             && count != b"1"
         {
-            let reason = format!("it is the sum of {} requests: export every one", shown(count));
+            let reason = format!("it sums up {} requests: export each request", shown(count));
             return Err(Reason::new(reason));
         }
         let disk = self.disk.map_or(Ok(&b"0"[..]), |index| row.get(index))?;
@@ -177,7 +177,7 @@ fn offset(text: &[u8]) -> Result<u64, Reason> {
     })
 }
 
-/// Splits a line into fields and removes their quotes.
+/// The fields of a line, without quotes.
 struct Row<'a> {
     fields: [&'a [u8]; MOST_FIELDS],
     count: usize,

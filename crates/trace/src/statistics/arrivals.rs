@@ -12,7 +12,7 @@ const DIGITS: u8 = 3;
 #[derive(Debug, Clone)]
 pub(super) struct Gaps {
     last: Option<u64>,
-    /// The sum of the squares.
+    /// The sum of the squared gaps.
     squares: f64,
     quantiles: Histogram<u64>,
     /// Counts by the number of bits of the gap.
@@ -73,7 +73,7 @@ impl Gaps {
     }
 }
 
-/// The shortest window, in ns; each of the others is ten times the one before.
+/// The shortest window, in nanoseconds; each further window is ten times as long as the previous one.
 const SHORTEST: u64 = 1_000_000;
 
 /// The number of window lengths.
@@ -121,8 +121,8 @@ impl Windows {
         }
     }
 
-    /// Closes the windows that end before the shortest window `to`. The requests of a window count in the longer one when it
-    /// closes.
+    /// Closes the windows that end before `to`, the index of a shortest window. When a window closes, its requests are added to
+    /// the window that is ten times as long.
     fn advance(&mut self, to: u64) {
         let mut to = to;
         let mut carried = 0;
@@ -166,7 +166,7 @@ mod tests {
 
     use super::*;
 
-    // The batches do not matter.
+    // The division into batches does not change the result.
     #[test]
     fn gap_statistics_match_a_calculation_by_hand() {
         for cut in 0..=4 {

@@ -13,7 +13,7 @@ const HOTTEST: [f64; 5] = [0.01, 0.05, 0.1, 0.2, 0.5];
 /// The number of steps of the curve. They are short at the hottest pages, where the curve is steep.
 const STEPS: u32 = 40;
 
-/// The largest number of requests per page that is counted in the table.
+/// Pages with fewer requests than this are counted in a table, all others in a map.
 const TABLE: usize = 1 << 12;
 
 /// The number of pages by their number of requests, in one part of a sample.
@@ -82,8 +82,8 @@ impl PageRanking {
     }
 }
 
-/// Returns the concentration from the counts of a sample's parts. `rate` is the share of the sample; `missing` is the relative
-/// error of the requests that the sample represents.
+/// Returns the concentration from the counts of a sample's parts. `rate` is the share of the pages that the sample contains;
+/// `missing` is the relative error of the number of requests estimated from the sample.
 pub(super) fn facts(
     parts: &[Counts; REPLICATES],
     rate: f64,
@@ -98,7 +98,7 @@ pub(super) fn facts(
         let value = all.share_of(pages);
         let mut half = 0.0;
         if rate < 1.0 {
-            // A part without requests has no share of its own.
+            // A part without requests has no share: use that of the whole sample.
             let share = |part: &PageRanking| {
                 if part.requests > 0 { part.share_of(pages) } else { value }
             };

@@ -68,7 +68,7 @@ fn backwards(seen: &DoubtInput) -> Option<(DoubtKind, String)> {
     let text = format!(
         "the time goes backwards at {backwards} of {} requests, first at request {first}, by up to \
          {longest_backwards_ns}: the trace may be sorted by completion, or come from several \
-         processors; everything over time takes such a request as if it came with the latest before",
+         processors; statistics over time give such a request the latest time before it",
         seen.requests
     );
     Some((DoubtKind::Backwards, text))
@@ -80,7 +80,7 @@ fn no_time(seen: &DoubtInput) -> Option<(DoubtKind, String)> {
 }
 
 fn whole_seconds(seen: &DoubtInput) -> Option<(DoubtKind, String)> {
-    let text = "all times are whole seconds: times between requests and bursts below that are lost";
+    let text = "all times are whole seconds: shorter gaps and bursts are not visible";
     (seen.requests > 1 && seen.clock.whole_seconds())
         .then(|| (DoubtKind::WholeSeconds, text.into()))
 }
@@ -88,9 +88,9 @@ fn whole_seconds(seen: &DoubtInput) -> Option<(DoubtKind, String)> {
 fn rate(seen: &DoubtInput) -> Option<(DoubtKind, String)> {
     let rate = per_second(seen.requests, seen.time.span_ns)?;
     let text = format!(
-        "{rate:.3e} requests come in a second, more than drives take: times may be in a longer \
-         unit than the format says (`--speed` scales them: 0.001 where they are a thousand times \
-         too short)"
+        "{rate:.3e} requests arrive per second, more than any drive serves: times may be in a \
+         longer unit than the format says (`--speed` scales them: 0.001 if they are a thousand \
+         times too short)"
     );
     (seen.requests >= ENOUGH && rate > MOST_PER_SECOND).then_some((DoubtKind::Rate, text))
 }
@@ -99,7 +99,7 @@ fn span(seen: &DoubtInput) -> Option<(DoubtKind, String)> {
     let years = seen.time.span_ns.as_secs_f64() / (365.0 * 86_400.0);
     let text = format!(
         "it spans {years:.1} years: times may be in a shorter unit than the format says (`--speed` \
-         scales them: 1000 where they are a thousand times too long), or some are wrong"
+         scales them: 1000 if they are a thousand times too long), or some are wrong"
     );
     (seen.time.span_ns > LONGEST).then_some((DoubtKind::Span, text))
 }
@@ -108,9 +108,10 @@ fn sizes(seen: &DoubtInput) -> Option<(DoubtKind, String)> {
     let (_, largest) = seen.sizes?;
     if largest > LARGEST {
         let text = format!(
-            "{} accesses are larger than 1 GiB, up to {}, which operating systems split: sizes may \
-             be in a smaller unit than the format says (`--sector` sets that of formats in \
-             sectors); of each only 1 GiB counts for footprint, working set and concentration",
+            "{} accesses are larger than 1 GiB, up to {}, although operating systems split such \
+             accesses: sizes may be in a smaller unit than the format says (`--sector` sets the \
+             sector size of formats that count sectors); only the first 1 GiB of each access \
+             counts for footprint, working set and concentration",
             seen.large,
             Bytes(largest)
         );
@@ -126,8 +127,9 @@ fn sizes(seen: &DoubtInput) -> Option<(DoubtKind, String)> {
 fn partial_sectors(seen: &DoubtInput) -> Option<(DoubtKind, String)> {
     let count = seen.alignments.partial_sectors();
     let text = format!(
-        "{count} of {} accesses are no whole sectors of 512 B: what was recorded may be calls to a \
-         file, not requests to a drive, or the unit of sizes and offsets may be another",
+        "{count} of {} accesses do not consist of whole sectors of 512 B: the trace may record \
+         calls to a file instead of requests to a drive, or sizes and offsets may be in another \
+         unit",
         seen.accesses
     );
     (count > 0).then_some((DoubtKind::PartialSectors, text))
@@ -136,7 +138,8 @@ fn partial_sectors(seen: &DoubtInput) -> Option<(DoubtKind, String)> {
 fn addresses(seen: &DoubtInput) -> Option<(DoubtKind, String)> {
     let text = format!(
         "addresses go up to {}, beyond any volume: they may be in a smaller unit than the format \
-         says (`--sector` sets that of formats in sectors), or be no addresses of one",
+         says (`--sector` sets the sector size of formats that count sectors), or may not be \
+         addresses of a volume",
         Bytes(seen.highest_end)
     );
     (seen.highest_end > HIGHEST).then_some((DoubtKind::Addresses, text))
@@ -145,9 +148,9 @@ fn addresses(seen: &DoubtInput) -> Option<(DoubtKind, String)> {
 fn misaligned(seen: &DoubtInput) -> Option<(DoubtKind, String)> {
     let found = seen.alignments.misalignment()?;
     let text = format!(
-        "{:.1} % of accesses begin at LBA mod 8 = {}, so that each may touch a page of 4 KiB \
-         more than it need: a partition may begin there; `--realign` mends it, adding {} B to all \
-         offsets",
+        "{:.1} % of accesses begin at LBA mod 8 = {}, and may touch one more page of 4 KiB \
+         than necessary: a partition may begin there; `--realign` corrects this by adding {} B to \
+         all offsets",
         100.0 * found.share,
         found.lba_mod_8,
         found.shift_bytes.0

@@ -21,7 +21,7 @@ impl Pages {
     }
 }
 
-/// The pages of a chunk, as a power of two: 1 MiB.
+/// The number of pages of a chunk, as a power of two. A chunk is 1 MiB.
 const CHUNK: u32 = 8;
 
 /// A bit for each page of a chunk, in one cache line.
@@ -45,7 +45,7 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// Divides pages of a volume that are read or written into parts.
+    /// Divides the pages that a request accesses into parts, one per chunk.
     #[inline]
     pub fn of(
         volume: u32,
@@ -75,7 +75,7 @@ const TOGETHER: usize = 1 << 12;
 /// The most ranges of trimmed pages to keep, after joining adjacent ones.
 const MOST_RANGES: usize = 1 << 20;
 
-/// The pages touched, as bitmaps of the chunks that contain any.
+/// The touched pages, as a bitmap for each chunk that contains touched pages.
 #[derive(Debug, Clone)]
 pub(super) struct TouchedPages {
     most_chunks: usize,
@@ -133,7 +133,7 @@ impl TouchedPages {
         if slot == self.chunks.len() * TOGETHER {
             self.chunks.push(vec![Chunk::default(); TOGETHER].into_boxed_slice());
         }
-        let slot = u32::try_from(slot).expect("the set is given up before");
+        let slot = u32::try_from(slot).expect("the set is dropped before it has 2^32 chunks");
         self.slots.insert(key, slot);
         slot
     }
@@ -241,7 +241,7 @@ mod tests {
         }
     }
 
-    // Many trims in order therefore need no memory.
+    // Adjacent ranges become one, hence sequential trims need little memory.
     #[test]
     fn adjacent_ranges_are_joined() {
         let mut trimmed = TrimmedPages::default();

@@ -16,7 +16,7 @@ pub(super) struct FragmentCounts {
     head: Fragment,
     middle: Fragment,
     tail: Fragment,
-    /// The number of writes by the power of two at or below their pages.
+    /// The number of writes by length: entry n counts the writes of 2^n to 2^(n+1) - 1 pages.
     lengths: [u64; 64],
 }
 

@@ -1,8 +1,8 @@
 //! The statistics of a trace, gathered in one pass.
 //!
-//! Memory is bounded for any trace. At most 256 MiB hold the pages that are followed one by one; beyond that, a sample is
-//! followed. About as much holds the set of all pages touched; beyond that, the footprint is estimated from the sample. Numbers
-//! from a sample have its interval.
+//! Memory is bounded for any trace. A table of at most 256 MiB counts the accesses of each page; when it is full, it follows a
+//! sample of the pages. A set of about the same size holds all touched pages; when it is full, the footprint is estimated from
+//! the sample. Estimates from a sample have a confidence interval.
 
 mod alignment;
 mod arrivals;
@@ -78,7 +78,7 @@ impl Characteristics {
     pub fn with_block(block: Bytes) -> Result<Characteristics, String> {
         if !block.0.is_power_of_two() || !(4096..=1 << 30).contains(&block.0) {
             return Err(format!(
-                "an erase block has a power of two from 4 KiB to 1 GiB, not {block}"
+                "the size of an erase block is a power of two from 4 KiB to 1 GiB, not {block}"
             ));
         }
         let division = Division { block: block.0.ilog2() - DIVISION.page, ..DIVISION };
@@ -104,7 +104,8 @@ impl Characteristics {
     /// Adds the next requests of the trace.
     pub fn push(&mut self, batch: &[Request]) {
         let mut times = std::mem::take(&mut self.times);
-        // Each part goes through the whole batch by itself, so that the batch and the part's table stay in the caches.
+        // Each statistic goes through the whole batch by itself, so that the batch and the table of the statistic stay in the
+        // caches.
         self.clock.push(batch, &mut times);
         self.gaps.push(&times);
         self.windows.push(&times);

@@ -16,10 +16,10 @@ use super::working_set::{self, Gaps};
 use super::{PAGE, index};
 use flashscope_document::trace::{Concentration, Sampling, WorkingSet};
 
-/// The number of adjacent pages that are followed together, so that a request looks up few groups.
+/// The number of adjacent pages in a group. The table has an entry per group, so that a request needs few lookups.
 const GROUP: u8 = 8;
 
-/// The same as a 64-bit number.
+/// [`GROUP`] as a 64-bit number.
 const GROUP_PAGES: u64 = GROUP as u64;
 
 /// The memory bounds.
@@ -65,7 +65,7 @@ struct Access {
 
 /// The followed pages.
 pub(super) struct PageTable {
-    /// The number of leading zeros in the hash of a followed group.
+    /// The minimum number of leading zeros in the hash of a followed group.
     shift: u32,
     most: usize,
     slots: HashMap<u64, u32, BuildHasherDefault<HashedKeyHasher>>,
@@ -73,7 +73,7 @@ pub(super) struct PageTable {
     used: u32,
     free: Vec<u32>,
     pending: Vec<Access>,
-    /// The parts of the same requests for the set of all pages.
+    /// The parts of the pending requests, to be added to `touched`.
     parts: Vec<Part>,
     gaps: Box<[Gaps; REPLICATES]>,
     /// The reads and the writes of all pages, followed or not.
@@ -82,7 +82,7 @@ pub(super) struct PageTable {
     touched: Option<TouchedPages>,
     pages: Pages,
     trimmed: TrimmedPages,
-    /// The new pages after that, estimated from the sample.
+    /// The new pages since the set was dropped, estimated from the sample.
     estimated: [[u64; REPLICATES]; 2],
     cut: u64,
 }

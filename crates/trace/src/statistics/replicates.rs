@@ -5,11 +5,12 @@ use flashscope_stats::Estimate;
 /// The number of parts into which a hash divides a sample of page groups.
 pub(super) const REPLICATES: usize = 16;
 
-/// The 97.5 % quantile of Student's t with one degree of freedom less than there are parts.
+/// The 97.5 % quantile of Student's t with 15 degrees of freedom, one less than the number of parts.
 const T: f64 = 2.131_45;
 
 /// Returns the sum over the parts of a sample, each scaled to the whole, with the 95 % interval by the method of random groups
-/// (Wolter, *Introduction to Variance Estimation*, 2007, chapter 2). `rate` is the share of the sample; at 1, the sum is exact.
+/// (Wolter, *Introduction to Variance Estimation*, 2007, chapter 2). `rate` is the share of the whole that the sample contains;
+/// at 1, the sum is exact.
 pub(super) fn total(parts: &[f64; REPLICATES], rate: f64) -> Estimate {
     let sum: f64 = parts.iter().sum();
     let count = REPLICATES as f64;

@@ -10,7 +10,7 @@ use flashscope_document::trace::{ByteCounts, HeatMap, Requests, Series, Step};
 /// The shortest step, as a power of two of nanoseconds.
 const SHORTEST: u32 = 10;
 
-/// The lowest row, as a power of two of bytes.
+/// The smallest height of a row, as a power of two of bytes.
 const LOWEST: u32 = 12;
 
 const MOST_STEPS: usize = 400;
@@ -36,7 +36,7 @@ impl Sums {
     }
 }
 
-/// The sums over all steps.
+/// The sums of each step.
 #[derive(Debug, Clone)]
 pub(super) struct Timeline {
     shift: u32,
@@ -107,7 +107,7 @@ pub(super) struct Map {
     column: u32,
     row: u32,
     columns: Vec<[[u64; 2]; MOST_ROWS]>,
-    /// The highest byte accessed.
+    /// The highest end of an access, in bytes.
     highest: u64,
 }
 
@@ -138,7 +138,8 @@ impl Map {
             let column = &mut self.columns[index(time >> self.column)];
             while at < end {
                 let row = at >> self.row;
-                // The first byte of the next row, if there is a next row.
+                // The end of the request's part in this row. Wrapping, because the last row ends at
+                // 2^64.
                 let next = ((row + 1) << self.row).wrapping_sub(1).min(end - 1).wrapping_add(1);
                 let cell = &mut column[index(row)][of];
                 *cell = cell.saturating_add(next - at);

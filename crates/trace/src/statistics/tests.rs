@@ -234,7 +234,7 @@ fn accesses() -> impl Strategy<Value = Vec<Request>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
-    // The batches do not matter.
+    // The division into batches does not change the result.
     #[test]
     fn agrees_with_definitions(requests in accesses(), cut in 0usize..40) {
         let mut found = Characteristics::new();

@@ -21,8 +21,8 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    /// Replaces `times` by the times of the requests since the first of all. A request whose time goes backwards gets the latest
-    /// time before it.
+    /// Replaces `times` by the times of the requests since the first request of the trace. A request whose time goes backwards
+    /// gets the latest time before it.
     pub fn push(&mut self, batch: &[Request], times: &mut Vec<u64>) {
         times.clear();
         if let (0, Some(first)) = (self.requests, batch.first()) {

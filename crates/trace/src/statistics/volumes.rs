@@ -18,7 +18,8 @@ pub(crate) const MOST_VOLUMES: usize = 1_000;
 pub(super) struct ByVolume {
     by: Division,
     volumes: Vec<Volume>,
-    /// The writes of all volumes, singly; `joined` has consecutive ones joined.
+    /// The writes of all volumes, each counted by itself; `joined` counts consecutive writes as
+    /// one.
     pub writes: FragmentCounts,
     pub joined: FragmentCounts,
 }

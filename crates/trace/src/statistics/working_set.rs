@@ -12,8 +12,8 @@ const SHORTEST: u32 = 10;
 /// The times for which pages were not accessed, in buckets from one power of two to the next.
 ///
 /// After each access, a page is in the working set of a window τ for min(τ, gap): until τ later, or until its next access. The
-/// mean size over a time T is the sum of that over all accesses, divided by T. If τ is the edge of a bucket, the counts and sums
-/// of gaps give it exactly.
+/// mean size over a time T is the sum of these times over all accesses, divided by T. If τ is the edge of a bucket, the counts
+/// and sums of gaps give it exactly.
 #[derive(Debug, Clone)]
 pub(super) struct Gaps {
     buckets: [Bucket; 65],
@@ -32,7 +32,7 @@ impl Default for Gaps {
 }
 
 impl Gaps {
-    /// Adds a gap of `pages` pages, each of which represents 2^`shift`.
+    /// Adds a gap of `pages` pages, each of which represents 2^`shift` pages.
     #[inline]
     pub fn push(&mut self, gap: u64, pages: u64, shift: u32) {
         let bucket = &mut self.buckets[(u64::BITS - gap.leading_zeros()) as usize];
@@ -50,7 +50,7 @@ impl Gaps {
     }
 }
 
-/// Returns the working set of a trace over the time `end`, from the gaps of each part of a sample with share `rate`.
+/// Returns the working set of a trace of duration `end`, from the gaps of each part of a sample with share `rate`.
 pub(super) fn facts(parts: &[Gaps; REPLICATES], end: u64, rate: f64) -> Vec<WorkingSet> {
     let powers = SHORTEST..=end.checked_ilog2().unwrap_or(0);
     let at = |power| {

@@ -108,7 +108,7 @@ impl<'a> Fields<'a> {
         value.ok_or_else(|| Reason::new(format!("{name} is beyond 2^64 bytes")))
     }
 
-    /// Parses the next field as an operation; the map gives the operation for each accepted text.
+    /// Parses the next field as an operation; `names` gives the operation for each accepted text.
     #[inline]
     pub(in super::super) fn op(
         &mut self,
@@ -170,7 +170,7 @@ pub(in super::super) fn checked(request: Request) -> Result<Request, Reason> {
         return Err(Reason::new("it is for 0 bytes"));
     }
     if request.len.0 != 0 && request.op == Op::Flush {
-        return Err(Reason::new("it is a flush, of which there is none for some bytes alone"));
+        return Err(Reason::new("it is a flush with a length, but a flush covers the whole drive"));
     }
     if request.offset.0.checked_add(request.len.0).is_none() {
         return Err(Reason::new("it ends beyond 2^64 bytes"));

@@ -202,7 +202,7 @@ impl Reader for TransformReader {
     fn read(&mut self, batch: &mut Vec<Request>) -> Result<(), Error> {
         let read = self.read_some(batch);
         if read.is_err() {
-            // The requests read before the error count as well.
+            // The requests read before the error are valid: transform them, too.
             self.change(batch);
         }
         read

@@ -8,7 +8,7 @@ use super::{PAGE, quantity};
 /// The number of requests examined to find the most common misalignment.
 const LOOKED_AT: usize = 10_000;
 
-/// The smallest address in the trace.
+/// The smallest unit of addresses, in bytes.
 const SECTOR: u64 = 512;
 
 /// Moves all addresses up to align them. Traces from disks whose partitions begin at an odd sector
@@ -48,7 +48,8 @@ impl Realign {
 
     fn look_ahead(&mut self, reader: &mut dyn Reader) -> Result<(), Error> {
         let mut misaligned = [0usize; (PAGE / SECTOR) as usize];
-        // Flushes have no address but count here, because a trace may contain nothing else.
+        // Flushes have no address, but count towards the limit: a trace that contains nothing else
+        // would be read to its end.
         let (mut looked_at, mut seen) = (0, 0);
         while looked_at < LOOKED_AT {
             let mut batch = Vec::new();

@@ -42,7 +42,7 @@ pub(super) struct Remap {
     into: u64,
     region: u64,
     /// The accessed regions, by volume and first region of each stretch. A request adds at most one
-    /// stretch per gap, however long it is.
+    /// stretch per gap between known stretches, whatever the length of the request.
     stretches: BTreeMap<(u32, u64), Stretch>,
     /// The number of accessed regions.
     touched: u64,
@@ -149,13 +149,13 @@ impl Remap {
         }
         let mut note = format!(
             "of {} requests, {} that would pass the end of the drive were moved back, and {} that \
-             are larger than it were cut",
+             are larger than the drive were cut",
             self.requests, self.moved_back, self.cut
         );
         if over {
             note += &format!(
-                "; the regions that were touched, {}, are more than the drive, {}, so that some \
-                 share a place",
+                "; the touched regions, {}, are more than the drive, {}: some regions share an \
+                 address",
                 Bytes(touched),
                 Bytes(self.into)
             );
@@ -188,7 +188,7 @@ mod tests {
     }
 
     proptest! {
-        // Each region has the same number as with numbering one by one.
+        // Each region has the same number as if regions were numbered one by one.
         #[test]
         fn numbers_are_those_of_single_regions(
             requests in prop::collection::vec((0u32..2, 0u64..60, 1u64..9), 1..60),

@@ -7,7 +7,7 @@ use flashscope_workload::seed_for;
 /// sampling as in SHARDS (Waldspurger, Park, Garthwaite and Ahmad, FAST 2015).
 ///
 /// A count over the sample, divided by the share, estimates the count over the trace. For requests
-/// and bytes, the reader also counts the trace and reports the exact error.
+/// and bytes, the reader also counts the whole trace and reports the exact error.
 #[derive(Debug, Clone)]
 pub(super) struct Sample {
     share: f64,
@@ -25,7 +25,7 @@ struct KeptShare {
 }
 
 impl KeptShare {
-    /// The sum of lengths saturates, because a trace may contain any length.
+    /// Counts an amount. The sums saturate, because a trace may contain any length.
     fn note(&mut self, amount: u64, kept: bool) {
         self.all = self.all.saturating_add(amount);
         self.kept = self.kept.saturating_add(if kept { amount } else { 0 });
@@ -39,7 +39,7 @@ impl KeptShare {
 }
 
 impl Sample {
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // saturates at the whole
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a share of 1 saturates
     pub(super) fn new(share: f64, seed: u64, region: Bytes) -> Sample {
         let threshold = (share * 2f64.powi(64)) as u64;
         let (requests, bytes) = (KeptShare::default(), KeptShare::default());
@@ -66,8 +66,8 @@ impl Sample {
         }
         let Sample { share, requests, bytes, .. } = self;
         Some(format!(
-            "the sample has {} of {} requests; estimates of the whole from it, divided by {share}, \
-             are off by {:+.1} % in requests and {:+.1} % in bytes",
+            "the sample has {} of {} requests; its counts divided by {share} estimate the trace \
+             with an error of {:+.1} % in requests and {:+.1} % in bytes",
             requests.kept,
             requests.all,
             requests.error(*share),

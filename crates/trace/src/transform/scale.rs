@@ -18,7 +18,7 @@ impl Default for Scale {
 }
 
 impl Scale {
-    #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // saturates; a time is told from the first, so that 2^53 ns, 104 days, are exact
+    #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // saturates; times are relative to the first, hence exact up to 2^53 ns, 104 days
     pub(super) fn scale(&mut self, batch: &mut [Request]) {
         let start = self.start.of(batch);
         for request in batch {

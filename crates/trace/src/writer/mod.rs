@@ -35,12 +35,12 @@ pub struct OmissionCounts {
     pub requests: u64,
     /// Requests that grew to whole sectors.
     pub widened: u64,
-    /// Requests with a known latency.
+    /// Requests whose latency is known but omitted.
     pub latencies: u64,
 }
 
 impl OmissionCounts {
-    /// Returns a description, or `None` if nothing is lost.
+    /// Returns a note for each kind of information that is lost.
     pub fn notes(&self) -> Vec<String> {
         let OmissionCounts { requests, widened, latencies } = self;
         let mut notes = Vec::new();

@@ -2,7 +2,7 @@
     lint_writes,
     expect(
         clippy::disallowed_methods,
-        reason = "traces: nothing may have the name, neither before nor in the end"
+        reason = "traces: no file of this name may exist, neither at the start nor at the end"
     )
 )]
 

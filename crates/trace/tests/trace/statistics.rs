@@ -82,7 +82,7 @@ fn differences(entry: &Entry, found: &TraceFacts) -> Vec<String> {
     let sequentiality = found.sequentiality.expect("accesses");
     let alignment = found.alignment.expect("accesses");
     let overwrite = found.overwrite_ratio.map_or(0.0, |ratio| ratio.value);
-    // The manifest counts requests before a partition as part of it.
+    // The manifest counts requests before a partition as part of the partition.
     let volumes = found.volumes.iter().filter(|volume| volume.name != "before").count();
     let volumes = volumes as u64 + found.volume_count - found.volumes.len() as u64;
     let checks = [

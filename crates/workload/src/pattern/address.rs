@@ -5,11 +5,13 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::Address;
 
 impl Address {
-    /// The fewest slots with which the function is what its name says.
+    /// Returns the minimum number of slots with which the address function behaves as its name
+    /// says.
     pub(super) fn least_slots(self) -> u64 {
         match self {
             Address::Sequential | Address::Random | Address::Ordered { incr: 0 } => 1,
-            // With fewer than two rows, a step would be a plain sequence.
+            // With fewer than two rows, a step of `incr` would never occur, and the addresses would
+            // be sequential.
             Address::Ordered { incr: 1 | -1 } => 1,
             Address::Ordered { incr } => incr.unsigned_abs().saturating_mul(2),
             Address::Partitioned { partitions } => partitions.max(1),
@@ -44,7 +46,7 @@ pub(super) enum Cursor {
 }
 
 impl Cursor {
-    /// A cursor over `slots` slots, at least [`Address::least_slots`].
+    /// Creates a cursor over `slots` slots, at least [`Address::least_slots`].
     pub(super) fn new(address: Address, slots: u64, seed: u64) -> Cursor {
         match address {
             Address::Sequential => Cursor::Sequential { slots, next: 0 },
@@ -89,7 +91,7 @@ impl Cursor {
     }
 }
 
-/// Advances a counter. Returns its value before, and whether it wrapped to 0.
+/// Advances a counter. Returns its previous value, and true if it wrapped to 0.
 fn step(counter: &mut u64, limit: u64) -> (u64, bool) {
     let value = *counter;
     *counter += 1;

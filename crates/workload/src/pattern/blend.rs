@@ -9,8 +9,8 @@ use crate::{Stream, seed_for};
 /// All IOs, in percent.
 pub(super) const ALL: u8 = 100;
 
-/// Modifies the seed of a pattern for the choice between reads and writes. The addresses are
-/// therefore the same for any share of reads.
+/// The part in [`seed_for`] that gives the choice between reads and writes a seed of its own. The
+/// addresses are therefore the same for any share of reads.
 const CHOICE: u64 = 1;
 
 /// The IOs of a pattern, a share of which become reads.
@@ -113,7 +113,8 @@ mod tests {
             assert!(slot < slots);
             hits[usize::try_from(slot).unwrap()] += 1;
         }
-        // 19.5 in the mean each; with 1,024 slots none is further off than 6 deviations of 4.4.
+        // Each slot gets 19.5 IOs on average, with a standard deviation of 4.4. No slot out of
+        // 1,024 deviates by more than 6 standard deviations.
         assert!(hits.iter().all(|&hits| hits < 46), "{}", hits.iter().max().unwrap());
         let halves = random.iter().filter(|io| io.offset < Bytes::mib(3)).count() as u64;
         assert!(halves.abs_diff(IOS / 2) < 400, "{halves}");
@@ -125,7 +126,7 @@ mod tests {
         assert!(sequential.windows(2).all(in_order));
     }
 
-    // A blend states its requirements on the drive, and an impossible one is refused.
+    // A blend states its requirements on the drive, and an impossible blend is refused.
     #[test]
     fn says_what_it_needs() {
         let of = |percent| blend(percent, Address::Random, 1);

@@ -17,7 +17,7 @@ use crate::Stream;
 /// The address function: the location of the i-th IO, relative to the target space.
 ///
 /// Addresses are first computed in whole IOs, then moved by [`Pattern::io_shift`] and
-/// [`Pattern::target_offset`]. Below, *slots* is how many IOs fit in the target space.
+/// [`Pattern::target_offset`]. Below, *slots* is the number of IOs that fit in the target space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "function", deny_unknown_fields)]
 pub enum Address {
@@ -31,20 +31,21 @@ pub enum Address {
     /// Slot `incr × i`.
     ///
     /// A decreasing pattern starts at the last slot. Table 1 does not say what happens at the end
-    /// of the target space: here the pattern goes on in the next column (slot 1, 1 + incr, …), as
-    /// an array laid out by rows is read by columns, so that no slot comes twice before all
-    /// columns are done.
+    /// of the target space: here the pattern continues with slot 1, 1 + incr, and so on, like a
+    /// column by column read of an array that is stored row by row. No slot comes twice before all
+    /// columns are complete.
     Ordered {
         /// The step in IOs: −1 is reverse, 0 in place.
         incr: i64,
     },
-    /// The target space is split in equal partitions that take turns; each is sequential.
+    /// The target space is split in equal partitions. IOs go to the partitions in turns, and
+    /// sequentially within each partition.
     ///
     /// Table 1 prints `O_i = ⌊(i/Partitions) × IOSize⌋ mod PS` and leaves `TargetOffset` out. The
-    /// text ("considered in a round robin fashion; within each partition IOs are sequential")
-    /// means `⌊i/Partitions⌋ × IOSize mod PS`, and that is what is done.
+    /// text ("considered in a round robin fashion; within each partition IOs are sequential") means
+    /// `⌊i/Partitions⌋ × IOSize mod PS`, which this code computes.
     Partitioned {
-        /// How many partitions.
+        /// The number of partitions.
         partitions: u64,
     },
 }
@@ -147,7 +148,7 @@ impl Pattern {
             ],
             logical_block,
         )?;
-        // Check it before the target space, which depends on it.
+        // The number of IOs comes before the target space, whose size is often derived from it.
         if self.io_count <= self.io_ignore {
             let rule = format!("must be more than IOIgnore, {}", self.io_ignore);
             return error("IOCount", &self.io_count, rule);
@@ -169,7 +170,7 @@ impl Pattern {
         }
     }
 
-    /// The IOs of the pattern, as stream `stream`.
+    /// Returns the IOs of the pattern, as stream `stream`.
     ///
     /// The pattern must be [valid](Pattern::validate).
     pub fn stream(&self, stream: StreamId) -> PatternStream {
@@ -266,7 +267,7 @@ mod tests {
         }
     }
 
-    /// The slots addressed, and the pauses in units of 100 µs when every IO takes 1 ms.
+    /// Returns the slots addressed, and the pauses in units of 100 µs if every IO takes 1 ms.
     fn run(pattern: &Pattern) -> (Vec<u64>, Vec<u64>) {
         pattern.validate(Bytes::mib(2), Bytes(512)).unwrap();
         let mut stream = pattern.stream(0);
@@ -294,7 +295,7 @@ mod tests {
         assert!(slots(Address::Random).iter().all(|&slot| slot < 8));
     }
 
-    // Pauses are between the right IOs, and never before the first one.
+    // Pauses are between the right IOs, and never before the first IO.
     #[test]
     fn timing_functions() {
         let pauses = |timing| run(&pattern(Address::Sequential, timing)).1;

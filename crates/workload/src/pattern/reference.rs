@@ -18,9 +18,9 @@ pub enum Reference {
     },
     /// One process that alternates between `ratio` IOs of the first pattern and one of the second.
     ///
-    /// `IOCount` and `IOIgnore` of the first pattern are not used: both follow from those of the
-    /// second, scaled by `ratio`, as section 5.1 asks for (a start-up phase that takes 128 writes
-    /// takes 128 writes in a mix as well).
+    /// `IOCount` and `IOIgnore` of the first pattern are not used. The counts of the run are those
+    /// of the second pattern, scaled by `ratio`, as section 5.1 requires: a start-up phase of 128
+    /// writes also takes 128 writes in a mix.
     Mixed {
         /// Pattern #1 of Table 1.
         first: Pattern,
@@ -30,8 +30,8 @@ pub enum Reference {
         ratio: u64,
     },
     /// `degree` processes execute the same pattern concurrently, each on its share of the target
-    /// space: the p-th from `TargetOffset + p × TargetSize/degree` on. `IOCount` is shared as
-    /// well, so that runs of different degrees do the same work.
+    /// space: the p-th from `TargetOffset + p × TargetSize/degree` on. The processes also divide
+    /// `IOCount`, so that runs of different degrees do the same work.
     Parallel {
         /// The pattern of each process.
         pattern: Pattern,
@@ -68,15 +68,15 @@ pub enum Reference {
         playback: Playback,
         /// The maximum number of IOs in flight.
         queue_depth: u32,
-        /// The number of IOs that they become.
+        /// The number of IOs that the requests become.
         ios: u64,
-        /// True if some of them change the content of the drive.
+        /// True if some of the IOs change the content of the drive.
         modifies: bool,
     },
 }
 
 impl Reference {
-    /// The patterns that it is composed of, as given.
+    /// Returns the patterns that the reference is composed of, unchanged.
     pub fn patterns(&self) -> Vec<&Pattern> {
         match self {
             Reference::Basic { pattern }
@@ -88,7 +88,7 @@ impl Reference {
         }
     }
 
-    /// The same, to change their parameters.
+    /// Returns the same patterns as [`Reference::patterns`], mutable.
     pub fn patterns_mut(&mut self) -> Vec<&mut Pattern> {
         match self {
             Reference::Basic { pattern }
@@ -100,7 +100,7 @@ impl Reference {
         }
     }
 
-    /// The target spaces of its parts, by offset and size; none of a trace.
+    /// Returns the offset and the size of the target space of each part; nothing for a trace.
     pub fn target_spaces(&self) -> Vec<(Bytes, Bytes)> {
         match self {
             Reference::Uniform { writes } => vec![(writes.target_offset, writes.target_size)],
@@ -195,7 +195,7 @@ impl Reference {
         }
     }
 
-    /// The largest IO.
+    /// Returns the size of the largest IO; 0 for a trace.
     pub fn largest_io(&self) -> Bytes {
         match self {
             Reference::Uniform { writes } => writes.longest(),
@@ -247,7 +247,7 @@ impl Reference {
         self.patterns().iter().try_for_each(|p| p.validate(capacity, logical_block))
     }
 
-    /// The concurrent streams of a run. The reference must be [valid](Reference::validate).
+    /// Returns the concurrent streams of a run. The reference must be [valid](Reference::validate).
     ///
     /// # Errors
     /// `open` fails to open a trace.
@@ -289,7 +289,7 @@ fn share(count: u64, degree: u16, p: StreamId) -> u64 {
 
 /// Returns the pattern of process `p` of `degree` (Table 1, Parallelism).
 fn process(pattern: &Pattern, degree: u16, p: StreamId) -> Pattern {
-    // Whole IOs, so that every process stays aligned.
+    // Rounds to whole IOs, so that every process stays aligned.
     let target_size = Bytes(pattern.target_size.0 / u64::from(degree)).round_down(pattern.io_size);
     Pattern {
         target_offset: Bytes(pattern.target_offset.0 + u64::from(p) * target_size.0),
@@ -414,7 +414,7 @@ mod tests {
         }
     }
 
-    // A degree of 0, or one that leaves no room per process, is refused.
+    // A degree of 0, or a degree that leaves no room per process, is refused.
     #[test]
     fn refuses_impossible_compositions() {
         let pattern = pattern(Op::Read, Address::Random, Bytes(0), 300);

@@ -1,10 +1,11 @@
 use rand::Rng;
 
-/// Draws one of some values by its weight in constant time: the alias method, set up as by Vose
-/// ("A Linear Algorithm for Generating Random Numbers with a Given Distribution", IEEE TSE 1991).
+/// A table that draws a random value with a probability proportional to its weight, in constant
+/// time. Uses the alias method, set up as by Vose ("A Linear Algorithm for Generating Random
+/// Numbers with a Given Distribution", IEEE TSE 1991).
 ///
 /// The upper part of one random number selects a column, and the lower part selects one of its two
-/// values; `rand_distr` takes two random numbers.
+/// values; `rand_distr` would take two random numbers.
 pub(super) struct AliasTable<T> {
     values: Vec<T>,
     columns: Vec<Column>,

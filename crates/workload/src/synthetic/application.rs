@@ -15,9 +15,9 @@ pub(super) const BLOCK: Bytes = Bytes::kib(4);
 /// The size at which operating systems split larger requests: 256 KiB is the size of five in six
 /// writes in the IOzone trace of N. Agrawal et al. (USENIX ATC 2008).
 pub(super) const REQUEST: Field =
-    field("request", Some("256KiB"), "bytes in the largest IO, into which larger ones are cut");
+    field("request", Some("256KiB"), "bytes in the largest IO; larger requests are split");
 
-/// The largest there can be.
+/// The largest valid value of [`REQUEST`].
 pub(super) const MOST_REQUEST: Bytes = Bytes::mib(16);
 
 /// A request of an application, by its offset in the target range.
@@ -61,6 +61,8 @@ pub(super) fn places(count: u64) -> Option<u32> {
 }
 
 impl Space {
+    /// Checks that the range has room for `least` bytes.
+    ///
     /// # Errors
     /// The range is smaller than the application's minimum.
     pub(super) fn holds(&self, values: &Values, least: u64) -> Result<(), WorkloadError> {
@@ -68,7 +70,8 @@ impl Space {
             return Ok(());
         }
         let (least, length) = (Bytes(least), Bytes(self.length));
-        let rule = format!("this takes at least {least}, and the target range has {length}");
+        let rule =
+            format!("the workload takes at least {least}, but the target range has {length}");
         Err(values.invalid("length", rule))
     }
 }
@@ -83,7 +86,8 @@ pub struct Application {
 }
 
 impl Application {
-    /// The IOs of a model, which is made for the range that is there for it.
+    /// Creates the IOs of an application in the target range. `model` creates the model for a
+    /// range.
     pub(super) fn open(
         values: &Values,
         target: &Target,

@@ -13,13 +13,12 @@ use super::{APPLICATION, Application, Kind, Models, WorkloadError, field};
 
 /// A B-tree with in-place page writes, as in most databases.
 ///
-/// The tree takes the part of the target range that the log leaves: inner pages, the root first,
-/// then leaves in random order of their keys. Each operation descends from the root to a leaf
-/// through a page cache. The cache uses CLOCK and holds a share of the tree's pages; it keeps the
-/// upper levels by itself. A miss reads the page, and eviction writes it if it is dirty. An update
-/// changes the leaf. An insert also changes the leaf and splits it once per half a page of entries.
-/// A split changes the parent and writes a new leaf, which reuses a page emptied by deletions. The
-/// tree size is therefore constant, and the model omits deletions.
+/// The tree takes the part of the target range that the log leaves: inner pages, the root first, then leaves in random
+/// order of their keys. Each operation descends from the root to a leaf through a page cache. The cache uses CLOCK and
+/// holds a share of the tree's pages, usually all upper levels among them. A miss reads the page, and eviction writes
+/// it if it is dirty. An update changes the leaf. An insert also changes the leaf, and one insert in `fanout` / 2
+/// splits it. A split changes the parent and writes a new leaf, which reuses a page emptied by deletions. The tree size
+/// is therefore constant, and the model omits deletions.
 ///
 /// With a log, each change appends an entry. After every `commit` changes, the log blocks with new
 /// entries are written; the last block is rewritten until it is full. A full log triggers a
@@ -42,14 +41,14 @@ pub(super) const KIND: Kind = Kind {
         field("fanout", Some("100"), "how many entries a page holds, 4 to 10000"),
         field("cache", Some("0.1"), "share of the tree's pages in the page cache, up to 0.9"),
         field("lookups", Some("0.5"), "share of operations that change nothing, 0 to 1"),
-        field("inserts", Some("0.2"), "share of changes that are inserts, the others are updates"),
+        field("inserts", Some("0.2"), "share of changes that are inserts; all others are updates"),
         field(
             "exponent",
             Some("0"),
-            "of Zipf's law, by which leaves are chosen, up to 1.2; 0: all as likely",
+            "exponent of Zipf's law for the choice of leaves, up to 1.2; 0: all are equally likely",
         ),
-        field("log", Some("0"), "bytes of the log, at the end of the target range; 0: none"),
-        field("commit", Some("1"), "with a log: changes that are written to it at once"),
+        field("log", Some("0"), "bytes of the log, at the end of the target range; 0: no log"),
+        field("commit", Some("1"), "with a log: number of changes per log write"),
     ],
     common: APPLICATION,
     open: |values, target| Application::open(values, target, |space| open(values, space)),
@@ -76,7 +75,7 @@ fn open(values: &Values, space: Space) -> Result<Models, WorkloadError> {
     let cached = share_of(levels.pages, cache.unwrap_or(MOST_CACHE));
     // The pages that an operation pins at once: its path, and a new leaf.
     if cached <= levels.path.len() {
-        let rule = format!("{cached} of {} pages are less than an operation needs", levels.pages);
+        let rule = format!("{cached} of {} pages are fewer than an operation needs", levels.pages);
         return Err(values.invalid("cache", rule));
     }
     let rule = "it must be a number from 0 to 1.2";
@@ -109,8 +108,8 @@ struct Levels {
 }
 
 impl Levels {
-    /// Returns the largest tree of at most `pages` pages; `None` if even a root with its leaves is too
-    /// large, or the number of pages is.
+    /// Returns the largest tree of at most `pages` pages; `None` if `pages` is too small for a root with its leaves, or
+    /// larger than a workload may track.
     fn new(pages: u64, fanout: u64) -> Option<Levels> {
         let pages = places(pages)?;
         let counts = |leaves: u64| {
@@ -156,9 +155,9 @@ pub(super) struct BTree {
     /// A random number below this is an insert, for operations that are changes.
     inserts: u64,
     log: Option<Log>,
-    /// The IOs that operations caused.
+    /// The IOs that operations caused and that are not issued yet.
     due: VecDeque<Access>,
-    /// The changed pages that a checkpoint has still to write, the last first.
+    /// The changed pages that a checkpoint still has to write, in reverse order.
     checkpoint: Vec<u32>,
 }
 
@@ -252,7 +251,7 @@ impl Log {
         let rule = "it must be a whole number from 1 to 1000";
         let commit = values.number("commit", rule, |commit| (1..=1000).contains(commit))?;
         let commit = commit.unwrap_or(1);
-        // A commit begins in a block that it shares with the one before.
+        // A commit begins in a block that it shares with the previous commit.
         let least = (commit * entry).next_multiple_of(block.0) + block.0;
         let length: Option<Bytes> = values.quantity("log")?;
         if length.is_none_or(|length| length.0 == 0) {
@@ -262,7 +261,7 @@ impl Log {
             return Ok(None);
         }
         if least > MOST_REQUEST.0 {
-            let rule = format!("entries of {} B make more than {MOST_REQUEST}", entry);
+            let rule = format!("with entries of {} B, this is more than {MOST_REQUEST}", entry);
             return Err(values.invalid("commit", rule));
         }
         let most = (space.length / 2).max(least) / block.0 * block.0;
@@ -314,11 +313,12 @@ mod tests {
         [reads / changes, writes / changes, inner_reads / reads]
     }
 
-    // Is each leaf under an inner page, and each level whole, in as many pages as there are?
+    // Does each page below the root have a parent, and does the tree have as many leaves as fit into the given number
+    // of pages?
     #[test]
     fn levels() {
         let Levels { path, leaves, pages } = Levels::new(10_240, 20).unwrap();
-        // 487 parents, of those 25, of those 2.
+        // From the root to the leaves: 1, 2, 25, 487 and 9725 pages.
         assert_eq!((path.as_slice(), leaves, pages), (&[0, 1, 3, 28, 515][..], 9725, 10_240));
         assert!(Levels::new(20, 20).is_none());
         assert_eq!(Levels::new(21, 20).map(|levels| levels.leaves), Some(20));
@@ -353,15 +353,15 @@ mod tests {
         assert!((writes / reads - 1.1).abs() < 0.02, "{writes} writes to {reads} reads");
     }
 
-    // Is the log written from start to end, each block until it is full, and then all that was changed,
-    // in order?
+    // Is the log written from start to end, and each block until it is full? Are all changed pages then written in
+    // address order?
     #[test]
     fn log_and_checkpoints() {
         let spec = "btree?page=4KiB&fanout=40&log=64KiB&lookups=0&commit=10&length=40MiB&cache=0.3";
         let ios = ios_on(&LARGE, spec, 20_000);
         let start = Bytes::mib(40) - Bytes::kib(64);
         let log: Vec<_> = ios.iter().filter(|io| io.offset >= start).collect();
-        // An entry has 102 bytes: 642 of them fill the log, in 64 commits of ten and one of two.
+        // An entry has 102 bytes. 642 entries fill the log, in 64 commits of ten entries and one commit of two.
         for commits in log.chunks_exact(65) {
             for (commit, io) in (0u64..).zip(commits) {
                 let first = commit * 1020 / 4096 * 4096;

@@ -1,6 +1,6 @@
-/// A page cache that evicts a page without a request since the hand of the clock last passed it:
-/// F. J. Corbato, *A Paging Experiment with the Multics System*, MIT Project MAC report MAC-M-384,
-/// 1968.
+/// A page cache with the CLOCK policy, which evicts a page that had no request since the hand of
+/// the clock last passed it (F. J. Corbato, *A Paging Experiment with the Multics System*, MIT
+/// Project MAC report MAC-M-384, 1968).
 pub(super) struct Clock {
     /// The slot of each page, or [`NOWHERE`] for a page that is not cached.
     slot_of: Vec<u32>,
@@ -23,7 +23,7 @@ const NOWHERE: u32 = u32::MAX;
 pub(super) enum Touch {
     /// The page was in the cache.
     Hit,
-    /// The page was not in the cache, and another may have been evicted for it.
+    /// The page was not in the cache, and another page may have been evicted for it.
     Miss {
         /// The evicted page, if it was changed and has to be written.
         changed: Option<u32>,
@@ -91,14 +91,14 @@ mod tests {
         assert_eq!(cache.touch(3, false), miss(None));
         assert_eq!(cache.touch(2, false), Touch::Hit);
         assert_eq!(cache.touch(4, false), miss(Some(1)));
-        assert_eq!(cache.touch(1, false), miss(None), "2 had a request, 3 was new");
+        assert_eq!(cache.touch(1, false), miss(None), "page 2 had a request, page 3 was new");
         assert_eq!(
             [0, 1, 2, 3, 4].map(|page| cache.slot_of[page] == NOWHERE),
             [true, false, true, false, false]
         );
     }
 
-    // Are changed pages given once to be written?
+    // Is each changed page returned only once for writing?
     #[test]
     fn cleans() {
         let mut cache = Clock::new(10, 4);

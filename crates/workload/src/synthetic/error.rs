@@ -19,7 +19,7 @@ pub enum WorkloadError {
     UnknownField {
         /// The workload.
         workload: &'static str,
-        /// The value given.
+        /// The name given.
         name: String,
         /// The most similar valid name.
         nearest: Option<&'static str>,

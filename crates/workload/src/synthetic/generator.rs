@@ -27,7 +27,7 @@ pub struct Generator {
 }
 
 impl Generator {
-    /// The IOs that the common fields describe, at the places that `places` makes.
+    /// Creates the IOs that the common fields describe. `places` creates the distribution of their addresses.
     pub(super) fn open(
         values: &Values,
         target: &Target,
@@ -55,8 +55,9 @@ impl Generator {
         })))
     }
 
-    /// Generates writes of a geometric number of pages that start at a uniformly random page of a range:
-    /// the workload of Boboila and Desnoyers (see [`super::uniform`]). No write is longer than `longest`.
+    /// Generates writes of a geometrically distributed number of pages. Each write starts at a uniformly random page of
+    /// a range. This is the workload of Boboila and Desnoyers (see [`super::uniform`]). No write is longer than
+    /// `longest`.
     pub(crate) fn uniform_writes(
         (offset, length): (Bytes, Bytes),
         (page, mean_len): (Bytes, u32),
@@ -114,7 +115,7 @@ impl Stream for Generator {
     }
 }
 
-/// The written part of the target range.
+/// Returns the content of the writes, from the field `data`.
 fn data(values: &Values) -> Result<Data, WorkloadError> {
     let name = values.text(DATA.name);
     let found = Data::ALL.into_iter().find(|data| Some(data.name()) == name);
@@ -135,7 +136,7 @@ enum Ops {
     /// a write but ends where the data ends, so that no place is trimmed twice.
     Trims {
         reads: u64,
-        /// Reads and trims together.
+        /// The threshold for reads and trims together.
         trims: u64,
         live: Live,
     },
@@ -158,7 +159,7 @@ impl Ops {
             });
         }
         if trims >= 1.0 - reads - trims {
-            let rule = "it must be below the share of writes, or nothing stays to be trimmed";
+            let rule = "it must be below the share of writes; otherwise no data is left to trim";
             return Err(values.invalid("trims", rule));
         }
         if size.all().any(|size| !size.is_multiple_of(alignment)) {
@@ -177,7 +178,7 @@ impl Ops {
         Ok(Ops::Trims { reads: threshold(reads), trims: threshold(reads + trims), live })
     }
 
-    /// The next operation, of `len` bytes, and, for a trim, its first place and how many it has.
+    /// Returns the next operation, of `len` bytes. For a trim, also returns its first place and its number of places.
     #[inline]
     fn draw(
         &mut self,
@@ -210,7 +211,7 @@ impl Ops {
 fn share_of_reads(values: &Values) -> Result<f64, WorkloadError> {
     let op = values.given("op");
     if op.is_some() && values.given("reads").is_some() {
-        return Err(values.invalid("op", "it sets `reads`, which is given as well"));
+        return Err(values.invalid("op", "it sets `reads`: give only one of the two"));
     }
     match op {
         Some("read") => Ok(1.0),

@@ -21,11 +21,11 @@ pub(super) const KIND: Kind = Kind {
     leaves_out: None,
     fields: &[
         field("hot_space", Some("0.2"), "share of the space that is hot, between 0 and 1"),
-        field("hot_writes", Some("0.8"), "share of the IOs that go there, 0 to 1"),
+        field("hot_writes", Some("0.8"), "share of the IOs that go to the hot part, 0 to 1"),
         field(
             "streams",
             Some("false"),
-            "`true` marks hot IOs as stream 1 and cold ones as stream 2, for drives that heed it",
+            "`true` marks hot IOs as stream 1 and cold IOs as 2, for drives that separate streams",
         ),
     ],
     common: COMMON,

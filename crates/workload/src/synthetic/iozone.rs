@@ -9,15 +9,14 @@ use crate::seed_for;
 
 /// The file system benchmark IOzone in its automatic mode (`iozone -a`).
 ///
-/// For each size of a file, from 64 KiB doubled up to `file`, and each size of a record, from 4 KiB (64 KiB
-/// in files above 16 MiB) doubled up to `record`, it goes through the file once for each of its tests,
-/// in the order of [`PASSES`]; and then starts over.
+/// For each size of a file, from 64 KiB doubled up to `file`, and each size of a record, from 4 KiB (64 KiB in files
+/// above 16 MiB) doubled up to `record`, the benchmark goes through the file once for each of its tests, in the order
+/// of [`PASSES`]. After the last size, it starts over.
 ///
-/// As in the public trace of Agrawal et al., the page cache answers all reads. It gathers small records
-/// into requests of the largest size, and splits larger ones. With `direct=true` (`iozone -I`), reads
-/// reach the drive as well, and each record is a request of its own. The file is contiguous, at the
-/// start of the target range, and overwritten in place. The model leaves out the file system's own
-/// writes, occasional requests of 4 KiB in the trace.
+/// As in the public trace of Agrawal et al., the page cache answers all reads. It gathers small records into requests
+/// of the largest size, and splits larger records. With `direct=true` (`iozone -I`), reads reach the drive as well, and
+/// each record is a request of its own. The file is contiguous, at the start of the target range, and overwritten in
+/// place. The model leaves out the file system's own writes, occasional requests of 4 KiB in the trace.
 pub(super) const KIND: Kind = Kind {
     name: "iozone",
     argument: None,
@@ -25,12 +24,12 @@ pub(super) const KIND: Kind = Kind {
               most of them sequential writes",
     source: "Agrawal et al., USENIX ATC 2008, section 4.2, and its public trace; Norcott and Capps, \
              IOzone Filesystem Benchmark",
-    leaves_out: Some("what the file system writes for itself"),
+    leaves_out: Some("the file system's own writes"),
     fields: &[
         field(
             "file",
             None,
-            "bytes in the largest file, at least 64KiB [default: 512MiB, or what the range holds]",
+            "bytes in the largest file, at least 64KiB [default: 512MiB, or the range if smaller]",
         ),
         field("record", Some("16MiB"), "bytes in the largest record, at least 4KiB"),
         REQUEST,
@@ -123,13 +122,13 @@ pub(super) struct IoZone {
     file: u64,
     /// Bytes in a record.
     record: u64,
-    /// Which of the [`PASSES`].
+    /// The index of the current pass in [`PASSES`].
     pass: usize,
-    /// Bytes in a piece, which is a record, or as many as the cache gathers.
+    /// Bytes in a piece: a record, or as many bytes as the cache gathers into a request.
     piece: u64,
-    /// The number of records in the file.
+    /// The number of pieces in the file.
     pieces: u64,
-    /// The number of records accessed in this pass.
+    /// The number of pieces accessed in this pass.
     done: u64,
     /// The next record of a strided pass, and the first record of its row.
     stride: (u64, u64),
@@ -200,7 +199,7 @@ impl IoZone {
         self.pass = 0;
     }
 
-    /// Starts with the smallest record, or with the largest if that is smaller.
+    /// Starts a file with the smallest record, or with the largest record if that is smaller.
     fn start_file(&mut self) {
         let least = match self.file > LARGE_FILE.0 {
             true => self.smallest_record.max(SMALLEST_RECORD_OF_LARGE_FILES.0),
@@ -234,7 +233,8 @@ mod tests {
     // Each pass of a direct test accesses each record once, in its order, with its operation.
     #[test]
     fn passes() {
-        // 16 and 8 records of the file of 64 KiB come before the 32 of that of 128 KiB.
+        // The file of 64 KiB comes first, with 16 records of 4 KiB and then 8 of 8 KiB. The file of 128 KiB follows,
+        // with 32 records of 4 KiB.
         let before = PASSES.len() * (16 + 8);
         let ios = ios_on(&LARGE, "iozone?direct=true&record=8KiB", before + PASSES.len() * 32);
         let forward: Vec<u64> = (0..32).map(|record| record * 4096).collect();
@@ -257,11 +257,11 @@ mod tests {
         }
     }
 
-    // Are records that the cache combines or splits written as requests, six times for each file and without
-    // reads, and does the workload then start over?
+    // Are records that the cache combines or splits written as requests, without reads, and six times for each size of
+    // file and record? Does the workload then start over?
     #[test]
     fn cached() {
-        // Files of 64, 128, 256, 512 KiB, for each record up to the file's size: 5, 6, 7, 8 of them.
+        // Files of 64, 128, 256 and 512 KiB, with all sizes of record up to that of the file: 5, 6, 7 and 8 sizes.
         let round =
             [(1, 5), (1, 6), (1, 7), (2, 8)].map(|(requests, records)| requests * records * 6);
         let round: usize = round.iter().sum();
@@ -276,7 +276,7 @@ mod tests {
     #[test]
     fn large_files() {
         let spec = "iozone?direct=true&record=4KiB&length=32MiB";
-        // With records of 4 KiB alone, all files to 16 MiB take 2^13 records less the 16 of one file.
+        // If all records have 4 KiB, the files from 64 KiB to 16 MiB have 2^13 - 16 records in total.
         let to_16_mib = PASSES.len() * ((1 << 13) - 16);
         let ios = ios_on(&LARGE, spec, to_16_mib + 1);
         assert!(ios.iter().all(|io| io.len == Bytes::kib(4)));

@@ -32,7 +32,7 @@ impl Live {
     }
 
     /// Draws a live slot and removes it with the live slots right after it, at most `most` in all.
-    /// Returns the first slot and their number; `None` if no slot is live.
+    /// Returns the first slot and the number of removed slots; `None` if no slot is live.
     pub(super) fn take(&mut self, most: u64, rng: &mut impl Rng) -> Option<(u64, u64)> {
         if self.slots.is_empty() {
             return None;

@@ -12,37 +12,36 @@ use super::{APPLICATION, Application, Kind, Models, WorkloadError, field};
 /// A log-structured merge tree with leveled compaction, as in `LevelDB` and `RocksDB`, with uniform
 /// updates of a fixed number of keys.
 ///
-/// Changes gather in memory, and a full memtable is written as tables, each with its share of the
-/// keys. Each level below is `ratio` times as large as the one above; the last fills the rest of the
-/// target range. A full table is merged into the tables of the next level that hold the same keys: it
-/// is read, each of these is read and rewritten, and the old tables are deleted. Compaction chooses
-/// tables in turn, so the tables below a merged one are filled to different degrees: one, two, ... in
-/// `ratio`. The one that becomes full is merged next. The last level has each key once, so its tables
-/// keep their size.
+/// Changes gather in memory, and a full memtable is written as tables, each with its share of the keys. Each level is
+/// `ratio` times as large as the level above it; the last level fills the rest of the target range. A full table is
+/// merged into the tables of the next level that hold the same keys. The merge reads the full table and these tables,
+/// rewrites these tables, and deletes all old tables. Compaction chooses tables in turn. The tables below a merged
+/// table are therefore filled to different degrees: 1, 2, ... parts in `ratio`. The table that becomes full is merged
+/// next. The last level has each key once, and its tables keep their size.
 ///
-/// For each changed byte the tree writes one byte to the log, one from the memtable, (ratio + 1) / 2
-/// for each level in between, and the ratio of the last level there. This is the formula of Callaghan,
-/// after Dayan and Idreos's equation 12. The model leaves out RocksDB's first level, whose tables hold
-/// all keys; compaction concurrent with changes; indexes and filters, a few percent of each table; and
-/// caches: each lookup reads a block of the table that holds its key.
+/// For each changed byte the tree writes one byte to the log, one from the memtable, (ratio + 1) / 2 bytes for each
+/// level in between, and for the last level as many bytes as its ratio. This is the formula of Callaghan, after Dayan
+/// and Idreos's equation 12. The model leaves out RocksDB's first level, whose tables hold all keys; compaction
+/// concurrent with changes; indexes and filters, a few percent of each table; and caches: each lookup reads a block of
+/// the table that holds its key.
 pub(super) const KIND: Kind = Kind {
     name: "lsm",
     argument: None,
     summary: "a log-structured merge tree with leveled compaction: large writes of whole tables, and \
-              reads of those they replace",
+              reads of the tables that they replace",
     source: "O'Neil et al., Acta Informatica 1996; Dayan and Idreos, Dostoevsky, SIGMOD 2018, equation \
              12; Callaghan, LSM math, 2018; sizes: LevelDB's",
     leaves_out: Some(
-        "the first level of RocksDB with all keys in each table, compaction beside changes, \
-         indexes and filters, and caches",
+        "the first level of RocksDB with all keys in each table, compaction concurrent with \
+         changes, indexes and filters, and caches",
     ),
     fields: &[
-        field("memtable", Some("4MiB"), "bytes that gather in memory, a multiple of the table"),
+        field("memtable", Some("4MiB"), "bytes that gather in memory, a multiple of `table`"),
         field("table", Some("2MiB"), "bytes in a full table, up to 1GiB"),
-        field("ratio", Some("10"), "how much larger a level is than the one above, 2 to 100"),
+        field("ratio", Some("10"), "size of a level divided by that of the level above, 2 to 100"),
         field("lookups", Some("0"), "share of IOs that look up a key, below 1"),
         field("lookup", Some("4KiB"), "bytes that a lookup reads"),
-        field("log", Some("true"), "`false` leaves out the log of what is in memory"),
+        field("log", Some("true"), "`false` leaves out the log of the memtable"),
         field("trims", Some("false"), "`true` trims tables that are deleted"),
         REQUEST,
     ],
@@ -50,7 +49,7 @@ pub(super) const KIND: Kind = Kind {
     open: |values, target| Application::open(values, target, |space| open(values, space)),
 };
 
-/// The tables that there can be: their places take little memory.
+/// The maximum number of tables, which limits the memory for their places.
 const MOST_TABLES: u32 = 1 << 24;
 
 fn open(values: &Values, space: Space) -> Result<Models, WorkloadError> {
@@ -68,7 +67,7 @@ fn open(values: &Values, space: Space) -> Result<Models, WorkloadError> {
     space.holds(values, log + least_tables(parts) * table)?;
     let Some(room) = u32::try_from((space.length - log) / table).ok().filter(|r| *r <= MOST_TABLES)
     else {
-        let rule = format!("the target range has more than {MOST_TABLES} of them");
+        let rule = format!("the target range holds more than {MOST_TABLES} tables");
         return Err(values.invalid("table", rule));
     };
     let ratios = ratios(room.into(), parts, ratio.unwrap_or_default());
@@ -90,14 +89,14 @@ fn open(values: &Values, space: Space) -> Result<Models, WorkloadError> {
     }))
 }
 
-/// Returns the least number of tables with space: one of the memtable, a level of twice as many as the
-/// memtable has, and a second copy of the two that are merged with one.
+/// Returns the minimum number of tables for which there must be space: a table of the memtable, a level of twice as
+/// many tables as the memtable has, and a second copy of the two tables that a table is merged into.
 fn least_tables(parts: u64) -> u64 {
     1 + 2 * parts + 2
 }
 
-/// Returns the size of each level relative to the one above, with space for `room` tables and `parts`
-/// tables in the memtable: `ratio`, and for the last level the rest.
+/// Returns the size of each level relative to the level above it: `ratio`, or less for the last level, which takes the
+/// rest of the space. There is space for `room` tables, and the memtable has `parts` tables.
 fn ratios(room: u64, parts: u64, ratio: u64) -> Vec<u64> {
     let mut ratios = Vec::new();
     let (mut used, mut tables) = (1, parts);
@@ -106,12 +105,12 @@ fn ratios(room: u64, parts: u64, ratio: u64) -> Vec<u64> {
         used += tables;
         ratios.push(ratio);
     }
-    // Any merge may be the one that is under way, with a second copy of `ratio` tables.
+    // A merge needs space for a second copy of `ratio` tables, at any level.
     let last = match ratios.is_empty() {
         true => (room - used) / (tables + 1),
         false => (room - used - ratio) / tables,
     };
-    // A level as large as the one above would only copy it.
+    // A level as large as the level above would only copy that level.
     if last > 1 {
         ratios.push(last.min(ratio));
     }
@@ -153,14 +152,14 @@ impl Level {
 pub(super) struct Lsm {
     /// Bytes in a full table.
     table: u64,
-    /// Tables of a memtable.
+    /// The number of tables in a memtable.
     parts: u64,
     /// Bytes of the log, which is at the start of the target range.
     log: u64,
     block: u64,
     request: u64,
     levels: Vec<Level>,
-    /// The free places, the one that has been free for longest first.
+    /// The free places, the place that has been free for longest first.
     free: VecDeque<u32>,
     /// Bytes that a lookup reads.
     lookup: u64,
@@ -214,7 +213,7 @@ impl Lsm {
         }
     }
 
-    /// Writes a part of the memtable, and before the first its log.
+    /// Writes a part of the memtable. Before the first part, writes the log.
     fn flush(&mut self) {
         if self.part == 0 && self.log > 0 {
             self.due.push_back(Access { op: Op::Write, offset: 0, len: self.log });
@@ -305,7 +304,7 @@ mod tests {
             ("5MiB", 10, vec![10]),
             ("90MiB", 10, vec![10, 10, 4]),
         ] {
-            // A table is a multiple of what each part of it takes.
+            // The size of a table is a whole number of its parts, which are multiples of the logical block.
             let spec = format!("lsm?table=80KiB&memtable=160KiB&ratio={ratio}&length={length}");
             let ios = ios_on(&LARGE, &spec, 50_000);
             let log = Bytes::kib(160);

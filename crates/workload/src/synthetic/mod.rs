@@ -1,9 +1,9 @@
 //! Synthetic workloads: distributions of places, sizes, operations and arrival times, and models of
 //! applications.
 //!
-//! A workload is named as `uniform?size=4KiB&reads=0.3`: one of [`KINDS`], and after `?` any of
-//! its fields. Each is a file and its line in the registry below. Places come from a random sequence
-//! of their own, so that workloads with one seed and different shares of reads go to the same places.
+//! A workload is specified like `uniform?size=4KiB&reads=0.3`: the name of one of [`KINDS`], and after `?` any of its
+//! fields. Each kind has a file and a line in the registry below. Places, the addresses of IOs, come from a random
+//! sequence of their own. Workloads with the same seed and different shares of reads therefore access the same places.
 //!
 //! With more than one IO in flight, an IO does not wait for another that it depends on in the
 //! application.
@@ -51,26 +51,26 @@ pub struct Kind {
     pub argument: Option<&'static str>,
     /// A one-sentence description.
     pub summary: &'static str,
-    /// The source that describes it.
+    /// The source that describes the workload.
     pub source: &'static str,
     /// The aspects of the modelled application that it omits, if any.
     pub leaves_out: Option<&'static str>,
-    /// The fields of its own.
+    /// The fields that only this kind has.
     pub fields: &'static [Field],
-    /// The fields that it shares with others.
+    /// The fields that it shares with other kinds.
     pub common: &'static [Field],
     open: fn(&Values, &Target) -> Result<Ios, WorkloadError>,
 }
 
 impl Kind {
-    /// Every field: its own, then those that it shares with others.
+    /// Returns all fields: first its own fields, then the shared fields.
     pub fn all_fields(&self) -> impl Iterator<Item = &'static Field> + use<> {
         self.fields.iter().chain(self.common)
     }
 }
 
-/// Makes [`Places`], [`Models`] and [`KINDS`] from one list, so that a place is drawn by a match
-/// and not by a virtual call, and so is an access.
+/// Defines [`Places`], [`Models`] and [`KINDS`] from one list. A match then selects the code that draws a place or an
+/// access, instead of a virtual call.
 macro_rules! registry {
     (
         $($module:ident :: $places:ident),+ ;
@@ -113,7 +113,7 @@ registry![
     exchange, uflip, trace
 ];
 
-/// The distribution of addresses: multiples of the alignment in the target range.
+/// An address in the target range, in units of the alignment, and the stream of the IO.
 #[derive(Clone, Copy)]
 struct Place {
     unit: u64,
@@ -130,11 +130,11 @@ struct Room {
     seed: u64,
 }
 
-/// The fields of every workload by distribution; others have some of them.
+/// The fields of every workload that is defined by distributions. Other workloads have some of these fields.
 pub const COMMON: &[Field] =
     &[SIZE, ALIGNMENT, OP, READS, TRIMS, OFFSET, LENGTH, DATA, RATE, ARRIVALS, QUEUE_DEPTH, SEED];
 
-/// The common fields except the two with a default of their own in a workload modelled on a server.
+/// The common fields except `size` and `reads`, for which workloads modelled on a server have defaults of their own.
 const COMMON_BUT_SIZE_AND_READS: &[Field] =
     &[ALIGNMENT, OP, TRIMS, OFFSET, LENGTH, DATA, RATE, ARRIVALS, QUEUE_DEPTH, SEED];
 
@@ -148,10 +148,10 @@ const fn size(default: Option<&'static str>) -> Field {
     field(
         "size",
         default,
-        "bytes in an IO: one size; or a distribution, `geometric:8KiB` (a geometric number of \
-         multiples of the alignment, by its mean), `exponential:8KiB` (by the mean before it is \
-         rounded up to such a multiple: half a multiple more after), `uniform:4KiB..64KiB`; or \
-         shares, `4KiB:0.7+64KiB:0.3`",
+        "bytes in an IO: a size; or a distribution, `geometric:8KiB` (multiples of the alignment \
+         with this mean), `exponential:8KiB` (this mean before sizes are rounded up to multiples \
+         of the alignment, which adds about half of it), `uniform:4KiB..64KiB`; or sizes with \
+         their shares, `4KiB:0.7+64KiB:0.3`",
     )
 }
 
@@ -163,45 +163,46 @@ const ALIGNMENT: Field = field(
     "alignment",
     None,
     "offsets, and sizes of a continuous distribution, are multiples of this \
-     [default: the size, the smallest of a mix, or 4KiB]",
+     [default: the size, the smallest size of a mix, or 4KiB]",
 );
 const OP: Field = field("op", None, "`read` or `write`: short for `reads=1` and `reads=0`");
 const TRIMS: Field = field(
     "trims",
     Some("0"),
-    "share of trims, below that of writes; each goes to a random place that holds data, and is \
-     as long as a write, but ends where the data ends",
+    "share of trims, below the share of writes; each trim goes to a random place that holds \
+     data, and is as long as a write, but ends where the data ends",
 );
-const OFFSET: Field = field("offset", Some("0"), "where the target range begins");
+const OFFSET: Field = field("offset", Some("0"), "start of the target range");
 const DATA: Field = field(
     "data",
     Some("random"),
-    "what is written: `random` data that no drive can compress, `zeros`, or `half-zeros`, zeros in \
-     the second half of every 4 KiB",
+    "content of writes: `random` data that no drive can compress, `zeros`, or `half-zeros`, zeros \
+     in the second half of every 4 KiB",
 );
-const LENGTH: Field = field("length", None, "how long it is [default: to the end of the drive]");
+const LENGTH: Field =
+    field("length", None, "length of the target range [default: to the end of the drive]");
 const RATE: Field = field(
     "rate",
     None,
-    "IOs a second, which come whatever is in flight: an open loop [default: a closed loop]",
+    "IOs a second, independent of the IOs in flight: an open loop [default: a closed loop]",
 );
 const ARRIVALS: Field =
     field("arrivals", Some("constant"), "with a rate: `constant`, `poisson` or `uniform`");
 const QUEUE_DEPTH: Field = field(
     "queue_depth",
     None,
-    "IOs in flight at once [default: 1 in a closed loop, all that the drive takes in an open one]",
+    "maximum IOs in flight [default: 1 in a closed loop, the drive's maximum in an open loop]",
 );
-const SEED: Field = field("seed", None, "seed of everything random [default: that of the caller]");
+const SEED: Field = field("seed", None, "seed of all random numbers [default: the caller's seed]");
 
-/// The drive that a workload is for, as far as a workload may know it.
+/// The properties of a drive that a workload may depend on.
 #[derive(Debug, Clone, Copy)]
 pub struct Target {
     /// Addressable bytes.
     pub capacity: Bytes,
     /// Offsets and lengths are multiples of this.
     pub logical_block: Bytes,
-    /// True if every byte of it has been written; trims only affect data.
+    /// True if every byte of the drive has been written. Trims only go to places that hold data.
     pub filled: bool,
     /// The seed, unless the workload names one.
     pub seed: u64,
@@ -213,7 +214,7 @@ pub enum Ios {
     Endless(Box<Generator>),
     /// One endless stream, of an application.
     Application(Box<Application>),
-    /// Runs, one after the other, each with its streams.
+    /// Runs in sequence, each with its own streams.
     Runs(Vec<Reference>),
     /// The requests of a trace, which `flashscope-trace` reads.
     Trace(Playback),
@@ -231,7 +232,7 @@ pub struct Workload {
     pub seed: u64,
 }
 
-/// Makes the workload that `spec` describes for a drive.
+/// Creates the workload that `spec` describes, for a drive.
 ///
 /// # Errors
 /// An error in the spec, with the nearest valid name if one is unknown, or the reason why the

@@ -25,13 +25,13 @@ pub(super) const KIND: Kind = Kind {
     source: "Katcher, PostMark: a New File System Benchmark, Network Appliance TR3022, 1997, with its \
              sizes and shares; Agrawal et al., USENIX ATC 2008, sections 4.2 and 6",
     leaves_out: Some(
-        "what the file system writes for itself (directories, inodes, a journal), and its caching",
+        "the file system's own writes (directories, inodes, a journal), and its caching",
     ),
     fields: &[
         field(
             "files",
             None,
-            "how many there are at first (PostMark: 500) [default: as fill half of the range]",
+            "initial number of files (PostMark: 500) [default: as many as fill half of the range]",
         ),
         field("smallest", Some("500"), "bytes in the smallest file"),
         field("largest", Some("10000"), "bytes in the largest file, up to 1GiB"),
@@ -57,7 +57,7 @@ fn open(values: &Values, space: Space) -> Result<Models, WorkloadError> {
     let most = u64::from(blocks) / largest_blocks;
     let rule = format!("it must be a number of files from 1 to {most}, for which there is room");
     let files = values.number("files", &rule, |files| (1..=most).contains(files))?;
-    // Half a block of the last is free on average.
+    // On average, half of the last block of a file is unused.
     let usual = ((smallest + largest) / 2 + block / 2).div_ceil(block);
     let files = files.unwrap_or((u64::from(blocks) / 2 / usual).clamp(1, most));
     Ok(Models::PostMark(PostMark {
@@ -105,7 +105,7 @@ struct Walk {
 pub(super) struct PostMark {
     block: u64,
     request: u64,
-    /// The smallest and the largest.
+    /// The smallest and the largest size of a file, in bytes.
     sizes: (u64, u64),
     largest_blocks: u32,
     reads: bool,
@@ -118,7 +118,7 @@ pub(super) struct PostMark {
     /// True if a transaction still has to create or delete a file.
     second_half: bool,
     walk: Walk,
-    /// The rest of adjacent blocks to access.
+    /// The remaining adjacent blocks to access.
     rest: Access,
 }
 
@@ -137,7 +137,7 @@ impl PostMark {
         }
     }
 
-    /// Neighbouring blocks of the walk.
+    /// Returns an access to the next neighbouring blocks of the walk.
     fn next_run(&mut self) -> Access {
         let Walk { op, next: first, left } = &mut self.walk;
         let (op, offset) = (*op, u64::from(*first) * self.block);
@@ -231,7 +231,7 @@ impl PostMark {
     }
 }
 
-/// The blocks of a file system: the free ones, and the order of those in each file.
+/// The blocks of a file system: the free blocks, and the order of the blocks in each file.
 struct Blocks {
     /// For each block, the next block of its file.
     next: Vec<u32>,
@@ -251,7 +251,7 @@ impl Blocks {
         Blocks { next: vec![0; count as usize], used, free: count, cursor: 0 }
     }
 
-    /// Takes the next free block, of which there is one.
+    /// Takes the next free block. There must be one.
     #[allow(clippy::cast_possible_truncation)] // blocks are fewer than 2^32
     fn take(&mut self) -> u32 {
         while self.used[self.cursor] == u64::MAX {
@@ -263,7 +263,7 @@ impl Blocks {
         self.cursor as u32 * u64::BITS + bit
     }
 
-    /// Takes the next free block as the one after `last`.
+    /// Takes the next free block, and links it to `last` as the next block of the file.
     fn take_after(&mut self, last: u32) -> u32 {
         let block = self.take();
         self.next[last as usize] = block;
@@ -301,7 +301,7 @@ mod tests {
     // Half of the transactions read, and each one creates or deletes a file.
     #[test]
     fn shares_of_transactions() {
-        // Files of a block, to which nothing can be appended.
+        // Each file has one block, and cannot grow.
         let spec = "postmark?smallest=4096&largest=4096&files=5000&trims=true";
         let mut ops = [0.0; 3];
         for io in &ios_on(&LARGE, spec, 105_000)[5000..] {
@@ -312,8 +312,7 @@ mod tests {
         assert_law(&ops, |_| 1.0 / 3.0);
     }
 
-    // For any sizes, is no free block read or trimmed, and is no block of an existing file allocated to
-    // another?
+    // For any sizes, is no free block read or trimmed, and is no block of an existing file allocated to another file?
     #[test]
     fn blocks_belong_to_one_file() {
         for spec in [

@@ -2,13 +2,13 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::{COMMON, Generator, Kind, Place, Places};
 
-/// Each IO begins where the one before ended.
+/// Each IO begins where the previous IO ended.
 ///
-/// At the end of the range, where the next IO would not fit, it starts over.
+/// At the end of the range, where the next IO would not fit, the workload starts over.
 pub(super) const KIND: Kind = Kind {
     name: "sequential",
     argument: None,
-    summary: "each IO where the one before ended, and from the start again",
+    summary: "each IO begins where the previous IO ended; starts over at the end of the range",
     source: "uFLIP's baselines SR and SW, with sizes that may vary",
     leaves_out: None,
     fields: &[],
@@ -22,7 +22,7 @@ pub(super) const KIND: Kind = Kind {
 
 pub(super) struct Sequential {
     next: u64,
-    /// The last place at which the smallest IO can begin is the one before.
+    /// The number of places at which the smallest IO can begin.
     end: u64,
 }
 

@@ -20,12 +20,11 @@ pub(super) enum Size {
     Fixed(u64),
     /// A geometric number of grains: each grain is the last with the same probability.
     ///
-    /// An exponential distribution that is rounded up to grains is geometric, so the two options
-    /// differ only in their rate. *geometric* has the requested mean. *exponential* has the requested
-    /// mean before rounding, and grain / (1 − e^(−grain/mean)) after it: half a grain more for a long
-    /// mean, 1.58 grains for a mean of one grain. Boboila and Desnoyers (MSST 2011, section III)
-    /// call the lengths of their writes exponential, in whole pages; the least in their formulas is
-    /// a page.
+    /// An exponential distribution that is rounded up to grains is geometric, so the two options differ only in their
+    /// rate. *geometric* has the requested mean. *exponential* has the requested mean before rounding, and grain / (1 −
+    /// e^(−grain/mean)) after it: half a grain more than the mean if the mean is long, and 1.58 grains if the mean is
+    /// one grain. Boboila and Desnoyers (MSST 2011, section III) call the lengths of their writes exponential, in whole
+    /// pages; the minimum length in their formulas is a page.
     Geometric {
         /// The unit of a size.
         grain: u64,
@@ -38,9 +37,9 @@ pub(super) enum Size {
     Uniform {
         /// The unit of a size.
         grain: u64,
-        /// The least, in grains.
+        /// The smallest size, in grains.
         least: u64,
-        /// The most, in grains.
+        /// The largest size, in grains.
         most: u64,
     },
     /// A few sizes, each with the sum of its share and the shares before it.
@@ -56,8 +55,8 @@ enum SizeSpec {
     Mix(Vec<(u64, f64)>),
 }
 
-/// The size and the alignment that the fields `size` and `alignment` ask for, on a drive with that
-/// logical block and for a target range of at most `room` bytes.
+/// Returns the size and the alignment that the fields `size` and `alignment` request, for a drive with this logical
+/// block and a target range of `room` bytes.
 pub(super) fn size_and_alignment(
     values: &Values,
     logical_block: Bytes,
@@ -78,7 +77,8 @@ pub(super) fn size_and_alignment(
             (Size::Mix(cumulated(parts)), smallest)
         }
         SizeSpec::Geometric(mean) if mean < grain => {
-            let rule = format!("sizes are multiples of {grain} B, so the mean is no less");
+            let rule =
+                format!("sizes are multiples of {grain} B, and the mean must be at least that");
             return Err(values.invalid("size", rule));
         }
         SizeSpec::Geometric(mean) => {
@@ -164,7 +164,7 @@ fn cumulated(parts: Vec<(u64, f64)>) -> Vec<(u64, f64)> {
 }
 
 impl Size {
-    /// A geometric number of grains, by its mean in bytes, a grain or more; at most `most` bytes.
+    /// Creates a geometric number of grains with this mean in bytes (a grain or more), limited to `most` bytes.
     pub(super) fn geometric(mean: u64, grain: u64, most: u64) -> Size {
         Size::Geometric { grain, log_of_rest: (-ratio(grain, mean)).ln_1p(), most }
     }
@@ -180,18 +180,18 @@ impl Size {
         ends.into_iter().chain(parts.into_iter().flatten().map(|part| part.0))
     }
 
-    /// The smallest.
+    /// Returns the smallest size.
     pub(super) fn least(&self) -> u64 {
         self.all().min().unwrap_or_default()
     }
 
-    /// The largest that was asked for: of a geometric number the grain alone, as all beyond the
-    /// range is cut off.
+    /// Returns the largest requested size. For a geometric number of grains, this is one grain, because larger sizes
+    /// are limited to the range.
     fn most(&self) -> u64 {
         self.all().max().unwrap_or_default()
     }
 
-    /// Returns true if all sizes are equal.
+    /// Returns the size if all sizes are equal.
     pub(super) fn fixed(&self) -> Option<u64> {
         match self {
             Size::Fixed(size) => Some(*size),
@@ -199,7 +199,7 @@ impl Size {
         }
     }
 
-    /// Draws one.
+    /// Draws a size.
     #[inline]
     pub(super) fn draw(&self, rng: &mut impl Rng) -> u64 {
         match self {
@@ -214,7 +214,7 @@ impl Size {
             Size::Mix(parts) => {
                 let uniform: f64 = rng.random();
                 let part = parts.iter().find(|part| uniform < part.1);
-                // The last sum may be a hair below 1.
+                // Rounding may leave the last sum slightly below 1.
                 part.unwrap_or(&parts[parts.len() - 1]).0
             }
         }

@@ -37,14 +37,14 @@ pub(super) const KIND: Kind = Kind {
              1.2.1, 2.1.6 and 5.2.3",
     leaves_out: Some(
         "the log, which lies on other drives; small tables and upper levels of indexes, which \
-         stay in memory; rows that are appended; and the buffer pool, which evens out what \
-         misses it",
+         stay in memory; rows that are appended; and the buffer pool, which makes accesses \
+         more uniform",
     ),
     fields: &[
         field(
             "warehouses",
             None,
-            "how many, each with 8334 pages of 8 KiB [default: as many as the target range holds]",
+            "their number, each with 8334 pages of 8 KiB [default: as many as the range holds]",
         ),
         size(Some("8KiB")),
         reads(Some("0.6666667")),
@@ -94,7 +94,7 @@ fn places(values: &Values, room: Room) -> Result<Places, WorkloadError> {
     let most = room.units / pages;
     let field = if values.given("warehouses").is_some() { "warehouses" } else { "length" };
     let rule = format!(
-        "a warehouse has {pages} pages of {}, and the target range room for {most} of them",
+        "a warehouse has {pages} pages of {}, and the target range has room for {most}",
         Bytes(room.unit)
     );
     let warehouses = match values.given("warehouses") {
@@ -109,7 +109,7 @@ fn places(values: &Values, room: Room) -> Result<Places, WorkloadError> {
     Ok(Places::TpcC(TpcC { warehouses, stock, customer, order_line, item, of_district }))
 }
 
-/// The layout of a warehouse's rows.
+/// The layout of a table in each warehouse.
 struct RowLayout {
     rows_per_page: u64,
     pages: u64,
@@ -125,7 +125,7 @@ struct NuRand {
 impl NuRand {
     #[inline]
     fn draw(&self, rng: &mut Xoshiro256PlusPlus) -> u64 {
-        // The clause counts rows from 1, which matters to the bits.
+        // The clause counts rows from 1. Counting from 0 would change the result of the bitwise OR.
         let number = rng.random_range(0..=self.a) | rng.random_range(1..=self.count);
         (number + self.c) % self.count
     }
@@ -149,8 +149,8 @@ impl TpcC {
         Place { unit, stream: 0 }
     }
 
-    /// A row of a warehouse: how many pages of each warehouse lie in the tables before its own, its
-    /// table, and its number.
+    /// Draws a row of a warehouse. Returns the pages per warehouse in all tables before its table, the table, and the
+    /// number of the row.
     #[inline]
     fn draw_row(&self, rng: &mut Xoshiro256PlusPlus) -> (u64, &RowLayout, u64) {
         const CUSTOMERS: u64 = OF_STOCK + OF_CUSTOMERS;
@@ -235,7 +235,7 @@ mod tests {
         let end =
             |spec: &str| ios_on(&TWO, spec, 100_000).iter().map(|io| io.end().0).max().unwrap();
         assert!((8333 * 8192..=8334 * 8192).contains(&end("tpcc?warehouses=1")));
-        // 13 rows of stock, 6 customers, 75 order lines.
+        // A page of 4 KiB holds 13 rows of stock, 6 customers or 75 order lines.
         let pages = 7693 + 5000 + 4000;
         assert!(
             (pages * 4096 - 65_536..=pages * 4096).contains(&end("tpcc?warehouses=1&size=4KiB"))

@@ -10,14 +10,14 @@ pub(super) const KIND: Kind = Kind {
     name: "trace",
     argument: Some("FILE"),
     summary: "the requests of a trace, in any format that `flashscope trace formats` lists",
-    source: "whoever recorded it",
+    source: "the recorder of the trace",
     leaves_out: None,
     fields: &[
         field(
             "pace",
             Some("timed"),
-            "`timed` issues requests at their times, whatever is in flight (an open loop); `asap` \
-             each as soon as one before it is answered",
+            "`timed` issues requests at their recorded times, independent of the IOs in flight (an \
+             open loop); `asap` issues each request as soon as an earlier one completes",
         ),
         QUEUE_DEPTH,
     ],

@@ -14,9 +14,13 @@ pub(super) const KIND: Kind = Kind {
     source: "Bouganim et al., CIDR 2009, section 3.2 and Table 1",
     leaves_out: None,
     fields: &[
-        field("size", Some("32KiB"), "bytes in an IO wherever that does not vary (IOSize)"),
-        field("offset", Some("0"), "where the target range begins (TargetOffset)"),
-        field("length", None, "how long it is (TargetSize) [default: to the end of the drive]"),
+        field("size", Some("32KiB"), "bytes in an IO, unless an experiment varies it (IOSize)"),
+        field("offset", Some("0"), "start of the target range (TargetOffset)"),
+        field(
+            "length",
+            None,
+            "length of the target range (TargetSize) [default: to the end of the drive]",
+        ),
     ],
     common: &[SEED],
     open,

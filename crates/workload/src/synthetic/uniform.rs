@@ -5,14 +5,13 @@ use super::{COMMON, Generator, Kind, Place, Places, Room, WorkloadError};
 
 /// Uniform and independent places.
 ///
-/// With `size=exponential:` or `size=geometric:` and the page as `alignment` it is the workload of
-/// Boboila and Desnoyers (MSST 2011, section III): uniform starts, memoryless lengths, each write one
-/// IO. In their workload, a write that would pass the end of the volume is shortened. Here it begins
-/// earlier and keeps its length.
+/// With `size=exponential:` or `size=geometric:` and the page as `alignment`, this is the workload of Boboila and
+/// Desnoyers (MSST 2011, section III): uniform starts, memoryless lengths, each write one IO. In their workload, a
+/// write that would pass the end of the volume is shortened. Here it begins earlier and keeps its length.
 pub(super) const KIND: Kind = Kind {
     name: "uniform",
     argument: None,
-    summary: "every place as likely as every other",
+    summary: "all places are equally likely",
     source: "the workload of the closed-form models of cleaning, such as Desnoyers, SYSTOR 2012",
     leaves_out: None,
     fields: &[],
@@ -21,7 +20,7 @@ pub(super) const KIND: Kind = Kind {
 };
 
 /// Every place of a range.
-#[allow(clippy::unnecessary_wraps)] // as every workload makes its places
+#[allow(clippy::unnecessary_wraps)] // all workloads create their places with this signature
 pub(super) fn places(room: Room) -> Result<Places, WorkloadError> {
     Ok(Places::Uniform(Uniform::over(room.units)))
 }

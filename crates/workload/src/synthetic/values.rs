@@ -47,7 +47,7 @@ impl<'a> Values<'a> {
         field.unwrap_or_else(|| unreachable!("`{}` reads its own fields", self.kind.name))
     }
 
-    /// A field as a quantity with a unit, whose error says how it is written.
+    /// Returns a field as a quantity with a unit. The error describes the format of the quantity.
     pub(super) fn quantity<T: FromStr<Err: Display>>(
         &self,
         name: &str,
@@ -56,7 +56,7 @@ impl<'a> Values<'a> {
         self.text(name).map(parse).transpose()
     }
 
-    /// A field as bytes, in multiples of `unit` and within a range.
+    /// Returns a field as bytes, in multiples of `unit` and within a range.
     pub(super) fn bytes(
         &self,
         name: &str,
@@ -80,13 +80,13 @@ impl<'a> Values<'a> {
         let rest = Bytes(target.capacity.0 - offset.0);
         let length = self.quantity("length")?.unwrap_or(rest);
         if length > rest {
-            let rule = format!("from the offset on the drive has only {rest}");
+            let rule = format!("the drive has only {rest} from the offset on");
             return Err(self.invalid("length", rule));
         }
         Ok((offset, length))
     }
 
-    /// A field as a number that fulfils `rule`.
+    /// Returns a field as a number that fulfils `rule`.
     pub(super) fn number<T: FromStr>(
         &self,
         name: &str,
@@ -98,7 +98,7 @@ impl<'a> Values<'a> {
         self.text(name).map(parse).transpose()
     }
 
-    /// A field with a default as a share from 0 to 1.
+    /// Returns a field that has a default, as a share from 0 to 1.
     pub(super) fn share(&self, name: &str) -> Result<f64, WorkloadError> {
         let parse = |text: &str| parse_share(text).filter(|share| (0.0..=1.0).contains(share));
         let invalid = || self.invalid(name, "it must be a number from 0 to 1, or `28%`");
@@ -106,12 +106,12 @@ impl<'a> Values<'a> {
         Ok(share.unwrap_or_default())
     }
 
-    /// A field as yes or no.
+    /// Returns a field that is `true` or `false`.
     pub(super) fn flag(&self, name: &str) -> Result<bool, WorkloadError> {
         Ok(self.number(name, "it must be `true` or `false`", |_: &bool| true)?.unwrap_or_default())
     }
 
-    /// Returns the error that a field's value breaks a rule.
+    /// Returns the error for a field whose value breaks a rule.
     pub(super) fn invalid(&self, name: &str, rule: impl Display) -> WorkloadError {
         let value = self
             .text(name)

@@ -13,14 +13,14 @@ pub(super) const KIND: Kind = Kind {
     name: "zipf",
     argument: None,
     summary: "few places take most of the IOs: rank k in proportion to 1/k^exponent",
-    source: "Zipf's law, as YCSB (Cooper et al., SoCC 2010) has it for 0.99",
+    source: "Zipf's law, with the exponent of YCSB (Cooper et al., SoCC 2010), 0.99",
     leaves_out: None,
     fields: &[
-        field("exponent", Some("0.99"), "how skewed, above 0 and up to 10"),
+        field("exponent", Some("0.99"), "skew of the distribution, above 0 and up to 10"),
         field(
             "shuffled",
             Some("true"),
-            "`false` lays places in the order of their ranks, the most frequent first",
+            "`false` orders the places by rank, the most frequent place first",
         ),
     ],
     common: COMMON,
@@ -41,8 +41,8 @@ pub(super) struct Zipf {
 }
 
 impl Zipf {
-    /// Places 0 to `units` − 1, of which there is one at least, in the order of their ranks or, with a
-    /// seed, spread.
+    /// Creates the distribution over places 0 to `units` − 1, at least one. With a seed, a permutation spreads the
+    /// ranks over the places. Otherwise the places are in the order of their ranks.
     pub(super) fn new(units: u64, exponent: f64, seed: Option<u64>) -> Zipf {
         let spread = seed.map(|seed| Permutation::new(units, seed));
         Zipf { ranks: Ranks::new(units, exponent), spread }
@@ -56,18 +56,18 @@ impl Zipf {
     }
 }
 
-/// Into how many blocks ranks from a power of two to the next are cut, about.
+/// The approximate number of blocks into which the ranks from one power of two to the next are divided.
 const BLOCKS_AN_OCTAVE: u64 = 16;
 
-/// Ranks 1 to n by Zipf's law: exact for every n, in constant time, with some hundred blocks at
-/// most.
+/// Generates random ranks 1 to n by Zipf's law: exactly for every n, in constant time, with at most some hundred
+/// blocks.
 ///
-/// Drawing a rank is rejection from a staircase above the law, in two steps. An alias table gives a
-/// block of neighbouring ranks, as if each had the weight of the first. Then a uniform rank of the
-/// block is accepted with the ratio of its weight to the weight of the first. The last of 17
-/// neighbours has nearly the weight of the first, so the weight is rarely computed. Other exact
-/// methods take a logarithm and an exponential for each IO (rejection-inversion of Hörmann and
-/// Derflinger, in `rand_distr` with two more powers), which would cost three times as much.
+/// A rank is drawn by rejection from a step function above the law, in two steps. An alias table gives a block of
+/// neighbouring ranks, as if each rank had the weight of the first. Then a uniform rank of the block is accepted with a
+/// probability: its weight divided by the weight of the first rank. The last rank of a block has nearly the weight of
+/// the first, and the weight is therefore rarely computed. Other exact methods take a logarithm and an exponential for
+/// each IO (rejection-inversion of Hörmann and Derflinger, in `rand_distr` with two more powers), which would cost
+/// three times as much.
 struct Ranks {
     exponent: f64,
     blocks: AliasTable<Block>,
@@ -77,7 +77,8 @@ struct Ranks {
 struct Block {
     first: u64,
     count: u64,
-    /// The weight of the last rank over that of the first.
+    /// The weight of the last rank divided by that of the first: the minimum probability that a rank of the block is
+    /// accepted.
     surely: f64,
 }
 
@@ -146,7 +147,7 @@ mod tests {
         let lower: f64 = spread[..500].iter().sum();
         assert!((300_000.0..700_000.0).contains(&lower), "{lower} in the lower half");
         assert!(spread.windows(2).filter(|pair| pair[0] < pair[1]).count() > 400);
-        // In falling order they are the ranks again: places are drawn from the same sequence.
+        // In falling order, the counts equal those of the ranks, because ranks are drawn from the same random sequence.
         let mut ranked = histogram(&ios("zipf?shuffled=false", 1_000_000));
         spread.sort_by(f64::total_cmp);
         ranked.sort_by(f64::total_cmp);
@@ -167,8 +168,8 @@ mod tests {
         assert!(ios("zipf?length=4KiB", 100).iter().all(|io| io.offset == Bytes(0)));
     }
 
-    // Has each of very many ranks its share, at any exponent: 2^40 ranks, in octaves of them, and as far as
-    // one can expect some of an octave?
+    // Do very many ranks, 2^40, get their shares at any exponent? Counts the ranks by octave, and merges octaves in
+    // which few draws are expected.
     #[test]
     #[allow(clippy::cast_precision_loss)]
     fn zipf_of_very_many_ranks() {
@@ -210,7 +211,7 @@ mod tests {
         }
     }
 
-    /// The sum of k to the power of −s, from `first` to `last`: term by term, or by Euler and Maclaurin's
+    /// Returns the sum of k to the power of −s, from `first` to `last`: term by term, or by Euler and Maclaurin's
     /// formula.
     #[allow(clippy::cast_precision_loss)]
     fn sum_of_powers(first: u64, last: u64, s: f64) -> f64 {

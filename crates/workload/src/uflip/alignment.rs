@@ -5,8 +5,8 @@ use super::{powers_of_two, signed, unsigned, vary};
 
 /// Measures the cost of IOs that are not aligned to their size.
 ///
-/// Table 1: IOShift in [2⁰, …, IOSize/512] × 512 B. The text varies it "from 0 to IOSize", so 0 is
-/// there as well: the aligned pattern that the others are compared with.
+/// Table 1: IOShift in [2⁰, …, IOSize/512] × 512 B. The text varies it "from 0 to IOSize". The runs
+/// therefore include 0, the aligned pattern with which the other runs are compared.
 pub const ALIGNMENT: MicroBenchmark = MicroBenchmark {
     name: "alignment",
     title: "Alignment",
@@ -25,7 +25,7 @@ fn experiments(setup: &Setup) -> Vec<Experiment> {
     let experiment = |baseline| {
         vary(setup, baseline, shifts(), |pattern, shift| {
             pattern.io_shift = Bytes(unsigned(shift));
-            // Room for the shift behind the last IO, where the drive has it.
+            // Adds room for the shift after the last IO, if the drive has this room.
             let room = setup.target_size;
             pattern.target_size = (pattern.target_size + pattern.io_shift).min(room);
         })

@@ -2,13 +2,13 @@ use super::{Baseline, Experiment, MicroBenchmark, Setup, Unit};
 use super::{powers_of_two, unsigned, vary};
 use crate::pattern::Timing;
 
-/// How much work that is put off piles up in a burst?
+/// Measures how much deferred work accumulates in a burst.
 ///
 /// Table 1: Burst in [2⁰, …, 2⁶] × 10, with a fixed pause, "e.g., 100 ms".
 pub(crate) const BURSTS: MicroBenchmark = MicroBenchmark {
     name: "bursts",
     title: "Bursts",
-    question: "How does work that is put off add up in a burst?",
+    question: "How does deferred work accumulate in a burst?",
     source: "uFLIP section 3.2 (9) and Table 1",
     parameter: "Burst",
     unit: Unit::Count,

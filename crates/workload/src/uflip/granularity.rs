@@ -3,15 +3,15 @@ use flashscope_block::Bytes;
 use super::{Address, Baseline, Experiment, MicroBenchmark, Setup, Unit};
 use super::{powers_of_two, unsigned, vary};
 
-/// Is there a size of IO that the drive favours, and what is the fixed cost per IO?
+/// Measures the fixed cost per IO, and which IO size the drive favours.
 ///
-/// Table 1: IOSize in [2⁰, …, 2⁹] × 512 B "plus some non-powers of 2", which it does not name:
-/// here the multiples of three between 12 and 192 KiB, halfway (on a log axis) in the range where
-/// flash pages and blocks lie.
+/// Table 1: IOSize in [2⁰, …, 2⁹] × 512 B "plus some non-powers of 2", which it does not name. This
+/// code adds 12, 24, 48, 96 and 192 KiB, halfway between the powers of 2 on a log axis, in the
+/// range of flash pages and blocks.
 pub(crate) const GRANULARITY: MicroBenchmark = MicroBenchmark {
     name: "granularity",
     title: "Granularity",
-    question: "What does an IO cost, and which size pays?",
+    question: "What does an IO cost, and which size is most efficient?",
     source: "uFLIP section 3.2 (1) and Table 1",
     parameter: "IOSize",
     unit: Unit::Bytes,

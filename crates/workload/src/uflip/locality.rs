@@ -3,14 +3,14 @@ use flashscope_block::Bytes;
 use super::{Address, Baseline, Experiment, MicroBenchmark, Setup, Unit};
 use super::{powers_of_two, signed, unsigned, vary};
 
-/// Are IOs cheaper when they stay in a small area?
+/// Measures whether IOs cost less when they stay in a small area.
 ///
 /// Table 1: TargetSize in [2⁰, …, 2¹⁶] × IOSize for random patterns, [2⁰, …, 2⁸] × IOSize for
-/// sequential ones, which start over at its end.
+/// sequential patterns, which start over at the end of the target space.
 pub const LOCALITY: MicroBenchmark = MicroBenchmark {
     name: "locality",
     title: "Locality",
-    question: "How do IOs fare that are focused on a small area?",
+    question: "What do IOs cost within a small area?",
     source: "uFLIP section 3.2 (3) and Table 1",
     parameter: "TargetSize",
     unit: Unit::Bytes,

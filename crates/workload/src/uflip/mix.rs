@@ -5,14 +5,14 @@ use super::{Experiment, MicroBenchmark, Run, Setup, Unit};
 use super::{powers_of_two, unsigned};
 use crate::pattern::Reference;
 
-/// Do two patterns disturb each other?
+/// Measures whether two patterns disturb each other.
 ///
 /// Table 1: the six pairs of baselines, Ratio (#1/#2) in [2⁰, …, 2⁶]. Pattern #1 has the first
 /// half of the target space and pattern #2 the second, so that neither reads what the other wrote.
 pub(crate) const MIX: MicroBenchmark = MicroBenchmark {
     name: "mix",
     title: "Mix",
-    question: "How do two mixed patterns differ from each alone?",
+    question: "How does a mix of two patterns differ from each alone?",
     source: "uFLIP section 3.2 (7) and Table 1",
     parameter: "Ratio",
     unit: Unit::Count,

@@ -36,15 +36,16 @@ pub const MICRO_BENCHMARKS: [&MicroBenchmark; 9] = [
     &bursts::BURSTS,
 ];
 
-/// The five preparation experiments: what the methodology needs to know before the rest.
+/// The five preparation experiments. The methodology needs their results before all other
+/// experiments.
 pub const PREPARATION: &MicroBenchmark = &preparation::PREPARATION;
 
-/// Finds one of the nine, or the preparation, by its name.
+/// Returns the micro-benchmark with a name; the preparation counts as one.
 pub fn find(name: &str) -> Option<&'static MicroBenchmark> {
     all().find(|benchmark| benchmark.name == name)
 }
 
-/// The preparation, then the nine.
+/// Returns the preparation, then the nine micro-benchmarks.
 pub fn all() -> impl Iterator<Item = &'static MicroBenchmark> {
     std::iter::once(PREPARATION).chain(MICRO_BENCHMARKS)
 }
@@ -54,13 +55,13 @@ pub fn all() -> impl Iterator<Item = &'static MicroBenchmark> {
 pub struct Needs {
     /// The largest IO.
     pub io: Bytes,
-    /// The most concurrent streams.
+    /// The maximum number of concurrent streams.
     pub streams: u16,
 }
 
 /// Returns the combined requirements of `benchmarks`, with IOs of `io_size` unless the size varies.
 pub fn needs(benchmarks: &[&MicroBenchmark], io_size: Bytes) -> Needs {
-    // Neither depends on the target space.
+    // Neither the largest IO nor the number of streams depends on the target space.
     let setup = Setup { io_size, ..Setup::paper(io_size, 0) };
     let runs = benchmarks.iter().flat_map(|b| b.experiments(&setup)).flat_map(|e| e.runs);
     runs.fold(Needs { io: io_size, streams: 1 }, |needs, run| Needs {
@@ -75,7 +76,7 @@ pub struct MicroBenchmark {
     pub name: &'static str,
     /// The display name.
     pub title: &'static str,
-    /// The question it answers.
+    /// The question that the micro-benchmark answers.
     pub question: &'static str,
     /// The source that defines it.
     pub source: &'static str,
@@ -94,12 +95,12 @@ pub enum Unit {
     Bytes,
     /// Nanoseconds.
     Nanoseconds,
-    /// A number of something.
+    /// A count without a unit.
     Count,
 }
 
 impl Unit {
-    /// A value as people write it, such as `32 KiB`.
+    /// Returns a value with its unit, such as `32 KiB`.
     pub fn text(self, value: i64) -> String {
         match self {
             Unit::Bytes => Bytes(value.unsigned_abs()).to_string(),
@@ -118,7 +119,7 @@ pub struct Experiment {
     pub runs: Vec<Run>,
 }
 
-/// One value of the varying parameter.
+/// A run: one value of the varying parameter, and its pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Run {
     /// The value, in the unit of the parameter.
@@ -147,10 +148,10 @@ pub enum Baseline {
 use Baseline::{RandomRead, RandomWrite, SequentialRead, SequentialWrite};
 
 impl Baseline {
-    /// All four, in the order of the paper.
+    /// All four baseline patterns, in the order of the paper.
     pub const ALL: [Baseline; 4] = [SequentialRead, RandomRead, SequentialWrite, RandomWrite];
 
-    /// The two whose addresses have an order that can be varied.
+    /// The two sequential baseline patterns, whose address order can be varied.
     pub(crate) const SEQUENTIAL: [Baseline; 2] = [SequentialRead, SequentialWrite];
 
     /// The paper's abbreviation.
@@ -195,12 +196,12 @@ pub struct PerBaseline {
 }
 
 impl PerBaseline {
-    /// The same number for all.
+    /// Creates the same number for all baseline patterns.
     pub const fn same(n: u64) -> PerBaseline {
         PerBaseline { sequential_read: n, random_read: n, sequential_write: n, random_write: n }
     }
 
-    /// The number for one of them.
+    /// Returns the number for a baseline pattern.
     pub const fn get(self, baseline: Baseline) -> u64 {
         match baseline {
             SequentialRead => self.sequential_read,
@@ -223,24 +224,25 @@ pub struct Setup {
     /// The size of the usable space.
     #[serde(rename = "target_size_bytes")]
     pub target_size: Bytes,
-    /// Length of a run.
+    /// The number of IOs of a run.
     pub io_count: PerBaseline,
     /// The number of initial IOs that the statistics ignore.
     pub io_ignore: PerBaseline,
-    /// Length of the preparation runs, which have to show start-up and period.
+    /// The number of IOs of a preparation run, which must show the start-up phase and several
+    /// periods of the drive's oscillation.
     pub preparation_io_count: u64,
     /// The pause of the Bursts micro-benchmark.
     #[serde(rename = "burst_pause_ns")]
     pub burst_pause: Nanos,
-    /// Seed from which each run derives its own.
+    /// The seed from which each run derives its own seed.
     #[schemars(range(max = u64::MAX))]
     pub seed: u64,
 }
 
 impl Setup {
-    /// The paper's parameters (Table 1, section 5.1) for the first `target_size` bytes of a
-    /// drive: 32 KiB, `IOCount` 1,024 and for random writes 5,120, no `IOIgnore`, bursts 100 ms
-    /// apart. FlashIO's own preparation runs have 20,480 IOs.
+    /// The paper's parameters (Table 1, section 5.1) for the first `target_size` bytes of a drive:
+    /// IOs of 32 KiB, an `IOCount` of 1,024 (5,120 for random writes), an `IOIgnore` of 0, and
+    /// bursts 100 ms apart. Preparation runs have 20,480 IOs, as in FlashIO.
     pub fn paper(target_size: Bytes, seed: u64) -> Setup {
         Setup {
             io_size: Bytes::kib(32),
@@ -254,10 +256,11 @@ impl Setup {
         }
     }
 
-    /// The baseline pattern with these parameters.
+    /// Returns the baseline pattern with these parameters.
     ///
-    /// Random patterns range over the whole target space; sequential ones are given what they
-    /// pass over, so that they can be placed where nothing else was written.
+    /// A random pattern ranges over the whole target space. The target space of a sequential
+    /// pattern is only the space that it passes over, so that it can be placed where nothing else
+    /// was written.
     fn baseline(&self, baseline: Baseline) -> Pattern {
         let io_count = self.io_count.get(baseline);
         let random = baseline.is_random();
@@ -275,14 +278,15 @@ impl Setup {
         }
     }
 
-    /// The space that `slots` IOs of `io_size` pass over, at most the whole target space.
+    /// Returns the size of the space that `slots` IOs of `io_size` pass over, at most the whole
+    /// target space.
     fn span(&self, slots: u64, io_size: Bytes) -> Bytes {
         Bytes(slots.saturating_mul(io_size.0)).min(self.target_size)
     }
 }
 
-/// An experiment over a baseline: one run for each value, each from the baseline pattern as
-/// `vary` changes it.
+/// Creates an experiment on a baseline pattern: one run for each value, with the pattern after
+/// `vary` has changed it.
 fn vary(
     setup: &Setup,
     baseline: Baseline,
@@ -297,25 +301,26 @@ fn vary(
     Experiment { name: baseline.name().into(), runs: values.into_iter().map(run).collect() }
 }
 
-/// 2⁰, 2¹, … 2ⁿ.
+/// Returns 2⁰, 2¹, … 2ⁿ.
 fn powers_of_two(n: u32) -> impl Iterator<Item = i64> {
     (0..=n).map(|exponent| 1 << exponent)
 }
 
-/// A parameter value that is a length or a count by its definition.
+/// Converts a parameter value that is a length or a count, and hence not negative.
 fn unsigned(value: i64) -> u64 {
     u64::try_from(value).expect("only Incr is ever negative")
 }
 
-/// A quantity as a parameter value.
+/// Converts a size or a time to a parameter value.
 fn signed(value: u64) -> i64 {
     i64::try_from(value).expect("sizes and times are far below 2^63")
 }
 
 impl MicroBenchmark {
-    /// Its experiments with the parameters of `setup`. Every run has a seed of its own.
+    /// Returns the experiments with the parameters of `setup`. Every run has a seed of its own.
     ///
-    /// Runs that a drive has no room for are there as well: [`Reference::validate`] tells.
+    /// The result includes runs for which a drive has no room. [`Reference::validate`] detects
+    /// them.
     pub fn experiments(&self, setup: &Setup) -> Vec<Experiment> {
         let position = all().position(|other| other.name == self.name).unwrap_or(0) as u64;
         let seed = seed_for(setup.seed, position);

@@ -1,7 +1,7 @@
 use super::{Address, Baseline, Experiment, MicroBenchmark, Setup, Unit};
 use super::{powers_of_two, vary};
 
-/// What do reverse, in-place and gapped orders cost?
+/// Measures the cost of reverse order, of rewriting in place and of gaps.
 ///
 /// Table 1: Incr in [−1, 0, 2⁰, …, 2⁸], sequential patterns only.
 pub const ORDER: MicroBenchmark = MicroBenchmark {

@@ -2,13 +2,13 @@ use super::{Baseline, Experiment, MicroBenchmark, Run, Setup, Unit};
 use super::{powers_of_two, unsigned};
 use crate::pattern::Reference;
 
-/// Does the drive serve several processes at once?
+/// Measures whether the drive serves several processes at once.
 ///
 /// Table 1: ParallelDegree in [2⁰, …, 2⁴].
 pub(crate) const PARALLELISM: MicroBenchmark = MicroBenchmark {
     name: "parallelism",
     title: "Parallelism",
-    question: "What is gained by concurrent IOs?",
+    question: "What do concurrent IOs gain?",
     source: "uFLIP section 3.2 (6) and Table 1",
     parameter: "ParallelDegree",
     unit: Unit::Count,

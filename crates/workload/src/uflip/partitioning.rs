@@ -1,14 +1,14 @@
 use super::{Address, Baseline, Experiment, MicroBenchmark, Setup, Unit};
 use super::{powers_of_two, unsigned, vary};
 
-/// Into how many places can one write (or read) sequentially at once?
+/// Measures at how many places the drive can write (or read) sequentially at once.
 ///
 /// Table 1: Partitions in [2⁰, …, 2⁸], sequential patterns only. The partitions divide the whole
 /// target space, so that each lies in flash blocks of its own.
 pub(crate) const PARTITIONING: MicroBenchmark = MicroBenchmark {
     name: "partitioning",
     title: "Partitioning",
-    question: "Into how many partitions can IOs go in turns?",
+    question: "Over how many partitions can sequential IOs alternate?",
     source: "uFLIP section 3.2 (4) and Table 1",
     parameter: "Partitions",
     unit: Unit::Count,

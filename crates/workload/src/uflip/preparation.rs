@@ -5,7 +5,7 @@ use crate::pattern::{Pattern, Reference};
 /// The measurements before all others: how the drive starts and oscillates (four long baselines),
 /// and how long the effects of writes last (reads, writes, and reads again).
 ///
-/// The parameter is IOCount: there is one run of each.
+/// The parameter is IOCount. Each experiment has one run.
 pub const PREPARATION: MicroBenchmark = MicroBenchmark {
     name: "preparation",
     title: "Preparation",
@@ -29,8 +29,9 @@ fn experiments(setup: &Setup) -> Vec<Experiment> {
     experiments
 }
 
-/// Reads, a batch of writes, and reads again (section 4.3 and Figure 5): a quarter of the IOs are
-/// reads before, a quarter writes, and half are the reads that may be affected.
+/// Creates the experiment [`INTERFERENCE`] (section 4.3 and Figure 5). The first quarter of the IOs
+/// are reads, the second quarter are writes. The second half are reads, which the writes may
+/// affect.
 fn interference(setup: &Setup, count: u64) -> Experiment {
     let part = |baseline, io_count| Pattern { io_count, ..setup.baseline(baseline) };
     let quarter = (count / 4).max(1);

@@ -8,8 +8,8 @@ fn setup() -> Setup {
     Setup::paper(Bytes::gib(32), 2009)
 }
 
-/// The first 64 IOs of a run when every IO takes 100 µs: operation and offset in sectors, and for
-/// timed patterns when the IO is due, in µs.
+/// Returns the first 64 IOs of a run if every IO takes 100 µs: the operation and the offset in
+/// sectors. For timed patterns, adds the time at which the IO is due, in µs.
 fn golden(reference: &Reference) -> String {
     let mut streams = reference.streams(|_| Err("a trace")).unwrap();
     let mut previous = vec![Nanos(0); streams.len()];

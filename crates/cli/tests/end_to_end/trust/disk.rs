@@ -358,7 +358,7 @@ impl Disk {
                 Some(Disk { place, kept, _session: session, _folder: folder })
             }
             Err(error) => {
-                println!("passed by: no file system of our own can be mounted here: {error}");
+                println!("skipped: no file system of our own can be mounted here: {error}");
                 None
             }
         }

@@ -36,8 +36,8 @@ struct Point {
     what: String,
 }
 
-/// Checks the states that crashes can leave: `kill -9` after each change and within each write, and power losses after one
-/// of `every` changes. Returns their number.
+/// Checks the states that crashes can leave: `kill -9` after each change and within each write, and power losses after one of
+/// `every` changes. Returns the number of states.
 fn each_crash(
     changes: &[Change],
     every: usize,
@@ -79,8 +79,8 @@ fn each_crash(
 }
 
 /// Checks the states that crashes leave of a folder that a command wrote on `disk`. `check` compares each state with the complete
-/// folder and returns how much of it exists. One of `every` states is resumed by the command, which must complete it. `losses` is
-/// as in [`each_crash`]. Returns the numbers of states and of resumed ones.
+/// folder and returns how much of it exists. `command` resumes one of `every` states, and must complete it. `losses` is as in
+/// [`each_crash`]. Returns the number of states and the number of resumed states.
 fn each_crash_gone_on_with<C: PartialEq>(
     disk: &Disk,
     [command, folder]: [&str; 2],

@@ -63,7 +63,8 @@ impl Drop for Server {
     }
 }
 
-/// Runs a registry on a disk and submits each of [`SUBMITTED`]. Returns after how many changes of the disk each was acknowledged.
+/// Runs a registry on a disk and submits each of [`SUBMITTED`]. Returns, for each result, the number of disk changes before it
+/// was acknowledged.
 fn registry(disk: &Disk, place: &Scratch) -> Vec<usize> {
     let folder = disk.path().join("registry");
     let token = run(disk, &["registry", "registry", "add", "alice"]).ok().stdout;
@@ -77,7 +78,7 @@ fn registry(disk: &Disk, place: &Scratch) -> Vec<usize> {
     SUBMITTED.iter().map(submit).collect()
 }
 
-/// Checks one of `every` states. Returns their number.
+/// Checks one of `every` states. Returns the number of checked states.
 fn crashes(every: usize) -> Option<usize> {
     let disk = Disk::mount(ROOM)?;
     let place = Scratch::in_memory();
@@ -86,7 +87,7 @@ fn crashes(every: usize) -> Option<usize> {
     let (mut nth, mut looked) = (0, 0);
     each_crash(&changes, 7, |left, _, point| {
         nth += 1;
-        // The first changes create the folders of the registry; a server creates missing ones.
+        // The first changes create the folders of the registry; a server creates missing folders.
         if nth % every != 0 {
             return;
         }

@@ -168,6 +168,6 @@ fn crash_leaves_a_twin_whole_or_absent() {
         assert_eq!(outcome.status, 1, "{}", outcome.stderr);
         assert!(outcome.stderr.contains("No space left"), "{}", outcome.stderr);
         let left = fs::read_dir(disk.path()).unwrap().count();
-        assert_eq!(left, 1, "what was measured alone, so that it can be fitted again");
+        assert_eq!(left, 1, "only the measurements are left, so that the fit can run again");
     }
 }

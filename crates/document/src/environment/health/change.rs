@@ -12,8 +12,8 @@ const FEWEST_UNITS: u64 = 101;
 
 /// The change of a drive's health between two readings.
 ///
-/// A value is absent if its counter is lower in the second reading: it was reset, or the drive was
-/// exchanged.
+/// A value is absent if its counter is lower in the second reading: the counter was reset, or the
+/// drive was exchanged.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HealthChange {
     /// Bytes that hosts read, by the drive's counter; exact to within 512,000.
@@ -24,8 +24,8 @@ pub struct HealthChange {
     pub media_bytes_read: Option<Bytes>,
     /// Bytes written to the flash; absent if the drive does not count them.
     pub media_bytes_written: Option<Bytes>,
-    /// The bytes written to the flash over the bytes that hosts wrote. Absent if either is unknown,
-    /// or if the host wrote less than 101 data units of 512,000 bytes.
+    /// The bytes written to the flash over the bytes that hosts wrote. Absent if one of the two is
+    /// unknown, or if the host wrote less than 101 data units of 512,000 bytes.
     pub write_amplification: Option<WriteAmplification>,
     /// The signs of heat; empty if there were none or the drive has no such counters.
     pub thermal: Vec<ThermalSign>,
@@ -44,8 +44,8 @@ pub struct HealthChange {
 /// Write amplification: bytes written to the flash for each byte that the host wrote.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WriteAmplification {
-    /// The ratio of the counters. It excludes data still in the drive's write buffer, and garbage
-    /// collection that these writes will cause later.
+    /// The ratio of the counters. It does not cover data still in the drive's write buffer, nor
+    /// garbage collection that the writes cause after the second reading.
     #[schemars(range(min = 0.0))]
     pub ratio: f64,
     /// The relative uncertainty of the ratio due to the rounding of the host's counter to data
@@ -126,13 +126,14 @@ impl HealthChange {
     }
 }
 
-/// Returns `None` if the host wrote too little.
+/// Returns `None` if the host wrote fewer than [`FEWEST_UNITS`] data units.
 fn write_amplification(host: Bytes, media: Bytes) -> Option<WriteAmplification> {
     let units = host.0 / DATA_UNIT.0;
     if units < FEWEST_UNITS {
         return None;
     }
-    // Both readings are rounded up, hence the true number is within one unit of the difference.
+    // Both counter readings are rounded up, hence the true number of bytes is within one unit of
+    // the difference.
     let relative_uncertainty = 1.0 / (units - 1) as f64;
     Some(WriteAmplification { ratio: media.0 as f64 / host.0 as f64, relative_uncertainty })
 }

@@ -56,7 +56,7 @@ fn answers(engine: &mut QueuedEngine<ScriptedKernel>) -> Vec<(u64, Result<(), Er
         .collect()
 }
 
-// Does each completion, out of order, short or with an error, go to its own IO?
+// Does each completion reach its own IO, even if it is out of order, short or an error?
 #[test]
 fn completions_reach_their_ios() {
     let mut engine = reading(&[&[(0, 512)], &[(1, -5)]]);

@@ -57,7 +57,7 @@ struct Header {
     info: c_uint,
 }
 
-/// The queries of PERSISTENT RESERVE IN. Neither changes anything.
+/// A query of PERSISTENT RESERVE IN. No query changes the drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ServiceAction {
     /// Returns the registered keys.

@@ -1,12 +1,12 @@
-//! Additional checks for short magics: superblocks have fields with few valid values, unlike random
-//! data.
+//! Additional checks for magics that are short enough to occur in random data. Most check fields of
+//! a superblock that have few valid values.
 //!
 //! Each function receives the offset of the magic.
 
 use super::image::Image;
 use super::places::{ext_copy, ext_group};
 
-/// Accepts any content, for a magic that is long enough.
+/// Accepts any content, for a magic that is long enough to be unique.
 pub(super) fn always(_image: &Image, _at: u64) -> bool {
     true
 }
@@ -16,7 +16,7 @@ pub(super) fn not_random(image: &Image, at: u64) -> bool {
     !image.is_random(at)
 }
 
-/// MD: checks the major version after the magic, 0 or 1.
+/// MD: checks that the major version, which follows the magic, is 0 or 1.
 pub(super) fn md(image: &Image, at: u64) -> bool {
     image.u32(at + 4).is_some_and(|version| version <= 1)
 }
@@ -63,18 +63,21 @@ pub(super) fn xfs_is_copy(image: &Image, at: u64) -> bool {
     copy() == Some(true)
 }
 
-/// An XFS log record: checks its version, a mask of two bits, and its format, one of three.
+/// An XFS log record: checks that its version (a mask of two bits) and its format are between 1 and
+/// 3.
 pub(super) fn xfs_log(image: &Image, at: u64) -> bool {
     image.u32_be(at + 8).is_some_and(|version| (1..=3).contains(&version))
         && image.u32_be(at + 300).is_some_and(|format| (1..=3).contains(&format))
 }
 
-/// Minix 1 and 2, with the magic 16 bytes after the start: checks that zones are blocks.
+/// Minix 1 and 2, with the magic 16 bytes after the start of the superblock: checks that a zone is
+/// one block.
 pub(super) fn minix(image: &Image, at: u64) -> bool {
     is_minix(image, at - 16, 10)
 }
 
-/// Minix 3, with the magic 24 bytes after the start: checks that zones are blocks.
+/// Minix 3, with the magic 24 bytes after the start of the superblock: checks that a zone is one
+/// block.
 pub(super) fn minix_3(image: &Image, at: u64) -> bool {
     is_minix(image, at - 24, 12)
 }
@@ -88,8 +91,8 @@ pub(super) fn hfs(image: &Image, at: u64) -> bool {
     image.u32_be(at + 20).is_some_and(|block| block.is_multiple_of(512)) && !image.is_random(at)
 }
 
-/// An MBR: checks for at least one partition, and for no invalid entry. Boot sectors end with the
-/// same two bytes.
+/// An MBR: checks that it has at least one partition and no invalid entry. The magic alone is not
+/// enough, because boot sectors of file systems end with the same two bytes.
 pub(super) fn mbr(image: &Image, _at: u64) -> bool {
     let Some(table) = image.bytes(446, 64) else {
         return false;
@@ -99,7 +102,7 @@ pub(super) fn mbr(image: &Image, _at: u64) -> bool {
         && entries.any(|entry| entry[4] != 0 && entry[12..16] != [0; 4])
 }
 
-/// A FAT boot sector without a type string: checks for a jump and for valid fields.
+/// A FAT boot sector without a type string: checks for a jump instruction and for valid fields.
 pub(super) fn fat(image: &Image, _at: u64) -> bool {
     let Some(sector) = image.bytes(0, 512) else { return false };
     let number = |at: usize| u16::from_le_bytes([sector[at], sector[at + 1]]);
@@ -119,16 +122,16 @@ pub(super) fn mac(image: &Image, at: u64) -> bool {
     [b"PM", b"TS"].into_iter().any(|magic| image.has(at + block, magic))
 }
 
-/// A Sun label: checks that the XOR of its 16-bit words is 0. The magic lies 4 bytes before its
-/// end.
+/// A Sun label: checks that the XOR of its 16-bit words is 0. The magic lies 4 bytes before the end
+/// of the label.
 pub(super) fn sun(image: &Image, at: u64) -> bool {
     let Some(label) = image.bytes(at + 4 - 512, 512) else { return false };
     let words = label.chunks_exact(2).map(|word| u16::from_be_bytes([word[0], word[1]]));
     words.fold(0, |sum, word| sum ^ word) == 0
 }
 
-/// An Atari root sector, which has no magic: checks that its size, bad sector list and a partition
-/// lie on the drive.
+/// An Atari root sector, which has no magic: checks that the size it states fits the drive, and
+/// that the bad sector list and a partition lie within that size.
 pub(super) fn atari(image: &Image, _at: u64) -> bool {
     let Some(root) = image.bytes(0, 512) else { return false };
     let number = |at: usize| u32::from_be_bytes(root[at..at + 4].try_into().expect("four"));
@@ -150,14 +153,14 @@ pub(super) fn atari(image: &Image, _at: u64) -> bool {
         && !image.is_random(0)
 }
 
-/// VIA: checks the sum of the first 50 bytes, which follows them.
+/// VIA: checks the sum of the first 50 bytes, which is stored in the next byte.
 pub(super) fn via(image: &Image, at: u64) -> bool {
     let Some(bytes) = image.bytes(at, 51) else { return false };
     let sum = bytes[..50].iter().fold(0u8, |sum, byte| sum.wrapping_add(*byte));
     bytes[2] <= 2 && bytes[50] == sum
 }
 
-/// Silicon Image: checks the disk number, below 8, and the sum of the 16-bit words.
+/// Silicon Image: checks that the disk number is below 8, and that the 16-bit words add up to 0.
 pub(super) fn silicon(image: &Image, at: u64) -> bool {
     let Some(bytes) = image.bytes(at - 0x60, 0x140) else { return false };
     let words = bytes.chunks_exact(2).map(|word| u16::from_le_bytes([word[0], word[1]]));
@@ -169,7 +172,7 @@ pub(super) fn gzip(image: &Image, at: u64) -> bool {
     image.u8(at + 3).is_some_and(|flags| flags < 0x20) && !image.is_random(at)
 }
 
-/// An anchor of UDF: checks the version of its tag, the sum of the tag, and the block number in it.
+/// An anchor of UDF: checks the version, the checksum and the block number in its tag.
 pub(super) fn udf_anchor(image: &Image, at: u64) -> bool {
     let Some(tag) = image.bytes(at, 16) else { return false };
     let sum = tag.iter().fold(0u8, |sum, byte| sum.wrapping_add(*byte)).wrapping_sub(tag[4]);

@@ -10,13 +10,13 @@ use super::Signature;
 /// The number of bytes at either end that are read at once.
 pub(super) const WINDOW: u64 = 1 << 20;
 
-/// A sector of [random](Image::is_random) data has more distinct byte values than this. Random data
-/// has 221 of 256 on average, with a standard deviation of 4.5. Text, code and tables have fewer
-/// than 160.
+/// A sector of [random](Image::is_random) data has more distinct byte values than this. 512 bytes
+/// of random data have 221 of the 256 possible values on average, with a standard deviation of 4.5.
+/// Text, code and tables have fewer than 160.
 const MANY_VALUES_IN_512: usize = 180;
 
-/// The same threshold for 128 bytes: random data has 101 distinct values on average, with a
-/// standard deviation of 3.7.
+/// The same threshold for 128 bytes, in which random data has 101 distinct values on average, with
+/// a standard deviation of 3.7.
 const MANY_VALUES_IN_128: usize = 80;
 
 /// A source of bytes at any offset.
@@ -31,13 +31,13 @@ impl Source for File {
     }
 }
 
-/// A drive, a file, or a partition of one.
+/// A drive, a file, or a partition of either.
 pub(super) struct Image<'a> {
     source: &'a dyn Source,
     /// The offset of its start in the source.
     base: u64,
     pub(super) size: u64,
-    /// The first and the last bytes; empty for a partition.
+    /// The first and the last [`WINDOW`] bytes; empty for a partition.
     start: Vec<u8>,
     end: Vec<u8>,
 }
@@ -46,8 +46,8 @@ impl<'a> Image<'a> {
     /// Reads both ends of an open file or device.
     ///
     /// # Errors
-    /// An error if they cannot be read. Unreadable data between them counts as having no signature:
-    /// nobody can use it, and a drive with a bad sector must remain measurable.
+    /// An error if either end cannot be read. Unreadable data between the ends counts as having no
+    /// signature: nobody can use such data, and a drive with a bad sector must remain measurable.
     pub(super) fn open(mut file: &'a File) -> io::Result<Image<'a>> {
         // The metadata of a block device does not contain its size.
         let size = file.seek(SeekFrom::End(0))?;
@@ -63,7 +63,7 @@ impl<'a> Image<'a> {
         Ok(Image { source, base: 0, size, start: read(0)?, end: read(size - window)? })
     }
 
-    /// Returns `size` bytes from `start` on as an image, clipped to this one.
+    /// Returns `size` bytes from `start` on as an image, clipped to the end of this image.
     pub(super) fn part(&self, start: u64, size: u64) -> Option<Image<'a>> {
         let size = size.min(self.size.checked_sub(start)?);
         let base = self.base + start;
@@ -127,7 +127,7 @@ impl<'a> Image<'a> {
     }
 
     /// Returns true if the 512-byte sector around `offset` looks like random data, such as this
-    /// program writes. A signature of two bytes in it is a match by chance.
+    /// program writes. A signature of two bytes in such a sector is a match by chance.
     pub(super) fn is_random(&self, offset: u64) -> bool {
         let Some(sector) = self.bytes(offset & !511, 512) else { return false };
         values(&sector) > MANY_VALUES_IN_512

@@ -9,7 +9,7 @@ pub(super) enum Place {
     End(u64),
     /// An offset from the end, rounded down to whole sectors of 512 bytes.
     EndOfSectors(u64),
-    /// The MD 0.90 superblock: in the last 64 KiB-aligned block that leaves at least 64 KiB to the
+    /// The MD 0.90 superblock: at the last multiple of 64 KiB that lies at least 64 KiB before the
     /// end.
     Md090,
     /// The MD 1.0 superblock: at least 8 KiB before the end, aligned to 4 KiB.
@@ -21,9 +21,10 @@ pub(super) enum Place {
     XfsLog,
     /// The magics of the copies of ext2, ext3 and ext4 superblocks, for every block size.
     ExtCopies,
-    /// The copies of the XFS superblock, for the default division by `mkfs.xfs`.
+    /// The copies of the XFS superblock, for the default sizes of allocation groups of `mkfs.xfs`.
     XfsCopies,
-    /// The metadata of Promise controllers, which depends on the geometry they assume.
+    /// The metadata of Promise controllers, whose place depends on the geometry that a controller
+    /// assumes.
     Promise,
 }
 
@@ -80,13 +81,15 @@ pub(super) fn ext_group(log: u32) -> u64 {
     8 * block * block
 }
 
-/// Returns the offset of the superblock copy in a group. Blocks of 1 KiB count from 1.
+/// Returns the offset of the superblock copy in a group. With blocks of 1 KiB, the first group
+/// begins at block 1.
 pub(super) fn ext_copy(log: u32, group: u64) -> Option<u64> {
     group.checked_mul(ext_group(log))?.checked_add(if log == 0 { 1024 } else { 0 })
 }
 
-/// Returns the magics of ext superblock copies: in group 1 and in powers of 3, 5 and 7
-/// (`sparse_super`), or in group 1 and the last group (`sparse_super2`).
+/// Returns the offsets of the magics of ext superblock copies: in group 1 and in the groups whose
+/// numbers are powers of 3, 5 and 7 (`sparse_super`), or in group 1 and the last group
+/// (`sparse_super2`).
 fn ext_copies(size: u64) -> Vec<u64> {
     let mut offsets = Vec::new();
     for log in 0..=6 {
@@ -105,8 +108,8 @@ fn ext_copies(size: u64) -> Vec<u64> {
     offsets
 }
 
-/// Returns the first copies for 2 to 64 groups of equal size, rounded up to blocks, and for groups
-/// of the maximum size.
+/// Returns the offsets of the first three copies, for 2, 4, ... 64 allocation groups of equal size,
+/// rounded up to blocks, and for groups of the maximum size.
 fn xfs_copies(size: u64) -> Vec<u64> {
     let blocks = size / XFS_BLOCK;
     let divided = (1..=6).map(|log: u32| blocks.div_ceil(1 << log) * XFS_BLOCK);

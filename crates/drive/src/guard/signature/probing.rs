@@ -31,8 +31,8 @@ pub(super) enum Answer {
 }
 
 impl Answer {
-    /// Creates an answer with a type name of libblkid. Replaces a name that a terminal should not
-    /// display by "unknown".
+    /// Creates an answer with a type name of libblkid. A name that a terminal should not display
+    /// becomes "unknown".
     fn of_type(name: &str, offset: Option<u64>, is_table: bool) -> Answer {
         let plain = |c: char| c.is_ascii_alphanumeric() || "_-+.".contains(c);
         let is_plain = !name.is_empty() && name.len() <= 40 && name.chars().all(plain);

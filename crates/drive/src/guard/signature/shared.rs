@@ -23,7 +23,7 @@ pub(super) fn find(image: &Image) -> Option<(&'static str, u64)> {
     })
 }
 
-/// Returns a signature of shared storage on a drive or partition, not counting its partitions.
+/// Returns a signature of shared storage on a drive or partition itself, not in its partitions.
 fn on(image: &Image) -> Option<(&'static str, u64)> {
     let shared = super::SIGNATURES.iter().filter(|signature| signature.shared);
     let mark = image.marks(shared).next().map(|(signature, at)| (signature.name, at));
@@ -80,8 +80,8 @@ fn volume_group(image: &Image) -> Option<String> {
         .map(|sector| sector * 512)
         .find(|label| image.has(*label, b"LABELONE") && image.has(label + 24, b"LVM2 001"))?;
     let header = label + u64::from(image.u32(label + 20)?);
-    // The header: a UUID and the size, the list of data areas, then that of metadata areas. Each
-    // list ends with a zero.
+    // The header: a UUID and the size, the list of data areas, then the list of metadata areas.
+    // Each list ends with a zero.
     let mut area = header + 40;
     let mut lists = 0;
     for _ in 0..16 {
@@ -101,7 +101,7 @@ fn volume_group(image: &Image) -> Option<String> {
     None
 }
 
-/// Returns the text in a metadata area, a ring buffer after the sector of the area's header.
+/// Returns the text in a metadata area, which consists of a header of one sector and a ring buffer.
 fn metadata(image: &Image, area: u64, area_size: u64) -> Option<String> {
     if !image.has(area.checked_add(4)?, LVM2_METADATA) {
         return None;

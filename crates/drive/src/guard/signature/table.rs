@@ -416,7 +416,8 @@ pub const SIGNATURES: &[Signature] = &[
 
 const OCFS2_PLACES: [Place; 4] = [Start(1024), Start(2048), Start(4096), Start(8192)];
 
-/// `OCFS2_BACKUP_SB_START`, and four times as far each time, in blocks of 4 KiB.
+/// `OCFS2_BACKUP_SB_START` (1 GiB); each further copy lies at four times the offset of the one
+/// before.
 const OCFS2_COPIES: [Place; 6] = [
     Start(1 << 30),
     Start(4 << 30),
@@ -456,8 +457,8 @@ const UFS_PLACES: [Place; 7] = [
     Start(192 * 512 + 1372),
 ];
 
-/// The magic 8 bytes before the end of a superblock, which begins 512 bytes after one of four
-/// blocks of 1 KiB.
+/// The magic 8 bytes before the end of a superblock, which begins 512 bytes into the 1 KiB block 0,
+/// 9, 15 or 18.
 const SYSV_PLACES: [Place; 4] = [
     Start(512 + 504),
     Start((9 << 10) + 512 + 504),

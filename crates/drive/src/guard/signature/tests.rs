@@ -143,8 +143,8 @@ fn beside(signature: &Signature, at: u64) -> Vec<(u64, Vec<u8>)> {
     }
 }
 
-// Is every signature in the table found at each of its places, under its name, and shared storage
-// as shared?
+// Is every signature in the table found at each of its places, under its name? Is shared storage
+// reported as shared?
 #[test]
 fn every_signature_is_found() {
     let mut places = 0;
@@ -263,8 +263,8 @@ fn random_data_has_no_signature() {
     }
 }
 
-// Is a magic of one to three bytes in random data ignored? It occurs by chance on one in 65,536
-// drives.
+// Is a magic of fewer than three bytes in random data ignored? Two given bytes occur by chance at a
+// given offset of one in 65,536 drives.
 #[test]
 fn short_magics_in_random_data_are_ignored() {
     let mut tried = 0;
@@ -317,8 +317,8 @@ fn unreadable_sectors_have_no_signature() {
     assert!(Image::read(&failing, 1 << 39).is_err());
 }
 
-// Is each example found by libblkid alone, loaded or run, and by the table alone? Do both ways to
-// libblkid agree?
+// Is each example found by libblkid alone (as a library or through the program `blkid`), and by the
+// table alone? Do the library and the program agree?
 #[test]
 fn library_program_and_table_agree() {
     for example in EXAMPLES {
@@ -399,8 +399,8 @@ fn the_advice_erases_what_wipefs_leaves() {
     );
 }
 
-// Is a partition table in a file erased by another command, because `wipefs` erases them on whole
-// disks only?
+// Is a partition table in a file erased by another command, because `wipefs` erases partition
+// tables on whole disks only?
 #[test]
 fn tables_that_wipefs_leaves_are_erased() {
     let sun = held(SIZE, &[(508, b"\xda\xbe\xda\xbe")]);
@@ -414,7 +414,8 @@ fn tables_that_wipefs_leaves_are_erased() {
     assert_eq!(erasing(false), zeros);
 }
 
-// Is a shared volume group detected by each of LVM2's notations, and one of a single host not?
+// Is a shared volume group detected by each of LVM2's notations? Is a volume group of a single host
+// not reported as shared?
 #[test]
 fn clustered_volume_groups_are_shared() {
     let group = |text: &str| {
@@ -445,7 +446,7 @@ fn clustered_volume_groups_are_shared() {
             "{text}"
         );
     }
-    // The text continues at the start of its area.
+    // The text wraps around to the start of the ring buffer.
     let mut round = group("vg {\n\tlock_type = \"dlm\"\n}");
     let text: Vec<u8> = round.drain(4096 + 512..4096 + 544).collect();
     round.splice(4096 + 512..4096 + 512, [0; 32]);
@@ -457,7 +458,7 @@ fn clustered_volume_groups_are_shared() {
     assert!(own(&round).unwrap().shared);
 }
 
-// Are the partitions of a GPT inspected, from either of its copies?
+// Is shared storage found in a partition, whichever copy of the GPT lists the partition?
 #[test]
 fn shared_storage_in_a_partition_is_shared() {
     let mut header = [0; 92];

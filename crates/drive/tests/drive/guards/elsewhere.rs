@@ -1,11 +1,12 @@
-//! Uses that this process cannot see directly: in other mount namespaces, or under deleted names.
+//! Uses of a device or file that this process cannot detect by name: in other mount namespaces, or
+//! under deleted names.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Stdio};
 
 use super::*;
 
-/// A process in a mount namespace of its own that has run a command and waits until this is
+/// A process that has run a command in a mount namespace of its own, and waits until this value is
 /// dropped.
 struct Namespace(Child);
 
@@ -47,7 +48,8 @@ fn mounts_in_another_namespace_are_detected() {
     let mount = "mount \"$1\" \"$2\"";
     let mounted = Namespace::new(mount, &[&partition, at.to_str().unwrap()]);
     let Some(mounted) = mounted else { return };
-    // Without its signature, the use is the only reason left; the mounted file system is in memory.
+    // Erases the signature, which leaves the use as the only reason for a refusal. The file system
+    // stays mounted, because the kernel has it in memory.
     assert!(run("wipefs", &["--all", "--force", device.path()]));
     let refused = refusal(&writing(&device.device));
     assert!(matches!(refused, Refusal::Busy { .. } | Refusal::Mounted { .. }), "{refused}");
@@ -72,8 +74,9 @@ fn backing_files_are_recognized_without_their_name() {
     assert!(matches!(refused, Refusal::LoopBacking { .. }), "{refused}");
 }
 
-// Is a loop device refused if another one has the same backing file, whether that is mounted here,
-// in another mount namespace, or not at all? Is the only loop device over a file free?
+// Is a loop device refused if another loop device has the same backing file, whether that other
+// device is mounted here, in another mount namespace, or not at all? Is the only loop device over a
+// file free?
 #[test]
 fn a_second_loop_device_over_a_file_is_refused() {
     let Some(device) = Loop::new() else { return };
@@ -103,7 +106,7 @@ fn a_second_loop_device_over_a_file_is_refused() {
     opened(&writing(&device.device));
 }
 
-// Is a loop device refused that lies on a whole disk with a mounted partition?
+// Is a loop device over a whole disk refused while a partition of that disk is mounted?
 #[test]
 fn a_loop_device_over_a_used_disk_is_refused() {
     let Some((device, partition)) = partitioned() else { return };
@@ -115,8 +118,8 @@ fn a_loop_device_over_a_used_disk_is_refused() {
     assert!(message.contains(&format!("{partition} is mounted")), "{message}");
 }
 
-// Is a file refused that backs a loop device of another mount namespace, under a name that leads to
-// another file here?
+// Is a file refused while it backs a loop device that was set up in another mount namespace, under
+// a path that leads to another file here?
 #[test]
 fn loop_devices_of_another_namespace_are_detected() {
     let directory = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();

@@ -31,8 +31,8 @@ fn exchange(link: &Path, places: [&Path; 2], stop: &AtomicBool) {
     }
 }
 
-// If a link leads in turn to an idle device and to one with data, is the latter never opened for
-// writing? The former must be, at least sometimes.
+// A link leads in turn to an idle device and to a device with data. Is the device with data never
+// opened for writing, and the idle device at least sometimes?
 #[test]
 fn a_name_that_is_exchanged_never_leads_to_data() {
     let write_xfs = |file: &File| file.write_all_at(b"XFSB", 0).unwrap();
@@ -41,7 +41,8 @@ fn a_name_that_is_exchanged_never_leads_to_data() {
     symlink(&idle.device, &link).unwrap();
     let stop = AtomicBool::new(false);
     let (mut written, mut exchanged) = (0, 0);
-    // A check for other users takes longer than the race window.
+    // Skips the check for processes that have the device open, because it takes longer than the
+    // link leads to one device.
     let options = OpenOptions { ignore_open_by_others: true, ..writing(&link) };
     std::thread::scope(|scope| {
         scope.spawn(|| exchange(&link, [&precious.device, &idle.device], &stop));
@@ -75,7 +76,7 @@ fn an_open_device_keeps_its_number() {
     let other = device.directory.path().join("other");
     File::create(&other).unwrap().set_len(Bytes::mib(64).0).unwrap();
     assert!(run("losetup", &["--detach", device.path()]));
-    // The kernel detaches it later: the number is still in use.
+    // The kernel detaches an open device only when it is closed. Until then, the number is in use.
     assert!(!run("losetup", &[device.path(), other.to_str().unwrap()]));
     drop(held);
     assert!(run("losetup", &[device.path(), other.to_str().unwrap()]));
@@ -92,7 +93,7 @@ fn by_each_engine(mut look: impl FnMut(&str, &Loop, &mut RealDevice)) {
 }
 
 // Does every engine report an error beyond the end of a device that shrinks, and still write before
-// it?
+// its new end?
 #[test]
 fn shrinking_devices_return_errors() {
     by_each_engine(|engine, device, open| {
@@ -118,8 +119,8 @@ fn removed_devices_are_reported_as_gone() {
     });
 }
 
-// Is a name like those in /dev/disk/by-id, a relative link, confirmed as it was typed and by its
-// target, and by nothing else?
+// If a drive is named by a relative link, like those in /dev/disk/by-id, do exactly the name as
+// typed and its target confirm?
 #[test]
 fn a_link_confirms_by_its_name_and_target() {
     let Some(device) = Loop::new() else { return };

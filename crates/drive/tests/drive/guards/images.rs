@@ -4,7 +4,8 @@
 pub struct Example {
     /// A short name for messages.
     pub name: &'static str,
-    /// The type according to libblkid 2.38, or `None` if it does not know it or needs more data.
+    /// The type according to libblkid 2.38, or `None` if libblkid does not know the signature or
+    /// needs more data.
     pub blkid: Option<&'static str>,
     /// True if several hosts may use the storage at once.
     pub shared: bool,

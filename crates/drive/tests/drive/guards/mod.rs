@@ -28,7 +28,8 @@ fn run(program: &str, arguments: &[&str]) -> bool {
 }
 
 /// Detaches a loop device and waits until the kernel has released its file. `losetup` only marks a
-/// device that is still open elsewhere, such as in udev. Returns false after ten seconds.
+/// device for detaching while another process, such as udev, has it open. Returns false after ten
+/// seconds.
 fn detach(device: &str) -> bool {
     let name = device.trim_start_matches("/dev/");
     let backing_file = Path::new("/sys/block").join(name).join("loop/backing_file");
@@ -179,7 +180,8 @@ fn opened(options: &OpenOptions) -> RealDevice {
     open(options).unwrap_or_else(|error| panic!("{error}"))
 }
 
-// Is an idle device without data written with every engine after a confirmation, and not without?
+// Is an idle device without data written with every engine after a confirmation, and never without
+// one?
 #[test]
 fn an_idle_device_is_written_when_confirmed() {
     let Some(device) = Loop::new() else { return };
@@ -330,7 +332,8 @@ fn swap_in_use_is_refused() {
     }
 }
 
-// Is a device refused while another program holds it exclusively, and do we hold ours so?
+// Is a device refused while another program holds it exclusively, and does this program hold its
+// devices exclusively too?
 #[test]
 fn exclusively_held_devices_are_refused() {
     let Some(device) = Loop::new() else { return };
@@ -367,7 +370,7 @@ fn a_read_only_device_is_refused() {
 }
 
 // Is the backing file of a loop device refused, with the loop device named, mounted or not? Does
-// the same hold for a loop device below another?
+// the same hold for a loop device that backs another loop device?
 #[test]
 fn the_file_behind_a_loop_device_is_refused() {
     let Some(device) = Loop::new() else { return };
@@ -394,7 +397,7 @@ fn the_file_behind_a_loop_device_is_refused() {
     opened(&writing(&device.device));
 }
 
-// Is a file refused that contains a file system, as the disk of a virtual machine does?
+// Is a file that contains a file system refused, such as the disk image of a virtual machine?
 #[test]
 fn a_file_with_data_is_refused() {
     let file = tempfile::NamedTempFile::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
@@ -405,7 +408,7 @@ fn a_file_with_data_is_refused() {
 }
 
 // Is an existing file overwritten only with its path as confirmation, and otherwise left unchanged?
-// A new or empty file needs none.
+// A new or empty file needs no confirmation.
 #[test]
 fn an_existing_file_is_written_when_confirmed() {
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
@@ -428,8 +431,8 @@ fn an_existing_file_is_written_when_confirmed() {
     opened(&file(empty.path(), None));
 }
 
-// Is a device refused that is given as a file, or through a link, with a hint to the right
-// notation?
+// Is a device refused if it is given as a file, even through a link, and does the error show the
+// right notation?
 #[test]
 fn a_device_given_as_a_file_is_refused() {
     let Some(device) = Loop::new() else { return };

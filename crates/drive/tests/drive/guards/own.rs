@@ -42,13 +42,13 @@ fn a_created_file_needs_no_confirmation_until_another_changes_it() {
         let mut device = opened(&options);
         contract::check(&mut device, true);
     }
-    // A modification time much later than the resolution of the file system's clock.
+    // Moves the modification time by much more than the resolution of the file system's clock.
     let file = File::options().write(true).open(&path).unwrap();
     file.write_all_at(b"mine", 4096).unwrap();
     let written = file.metadata().unwrap().modified().unwrap();
     file.set_modified(written + Duration::from_secs(1)).unwrap();
     assert_unconfirmed(&options);
-    // A confirmation does not change the owner.
+    // A confirmed write does not mark the file as created by this program.
     drop(opened(&OpenOptions { size: options.size, ..writing_file(&path) }));
     assert_unconfirmed(&options);
 }

@@ -71,7 +71,7 @@ fn the_advice_in_a_refusal_works() {
     }
 }
 
-// Can a file be measured again that this program wrote, with each kind of data, however often? Its
+// Can a file that this program wrote be measured again, with each kind of data, however often? Its
 // data must never match a signature.
 #[test]
 fn data_of_this_program_never_matches_a_signature() {

@@ -20,7 +20,7 @@ const LATENCY: Nanos = Nanos::micros(100);
 struct Erasable {
     drive: ScriptedDrive,
     agrees: bool,
-    /// The step of the four steps of an erasure at which the flag is set.
+    /// The step of an erasure, from 0 to 3, at which the flag is set.
     stop_at: Option<(u64, &'static AtomicBool)>,
     /// Each erasure with the number of IOs submitted before it.
     erased: std::sync::Mutex<Vec<(Erasure, usize)>>,
@@ -94,8 +94,8 @@ fn run(
     (outcome, ResultFolder::open(folder.path()).unwrap().1.status)
 }
 
-// The drive erases itself before the first IO, and again where sequential writes have used the state up. The plan writes nothing
-// else.
+// The drive erases itself before the first IO, and again where sequential writes have left no space
+// in the state. No trim is submitted.
 #[test]
 fn drives_erase_themselves_in_the_requested_way() {
     for (state, erasure) in

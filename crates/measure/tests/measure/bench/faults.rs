@@ -270,7 +270,7 @@ fn a_lost_answer_times_out_instead_of_ending_a_short_trace() {
     assert_eq!((records.len(), records[5].result), (6, Err(Errno::ETIMEDOUT)));
 }
 
-// A regression test: each remaining run was tried, with its pause.
+// A regression test: each remaining run was tried on the removed drive, after its pause.
 #[test]
 fn a_removed_drive_gets_no_further_ios() {
     let measured = measure(&some_runs("order"), State::Keep, &[(40, Fault::Removed)]);

@@ -97,8 +97,9 @@ fn counted_mean(folder: &ResultFolder, run: &Run) -> f64 {
     mean(&records[usize::try_from(run.reference.io_ignore()).unwrap()..])
 }
 
-// Start-up, period and lingering reads are found within 5 %, one IO and 10 %. IOIgnore, the pauses and the length of the runs
-// follow from them. The mean is that of the running phase, while the mean of the first 512 IOs is far too low (section 4.2).
+// The start-up phase is found within 5 %, the period within one IO, and the number of slowed reads
+// within 10 %. IOIgnore, the pauses and the length of the runs follow from them. The mean is that
+// of the running phase, while the mean of the first 512 IOs is far too low (section 4.2).
 #[test]
 fn the_preparation_finds_the_phases_of_the_papers_drive() {
     let mut device = drive();
@@ -131,11 +132,12 @@ fn the_preparation_finds_the_phases_of_the_papers_drive() {
         assert_eq!((length.ended_by, length.period_ios), (EndedBy::Precision, period.ios));
         assert!(run.progress.ios() >= 20 * PERIOD);
     }
-    // The reads of a mix scale both values: they come before the writes of the start-up phase are over.
+    // A mix of four reads per write scales both values: the writes of the start-up phase are one in
+    // five of its IOs.
     let mix = runs_of(&manifest, "mix", "SR/RW").iter().find(|run| run.value == 4).unwrap();
     assert!(mix.reference.io_ignore() >= 5 * START_UP);
     assert_eq!(mix.length.unwrap().period_ios, 5 * period.ios);
-    // The pauses are those found: each next run starts at least that much later.
+    // Each run starts after a pause of at least the length found.
     let pause = found.interference[0].run_pause_ns;
     let rests = device.log.windows(2).filter(|pair| pair[1].0.0 - pair[0].0.0 >= pause.0).count();
     assert!(rests >= runs.len());

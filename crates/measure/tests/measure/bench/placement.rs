@@ -54,7 +54,7 @@ impl Model {
         at(io.offset.0)..at(io.end().0)
     }
 
-    /// Returns the runs that changed what the IO touches, against the needs of run `run`.
+    /// Returns the runs that brought sectors of the IO into a state that run `run` must not meet.
     fn offenders(&self, io: &Io, run: u32, may_repeat: bool) -> BTreeSet<u32> {
         let of = |sector: &Sector| match *sector {
             Sector::Enforced => None,
@@ -122,7 +122,7 @@ fn compare(manifest: &Manifest, log: &[(Nanos, Io)], times: &Times) -> u64 {
         let pattern = pattern_of(&run.reference, position);
         let half = 2 * (pattern.target_size.0 + pattern.io_size.0) > setup.target_size.0;
         let random = pattern.address == Address::Random;
-        // The runs that are about writing to the same place again.
+        // Runs that measure repeated writes to the same place.
         let in_place = pattern.address == Address::Ordered { incr: 0 };
         let may_repeat = random || in_place || benchmark.name == "locality";
         let offenders = model.offenders(io, *id, may_repeat);

@@ -233,7 +233,7 @@ fn saturation_ends_after_four_capacities_though_steady() {
     assert_eq!(manifest.written_before(i64::MAX), moved(&device, Op::Write));
 }
 
-// The purge fails before anything is written, and the test runs from another state.
+// The purge fails before anything is written, but the test runs with `State::Keep`.
 #[test]
 fn drives_without_trim_are_refused_a_purge() {
     let mut device = aging(&[10]);

@@ -1,19 +1,19 @@
-//! Chooses the modelled drive that fits the writes best, by policy, number of places and size of blocks.
+//! Chooses the model of a drive that fits the measured costs best, by policy, physical space and block size.
 
 use super::Story;
 use super::fit::{Fit, Window, fit, mean_cost, windows};
 use super::model::{Policy, Size};
 use super::plan::Regions;
 
-/// The block sizes to try, as numbers of blocks in the drive.
+/// The block sizes to try, each given as the number of blocks in the drive.
 const BLOCKS: [usize; 4] = [128, 256, 512, 1024];
 
 /// The model that fits best.
 #[derive(Debug, Clone)]
 pub(super) struct Choice {
-    /// Its places for data, in units.
+    /// The model's physical space for data, in units.
     pub(super) places: usize,
-    /// Its misfit per window.
+    /// The model's misfit per window.
     pub(super) misfit: f64,
     /// The misfit of the best model with a policy of another class.
     pub(super) other: f64,
@@ -30,7 +30,7 @@ impl Choice {
     }
 }
 
-/// A drive to try.
+/// A model to try.
 #[derive(Debug, Clone, Copy)]
 struct Trial {
     policy: Policy,
@@ -38,8 +38,8 @@ struct Trial {
     blocks: usize,
 }
 
-/// Fits drives to the thin overwriting, where policies differ: a coarse search first, then a fine one around the best of each
-/// policy.
+/// Fits models to the costs of the thin overwriting (see [`Regions`]), where policies differ. A coarse search comes first, then a
+/// fine search around the best model of each policy.
 pub(super) fn choose(story: &Story, regions: &Regions, base: f64) -> Choice {
     let units = regions.units as usize;
     let windows = windows(story.filled, story.thinned, (units / 40).max(16));
@@ -84,7 +84,7 @@ fn conclude(story: &Story, trials: &[(Fit, Trial)], windows: Vec<Window>) -> Cho
     let (fit, trial) = best(trials);
     let others = trials.iter().filter(|(_, other)| other.policy.class() != trial.policy.class());
     let other = others.map(|(fit, _)| fit.misfit).fold(f64::MAX, f64::min);
-    // Below this, differences between misfits are noise.
+    // Below a misfit of 0.05 per window, differences are noise.
     let each = |misfit: f64| (misfit / windows.len() as f64).max(0.05);
     Choice {
         places: trial.places,

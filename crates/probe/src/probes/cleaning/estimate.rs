@@ -1,4 +1,4 @@
-//! Estimates the parameters of cleaning from the writes.
+//! Estimates the parameters of cleaning from the costs of the writes.
 
 #![allow(clippy::cast_precision_loss, reason = "counts of writes are far below 2^53")]
 
@@ -10,37 +10,37 @@ use super::{FLUSH_EVERY, Rests, Story};
 use crate::{Answer, Finding, Parameter, levels, median};
 use flashscope_document::probe::{Shape, Signal};
 
-/// The cost of a write that waited, relative to the slow ones among those that could not wait.
+/// The least cost of a write that waited for cleaning, relative to the slow writes before any cleaning was possible.
 const WAITED: f64 = 1.4;
 
 /// The cost of scattered overwriting relative to overwriting in order, above which the drive writes more than the host.
 const AMPLIFIES: f64 = 2.5;
 
-/// The probability that the best fit has the right number of places, within the tolerance of the onset, if waits do not show it.
-/// It was right for seven in eight simulated drives.
+/// The probability that the best fit gives the onset within the parameter's tolerance, if waits do not show the onset. The best
+/// fit was right for seven in eight simulated drives.
 const FITTED: f64 = 0.87;
 
-/// The misfit, as a multiple of that of noise, above which the best fit tells nothing about the number of places.
+/// The misfit above which the best fit tells nothing about the physical space, as a multiple of the misfit that noise causes.
 const MOST_MISFIT: f64 = 4.0;
 
-/// The largest relative difference between the places that waits show and those of the best fit.
+/// The largest relative difference between the over-provisioning that waits show and the over-provisioning of the best fit.
 const MOST_OFF: f64 = 0.4;
 
-/// The factor on the probability of conclusions from the best fit, if the drive cleans between requests; no model does. For such
-/// simulated drives, the policy is right in seven of ten.
+/// The factor on the probability of conclusions from the best fit, if the drive cleans between requests, which no model does. The
+/// best fit has the right policy for seven in ten such simulated drives.
 const HIDDEN: f64 = 0.72;
 
 /// The least probability worth stating.
 const LEAST: f64 = 0.6;
 
-/// Returns the write at which cleaning began: from there on writes wait far more often than before. Returns `None` if they do
-/// not.
+/// Returns the index of the write at which cleaning began: from this write on, writes wait far more often than before. Returns
+/// `None` if there is no such write.
 pub(super) fn onset(story: &Story, regions: &Regions) -> Option<usize> {
     let threshold = threshold(story, regions);
     let waits: Vec<usize> =
         (story.filled..story.costs.len()).filter(|at| story.costs[*at] > threshold).collect();
     let total = story.costs.len() - story.filled;
-    // Search the change between two rates that explains the waits best; it lies just before a wait.
+    // Find the write at which a change of the wait rate explains the waits best. Only writes that waited can be that write.
     let count = waits.len();
     let rate = |waits: usize, writes: usize| {
         let (k, n) = (waits as f64, writes as f64);
@@ -72,7 +72,7 @@ fn threshold(story: &Story, regions: &Regions) -> f64 {
     WAITED * slow
 }
 
-/// Returns the costs of overwriting before any cleaning is possible: until the host could have written every address once.
+/// Returns the costs of overwriting before any cleaning is possible: the host has written less than the capacity of the drive.
 fn before<'s>(story: &'s Story, regions: &Regions) -> &'s [f64] {
     &story.costs[story.filled..(regions.units as usize).min(story.costs.len())]
 }
@@ -92,8 +92,8 @@ pub(super) fn waiting(story: &Story) -> f64 {
     levels(&story.costs[story.steady.0..story.steady.1]).map_or(0.0, |levels| levels.share)
 }
 
-/// Returns the cost of a write without cleaning: the median of the means over stretches with the same number of flushes.
-/// Stretches are longer if the drive has an SLC cache, which empties by whole blocks.
+/// Returns the cost of a write without cleaning: the median of the means over chunks of writes, each with the same number of
+/// flushes. Chunks are longer if the drive has an SLC cache, which empties in whole blocks.
 pub(super) fn base(story: &Story, regions: &Regions) -> f64 {
     let stretch = match story.cache {
         0 => 2 * FLUSH_EVERY,
@@ -138,7 +138,7 @@ pub(super) fn findings(
         .collect()
 }
 
-/// Returns the chart of the cost of writes since the first overwriting, measured and expected of the best fit.
+/// Returns the chart of the cost of writes since the first overwriting: the measured cost, and the cost under the best fit.
 fn course(story: &Story, choice: &Choice, onset: Option<usize>) -> Signal {
     let middle = |window: &Window| (window.from + window.to) as f64 / 2.0 * story.unit as f64 / 1e6;
     let series = |costs: &[f64]| -> Vec<(f64, f64)> {
@@ -147,14 +147,14 @@ fn course(story: &Story, choice: &Choice, onset: Option<usize>) -> Signal {
     let title = "Cost of overwriting a trimmed drive";
     let signal = Signal::new(title, "MB written since the trim", "response time (ms)", Shape::Line)
         .series("measured", series(&choice.seen))
-        .series(&format!("expected of {:?} cleaning", choice.policy()), series(&choice.expected));
+        .series(&format!("expected with {:?} cleaning", choice.policy()), series(&choice.expected));
     match onset {
         Some(onset) => signal.mark(onset as f64 * story.unit as f64 / 1e6, "cleaning moves data"),
         None => signal,
     }
 }
 
-/// Estimates the over-provisioning: the amount written before cleaning had to move data is the number of all places.
+/// Estimates the over-provisioning. The amount written before cleaning had to move data equals the physical space for data.
 fn room(
     story: &Story,
     regions: &Regions,
@@ -175,7 +175,7 @@ fn room(
         return unknown("writes begin to wait for cleaning gradually");
     };
     if choice.policy() == Policy::Random {
-        return unknown("cleaning at random moves data before all places were used");
+        return unknown("cleaning of random blocks moves data before the flash is full");
     }
     let spare = |places: usize| 1.0 - f64::from(regions.units) / places as f64;
     let (seen, fitted) = (spare(onset), spare(choice.places));
@@ -210,7 +210,7 @@ fn begins(story: &Story, onset: Option<usize>, choice: &Choice, cleans_idle: boo
         let bytes = fitted as f64 * story.unit as f64;
         let probability = if cleans_idle { HIDDEN * FITTED } else { FITTED };
         return Finding::value(parameter, bytes, 0.85 * bytes, 1.15 * bytes, probability).because(format!(
-            "writes begin to wait for cleaning gradually, as on a drive with that many places under \
+            "writes begin to wait for cleaning gradually, as on a drive with that much flash under \
                         {} cleaning",
             choice.policy().class()
         ));
@@ -224,7 +224,7 @@ fn begins(story: &Story, onset: Option<usize>, choice: &Choice, cleans_idle: boo
         .because("from that point on writes wait repeatedly, and no write waited before")
 }
 
-/// Estimates the cleaning policy: that of the best model.
+/// Estimates the cleaning policy, which is the policy of the best model.
 fn policy(choice: &Choice, cleans_idle: bool) -> Finding {
     let ratio = choice.other / choice.misfit;
     let class = choice.policy().class();
@@ -235,13 +235,13 @@ fn policy(choice: &Choice, cleans_idle: bool) -> Finding {
         return Finding::unknown(Parameter::CleaningPolicy, why);
     }
     Finding::class(Parameter::CleaningPolicy, class, probability).because(format!(
-        "overwriting dense data first and the rest thinly costs as much as under {class} cleaning; \
-                the best other class of policy has {ratio:.1} times the misfit"
+        "overwriting one region densely and the rest thinly costs as much as under {class} cleaning; \
+                the best policy of another class has {ratio:.1} times the misfit"
     ))
 }
 
-/// Estimates the separation. If one small region is written again and again, blocks that hold nothing else become invalid as a
-/// whole.
+/// Estimates whether the drive separates moved data from the host's writes. If it does, blocks that hold only data of the small,
+/// repeatedly written region become invalid as a whole, and cleaning costs less.
 fn separation(story: &Story, choice: &Choice, base: f64, cleans_idle: bool) -> Finding {
     let eighth = |from: usize, to: usize, nth: usize| {
         let at = |nth: usize| from + (to - from) * nth / 8;
@@ -269,8 +269,8 @@ fn separation(story: &Story, choice: &Choice, base: f64, cleans_idle: bool) -> F
     }
     Finding::class(Parameter::CleaningSeparation, class, probability)
         .because(format!(
-            "writing a small region repeatedly costs {last:.2} of a write more at the end, and \
-                        {before:.2} while old data was overwritten"
+            "cleaning adds {last:.2} of the cost of a write at the end of writing a small region \
+                        repeatedly, and {before:.2} while old data was overwritten"
         ))
         .signal(signal)
 }
@@ -285,7 +285,7 @@ fn period(story: &Story, cleans_idle: bool, by_chance: bool) -> Finding {
         return unknown("writes also wait for the SLC cache to be emptied");
     }
     if !story.by_pages {
-        return unknown("it is defined for writes of one page, whose size is not known");
+        return unknown("it is defined for writes of one page, but the page size is not known");
     }
     let steady = &story.costs[story.steady.0..story.steady.1];
     let Some(levels) = levels(steady).filter(|levels| levels.high > 1.8 * levels.low) else {
@@ -306,7 +306,7 @@ fn period(story: &Story, cleans_idle: bool, by_chance: bool) -> Finding {
         )
 }
 
-/// Estimates whether the drive cleans while idle: writes after a rest wait less often then.
+/// Estimates whether the drive cleans while idle. If it does, writes wait less often after a rest.
 fn idle(rests: &Rests) -> Finding {
     let unknown = |why: &str| Finding::unknown(Parameter::IdleCleaning, why);
     if rests.after.is_empty() {
@@ -345,7 +345,7 @@ fn is_class(finding: &Finding, name: &str) -> bool {
     matches!(&finding.answer, Answer::Class { class } if class == name)
 }
 
-/// Returns the share of writes that wait, assuming that each waits as long as the long waits.
+/// Returns the effective share of writes that wait: the share if all waits were equally long.
 fn waits(costs: &[f64], base: f64) -> f64 {
     let total: f64 = costs.iter().map(|cost| cost - base).sum();
     let squares: f64 = costs.iter().map(|cost| (cost - base).powi(2)).sum();

@@ -1,4 +1,4 @@
-//! Fits the costs that each policy predicts to the measured ones.
+//! Fits the costs that each policy predicts to the measured costs.
 
 use super::Story;
 use super::model::{Model, Policy, Size, Work};
@@ -52,8 +52,8 @@ fn replay(story: &Story, size: Size, policy: Policy, windows: &[Window], seed: u
     windows.iter().map(work).collect()
 }
 
-/// Returns the units moved and the blocks erased per write, and the blocks erased, for each window. For a policy with random
-/// choices, it averages several runs.
+/// Returns a row and a number for each window. The row is the units moved per write and the excess blocks erased per write; the
+/// number is the blocks erased in the window. For a policy with random choices, the values are averages over several runs.
 #[allow(clippy::cast_precision_loss, reason = "counts of writes are far below 2^53")]
 fn rates(
     story: &Story,
@@ -73,12 +73,13 @@ fn rates(
             *erased += work.erased as f64 / draws as f64;
         }
     }
-    // The cost of every write includes the erasures that happen in any case.
+    // The host's own data takes an erasure per block even without moves. The base cost of a write includes these erasures.
     rows.iter_mut().for_each(|row| row[1] = row[1].max(0.0));
     (rows, erased)
 }
 
-/// Fits the cost of a move and of an erasure to the costs beyond `base` per write.
+/// Fits the cost of a move and the cost of an erasure to the excess of the measured costs over `base`, the cost of a write
+/// without cleaning.
 #[allow(clippy::cast_precision_loss, reason = "counts of writes are far below 2^53")]
 pub(super) fn fit(story: &Story, size: Size, policy: Policy, windows: &[Window], base: f64) -> Fit {
     let (rows, erased) = rates(story, size, policy, windows);
@@ -87,7 +88,7 @@ pub(super) fn fit(story: &Story, size: Size, policy: Policy, windows: &[Window],
     let middle = excess.iter().sum::<f64>() / excess.len() as f64;
     let usual: Vec<f64> =
         excess.iter().map(|excess| 0.1 * excess.abs() + 0.1 * middle.abs() + 0.02 * base).collect();
-    // A move costs at least this much: the flash is written for it as for the host.
+    // A move costs at least this much, because it writes to the flash as a host write does.
     let least = LEAST_MOVE * base;
     let rest: Vec<f64> =
         excess.iter().zip(&rows).map(|(excess, row)| excess - row[0] * least).collect();
@@ -97,8 +98,8 @@ pub(super) fn fit(story: &Story, size: Size, policy: Policy, windows: &[Window],
         rows.iter().map(|row| base + row[0] * costs[0] + row[1] * costs[1]).collect();
     let misfit = (0..rows.len()).map(|nth| {
         let drawn = match policy.draws() {
-            // A policy that draws victims cleans a few random blocks in a window, so their mean
-            // number of valid pages varies by chance.
+            // A policy with random choices cleans only a few random blocks in a window. The mean
+            // number of valid pages in these blocks varies by chance.
             true => 0.7 * (expected[nth] - base) / (1.0 + erased[nth]).sqrt(),
             false => 0.0,
         };

@@ -1,4 +1,5 @@
-//! Cleaning: its over-provisioning, its onset, its choice of blocks, the separation of moved data, and its use of idle time.
+//! The probe for cleaning (garbage collection): over-provisioning, onset, choice of blocks, separation of moved data from host
+//! writes, and use of idle time.
 
 mod choose;
 mod estimate;
@@ -12,7 +13,7 @@ use self::plan::Regions;
 use crate::investigate::Outcome;
 use crate::{Cost, Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, Scene, median};
 
-/// The unit of writes if the page is not known: a multiple of all usual pages, in bytes.
+/// The unit of writes in bytes, if the page size is not known: a multiple of all usual page sizes.
 const USUAL_UNIT: u64 = 16 << 10;
 
 /// The most units of a drive.
@@ -21,7 +22,7 @@ const MOST_UNITS: u64 = 1 << 18;
 /// The length of the writes that fill the drive, in bytes.
 const FILL_SIZE: u64 = 128 << 10;
 
-/// The least and the most places for data, in percent of the places that the host can address.
+/// The least and the most physical space that the experiment looks for, in percent of the space that the host can address.
 const LEAST_PLACES: usize = 115;
 const MOST_PLACES: usize = 150;
 
@@ -31,23 +32,23 @@ const FLUSH_EVERY: usize = 16;
 /// The length of a rest.
 const REST: Nanos = Nanos::secs(2);
 
-/// The least and the most rests.
+/// The least and the greatest number of rests.
 const RESTS: [f64; 2] = [40.0, 120.0];
 
-/// The least number of rests if a buffer must be filled again after each. All the refills together write no more than the
+/// The least number of rests if a write buffer must be filled again after each rest. All refills together write no more than the
 /// capacity of the drive.
 const FEWEST_RESTS: usize = 12;
 
 /// The number of writes after which to check whether a buffer is full.
 const REFILL: usize = 64;
 
-/// The share of the flash's time below which a buffer took the writes.
+/// If writes take less than this share of the time of a write to flash, a buffer took them.
 const IN_MEMORY: f64 = 0.5;
 
 /// The writes before and after each rest.
 const AROUND_REST: [usize; 2] = [24, 8];
 
-/// The number of waits for cleaning to expect after rests.
+/// The number of waits for cleaning that the writes after all rests should contain, if rests have no effect.
 const WAITS: f64 = 12.0;
 
 const FINDS: &[Parameter] = &[
@@ -261,8 +262,8 @@ impl Bench<'_, '_> {
         self.write("overwrite most of one region", &writes)
     }
 
-    /// Overwrites the other regions thinly until cleaning has to move data, and beyond. Returns the number of units written when
-    /// it began to, if that can be detected.
+    /// Overwrites the other regions thinly until cleaning has to move data, and beyond. Returns the number of units written
+    /// before cleaning began to move data, if the onset can be detected.
     fn thin(&mut self, regions: &Regions) -> Result<Option<usize>, StopReason> {
         let mut thin = regions.thin_writes(&mut self.lab.rng);
         let units = regions.units as usize;
@@ -270,7 +271,7 @@ impl Bench<'_, '_> {
         let (begun, chunk) = (self.story.writes.len(), (units / 64).max(4 * FLUSH_EVERY));
         while self.story.writes.len() < units * MOST_PLACES / 100 {
             let next: Vec<u32> = thin.by_ref().take(chunk).collect();
-            self.write("overwrite the others thinly", &next)?;
+            self.write("overwrite the other regions thinly", &next)?;
             if self.story.writes.len() < begun + chunk * 3
                 && estimate::amplifies(&self.story, begun)
             {
@@ -320,7 +321,7 @@ impl Bench<'_, '_> {
         self.write("random writes until they are steady", &units)?;
         let from = self.story.writes.len();
         let units = random(self.lab, 30);
-        // A full buffer writes as much to the flash as it takes.
+        // No flushes are needed: a full buffer writes to the flash as much as it takes from the host.
         self.write_through("steady random writes", &units, usize::MAX)?;
         self.story.steady = (from, self.story.writes.len());
         Ok(())
@@ -349,8 +350,8 @@ impl Bench<'_, '_> {
         Ok(rests)
     }
 
-    /// Returns the costs of random writes after a rest, once no buffer takes them any more, and the number of writes that the
-    /// buffer took, at most `most`.
+    /// Returns the costs of the random writes that no buffer takes any more after a rest. Also returns the number of writes that
+    /// the buffer took before, at most `most`.
     fn after_rest(
         &mut self,
         regions: &Regions,

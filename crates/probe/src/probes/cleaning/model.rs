@@ -1,5 +1,5 @@
-//! A page-mapped drive as a hypothesis: the pages that cleaning would move, by policy, for the writes of an experiment. The model
-//! has no times; those are fitted to the measurement.
+//! A model of a page-mapped drive. It counts the units that cleaning would move under a policy, for the writes of an experiment.
+//! The model has no times; `fit` fits the costs of moves and erasures to the measurement.
 
 use std::collections::VecDeque;
 
@@ -42,7 +42,7 @@ impl Policy {
 pub(super) struct Size {
     /// Units that the host can address.
     pub(super) units: usize,
-    /// Places for data, without those that are always kept free.
+    /// The physical space for data, in units, without the blocks that are always kept free.
     pub(super) places: usize,
     /// Units in an erase block.
     pub(super) block: usize,
@@ -67,7 +67,7 @@ const RESERVE: usize = 2;
 struct Block {
     units: Vec<u32>,
     valid: usize,
-    /// The number of blocks opened before.
+    /// The position of this block in the order of opening, from 1.
     opened: u64,
 }
 
@@ -93,7 +93,7 @@ pub(super) struct Model {
 }
 
 impl Model {
-    /// Creates a drive that is trimmed after `written` units; the old blocks are not erased yet.
+    /// Creates a drive that was trimmed after the host wrote `written` units; the blocks with old data are not erased yet.
     pub(super) fn trimmed(size: Size, policy: Policy, written: usize, seed: u64) -> Model {
         let mut model = Model::new(size, policy);
         model.rng = fastrand::Rng::with_seed(seed);
@@ -173,7 +173,7 @@ impl Model {
         if self.open.is_none() {
             self.open = self.take_free();
         }
-        // Without a free block the model is at its end and does no more work.
+        // Without a free block the model cannot continue, and ignores the write.
         let Some(block) = self.open else { return };
         let state = &mut self.blocks[block];
         let place = u32::try_from(state.units.len()).unwrap_or(NOWHERE);
@@ -207,7 +207,7 @@ impl Model {
         }
     }
 
-    /// Chooses the full block to clean; never one without invalid units.
+    /// Chooses the full block to clean, never a block without invalid units.
     fn victim(&mut self) -> Option<usize> {
         let suits = |at: &usize| self.blocks[self.full[*at]].valid < self.size.block;
         let valid = |at: usize| self.blocks[self.full[at]].valid;

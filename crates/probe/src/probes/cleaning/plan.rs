@@ -1,4 +1,4 @@
-//! The writes of the experiment, chosen such that policies differ.
+//! The writes of the experiment, chosen such that their costs differ between policies.
 
 use fastrand::Rng;
 
@@ -13,7 +13,7 @@ const STALE: u32 = 4;
 /// The drive is filled up to `filled`. Then most of the *stale* region is overwritten, and then the rest, thinly and evenly,
 /// until the drive has to clean and beyond. The blocks before the stale region are older and hold more valid data; those after it
 /// are younger. A greedy policy cleans the stale region first, at little cost, and the rest later. A policy by age meets
-/// expensive blocks, then the stale region, then expensive ones again. A random policy always meets a mixture.
+/// expensive blocks, then the stale region, then expensive blocks again. A random policy always meets a mixture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Regions {
     pub(super) units: u32,
@@ -41,7 +41,8 @@ impl Regions {
         writes
     }
 
-    /// Returns endless writes that overwrite the rest evenly: each pass writes one unit of each group.
+    /// Returns endless writes that overwrite the filled space outside the stale region evenly: each pass writes one unit of each
+    /// group.
     pub(super) fn thin_writes(&self, rng: &mut Rng) -> Thin {
         let outside = |first: &u32| *first < self.stale.0 || *first >= self.stale.1;
         let firsts = (0..self.filled).step_by(GROUP as usize).filter(outside);

@@ -43,11 +43,12 @@ pub struct List {
     pub eviction: Eviction,
 }
 
-/// The probability that a write is slow or fast against the rule, because of hiccups or simplifications of the model.
+/// The probability that a write is slow although the list predicts a fast one, or the reverse, because of hiccups or
+/// simplifications of the model.
 const ODD: f64 = 0.02;
 
-/// The weight of evidence. Errors come in sequences, because one misjudged write shifts the contents of the list; each therefore
-/// counts half.
+/// The weight of each write as evidence. Errors come in sequences, because one misjudged write shifts the contents of the list.
+/// Each write therefore counts half.
 const TEMPER: f64 = 0.5;
 
 /// The longest list to consider.
@@ -68,7 +69,7 @@ pub(crate) fn posterior(touches: &[Touch]) -> (Vec<(List, f64)>, f64) {
         lists.map(|list| (list, log_likelihood(touches, list))).collect();
     weighed.sort_by(|a, b| b.1.total_cmp(&a.1));
     let best = weighed[0].1;
-    // No groups is as likely a priori as any group size; fewer explanations are not preferred.
+    // A priori, a list without groups (group size 1) is as likely as the four larger group sizes together.
     let prior = |list: List| if list.group == 1 { 4.0 } else { 1.0 };
     for (list, weight) in &mut weighed {
         *weight = prior(*list) * (TEMPER * (*weight - best)).exp();
@@ -125,8 +126,8 @@ fn ordered(touches: &[Touch], list: List) -> f64 {
 /// Returns the log-likelihood for random eviction.
 ///
 /// The contents of the list are uncertain: each segment is in it with some probability, and the probabilities add up to the
-/// length of the list. Each write shows whether its segment was there, which changes the probabilities of the others. Each merge
-/// removes any of them.
+/// length of the list. Each write shows whether its segment was there, which changes the probabilities of the other segments.
+/// Each merge removes a random segment.
 fn random(touches: &[Touch], list: List) -> f64 {
     let len = count(list.len);
     let mut held = Membership { keys: HashMap::new(), initial: len };
@@ -150,7 +151,7 @@ fn random(touches: &[Touch], list: List) -> f64 {
     sum
 }
 
-/// Converts a small count.
+/// Converts a small count to a floating-point number.
 #[allow(clippy::cast_precision_loss, reason = "lists are short")]
 fn count(len: usize) -> f64 {
     len as f64

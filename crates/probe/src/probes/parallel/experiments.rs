@@ -14,7 +14,7 @@ const DEPTH: u32 = 16;
 /// The most pages to examine.
 const MOST_PAGES: u64 = 512;
 
-/// The reads at each stride, in addition to those in flight first.
+/// The number of reads at each stride, in addition to the first reads, which only fill the queue.
 const READS: u32 = 64;
 
 /// The number of page edges to read across.
@@ -43,10 +43,10 @@ pub struct Evidence {
     pub pages: u32,
     /// The requests in flight.
     pub depth: u32,
-    /// The shortest reads at each stride.
+    /// The results of the shortest reads at each stride.
     pub short: Vec<(u32, Series)>,
-    /// Reads of nearly a page at each stride. Some drives transfer whole pages to the controller; on others, only a long read
-    /// keeps the flash busy for longer than the transfer to the host.
+    /// The results of reads of nearly a page at each stride. On some drives, only such a long read keeps the flash busy for
+    /// longer than the transfer to the host. Other drives transfer whole pages to the controller even for short reads.
     pub long: Vec<(u32, Series)>,
     /// Short reads across page edges, one at a time.
     pub crossings: Vec<Crossing>,
@@ -112,7 +112,7 @@ impl Evidence {
         Ok(())
     }
 
-    /// Returns the length of the shortest read, whose time is that of the flash rather than of the transfer.
+    /// Returns the length of the shortest read. The flash rather than the transfer determines the time of such a read.
     pub fn shortest(&self, lab: &Lab<'_>) -> u64 {
         lab.info().logical_block.0.clamp(1, self.page)
     }
@@ -196,7 +196,7 @@ impl Evidence {
         Ok(Series { pages, took, error })
     }
 
-    /// Writes several pages per request, from a possible start of a period on.
+    /// Writes several pages per request. Each request begins where a period may begin.
     fn span(&mut self, lab: &mut Lab<'_>) -> Result<(), Halt> {
         let longest = LONGEST_SPAN.min(LONGEST_WRITE / self.page).max(1);
         let lengths = 1..=u32::try_from(longest).unwrap_or(1);
@@ -287,7 +287,7 @@ fn series(strides: &[(u32, Series)]) -> Vec<Series> {
     strides.iter().map(|(_, series)| series.clone()).collect()
 }
 
-/// Returns the median of the lower half of the times of writes; the others may have waited for a merge.
+/// Returns the median of the lower half of the write times; the writes of the upper half may have waited for a merge.
 fn lower_half(pages: u32, mut took: Vec<f64>) -> Span {
     took.sort_unstable_by(f64::total_cmp);
     let lower = &took[..took.len().div_ceil(2)];

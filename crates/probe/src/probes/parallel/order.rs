@@ -1,4 +1,4 @@
-//! Tells whether the address of a page or the order of writing decides its place.
+//! Determines whether the address of a page or the order of writing decides the page's parallel unit.
 
 use flashscope_block::Nanos;
 
@@ -9,7 +9,7 @@ use crate::{Halt, Lab, Request, median, spread};
 /// The number of series of reads of each kind.
 const SERIES: u32 = 5;
 
-/// The reads in a series, in addition to those in flight first.
+/// The number of reads in a series, in addition to the first reads, which only fill the queue.
 const READS: u32 = 64;
 
 /// The rounds of single reads across page edges.
@@ -31,16 +31,16 @@ pub enum Follows {
 
 /// Read times with many in flight.
 pub struct Deep {
-    /// Times at strides that lead to one unit by address.
+    /// Times of reads that all go to one unit if the address decides.
     address: Vec<f64>,
-    /// Times at strides that lead to one unit by the order of writing.
+    /// Times of reads that all go to one unit if the order of writing decides.
     order: Vec<f64>,
     /// Times of random reads.
     random: Vec<f64>,
     period: u32,
 }
 
-/// Times of reads across page edges, on a drive where none waits while pages are in order.
+/// Times of reads across page edges, on a drive where no such read waits while the pages are written in order.
 pub struct Alone {
     /// The additional time after the pages were written in another order, in nanoseconds.
     longer: f64,
@@ -49,7 +49,8 @@ pub struct Alone {
     by_chance: f64,
 }
 
-/// Writes pages in another order, and then measures which reads wait for each other. Returns `None` if that would show nothing.
+/// Writes pages in another order, and then measures which reads wait for each other. Returns `None` if the reads would not show
+/// whether the address or the order decides.
 pub fn look(
     lab: &mut Lab<'_>,
     evidence: &mut Evidence,
@@ -58,7 +59,7 @@ pub fn look(
     if evidence.is_deep() {
         return deep(lab, evidence, stripes).map(|deep| Some(Follows::Deep(deep)));
     }
-    // With longer chunks, single reads wait at most edges in any order.
+    // With longer chunks, single reads wait at most of the edges, whatever the order of writing.
     match stripes.chunk {
         1 => alone(lab, evidence, stripes).map(|alone| Some(Follows::Alone(alone))),
         _ => Ok(None),
@@ -114,7 +115,7 @@ impl Alone {
     fn of(before: &[f64], after: &[f64], units: u32) -> Alone {
         let noise = spread(before);
         let level = median(before);
-        // Compare means without hiccups, because some reads wait and the others do not.
+        // Compare means, because only some of the reads wait. Leave out hiccups.
         let mean = |took: &[f64]| {
             let usual = took.iter().filter(|took| **took < 2.0 * level);
             let (sum, count) = usual.fold((0.0, 0.0), |(sum, n), took| (sum + took, n + 1.0));
@@ -141,7 +142,7 @@ impl Deep {
         let error = all.map(|took| spread(took)).into_iter().fold(0.0, f64::max).max(0.02 * random);
         let class = if address > order { "static" } else { "dynamic" };
         let (high, low) = (address.max(order), address.min(order));
-        // One must be as slow as a single unit, the other as fast as random reads.
+        // One kind of reads must be as slow as reads of a single unit, the other as fast as random reads.
         let apart = (high - low) / error / 2f64.sqrt();
         let odd = (low - random).abs() / error / 2f64.sqrt();
         let likely = 1.0 / (1.0 + (-0.5 * apart * apart).exp());
@@ -170,8 +171,8 @@ impl Follows {
                 let (address, order, random) = deep.medians();
                 format!(
                     "after pages were written in another order, reads at strides of {} pages by \
-                     address take {:.2} times what random ones take, and in the order of writing \
-                     {:.2} times",
+                     address take {:.2} times as long as random reads, and reads at strides in the \
+                     order of writing {:.2} times as long",
                     deep.period,
                     address / random,
                     order / random

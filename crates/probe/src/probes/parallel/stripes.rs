@@ -20,7 +20,7 @@ impl Stripes {
         (page / self.chunk % self.units) as usize
     }
 
-    /// Returns the number of pages until the same place of the same unit.
+    /// Returns the number of pages after which the striping repeats.
     pub fn period(self) -> u32 {
         self.units * self.chunk
     }
@@ -88,15 +88,15 @@ const MODEL_ERROR: f64 = 0.03;
 /// The least relative error of a median of a few dozen response times.
 const LEAST_ERROR: f64 = 0.003;
 
-/// The limit of deviations in standard deviations; larger ones are disturbances.
+/// The limit of deviations, in standard deviations; a larger deviation counts as a disturbance.
 const OUTLIER: f64 = 5.0;
 
-/// The tried values of the controller's time for a request, relative to the ratio of the least to the most time over all strides.
-/// With many units, this time bounds the least one.
+/// The values to try for the controller's time for a request. The unit is the time of a flash read, times the ratio of the least
+/// to the greatest response time over all strides. With many units, the controller's time bounds the least response time.
 const FRONTS: [f64; 9] = [0.3, 0.6, 0.8, 0.9, 0.95, 1.0, 1.05, 1.15, 1.5];
 
-/// Returns the log-likelihood of series of reads with `depth` in flight, for the best times of a flash read and of the
-/// controller.
+/// Returns the log-likelihood of series of reads with `depth` reads in flight, for the times of a flash read and of the
+/// controller that fit best.
 pub(crate) fn explain_reads(stripes: Stripes, series: &[Series], depth: usize) -> f64 {
     let contrast = contrast(series);
     let fits = FRONTS.iter().map(|front| {
@@ -115,7 +115,7 @@ pub(crate) fn explain_reads(stripes: Stripes, series: &[Series], depth: usize) -
     fits.fold(f64::MIN, f64::max)
 }
 
-/// Returns the ratio of the least to the most time of the series.
+/// Returns the ratio of the least to the greatest time of the series.
 pub fn contrast(series: &[Series]) -> f64 {
     let took = series.iter().map(|series| series.took);
     took.clone().fold(f64::MAX, f64::min) / took.fold(1.0, f64::max)
@@ -124,8 +124,8 @@ pub fn contrast(series: &[Series]) -> f64 {
 /// The time of a flash read in the model.
 const READ: u64 = 1000;
 
-/// Returns the median response time, in flash reads, of a series of reads with `depth` in flight. Each read takes the controller
-/// `front` flash reads, one after the other.
+/// Returns the median response time of a series of reads with `depth` reads in flight. The unit is the time of a flash read. The
+/// controller handles one read at a time, and takes `front` units for each.
 fn predict(stripes: Stripes, pages: &[u32], depth: usize, front: f64) -> f64 {
     // `front` is a small share of a read, and not negative.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
@@ -164,8 +164,8 @@ pub struct Crossing {
     pub took: f64,
 }
 
-/// The least ratio of a short read that waits for another read of the flash to one that does not. It bounds the part of host and
-/// controller in the response time.
+/// The least ratio of the time of a short read that waits for another flash read to the time of a short read that does not. It
+/// limits the share of the response time that host and controller may take.
 const LEAST_WAIT: f64 = 1.04;
 
 /// Returns the log-likelihood of single short reads, some across the edge between two pages. If both pages are on the same unit,
@@ -198,12 +198,12 @@ pub struct Span {
     pub error: f64,
 }
 
-/// The tried values of the time to send a page to the drive, as a share of a program.
+/// The values to try for the time to send a page to the drive, as a share of the time of a program.
 const SENDS: [f64; 16] =
     [0.0, 0.03, 0.06, 0.1, 0.15, 0.2, 0.26, 0.32, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.2];
 
-/// Returns the log-likelihood of writes of several lengths. Their time is a fixed cost, the transfer of each page to the drive,
-/// and the programs of each unit, which begin as pages arrive or once all have arrived.
+/// Returns the log-likelihood of writes of several lengths. The time of a write is a fixed cost, the transfer of each page to the
+/// drive, and the programs of each unit. Programs begin either as pages arrive or after all pages have arrived.
 pub(crate) fn explain_spans(stripes: Stripes, spans: &[Span]) -> f64 {
     let tried = SENDS.iter().flat_map(|send| [(*send, true), (*send, false)]);
     let fits = tried.map(|(send, at_once)| {
@@ -214,7 +214,7 @@ pub(crate) fn explain_spans(stripes: Stripes, spans: &[Span]) -> f64 {
     fits.fold(f64::MIN, f64::max)
 }
 
-/// Returns the time at which the last page is programmed, in programs, if each page takes `send` to arrive.
+/// Returns the time at which the last page is programmed, if each page takes `send` to arrive. The unit is the time of a program.
 fn programs(stripes: Stripes, pages: u32, send: f64, at_once: bool) -> f64 {
     let mut free = vec![0.0f64; stripes.units as usize];
     for page in 0..pages {
@@ -287,7 +287,7 @@ mod tests {
         (1..=48).chain([64, 96]).map(series).collect()
     }
 
-    // If the controller takes nearly as long as the flash, only their product is found.
+    // If the controller takes nearly as long as the flash, the reads show only the product of units and chunk length.
     #[test]
     fn strides_show_units_and_chunks() {
         for truth in [(2, 1), (4, 2), (8, 1), (8, 8), (3, 4)] {

@@ -1,11 +1,12 @@
 //! The memory for map entries: the controller's *cached mapping table*, and the host memory buffer
 //! (NVM Express 1.2).
 //!
-//! The host memory buffer takes the entries that the controller evicts. An entry used there moves
-//! back. Each entry is in at most one of the two, and both together hold the most recently used
-//! entries. The cost of an access thus depends on how many other entries were used since. An entry
-//! that leaves the host memory buffer is dropped, after a write-back if it has changed. An entry
-//! that leaves the controller only moves.
+//! The host memory buffer takes the entries that the controller evicts. An entry that is used in
+//! the host memory buffer moves back to the controller. Each entry is in at most one of the two
+//! memories, which together hold the most recently used entries. The cost of an access thus depends
+//! on how many other entries were used since the last use of its entry. An entry that leaves the
+//! host memory buffer is dropped, after a write-back if it has changed. An entry that leaves the
+//! controller needs no write-back.
 
 use std::ops::Range;
 
@@ -70,7 +71,8 @@ impl Memory {
         self.controller.expect(lpn);
     }
 
-    /// Uses an entry. If it was in either memory, it is in the controller's afterwards.
+    /// Records a use of an entry, and returns the memory that held it. If either memory held the
+    /// entry, it is in the controller's memory afterwards.
     #[inline]
     pub(super) fn touch(&mut self, lpn: Lpn) -> EntryLocation {
         if self.controller.touch(lpn) {
@@ -97,7 +99,8 @@ impl Memory {
         host.table.remove(lpn).then_some(changed)
     }
 
-    /// Returns the entry that must be evicted for the next one, if there is no free room.
+    /// Returns the entry that leaves both memories when the next one is inserted, or `None` if
+    /// there is free room.
     #[inline]
     pub(super) fn victim(&mut self) -> Option<Lpn> {
         let victim = self.controller.victim()?;
@@ -128,7 +131,7 @@ impl Memory {
         self.controller.change(lpn) || self.host.as_mut().is_some_and(|host| host.table.change(lpn))
     }
 
-    /// Returns true if an entry is held that has changed since its write to the flash.
+    /// Returns true if an entry is held and has changed since it was last written to the flash.
     #[inline]
     pub(super) fn is_changed(&self, lpn: Lpn) -> bool {
         let on_host = || self.host.as_ref().is_some_and(|host| host.table.is_changed(lpn));
@@ -172,8 +175,8 @@ mod tests {
     }
 
     proptest! {
-        // The two memories together equal one list by last use, whose newest part is the
-        // controller's.
+        // The two memories together behave like one list in order of last use, whose newest part is
+        // in the controller.
         #[test]
         fn agrees_with_one_list(
             controller in 1u32..6,
@@ -190,7 +193,7 @@ mod tests {
             let mut memory = Memory::new(&cache, PAGES);
             let mut plain: Plain = Vec::new();
             for (call, lpn) in calls {
-                // Few entries and many uses exceed the room to record uses.
+                // With few entries and many uses, the ring of uses fills up.
                 let lpn = if call == 0 { lpn % (controller + host + 2) } else { lpn };
                 let (place, nth) = found(&plain, controller as usize, lpn);
                 match call {

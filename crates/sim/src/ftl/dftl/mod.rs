@@ -2,26 +2,27 @@
 //! entries.
 //!
 //! Each *translation page* holds the entries of consecutive logical pages. The *global translation
-//! directory*, in memory, locates the translation pages. They are internal pages of [`PageMap`] in
-//! blocks of their own. A lookup that misses the *cached mapping table* reads a translation page.
-//! The new entry replaces the least recently used one, which is written back if it has changed: the
-//! translation page is read, changed and programmed. With batching, the write-back includes all
-//! other changed entries of that page.
+//! directory*, in memory, locates the translation pages. Translation pages are internal pages of
+//! [`PageMap`], in separate *translation blocks*. A lookup that misses the *cached mapping table*
+//! reads a translation page. The new entry replaces the least recently used one, which is written
+//! back if it has changed: its translation page is read, changed and programmed. With batching, the
+//! write-back includes all other changed entries of that page.
 //!
 //! Translation blocks are collected separately from data blocks. Their pages are superseded much
 //! faster, so a common policy would collect them too early.
 //!
-//! Garbage collection of data blocks changes the entries of the pages that it moves. Entries in
-//! memory change there. Others change on the flash, in one write of each translation page right
-//! after the collection. With background collection, which moves one page at a time, up to a block
-//! of translation pages may wait.
+//! Garbage collection of data blocks changes the entries of the pages that it moves. If an entry is
+//! in memory, it changes there. The other entries change on the flash: right after the collection,
+//! each translation page concerned is written once. With background collection, which moves one
+//! page at a time, these writes may be delayed until a block's worth of translation pages is out of
+//! date.
 //!
-//! If the host lends memory, entries evicted from the cached mapping table go there first
-//! ([`memory`]), as in drives without memory of their own. A lookup that hits there waits for the
-//! link but reads no translation page.
+//! If the host lends memory, entries evicted from the cached mapping table move to this host memory
+//! buffer first ([`memory`]), as in drives without DRAM. A lookup that finds its entry there waits
+//! for the link but reads no translation page.
 //!
-//! The paper's table is a segmented LRU. Here it is a plain LRU, which behaves the same for
-//! accesses that are independent of each other.
+//! The paper's cached mapping table is a segmented LRU. This one is a plain LRU, which behaves the
+//! same for accesses that are independent of each other.
 
 mod memory;
 mod outdated;
@@ -82,8 +83,8 @@ pub struct CachedMap {
 /// pages.
 struct TranslationBlocks {
     policy: Policy,
-    /// The number of blocks in each lane, and in `most` the number above which they are collected
-    /// first.
+    /// The number of translation blocks in each lane. Above `most`, the lane collects translation
+    /// blocks before data blocks.
     count: Vec<u32>,
     most: u32,
 }
@@ -98,15 +99,15 @@ impl TranslationBlocks {
     }
 }
 
-/// The state needed to write the contents of translation pages. Each entry is a slot number plus 1,
-/// or [`NOWHERE`].
+/// The state needed to write the contents of translation pages. Each entry on such a page is a slot
+/// number plus 1, or [`NOWHERE`].
 struct Contents {
     /// Entries that changed while not in memory and are not yet on the flash.
     changed: BTreeSet<Lpn>,
 }
 
 impl CachedMap {
-    /// Returns the memory that it needs in addition to a page map.
+    /// Returns the memory that a [`CachedMap`] needs in addition to that of a page map.
     fn footprint(layout: &Layout) -> Size {
         Memory::footprint(&layout.map_cache, layout.logical_pages())
             + OutdatedPages::footprint(layout)
@@ -141,7 +142,7 @@ impl CachedMap {
     }
 }
 
-/// Reads a translation page, if it exists. Returns the time at which the data is there.
+/// Reads a translation page, if it exists. Returns the time at which the data is in the controller.
 #[inline]
 fn fetch(ftl: &Dftl, nand: &mut Array, page: u32, at: Nanos) -> Result<Nanos, Errno> {
     let mapped = ftl.map[ftl.mapping.lpn(page).0 as usize];
@@ -161,8 +162,9 @@ fn fetch(ftl: &Dftl, nand: &mut Array, page: u32, at: Nanos) -> Result<Nanos, Er
     Ok(ready)
 }
 
-/// Rewrites a translation page, with the entry `evicted`, the changes that it lacks, and with
-/// batching all changed entries in memory. Returns the time at which it is written.
+/// Rewrites a translation page. Its new version has the entry `evicted`, the changes that the old
+/// version lacks and, with batching, all its changed entries in memory. Returns the time at which
+/// the new version is written.
 fn write(
     ftl: &mut Dftl,
     nand: &mut Array,
@@ -172,7 +174,7 @@ fn write(
 ) -> Result<Nanos, Errno> {
     let pool = ftl.mapping.pool_of(page);
     let front = ftl.make_room(nand, pool, Role::Map, at)?;
-    // Changed entries in the host memory buffer are fetched over the link meanwhile.
+    // During the read, changed entries are fetched from the host memory buffer over the link.
     let fetched = nand.after(at, ftl.mapping.memory.access());
     let read = fetch(ftl, nand, page, at)?;
     let ready = nand.both(read, fetched);
@@ -205,7 +207,7 @@ fn write(
     Ok(done)
 }
 
-/// Returns the contents that [`write`] writes, if they must be known.
+/// Returns the contents that [`write`] writes, or `None` unless power cuts are expected.
 fn contents(ftl: &Dftl, nand: &Array, page: u32, evicted: Option<Lpn>) -> Option<Note> {
     let mapping = &ftl.mapping;
     let changed = &mapping.contents.as_ref()?.changed;
@@ -242,7 +244,7 @@ fn miss(
     {
         free = match write(ftl, nand, ftl.mapping.page_of(victim), Some(victim), at) {
             Ok(done) => done,
-            // The entry is read, but not kept in memory.
+            // Without room to write the victim back, the entry is read but not kept in memory.
             Err(Errno::ENOSPC) if !write_follows => return fetch(ftl, nand, page, at),
             Err(errno) => return Err(errno),
         };
@@ -308,7 +310,7 @@ impl MapStorage for CachedMap {
 
     #[inline]
     fn changed(&mut self, lpn: Lpn) {
-        // Only the directory locates internal pages.
+        // Internal pages have no entry in the table: the directory locates them.
         if lpn.0 >= self.logical_pages || self.memory.change(lpn) {
             return;
         }

@@ -10,25 +10,26 @@ use crate::ftl::page_map::{NOWHERE, Role};
 use crate::gc::VictimPolicy;
 use crate::nand::{Array, Cause, Lpn, Slot, Stamp};
 
-/// The translation pages that lack entries which changed while they were not in memory, mostly
-/// because garbage collection moved pages.
+/// The translation pages that are out of date: some of their entries changed while these entries
+/// were not in memory, mostly because garbage collection moved pages.
 pub(super) struct OutdatedPages {
     is_outdated: Vec<bool>,
     pub(super) count: u32,
-    /// Maximum number that may wait.
+    /// Maximum number of outdated pages that may wait to be written.
     pub(super) most: u32,
-    /// The waiting pages of each pool. Some may have been written since.
+    /// The waiting pages of each pool, longest wait first. Some may have been written since they
+    /// were queued.
     queues: Vec<VecDeque<u32>>,
     /// The batch being written: translation pages, by logical page number, with their slots.
     taken: Vec<(Lpn, Slot)>,
 }
 
-/// Queue capacity for each translation page, and in addition. When it is reached, pages that have
-/// been written since are removed.
+/// The capacity of a pool's queue: the first number times the pool's translation pages, plus the
+/// second number. When a queue reaches it, pages that have been written since are removed.
 const QUEUED: (usize, usize) = (2, 64);
 
 impl OutdatedPages {
-    /// Returns the memory that it needs.
+    /// Returns the memory of an [`OutdatedPages`].
     pub(super) fn footprint(layout: &Layout) -> Size {
         let (pages, pools) = (u64::from(layout.translation_pages()), u64::from(layout.pools));
         let queued = QUEUED.0 as u64 * pages.div_ceil(pools) + QUEUED.1 as u64;
@@ -59,7 +60,7 @@ impl OutdatedPages {
         }
     }
 
-    /// Removes written pages and duplicates from a queue, to which a page is about to be added.
+    /// Removes duplicates, and pages that have been written since, from the queue of a pool.
     #[cold]
     fn forget_written(&mut self, pool: u32) {
         let mut seen = BTreeSet::new();
@@ -108,8 +109,8 @@ pub(super) fn catch_up(
     at: Nanos,
 ) -> Result<Option<Nanos>, Errno> {
     let mut done = at;
-    // Writes for one pool may need garbage collection, which makes translation pages of others out
-    // of date.
+    // Writes for one pool may need garbage collection, which makes translation pages of other pools
+    // out of date.
     while ftl.mapping.outdated.count > 0 {
         for pool in 0..ftl.layout.pools {
             while let Some(page) = ftl.mapping.outdated.oldest(pool) {

@@ -1,10 +1,11 @@
-//! Recovery of the translation pages after a power cut, which loses the entries in memory and in
-//! the host memory buffer, with changes that are on no translation page.
+//! Recovery of the translation pages after a power cut. The cut loses the entries in the
+//! controller's memory and in the host memory buffer, including changes that are on no translation
+//! page yet.
 //!
 //! The metadata of all pages has already been read to rebuild the map and the directory.
-//! Translation pages with wrong entries are rewritten: those whose entries had changed only in
-//! memory, and those that were being written. If memory survives the cut, the drive knows which
-//! these are and reads nothing.
+//! Translation pages with outdated entries are rewritten: pages whose entries had changed only in
+//! memory, and pages that were being written. If the map survives the cut, the drive knows which
+//! pages these are without reading any.
 
 use flashscope_block::Errno;
 
@@ -36,7 +37,7 @@ pub(super) fn recover(
             contents.changed.extend(stale);
         }
     }
-    // A worn drive may lack room for them; the changes then stay in memory.
+    // A worn drive may lack room for the rewritten pages. The changes then stay in memory.
     if let Some(written) = catch_up(ftl, nand, recovery.done)? {
         recovery.done = recovery.done.max(written);
     }

@@ -45,9 +45,10 @@ impl Bits {
 #[derive(Clone, Copy, Default)]
 #[repr(align(16))]
 struct Group {
-    /// Entries that are held.
+    /// Entries that the table holds.
     held: u64,
-    /// Entries that are held and were used more than once since they were inserted.
+    /// Entries that are held and were used more than once since they were inserted. Also set for a
+    /// removed entry, whose uses in the ring no longer count.
     used_again: u64,
 }
 
@@ -65,10 +66,11 @@ const fn bit(lpn: u32) -> u64 {
 /// The entries in one memory, with eviction of the least recently used one.
 ///
 /// A list ordered by age would cause cache misses all over memory. This table keeps a ring of all
-/// uses in order instead. Only the last use of an entry counts; earlier ones are skipped. The next
-/// victims are known well in advance, so their state can be prefetched. Bits record whether an
-/// entry is held, was used again, and has changed. They answer most questions from the processor's
-/// cache. The only use of an entry that was not used again is also its last one.
+/// uses in order instead: the insertions and lookups of entries. Only the last use of an entry
+/// counts; earlier uses are skipped. The next victims are known well in advance, so their state can
+/// be prefetched. Three bits for each entry record whether it is held, was used again, and has
+/// changed. These bits are mostly in the processor's cache and answer most questions. An entry that
+/// was not used again has a single use in the ring, which is also its last.
 pub(super) struct Table {
     /// A ring of uses: the logical page of each used entry.
     uses: Vec<u32>,
@@ -77,10 +79,11 @@ pub(super) struct Table {
     /// Index of the oldest use, and number of uses.
     oldest: u32,
     count: u32,
-    /// For each logical page whose entry was used again, the index in the ring of its last use. Not
-    /// yet updated for the newest uses.
+    /// For each logical page whose entry was used again, the ring index of the last use of the
+    /// entry. The newest `unnoted` uses are not included yet.
     last_use: Vec<u32>,
-    /// Number of those newest uses. Their update waits until its memory is prefetched.
+    /// Number of newest uses that `last_use` lacks. They are added once the memory to update has
+    /// been prefetched.
     unnoted: u32,
     groups: Vec<Group>,
     /// Changed entries, among those held.
@@ -90,11 +93,12 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Distance in uses at which a use is prefetched before it is skipped; also at twice this
-    /// distance. A memory access takes about as long as this many writes.
+    /// Number of uses by which prefetches are ahead of the oldest use. The bits of an entry are
+    /// prefetched at twice this distance, its last use at this distance. A cache miss takes about
+    /// as long as the simulation of this many writes.
     const AHEAD: u32 = 4;
-    /// Maximum number of uses not yet in `last_use`. A memory access takes about as long as this
-    /// many writes.
+    /// Maximum number of uses not yet in `last_use`. A cache miss takes about as long as the
+    /// simulation of this many writes.
     const UNNOTED: u32 = 4;
 
     /// Returns the capacity of the ring for `entries` entries.
@@ -145,7 +149,7 @@ impl Table {
         prefetch(&self.changed.0, lpn.0 as usize / 64);
     }
 
-    /// Uses an entry. Returns false if it is not held.
+    /// Records a use of an entry. Returns false if the entry is not held.
     #[inline]
     pub(super) fn touch(&mut self, lpn: Lpn) -> bool {
         let held = self.group(lpn.0).held & bit(lpn.0);
@@ -153,7 +157,8 @@ impl Table {
             return false;
         }
         prefetch(&self.last_use, lpn.0 as usize);
-        // The order matters: making room for the use may leave only one earlier use of the entry.
+        // The bit is set after `note_use`, which may call `forget_former_uses`, and this clears the
+        // bit.
         self.note_use(lpn.0);
         self.group(lpn.0).used_again |= held;
         true
@@ -180,7 +185,7 @@ impl Table {
         self.unnoted += 1;
     }
 
-    /// Updates `last_use` for the oldest use that it lacks.
+    /// Includes in `last_use` the oldest use that it lacks.
     #[inline]
     fn note_oldest(&mut self) {
         let place = self.place(self.count - self.unnoted);
@@ -224,7 +229,7 @@ impl Table {
         self.count = kept;
     }
 
-    /// Returns the entry that the next one must replace, or `None` if there is free room.
+    /// Returns the entry that the next insertion replaces, or `None` if there is free room.
     #[inline]
     pub(super) fn victim(&mut self) -> Option<Lpn> {
         if self.used < self.entries {
@@ -269,8 +274,8 @@ impl Table {
         self.note_use(lpn.0);
     }
 
-    /// Removes an entry. Returns false if it is not held. Its uses stay in the ring and no longer
-    /// count.
+    /// Removes an entry. Returns false if the entry is not held. Its uses stay in the ring and no
+    /// longer count.
     pub(super) fn remove(&mut self, lpn: Lpn) -> bool {
         let held = self.group(lpn.0).held & bit(lpn.0);
         if held == 0 {
@@ -298,7 +303,7 @@ impl Table {
         held
     }
 
-    /// Returns true if an entry is held that has changed since its write to the flash.
+    /// Returns true if an entry is held and has changed since it was last written to the flash.
     #[inline]
     pub(super) fn is_changed(&self, lpn: Lpn) -> bool {
         self.changed.get(lpn.0)
@@ -312,7 +317,7 @@ impl Table {
 
     /// Drops all entries.
     pub(super) fn forget(&mut self) {
-        let pages = u32::try_from(self.last_use.len()).expect("logical pages are numbered so");
+        let pages = u32::try_from(self.last_use.len()).expect("logical page numbers are a u32");
         *self = Table::new(self.entries, pages);
     }
 }
@@ -326,7 +331,7 @@ mod tests {
     const PAGES: u32 = 150;
 
     proptest! {
-        // Compares with a list, after any sequence of uses, changes and write-backs.
+        // The table agrees with a plain list after any sequence of uses, changes and write-backs.
         #[test]
         fn agrees_with_a_plain_list(
             entries in 1u32..6,
@@ -336,7 +341,7 @@ mod tests {
             // Oldest entry first, each with whether it has changed.
             let mut plain: Vec<(u32, bool)> = Vec::new();
             for (call, lpn) in calls {
-                // Few entries and many uses exceed the room to record uses.
+                // With few entries and many uses, the ring of uses fills up.
                 let lpn = if call == 0 { lpn % (entries + 2) } else { lpn };
                 let found = plain.iter().position(|entry| entry.0 == lpn);
                 match call {

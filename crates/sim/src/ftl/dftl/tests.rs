@@ -8,8 +8,8 @@ use crate::nand::BlockId;
 use crate::setup::Frontiers;
 use crate::setup::MapMemory;
 
-/// Returns a drive of two packages with 24 translation pages. The controller holds `entries` map
-/// entries, and the host memory buffer `on_host`.
+/// Returns the profile of a drive of two packages with 24 translation pages. The controller holds
+/// `entries` map entries, and the host memory buffer `on_host`.
 fn profile(entries: u64, on_host: u64) -> Profile {
     let mut profile = Profile { ftl: "dftl".into(), ..Profile::default() };
     profile.flash.packages = 2;
@@ -140,7 +140,7 @@ fn no_entry_is_lost() {
     }
 }
 
-// Translation blocks hold nothing else, are collected, and are limited in number.
+// Translation blocks hold only translation pages, are collected, and are limited in number.
 #[test]
 fn translation_blocks_are_cleaned() {
     let mut drive = Drive::new(&profile(20, 0));
@@ -152,7 +152,8 @@ fn translation_blocks_are_cleaned() {
         drive.step();
         erased += before.iter().filter(|(block, n)| drive.nand.erases(*block) > *n).count();
         before = drive.translation_blocks();
-        // GC collects no translation block while free blocks remain.
+        // The limit holds only after a while: GC collects no translation block while free blocks
+        // remain.
         assert!(round < 1000 || before.len() <= most as usize, "{before:?}, at most {most}");
     }
     assert!(erased > 200, "{erased} translation blocks were cleaned");

@@ -35,8 +35,8 @@ pub struct Log {
     pub(in crate::ftl) logical: u32,
     /// Index of the next page to program.
     pub(in crate::ftl) next: u32,
-    /// Is true if every page so far is the page of `logical` with the same index. Always false for
-    /// shared log blocks.
+    /// Is true if each slot programmed so far holds the page of `logical` with the index of the
+    /// slot. Always false for shared log blocks.
     pub(in crate::ftl) in_order: bool,
     /// Is true if a program has failed and the block must be retired.
     pub(in crate::ftl) failed: bool,
@@ -49,7 +49,7 @@ impl Log {
         Log { block, place, role, logical, next: 0, in_order, failed: false }
     }
 
-    /// Returns its next slot, available from `at` on.
+    /// Returns the next slot of the log block, which is available from `at` on.
     #[inline]
     pub(in crate::ftl) fn room(&self, at: Nanos) -> Room {
         Room { block: self.block, place: self.place, index: self.next, at }
@@ -69,7 +69,7 @@ impl Log {
         self.next = nand.written(self.block);
     }
 
-    /// Returns true if it takes another page.
+    /// Returns true if the log block, with a maximum of `places` pages, takes another page.
     #[inline]
     pub(in crate::ftl) fn has_room(&self, places: u32) -> bool {
         self.next < places && !self.failed
@@ -125,9 +125,10 @@ fn logical_blocks(layout: &Layout) -> u32 {
 pub struct Pool {
     /// All blocks, in the order of first use.
     pub(in crate::ftl) blocks: Vec<BlockId>,
-    /// Erased blocks, in the order of next use: the one that has been free the longest first.
+    /// Erased blocks in the order of next use. The block that has been free for the longest time
+    /// comes first.
     pub(in crate::ftl) free: VecDeque<BlockId>,
-    /// Time until which a merge blocks all other operations.
+    /// Time until which writes and merges wait for the present merge.
     pub(in crate::ftl) busy: Nanos,
 }
 
@@ -142,7 +143,7 @@ pub struct Core {
     /// For each page of each logical block, the slot number of its newest copy plus 1, or
     /// [`NOWHERE`].
     pub(in crate::ftl) map: Vec<u32>,
-    /// For each logical block, the number of its data block plus 1, or 0.
+    /// For each logical block, the number of its data block plus 1, or 0 if it has no data block.
     pub(in crate::ftl) data: Vec<u32>,
     pub(in crate::ftl) pool: Vec<Pool>,
     pub(in crate::ftl) stamp: Stamp,
@@ -150,7 +151,7 @@ pub struct Core {
 }
 
 impl Core {
-    /// Returns the memory that it needs, including the vectors used by merges.
+    /// Returns the memory of a [`Core`], including the vectors used by merges.
     pub(in crate::ftl) fn footprint(layout: &Layout) -> Size {
         let (pools, places) = (u64::from(layout.pools), u64::from(layout.slots_per_block()));
         let blocks = layout.geometry.blocks() / layout.pools;
@@ -209,7 +210,7 @@ impl Core {
         let pool = self.pools.remainder(stripe);
         let within =
             self.pools.quotient(stripe) * self.stripe.value() + self.stripe.remainder(number);
-        let small = |number: u64| u32::try_from(number).expect("below the pages of the drive");
+        let small = |number: u64| u32::try_from(number).expect("below the number of pages");
         HostPage {
             lpn,
             pool: small(pool),
@@ -238,7 +239,7 @@ impl Core {
         (mapped != NOWHERE).then(|| Slot(mapped - 1))
     }
 
-    /// Returns the time until which a merge blocks the pool.
+    /// Returns the time until which writes to the pool wait for a merge.
     #[inline]
     pub(in crate::ftl) fn busy(&self, pool: u32) -> Nanos {
         self.pool[pool as usize].busy
@@ -265,7 +266,7 @@ impl Core {
     ) -> Entry {
         if self.stamp == Stamp::MAX {
             let kept = nand.renumber_stamps().len();
-            self.stamp = Stamp::try_from(kept).expect("at most as many as places");
+            self.stamp = Stamp::try_from(kept).expect("at most one stamp for each slot");
         }
         self.stamp += 1;
         Entry { lpn: page.lpn, stamp: self.stamp, zero }
@@ -287,8 +288,8 @@ impl Core {
         }
     }
 
-    /// Reads the flash pages that hold any of the bytes `wanted`. Returns the time at which the
-    /// data is there.
+    /// Reads the flash pages that hold any of the bytes `wanted` of a logical page. Returns the
+    /// time at which the data is in the controller.
     pub(in crate::ftl) fn read(
         &self,
         nand: &mut Array,
@@ -315,7 +316,7 @@ impl Core {
     }
 
     /// Returns the error for a refused write. A drive that has lost blocks and has no room left is
-    /// at its end of life.
+    /// at its end of life, and refuses writes with `EROFS`.
     #[cold]
     pub(in crate::ftl) fn refusal(&mut self, nand: &Array, errno: Errno, at: Nanos) -> Errno {
         let failures = nand.counters().failed_programs + nand.counters().failed_erases;
@@ -349,8 +350,8 @@ impl Core {
         Ok(block)
     }
 
-    /// Erases a block without valid pages. Adds it to the free blocks if it is still usable.
-    /// Returns the time at which that is done.
+    /// Erases a block without valid pages. Adds the block to the free blocks if it is still usable.
+    /// Returns the time at which the erase is done.
     pub(in crate::ftl) fn recycle(
         &mut self,
         nand: &mut Array,
@@ -389,9 +390,9 @@ impl Core {
         *busy = nand.both(*busy, until);
     }
 
-    /// Merges a log block with the data blocks of its newest pages, and recycles it unless it
-    /// becomes a data block itself. Returns the time at which that is done. If there is no room to
-    /// continue, the pages not yet merged stay in the log block.
+    /// Merges a log block with every data block of which it holds newest pages. Recycles the log
+    /// block unless it becomes a data block itself. Returns the time at which the merge is done. If
+    /// the pool has no room to continue, the pages not yet merged stay in the log block.
     ///
     /// # Errors
     /// Returns `ENOSPC` if no block is free, `EIO` if the flash refuses a command.
@@ -411,7 +412,7 @@ impl Core {
             at = done;
         }
         while let Some(slot) = nand.next_valid(log.block, 0) {
-            // A valid page was programmed and is readable.
+            // A valid page is readable, so this error cannot occur.
             let entry = nand.entry(slot).ok_or(Errno::EIO)?;
             nand.notify_merge(log.block);
             at = self.rewrite(nand, self.page(entry.lpn).logical, at)?;
@@ -419,7 +420,8 @@ impl Core {
         self.release(nand, self.pool_of(log.logical), log, at, Cause::FullMerge)
     }
 
-    /// Releases a block without valid pages. Returns the time at which that is done.
+    /// Recycles a log block without valid pages, or retires it if one of its programs failed.
+    /// Returns the time at which this is done.
     pub(in crate::ftl) fn release(
         &mut self,
         nand: &mut Array,
@@ -435,8 +437,8 @@ impl Core {
         self.recycle(nand, pool, log.block, at, cause)
     }
 
-    /// Moves valid pages from a block to the next slots of another, as many as fit. If a program
-    /// fails, nothing is moved and the destination takes no more pages.
+    /// Moves as many valid pages as fit from the block `from` to the next slots of `to`. If a
+    /// program fails, nothing is moved and `to` takes no more pages.
     pub(in crate::ftl) fn append_from(
         &mut self,
         nand: &mut Array,
@@ -469,9 +471,9 @@ impl Core {
         }
     }
 
-    /// Copies the pages that a log block in order lacks before `index`, so that `index` is its next
-    /// slot. Returns the time at which that is done. If a program fails, the log block takes no
-    /// more pages.
+    /// Copies to a log block in order the pages that it lacks before `index`. The slot at `index`
+    /// is then its next slot. Returns the time at which the copies are done. If a program fails,
+    /// the log block takes no more pages.
     pub(in crate::ftl) fn fill(
         &mut self,
         nand: &mut Array,
@@ -500,8 +502,9 @@ impl Core {
         }
     }
 
-    /// Returns true if a log block can become a data block. It must be in order, and the data block
-    /// must not hold newer copies of its pages, as after a full merge.
+    /// Returns true if a log block can become a data block. The log block must be in order. The
+    /// data block must not hold the newest copy of a page that the log block also holds, as it may
+    /// after a full merge.
     fn can_be_completed(&self, nand: &Array, log: &Log) -> bool {
         let may = self.layout.logs.options.switch && log.in_order && !log.failed;
         if !may || nand.valid(log.block) == 0 {
@@ -522,9 +525,9 @@ impl Core {
         self.map[self.pages_of(logical)].iter().any(here)
     }
 
-    /// Turns a log block in order into the data block, after copying the pages that it lacks: a
-    /// switch merge or a partial merge. Returns whether that succeeded, and the time at which it
-    /// was done.
+    /// Turns a log block in order into the data block: by a switch merge, or by a partial merge if
+    /// it first copies the pages that the log block lacks. Returns true if the merge succeeded, and
+    /// the time at which it was done.
     fn complete(
         &mut self,
         nand: &mut Array,
@@ -555,8 +558,9 @@ impl Core {
         Ok((true, self.replace_data(nand, pool, log.logical, log.block, done, cause)?))
     }
 
-    /// Copies the newest pages of a logical block to a free block: a full merge. Returns the time
-    /// at which it is done, with the former data block erased.
+    /// Copies the newest copy of each page of a logical block to a free block, which becomes the
+    /// data block: a full merge. Returns the time at which the merge and the erase of the former
+    /// data block are done.
     fn rewrite(&mut self, nand: &mut Array, logical: u32, at: Nanos) -> Result<Nanos, Errno> {
         let (pool, pages) = (self.pool_of(logical), self.pages_of(logical));
         let mut at = at;
@@ -578,7 +582,8 @@ impl Core {
         }
     }
 
-    /// Moves the pages of a range of the map to slot `to` and those after it.
+    /// Moves the pages whose map entries are in the range `pages` to slot `to` and the slots after
+    /// it.
     fn move_to(
         &mut self,
         nand: &mut Array,
@@ -597,7 +602,8 @@ impl Core {
         Ok(done)
     }
 
-    /// Makes `block` the data block of a logical block from `at` on, and erases the former one.
+    /// Makes `block` the data block of a logical block from `at` on, and erases the former data
+    /// block. Returns the time at which the erase is done.
     fn replace_data(
         &mut self,
         nand: &mut Array,
@@ -615,7 +621,7 @@ impl Core {
     }
 
     /// Reads the metadata of the programmed pages of a block one by one, from `at` on. Returns the
-    /// time at which that is done, and the number of pages.
+    /// time at which the reads are done, and the number of pages.
     pub(in crate::ftl) fn read_metadata(
         nand: &mut Array,
         block: BlockId,

@@ -1,17 +1,19 @@
 //! FTLs that map data by whole blocks, with log blocks for new writes.
 //!
-//! This module has the parts that they share: the path of host requests, the merges of log blocks
-//! with data blocks ([`core`]), and recovery after a power cut ([`recovery`]). Each FTL is a
-//! [`Scheme`] in its own file beside this folder. It decides which log block takes a page, and which log block is
-//! merged when.
+//! This module has the parts that these FTLs share: the path of host requests, the merges of log
+//! blocks with data blocks ([`core`]), and recovery after a power cut ([`recovery`]). Each FTL is a
+//! [`Scheme`] in its own file beside this folder. A scheme decides which log block takes a page,
+//! and when a log block is merged.
 //!
-//! *Merges* are named as by Boboila and Desnoyers, MSST'11, section II. A log block that holds the
-//! pages of one data block in order from the first becomes the data block: at once (*switch*), or
-//! after the rest is copied to it (*partial*). Otherwise each data block of its newest pages is
-//! rewritten from the newest copies (*full*).
+//! *Merges* are named as by Boboila and Desnoyers, MSST'11, section II. A log block may hold pages
+//! of a single data block in order, from the first page on. It can then become the data block: at
+//! once if it holds all pages (*switch*), or after the missing pages are copied to it (*partial*).
+//! Otherwise, every data block with newest pages in the log block is rewritten: the newest copy of
+//! each of its pages is copied to a free block (*full*).
 //!
-//! *A pool does one operation at a time*: nothing in it begins before a merge and its erases are
-//! done. Recovery relies on that, because a power cut then leaves at most one merge unfinished.
+//! *A pool does one operation at a time*: no write and no merge begins in a pool before the
+//! previous merge and its erases are done. A power cut therefore leaves at most one merge
+//! unfinished, and recovery relies on this.
 
 pub(super) mod core;
 mod recovery;
@@ -58,15 +60,15 @@ pub struct Room {
     pub(super) at: Nanos,
 }
 
-/// The policy of one of these FTLs: the log block that takes a page, and the log block that is
-/// merged when.
+/// The policy of an FTL with log blocks: which log block takes a page, and when a log block is
+/// merged.
 pub trait Scheme {
-    /// Is true if data blocks differ from log blocks: a data block holds each page at its own
-    /// index.
+    /// Is true if a data block holds each page at the page's own index, which distinguishes data
+    /// blocks from log blocks.
     const KEEPS_ORDER: bool = true;
 
-    /// Finds the slot for a page that is written at `at`, by a long write if `long`. Merges log
-    /// blocks if needed. If it finds no slot, no data is lost.
+    /// Finds the slot for a page that is written at `at`. `long` is true if the page belongs to a
+    /// long write. Merges log blocks if needed. No data is lost if there is no slot.
     ///
     /// # Errors
     /// Returns `ENOSPC` if no block can be freed, `EIO` if the flash refuses a command.
@@ -83,7 +85,7 @@ pub trait Scheme {
     /// the host is answered.
     ///
     /// # Errors
-    /// See [`Scheme::room`]. A merge that finds no room does not affect this page.
+    /// See [`Scheme::room`]. If a merge fails for lack of room, the page is still written.
     fn written(
         &mut self,
         core: &mut Core,
@@ -93,11 +95,12 @@ pub trait Scheme {
         done: Nanos,
     ) -> Result<Nanos, Errno>;
 
-    /// Records that the program of the page failed. The log block `block` takes no more pages.
+    /// Records that the program of the page in the log block `block` failed. The block takes no
+    /// more pages.
     fn failed(&mut self, nand: &Array, page: HostPage, block: BlockId);
 
     /// Restarts with the log blocks found after a power cut, oldest first. Without
-    /// [`Scheme::KEEPS_ORDER`] these are all blocks in use.
+    /// [`Scheme::KEEPS_ORDER`], `found` lists all blocks in use.
     fn adopt(&mut self, core: &mut Core, found: Vec<Log>);
 }
 
@@ -130,7 +133,7 @@ impl<S: Scheme> LogBlock<S> {
                     self.core.put(nand, page, slot, done);
                     let core = &mut self.core;
                     return match self.scheme.written(core, nand, page, room.block, done) {
-                        // The page is written. The next write will find no room.
+                        // This page is written. The next write reports the lack of room.
                         Err(Errno::ENOSPC) => Ok(done),
                         answered => answered,
                     };

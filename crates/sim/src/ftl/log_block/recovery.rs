@@ -1,9 +1,10 @@
 //! Recovery after a power cut from the metadata of pages.
 //!
-//! Of several copies of a page the newest counts. Among equal copies, which a merge creates, the
-//! one in the most recently opened block counts. A data block that a merge was writing is discarded
-//! if all its pages still exist elsewhere. That holds until the first source block is erased, and
-//! by then the data block is complete. A block without valid pages is erased.
+//! If a page has several copies, recovery uses the newest. A merge creates equally new copies; of
+//! these, recovery uses the copy in the most recently opened block. Recovery discards a data block
+//! that a merge was writing if all its pages still exist in other blocks. They do until the merge
+//! erases its first source block, and by then the data block is complete. Recovery erases blocks
+//! without valid pages.
 
 use std::collections::BTreeSet;
 
@@ -19,8 +20,9 @@ type InUse = Vec<BlockId>;
 
 impl Core {
     /// Rebuilds the state from the flash, from `at` on, and erases the remains of an unfinished
-    /// merge. Also returns the log blocks, oldest first; these are all blocks in use unless
-    /// `ordered`, which separates data blocks by the order of their pages.
+    /// merge. Also returns the log blocks, oldest first. If `ordered`, distinguishes data blocks
+    /// from log blocks by the order of their pages; otherwise all blocks in use count as log
+    /// blocks.
     pub(super) fn rebuild(
         &mut self,
         nand: &mut Array,
@@ -58,8 +60,8 @@ impl Core {
         Ok((recovery, found))
     }
 
-    /// Maps each page to its newest copy in these blocks. Returns the number of equally new copies
-    /// of each.
+    /// Maps each page to its newest copy in these blocks. Returns, for each map entry, the number
+    /// of copies that are equally new.
     fn find_newest(&mut self, nand: &Array, blocks: &[BlockId]) -> Vec<u32> {
         let geometry = *nand.geometry();
         self.map.fill(NOWHERE);
@@ -83,8 +85,8 @@ impl Core {
         copies
     }
 
-    /// Returns the most recent data block of each pool that a merge has written or was writing, if
-    /// all its pages also exist elsewhere.
+    /// Returns, for each pool, the last data block that a full merge has written or was writing, if
+    /// all its pages also exist in other blocks.
     fn unfinished(&self, nand: &Array, blocks: &[BlockId], copies: &[u32]) -> BTreeSet<BlockId> {
         let mut youngest = vec![None; self.pool.len()];
         for block in blocks.iter().filter(|block| nand.opened(**block).1 == Role::Data as u8) {
@@ -112,8 +114,8 @@ impl Core {
     }
 
     /// Finds the data blocks among the blocks with valid pages. A data block holds each page at its
-    /// own index. If a logical block has two such blocks, the one written by a full merge is the
-    /// data block; without one, the older.
+    /// own index. If several blocks qualify for a logical block, its data block is the last one
+    /// that a full merge wrote. If a full merge wrote none of them, its data block is the oldest.
     fn find_data(&mut self, nand: &Array, holding: &[BlockId]) {
         self.data.fill(0);
         for role in [Role::Data, Role::Log] {
@@ -127,7 +129,8 @@ impl Core {
         }
     }
 
-    /// Returns the logical block to which all pages of a block belong, if each is at its own index.
+    /// Returns the logical block to which all pages of a block belong, if each page is at its own
+    /// index.
     fn whole_of(&self, nand: &Array, block: BlockId) -> Option<u32> {
         let mut entries = entries(nand, block);
         let (index, _, first) = entries.next()?;
@@ -150,8 +153,8 @@ impl Core {
         Log { next, in_order: log.in_order && whole, ..log }
     }
 
-    /// Finds the free blocks, and erases blocks without valid pages. Returns the time at which that
-    /// is done.
+    /// Finds the free blocks, and erases blocks without valid pages. Returns the time at which the
+    /// erases are done.
     fn classify_blocks(&mut self, nand: &mut Array, at: Nanos) -> Result<Nanos, Errno> {
         let mut done = at;
         for pool in 0..self.layout.pools {

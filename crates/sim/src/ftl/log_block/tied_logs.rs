@@ -1,5 +1,6 @@
-//! Log blocks that belong to groups of data blocks: one for each data block (`bast`, and the
-//! replacement blocks of `block-map`), or up to K for each N data blocks (`n-k`).
+//! Log blocks that belong to groups of data blocks: one log block for each data block (`bast`, the
+//! replacement blocks of `block-map`, and the sequential log blocks of `last`), or up to K log
+//! blocks for N data blocks (`n-k`).
 
 use flashscope_block::{Errno, Nanos};
 
@@ -13,14 +14,15 @@ use crate::setup::{Eviction, Layout, Merge};
 /// The end of a chain of log blocks.
 const NONE: u32 = u32::MAX;
 
-/// The slot of a log block that takes a page.
+/// The rule that determines at which slot of a log block a page is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::ftl) enum Placement {
     /// The next slot.
     Any,
-    /// The slot with the page's index in the data block. Slots in between are skipped.
+    /// The slot at the index that the page has in its data block. Free slots before it are skipped.
     InPlace,
-    /// As `InPlace`, but pages in between are copied, so the log block is always in order.
+    /// The same slot as with `InPlace`, but the free slots before it receive copies of their pages.
+    /// The log block is thus always in order.
     InOrder,
 }
 
@@ -34,13 +36,13 @@ pub(in crate::ftl) struct Ties {
     pub(in crate::ftl) placement: Placement,
 }
 
-/// A log block, and the number of its group's log block before it.
+/// A log block, and the number of the next older log block of its group, or [`NONE`].
 struct Link {
     log: Log,
     older: u32,
 }
 
-/// The log blocks of a pool, in the order of eviction.
+/// The log blocks of a pool in order of eviction, and the unused log block numbers.
 struct EvictionOrder {
     order: List,
     unused: Vec<u32>,
@@ -52,11 +54,11 @@ pub struct TiedLogs {
     merge: Merge,
     eviction: Eviction,
     per_pool: u32,
-    /// Number of pages that a log block takes out of order.
+    /// Maximum number of pages in a log block that is not in order.
     unordered: u32,
     random: fastrand::Rng,
     grouping: Grouping,
-    /// For each group, its newest log block, or [`NONE`].
+    /// For each group, the number of its newest log block, or [`NONE`].
     newest: Vec<u32>,
     /// The log blocks by number, pool by pool.
     logs: Vec<Option<Link>>,
@@ -116,7 +118,7 @@ impl TiedLogs {
         std::iter::successors(newest, move |number| known(self.link(*number).older))
     }
 
-    /// Returns true if a log block takes a page.
+    /// Returns true if a log block can take a page. `places` is the number of slots in a block.
     #[inline]
     fn takes(&self, log: &Log, page: HostPage, places: u32) -> bool {
         let fits = self.ties.placement == Placement::Any || page.index >= log.next;
@@ -206,7 +208,8 @@ impl TiedLogs {
         }
     }
 
-    /// Adds a log block as the newest of its group and pool.
+    /// Adds a log block as the newest of its group and pool. Returns its number, or `None` if the
+    /// pool has its maximum number of log blocks.
     fn add(&mut self, pool: u32, log: Log) -> Option<u32> {
         let number = self.pools[pool as usize].unused.pop()?;
         self.pools[pool as usize].order.make_newest(number);
@@ -216,8 +219,8 @@ impl TiedLogs {
         Some(number)
     }
 
-    /// Allocates a log block for a page. Evicts another if the pool has its maximum number, or if
-    /// this would take the last free block, which merges need.
+    /// Allocates a log block for a page. Evicts other log blocks while the pool has its maximum
+    /// number of log blocks, or only one free block, which merges need.
     fn allocate(
         &mut self,
         core: &mut Core,
@@ -234,7 +237,8 @@ impl TiedLogs {
         Ok((number.ok_or(Errno::ENOSPC)?, at))
     }
 
-    /// Returns the log block that takes a page, and the time from which it does.
+    /// Returns the number of the log block that takes a page, and the time from which the log block
+    /// is available.
     #[inline]
     fn log_for(
         &mut self,

@@ -12,8 +12,8 @@ use crate::nand::{Array, BlockId, Cause, Entry, Fault, Lpn, Moves, Page, Slot};
 use crate::wear::Verdict;
 
 impl<M: MapStorage> PageMap<M> {
-    /// Returns the frontier for the next page of a victim. It differs from the preferred one if
-    /// only that frontier has room.
+    /// Returns the frontier to which the next page of a victim moves: the preferred frontier, or
+    /// another one if only that one has room.
     pub(super) fn target(&self, nand: &Array, lane: u32, victim: BlockId) -> Front {
         let state = &self.lanes[lane as usize];
         let open = |role: Role| state.frontiers[role as usize].is_some();
@@ -37,8 +37,8 @@ impl<M: MapStorage> PageMap<M> {
         }
     }
 
-    /// Collects the present victim, or chooses one and collects it. Returns false if no block would
-    /// yield a page.
+    /// Collects the present victim, or chooses one and collects it. Returns false if there is no
+    /// block whose collection gains a page.
     pub(super) fn clean_block(
         &mut self,
         nand: &mut Array,
@@ -62,7 +62,7 @@ impl<M: MapStorage> PageMap<M> {
         Ok(true)
     }
 
-    /// Abandons the present victim if the rest of its data has no room.
+    /// Abandons the present victim if there is no room for the rest of its data.
     fn give_up_victim(&mut self, nand: &Array, lane: u32) {
         let Some(victim) = self.lanes[lane as usize].victim else { return };
         if !self.fits(nand, lane, victim) {
@@ -87,8 +87,8 @@ impl<M: MapStorage> PageMap<M> {
         victim
     }
 
-    /// Takes a victim that `suits` from the translation blocks if `of_map`, or from the data
-    /// blocks.
+    /// Takes a victim that `suits` accepts: a translation block if `of_map`, otherwise a data
+    /// block.
     #[inline]
     fn take(
         &mut self,
@@ -111,13 +111,14 @@ impl<M: MapStorage> PageMap<M> {
             let remaining = lifetime - f64::from(nand.erases(block));
             suits(block) && wear.judge(remaining, average) != Verdict::Spare
         });
-        // If the policy spares every block, one must be recycled anyway.
+        // If wear levelling spares every block, one must be recycled anyway.
         judged.or_else(|| policy.take(lane, suits))
     }
 
-    /// Returns the blocks of a lane whose collection gains a page, or `None` if all do. Failures
-    /// and power cuts may use up the free blocks, so that some data has no room. If several logical
-    /// pages share a flash page, a collection may not reduce the number of pages.
+    /// Returns the blocks of a lane that may be collected, or `None` if all may. A block is
+    /// excluded if its data has no room: failures and power cuts may use up the free blocks. A
+    /// block is also excluded if its collection gains no page, which is possible if several logical
+    /// pages share a flash page.
     #[inline]
     fn eligible_victims(&self, nand: &Array, lane: u32) -> Option<BTreeSet<BlockId>> {
         let state = &self.lanes[lane as usize];
@@ -150,7 +151,8 @@ impl<M: MapStorage> PageMap<M> {
         f64::from(self.layout.reliability.block_lifetime) - erases
     }
 
-    /// Moves valid pages of the victim, limited by `most` and by the room at the frontier.
+    /// Moves up to `most` valid pages of the victim, as far as the frontier has room. Returns the
+    /// time at which the moves are done.
     #[inline]
     fn move_pages(
         &mut self,
@@ -188,7 +190,7 @@ impl<M: MapStorage> PageMap<M> {
     }
 
     /// Moves one flash page of valid data of a block to the frontier `front`, from `at` on. Returns
-    /// the time at which that is done.
+    /// the time at which the move is done.
     pub(super) fn move_page(
         &mut self,
         nand: &mut Array,
@@ -218,7 +220,7 @@ impl<M: MapStorage> PageMap<M> {
     }
 
     /// Reads up to one flash page of valid data of a block, from slot `first` on. Returns the slots
-    /// with their metadata, and the time at which the data is there.
+    /// with their metadata, and the time at which the data is in the controller.
     fn gather(
         &mut self,
         nand: &mut Array,
@@ -231,7 +233,7 @@ impl<M: MapStorage> PageMap<M> {
         let (mut sources, mut ready) = (Vec::new(), at);
         let (mut next, mut page_read) = (Some(first), None);
         while let Some(slot) = next {
-            // A valid page was programmed and is readable.
+            // A valid page is readable, so this error cannot occur.
             let entry = nand.entry(slot).ok_or(Errno::EIO)?;
             let page = geometry.page(slot);
             if page_read != Some(page) {
@@ -261,8 +263,8 @@ impl<M: MapStorage> PageMap<M> {
             .find(|slot| nand.entry(*slot).is_none_or(|entry| !self.layout.is_internal(entry.lpn)))
     }
 
-    /// Returns true if the data of a block needs fewer pages elsewhere. Internal pages, which do
-    /// not share a flash page, may prevent that.
+    /// Returns true if the valid data of a block fits on fewer flash pages than the block has.
+    /// Internal pages may prevent this, because each takes a whole flash page.
     fn gains(&self, nand: &Array, block: BlockId) -> bool {
         let per_page = self.layout.geometry.slots_per_page;
         if per_page == 1 {
@@ -278,7 +280,7 @@ impl<M: MapStorage> PageMap<M> {
         data.div_ceil(per_page as usize) + alone < pages as usize
     }
 
-    /// Does the same as [`PageMap::move_page`] within the plane.
+    /// Does the same as [`PageMap::move_page`], by a copy within the plane.
     fn copy_page(
         &mut self,
         nand: &mut Array,
@@ -350,7 +352,7 @@ impl<M: MapStorage> PageMap<M> {
     }
 
     /// Moves the coldest data of the lane into `rest`, a worn block that was just erased, and
-    /// recycles the block that it came from. Only blocks with more than the average remaining
+    /// recycles the block that held this data. Only blocks with more than the average remaining
     /// lifetime give up their data.
     fn migrate(
         &mut self,
@@ -406,7 +408,7 @@ impl<M: MapStorage> PageMap<M> {
     }
 
     /// Moves the data of the next failed block elsewhere, and marks the block bad. Returns false if
-    /// there is none, or no room for its data.
+    /// there is no failed block, or no room for its data.
     pub(super) fn empty_failed(
         &mut self,
         nand: &mut Array,
@@ -428,8 +430,8 @@ impl<M: MapStorage> PageMap<M> {
         Ok(true)
     }
 
-    /// Works on the lanes of one pool while their flash was idle before `until`, one page or one
-    /// erase at a time.
+    /// Does the background work of a pool's lanes in the time before `until` in which their flash
+    /// is idle. Moves one page or erases one block at a time.
     #[inline]
     pub(super) fn background_in(
         &mut self,
@@ -467,19 +469,20 @@ impl<M: MapStorage> PageMap<M> {
             nand.set_background(false);
             match step {
                 Ok(true) => quiet = until,
-                // A worn-out drive has no room for moves; its writes report that.
+                // A worn-out drive has no room for moves. The host gets the error with a write.
                 Ok(false) | Err(Errno::ENOSPC) => break,
                 Err(errno) => return Err(errno),
             }
         }
-        // Later changes by the host must not start work in the past.
+        // A later request must not start background work at a time before `until`.
         let state = self.lane(lane);
         state.settled = state.settled.max(until);
         Ok(quiet)
     }
 
-    /// Works on the lanes of a pool that are short of free blocks, as much as keeps pace with one
-    /// write: a block with v of n pages valid yields n - v pages for v moves.
+    /// Collects garbage in the lanes of a pool that are short of free blocks, as much as keeps pace
+    /// with one write. A block with v of n pages valid gains n - v pages for v moves, so a write
+    /// needs v / (n - v) moves.
     #[inline]
     pub(super) fn urgent_in(
         &mut self,
@@ -511,7 +514,7 @@ impl<M: MapStorage> PageMap<M> {
         for _ in 0..=valid.div_ceil(gained) {
             match self.background_step(nand, lane, at) {
                 Ok(true) => {}
-                // A worn-out drive has no room for moves; its writes report that.
+                // A worn-out drive has no room for moves. The host gets the error with a write.
                 Ok(false) | Err(Errno::ENOSPC) => break,
                 Err(errno) => return Err(errno),
             }
@@ -519,7 +522,8 @@ impl<M: MapStorage> PageMap<M> {
         Ok(())
     }
 
-    /// Moves one page or erases one block. Returns false if there is nothing to do.
+    /// Moves one page, erases one block or writes one translation page. Returns false if there is
+    /// nothing to do.
     fn background_step(&mut self, nand: &mut Array, lane: u32, at: Nanos) -> Result<bool, Errno> {
         self.apply_deferred(nand);
         let state = &self.lanes[lane as usize];
@@ -555,8 +559,8 @@ impl<M: MapStorage> PageMap<M> {
         moved.map(drop)
     }
 
-    /// Moves one page out of the oldest full block of the SLC region, or erases it if it is empty.
-    /// Returns false if there is none, or no room for its pages.
+    /// Moves one page out of the oldest full block of the SLC region, or erases the block if it is
+    /// empty. Returns false if the region has no full block, or there is no room for its pages.
     fn fold_step(&mut self, nand: &mut Array, lane: u32, at: Nanos) -> Result<bool, Errno> {
         let state = &self.lanes[lane as usize];
         let Some(block) = state.slc_full.front().copied() else { return Ok(false) };

@@ -28,7 +28,8 @@ pub fn footprint(layout: &Layout) -> Size {
 /// Returns the memory of the lanes with their lists of blocks.
 fn lanes(layout: &Layout) -> Size {
     let (lanes, size) = (u64::from(layout.lanes()), layout.blocks_per_lane());
-    // The list of all blocks, and one entry for each in the list of free, full or failed blocks.
+    // The list of all blocks, and for each block one entry in the list of free, full or failed
+    // blocks.
     let lists = grown::<BlockId>(size) * 2 + grown::<BlockId>(layout.slc_blocks_per_lane) * 2;
     let suited = size_of::<BTreeSet<BlockId>>() as u64 + tree::<BlockId>(size).0;
     (fixed::<Lane>(1u32) + lists + fixed::<u32>(1u32)) * lanes + Size(suited)

@@ -9,10 +9,10 @@ use crate::gc::VictimPolicy;
 use crate::nand::{Array, BlockId, Cause, Entry, Fault, Slot, Stamp};
 
 impl<M: MapStorage> PageMap<M> {
-    /// Programs logical pages at the frontier `front`, opening a block if there is none. `heat` is
-    /// the sum of their temperatures. Returns the first slot and the time at which the program is
-    /// done. The caller updates the map and supersedes the former slots. If a block fails, sets it
-    /// aside and tries the next one.
+    /// Programs logical pages at the frontier `front`, opening a block if the frontier has none.
+    /// `heat` is the sum of the pages' temperatures. Returns the first slot and the time at which
+    /// the program is done. The caller updates the map and supersedes the former slots. If a
+    /// program fails, sets the block aside and tries the next one.
     #[inline]
     pub(in crate::ftl) fn append(
         &mut self,
@@ -28,7 +28,7 @@ impl<M: MapStorage> PageMap<M> {
         })
     }
 
-    /// Does the same as [`PageMap::append`], with `program` to program the page.
+    /// Does the same as [`PageMap::append`], but calls `program` to program the page.
     #[inline]
     pub(super) fn append_by(
         &mut self,
@@ -112,7 +112,7 @@ impl<M: MapStorage> PageMap<M> {
     }
 
     /// Advances a frontier by `places` slots, which were programmed by `done`. `heat` is the sum of
-    /// their temperatures. Closes a block that is full.
+    /// their temperatures. Closes the block if it is full.
     #[inline]
     pub(in crate::ftl) fn advance(
         &mut self,

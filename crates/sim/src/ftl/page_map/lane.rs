@@ -65,13 +65,14 @@ pub(in crate::ftl) struct Frontier {
 
 /// A part of an allocation pool with its own open blocks and garbage collection.
 pub(in crate::ftl) struct Lane {
-    /// The number of the lane, as policies know it.
+    /// The number of the lane in the drive. Policies use the same number.
     pub(super) index: u32,
     /// Its blocks, in the order of first use.
     pub(super) blocks: Vec<BlockId>,
     /// The places of its first and its last block.
     pub(in crate::ftl) places: (Place, Place),
-    /// Erased blocks, in the order of next use: the one that has been free the longest first.
+    /// Erased blocks in the order of next use. The block that has been free for the longest time
+    /// comes first.
     pub(super) free: VecDeque<BlockId>,
     /// Erased blocks of the SLC region.
     pub(super) slc_free: VecDeque<BlockId>,
@@ -115,7 +116,7 @@ impl Lane {
         }
     }
 
-    /// Returns the number of free blocks that thresholds compare with.
+    /// Returns the number of free blocks outside the SLC region, which the thresholds apply to.
     #[inline]
     pub(super) fn free_blocks(&self) -> u32 {
         u32::try_from(self.free.len()).expect("fewer than the blocks of a lane, a u32")

@@ -1,5 +1,5 @@
-//! The extra work of a page-mapped FTL to look up and store its mapping table: none if the whole
-//! table is in memory.
+//! The extra work of a page-mapped FTL to look up and store its mapping table. There is none if the
+//! whole table is in memory.
 
 use flashscope_block::{Errno, Nanos};
 
@@ -9,8 +9,8 @@ use crate::nand::{Array, BlockId, Lpn};
 use crate::setup::Layout;
 
 /// The storage of the mapping table of a [`PageMap`]. [`PageMap`] itself always knows the newest
-/// slot of every logical page, as the simulator must. This trait models the cost for the drive to
-/// know it.
+/// slot of every logical page, as the simulator must. This trait models what the lookup of a slot
+/// costs the drive.
 pub trait MapStorage: Sized {
     /// Creates the storage of an empty drive.
     fn new(layout: &Layout) -> Self;
@@ -19,8 +19,8 @@ pub trait MapStorage: Sized {
     #[inline]
     fn expect(&self, _lpn: Lpn) {}
 
-    /// Looks up the entry of a logical page from `at` on, for a write if `write`. Returns the time
-    /// at which the entry is known.
+    /// Looks up the entry of a logical page from `at` on. `write` is true if a write of the page
+    /// follows. Returns the time at which the entry is known.
     ///
     /// # Errors
     /// See [`crate::ftl::Ftl::write`]. Only writes fail for lack of room.
@@ -53,7 +53,7 @@ pub trait MapStorage: Sized {
         false
     }
 
-    /// Chooses the victim among the translation blocks of `lane` that `suit`: see
+    /// Takes the victim among the translation blocks of `lane` that `suits` accepts: see
     /// [`crate::gc::VictimPolicy::take`].
     #[inline]
     fn take(&mut self, _lane: u32, _suits: impl Fn(BlockId) -> bool) -> Option<BlockId> {
@@ -76,8 +76,8 @@ pub trait MapStorage: Sized {
         Ok(true)
     }
 
-    /// Writes one such translation page of a lane in the background. Returns false if there is
-    /// none, or no room.
+    /// Writes one outdated translation page of the lane's pool in the background. Returns false if
+    /// there is no such page, or no room.
     ///
     /// # Errors
     /// See [`MapStorage::catch_up`].

@@ -2,12 +2,13 @@
 //!
 //! Each block ends with a summary that lists its logical pages and their stamps, so that recovery
 //! need not visit every page. Open blocks are read page by page, and so are all blocks if there are
-//! no summaries. Of several copies of a logical page the newest wins.
+//! no summaries. If a logical page has several copies, recovery uses the newest.
 //!
 //! A trim leaves no trace on the page itself, so a flush records it. Records are internal pages
-//! with one bit for each logical page, set if it has no data. A record overrides every copy that is
-//! older. Until it is written, the data of a trimmed page counts as valid, because a power cut
-//! could otherwise bring back even older data.
+//! with one bit for each logical page, set if the page has no data. A record overrides every older
+//! copy of these pages. Until the record is written, the data of a trimmed page counts as valid.
+//! Otherwise garbage collection could erase the data, and a power cut could then bring back an even
+//! older copy.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -21,19 +22,20 @@ use crate::ftl::Recovery;
 use crate::nand::{Array, BlockId, Cause, Entry, Lpn, Page, Slot, Stamp};
 
 impl<M: MapStorage> PageMap<M> {
-    /// Records trims once the data that they keep alive would fill a block.
+    /// Records the trims if the data of trimmed pages that still counts as valid would fill a
+    /// block.
     pub(super) fn bound_trimmed(&mut self, nand: &mut Array, at: Nanos) -> Result<(), Errno> {
         if self.trimmed.len() < self.layout.geometry.slots_per_block as usize {
             return Ok(());
         }
         match self.record_trims(nand, at) {
-            // Without room for records, the data is kept.
+            // Without room for records, the data stays valid.
             Ok(_) | Err(Errno::ENOSPC) => Ok(()),
             Err(errno) => Err(errno),
         }
     }
 
-    /// Records the trims since the last call. Returns the time at which the records are written.
+    /// Writes the records that lack trims. Returns the time at which all records are on the flash.
     pub(super) fn record_trims(&mut self, nand: &mut Array, at: Nanos) -> Result<Nanos, Errno> {
         self.apply_deferred(nand);
         for record in 0..self.unrecorded.len() {
@@ -55,8 +57,9 @@ impl<M: MapStorage> PageMap<M> {
         let front = self.make_room(nand, pool, Role::Host, at)?;
         self.stamp = self.next_stamp(nand);
         let entry = Entry { lpn, stamp: self.stamp, zero: false };
-        // A record must not survive a power cut that undoes the program of an earlier write,
-        // because it would override the older copy of that page.
+        // A record must not be on the flash before all earlier writes. It replaces the former
+        // record, and marks their pages as holding data. If a power cut undid such a write but not
+        // the record, an older copy that was trimmed would come back.
         let at = nand.after_writes(at, self.programmed);
         let (slot, done) = self.append(nand, front, &[entry], 0, at, Cause::Mapping)?;
         nand.set_note(slot, Arc::from(bits));
@@ -75,7 +78,8 @@ impl<M: MapStorage> PageMap<M> {
         Lpn(u32::try_from(index).expect("the pages of a drive fit in a u32"))
     }
 
-    /// Drops the data of trimmed pages, whose record is on the flash at `recorded`.
+    /// Drops the data of the trimmed pages in the range `pages`, whose record is on the flash at
+    /// `recorded`.
     fn drop_trimmed(&mut self, nand: &mut Array, pages: Range<usize>, recorded: Nanos) {
         let range = self.lpn(pages.start)..self.lpn(pages.end);
         let trimmed: Vec<Lpn> = self.trimmed.range(range).copied().collect();
@@ -86,16 +90,16 @@ impl<M: MapStorage> PageMap<M> {
         }
     }
 
-    /// Renumbers all stamps from 1, keeping their order.
+    /// Renumbers all stamps from 1, keeping their order. Returns the next stamp.
     #[cold]
     pub(super) fn renumber(&mut self, nand: &mut Array) -> Stamp {
         let old = nand.renumber_stamps();
         let rank = |stamp: Stamp| {
             let rank = old.partition_point(|other| *other < stamp);
-            Stamp::try_from(rank).expect("at most as many as places")
+            Stamp::try_from(rank).expect("at most one stamp for each slot")
         };
         self.temperatures.iter_mut().for_each(|temperature| *temperature = rank(*temperature));
-        Stamp::try_from(old.len()).expect("at most as many as places") + 1
+        Stamp::try_from(old.len()).expect("at most one stamp for each slot") + 1
     }
 
     /// Rebuilds the state of the FTL from the flash, from `at` on.
@@ -143,8 +147,8 @@ impl<M: MapStorage> PageMap<M> {
         self.health.failed_blocks = others.len() as u64 - self.health.factory_bad_blocks;
     }
 
-    /// Reads the summary of a block, or its programmed pages one by one, and maps the copies that
-    /// are newer than those known so far.
+    /// Reads the summary of a block, or its programmed pages one by one. Maps each of its logical
+    /// pages that has no newer copy in the blocks read so far.
     fn read_block(
         &mut self,
         nand: &mut Array,
@@ -186,9 +190,9 @@ impl<M: MapStorage> PageMap<M> {
         Ok(())
     }
 
-    /// Makes a block free in each lane that has none. A power cut during garbage collection may
-    /// leave a lane without a free block and without room to continue. A block that holds only
-    /// duplicates of data elsewhere can then be reclaimed.
+    /// Empties a block in each lane that has no free block. A power cut during garbage collection
+    /// may leave a lane without a free block and without room to continue. A block can then be
+    /// reclaimed if other blocks hold a copy of all its pages. The map is set to these copies.
     fn find_free_blocks(&mut self, nand: &Array) {
         let mut copies = BTreeMap::new();
         for lane in 0..self.layout.lanes() {
@@ -222,7 +226,7 @@ impl<M: MapStorage> PageMap<M> {
         Some(doubles)
     }
 
-    /// Unmaps the pages that are older than the record of their trim.
+    /// Unmaps the pages whose newest copy is older than the record of their trim.
     fn apply_records(&mut self, nand: &Array) {
         for record in 0..self.unrecorded.len() {
             let Some(slot) = self.slot_of(self.layout.record(record)) else { continue };

@@ -7,10 +7,10 @@ use super::{MapStorage, PageMap};
 use crate::nand::{Array, Cause};
 
 impl<M: MapStorage> PageMap<M> {
-    /// Does the same as [`PageMap::make_room`] for a host page, after updating the translation
-    /// pages that garbage collection has made out of date. That may itself need garbage collection.
-    /// It terminates, because each data page that moves leaves fewer superseded pages among the
-    /// data.
+    /// Does the same as [`PageMap::make_room`] for a host page, and then writes the translation
+    /// pages that garbage collection has made out of date. Writing these may itself need garbage
+    /// collection. The loop ends, because each collection of a data block uses up superseded data
+    /// pages, and no new ones arise.
     #[inline]
     pub(super) fn host_room(
         &mut self,
@@ -31,8 +31,8 @@ impl<M: MapStorage> PageMap<M> {
         }
     }
 
-    /// Finds a lane of `pool` with room for a page at its frontier for `role`, or at an equivalent
-    /// one. Lanes take turns; a lane that cannot free a page is skipped.
+    /// Finds a lane of `pool` with room for a page at its frontier for `role`, or in its SLC
+    /// region. Lanes take turns; a lane that cannot free a page is skipped.
     #[inline]
     pub(in crate::ftl) fn make_room(
         &mut self,
@@ -118,13 +118,13 @@ impl<M: MapStorage> PageMap<M> {
         if ready || self.main_room(nand, front, at)? { Ok(Some(role)) } else { Ok(None) }
     }
 
-    /// Ensures a next page at the frontier for `role`. If too few blocks are free, collects in the
-    /// foreground until there are enough. Returns false if that would use up the block that garbage
-    /// collection needs.
+    /// Ensures that the frontier `front` has room for a page. If too few blocks are free, collects
+    /// garbage in the foreground until enough are free. Returns false if the page would use up the
+    /// free block that garbage collection needs.
     ///
     /// Garbage collection always has room to move pages to: a victim has less than a block of valid
-    /// pages, and a page is only granted while a block is free beside the frontier. A failed block
-    /// is emptied after that.
+    /// pages, and room for a page is granted only while the lane has a free block in addition to
+    /// the frontier. Failed blocks are emptied after the collection.
     #[cold]
     pub(super) fn main_room(
         &mut self,
@@ -134,8 +134,8 @@ impl<M: MapStorage> PageMap<M> {
     ) -> Result<bool, Errno> {
         self.apply_deferred(nand);
         let Front { lane, role } = front;
-        // Collection may fill the block that was just opened, but each round leaves more free
-        // pages.
+        // Collection may fill the block that was just opened. The loop ends, because each iteration
+        // leaves more free pages.
         loop {
             let open = self.lane(lane).frontier(role).is_some();
             if !open && self.lane(lane).free_blocks() > 0 {

@@ -1,17 +1,17 @@
 //! Prefetching for the next garbage collection.
 //!
 //! The map entries of a victim's pages are scattered over the map. The next victim is mostly
-//! predictable as soon as the previous collection is done. Its entries are therefore prefetched
-//! during the writes in between, a few at a time. A wrong guess costs time and changes nothing
-//! else.
+//! predictable as soon as the previous collection is done. The map entries of its pages are
+//! therefore prefetched during the writes in between, a few at a time. A wrong guess only costs
+//! simulation time.
 
 use super::{MapStorage, PageMap};
 use crate::gc::VictimPolicy;
 use crate::memory::prefetch;
 use crate::nand::{Array, Lpn};
 
-/// Number of slots of the next victim that each host write prefetches. This covers all slots in
-/// time if at most three of four pages are valid.
+/// Number of slots of the next victim whose map entries each host write prefetches. If at least a
+/// quarter of the victim's pages are superseded, all entries are prefetched before its collection.
 const PLACES: u32 = 4;
 
 impl<M: MapStorage> PageMap<M> {

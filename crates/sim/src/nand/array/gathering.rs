@@ -24,8 +24,8 @@ impl Array {
         Ok(())
     }
 
-    /// Copies logical pages to slot `to` and those after it, and supersedes the sources. Each item
-    /// of `from` is the source slot number plus 1, or [`NOWHERE`], whose destination slot is
+    /// Copies logical pages to slot `to` and the slots after it, and supersedes the sources. Each
+    /// item of `from` is the source slot number plus 1. For [`NOWHERE`], the destination slot is
     /// skipped.
     ///
     /// Equivalent to reading and programming the pages one by one, all submitted at `at`. Requires
@@ -92,12 +92,13 @@ impl Array {
         self.plain && first.unit == last.unit
     }
 
-    /// Reads the logical pages at these slots, programs them with new contents to slot `to` and
-    /// those after it, and supersedes the old slots. Their stamps count up from `stamp`. Calls
-    /// `superseded` with the block of each old slot and its number of valid slots left.
+    /// Reads the logical pages at these slots, programs them with new contents to slot `to` and the
+    /// slots after it, and supersedes the old slots. Their stamps count up from `stamp`. Calls
+    /// `superseded` with the block of each old slot and the number of valid slots left in that
+    /// block.
     ///
-    /// Equivalent to doing so one by one, all submitted at `at`. Requires [`Array::can_rewrite`],
-    /// and that no source is an internal page.
+    /// Equivalent to rewriting the pages one by one, all submitted at `at`. Requires
+    /// [`Array::can_rewrite`], and that no source is an internal page.
     ///
     /// # Errors
     /// Returns [`Illegal::ProgramOutOfOrder`] or [`Illegal::BadBlock`].

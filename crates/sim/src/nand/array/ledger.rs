@@ -54,12 +54,12 @@ impl Array {
         self.blocks.expect_cleaning(block);
     }
 
-    /// Records in the metadata of a block that it is in use from now on, and its role.
+    /// Records in the metadata of a block that the block is in use from now on, and its role.
     pub fn open(&mut self, block: BlockId, role: u8) {
         self.blocks.open(block, role);
     }
 
-    /// Returns when a block was opened, as a count of blocks opened, and its role.
+    /// Returns the number of a block in the order in which blocks were opened, and its role.
     pub fn opened(&self, block: BlockId) -> (u32, u8) {
         self.blocks.opened(block)
     }
@@ -75,7 +75,7 @@ impl Array {
         at
     }
 
-    /// Returns true if a block is bad, from the factory or since.
+    /// Returns true if a block is bad, from the factory or because of a later failure.
     pub fn is_bad(&self, block: BlockId) -> bool {
         self.blocks.is_bad(block)
     }
@@ -201,8 +201,8 @@ impl Array {
         }
     }
 
-    /// Cuts the power at `now`. Commands that have not started never will, and those in progress
-    /// leave unreadable pages. Forgets which slots are valid.
+    /// Cuts the power at `now`. Commands that have not started are dropped, and commands in
+    /// progress leave unreadable pages. Forgets which slots are valid.
     pub fn cut_power(&mut self, now: Nanos) {
         if let Some(undo) = &mut self.undo {
             let queued = self.queued.as_deref().filter(|_| !self.direct);

@@ -6,8 +6,8 @@
 //!
 //! - A read waits for the program of its page.
 //! - Programs of a block, and its erase, wait for each other in the order in which they were given.
-//! - An erase waits for every read of its block, and for the programs elsewhere that supersede its
-//!   pages, so that a power cut loses nothing.
+//! - An erase waits for every read of its block, and for the programs on other blocks that supersede
+//!   its pages, so that a power cut loses nothing.
 //! - The first program of a block waits for all erases of its lane that were issued before it, and
 //!   until the bad blocks of its lane are retired. A lane therefore never uses more blocks at a time
 //!   than the FTL assumes.
@@ -36,12 +36,12 @@ pub struct Queues {
     /// The policy and its settings.
     pub setup: Setup,
     /// True if the drive's own work (garbage collection, merges and so on) is executed in steps: a
-    /// die gets the next command when the previous one is done. Otherwise it gets all commands of a
-    /// block at once.
+    /// die gets the next command when the previous one is done. If false, a die gets all commands
+    /// of a block at once.
     pub steps: bool,
     /// The number of steps that a die carries out in a row before it looks at other waiting commands.
     pub steps_in_a_row: u32,
-    /// The level of work that a write of the host waits for.
+    /// The priority level of the drive's own work when a write of the host waits for that work.
     pub foreground: Level,
     /// The number of consecutive blocks in a lane, a part of the array with its own free blocks.
     pub blocks_per_lane: u32,
@@ -71,7 +71,7 @@ pub(super) struct FlashRequest {
 /// Something that happened to the commands of an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
-    /// The time given to [`super::Array::notify_done`] is reached; the clock shows it.
+    /// The time given to [`super::Array::notify_done`] is reached. The clock shows this time.
     Done(u32),
     /// A die has nothing to do.
     Idle,
@@ -92,10 +92,10 @@ pub(super) enum ObserverReport {
     Suspension(observe::Command, Range<Nanos>),
 }
 
-/// The flag in the owner of a command that is reported to observers.
+/// The flag in the owner of a command that marks a command to report to observers.
 const OBSERVED: u64 = 1 << 32;
 
-/// The commands on a block of a package that are not done.
+/// The unfinished commands on a block of a package.
 #[derive(Debug, Clone, Copy)]
 struct Block {
     /// The last program or erase.
@@ -195,7 +195,8 @@ impl QueuedArray {
             package: given.seat.package,
             plane: given.seat.plane,
             row: given.seat.row,
-            // A copy within a plane takes another time than an erase.
+            // A copy within a plane has the same operation as an erase, but cannot join one: their
+            // durations differ.
             joins: given.from.is_none(),
             cells: given.cells,
             transfer: given.transfer,
@@ -203,7 +204,7 @@ impl QueuedArray {
         }
     }
 
-    /// Returns the place of a block of a package of its element in [`QueuedArray::blocks`].
+    /// Returns the index in [`QueuedArray::blocks`] of a block in package `member` of its element.
     fn place(&self, block: BlockId, member: u32) -> usize {
         block.0 as usize + member as usize * self.blocks_per_package
     }
@@ -268,14 +269,15 @@ impl QueuedArray {
     fn add(&mut self, given: &FlashRequest, command: &Command, erases: bool) -> Ticket {
         let (needs, die) = (self.needs(given, erases), given.seat.die);
         let is_step = self.is_step(command.class, command.level);
-        // The steps of a die are carried out in the order in which they are given.
+        // The steps of a die are executed in the order in which they are given, without other
+        // dependencies.
         let chained =
             |other: &Task| is_step && other.die == die && self.is_step(other.class, other.level);
         let apart = needs.map(|earlier| {
             let is_chained = self.scheduler.task(earlier).is_some_and(chained);
             if is_chained { Ticket::DONE } else { earlier }
         });
-        // A block is erased in a row of its own.
+        // An erase is a row of its own.
         if is_step && !erases {
             let needs = apart.iter().copied().filter(|ticket| *ticket != Ticket::DONE);
             if let Some(ticket) = self.rows.extend(&mut self.scheduler, command, needs) {
@@ -337,8 +339,8 @@ impl QueuedArray {
         (block.0 / self.queues.blocks_per_lane) as usize
     }
 
-    /// Lets a command that arrives at `at` wait for an earlier one, unless the order of arrival at
-    /// its die is enough. Returns when it arrives.
+    /// Makes a command that arrives at `at` wait for an earlier one, unless the order of arrival at
+    /// its die suffices. Returns the time at which the command arrives.
     fn order(&mut self, ticket: Ticket, command: &Command, earlier: Ticket, at: Nanos) -> Nanos {
         self.raise_for(command.level, earlier);
         match self.follows_from(earlier, command.die, command.level) {
@@ -382,7 +384,7 @@ impl QueuedArray {
         self.scheduler.arrival(earlier).filter(|_| follows)
     }
 
-    /// Returns true if the command that was just issued certainly ends after an earlier one.
+    /// Returns true if `command`, which was just issued, certainly ends after `earlier`.
     fn ends_before(&self, earlier: Ticket, command: &Command) -> bool {
         let in_steps = |other: &Task| {
             other.die == command.die
@@ -393,7 +395,7 @@ impl QueuedArray {
         from.is_some() || self.scheduler.task(earlier).is_some_and(in_steps)
     }
 
-    /// Lets the next erase of a block, in every package of its element, wait for a command. `die`
+    /// Makes the next erase of a block, in every package of its element, wait for a command. `die`
     /// returns the die of a package.
     pub(super) fn use_block(&mut self, block: BlockId, die: impl Fn(u32) -> u32, ticket: Ticket) {
         for member in 0..self.queues.span {
@@ -427,7 +429,7 @@ impl QueuedArray {
     /// Returns the program of a page if it is possibly unfinished, otherwise [`Ticket::DONE`].
     fn program_of(&self, block: usize, index: u32) -> Ticket {
         let Block { written, first, .. } = self.blocks[block];
-        // Programs of a block are done in their order, so after the last one nothing is left.
+        // Programs of a block complete in order: when the last one is done, all are done.
         if first == NONE || self.scheduler.status(written) == Status::Done {
             return Ticket::DONE;
         }
@@ -488,7 +490,7 @@ impl QueuedArray {
         })
     }
 
-    /// Returns when `delay` has passed since a command was done.
+    /// Returns the time `delay` after the end of a command.
     pub(super) fn after(&mut self, ticket: Ticket, delay: Nanos) -> Nanos {
         when_done(self.scheduler.add_delay(ticket, delay))
     }
@@ -546,8 +548,8 @@ impl QueuedArray {
         }
     }
 
-    /// Returns true if the command whose end is `done` has begun. A known time needs no check, and
-    /// returns true.
+    /// Returns true if the command whose end is `done` has begun. Also returns true if `done` is a
+    /// time instead of a command.
     pub(super) fn has_begun(&self, done: Nanos) -> bool {
         match awaited(done) {
             Some(ticket) => self.scheduler.status(ticket) != Status::Waiting,

@@ -4,20 +4,20 @@ use flashscope_block::Nanos;
 
 use crate::sched::{Command, Level, Scheduler, Ticket};
 
-/// A row that may get more steps. The scheduler takes it when it is closed.
+/// A row of steps that may still grow. The scheduler receives the row when it is closed.
 #[derive(Debug, Clone, Copy)]
 struct Row {
     first: Ticket,
     last: Ticket,
     len: u32,
     level: Level,
-    /// When it arrives at the earliest.
+    /// The earliest time at which the row arrives.
     at: Nanos,
 }
 
-/// The row of each die that may get more steps.
+/// The open rows: for each die, the row that may still grow.
 pub(super) struct Rows {
-    /// How many steps are in a row at most.
+    /// The maximum number of steps in a row.
     most: u32,
     rows: Vec<Option<Row>>,
     /// Dies whose row is open, in the order in which the rows began.
@@ -29,7 +29,8 @@ impl Rows {
         Rows { most, rows: vec![None; if most > 1 { dies } else { 0 }], open: Vec::new() }
     }
 
-    /// Begins a row with a step that was not released, if a row can have several.
+    /// Begins a row with a step that was not released. If a row has only one step, releases the
+    /// step at once.
     pub(super) fn begin(
         &mut self,
         scheduler: &mut Scheduler,
@@ -45,8 +46,8 @@ impl Rows {
         self.open.push(command.die);
     }
 
-    /// Adds a step to the row of its die. The row waits for `needs`. Returns `None` if there is no
-    /// row of its level, or if a step of another die is in between.
+    /// Adds a step to the open row of its die. The row waits for `needs`. Returns `None` if there
+    /// is no open row of the same level, or if a command in `needs` has not arrived yet.
     pub(super) fn extend(
         &mut self,
         scheduler: &mut Scheduler,
@@ -68,7 +69,7 @@ impl Rows {
         Some(last)
     }
 
-    /// Lets the scheduler take the row of a die.
+    /// Closes the row of a die and releases it to the scheduler.
     pub(super) fn close(&mut self, scheduler: &mut Scheduler, die: u32) {
         if let Some(row) = self.rows.get_mut(die as usize).and_then(Option::take) {
             self.open.retain(|open| *open != die);
@@ -76,7 +77,7 @@ impl Rows {
         }
     }
 
-    /// Lets the scheduler take every row.
+    /// Closes every row and releases it to the scheduler.
     pub(super) fn close_all(&mut self, scheduler: &mut Scheduler) {
         for die in self.open.drain(..) {
             if let Some(row) = self.rows[die as usize].take() {

@@ -192,7 +192,7 @@ impl Array {
         }
     }
 
-    /// Returns the later of `done` and the time at which the requested part of the block is written.
+    /// Returns the later of `done` and the time at which everything issued for the block is done.
     #[inline]
     pub fn written_by(&mut self, block: BlockId, done: Nanos) -> Nanos {
         let place = self.place(block);
@@ -205,15 +205,15 @@ impl Array {
         }
     }
 
-    /// Returns the first time from `at` on at which a block may be erased or retired. With queues
-    /// it returns `at`, because queued commands wait for what they depend on.
+    /// Returns the first time from `at` on at which a block may be erased or retired. With queues,
+    /// returns `at`: queued commands wait for the commands that they depend on.
     #[inline]
     pub(super) fn settled(&self, block: BlockId, at: Nanos) -> Nanos {
         if self.queues().is_some() { at } else { at.max(self.blocks.settled(block)) }
     }
 
-    /// Returns the first time from `at` on at which a block may be retired: the programs that
-    /// supersede its pages must be done.
+    /// Returns the first time from `at` on at which a block may be retired: after the programs that
+    /// supersede its pages.
     pub(super) fn retired(&mut self, block: BlockId, at: Nanos) -> Nanos {
         match self.queues_mut() {
             Some(queued) => queued.retire(block, at),
@@ -262,8 +262,8 @@ impl Array {
         }
     }
 
-    /// Requests an [`Event::Done`] with this number for the time `at`, if it stands for a command.
-    /// Returns false if it does not: then no event follows.
+    /// Requests an [`Event::Done`] with this number for the time `at`, if that time stands for a
+    /// command. Otherwise returns false, and no event follows.
     pub fn notify_done(&mut self, at: Nanos, number: u32) -> bool {
         let Some(queued) = self.queues_mut() else { return false };
         let awaited = awaited(at).is_some();
@@ -381,7 +381,7 @@ impl Array {
         span
     }
 
-    /// Records what a power cut would undo of the program that was given last.
+    /// Records the program that was issued last, so that a power cut can undo it.
     #[inline]
     fn note_undo_of_program(&mut self, page: Page, span: Span) {
         if self.undo.is_some() {
@@ -423,7 +423,8 @@ impl Array {
         done
     }
 
-    /// Schedules `count` moves from `from` to `target` and the pages after it.
+    /// Schedules `count` moves (a read and a program each) from `from` to `target` and the pages
+    /// after it.
     #[inline]
     pub(super) fn schedule_moves(
         &mut self,
@@ -442,8 +443,8 @@ impl Array {
         let (transfer, span) = (self.schedule.timing().page_transfer, self.geometry().span);
         let (mut done, mut next) = (at, 0);
         for index in target.index..target.index + count {
-            // The source pages matter only for observers, and if the program time depends on the
-            // data.
+            // The source pages matter only for observers and queues, and if the program time
+            // depends on the data.
             let (mut read_page, mut zero) = (Page { block: from, index: 0 }, false);
             let matters = self.is_observed() || self.queued.is_some();
             if (matters || self.schedule.timing().distinguishes_zeros())
@@ -461,18 +462,18 @@ impl Array {
         done
     }
 
-    /// Returns the time at which a moved page is programmed. Without queues, the pages moved before
-    /// it are programmed by then, too; `done` is their time.
+    /// Returns the time at which a moved page is programmed. Without queues, returns the time at
+    /// which the pages moved before it are programmed, too; `done` is the time of these pages.
     pub(super) fn moved(&mut self, from: BlockId, done: Nanos, program: Nanos) -> Nanos {
         if self.queues().is_some() {
-            // The erase of the block waits for each of these by itself.
+            // The erase of the block waits for each of these programs separately.
             self.settle_block(from, program);
             return program;
         }
         done.max(program)
     }
 
-    /// Records what a power cut would undo of the erase that was given last.
+    /// Records the erase that was issued last, so that a power cut can undo it.
     #[inline]
     pub(super) fn note_undo_of_erase(&mut self, block: BlockId, span: Span) {
         if self.undo.is_some() {

@@ -6,9 +6,9 @@ use super::{Blocks, PADDING, Stamp};
 use crate::nand::{BlockId, Lpn, Slot};
 
 impl Blocks {
-    /// Copies metadata to the slots from `to` on and marks these valid. Each item of `from` is the
-    /// source slot number plus 1, or 0 for no source. The source slots are superseded by a program
-    /// that runs until `settles`.
+    /// Copies metadata to the slots from `to` on and marks these slots valid. Each item of `from`
+    /// is the source slot number plus 1, or 0 for no source. The source slots are superseded by a
+    /// program that runs until `settles`.
     pub(in crate::nand) fn gather(&mut self, from: &[u32], to: Slot, settles: Nanos) {
         let mut target = to.0 as usize;
         let mut rest = from;
@@ -27,10 +27,10 @@ impl Blocks {
         }
     }
 
-    /// Fills slots from `to` on, which were just programmed, with new versions of logical pages
-    /// that were elsewhere. Their stamps count up from `stamp`. The old slots are superseded by a
-    /// program that runs until `settles`. Calls `superseded` with the block of each old slot and
-    /// its number of valid slots left.
+    /// Fills the slots from `to` on, which were just programmed, with new versions of logical
+    /// pages. `from` holds these pages and their old slots. The stamps count up from `stamp`. The
+    /// old slots are superseded by a program that runs until `settles`. Calls `superseded` with the
+    /// block of each old slot and the number of valid slots left in that block.
     #[inline]
     pub(in crate::nand) fn rewrite(
         &mut self,
@@ -54,7 +54,7 @@ impl Blocks {
         *valid += u32::try_from(from.len()).unwrap_or(u32::MAX);
     }
 
-    /// Returns how many slot numbers follow this one in its block.
+    /// Returns the number of slots that follow this one in its block.
     fn slots_after(&self, slot: Slot) -> usize {
         self.geometry.words_per_block() * 64 - 1 - self.geometry.index(slot) as usize
     }

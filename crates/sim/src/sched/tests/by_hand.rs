@@ -1,4 +1,4 @@
-//! Times worked out by hand: each setting has its effect.
+//! Times worked out by hand, in microseconds: each setting has its effect.
 
 use super::*;
 
@@ -127,8 +127,8 @@ fn levels_go_before_each_other() {
     }
 }
 
-// MQSim's bus: die 1 requests it at 45 for its program, die 0 at 50 for the data of its read. It is
-// busy until 52.
+// The bus order of MQSim. Die 1 requests the bus at 45 for its program, die 0 at 50 for the data of
+// its read. The bus is busy until 52.
 #[test]
 fn data_may_go_before_commands() {
     let commands = on_dies(&[(0, R, 0), (42, P, 2), (45, P, 1)]);
@@ -137,7 +137,7 @@ fn data_may_go_before_commands() {
     assert_eq!(script(setup, 3, 1, &commands), [62, 552, 572]);
 }
 
-// Die 1 has the bus from 0 to 10. Die 0 is free at 1, but chooses at 10, when the read is there.
+// Die 1 has the bus from 0 to 10. Die 0 is free at 1, but chooses at 10, when the read has arrived.
 #[test]
 fn a_die_may_choose_when_it_gets_the_bus() {
     let commands = on_dies(&[(0, P, 1), (1, P, 0), (5, R, 0)]);

@@ -20,14 +20,14 @@ const fn float(value: u64) -> f64 {
     value as f64
 }
 
-/// Runs commands that arrive `rate` a nanosecond, of which `share` are reads.
+/// Runs commands that arrive at `rate` per nanosecond. A fraction `share` of them are reads.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 fn open_loop(setup: Setup, bus: u64, rate: f64, share: f64, commands: u64) -> OpenLoop {
     let mut scheduler = scheduler(setup, 1, 1);
     let mut random = fastrand::Rng::with_seed(7);
     let (mut clock, mut submitted) = (0.0, VecDeque::new());
     let (mut sums, mut counts) = ([0u64; 2], [0u64; 2]);
-    // Lindley's recursion for reads alone: when the server is free.
+    // Lindley's recursion for reads alone. `free` is the time at which the server becomes free.
     let (mut free, mut lindley) = (0, 0);
     let mut issued = 0;
     while counts[0] + counts[1] < commands {
@@ -78,7 +78,7 @@ fn one_die_with_reads_is_an_md1_queue() {
         let theory = service + load * service / (2.0 * (1.0 - load));
         near(&format!("M/D/1 at {load}"), theory + found.reads_apart, theory, 0.003);
         if load < 0.7 {
-            near(&format!("M/D/1 at {load}, as drawn"), found.reads, theory, 0.01);
+            near(&format!("M/D/1 at {load}, as simulated"), found.reads, theory, 0.01);
         }
     }
 }
@@ -113,7 +113,8 @@ fn suspension_that_costs_nothing_is_preemptive_resume() {
     }
 }
 
-/// Keeps `depth` commands in flight on random dies until so many are done, and then lets them end.
+/// Keeps `depth` commands in flight on random dies until `commands` commands were submitted, and
+/// then lets the rest end.
 fn closed_loop(setup: Setup, dies: u32, depth: u32, share: f64, commands: u64) -> Scheduler {
     let mut scheduler = scheduler(setup, dies, 2);
     let mut random = fastrand::Rng::with_seed(3);

@@ -14,31 +14,31 @@ use crate::setup::{
 /// A seed of its own, so that the random numbers of evictions are independent of others.
 const EVICTION_SEED: u64 = 0x6576_6963_7473;
 
-/// The log blocks of FTLs that map data by whole blocks, in which writes land first until they are
-/// merged with their data blocks. Of no consequence to other FTLs.
+/// The log blocks of FTLs that map data by whole blocks. Writes land in log blocks first, and
+/// merges later combine these with their data blocks. No effect with other FTLs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Log {
-    /// The number of log blocks of each allocation pool, including the sequential ones of `fast`
-    /// and `last`; at least 1, with `fast` 2, with `last` 3. They are taken from the blocks that
-    /// the host cannot address, as is one more that merges need. Default: 8. Source: none; Sun and
-    /// Zhang find 3 and 4 in USB drives.
+    /// The number of log blocks of each allocation pool, including the sequential log blocks of
+    /// `fast` and `last`. At least 1, with `fast` 2, with `last` 3. They are taken from the blocks
+    /// that the host cannot address; merges take one more. Default: 8. Source: none; Sun and Zhang
+    /// find 3 and 4 in USB drives.
     pub blocks: u32,
     /// The time at which a full log block is merged: at once (`eager`), or when its space is needed
-    /// (`lazy`). With `fast` and `last` this applies to sequential log blocks, with `n-k` and
-    /// `superblock` to a group with all the blocks that it may have. Default: `eager`. Source:
-    /// none, the papers leave it open.
+    /// (`lazy`). With `fast` and `last`, this applies to sequential log blocks. With `n-k` and
+    /// `superblock`, it applies to a group that has as many log blocks as it may have. Default:
+    /// `eager`. Source: none, the papers leave it open.
     pub merge: Merge,
     /// True if a log block that holds its data block in order becomes the data block (switch and
     /// partial merges); otherwise every merge is a full one. No effect with `superblock`, which
     /// cleans. Default: true. Source: none; the drives of Sun and Zhang, section 3.3, copy even
     /// data that was written in order.
     pub switch: bool,
-    /// The log block of a pool that is merged when another data block needs one: the one in use for
-    /// longest (`fifo`), the least recently written (`lru`), or any (`random`). For `superblock`,
-    /// this chooses the group that gives one up; for `last`, one of the sequential log blocks. No
-    /// effect with `fast`, whose log blocks form a ring. Default: `fifo`. Source: none; Boboila and
-    /// Desnoyers, MSST'11, and Sun and Zhang speak of a log list.
+    /// The log block of a pool that is merged when another data block needs one: the log block in
+    /// use for longest (`fifo`), the least recently written one (`lru`), or a random one
+    /// (`random`). For `superblock`, this chooses the group that gives up a block; for `last`, one
+    /// of the sequential log blocks. No effect with `fast`, whose log blocks form a ring. Default:
+    /// `fifo`. Source: none; Boboila and Desnoyers, MSST'11, and Sun and Zhang speak of a log list.
     pub eviction: Eviction,
     /// The number of consecutive logical blocks that share log blocks: the N of `n-k` and the size
     /// of a `superblock`; no effect with other FTLs. Default: 8. Source: none; Park et al., ACM
@@ -47,22 +47,23 @@ pub struct Log {
     /// The largest number of log blocks of a group: the K of `n-k` and the U-blocks of a
     /// `superblock`; no effect with other FTLs. Default: 4. Source: as `group`.
     pub per_group: u32,
-    /// The number of pages that a log block can take once its pages are not those of one data block
-    /// in order from the first on, because of limited memory for the mapping; 0 for all of them.
-    /// Only for `bast` and `n-k`. Default: 0. Source: none; fitted to what drives of uFLIP's Table
-    /// 3 take for writes in reverse.
+    /// The number of pages that a log block can take out of order, because memory for the mapping
+    /// is limited; 0 for all pages. Pages are in order while they are those of one data block, from
+    /// its first page on. Only for `bast` and `n-k`. Default: 0. Source: none; fitted to the times
+    /// of drives in uFLIP's Table 3 for writes in reverse.
     pub unordered: u32,
     /// The least length in bytes of a request, or of data that leave a write buffer together, for
     /// which the pages go to the sequential log blocks of `last`; at least 1; no effect with other
-    /// FTLs. Default: 8 KiB. Source: none, chosen; Lee et al., SIGOPS OSR 42(6), 2008, tell writes
-    /// by their size, too.
+    /// FTLs. Default: 8 KiB. Source: none, chosen; Lee et al., SIGOPS OSR 42(6), 2008, also
+    /// distinguish writes by size.
     #[serde(deserialize_with = "quantity::size")]
     pub sequential_request: Bytes,
     /// The number of sequential log blocks of `last` (1 to `blocks` - 2); no effect with other
     /// FTLs. Default: 2. Source: as `sequential_request`.
     pub sequential: u32,
-    /// The largest number of the other log blocks of `last` that hold hot pages (1 to `blocks` -
-    /// `sequential` - 1); no effect with other FTLs. Default: 3. Source: as `sequential_request`.
+    /// The largest number of log blocks of `last`, besides the sequential ones, that hold hot pages
+    /// (1 to `blocks` - `sequential` - 1); no effect with other FTLs. Default: 3. Source: as
+    /// `sequential_request`.
     pub hot: u32,
     /// The number of page writes, not counting long requests, within which a page must be written
     /// again for `last` to treat it as hot; at least 1; no effect with other FTLs. Default: 256.

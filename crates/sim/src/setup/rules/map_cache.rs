@@ -6,7 +6,7 @@ use crate::nand::Geometry;
 use crate::setup::MapCacheLayout;
 use crate::setup::MapMemory;
 
-/// Bytes of an entry on the flash: the number of a place.
+/// Bytes of an entry on the flash: a slot number.
 const ENTRY_ON_FLASH: u64 = 4;
 
 impl MapCacheLayout {
@@ -19,7 +19,7 @@ impl MapCacheLayout {
 }
 
 impl Profile {
-    /// The memory for entries of the map, of a drive of any size.
+    /// Returns the memory for entries of the map, not yet limited to the size of the map.
     pub(super) fn map_cache(
         &self,
         ftl: ftl::Kind,
@@ -57,7 +57,8 @@ impl Profile {
         })
     }
 
-    /// How many entries the memory of the controller holds, and how many that of the host.
+    /// Returns how many entries fit in the memory of the controller, and how many in the memory
+    /// that the host lends.
     fn entries_in_memory(&self) -> Result<(u64, u64), ProfileError> {
         let cache = &self.map_cache;
         let (field, size) = ("map_cache.entry_size", cache.entry_size);

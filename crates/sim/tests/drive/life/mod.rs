@@ -18,7 +18,7 @@ use flashscope_sim::{Counters, Profile, SimDevice, gc, wear};
 use self::shadow::Shadow;
 use self::shape::LOGICAL_BLOCK;
 
-/// A number from `least` to `most`; `least` when the bytes are used up.
+/// Returns a number from `least` to `most`; `least` when the bytes are used up.
 fn draw(bytes: &mut Unstructured<'_>, least: u32, most: u32) -> u32 {
     bytes.int_in_range(least..=most).unwrap_or(least)
 }
@@ -38,12 +38,12 @@ pub(crate) struct Story {
     pub(crate) completions: Vec<Completion>,
     pub(crate) recoveries: Vec<Recovery>,
     pub(crate) counters: Counters,
-    /// Power cuts that found something under way.
+    /// The number of power cuts that occurred while requests were in flight.
     pub(crate) cuts_in_flight: usize,
     pub(crate) refused_writes: usize,
-    /// Power cuts that fell into the recovery from another.
+    /// The number of power cuts that occurred during the recovery from another power cut.
     pub(crate) recoveries_cut: usize,
-    /// Blocks that failed or expired.
+    /// The number of blocks that failed or expired.
     pub(crate) lost_blocks: u64,
 }
 
@@ -101,12 +101,12 @@ impl<'a> Life<'a> {
         Life::on(&ftl::KINDS[usize::from(last) % ftl::KINDS.len()], bytes)
     }
 
-    /// As [`Life::new`], with this FTL.
+    /// Does the same as [`Life::new`] with this FTL.
     pub(crate) fn on(ftl: &ftl::Kind, bytes: &'a [u8]) -> Option<Self> {
         Life::with(ftl, None, bytes)
     }
 
-    /// As [`Life::on`], and with this cleaning policy and wear levelling, if any.
+    /// Does the same as [`Life::on`] with this cleaning policy and wear levelling, if any.
     pub(crate) fn with(ftl: &ftl::Kind, policies: Policies, bytes: &'a [u8]) -> Option<Self> {
         let mut script = Unstructured::new(bytes);
         let wears_out = draw(&mut script, 0, 3) == 3;
@@ -121,7 +121,7 @@ impl<'a> Life<'a> {
         Life::of(&profile, script, wears_out)
     }
 
-    /// As [`Life::on`], of a drive whose commands wait in queues by this policy.
+    /// Does the same as [`Life::on`] for a drive whose commands wait in queues by this policy.
     pub(crate) fn queued(ftl: &ftl::Kind, policy: &str, bytes: &'a [u8]) -> Option<Self> {
         let mut script = Unstructured::new(bytes);
         let wears_out = draw(&mut script, 0, 3) == 3;
@@ -185,7 +185,7 @@ impl<'a> Life<'a> {
         true
     }
 
-    /// The end: everything is answered and found where it should be.
+    /// Ends the life: waits for all answers, and checks and reads the whole drive.
     pub(crate) fn finish(mut self) -> Story {
         self.watchdog.lock().left = self.patience;
         self.drain();
@@ -199,12 +199,12 @@ impl<'a> Life<'a> {
         self.story
     }
 
-    /// The capacity in logical blocks.
+    /// Returns the capacity in logical blocks.
     fn capacity(&self) -> u64 {
         self.drive.info().capacity.0 / LOGICAL_BLOCK
     }
 
-    /// A request to somewhere, more often to the front of the drive, and small.
+    /// Issues a random request: often a small one, and often near the front of the drive.
     fn submit(&mut self, op: Op) {
         let (blocks, script) = (self.capacity(), &mut self.script);
         let limit = if flip(script) { blocks } else { blocks.div_ceil(5) };
@@ -218,7 +218,7 @@ impl<'a> Life<'a> {
         }
     }
 
-    /// Writes a good part of the drive in order.
+    /// Writes up to a quarter of the drive in order.
     fn fill(&mut self) {
         let blocks = self.capacity();
         let part = blocks.div_ceil(4);
@@ -263,7 +263,7 @@ impl<'a> Life<'a> {
         assert!(self.in_flight.is_empty(), "requests without an answer: {:?}", self.in_flight);
     }
 
-    /// Lets time pass, so that what is in flight is answered or not.
+    /// Lets a random time pass, in which requests in flight may be answered.
     fn pause(&mut self) {
         self.watchdog.lock().left = 50 * self.patience;
         let until = Nanos(self.drive.now().0 + self.interval());
@@ -272,7 +272,8 @@ impl<'a> Life<'a> {
         }
     }
 
-    /// From nothing to long enough for background cleaning to finish.
+    /// Returns a random time in nanoseconds, from 0 to long enough for background cleaning to
+    /// finish.
     fn interval(&mut self) -> u64 {
         let bits = draw(&mut self.script, 6, 25);
         u64::from(draw(&mut self.script, 0, (1 << bits) - 1))

@@ -9,9 +9,9 @@ use flashscope_sim::nand::{BlockId, Lpn, Stamp};
 /// The version of a logical page that a request created.
 #[derive(Debug, Clone, Copy)]
 struct Version {
-    /// The stamp of the data, or none where it was trimmed.
+    /// The stamp of the data, or `None` if the page was trimmed.
     data: Option<Stamp>,
-    /// Which request it was.
+    /// The number of the request.
     request: u64,
 }
 
@@ -33,7 +33,8 @@ impl Shadow {
         Shadow { pages: vec![vec![empty]; pages], page_size }
     }
 
-    /// Logical pages that a range touches, each with whether it is covered whole.
+    /// Returns the logical pages that a range touches, each with true if the range covers the whole
+    /// page.
     pub(crate) fn touched(
         &self,
         offset: u64,
@@ -50,7 +51,7 @@ impl Shadow {
         self.pages[lpn as usize].last().and_then(|version| version.data)
     }
 
-    /// A write was submitted. Returns whether every page of it was written anew.
+    /// Records a submitted write. Returns true if every page of the write has a new copy.
     pub(crate) fn write(&mut self, drive: &SimDevice, request: u64, offset: u64, len: u64) -> bool {
         let mut all = true;
         for (lpn, _) in self.touched(offset, len) {
@@ -76,7 +77,7 @@ impl Shadow {
         }
     }
 
-    /// A trim was submitted.
+    /// Records a submitted trim.
     pub(crate) fn trim(&mut self, request: u64, offset: u64, len: u64) {
         for (lpn, whole) in self.touched(offset, len) {
             if whole && self.now(lpn).is_some() {
@@ -85,22 +86,22 @@ impl Shadow {
         }
     }
 
-    /// A write was acknowledged: nothing older may come back.
+    /// Records an acknowledged write: no older version may come back.
     pub(crate) fn written(&mut self, request: u64, offset: u64, len: u64) {
         for (lpn, _) in self.touched(offset, len) {
             settle(&mut self.pages[lpn as usize], |version| version.request == request);
         }
     }
 
-    /// A flush was acknowledged: no page may come back that was trimmed before.
+    /// Records an acknowledged flush: no page may come back that was trimmed before the flush.
     pub(crate) fn flushed(&mut self, request: u64) {
         for page in &mut self.pages {
             settle(page, |version| version.data.is_none() && version.request < request);
         }
     }
 
-    /// Checks that a power cut has left each page in a possible version, which is the only possible
-    /// one from then on.
+    /// Checks that a power cut has left each page in a possible version. From then on, this is the
+    /// only possible version.
     pub(crate) fn recovered(&mut self, drive: &SimDevice) {
         for (lpn, history) in (0u32..).zip(&mut self.pages) {
             let found = drive.stamp(Lpn(lpn));
@@ -112,8 +113,8 @@ impl Shadow {
         }
     }
 
-    /// Checks that the drive holds what was written last, and that its valid places are where the
-    /// map says.
+    /// Checks that the drive holds the data that was written last, and that its valid slots are the
+    /// slots in the map.
     pub(crate) fn check(&self, drive: &SimDevice) {
         let mut mapped = 0;
         for lpn in 0..u32::try_from(self.pages.len()).expect("a small drive") {
@@ -130,7 +131,7 @@ impl Shadow {
             for slot in live {
                 let entry = nand.entry(slot).expect("valid pages can be read");
                 let Some(history) = self.pages.get(entry.lpn.0 as usize) else { continue };
-                // A page whose trim is not recorded yet is kept, too.
+                // A page also stays valid while its trim is not recorded yet.
                 let place = drive.locate(entry.lpn);
                 let trimmed = history.last().is_some_and(|version| version.data.is_none());
                 let kept = place == Some(geometry.page(slot)) || place.is_none() && trimmed;

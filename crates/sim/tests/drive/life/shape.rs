@@ -13,7 +13,7 @@ use super::{draw, flip, pick};
 
 pub(crate) const LOGICAL_BLOCK: u64 = 512;
 
-/// Flash pages of a drive at most, so that looking at all of them takes no time.
+/// The maximum number of flash pages of a drive, which keeps checks of all pages fast.
 const MOST_PAGES: u32 = 4096;
 
 /// Returns a random profile without failures of the flash. Most of these profiles are valid.
@@ -37,7 +37,7 @@ pub(crate) fn profile(ftl: &ftl::Kind, bytes: &mut Unstructured<'_>) -> Profile 
     } else if profile.persistence.map == MapMemory::Summary && profile.seed % 4 == 1 {
         profile.persistence.map = MapMemory::Pages;
     }
-    // Memory of the host for as much or more, where a power cut may take it.
+    // Host memory for up to 64 entries, unless the map must survive power cuts.
     if profile.persistence.map != MapMemory::NvRam && profile.seed.is_multiple_of(3) {
         profile.map_cache.host_memory.0 = profile.map_cache.entry_size.0 << (profile.seed % 7);
     }
@@ -63,7 +63,7 @@ fn flash(bytes: &mut Unstructured<'_>, profile: &mut Profile) {
     flash.blocks_per_plane = draw(bytes, 3, 24).min(most).max(3);
 }
 
-/// Logical pages of a page, of a part of one, of several.
+/// Sets the size of a logical page: a flash page, a part of a page, or several pages.
 fn pages(bytes: &mut Unstructured<'_>, profile: &mut Profile) {
     let page = profile.flash.page_size.0;
     profile.page_span = pick(bytes, &[1, 1, 2]);
@@ -120,7 +120,7 @@ fn log_blocks(bytes: &mut Unstructured<'_>, profile: &mut Profile) {
     without_cleaning(profile);
 }
 
-/// Shares log blocks out among localities, one way or another.
+/// Divides the log blocks among the localities; `way` selects how.
 pub(crate) fn share_out(profile: &mut Profile, way: u64) {
     let (log, small) = (&mut profile.log, u32::try_from(way % 1000).expect("below 1000"));
     let blocks = log.blocks.max(3);
@@ -167,7 +167,8 @@ fn make_room(profile: &mut Profile) {
     }
 }
 
-/// Lets commands wait in queues, one way or another.
+/// Makes commands wait in queues by this policy. The seed of the profile selects the other
+/// settings.
 pub(crate) fn wait_in_queues(profile: &mut Profile, policy: &str) {
     let (way, micros) = (profile.seed, |count: u64| Nanos::micros(count));
     profile.timed = true;
@@ -206,7 +207,7 @@ pub(crate) fn wait_in_queues(profile: &mut Profile, policy: &str) {
     make_room(profile);
 }
 
-/// Lets commands fail and blocks expire.
+/// Makes commands fail and blocks expire.
 pub(crate) fn make_unreliable(bytes: &mut Unstructured<'_>, profile: &mut Profile) {
     let reliability = &mut profile.reliability;
     reliability.program_failures = pick(bytes, &[0.0, 0.001, 0.01, 0.1]);

@@ -44,7 +44,7 @@ fn selections_keep_what_they_name() {
     assert_eq!(changed(&[("from", "9s")]), story()[18..]);
     assert_eq!(changed(&[("from", "1s"), ("until", "2s")]), story()[2..4]);
     let cut = changed(&[("range", "3MiB..4MiB"), ("ops", "read,write,trim")]);
-    assert!(cut.is_empty(), "a flush stands at 3 MiB: {cut:?}");
+    assert!(cut.is_empty(), "only a flush lies at 3 MiB: {cut:?}");
     let cut = changed(&[("range", "4MiB..4201984"), ("ops", "read")]);
     let [read] = cut[..] else { panic!("{cut:?}") };
     assert_eq!((read.offset, read.len), (Bytes(4 * 1024 * 1024 + 3584), Bytes(4096)));
@@ -152,7 +152,7 @@ fn a_remapped_trace_stays_on_the_drive() {
     assert!(note.contains("are more than the drive"), "{note}");
 }
 
-// Traces merge in time order with separate volumes, and on request by their starts.
+// Traces merge in time order with separate volumes; with `merge=start`, all begin at 0.
 #[test]
 fn traces_merge_in_time_order() {
     let folder = Folder::new();

@@ -60,7 +60,7 @@ fn samples_are_found() {
     }
 }
 
-// Every sample contains the story, as far as its format can express it.
+// Every sample contains the requests of the story, as far as its format can express them.
 #[test]
 fn samples_tell_the_story() {
     for sample in samples() {

@@ -132,8 +132,8 @@ fn bombs_are_stopped() {
     assert!(lines.len() < 32 << 10, "{}", lines.len());
     assert_eq!(
         failure(&lines, None),
-        "cannot read a trace: it expands to more than 2000 times its size, as no trace does; \
-         uncompress it first if it is one"
+        "cannot read a trace: it expands to more than 2000 times its size, unlike any \
+         known trace; if it is a trace, decompress it first"
     );
 }
 
@@ -163,7 +163,7 @@ fn cut_off_compression_is_reported() {
     for (name, data) in compressed(&long) {
         for keep in [data.len() / 20, data.len() / 2, data.len() - 1] {
             let failure = failure(&data[..keep], None);
-            let start = format!("a trace: the {name} data cannot be undone after ");
+            let start = format!("a trace: the {name} data cannot be decompressed after ");
             let end = " B of content, and may be damaged or cut off: ";
             assert!(failure.starts_with(&start) && failure.contains(end), "{failure}");
         }

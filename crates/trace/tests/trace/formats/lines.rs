@@ -174,7 +174,7 @@ const BAD: &[(&str, &str, &str, &str)] = &[
         "Trim;1,5;87,200;512;0x0;1;1",
         "the IO type is `Trim`, and none of Read, Write, Flush",
     ),
-    ("wpa", WPA, "Read;1,5;87,200;512;0x0;1;3", "it is the sum of 3 requests: export every one"),
+    ("wpa", WPA, "Read;1,5;87,200;512;0x0;1;3", "it sums up 3 requests: export each request"),
     ("wpa", WPA, "Read;1,5;87,200;512;0x0;1", "it has 6 fields, and the header has more"),
     ("wpa", WPA, "Read;x;87,200;512;0x0;1;1", "the time is `x`, and no number"),
     ("wpa", WPA, "Read;1,5;87,200;512;FFFFFFFFFFFFFFFFF;1;1", "and no hexadecimal number"),

@@ -125,7 +125,7 @@ fn latencies(told: &TraceContent) -> Vec<f64> {
 fn check(file: &str, told: &TraceContent, entry: &Entry) {
     assert_eq!(told.skipped, SkippedInput::default(), "{file}");
     for (column, counted) in counts(told) {
-        // The manifest counts requests before a partition as part of it.
+        // The manifest counts requests before a partition as part of the partition.
         let beyond = u64::from(column == "vols" && told.volumes.find("before").is_some());
         assert_eq!((counted - beyond).to_string(), entry[column], "{file}: {column}");
     }

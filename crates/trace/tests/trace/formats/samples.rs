@@ -1,6 +1,6 @@
 //! The samples in `testdata/traces`, at least one per format. The file name up to the first point
-//! is the name of the format. All samples contain the same story, as far as their format can
-//! express it.
+//! is the name of the format. All samples contain the same requests ([`STORY`]), as far as their
+//! format can express them.
 
 use std::path::{Path, PathBuf};
 

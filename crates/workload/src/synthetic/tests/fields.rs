@@ -6,7 +6,7 @@ use super::{LARGE, TARGET, ios, ios_on, small_kinds};
 use crate::Field;
 use crate::synthetic::{KINDS, Target, open};
 
-// Does every field of every workload by distribution change what it issues?
+// Does every field change the IOs, in every workload that is defined by distributions?
 #[test]
 fn every_field_matters() {
     for kind in small_kinds() {

@@ -10,7 +10,7 @@ use crate::Stream;
 
 mod fields;
 
-/// A drive whose pages of 4 KiB are no power of two.
+/// A drive whose number of 4 KiB pages is no power of two.
 pub(super) const TARGET: Target =
     Target { capacity: Bytes::kib(4 * 1000), logical_block: Bytes(512), filled: true, seed: 2009 };
 
@@ -35,12 +35,12 @@ pub(super) fn endless(spec: &str, target: &Target) -> Box<dyn Stream> {
     }
 }
 
-/// The first IOs on the small drive, where each takes 100 µs.
+/// Returns the first IOs on the small drive, if each IO takes 100 µs.
 pub(super) fn ios(spec: &str, count: usize) -> Vec<Io> {
     ios_on(&TARGET, spec, count)
 }
 
-/// The first IOs, where each takes 100 µs.
+/// Returns the first IOs, if each IO takes 100 µs.
 pub(super) fn ios_on(target: &Target, spec: &str, count: usize) -> Vec<Io> {
     let mut stream = endless(spec, target);
     let mut previous = Nanos(0);
@@ -68,7 +68,7 @@ pub(super) fn assert_nothing_dead_is_wanted(spec: &str) {
     assert!(trims > 100 && reads > 100, "{spec}: {trims} trims, {reads} reads");
 }
 
-/// IOs as a table: what, from which sector on, how many, and when.
+/// Formats IOs as a table: operation, first sector, number of sectors, and time in ns.
 fn table(ios: &[Io]) -> String {
     let mut text = String::new();
     for Io { op, offset, len, at, .. } in ios {
@@ -85,7 +85,7 @@ fn refused_on(target: &Target, spec: &str) -> String {
     open(spec, target).map(|_| ()).expect_err(spec).to_string()
 }
 
-/// How often each page of 4 KiB begins an IO.
+/// Returns the number of IOs that begin at each page of 4 KiB.
 pub(super) fn histogram(ios: &[Io]) -> Vec<f64> {
     let mut counts = vec![0.0; 1000];
     ios.iter().for_each(|io| counts[usize::try_from(io.offset.0 / 4096).unwrap()] += 1.0);
@@ -108,7 +108,7 @@ pub(super) fn assert_law(counts: &[f64], probability: impl Fn(usize) -> f64) {
     assert!(deviations.abs() < 4.0, "chi-square {chi_square}, {deviations} deviations off");
 }
 
-// Do the workloads issue exactly the IOs they always did?
+// Do the workloads issue exactly the IOs of the golden vectors?
 #[test]
 fn golden_vectors() {
     for kind in small_kinds() {
@@ -130,7 +130,7 @@ fn golden_vectors() {
     }
 }
 
-// Do the workloads that need a larger drive issue exactly the IOs they always did?
+// Do the workloads that need a larger drive issue exactly the IOs of the golden vectors?
 #[test]
 fn golden_vectors_of_applications() {
     for (name, fields) in [
@@ -240,7 +240,7 @@ fn sizes_follow_their_law() {
     assert_law(&[mix[1], mix[16]], |i| [0.7, 0.3][i]);
 }
 
-/// How many IOs of half a million have each number of pages of 4 KiB.
+/// Returns, for each number of 4 KiB pages, how many of half a million IOs have this size.
 fn sizes(law: &str) -> Vec<f64> {
     let mut counts = vec![0.0; 1001];
     for io in ios(&format!("uniform?size={law}"), 500_000) {
@@ -250,7 +250,8 @@ fn sizes(law: &str) -> Vec<f64> {
 }
 
 // Each memoryless law has its distribution. The geometric law has exactly the requested mean; the
-// exponential law has it before lengths are rounded up to pages, even if it is below a page.
+// exponential law has the requested mean before lengths are rounded up to pages, even if that mean
+// is below a page.
 #[test]
 #[allow(clippy::cast_precision_loss)]
 fn memoryless_sizes() {
@@ -369,8 +370,8 @@ fn arrivals_follow_their_law() {
     assert_eq!(ios("uniform", 3)[2].at, Nanos::micros(200));
 }
 
-// The same seed and spec give the same IOs, and another seed gives others. A share of reads does
-// not change the offsets.
+// The same seed and spec give the same IOs, and another seed gives different IOs. A share of reads
+// does not change the offsets.
 #[test]
 fn seeds_and_places() {
     let places = |spec: &str| -> Vec<u64> { ios(spec, 50).iter().map(|io| io.offset.0).collect() };
@@ -523,7 +524,7 @@ const VALUES: [&str; 32] = [
 ];
 
 proptest! {
-    // Is every spec either refused or a workload whose IOs the drive can do, without a panic?
+    // Is every spec either refused or a workload whose IOs the drive can execute, without a panic?
     #[test]
     fn any_spec_is_refused_or_works(
         name in select(vec![
@@ -544,14 +545,14 @@ proptest! {
             Ok(Ios::Runs(runs)) => for run in runs {
                 prop_assert_eq!(run.validate(target.capacity, target.logical_block), Ok(()));
             },
-            // Its file is read only when it is played.
+            // The file of a trace is read only when the trace is played.
             Ok(Ios::Trace(playback)) => prop_assert_eq!(playback.capacity, target.capacity),
             Err(error) => prop_assert!(!error.to_string().is_empty()),
         }
     }
 }
 
-/// Asserts that a drive can do the first IOs.
+/// Asserts that a drive can execute the first IOs.
 fn works(mut stream: impl Stream, target: &Target) {
     for _ in 0..500 {
         let io = stream.next(Nanos(5)).unwrap();

@@ -2,7 +2,7 @@ use super::*;
 
 /// An OCP drive in the middle of its life.
 fn drive() -> Health {
-    // 16 is the length of the long counters.
+    // Each 16th byte is 3, because long counters have 16 bytes.
     let mut smart: [u8; 512] = std::array::from_fn(|i| if i % 16 == 0 { 3 } else { 0 });
     smart[0] = 0b1;
     let mut extended = smart;
@@ -14,7 +14,7 @@ fn drive() -> Health {
     health
 }
 
-/// Returns the health change of this drive after `change`.
+/// Returns the health change that `change` causes in [`drive`].
 fn after(change: impl FnOnce(&mut Health, &mut OcpHealth)) -> HealthChange {
     let mut after = drive();
     let mut ocp = after.ocp.take().unwrap();
@@ -23,8 +23,8 @@ fn after(change: impl FnOnce(&mut Health, &mut OcpHealth)) -> HealthChange {
     HealthChange::between(&drive(), &after)
 }
 
-/// Returns the change of a drive that wrote `media` bytes to its flash while the host wrote
-/// `units`.
+/// Returns the change of a drive that wrote `media` bytes to its flash while the host wrote `units`
+/// data units.
 fn written(units: u64, media: u64) -> HealthChange {
     after(|health, ocp| {
         health.host_bytes_written.0 += units * 512_000;
@@ -32,7 +32,7 @@ fn written(units: u64, media: u64) -> HealthChange {
     })
 }
 
-// Differences equal those of the counters, and unchanged counters report no change.
+// Each change equals the difference of its counter, and is 0 if the counter is unchanged.
 #[test]
 fn differences() {
     let nothing = HealthChange {
@@ -83,7 +83,7 @@ fn write_amplification_and_its_uncertainty() {
     assert!((much.relative_uncertainty - 1e-6).abs() < 1e-18, "{much:?}");
 }
 
-// The uncertainty covers all true numbers of bytes, however much each reading was rounded up.
+// The true ratio lies within the stated uncertainty, however much each reading was rounded up.
 #[test]
 fn the_uncertainty_is_a_bound() {
     for true_bytes in [101 * 512_000, 51_800_123, 77_777_777] {
@@ -117,7 +117,7 @@ fn without_ocp() {
     }
 }
 
-// A counter that decreased, as after a reset or an exchange of the drive, reports nothing.
+// A counter that decreased, as after a reset or an exchange of the drive, gives an absent value.
 #[test]
 fn counters_that_went_back() {
     let change = after(|health, ocp| {
@@ -131,7 +131,8 @@ fn counters_that_went_back() {
     assert!(!change.has_errors());
 }
 
-// Each counter of heat gives its sign, and all except the warning count as throttling.
+// Each thermal counter gives its sign. All signs except the warning temperature count as
+// throttling.
 #[test]
 fn heat() {
     type Change = fn(&mut Health, &mut OcpHealth);
@@ -155,7 +156,7 @@ fn heat() {
     assert!(HealthChange::between(&hot, &drive()).throttled());
 }
 
-// Each kind of error counts as one; a warning in both readings does not.
+// Each kind of error counts as an error, but a warning that was active in both readings does not.
 #[test]
 fn errors() {
     type Change = fn(&mut Health, &mut OcpHealth);

@@ -105,7 +105,7 @@ impl Probing<'_> {
         (!probe.is_null()).then_some(Probing { functions, probe })
     }
 
-    /// Probes `file`, which changes its position.
+    /// Probes `file`. This changes the position of the file.
     fn ask(&self, file: &File) -> Answer {
         let Functions { set_device, do_safeprobe, .. } = self.functions;
         let settings = [
@@ -132,7 +132,7 @@ impl Probing<'_> {
         }
     }
 
-    /// Returns the type found. A partition table counts only without a file system.
+    /// Returns the type found. A partition table counts only if there is no file system.
     fn answer(&self) -> Answer {
         let kinds = [(c"TYPE", c"SBMAGIC_OFFSET", false), (c"PTTYPE", c"PTMAGIC_OFFSET", true)];
         let answer = kinds.into_iter().find_map(|(name, offset, is_table)| {

@@ -21,7 +21,7 @@ const fn tool(
     Tool { command, arguments, name, shared: false }
 }
 
-/// The tools. `IMAGE` stands for the image; otherwise, the image is the last argument.
+/// The tools. The path of the image replaces the argument `IMAGE`, or is the last argument.
 const TOOLS: &[Tool] = &[
     tool("mkfs.ext2", &["-q", "-F"], "an ext2, ext3 or ext4 file system"),
     tool("mkfs.ext4", &["-q", "-F"], "an ext2, ext3 or ext4 file system"),
@@ -151,8 +151,9 @@ const COPIES: &[(&str, &[&str], u64)] = &[
     ("mkfs.reiserfs", &["-q", "-ff"], u64::MAX),
 ];
 
-// Is a file system with an erased superblock still found by its copies, from which its tools can
-// restore it? Is it free once the copies are erased too?
+// Is a file system still found by the copies of its superblock after the superblock was erased?
+// Tools can restore the file system from such a copy. Is the image free once the copies are erased
+// too?
 #[test]
 fn copies_of_superblocks_are_found() {
     for (tool, arguments, first) in COPIES {
