@@ -62,7 +62,7 @@ fn run(run: &Run<'_>) -> Result<Outcome, Error> {
     let mut all: Vec<DriveFacts> = Vec::new();
     for (drive, high_end) in DRIVES {
         let found = measure(drive, method, |_, _, _| true, run)?;
-        all.push((drive, high_end, found.facts));
+        all.push((drive, high_end, found.facts.clone()));
     }
     Ok((0..)
         .zip(HINTS_OF)
