@@ -139,7 +139,7 @@ impl Server {
             AttachedDrive::simulated(device, export, store, speed.into(), None, &mut |_, _| {});
         let drive = Arc::new(drive.expect("an empty store can be read"));
         let address = nbd::Address::Unix(path.into());
-        let listener = nbd::Listener::bind(&address).expect("the folder is ours");
+        let listener = nbd::Listener::bind(&address).expect("no other program uses the folder");
         let stop = Arc::new(AtomicBool::new(false));
         let (its_drive, its_stop) = (Arc::clone(&drive), Arc::clone(&stop));
         let thread = std::thread::spawn(move || {

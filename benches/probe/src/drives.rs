@@ -366,8 +366,8 @@ impl Draft {
         self.gc = None;
     }
 
-    /// Corrects the true separation of cleaned data for drives with an SLC cache. Data leaves the
-    /// cache in the same way as cleaned data moves. Without idle cleaning, all host data goes this
+    /// Corrects the true separation of cleaned data for drives with an SLC cache. Data that
+    /// leaves the cache goes to the same blocks as cleaned data. Without idle cleaning, all host data goes this
     /// way and mixes with cleaned data; with idle cleaning, only a part of it does.
     fn separation_with_slc(&mut self) {
         let apart = Some(&Truth::Class("apart"));

@@ -53,7 +53,7 @@ parameters are random as well (`benches/probe/src/drives.rs`):
 
 The drives have about 100 MB, because size does not make probing harder.
 
-**Noise.** A normal factor with a deviation of 0, 2 or 10 % multiplies each response time. With noise, the host
+**Noise.** A normally distributed factor with a standard deviation of 0, 2 or 10 % multiplies each response time. With noise, the host
 is also busy with other work about once a second, for up to 20 ms.
 
 **Interface.** The probe has only a block device: `crates/probe` cannot link to the simulator, and a test of its

@@ -21,8 +21,8 @@ const NOTICEABLE: f64 = 0.2;
 /// values may be slow for another reason: an area of one IO, for example, is written in place.
 const STILL_CHEAP: f64 = 0.25;
 
-/// The share of the highest cost at which a curve may begin instead, if the value also costs nearly
-/// the same as sequential writes.
+/// A larger limit than [`STILL_CHEAP`], for values that also cost nearly the same as sequential
+/// writes.
 const HALF: f64 = 0.5;
 
 /// The gaps in bytes that count as large increments (Table 3: "from one 1 MB to 8 MB").

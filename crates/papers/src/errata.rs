@@ -29,7 +29,7 @@ pub const ERRATA: &[Erratum] = &[
         place: "Section 3.1",
         printed: "pause(p) = burst(1, p), of burst(Pause, Burst)",
         right: "burst(p, 1)",
-        why: "A pause between all IOs is a pause between groups of one IO. The arguments are swapped with those of consecutive = burst(0, -).",
+        why: "A pause between all IOs is a pause between groups of one IO. The printed arguments are in the wrong order: in the paper's own consecutive = burst(0, -), the pause comes first.",
         item: Some("uflip-figure2"),
     },
     Erratum {

@@ -41,7 +41,7 @@ fn generate(bencher: Bencher, spec: &str) {
     match workload.ios {
         Ios::Endless(stream) => run(bencher, *stream),
         Ios::Application(stream) => run(bencher, *stream),
-        Ios::Runs(_) | Ios::Trace(_) => unreachable!("none of them ends"),
+        Ios::Runs(_) | Ios::Trace(_) => unreachable!("every workload of this benchmark is one endless stream"),
     }
 }
 

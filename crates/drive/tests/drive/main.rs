@@ -1,4 +1,5 @@
-//! Drives behind the interface of all drives, their guards, and the list of drives.
+//! Tests real drives: the contract of `Device`, the guards against overwriting data, and the list of
+//! block devices.
 
 mod contract;
 mod guards;

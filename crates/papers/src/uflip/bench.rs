@@ -293,7 +293,8 @@ impl Measurement {
         means.into_iter().collect()
     }
 
-    /// Returns the mean response time for one value in ms, or NaN if it was not measured.
+    /// Returns the mean response time in ms for one value of the parameter, or NaN if it was not
+    /// measured.
     pub fn mean(&self, benchmark: &str, experiment: &str, value: i64) -> f64 {
         let means = self.means(benchmark, experiment);
         means.iter().find(|(at, _)| *at == value).map_or(f64::NAN, |(_, mean)| *mean)

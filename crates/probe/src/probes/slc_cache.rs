@@ -105,7 +105,8 @@ impl<'f> FillCosts<'f> {
     fn cliff(&self) -> Option<Cliff> {
         let mut skipped = self.in_buffer();
         let mut next = cliff(self.costs, skipped);
-        // If the first step is the end of a write buffer that drained meanwhile, another step may follow.
+        // The first step may be where the write buffer became full, later than expected because it
+        // drained in the meantime. The cliff is then a later step.
         while let Some(cliff) = next.filter(|cliff| self.is_of_memory(cliff)) {
             skipped = cliff.at + 1;
             next = self::cliff(self.costs, skipped);

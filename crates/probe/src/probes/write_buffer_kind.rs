@@ -135,8 +135,8 @@ impl Again {
     }
 }
 
-/// Tests whether a rewritten page evicts other pages. On a drive that writes out as fast as the host writes, the rewrites never
-/// make a queue wait, but fill it all the same.
+/// Tests whether a rewritten page evicts other pages. If the drive writes out as fast as the host
+/// writes, the rewrites never wait for a queue with room. Their copies still push the other pages out of it.
 ///
 /// For comparison, the pages are also read after a pause that is longer than the rewrites take. If the buffer drains in the
 /// background, the pages have left it then as well, and the test shows nothing.

@@ -85,8 +85,8 @@ impl Place {
     }
 }
 
-/// The position of a plane in the scheduler: its die, which has a queue of commands, and the part
-/// of this die.
+/// The position of a plane in the scheduler: its die as the scheduler counts dies, and its package,
+/// plane and pair within this die.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Seat {
     /// The die of the scheduler.

@@ -131,7 +131,7 @@ mod tests {
             let left = kept.into_sorted();
             assert!(left.len() <= most && left.len() * 3 >= most, "{} of {most}", left.len());
             assert!(left.is_sorted() && left.contains(&long), "the longest of {most}");
-            // Periods with few activities keep some.
+            // Activities of sparse periods are kept as well.
             let early = left.iter().filter(|piece| piece.start_ns.0 < most as u64 * 10).count();
             assert!(most < 10 || early * 4 > left.len(), "{early} of {}", left.len());
         }

@@ -12,7 +12,7 @@ use super::Format;
 
 pub(super) const FORMAT: Format = Format::text::<Spc>(
     "spc",
-    "Storage Performance Council's ASCII, as of the UMass repository (Financial, WebSearch)",
+    "Storage Performance Council's ASCII, as in the UMass repository (Financial, WebSearch)",
     "SPC Trace File Format Specification, revision 1.0.1; UMass Trace Repository",
 );
 

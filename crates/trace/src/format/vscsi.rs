@@ -18,7 +18,7 @@ use super::{Format, scsi};
 
 pub(super) const FORMAT: Format = Format::binary::<Vscsi>(
     "vscsi",
-    "VMware vscsiStats (binary, versions 1 and 2), as of CloudPhysics",
+    "VMware vscsiStats (binary, versions 1 and 2), as used by CloudPhysics",
     "Waldspurger, Park, Garthwaite and Ahmad, FAST 2015; the reader of libCacheSim",
 );
 

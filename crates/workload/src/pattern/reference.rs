@@ -46,7 +46,7 @@ pub enum Reference {
     /// One process that keeps several IOs of a pattern in flight. Each IO is a read with a given
     /// probability, independently.
     Blend {
-        /// The pattern before the conversion to reads; `IOCount` is the maximum number of IOs.
+        /// The pattern before some of its IOs become reads; `IOCount` is the maximum number of IOs.
         pattern: Pattern,
         /// The average number of reads per hundred IOs.
         reads_percent: u8,

@@ -78,7 +78,8 @@ impl Device for Erasable {
     }
 }
 
-/// Executes the plan of `names` in a state, and reads the manifest again.
+/// Runs the micro-benchmarks `names`. Returns the outcome, and the manifest that the result folder has
+/// afterwards.
 fn run(
     device: &mut Erasable,
     names: &[&str],

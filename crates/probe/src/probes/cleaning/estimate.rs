@@ -172,7 +172,7 @@ fn room(
         return unknown("an SLC cache holds data as well");
     }
     let Some(onset) = onset else {
-        return unknown("writes begin to wait for cleaning gradually");
+        return unknown("waiting for cleaning sets in gradually");
     };
     if choice.policy() == Policy::Random {
         return unknown("cleaning of random blocks moves data before the flash is full");
@@ -205,12 +205,12 @@ fn begins(story: &Story, onset: Option<usize>, choice: &Choice, cleans_idle: boo
     let random = choice.policy() == Policy::Random;
     let Some(onset) = onset.filter(|_| !random) else {
         if choice.misfit > MOST_MISFIT {
-            return unknown("writes begin to wait for cleaning gradually");
+            return unknown("waiting for cleaning sets in gradually");
         }
         let bytes = fitted as f64 * story.unit as f64;
         let probability = if cleans_idle { HIDDEN * FITTED } else { FITTED };
         return Finding::value(parameter, bytes, 0.85 * bytes, 1.15 * bytes, probability).because(format!(
-            "writes begin to wait for cleaning gradually, as on a drive with that much flash under \
+            "waiting for cleaning sets in gradually, as on a drive with that much flash under \
                         {} cleaning",
             choice.policy().class()
         ));
