@@ -152,7 +152,8 @@ pub(crate) fn steps(out: &mut String, plan: &[MicroBenchmark], options: &Options
         let times = benchmark.experiments.iter().map(|e| e.runs.len()).max().unwrap_or(0);
         match in_rounds {
             true => line!(out, "  {}: {times} rounds at most, each of", benchmark.name),
-            false => line!(out, "  {}, {runs} run", benchmark.name),
+            false if runs == 1 => line!(out, "  {}, 1 run", benchmark.name),
+            false => line!(out, "  {}, {runs} runs", benchmark.name),
         }
         for experiment in benchmark.experiments.iter().filter(|_| in_rounds) {
             line!(out, "       {}", experiment.name);

@@ -26,7 +26,7 @@ pub struct CleaningReport {
     /// Agrawal's *cleaning efficiency*: the share of data pages of collected blocks that were
     /// superseded (0 to 1). Null if nothing was collected. Negative if many pages were moved out of
     /// failed blocks, which are never erased.
-    #[schemars(range(min = 0.0, max = 1.0))]
+    #[schemars(range(max = 1.0))]
     pub efficiency: Option<f64>,
     /// The time that all units together spent on garbage collection.
     pub busy_ns: Nanos,

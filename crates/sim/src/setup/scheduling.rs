@@ -141,7 +141,7 @@ impl Profile {
         let field = "scheduling.steps_in_a_row";
         let rule = format!("it must be from 1 to the {pages} pages of a block");
         require((1..=pages).contains(&in_a_row), field, in_a_row, rule)?;
-        let rule = "all commands for a block are in a row unless scheduling.cleaning is step";
+        let rule = "all commands for a block are in a row: set scheduling.cleaning to step, or another policy than fcfs";
         require(steps || in_a_row == 1, field, in_a_row, rule)?;
         Ok(Some(Queues {
             setup,
