@@ -15,7 +15,7 @@ use crate::nand::{
     self, Dimensions, GangSharing, Geometry, Interleaving, Timing, Wiring, later, transfer_time,
 };
 use crate::setup::{Frontiers, Layout, Scope, Transfer};
-use crate::{cache, gc, raid, wear};
+use crate::{gc, raid, wear};
 
 /// Distinct seeds, so that the random numbers of a drive's parts are independent.
 const FAULT_SEED: u64 = 0x6661_756c_7473;
