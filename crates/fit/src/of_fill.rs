@@ -103,7 +103,8 @@ fn large(fullest: Bytes) -> Profile {
     let pages = 1 << pages.ilog2();
     let blocks = fullest.0 / (PACKAGES * PAGE * pages);
     let blocks = (1.2 * blocks as f64).max(8.0);
-    // The drive rounds the threshold up to two blocks, the least: one to write to, and one to move pages to.
+    // The drive rounds the threshold up to its minimum of two blocks: one to write to, and one to
+    // move pages to.
     let threshold = 1.9 / blocks;
     let spec = format!(
         "agrawal-2008?flash.dies_per_package=1&flash.planes_per_die=1&persistence.map=pages\

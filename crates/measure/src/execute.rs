@@ -31,7 +31,7 @@ pub enum RunEnd {
     Interrupted,
     /// An IO failed, and no further one was submitted.
     Failed {
-        /// The number of failed IOs; others in flight with the first may have failed as well.
+        /// The number of failed IOs: more than 1 if IOs in flight with the first failed as well.
         errors: u64,
         /// The first failed IO.
         first: FailedIo,

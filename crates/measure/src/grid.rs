@@ -253,7 +253,7 @@ impl Choice {
             let estimate = estimate(&micro_benchmarks, options, costs);
             let (runs, all) = (estimate.runs, *all.get_or_insert(estimate.runs));
             if fits(&estimate, &options.methodology) {
-                let points = format!("points between others: {runs} of {all} are measured");
+                let points = format!("only {runs} of the {all} points of the grid are measured");
                 let left_out = if runs < all { vec![points] } else { vec![] };
                 let options = options.clone();
                 return Ok(BudgetedPlan { options, micro_benchmarks, estimate, left_out });

@@ -88,7 +88,7 @@ const DTI: Input = Input {
 
 const SEED: Input = Input {
     name: "seed",
-    summary: "the seed of random addresses and of the random state",
+    summary: "the seed of random addresses, and of the random writes that prepare the drive",
     value: "2009",
     other: "1",
 };

@@ -12,7 +12,7 @@ const INTRODUCTION: &str = "\
 
 <!-- Written by `cargo xtask schemas` from crates/papers. -->
 
-`flashscope reproduce` runs tables and figures of the papers. Each item shows the printed value, the computed value and the
+`flashscope reproduce` recomputes tables and figures of the papers. Each item shows the printed value, the computed value and the
 tolerance, and explains every difference.
 
     flashscope reproduce                        # the items, with their verdicts

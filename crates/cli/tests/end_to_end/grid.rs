@@ -152,7 +152,7 @@ fn budget_leaves_a_coarser_grid_or_none() {
     let place = Scratch::in_memory();
     let budget = [&ASKED[..], &["--budget-bytes", "2500MiB"]].concat();
     let outcome = place.run(&[&["bench", DRIVE, "--output", "r"][..], &budget].concat()).ok();
-    assert_snapshot!(outcome.stderr.trim(), @"note: left out to keep within the budget: points between others: 4 of 9 are measured");
+    assert_snapshot!(outcome.stderr.trim(), @"note: left out to keep within the budget: only 4 of the 9 points of the grid are measured");
     let grid = place.result("r").folder.grid().unwrap().unwrap();
     let corners: Vec<u32> = grid.points.iter().map(|point| point.mean_len).collect();
     assert_eq!(corners, [1, 1, 64, 64]);

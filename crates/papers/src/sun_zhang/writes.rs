@@ -87,7 +87,7 @@ fn at_random(run: &Run<'_>) -> Result<Outcome, Error> {
     let few = times.iter().filter(|time| **time < 2.0 * WRITE).count();
     let claims = vec![
         Claim::within(("the median random write", "ms"), MERGE, median(&times), READ_OFF),
-        Claim::within(("a random write that merges zeros", "ms"), ZEROS, around(ZEROS), READ_OFF),
+        Claim::within(("a random write that merges a segment of zeros", "ms"), ZEROS, around(ZEROS), READ_OFF),
         Claim::statement(
             "Much of the random writes take around 120ms which is very large compared with that only a few writes \
              costing only 30ms",

@@ -300,7 +300,7 @@ impl Measurement {
         means.iter().find(|(at, _)| *at == value).map_or(f64::NAN, |(_, mean)| *mean)
     }
 
-    /// Returns the mean of a baseline, which is among the runs of the micro-benchmark alignment.
+    /// Returns the mean of a baseline, which is among the runs of the micro-benchmark `alignment`.
     pub fn baseline(&self, baseline: Baseline) -> f64 {
         self.mean("alignment", baseline.name(), 0)
     }

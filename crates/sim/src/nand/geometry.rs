@@ -140,7 +140,7 @@ impl Geometry {
         (self.blocks() as usize) << self.slot_bits
     }
 
-    /// Returns how many words of 64 slot numbers a block has.
+    /// Returns how many 64-bit words a bitmap takes that has one bit for each slot number of a block.
     pub const fn words_per_block(&self) -> usize {
         1 << (self.slot_bits - Self::LEAST_SLOT_BITS)
     }

@@ -91,7 +91,8 @@ impl Place {
 pub(super) struct Seat {
     /// The die of the scheduler.
     pub(super) die: u32,
-    /// The package within a gang whose packages begin together; 0 otherwise.
+    /// The index of the package within its gang, if the packages of a gang share control pins;
+    /// otherwise 0.
     pub(super) package: u32,
     /// The plane within its pair, whose commands may be joined.
     pub(super) plane: u32,

@@ -27,7 +27,7 @@ pub enum SchedulerEvent {
         /// join.
         together: u32,
     },
-    /// A command with an owner resumes in the cells, at the time of the clock. See
+    /// A die resumes a suspended program or erase with an owner, at the time of the clock. See
     /// [`Scheduler::report_suspensions`].
     Resumed {
         /// See [`Command::owner`].

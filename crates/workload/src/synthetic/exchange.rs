@@ -19,7 +19,7 @@ pub(super) const KIND: Kind = Kind {
     source: "Agrawal et al., USENIX ATC 2008, section 4.2; sizes and places: HP, StorageWorks 8000 \
              Enterprise Virtual Array and Microsoft Exchange Server 2003, 2007",
     leaves_out: Some(
-        "the log, which lies elsewhere; busier and quieter mailboxes; bursts; and neighbouring \
+        "the log, which is on another drive; busier and quieter mailboxes; bursts; and neighbouring \
          pages that are written together",
     ),
     fields: &[size(Some("uniform:4KiB..16KiB")), reads(Some("0.6"))],
