@@ -1,5 +1,7 @@
 //! Reads result files with a flipped bit: the outcome is a one-line error or rows, in bounded
 //! memory.
+//!
+//! The test measures the memory of its process, so it is a program of its own.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,4 +1,0 @@
-//! Results on disk: records, and damage.
-
-mod damaged;
-mod records;
