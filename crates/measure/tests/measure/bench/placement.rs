@@ -109,16 +109,19 @@ fn compare(manifest: &Manifest, log: &[(Nanos, Io)], times: &Times) -> u64 {
     let (mut compared, mut runs) = (0, times.0.iter().peekable());
     let (mut position, mut of) = (0, None);
     for (at, io) in log {
-        while runs.peek().is_some_and(|(_, start, _)| at >= start) {
-            (position, of) = (0, runs.next());
+        while let Some((id, _, end)) = runs.next_if(|(_, start, _)| at >= start) {
+            let place = find_run(&manifest.micro_benchmarks, *id).unwrap();
+            let shared = place.2.shares_space_with.iter().copied().collect::<BTreeSet<u32>>();
+            (position, of) = (0, Some((*id, *end, place, shared)));
         }
-        let Some((id, ..)) = of.filter(|(_, _, end)| at < end) else {
+        let Some((id, _, (benchmark, experiment, run), shared)) =
+            of.as_ref().filter(|(_, end, ..)| at < end)
+        else {
             // A part of the fill that enforces the state.
             assert_ne!(model.state, State::Keep);
             model.write(io, Sector::Enforced);
             continue;
         };
-        let (benchmark, experiment, run) = find_run(&manifest.micro_benchmarks, *id).unwrap();
         let pattern = pattern_of(&run.reference, position);
         let half = 2 * (pattern.target_size.0 + pattern.io_size.0) > setup.target_size.0;
         let random = pattern.address == Address::Random;
@@ -126,9 +129,8 @@ fn compare(manifest: &Manifest, log: &[(Nanos, Io)], times: &Times) -> u64 {
         let in_place = pattern.address == Address::Ordered { incr: 0 };
         let may_repeat = random || in_place || benchmark.name == "locality";
         let offenders = model.offenders(io, *id, may_repeat);
-        let shared: BTreeSet<u32> = run.shares_space_with.iter().copied().collect();
         assert!(
-            offenders.is_subset(&shared),
+            offenders.is_subset(shared),
             "run {id} ({} {} {}), IO {position} at {}: {offenders:?}, it shares with {shared:?}",
             benchmark.name,
             experiment.name,
