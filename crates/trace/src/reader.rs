@@ -1,6 +1,7 @@
 use flashscope_block::Bytes;
 
 use super::error::{Error, OnBad, Place, Reason};
+use super::format::Columns;
 use super::{Request, Volumes};
 
 /// The approximate number of requests per batch: few enough to stay in the CPU caches.
@@ -10,19 +11,15 @@ pub const BATCH: usize = 1 << 11;
 const EXAMPLES: usize = 3;
 
 /// Options that the user sets because the content does not state them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Options {
     /// The handling of unreadable lines and records.
     pub on_bad: OnBad,
     /// The sector or block size for formats that count sectors or blocks; `None` for the usual size
     /// of the format (mostly 512 bytes).
     pub sector: Option<Bytes>,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Options { on_bad: OnBad::Stop, sector: None }
-    }
+    /// The columns of a trace in the format `csv`.
+    pub columns: Columns,
 }
 
 impl Options {

@@ -3,11 +3,14 @@
 use flashscope_block::{Bytes, nearest};
 use flashscope_workload::playback::FIELDS;
 
-use super::format::{self, Format};
+use super::format::{self, Columns, Format};
 use super::merge::Merge;
 use super::opened::{Progress, Trace};
 use super::transform;
 use super::{Error, OnBad, Options, Source};
+
+/// The format whose columns the user names.
+const CSV: &str = "csv";
 
 /// An invalid field or value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -78,6 +81,7 @@ impl Spec {
                 Bytes(0) => return Err("it must be at least a byte".into()),
                 sector => self.options.sector = Some(sector),
             },
+            _ if Columns::has(name) => self.options.columns.set(name, value)?,
             _ => self.transforms.set(name, value)?,
         }
         Ok(())
@@ -123,15 +127,24 @@ impl Spec {
     /// # Errors
     /// A source is not a trace.
     pub fn open_sources(&self, sources: Vec<Source>) -> Result<Trace, Error> {
+        let named = !self.options.columns.is_empty();
+        if let Some(format) = self.format.filter(|format| named && format.name != CSV) {
+            return Err(Error::Field(FieldError::Invalid {
+                name: "format",
+                value: format.name.into(),
+                rule: format!("the columns of a trace can only be given with `{CSV}`"),
+            }));
+        }
+        let format = if named { format::find(CSV) } else { self.format };
         let mut progress = Progress::default();
         let mut readers = Vec::new();
         let mut formats = Vec::new();
         for source in sources {
             progress.add(source.position());
             let name = source.name().to_string();
-            let (format, reader) = match self.format {
-                Some(format) => (format, format::open_as(format, source, self.options)?),
-                None => format::open(source, self.options)?,
+            let (format, reader) = match format {
+                Some(format) => (format, format::open_as(format, source, self.options.clone())?),
+                None => format::open(source, self.options.clone())?,
             };
             formats.push(format.name);
             readers.push((name, reader));

@@ -62,6 +62,23 @@ pub const FIELDS: &[Field] = &[
          [default: that of the format, mostly 512]",
     ),
     field(
+        "time",
+        None,
+        "the column of the issue time in delimited text (format `csv`), by its number from 0 or its \
+         name in the first line, and its unit, such as `0:us`: s, ms, us, ns, or filetime (100 ns \
+         since 1601)",
+    ),
+    field("offset", None, "the same for the offset: bytes, sectors, or a unit such as `4KiB`"),
+    field("size", None, "the same for the length"),
+    field(
+        "op",
+        None,
+        "the same for the operation, a word such as `R` or `write`; or the text of reads after a \
+         colon, such as `1:28`, if every other text is a write",
+    ),
+    field("latency", None, "the same for the response time, if there is one: s, ms, us or ns"),
+    field("volume", None, "the same for the name of the volume, if there is one"),
+    field(
         "merge",
         Some("time"),
         "how several traces are merged: `time` by their recorded times, `start` by the times since \

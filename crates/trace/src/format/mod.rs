@@ -4,6 +4,7 @@ mod alibaba;
 mod blkparse;
 mod blktrace;
 mod cloudphysics;
+mod csv;
 mod disksim;
 mod fio;
 mod fio_log;
@@ -21,6 +22,7 @@ mod vscsi;
 mod wiscsee;
 mod wpa;
 
+pub use csv::Columns;
 pub(super) use msr::UNIX_EPOCH;
 
 use super::binary::{BinaryFormat, Records};
@@ -85,6 +87,7 @@ pub const FORMATS: &[&Format] = &[
     &vscsi::FORMAT,
     &blktrace::FORMAT,
     &parquet::FORMAT,
+    &csv::FORMAT,
 ];
 
 /// Returns the format of this name.

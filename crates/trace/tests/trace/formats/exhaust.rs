@@ -20,7 +20,7 @@ pub fn read_every_way(content: &[u8]) -> usize {
         for format in FORMATS {
             // Compressed data damaged at its start is unreadable.
             let Ok(source) = source() else { return 0 };
-            readers.extend(open_as(format, source, options));
+            readers.extend(open_as(format, source, options.clone()));
         }
         let Ok(source) = source() else { return 0 };
         readers.extend(open(source, options).map(|(_, reader)| reader));

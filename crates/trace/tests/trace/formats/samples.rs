@@ -65,6 +65,7 @@ pub fn expression(sample: &Sample) -> Option<Expression> {
         "systor" => (&[Read, Write], true, NEW_YEAR, &["0", "1"]),
         "alibaba" | "tencent" => (&[Read, Write], false, NEW_YEAR, &["0", "1"]),
         "cloudphysics" => (&[Read, Write, Trim, Flush], false, 0, &["0"]),
+        "csv" => (&[Read, Write, Trim, Flush], true, 0, &["0", "1"]),
         "wpa" => (&[Read, Write, Flush], true, 0, &["0", "1"]),
         "srt" => (&[Read, Write], true, 0, &["0", "1"]),
         "vscsi" => (&[Read, Write, Trim, Flush], sample.name == "vscsi.v2.vscsi", 0, &["0"]),
