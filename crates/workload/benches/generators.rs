@@ -41,7 +41,9 @@ fn generate(bencher: Bencher, spec: &str) {
     match workload.ios {
         Ios::Endless(stream) => run(bencher, *stream),
         Ios::Application(stream) => run(bencher, *stream),
-        Ios::Runs(_) | Ios::Trace(_) => unreachable!("every workload of this benchmark is one endless stream"),
+        Ios::Runs(_) | Ios::Trace(_) => {
+            unreachable!("every workload of this benchmark is one endless stream")
+        }
     }
 }
 

@@ -19,7 +19,11 @@ pub fn with_table(page: &str, (begin, end): (&str, &str), table: &str) -> Result
         .and_then(|(before, rest)| rest.split_once(end).map(|(_, after)| (before, after)));
     match parts {
         Some((before, after)) => Ok(format!("{before}{begin}\n{table}\n{end}{after}")),
-        None => bail!("the page lacks the lines around its table: `{}` and `{}`", begin.trim(), end.trim()),
+        None => bail!(
+            "the page lacks the lines around its table: `{}` and `{}`",
+            begin.trim(),
+            end.trim()
+        ),
     }
 }
 

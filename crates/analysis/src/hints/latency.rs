@@ -29,8 +29,9 @@ fn latency(means: &Means) -> HintResult {
         };
         let Some(value) = per_byte(small, large, 1) else { continue };
         let words = baseline_words(baseline);
-        let what =
-            format!("{words}: cost of a byte in the smallest IOs of 4 KiB or more, relative to the largest IOs");
+        let what = format!(
+            "{words}: cost of a byte in the smallest IOs of 4 KiB or more, relative to the largest IOs"
+        );
         let runs = small.runs.iter().chain(&large.runs).copied().collect();
         questions.push(Question {
             of: words.into(),

@@ -135,12 +135,17 @@ impl Unit {
             (TIME | LATENCY, Some("ns")) => Unit::Nanos(1),
             (TIME, Some("filetime")) => Unit::FileTime,
             (TIME, _) => {
-                return Err("its unit follows the column after a colon, such as `0:us`: s, ms, us, ns or \
+                return Err(
+                    "its unit follows the column after a colon, such as `0:us`: s, ms, us, ns or \
                             filetime (100 ns since 1601)"
-                    .into());
+                        .into(),
+                );
             }
             (LATENCY, _) => {
-                return Err("its unit follows the column after a colon, such as `1:us`: s, ms, us or ns".into());
+                return Err(
+                    "its unit follows the column after a colon, such as `1:us`: s, ms, us or ns"
+                        .into(),
+                );
             }
             (OFFSET | SIZE, None | Some("bytes")) => Unit::Bytes(1),
             (OFFSET | SIZE, Some("sectors")) => Unit::Sectors,
@@ -173,7 +178,8 @@ impl Layout {
         let first = text::first_line(head);
         let separator = separator(first);
         let cells: Vec<&[u8]> = cells(first, separator).collect();
-        let names: Vec<&str> = cells.iter().filter_map(|cell| std::str::from_utf8(cell).ok()).collect();
+        let names: Vec<&str> =
+            cells.iter().filter_map(|cell| std::str::from_utf8(cell).ok()).collect();
         let columns = match options.columns.is_empty() {
             true => Columns::named(&names),
             false => options.columns.clone(),
@@ -198,7 +204,10 @@ impl Layout {
                     let same = |cell: &&str| cell.eq_ignore_ascii_case(name);
                     layout.header = Some(first.to_vec());
                     names.iter().position(same).ok_or_else(|| {
-                        format!("its first line has no column `{name}`; it has: {}", names.join(", "))
+                        format!(
+                            "its first line has no column `{name}`; it has: {}",
+                            names.join(", ")
+                        )
                     })?
                 }
             };
@@ -209,7 +218,8 @@ impl Layout {
             }
             layout.units[quantity] = column.unit;
         }
-        let is_time = |number: usize| cells.get(number).is_none_or(|cell| decimal(cell, b'.', 1).is_some());
+        let is_time =
+            |number: usize| cells.get(number).is_none_or(|cell| decimal(cell, b'.', 1).is_some());
         let time = layout.quantities.iter().position(|quantity| *quantity == Some(TIME));
         if !time.is_none_or(is_time) {
             layout.header = Some(first.to_vec());
@@ -226,7 +236,10 @@ impl Layout {
         };
         value.map(Nanos).ok_or_else(|| {
             let name = QUANTITIES[quantity];
-            Reason::new(format!("the {name} is `{}`: no time in this unit, or one beyond 584 years", shown(text)))
+            Reason::new(format!(
+                "the {name} is `{}`: no time in this unit, or one beyond 584 years",
+                shown(text)
+            ))
         })
     }
 
@@ -236,12 +249,17 @@ impl Layout {
             _ => self.sector,
         };
         let value = match text {
-            [b'0', b'x' | b'X', ..] => text::hexadecimal(text).and_then(|value| value.checked_mul(unit)),
+            [b'0', b'x' | b'X', ..] => {
+                text::hexadecimal(text).and_then(|value| value.checked_mul(unit))
+            }
             _ => decimal(text, b'.', unit),
         };
         value.map(Bytes).ok_or_else(|| {
             let name = QUANTITIES[quantity];
-            Reason::new(format!("the {name} is `{}`: no number, or one beyond 2^64 bytes", shown(text)))
+            Reason::new(format!(
+                "the {name} is `{}`: no number, or one beyond 2^64 bytes",
+                shown(text)
+            ))
         })
     }
 
@@ -268,8 +286,11 @@ impl Layout {
 
 fn missing(quantity: usize) -> String {
     let name = QUANTITIES[quantity];
-    let example = ["time=0:us", "latency=1:us", "offset=2:sectors", "size=3", "op=1", "volume=4"][quantity];
-    format!("the column of the {name} is not known: add `{example}`, with its number from 0 or its name")
+    let example =
+        ["time=0:us", "latency=1:us", "offset=2:sectors", "size=3", "op=1", "volume=4"][quantity];
+    format!(
+        "the column of the {name} is not known: add `{example}`, with its number from 0 or its name"
+    )
 }
 
 /// Returns the separator of a line: a tab, a semicolon or a comma if it has one, else blanks.
@@ -301,9 +322,11 @@ struct Csv {
 
 impl Csv {
     fn open(source: Source, options: Options) -> Result<Box<dyn Reader>, Error> {
+        // Without options, the first line is at fault, and the reader names it.
+        let asked = !options.columns.is_empty() && !source.head().is_empty();
         match Layout::new(&options, source.head()) {
-            Ok(_) => Ok(Lines::<Csv>::open(source, options)),
-            Err(reason) => Err(Error::Damaged { name: source.name().into(), reason }),
+            Err(reason) if asked => Err(Error::Damaged { name: source.name().into(), reason }),
+            _ => Ok(Lines::<Csv>::open(source, options)),
         }
     }
 }
@@ -355,7 +378,8 @@ mod tests {
     }
 
     fn read(options: Options, content: &str) -> Result<Vec<Request>, String> {
-        let source = Source::of("t.csv", std::io::Cursor::new(content.to_owned().into_bytes()), None);
+        let source =
+            Source::of("t.csv", std::io::Cursor::new(content.to_owned().into_bytes()), None);
         let reader = super::super::open_as(&FORMAT, source.unwrap(), options);
         let mut reader = reader.map_err(|error| error.to_string())?;
         let mut batch = Vec::new();
@@ -374,7 +398,8 @@ mod tests {
 
     #[test]
     fn options_name_columns_by_number_with_their_units() {
-        let fields = options(&[("time", "0:us"), ("op", "1"), ("offset", "3:sectors"), ("size", "4:4KiB")]);
+        let fields =
+            options(&[("time", "0:us"), ("op", "1"), ("offset", "3:sectors"), ("size", "4:4KiB")]);
         for line in ["1500,W,x,2,1", "1500;w;x;2;1", "1500\tWrite\t\t2\t1", "1500 w x 2 1 more"] {
             assert_eq!(read(fields.clone(), line), Ok(vec![REQUEST]), "{line}");
         }
@@ -382,7 +407,12 @@ mod tests {
 
     #[test]
     fn options_name_columns_by_the_names_of_the_first_line() {
-        let fields = [("time", "Timestamp:ms"), ("op", "rw:0"), ("offset", "LBA:sectors"), ("size", "bytes")];
+        let fields = [
+            ("time", "Timestamp:ms"),
+            ("op", "rw:0"),
+            ("offset", "LBA:sectors"),
+            ("size", "bytes"),
+        ];
         let text = "\"bytes\",lba,\"rw\",timestamp\n4096,0x2,\"1\",1.5\n4096,2,0,1.5\n";
         let read = read(options(&fields), text);
         assert_eq!(read, Ok(vec![REQUEST, Request { op: Op::Read, ..REQUEST }]));
@@ -394,12 +424,17 @@ mod tests {
         let expected = Request { latency: Some(Nanos(2_000_000)), ..REQUEST };
         assert_eq!(read(Options::default(), text), Ok(vec![expected]));
         assert_eq!((FORMAT.sniff)(text.as_bytes()), 1000);
-        assert_eq!((FORMAT.sniff)(b"time,op,offset,size\n1,w,2,4096\n"), 0, "the unit of time is not known");
+        assert_eq!(
+            (FORMAT.sniff)(b"time,op,offset,size\n1,w,2,4096\n"),
+            0,
+            "the unit of time is not known"
+        );
     }
 
     #[test]
     fn windows_times_begin_in_1601() {
-        let fields = options(&[("time", "0:filetime"), ("op", "1"), ("offset", "2"), ("size", "3")]);
+        let fields =
+            options(&[("time", "0:filetime"), ("op", "1"), ("offset", "2"), ("size", "3")]);
         let ticks = UNIX_EPOCH + 15_000;
         assert_eq!(read(fields, &format!("{ticks},w,1024,4096")), Ok(vec![REQUEST]));
     }

@@ -209,11 +209,13 @@ fn begins(story: &Story, onset: Option<usize>, choice: &Choice, cleans_idle: boo
         }
         let bytes = fitted as f64 * story.unit as f64;
         let probability = if cleans_idle { HIDDEN * FITTED } else { FITTED };
-        return Finding::value(parameter, bytes, 0.85 * bytes, 1.15 * bytes, probability).because(format!(
-            "waiting for cleaning sets in gradually, as on a drive with that much flash under \
+        return Finding::value(parameter, bytes, 0.85 * bytes, 1.15 * bytes, probability).because(
+            format!(
+                "waiting for cleaning sets in gradually, as on a drive with that much flash under \
                         {} cleaning",
-            choice.policy().class()
-        ));
+                choice.policy().class()
+            ),
+        );
     };
     if (onset as f64 / fitted as f64 - 1.0).abs() > 0.12 {
         return unknown("waits begin earlier or later than in any modelled drive");

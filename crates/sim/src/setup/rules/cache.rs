@@ -9,7 +9,11 @@ use crate::setup::{Profile, ProfileError};
 
 impl Profile {
     /// Returns the buffer memory of a drive with `logical_pages`.
-    pub(super) fn cache(&self, logical_pages: u32, geometry: &Geometry) -> Result<cache::Setup, ProfileError> {
+    pub(super) fn cache(
+        &self,
+        logical_pages: u32,
+        geometry: &Geometry,
+    ) -> Result<cache::Setup, ProfileError> {
         let cache = &self.cache;
         let rule = "it must be from 0 to 65536";
         require(cache.read_ahead <= 1 << 16, "cache.read_ahead", cache.read_ahead, rule)?;

@@ -188,10 +188,16 @@ fn passes_follow_each_other() {
 // Every field has an effect.
 #[test]
 fn every_field_changes_something() {
-    const OTHERS: [(&str, &str); 17] = [
+    const OTHERS: [(&str, &str); 23] = [
         ("format", "parquet"),
         ("on_bad_line", "skip"),
         ("sector", "4096"),
+        ("time", "0:ms"),
+        ("offset", "1:sectors"),
+        ("size", "2"),
+        ("op", "3:28"),
+        ("latency", "4:us"),
+        ("volume", "5"),
         ("merge", "start"),
         ("volumes", "a"),
         ("ops", "write"),
@@ -209,8 +215,8 @@ fn every_field_changes_something() {
     ];
     let folder = folder();
     // Tests of formats cover the reader's options.
-    let reading = ["format", "on_bad_line", "sector"];
-    for (name, value) in OTHERS.iter().filter(|(name, _)| !reading.contains(name)) {
+    let transforms = OTHERS.iter().skip_while(|(name, _)| *name != "merge");
+    for (name, value) in transforms {
         let beside: &[(&str, &str)] = match *name {
             "remap" => &[("into", "8MiB")],
             "into" => &[("remap", "fold"), ("into", "8MiB")],
@@ -237,6 +243,12 @@ fn values_are_checked() {
         ("format", "msrr"),
         ("on_bad_line", "ignore"),
         ("sector", "0"),
+        ("time", "0"),
+        ("offset", "1:miles"),
+        ("size", "256"),
+        ("op", ""),
+        ("latency", "4:filetime"),
+        ("volume", "5:us"),
         ("merge", "both"),
         ("volumes", "a,,b"),
         ("ops", "reads"),
@@ -256,8 +268,8 @@ fn values_are_checked() {
         let error = Spec::default().set(name, value).expect_err(name).to_string();
         assert!(error.starts_with(&format!("`{name}` is `{value}`: ")), "{error}");
     }
-    let unknown = Spec::default().set("volume", "a").unwrap_err().to_string();
-    assert!(unknown.contains("did you mean `volumes`?"), "{unknown}");
+    let unknown = Spec::default().set("rangee", "a").unwrap_err().to_string();
+    assert!(unknown.contains("did you mean `range`?"), "{unknown}");
     for field in FIELDS {
         for value in field.default.iter().chain(&field.alone) {
             assert_eq!(Spec::default().set(field.name, value), Ok(()), "{}", field.name);

@@ -209,7 +209,7 @@ fn sectors_may_be_larger() {
         ("cloudphysics", "1,5,2a,512,2", (8192, 512)),
         ("blkparse", "8,0 0 1 0.5 9 D R 2 + 3 [x]", (8192, 12_288)),
     ] {
-        let request = read(format, line, options).unwrap().requests[0];
+        let request = read(format, line, options.clone()).unwrap().requests[0];
         assert_eq!((request.offset.0, request.len.0), wanted, "{format}");
     }
 }
