@@ -36,19 +36,19 @@ class BenchOptions(TypedDict, total=False):
     round: Time
     """Length of each run in a round of --test"""
     most_rounds: int
-    """Rounds of --test at most [default: 25, or 1440 for pts-write-saturation]"""
+    """Maximum number of rounds of --test [default: 25, or 1440 for pts-write-saturation]"""
     queue_depth: int
-    """IOs in flight in --test [default: 128 (32 for each of four threads), or all that the drive accepts]"""
+    """IOs in flight in --test [default: 128 (32 for each of four threads), or fewer if the drive accepts fewer]"""
     grid: bool
     """Measure uniform writes instead, over a grid of mean lengths and of free space"""
     grid_lengths: Sequence[int]
     """Mean lengths of --grid in pages, separated by commas [default: 1,4,16,64,256]"""
     grid_spaces: Sequence[Share]
-    """Free space of --grid relative to the space written, separated by commas [default: that of the drive, and from there to 100 in steps of 1, 2 and 5, as far as the longest writes allow]"""
+    """Free space of --grid relative to the space written, separated by commas [default: the drive's own, then every 1, 2 and 5 times a power of ten up to 100, as far as the longest writes allow]"""
     grid_page: Size
-    """The page of --grid"""
+    """Page size of --grid"""
     capacity_inside: Size
-    """Bytes of flash in the drive, its free space included [default: known for a simulated drive; for others the next usual size, such as 64GiB for 64 GB]"""
+    """Bytes of flash in the drive, including free space [default: as the simulated drive reports; for a real drive the next usual size, such as 64GiB for 64 GB]"""
     state: Literal["random", "sequential", "purged", "formatted", "sanitized", "keep"]
     """The state to bring the drive into first [default: random; keep with --read-only; purged with --test; sequential with --grid]"""
     precision: Share
@@ -58,15 +58,15 @@ class BenchOptions(TypedDict, total=False):
     statistic: str | int
     """The statistic that must reach the precision: `mean`, or a percentile such as `p99` or `p99.9`"""
     most_ios: int
-    """Most counted IOs of a run, even if its precision is not reached"""
+    """Maximum number of counted IOs in a run, even if the run has not reached its precision"""
     most_time: Time
     """Longest time of a run"""
     most_bytes: Size
     """Most bytes that a run writes [default: no limit]"""
     repeats: int
-    """Number of repeats of each run, each with other random addresses"""
+    """Number of repeats of each run, each with different random addresses"""
     io_count: str | int
-    """Set the IOs in a run (IOCount) instead of finding them: one number, or some of SR, RR, SW, RW"""
+    """Set the number of IOs in a run (IOCount) instead of finding it by measurement: one number, or some of SR, RR, SW, RW"""
     io_ignore: str | int
     """IOs at the start of a run that the statistics leave out (IOIgnore) [default: found by the preparation, or 0 with --io-count]"""
     run_pause: Time
@@ -74,7 +74,7 @@ class BenchOptions(TypedDict, total=False):
     preparation_io_count: int
     """IOs in each run of the preparation"""
     io_size: Size
-    """Size of an IO, except where it is the parameter (uFLIP's IOSize)"""
+    """Size of an IO (uFLIP's IOSize), except in experiments that vary it"""
     burst_pause: Time
     """Pause between bursts"""
     target_offset: Size
@@ -92,13 +92,13 @@ class BenchOptions(TypedDict, total=False):
     read_only: bool
     """Open the drive for reading only, and do only what reads allow"""
     memory: Size
-    """Limit the memory of all simulated drives together; one that needs more is refused [default: half of this machine's]"""
+    """Limit the total memory of simulated drives; a drive that needs more is refused [default: half of this machine's memory]"""
     keep: bool
-    """Keep the file that was created as a drive; without this it is removed once the plan is complete"""
+    """Keep the file that flashscope created as a drive; by default it is removed once the plan is complete"""
     destroy_data_on: str | int
     """Confirm that all data on the drive may be destroyed, by typing its serial number or path"""
     ignore_open_by_others: bool
-    """Write although another program has the drive open for writing, if that holds no lock on it"""
+    """Write even if another program has the drive open for writing, as long as that program holds no lock on it"""
     output: Path
     """Write the result to this folder, which must not exist yet [default: named after the drive and the time]"""
 
@@ -107,29 +107,29 @@ class PredictOptions(TypedDict, total=False):
     """Options of `flashscope predict`."""
 
     memory: Size
-    """Limit the memory of all simulated drives together; one that needs more is refused [default: half of this machine's]"""
+    """Limit the total memory of simulated drives; a drive that needs more is refused [default: half of this machine's memory]"""
     model: str | int
     """The model [default: the best for the drive]; `--list` shows all of them"""
     grid: Path
     """Predict from measurements: a result of `flashscope bench DRIVE --grid`, of any drive"""
     like: Literal["bast", "fast"]
-    """Division of free space in the drive of --grid: a log block per data block, or all for all"""
+    """Use of log blocks in the drive of --grid: each serves one data block, or all serve any data block"""
     block_size: Size
     """Size of an erase block of the drive of --grid [default: as the drive reported it, or 1 MiB]"""
     ranges: Literal["whole", "written"]
-    """With equations: take the space of a range to be its logical block, or only its written pages"""
+    """With equations: count the whole logical block of a range as its space, or only the written pages"""
     stretches: Literal["log-list", "stationary", "own-time"]
-    """With equations: divide time into stretches of the log list's length, at changes of the workload, or of each range by itself"""
+    """With equations: divide time into intervals as long as the log list, for all ranges or for each range by itself, or at changes of the workload"""
     ios: int
     """IOs in a pass of an endless workload; passes repeat until the prediction has converged"""
     confidence: Share
-    """Confidence level of the intervals. It is lower than that of `bench`, because 95 % takes more validation cases than most models have"""
+    """Confidence level of the intervals. The default is lower than that of `bench`: intervals at 95 % need more validation cases than most models have"""
     compare: bool
     """Simulate the same workload as well, and show the error of the prediction"""
     lifetime: bool
     """Predict the lifetime of the drive, and the bytes that can still be written to it"""
     per_day: Size
-    """Bytes that the host writes in a day [default: as many as the trace does]"""
+    """Bytes that the host writes in a day [default: the rate of the trace]"""
     worn: int
     """Erases of each block so far"""
     seed: int
@@ -140,7 +140,7 @@ class ProbeOptions(TypedDict, total=False):
     """Options of `flashscope probe`."""
 
     only: Sequence[str | int]
-    """Probe only these parameters, by name and separated by commas, and those they depend on"""
+    """Probe only these parameters, by name and separated by commas, and the parameters that they depend on"""
     budget_time: Time
     """Time limit, on the clock of the drive; experiments that do not fit are left out"""
     read_only: bool
@@ -148,13 +148,13 @@ class ProbeOptions(TypedDict, total=False):
     seed: int
     """Seed of all random choices, unless the workload has its own; the same seed gives the same IOs"""
     memory: Size
-    """Limit the memory of all simulated drives together; one that needs more is refused [default: half of this machine's]"""
+    """Limit the total memory of simulated drives; a drive that needs more is refused [default: half of this machine's memory]"""
     profile: Path
     """Save the findings as the profile of a simulated drive, for `sim:`"""
     destroy_data_on: str | int
     """Confirm that all data on the drive may be destroyed, by typing its serial number or path"""
     ignore_open_by_others: bool
-    """Write although another program has the drive open for writing, if that holds no lock on it"""
+    """Write even if another program has the drive open for writing, as long as that program holds no lock on it"""
     budget_bytes: Size
     """Limit on bytes written, including those that fill the drive [default: 10 times its capacity]"""
     output: Path
@@ -177,7 +177,7 @@ class SimulateOptions(TypedDict, total=False):
     fill: Literal["none", "sequential", "random"]
     """Contents of the drive at the start"""
     memory: Size
-    """Limit the memory of all simulated drives together; one that needs more is refused [default: half of this machine's]"""
+    """Limit the total memory of simulated drives; a drive that needs more is refused [default: half of this machine's memory]"""
     observe: Sequence[str | int]
     """Observe the drive during the measurement: names of observers, separated by commas"""
     trace_events: Path
@@ -198,7 +198,7 @@ class SweepOptions(TypedDict, total=False):
     jobs: str | int
     """Simulate this many drives at once [default: all processors]; the outcome does not depend on it"""
     memory: Size
-    """Limit the memory of all simulated drives together; one that needs more is refused [default: half of this machine's]"""
+    """Limit the total memory of simulated drives; a drive that needs more is refused [default: half of this machine's memory]"""
     output: Path
     """Write the result to this folder, which must not exist yet [default: the name of the space with `.flashscope`]"""
 
@@ -209,7 +209,7 @@ class TwinCheckOptions(TypedDict, total=False):
     jobs: str | int
     """Simulate this many drives at once [default: all processors]; the outcome does not depend on it"""
     memory: Size
-    """Limit the memory of all simulated drives together; one that needs more is refused [default: half of this machine's]"""
+    """Limit the total memory of simulated drives; a drive that needs more is refused [default: half of this machine's memory]"""
 
 
 class TwinFitOptions(TypedDict, total=False):
@@ -218,7 +218,7 @@ class TwinFitOptions(TypedDict, total=False):
     output: Path
     """Write the profile here, and all details beside it to NAME.twin.json (schema: docs/schemas/twin.schema.json)"""
     confidence: Share
-    """Confidence level of the intervals. It is lower than that of `bench`, because 95 % takes more validation cases than most models have"""
+    """Confidence level of the intervals. The default is lower than that of `bench`: intervals at 95 % need more validation cases than most models have"""
     sample: Size
     """Fit the structure of the drive to a sample of runs that read and write at most this much, preparation included"""
     seed: int
@@ -226,7 +226,7 @@ class TwinFitOptions(TypedDict, total=False):
     jobs: str | int
     """Simulate this many drives at once [default: all processors]; the outcome does not depend on it"""
     memory: Size
-    """Limit the memory of all simulated drives together; one that needs more is refused [default: half of this machine's]"""
+    """Limit the total memory of simulated drives; a drive that needs more is refused [default: half of this machine's memory]"""
 
 
 class TwinPredictOptions(TypedDict, total=False):
@@ -245,7 +245,7 @@ class TwinPredictOptions(TypedDict, total=False):
     jobs: str | int
     """Simulate this many drives at once [default: all processors]; the outcome does not depend on it"""
     memory: Size
-    """Limit the memory of all simulated drives together; one that needs more is refused [default: half of this machine's]"""
+    """Limit the total memory of simulated drives; a drive that needs more is refused [default: half of this machine's memory]"""
 
 
 class WhatIfOptions(TypedDict, total=False):
@@ -268,6 +268,6 @@ class WhatIfOptions(TypedDict, total=False):
     jobs: str | int
     """Simulate this many drives at once [default: all processors]; the outcome does not depend on it"""
     memory: Size
-    """Limit the memory of all simulated drives together; one that needs more is refused [default: half of this machine's]"""
+    """Limit the total memory of simulated drives; a drive that needs more is refused [default: half of this machine's memory]"""
     output: Path
     """Write the result to this folder, which must not exist yet [default: none, nothing is written]"""

@@ -21,7 +21,7 @@ The likely cause of a difference between identical baselines.
 @dataclass(frozen=True)
 class Cell:
     """
-    The result of a run of a round over the measurement window.
+    The result of one of the runs of a round, over all rounds of the measurement window.
     """
 
     experiment: str
@@ -54,7 +54,7 @@ class Cell:
     """
     runs: list[int]
     """
-    The runs that count, one per round.
+    The runs whose results are averaged, one per round.
     """
     throughput_bytes_per_s: float
     """
@@ -89,12 +89,12 @@ class Estimate:
     """
     high: float | None = None
     """
-    Upper end of the interval; absent if there is too little data for one, and for a ratio whose
-    denominator may be 0.
+    Upper end of the interval; null if there is too little data for an interval, and for a ratio
+    whose denominator may be 0.
     """
     low: float | None = None
     """
-    Lower end of the interval; absent if there is too little data for one.
+    Lower end of the interval; null if there is too little data for an interval.
     """
 
 
@@ -195,17 +195,17 @@ The discriminants are the codes stored in the `op` column of a result's records.
 @dataclass(frozen=True)
 class OpenLoop:
     """
-    The statistics of an open loop, in which IOs are due at times of their own. An IO that waits for others is late. The response
-    time alone, from its submission on, would hide that (*coordinated omission*).
+    The statistics of an open loop, in which each IO has a time at which it is due. An IO that waits for earlier IOs is submitted
+    late. The response time counts from the submission and would hide the wait (*coordinated omission*).
     """
 
     late_ns: Latency
     """
-    The time from when each IO was due to its submission.
+    The time from when an IO was due until its submission.
     """
     latency_ns: Latency
     """
-    The time from when each IO was due to its answer.
+    The time from when an IO was due until its answer.
     """
 
 
@@ -245,7 +245,7 @@ class PauseEffect1:
 @dataclass(frozen=True)
 class PauseEffect2:
     """
-    With pauses of this length or more, random writes cost what sequential ones do.
+    With pauses of this length or more, random writes cost the same as sequential writes.
     """
 
     effect: Literal['as_sequential']
@@ -264,7 +264,7 @@ class PauseEffect3:
     effect: Literal['cheaper']
     ratio: Estimate
     """
-    The cheapest random writes of the experiment, relative to those without a pause.
+    The lowest cost of random writes with a pause, relative to random writes without a pause.
     """
 
 
@@ -294,7 +294,7 @@ class RepeatFacts:
     """
     mean_ns: Estimate
     """
-    The mean of the runs' means in ns, with an interval from their differences; wide for few runs.
+    The mean of the runs' means in ns. The interval follows from the differences between the runs, and is wide for few runs.
     """
     micro_benchmark: str
     """
@@ -306,7 +306,7 @@ class RepeatFacts:
     """
     value: int
     """
-    The value of its parameter.
+    The value of the experiment's parameter.
     """
     within_runs_ns: float
     """
@@ -341,19 +341,19 @@ class TrackedValue:
     """
     steady: bool
     """
-    True if both limits are kept.
+    True if range and slope are within their limits.
     """
     values: list[float | None]
     """
-    Its values in rounds 1, 2, …: IOs or bytes per second, or ns; `null` for a round that was not completed.
+    The values of the metric in rounds 1, 2, …: IOs or bytes per second, or ns; `null` for a round that was not completed.
     """
     mean: float | None = None
     """
-    The mean of the values in the last measurement window, if that is complete.
+    The mean of the values in the last measurement window; absent if the window is incomplete.
     """
     range: float | None = None
     """
-    The difference between the largest and the smallest of these values, relative to the mean.
+    The difference between the largest and the smallest value in this window, relative to the mean.
     """
     slope: float | None = None
     """
@@ -426,7 +426,7 @@ class BaselineDifference:
     """
     mean_ns: Estimate
     """
-    Its mean in ns.
+    The mean response time of the baseline in this micro-benchmark, in ns.
     """
     micro_benchmark: str
     """
@@ -434,11 +434,12 @@ class BaselineDifference:
     """
     ratio: Estimate
     """
-    Its mean relative to that of the others; the interval is widened for all comparisons made.
+    The mean relative to the average of the other micro-benchmarks. The interval is corrected for
+    the number of comparisons.
     """
     runs: list[int]
     """
-    The runs of the mean.
+    The runs from which the mean is computed.
     """
 
 
@@ -462,7 +463,7 @@ class CheapLimit2:
 @dataclass(frozen=True)
 class CheapLimit3:
     """
-    Values up to this one are cheap.
+    Values up to a limit are cheap.
     """
 
     limit: Literal['up_to']
@@ -472,7 +473,7 @@ class CheapLimit3:
     """
     value: int
     """
-    The value, in the unit of the parameter.
+    The largest cheap value, in the unit of the parameter.
     """
     range: LimitRange | None = None
     """
@@ -483,7 +484,7 @@ class CheapLimit3:
 
 CheapLimit: TypeAlias = CheapLimit1 | CheapLimit2 | CheapLimit3
 """
-The limit up to which something is cheap.
+The limit up to which values of a parameter are cheap.
 """
 
 
@@ -495,15 +496,15 @@ class Evidence:
 
     experiment: str
     """
-    The experiment of the number.
+    The experiment that gave the number.
     """
     micro_benchmark: str
     """
-    The micro-benchmark of the number.
+    The micro-benchmark that gave the number.
     """
     runs: list[int]
     """
-    The runs of the number.
+    The runs that gave the number.
     """
     unit: EvidenceUnit
     """
@@ -531,7 +532,7 @@ class Hint:
     """
     finding: str
     """
-    The finding on this drive, in a sentence or two with numbers.
+    The explanation of the judgement for this drive, in a sentence or two with numbers.
     """
     judgement: Judgement
     """
@@ -579,12 +580,13 @@ class RoundsFacts:
     """
     window: list[WindowItem]
     """
-    The first and the last round of the report: the measurement window in which the drive was steady or, if it never was, the
-    last window. For a test that does not end when the drive is steady, all rounds.
+    The first and the last round that the report covers: the measurement window in which the drive was steady or, if it never
+    was, the last window. The report covers all rounds of a test that continues when the drive is steady.
     """
     steady_round: int | None = None
     """
-    The round that ended the first measurement window since which the drive was steady.
+    The last round of the first steady measurement window after which all windows are steady; absent if the last window is not
+    steady.
     """
 
 
@@ -625,7 +627,7 @@ class RunFacts:
     """
     throughput_bytes_per_s: float
     """
-    Bytes per second of the IOs counted, over that time.
+    Bytes per second of the IOs counted, over `duration_ns`.
     """
     disturbed_by: list[Disturbance] | None = None
     """
@@ -633,12 +635,12 @@ class RunFacts:
     """
     harness_share: float | None = None
     """
-    The share of the harness in the mean response time, if that is more than 5 %: the measurement then does not show the drive
-    alone. Never on virtual time.
+    The share of the mean response time that the harness itself takes. Present if it is more than 5 %, so that the measurement
+    does not show the drive alone; always absent for simulated drives.
     """
     open_loop: OpenLoop | None = None
     """
-    The statistics of an open loop, in which IOs are due at times of their own.
+    The statistics of an open loop, in which each IO has a time at which it is due.
     """
     operations: list[OperationFacts] | None = field(default_factory=list)
     """
@@ -646,9 +648,9 @@ class RunFacts:
     """
     service_ns: Latency | None = None
     """
-    The time on the drive of concurrent streams, if IOs waited in the queue of the host before:
-    the drive takes fewer at once than there are streams. The response times count from the
-    submission by the host.
+    The service times of concurrent streams: the part of the response time that an IO spends on
+    the drive. Present if IOs waited in the queue of the host first, because the drive accepts
+    fewer IOs at once than there are streams. `latency_ns` includes that wait.
     """
     uniform: UniformFacts | None = None
     """
@@ -659,13 +661,14 @@ class RunFacts:
 @dataclass(frozen=True)
 class BaselineCheck:
     """
-    The comparison of the identical baselines of the micro-benchmarks: a measurement that is sound
-    gives each the same cost.
+    The comparison of the identical baselines of the micro-benchmarks. Several micro-benchmarks run
+    the same baseline pattern, and a sound measurement finds the same cost in each of them.
     """
 
     agree: bool
     """
-    True if no mean differs from the others by more than their intervals explain.
+    True if no mean differs from the other means of its baseline by more than 2 % and by more than
+    their intervals explain.
     """
     compared: int
     """
@@ -673,23 +676,24 @@ class BaselineCheck:
     """
     differences: list[BaselineDifference]
     """
-    The means that differ.
+    The means that differ by more than that.
     """
     largest_difference: float
     """
-    The largest difference of a mean from the others of its baseline, as a share of them.
+    The largest difference of a mean from the average of the other means of the same baseline,
+    relative to this average.
     """
 
 
 @dataclass(frozen=True)
 class Characteristics:
     """
-    The columns of uFLIP's Table 3 for one drive. A column is absent if its runs are.
+    The columns of uFLIP's Table 3 for one drive. A column is absent if its runs are missing.
     """
 
     in_place: Estimate | None = None
     """
-    Sequential writes in place (Incr = 0), relative to those in order (Incr = 1).
+    The cost of writes in place (Incr = 0), relative to sequential writes in order (Incr = 1).
     """
     io_size_bytes: Bytes | None = None
     """
@@ -697,7 +701,7 @@ class Characteristics:
     """
     large_increments: Estimate | None = None
     """
-    The slowest of the large increments (1 MiB to 8 MiB), relative to random writes.
+    The highest cost of writes with large increments (1 MiB to 8 MiB), relative to random writes.
     """
     locality: CheapLimit | None = None
     """
@@ -721,7 +725,7 @@ class Characteristics:
     """
     reverse: Estimate | None = None
     """
-    Sequential writes in reverse order (Incr = −1), relative to those in order (Incr = 1).
+    The cost of sequential writes in reverse order (Incr = −1), relative to sequential writes in order (Incr = 1).
     """
     sequential_read_ns: Estimate | None = None
     """
@@ -761,7 +765,7 @@ class Facts:
     """
     runs: list[RunFacts]
     """
-    The statistics of each run with IOs, in the order of their numbers.
+    The statistics of each run with IOs, in the order of the run numbers.
     """
     schema_version: int
     """
@@ -796,5 +800,5 @@ class Facts:
     """
     verdicts_withheld: str | None = None
     """
-    The reason why there are no verdicts and no judged hints. Absent where there are some.
+    The reason why there are no verdicts and no judged hints; absent if there are verdicts.
     """

@@ -34,9 +34,9 @@ class Address3:
     Slot `incr × i`.
 
     A decreasing pattern starts at the last slot. Table 1 does not say what happens at the end
-    of the target space: here the pattern goes on in the next column (slot 1, 1 + incr, …), as
-    an array laid out by rows is read by columns, so that no slot comes twice before all
-    columns are done.
+    of the target space: here the pattern continues with slot 1, 1 + incr, and so on, like a
+    column by column read of an array that is stored row by row. No slot comes twice before all
+    columns are complete.
     """
 
     function: Literal['ordered']
@@ -49,17 +49,18 @@ class Address3:
 @dataclass(frozen=True)
 class Address4:
     """
-    The target space is split in equal partitions that take turns; each is sequential.
+    The target space is split in equal partitions. IOs go to the partitions in turns, and
+    sequentially within each partition.
 
     Table 1 prints `O_i = ⌊(i/Partitions) × IOSize⌋ mod PS` and leaves `TargetOffset` out. The
-    text ("considered in a round robin fashion; within each partition IOs are sequential")
-    means `⌊i/Partitions⌋ × IOSize mod PS`, and that is what is done.
+    text ("considered in a round robin fashion; within each partition IOs are sequential") means
+    `⌊i/Partitions⌋ × IOSize mod PS`, which this code computes.
     """
 
     function: Literal['partitioned']
     partitions: int
     """
-    How many partitions.
+    The number of partitions.
     """
 
 
@@ -68,7 +69,7 @@ Address: TypeAlias = Address1 | Address2 | Address3 | Address4
 The address function: the location of the i-th IO, relative to the target space.
 
 Addresses are first computed in whole IOs, then moved by [`Pattern::io_shift`] and
-[`Pattern::target_offset`]. Below, *slots* is how many IOs fit in the target space.
+[`Pattern::target_offset`]. Below, *slots* is the number of IOs that fit in the target space.
 """
 
 
@@ -111,7 +112,7 @@ The condition that ended a run.
 @dataclass(frozen=True)
 class Enforcing:
     """
-    The progress of enforcing a drive state, needed to resume it.
+    The progress of enforcing a drive state, from which an interrupted enforcement resumes.
     """
 
     bytes: Bytes
@@ -136,8 +137,8 @@ Simulated drives return the numbers that a real drive would return.
 class GridRule:
     """
     The measurement rule of a grid. Each run writes until the drive is steady: until the cost per
-    byte is level over several windows of writes. IOs count from then on. A window writes half of
-    the flash available to these writes, which is the target space and the free space.
+    byte is level over several windows of writes. IOs count from then on. The size of a window is
+    half of the flash available to the writes, which is the target space plus the free space.
     """
 
     free_bytes: Bytes
@@ -146,11 +147,11 @@ class GridRule:
     """
     least_counted: int
     """
-    The minimum number of windows that count.
+    The minimum number of windows whose IOs count.
     """
     most_counted: int
     """
-    The maximum number of windows that count, whatever the uncertainty of the mean.
+    The maximum number of windows whose IOs count, whatever the uncertainty of the mean.
     """
     most_windows: int
     """
@@ -166,11 +167,11 @@ class GridRule:
     """
     slope: float
     """
-    The maximum rise or fall of the fitted line, relative to the mean of the values.
+    The maximum rise or fall of the line fitted to the values, relative to their mean.
     """
     windows: int
     """
-    The number of windows compared for steadiness.
+    The number of successive windows over which the cost must be level.
     """
 
 
@@ -222,7 +223,7 @@ class Level:
 
     steady: bool
     """
-    True if the cost per byte was level.
+    True if the cost per byte was level when IOs began to count.
     """
     inside: Inside | None = None
     """
@@ -327,7 +328,7 @@ class OcpHealth:
     """
     soft_ecc_errors: int
     """
-    Reads that exceeded the first, fast error correction.
+    Reads that the first, fast stage of error correction could not correct.
     """
     system_percentage_used: int
     """
@@ -441,11 +442,12 @@ class Playback:
     logical_block_bytes: Bytes
     """
     Offsets and lengths on the drive are multiples of this: reads and writes are widened to the
-    blocks that they touch, trims narrowed to those that they cover.
+    blocks that they touch, trims are narrowed to the blocks that they cover.
     """
     longest_bytes: Bytes
     """
-    A longer read or write is issued in parts of this, a longer trim in parts of 1 GiB.
+    The maximum length of a read or write. A longer read or write is issued in parts of this
+    length, a trim in parts of at most 1 GiB.
     """
     pace: Pace
     """
@@ -615,12 +617,12 @@ class Reference7:
 
     ios: int
     """
-    The number of IOs that they become.
+    The number of IOs that the requests become.
     """
     kind: Literal['trace']
     modifies: bool
     """
-    True if some of them change the content of the drive.
+    True if some of the IOs change the content of the drive.
     """
     playback: Playback
     """
@@ -651,8 +653,8 @@ class ResourceUse:
 @dataclass(frozen=True)
 class Rounds:
     """
-    The rule of a test in rounds. Its micro-benchmark has an experiment for each run of a round; the
-    value of the parameter is the round, from 1.
+    The rule of a test in rounds. The micro-benchmark of the test has an experiment for each run of
+    a round. The parameter of the experiment is the number of the round, from 1.
     """
 
     metric: Metric
@@ -694,7 +696,7 @@ class Rounds:
     """
     most_bytes: Bytes | None = None
     """
-    The number of written bytes after which the test ends, at the end of the round.
+    The number of written bytes after which the test ends. It completes the current round first.
     """
 
 
@@ -710,7 +712,7 @@ class Setup:
     """
     io_count: PerBaseline
     """
-    Length of a run.
+    The number of IOs of a run.
     """
     io_ignore: PerBaseline
     """
@@ -722,11 +724,12 @@ class Setup:
     """
     preparation_io_count: int
     """
-    Length of the preparation runs, which have to show start-up and period.
+    The number of IOs of a preparation run, which must show the start-up phase and several
+    periods of the drive's oscillation.
     """
     seed: int
     """
-    Seed from which each run derives its own.
+    The seed from which each run derives its own seed.
     """
     target_offset_bytes: Bytes
     """
@@ -825,12 +828,12 @@ class Tool:
 @dataclass(frozen=True)
 class Totals:
     """
-    The results of the successful IOs of a run.
+    The totals over the successful IOs of a run.
     """
 
     bytes: Bytes
     """
-    Their bytes.
+    The bytes of these IOs.
     """
     duration_ns: Nanos
     """
@@ -842,7 +845,7 @@ class Totals:
     """
     latency_ns: Nanos
     """
-    The sum of their response times.
+    The sum of the response times of these IOs.
     """
     run: int
     """
@@ -853,9 +856,9 @@ class Totals:
 @dataclass(frozen=True)
 class UniformWrites:
     """
-    Writes of a geometric number of pages, each of which starts at any page of the target space with the
-    same probability: the workload by which Boboila and Desnoyers measure a drive ("Performance Models
-    of Flash-Based Solid-State Drives for Real Workloads", MSST 2011, section IV).
+    Writes of a geometrically distributed number of pages. Each write starts at any page of the target space with the
+    same probability. Boboila and Desnoyers measure drives with this workload ("Performance Models of Flash-Based
+    Solid-State Drives for Real Workloads", MSST 2011, section IV).
 
     A write that would pass the end of the target space begins earlier instead.
     """
@@ -899,7 +902,7 @@ The unit of a parameter's values.
 @dataclass(frozen=True)
 class Unknown:
     """
-    A quantity that the preparation could not find out.
+    A quantity that the preparation could not determine.
     """
 
     assumed: str
@@ -908,11 +911,11 @@ class Unknown:
     """
     because: Obstacle
     """
-    The reason why the run did not show it.
+    The reason why the run did not show the quantity.
     """
     experiment: str
     """
-    The experiment of the preparation that was to show it, such as `RW`.
+    The experiment of the preparation that should have shown the quantity, such as `RW`.
     """
     quantity: PreparationQuantity
     """
@@ -932,8 +935,8 @@ class WriteAmplification:
 
     ratio: float
     """
-    The ratio of the counters. It excludes data still in the drive's write buffer, and garbage
-    collection that these writes will cause later.
+    The ratio of the counters. It does not cover data still in the drive's write buffer, nor
+    garbage collection that the writes cause after the second reading.
     """
     relative_uncertainty: float
     """
@@ -958,13 +961,14 @@ class BaselinePhases:
     """
     least_ios: int | None = None
     """
-    The least counted IOs of a run whose mean is like that of a long one, as response times vary
-    slowly; absent where that was not looked at.
+    The minimum number of counted IOs for which the mean of a run is close to the mean of a long
+    run. It is large if response times vary slowly. Absent if the run was too short to determine
+    the number.
     """
     period: PhaseLength | None = None
     """
     The oscillation period in the running phase: IOs from one slow IO, or one peak, to the next.
-    Absent if it does not oscillate.
+    Absent if the response times do not oscillate.
     """
     start_up: PhaseLength | None = None
     """
@@ -1028,9 +1032,9 @@ class Conditions:
     """
     others_ios: int | None = None
     """
-    The maximum number of IOs by other processes on the drive during the run: the drive's
-    counters minus the IOs of the run. The kernel may split IOs; the bytes by other processes,
-    in IOs of 4 KiB, therefore bound the number.
+    An upper bound of the IOs by other processes on the drive during the run: the IOs in the
+    drive's counters minus the IOs of the run. The kernel may split the run's IOs, which raises
+    this difference. The bound is therefore at most `others_bytes` divided by 4 KiB.
     """
     others_ios_before: int | None = None
     """
@@ -1109,7 +1113,7 @@ class Environment:
 
     governors: list[str]
     """
-    The CPU frequency governors; each one once if the CPUs differ.
+    The CPU frequency governors, each listed once even if several CPUs use it.
     """
     deepest_idle_state: str | None = None
     """
@@ -1246,8 +1250,8 @@ class HealthChange:
     """
     The change of a drive's health between two readings.
 
-    A value is absent if its counter is lower in the second reading: it was reset, or the drive was
-    exchanged.
+    A value is absent if its counter is lower in the second reading: the counter was reset, or the
+    drive was exchanged.
     """
 
     new_critical_warnings: list[CriticalWarning]
@@ -1292,8 +1296,8 @@ class HealthChange:
     """
     write_amplification: WriteAmplification | None = None
     """
-    The bytes written to the flash over the bytes that hosts wrote. Absent if either is unknown,
-    or if the host wrote less than 101 data units of 512,000 bytes.
+    The bytes written to the flash over the bytes that hosts wrote. Absent if one of the two is
+    unknown, or if the host wrote less than 101 data units of 512,000 bytes.
     """
 
 
@@ -1305,11 +1309,11 @@ class Interference:
 
     lasted_ns: Nanos
     """
-    The duration of these reads.
+    The total duration of the affected reads.
     """
     run: int
     """
-    The run that showed it.
+    The run that showed the effect.
     """
     run_pause_ns: Nanos
     """
@@ -1329,17 +1333,17 @@ class Interference:
 @dataclass(frozen=True)
 class Methodology:
     """
-    The quantities determined during the measurement instead of given.
+    The quantities that flashscope determines during the measurement unless the user sets them.
     """
 
     finds_io_ignore: bool
     """
-    True if IOIgnore follows from the start-up phases in the preparation.
+    True if IOIgnore is derived from the start-up phases that the preparation finds.
     """
     finds_run_pause: bool
     """
-    True if the pause between runs follows from the lingering effect of writes in the
-    preparation.
+    True if the pause between runs is derived from the lingering effect of writes that the
+    preparation finds.
     """
     repeats: int
     """
@@ -1359,7 +1363,7 @@ class Methodology:
     """
     precision: Precision | None = None
     """
-    The precision at which a run is long enough; absent if IOCount was given.
+    The precision that ends a run; absent if the user set IOCount.
     """
 
 
@@ -1391,7 +1395,7 @@ class Options:
     """
     methodology: Methodology | None = None
     """
-    The quantities determined during the measurement.
+    The quantities that the measurement determines itself.
     """
     rounds: Rounds | None = None
     """
@@ -1465,9 +1469,9 @@ class Reference2:
     """
     One process that alternates between `ratio` IOs of the first pattern and one of the second.
 
-    `IOCount` and `IOIgnore` of the first pattern are not used: both follow from those of the
-    second, scaled by `ratio`, as section 5.1 asks for (a start-up phase that takes 128 writes
-    takes 128 writes in a mix as well).
+    `IOCount` and `IOIgnore` of the first pattern are not used. The counts of the run are those
+    of the second pattern, scaled by `ratio`, as section 5.1 requires: a start-up phase of 128
+    writes also takes 128 writes in a mix.
     """
 
     first: Pattern
@@ -1489,8 +1493,8 @@ class Reference2:
 class Reference3:
     """
     `degree` processes execute the same pattern concurrently, each on its share of the target
-    space: the p-th from `TargetOffset + p × TargetSize/degree` on. `IOCount` is shared as
-    well, so that runs of different degrees do the same work.
+    space: the p-th from `TargetOffset + p × TargetSize/degree` on. The processes also divide
+    `IOCount`, so that runs of different degrees do the same work.
     """
 
     degree: int
@@ -1527,7 +1531,7 @@ class Reference5:
     kind: Literal['blend']
     pattern: Pattern
     """
-    The pattern before the conversion to reads; `IOCount` is the maximum number of IOs.
+    The pattern before some of its IOs become reads; `IOCount` is the maximum number of IOs.
     """
     queue_depth: int
     """
@@ -1592,7 +1596,7 @@ class Run:
     cut_from_ios: int | None = None
     """
     The maximum number of IOs that the run would have in a larger target space; absent if the
-    target space holds all of them.
+    target space has room for all IOs.
     """
     length: Length | None = None
     """
@@ -1613,8 +1617,8 @@ class Run:
     """
     shares_space_with: list[int] | None = None
     """
-    The runs whose writes lie in the target space of this run. Set if no target space was left
-    in the state that the run needs, and the plan could not enforce that state again.
+    The earlier runs that wrote to the target space of this run. Not empty if no other space was
+    left in the state that the run needs, and the plan could not enforce that state again.
     """
 
 
@@ -1637,12 +1641,12 @@ class Experiment:
 @dataclass(frozen=True)
 class Findings:
     """
-    The findings of the preparation, and of earlier runs for later ones.
+    The findings of the preparation and of earlier runs, which determine later runs.
     """
 
     interference: list[Interference]
     """
-    The lingering effects of writes, one for each measurement of them.
+    The lingering effects of writes, one for each run that measured the effect.
     """
     phases: list[BaselinePhases]
     """
@@ -1650,11 +1654,11 @@ class Findings:
     """
     rounds: list[Totals] | None = None
     """
-    For a test in rounds: the results of the runs by which steadiness is judged.
+    For a test in rounds: the totals of the runs from which steadiness is determined.
     """
     unknown: list[Unknown] | None = None
     """
-    The quantities that the preparation could not find out, with the assumptions made instead.
+    The quantities that the preparation could not determine, with the assumptions made instead.
     """
 
 
@@ -1670,7 +1674,7 @@ class HealthAround:
     """
     after: Health | None = None
     """
-    The health after the last run; absent before.
+    The health after the last run; absent until then.
     """
     change: HealthChange | None = None
     """
@@ -1698,7 +1702,7 @@ class MicroBenchmark:
     """
     question: str
     """
-    The question that it answers.
+    The question that the micro-benchmark answers.
     """
     title: str
     """
@@ -1758,8 +1762,8 @@ class Manifest:
     """
     environment: Environment | None = None
     """
-    The machine settings during the measurement; for real drives only, and absent from earlier
-    versions that did not record them.
+    The machine settings during the measurement; for real drives only. Absent from results of
+    earlier versions, which did not record them.
     """
     findings: Findings | None = None
     """
@@ -1767,7 +1771,7 @@ class Manifest:
     """
     finished: str | None = None
     """
-    The end; absent while it runs, or if it was interrupted.
+    The end of the measurement; absent while it runs, or if it was interrupted.
     """
     health: HealthAround | None = None
     """

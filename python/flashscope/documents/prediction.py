@@ -40,11 +40,11 @@ class Passes:
     """
     counted: int
     """
-    Passes that are counted.
+    The number of passes that count.
     """
     warm_up: int
     """
-    Passes before counting starts.
+    The number of passes before counting starts.
     """
 
 
@@ -100,7 +100,7 @@ class SimulatedReport:
 @dataclass(frozen=True)
 class Validation:
     """
-    The cases that intervals are based on.
+    The validation that intervals are based on: cases in which the model was compared with the simulator.
     """
 
     cases: int
@@ -121,7 +121,7 @@ class LifetimeReport:
 
     block_lifetime: int
     """
-    The erases that a block endures.
+    The number of erases that a block endures.
     """
     bytes_per_day: float
     """
@@ -137,7 +137,7 @@ class LifetimeReport:
     """
     erases_per_block: float
     """
-    The erases of each block so far.
+    The number of erases per block so far; the model assumes even wear.
     """
 
 
@@ -161,7 +161,8 @@ class PredictionReport:
     """
     ftl: str
     """
-    The FTL of the drive; for a measured drive, the one that is assumed when free space is divided.
+    The FTL of the drive. For a measured drive, the FTL that the model assumes when it divides the free space among the parts
+    of the workload.
     """
     host_pages_written: int
     """
@@ -193,7 +194,7 @@ class PredictionReport:
     """
     validation: Validation
     """
-    The cases that the intervals are based on.
+    The comparisons of model and simulator that the intervals are based on.
     """
     wall_ns: int
     """

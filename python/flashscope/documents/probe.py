@@ -92,7 +92,7 @@ Simulated drives return the numbers that a real drive would return.
 @dataclass(frozen=True)
 class Mark:
     """
-    A marked place on the horizontal axis.
+    A marked position on the horizontal axis.
     """
 
     label: str
@@ -101,7 +101,7 @@ class Mark:
     """
     x: float
     """
-    The place.
+    The position.
     """
 
 
@@ -196,7 +196,7 @@ class Signal:
     """
     marks: list[Mark]
     """
-    Marked places on the horizontal axis, such as the value found.
+    Marked positions on the horizontal axis, such as the value found.
     """
     series: list[Series]
     """
@@ -245,7 +245,7 @@ class BudgetAmount:
 @dataclass(frozen=True)
 class Contradiction:
     """
-    A finding that a probe assumed and that cannot be right.
+    An earlier finding that an experiment relied on and refuted.
     """
 
     because: str
@@ -347,7 +347,7 @@ class IoErrors:
     """
     ios: int
     """
-    The number of failed IOs, including those in flight with the one that ended a run.
+    The number of failed IOs. The first failure ends a run; IOs in flight at that time count if they failed too.
     """
     len_bytes: Bytes
     """
@@ -379,7 +379,7 @@ class StatedFinding:
     """
     signals: list[int]
     """
-    The charts that show it, as indices into the report's `signals`, from 0.
+    The charts that show the evidence, as indices into the report's `signals`, from 0.
     """
     source: str
     """
@@ -407,11 +407,11 @@ class Step:
 
     attempt: int
     """
-    The number of earlier attempts.
+    The number of earlier attempts of the same probe.
     """
     contradicted: list[Contradiction]
     """
-    The earlier findings that it contradicted, with the reasons.
+    The earlier findings that the experiment contradicted, with the reasons.
     """
     found: list[Parameter]
     """
@@ -487,8 +487,8 @@ class ProbeReport:
     """
     errors: IoErrors | None = None
     """
-    The failed IOs, except those of operations that the drive does not support; absent if there were none. The runs with
-    errors give no findings.
+    The failed IOs, except those of operations that the drive does not support; absent if there were none. A run with a
+    failed IO gives no findings.
     """
     profile: str | None = None
     """

@@ -42,7 +42,7 @@ The reason for a flash command.
 
 Class: TypeAlias = Literal['host-read', 'host-write', 'mapping', 'cleaning', 'erase', 'wear']
 """
-Why a flash command waits: queue lengths and waiting times are counted by class.
+The class of a flash command. Queue lengths and waiting times are counted by class.
 """
 
 
@@ -91,12 +91,12 @@ class Estimate:
     """
     high: float | None = None
     """
-    Upper end of the interval; absent if there is too little data for one, and for a ratio whose
-    denominator may be 0.
+    Upper end of the interval; null if there is too little data for an interval, and for a ratio
+    whose denominator may be 0.
     """
     low: float | None = None
     """
-    Lower end of the interval; absent if there is too little data for one.
+    Lower end of the interval; null if there is too little data for an interval.
     """
 
 
@@ -216,8 +216,9 @@ class SimulationWarmUp:
     """
     window_write_amplification: list[float]
     """
-    The write amplification in each window of the warm-up. A window writes the capacity of the
-    drive. Empty unless the warm-up continued until steady state.
+    The write amplification in each window of the warm-up. In a window, the IOs read, write and
+    trim as many bytes as the capacity of the drive; for a trace, a window is a pass over the
+    trace. Empty unless the warm-up continued until steady state.
     """
     criterion: str | None = None
     """
@@ -258,8 +259,8 @@ class UnitWear:
     """
     most_since_new: list[int] | None = None
     """
-    For each cell, the erases since the drive was new of its most erased block. Absent if a
-    cell is one block.
+    For each cell, the erase count of its most erased block since the drive was new. Left out if
+    each cell is one block.
     """
 
 
@@ -273,7 +274,7 @@ class WearMapReport:
     blocks_per_cell: int
     """
     The number of successive blocks of a unit per cell: 1 unless the drive has more than about
-    16,000 blocks. The last cell of a unit may have fewer.
+    16,000 blocks. The last cell of a unit may have fewer blocks.
     """
     units: list[UnitWear]
     """
@@ -299,8 +300,8 @@ class Activity:
     """
     end_ns: Nanos
     """
-    The end, from the begin of the measurement. For an unfinished activity, the end of its last
-    command.
+    The end, relative to the start of the measurement. For an unfinished activity, the end of
+    its last command.
     """
     kind: ActivityKind
     """
@@ -316,19 +317,19 @@ class Activity:
     """
     start_ns: Nanos
     """
-    The start, from the begin of the measurement; 0 for an activity that started earlier.
+    The start, relative to the start of the measurement; 0 for an activity that started earlier.
     """
     unit: int
     """
-    The unit on which it started.
+    The unit on which the activity started.
     """
 
 
 @dataclass(frozen=True)
 class AmplificationReport:
     """
-    Flash commands over time, by cause. Each list has a number for each bucket and adds up to the
-    counter of its name. Causes without commands are absent.
+    Flash commands over time, by cause. Each list has a number for each bucket; the sum of the list
+    is the counter of the same name. Causes without commands are left out.
 
     The write amplification of a bucket is the sum of all its programs divided by those for `host`.
     It is undefined for a bucket without programs for `host`. A command belongs to the bucket in
@@ -345,7 +346,7 @@ class AmplificationReport:
     """
     from_ns: Nanos
     """
-    The begin of the first bucket, on the clock of the drive: the begin of the measurement.
+    The start of the first bucket and of the measurement, on the clock of the drive.
     """
     programs: dict[str, list[int]]
     """
@@ -365,11 +366,11 @@ class BusUse:
 
     busy_ns: Nanos
     """
-    The time for which it carried data.
+    The time for which the bus carried data.
     """
     busy_share: float
     """
-    That as a share of the interval (0 to 1).
+    The busy time as a share of the interval (0 to 1).
     """
 
 
@@ -381,16 +382,16 @@ class ClassUse:
 
     busy_ns: Nanos
     """
-    The time they took, over all units, including waits of reads for the bus.
+    The time that the commands took, over all units, including waits of reads for the bus.
     """
     busy_share: float
     """
-    That as a share of the time of all units (0 to 1, or more where the planes of a unit work at
-    once).
+    The busy time as a share of the time of all units together (0 to 1, or more if the planes of
+    a unit work at once).
     """
     class_: Class
     """
-    The class: why its commands wait.
+    The class of the commands.
     """
     count: int
     """
@@ -406,11 +407,11 @@ class ClassUse:
     """
     suspended_ns: Nanos
     """
-    The time for which they were suspended. It is no part of `busy_ns`.
+    The time for which the commands were suspended. `busy_ns` does not include it.
     """
     mean_wait_ns: float | None = None
     """
-    The mean wait of the commands that started in the interval. Absent if none started.
+    The mean wait of the commands that started in the interval. Null if none started.
     """
 
 
@@ -442,11 +443,11 @@ class CommandUse:
 
     busy_ns: Nanos
     """
-    The time they took, including waits of reads for the bus.
+    The time that the commands took, including waits of reads for the bus.
     """
     busy_share: float
     """
-    That as a share of the interval (0 to 1).
+    The busy time as a share of the interval (0 to 1).
     """
     cause: Cause
     """
@@ -479,7 +480,7 @@ class Curve:
     """
     from_ns: Nanos
     """
-    The begin of the first bucket.
+    The start of the first bucket.
     """
 
 
@@ -530,7 +531,8 @@ class DeviceInfo:
 @dataclass(frozen=True)
 class FreeBlocksReport:
     """
-    The number of free blocks over an interval of virtual time, without those of the SLC region.
+    The number of free blocks over an interval of virtual time, without the blocks of the SLC
+    region.
     """
 
     curve: Curve
@@ -591,7 +593,7 @@ class LatencyHeatMap:
     """
     The limits of the latency bins in nanoseconds, 16 bins per factor of ten. Bin `n` contains
     latencies from limit `n` to below limit `n + 1`, hence there is one more limit than bins.
-    The bins run from the first to the last nonempty one.
+    The list covers the bins from the first to the last nonempty one.
     """
     others: list[list[int]]
     """
@@ -599,8 +601,8 @@ class LatencyHeatMap:
     """
     reads: list[list[int]]
     """
-    For each time step, the reads completed in it, by latency bin. Empty if there were none. All
-    three lists together sum up to `ios`.
+    For each time step, the reads completed in it, by latency bin. Empty if there were no reads.
+    The counts in `reads`, `writes` and `others` add up to `ios`.
     """
     writes: list[list[int]]
     """
@@ -616,21 +618,21 @@ class UnitUse:
 
     busy_by_bucket_ns: list[int]
     """
-    The busy time in each bucket (`bucket_ns`). The values add up to `busy_ns`. Trailing
-    buckets in which no unit was busy are absent.
+    The busy time in each bucket (`bucket_ns`). The values add up to `busy_ns`. Trailing buckets
+    in which no unit was busy are left out.
     """
     busy_ns: Nanos
     """
-    The time for which it was busy.
+    The time for which the unit was busy.
     """
     busy_share: float
     """
-    That as a share of the interval (0 to 1).
+    The busy time as a share of the interval (0 to 1).
     """
     commands: list[CommandUse]
     """
-    Its commands by kind and cause; combinations without commands are absent. The times of two
-    planes that work as a pair count for each.
+    The commands of the unit by kind and cause; combinations without commands are left out. When
+    two planes work as a pair, the time counts for both planes.
     """
     max_wait_ns: Nanos
     """
@@ -647,7 +649,7 @@ class UnitUse:
     """
     mean_wait_ns: float | None = None
     """
-    The mean wait of the commands that started in the interval. Absent if none started.
+    The mean wait of the commands that started in the interval. Null if none started.
     """
 
 
@@ -659,16 +661,16 @@ class UtilizationReport:
 
     bucket_ns: Nanos
     """
-    The length of each bucket of `busy_by_bucket_ns`. The first begins at `from_ns`; the last
-    ends at `until_ns`.
+    The length of each bucket of `busy_by_bucket_ns`. The first bucket begins at `from_ns`; the
+    last one ends at `until_ns`.
     """
     buses: list[BusUse]
     """
-    The serial buses, in order: one per package, or one per gang that shares it.
+    The serial buses, in order: one per package, or one per gang that shares a bus.
     """
     from_ns: Nanos
     """
-    The begin of the interval.
+    The start of the interval.
     """
     units: list[UnitUse]
     """
@@ -680,7 +682,7 @@ class UtilizationReport:
     """
     classes: list[ClassUse] | None = None
     """
-    The commands of all units by class, in display order; classes without commands are absent.
+    The commands of all units by class, in display order; classes without commands are left out.
     """
 
 
@@ -692,12 +694,13 @@ class ActivitiesReport:
 
     bucket_ns: Nanos
     """
-    The length of each bucket of `count_by_bucket`. The first begins with the measurement.
+    The length of each bucket of `count_by_bucket`. The first bucket begins with the
+    measurement.
     """
     count_by_bucket: dict[str, list[int]]
     """
     For each kind, the number of activities that started in each bucket. Kinds without
-    activities are absent.
+    activities are left out.
     """
     left_out: int
     """
@@ -705,8 +708,8 @@ class ActivitiesReport:
     """
     longest: list[Activity]
     """
-    All activities in order of start. If there are more than some thousands, only the longest
-    of each bucket.
+    All activities in order of start. If there are more than a few thousand, only the longest
+    activities of each bucket.
     """
     total: int
     """
@@ -723,7 +726,7 @@ class CleaningReport:
 
     busy_ns: Nanos
     """
-    The time that all units together spent on it.
+    The time that all units together spent on garbage collection.
     """
     count: int
     """
@@ -735,22 +738,22 @@ class CleaningReport:
     """
     victims_by_valid_pages: list[int]
     """
-    A histogram over collected blocks: how many had 0, 1, 2, … pages with valid data. Blocks of
-    packages that work in step count once.
+    A histogram over collected blocks: the number of blocks that had 0, 1, 2, … pages with valid
+    data. Blocks of packages that work in step count once.
     """
     efficiency: float | None = None
     """
     Agrawal's *cleaning efficiency*: the share of data pages of collected blocks that were
-    superseded (0 to 1). Absent if nothing was collected. Below 0 if moves out of failed
-    blocks, which are never erased, outweigh the rest.
+    superseded (0 to 1). Null if nothing was collected. Negative if many pages were moved out of
+    failed blocks, which are never erased.
     """
     mean_valid_pages: float | None = None
     """
-    The mean number of valid pages of a victim. Absent if nothing was collected.
+    The mean number of valid pages of a victim. Null if nothing was collected.
     """
     time_per_block_ns: CleaningTime | None = None
     """
-    The time from the start of the first move out of a block to the end of its erase. Absent if
+    The time from the start of the first move out of a block to the end of its erase. Null if
     nothing was collected.
     """
 
@@ -776,15 +779,15 @@ class EraseReport:
     """
     histogram: Histogram
     """
-    A histogram of blocks by erases.
+    A histogram of blocks by erase count.
     """
     max: int
     """
-    The most erases.
+    The largest erase count of a block.
     """
     mean: float
     """
-    The mean.
+    The mean erase count.
     """
     mean_remaining_lifetime: float
     """
@@ -792,7 +795,7 @@ class EraseReport:
     """
     min: int
     """
-    The fewest erases.
+    The smallest erase count of a block.
     """
     p5: int
     """
@@ -812,7 +815,7 @@ class EraseReport:
     """
     standard_deviation: float
     """
-    The standard deviation over all blocks.
+    The standard deviation of the erase counts over all blocks.
     """
 
 
@@ -824,32 +827,32 @@ class Findings:
 
     activities: ActivitiesReport | None = None
     """
-    Of the observer `activities`; absent if it was not there.
+    The report of the observer `activities`; left out if it was not attached.
     """
     amplification: AmplificationReport | None = None
     """
-    Of the observer `amplification`; absent if it was not there.
+    The report of the observer `amplification`; left out if it was not attached.
     """
     cleaning: CleaningReport | None = None
     """
-    Of the observer `cleaning`; absent if it was not there.
+    The report of the observer `cleaning`; left out if it was not attached.
     """
     erases: EraseReport | None = None
     """
-    Statistics of the erases of its blocks since the drive was new. Absent if the drive has no
-    good block.
+    Statistics of the erases of the drive's blocks since the drive was new. Null if the drive
+    has no good block.
     """
     free_blocks: FreeBlocksReport | None = None
     """
-    Of the observer `free_blocks`; absent if it was not there.
+    The report of the observer `free_blocks`; left out if it was not attached.
     """
     utilization: UtilizationReport | None = None
     """
-    Of the observer `utilization`; absent if it was not there.
+    The report of the observer `utilization`; left out if it was not attached.
     """
     wear_map: WearMapReport | None = None
     """
-    Of the observer `wear_map`; absent if it was not there.
+    The report of the observer `wear_map`; left out if it was not attached.
     """
 
 
@@ -887,7 +890,7 @@ class Simulation:
     """
     events: dict[str, int]
     """
-    FTL operations that take several flash commands or save some: merges by kind, evictions of
+    FTL operations that cause several flash commands or avoid some: merges by kind, evictions of
     log blocks, and the results of map lookups.
     """
     fill: SimulationFill
@@ -905,8 +908,8 @@ class Simulation:
     host_pages_read: int
     """
     Logical pages that the host read, whole or in part. A page counts when its IO reaches the
-    drive. With many IOs in flight, the number therefore differs slightly from that of the IOs
-    in `ios`.
+    drive, but an IO counts in `ios` when it completes. The two counts therefore cover slightly
+    different IOs if many are in flight.
     """
     host_pages_trimmed: int
     """
@@ -960,9 +963,9 @@ class Simulation:
     """
     equivalent_throughput: float | None = None
     """
-    The minimum number of erases for the host's programs over the actual number (the *equivalent
-    throughput* of Boboila and Desnoyers): at most 1 once every block is in use. Absent if there
-    were no erases.
+    The minimum number of erases for the host's programs, divided by the actual number of erases
+    (the *equivalent throughput* of Boboila and Desnoyers). It is at most 1 once every block is
+    in use. Absent if there were no erases.
     """
     error: str | None = None
     """
@@ -994,7 +997,8 @@ class Simulation:
     """
     write_amplification: float | None = None
     """
-    Flash pages programmed per page programmed for the host; absent if there were none.
+    Flash pages programmed per page programmed for the host; absent if none were programmed for
+    the host.
     """
     write_latency_ns: LatencyNs | None = None
     """

@@ -15,7 +15,7 @@ class Counts:
 
     asked: int
     """
-    Simulations requested; for a search, the maximum.
+    Simulations requested; for a search, the maximum number of simulations.
     """
     done: int
     """
@@ -27,11 +27,11 @@ class Counts:
     """
     impossible: int
     """
-    Impossible simulations.
+    Simulations of impossible points.
     """
     points: int
     """
-    Points of the sweep; for a search, those reached until now.
+    Points of the sweep; for a search, the points tried so far.
     """
 
 
@@ -47,12 +47,12 @@ class Estimate:
     """
     high: float | None = None
     """
-    Upper end of the interval; absent if there is too little data for one, and for a ratio whose
-    denominator may be 0.
+    Upper end of the interval; null if there is too little data for an interval, and for a ratio
+    whose denominator may be 0.
     """
     low: float | None = None
     """
-    Lower end of the interval; absent if there is too little data for one.
+    Lower end of the interval; null if there is too little data for an interval.
     """
 
 
@@ -92,7 +92,8 @@ class RegressionFit:
 
     explained: float
     """
-    The share of variance explained, 0 to 1. The rest is nonlinear or noise.
+    R², 0 to 1: the share of the objective's variance that the regression explains. The rest is
+    nonlinearity or noise.
     """
     objective: str
     """
@@ -100,7 +101,7 @@ class RegressionFit:
     """
     points: int
     """
-    The points of the regression.
+    The number of points of the regression.
     """
 
 
@@ -134,7 +135,7 @@ class SkippedPoint:
 
     point: int
     """
-    The point.
+    The index of the point, from 0.
     """
     reason: str
     """
@@ -184,9 +185,9 @@ class Effect:
 
     difference: Estimate
     """
-    The mean difference over pairs of points, with its interval over the repeats. For a
-    regression, the predicted difference between the two levels, with its interval over the
-    points.
+    The mean difference over pairs of points. Its confidence interval follows from the spread
+    over the repeats. For a regression, the predicted difference between the two levels, with
+    the interval of the coefficient.
     """
     objective: str
     """
@@ -194,7 +195,8 @@ class Effect:
     """
     pairs: int
     """
-    The number of pairs of points that differ in nothing else; for a regression, of points.
+    The number of pairs of points that differ in this factor only; for a regression, the number
+    of points.
     """
     sign: int
     """
@@ -207,7 +209,7 @@ class Effect:
     """
     relative: float | None = None
     """
-    The effect relative to the mean before the change; absent if that is 0.
+    The effect relative to the mean before the change; absent if this mean is 0.
     """
 
 
@@ -219,7 +221,7 @@ class FrontPoint:
 
     point: int
     """
-    The point.
+    The index of the point, from 0.
     """
     settings: list[Setting]
     """
@@ -235,14 +237,14 @@ class FrontPoint:
 @dataclass(frozen=True)
 class Interaction:
     """
-    The interaction of two changes: the effect of one after the other change, minus its effect
-    before.
+    The interaction of two changes: the effect of the first change after the second change, minus
+    its effect before the second change.
     """
 
     difference: Estimate
     """
-    The mean difference of differences, with its interval over the repeats; for a regression,
-    over the points.
+    The mean of this difference of effects. Its confidence interval follows from the spread over
+    the repeats; for a regression, it is that of the coefficient.
     """
     objective: str
     """
@@ -255,7 +257,8 @@ class Interaction:
     """
     squares: int
     """
-    The number of squares of points that differ in nothing else; for a regression, of points.
+    The number of groups of four points that differ in these two factors only; for a regression,
+    the number of points.
     """
     steps: list[Step]
     """
@@ -315,7 +318,8 @@ class Sweep:
     """
     regressions: list[RegressionFit] | None = field(default_factory=list)
     """
-    For randomly sampled points: the objectives for which effects and interactions are
-    regression coefficients, with the fit. Otherwise, they are differences between points that
-    differ in nothing else.
+    The quality of the regression of each objective, if the points are a sample of the design
+    space: effects and interactions are then regression coefficients. Empty if all points of the
+    space were simulated. An effect is then the mean difference between two points that differ
+    in this factor only.
     """

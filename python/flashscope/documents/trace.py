@@ -33,12 +33,12 @@ class Estimate:
     """
     high: float | None = None
     """
-    Upper end of the interval; absent if there is too little data for one, and for a ratio whose
-    denominator may be 0.
+    Upper end of the interval; null if there is too little data for an interval, and for a ratio
+    whose denominator may be 0.
     """
     low: float | None = None
     """
-    Lower end of the interval; absent if there is too little data for one.
+    Lower end of the interval; null if there is too little data for an interval.
     """
 
 
@@ -102,7 +102,7 @@ class HotShare:
 
     pages: float
     """
-    The hottest pages, as a share of the pages.
+    The number of these hottest pages, as a share of all pages.
     """
     share: Estimate
     """
@@ -149,7 +149,7 @@ class Latency:
 @dataclass(frozen=True)
 class LengthBucket:
     """
-    The number of writes whose length is from one power of two to the next.
+    A bucket of the histogram of write lengths: from a power of two to below the next.
     """
 
     from_pages: int
@@ -264,30 +264,30 @@ class Requests:
 @dataclass(frozen=True)
 class Sampling:
     """
-    The sample behind the statistics of single pages: working set, concentration, and the footprint if it is not exact.
+    The sample of pages from which the working set and the concentration are estimated, and the footprint if it is not exact.
     """
 
     cut: int
     """
-    Accesses larger than 1 GiB; only their first GiB counts for pages.
+    Accesses larger than 1 GiB; page statistics count only their first GiB.
     """
     group_pages: int
     """
-    The number of adjacent pages that are chosen together.
+    The number of adjacent pages in a group.
     """
     groups: int
     """
-    The groups that were followed at the end.
+    The number of groups in the sample at the end of the trace.
     """
     rate: float
     """
-    The share of page groups that were followed, chosen by a hash of their address: 1 for all (SHARDS, Waldspurger et al.,
-    FAST 2015).
+    The share of page groups in the sample, from 0 to 1; 1 if the sample contains all. A hash of the address decides whether
+    a group belongs to the sample (SHARDS, Waldspurger et al., FAST 2015).
     """
     coverage: float | None = None
     """
-    The page accesses that the sample represents, over the actual ones. The distance from 1 shows how far hot pages are under-
-    or overrepresented in the sample.
+    The number of page accesses estimated from the sample, over the actual number. Its distance from 1 shows how far hot pages
+    are under- or overrepresented in the sample.
     """
 
 
@@ -307,7 +307,8 @@ class Sequentiality:
     """
     runs: int
     """
-    The number of runs: sequences of accesses each of which begins where the one before ended, including single ones.
+    The number of runs. A run is a sequence of accesses in which each access begins where the previous one ended. An access
+    that neither continues the previous access nor is continued by the next one is a run by itself.
     """
     sequential_share: float
     """
@@ -318,7 +319,7 @@ class Sequentiality:
 @dataclass(frozen=True)
 class SizeBucket:
     """
-    The accesses of one size, or from one power of two to the next.
+    The accesses of one size, or of all sizes from one power of two to below the next.
     """
 
     reads: int
@@ -382,16 +383,16 @@ class SizeSummary:
 @dataclass(frozen=True)
 class TimeBucket:
     """
-    The number of times from one power of two to the next.
+    A bucket of the histogram of times between requests.
     """
 
     count: int
     """
-    The number of times.
+    The number of pairs of successive requests with such a time between them.
     """
     from_ns: Nanos
     """
-    The shortest time of the bucket.
+    The shortest time of the bucket: 0 or a power of two.
     """
 
 
@@ -403,7 +404,8 @@ class TimeFacts:
 
     backwards: int
     """
-    Requests with a time before the latest one so far. All statistics over time use the latest time for them.
+    Requests whose time is earlier than that of a previous request. Statistics over time use the latest time so far for such
+    a request.
     """
     longest_backwards_ns: Nanos
     """
@@ -466,11 +468,11 @@ class Alignment:
     """
     partial_sectors: int
     """
-    Accesses that begin or end within a sector.
+    Accesses that begin or end inside a sector, not at its boundary.
     """
     unaligned_share: float
     """
-    Accesses that begin or end within a page of 4 KiB, over accesses.
+    The share of accesses that begin or end inside a page of 4 KiB, not at its boundary.
     """
     misalignment: Misalignment | None = None
     """
@@ -530,7 +532,7 @@ class ByteCounts:
 @dataclass(frozen=True)
 class Concentration:
     """
-    The concentration of requests on pages of 4 KiB. A request of several pages counts once for each.
+    The concentration of requests on pages of 4 KiB. A request counts once for each page that it touches.
     """
 
     curve: list[LorenzPoint]
@@ -571,7 +573,7 @@ class Fragments:
     """
     histogram: list[LengthBucket]
     """
-    The writes by the power of two at or below their length.
+    The histogram of the lengths of writes, with a bucket from each power of two to below the next.
     """
     mean_pages: float
     """
@@ -587,7 +589,7 @@ class Fragments:
     """
     writes: int
     """
-    The number of divided writes.
+    The number of writes.
     """
 
 
@@ -628,7 +630,8 @@ class InterArrival:
 
     histogram: list[TimeBucket]
     """
-    The number of times by the power of two at or below them; times of 0 are in the bucket from 0.
+    The histogram of the times. A bucket covers the times from one power of two to below the next; the bucket from 0 counts
+    times of 0.
     """
     max: int
     """
@@ -692,8 +695,8 @@ class SizeFacts:
     """
     rounded: int
     """
-    Accesses whose size was rounded down by less than 1 % for the quantiles, because there are more different sizes than are
-    kept.
+    Accesses whose size was rounded down by less than 1 % for the quantiles, because the trace has more different sizes than
+    the statistics keep.
     """
     reads: SizeSummary | None = None
     """
@@ -713,7 +716,7 @@ class Step:
 
     accessed_bytes: Bytes
     """
-    Distinct bytes of pages accessed from the start to the end of this step.
+    Distinct bytes of pages accessed from the start of the trace to the end of this step.
     """
     bytes: ByteCounts
     """
@@ -725,7 +728,7 @@ class Step:
     """
     written_bytes: Bytes
     """
-    Distinct bytes of pages written from the start to the end of this step.
+    Distinct bytes of pages written from the start of the trace to the end of this step.
     """
 
 
@@ -772,8 +775,9 @@ class VolumeFacts:
 @dataclass(frozen=True)
 class WriteLengths:
     """
-    Writes divided by erase blocks, in the terms of Boboila & Desnoyers (2011, section III and Fig. 1). The part of a write in one
-    erase block is a *middle* if it is the whole block. Otherwise it is a *tail* if it begins the block, and a *head* if not.
+    The writes, split at the boundaries of erase blocks, in the terms of Boboila & Desnoyers (2011, section III and Fig. 1). The
+    part of a write in one erase block is a *middle* if it covers the whole block. Otherwise it is a *tail* if it starts at the
+    beginning of the block, and a *head* if it starts later.
     """
 
     block_bytes: Bytes
@@ -791,7 +795,7 @@ class WriteLengths:
     """
     requests: Fragments
     """
-    Each request by itself, as in the paper.
+    The parts of each request by itself, as in the paper.
     """
 
 
@@ -839,7 +843,7 @@ class TraceFacts:
     """
     latency: list[OpLatency]
     """
-    The latency of all requests that have one, then by operation; empty if the trace has none.
+    The latencies of all operations together, then of each operation; empty if the trace has no latencies.
     """
     requests: Requests
     """
@@ -847,7 +851,7 @@ class TraceFacts:
     """
     sampling: Sampling
     """
-    The sample behind the statistics of single pages.
+    The sample of pages from which the statistics of single pages are estimated.
     """
     schema_version: int
     """
@@ -867,11 +871,11 @@ class TraceFacts:
     """
     volumes: list[VolumeFacts]
     """
-    The volumes, by bytes accessed; at most 1,000.
+    The volumes with the most bytes accessed, in falling order; at most 1,000.
     """
     working_set: list[WorkingSet]
     """
-    The bytes touched in a window of time, against its length.
+    The average working set, by length of the time window.
     """
     access_concentration: Concentration | None = None
     """
@@ -887,8 +891,8 @@ class TraceFacts:
     """
     overwrite_ratio: Estimate | None = None
     """
-    Bytes written over the bytes of the distinct pages written: the mean number of writes of the same data, 1 without
-    overwriting. Below 1 if writes are smaller than a page. Absent if nothing is written.
+    Bytes written over the bytes of the distinct pages written. It is the mean number of times that a page is written: 1
+    without overwriting, and below 1 if writes are smaller than a page. Absent if nothing is written.
     """
     read_bytes_share: float | None = None
     """
@@ -912,7 +916,7 @@ class TraceFacts:
     """
     write_lengths: WriteLengths | None = None
     """
-    Writes divided by erase blocks; absent if there are none.
+    The writes, split at the boundaries of erase blocks; absent if there are no writes.
     """
 
 
@@ -924,7 +928,7 @@ class Trace:
 
     bad_lines_skipped: int
     """
-    Lines and records that could not be read and were left out.
+    The number of skipped lines and records, which could not be read.
     """
     facts: TraceFacts
     """
@@ -932,7 +936,7 @@ class Trace:
     """
     formats: list[str]
     """
-    The format of each.
+    The format of each file.
     """
     inputs: list[str]
     """
@@ -940,7 +944,7 @@ class Trace:
     """
     notes: list[str]
     """
-    Notes on the reading, and on the changes made to the trace.
+    Notes about reading the files, and about the changes made to the trace.
     """
     status: TraceStatus
     """

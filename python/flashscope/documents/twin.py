@@ -24,7 +24,8 @@ class FillModel:
     """
     kappa: float
     """
-    kappa: bytes written per byte of data; 1 if the drive does not report its writes.
+    kappa: bytes programmed per byte of data programmed. It accounts for the drive's own writes, such as parity and its map. 1
+    if the drive does not report programmed bytes.
     """
     policy: str
     """
@@ -32,11 +33,11 @@ class FillModel:
     """
     bare_bytes_per_second: float | None = None
     """
-    Bytes per second if nothing were moved; absent if throughput was not measured.
+    The throughput in bytes per second if garbage collection moved nothing; absent if throughput was not measured.
     """
     moved: float | None = None
     """
-    The cost of a moved page, in pages of the host; absent if throughput was not measured.
+    The cost of moving a page, relative to that of writing a page for the host; absent if throughput was not measured.
     """
 
 
@@ -48,7 +49,7 @@ class Level:
 
     fill: Bytes
     """
-    Bytes that held data, and over which the writes went.
+    The bytes that held data. The uniform writes went to the same bytes.
     """
     bytes_per_second: float | None = None
     """
@@ -56,14 +57,14 @@ class Level:
     """
     write_amplification: float | None = None
     """
-    Bytes programmed per byte that the host wrote, at least 1; absent if the drive does not report it.
+    Bytes programmed per byte that the host wrote, at least 1; absent if the drive does not report programmed bytes.
     """
 
 
 @dataclass(frozen=True)
 class PolicyFit:
     """
-    The fit of a policy.
+    The fit of the closed-form model with one cleaning policy.
     """
 
     error: float
@@ -76,7 +77,7 @@ class PolicyFit:
     """
     model: FillModel
     """
-    The model of this policy that fits best.
+    The model with this policy that fits best.
     """
 
 
@@ -176,7 +177,7 @@ class FillFit:
 
     draws: list[FillModel]
     """
-    Alternative models that fit the measurements as well; the intervals are those of these draws.
+    Alternative models that fit the measurements as well. The intervals are computed from them.
     """
     flash_bytes: Range
     """
@@ -184,7 +185,7 @@ class FillFit:
     """
     kappa: Range
     """
-    Bytes written per byte of data, with its interval.
+    kappa, as in [`FillModel`], with its interval.
     """
     levels: list[Level]
     """
@@ -196,11 +197,13 @@ class FillFit:
     """
     bare_bytes_per_second: Range | None = None
     """
-    Bytes per second if nothing were moved, with the interval; absent if throughput was not measured.
+    The throughput in bytes per second if garbage collection moved nothing, with its interval; absent if throughput was not
+    measured.
     """
     moved: Range | None = None
     """
-    The cost of a moved page, in pages of the host, with the interval; absent if throughput was not measured.
+    The cost of moving a page, relative to that of writing a page for the host, with its interval; absent if throughput was
+    not measured.
     """
 
 
@@ -212,7 +215,7 @@ class Twin:
 
     choices: list[StructureChoice]
     """
-    The fitted structure, as far as alternatives were tried.
+    The fitted structure: a choice for each profile field for which the fit tried alternatives.
     """
     confidence: float
     """
@@ -256,8 +259,9 @@ class Twin:
     """
     spread: list[float]
     """
-    Factors by which intervals are widened beyond the spread of the draws: for mean response times, then for 99th
-    percentiles. They are the errors of the runs that the twin was fitted to.
+    The factors by which intervals are widened beyond the range of the draws: for mean response times, then for 99th
+    percentiles. The share `confidence` of the runs that the twin was fitted to differs from the measurement by at most this
+    factor.
     """
     times: list[Time]
     """
@@ -269,6 +273,6 @@ class Twin:
     """
     misfit: float | None = None
     """
-    The misfit: the mean over runs of their deviations in standard errors (0 is exact, 1 is chance). Absent if nothing was
-    simulated.
+    The misfit: the mean over runs of the deviation of the twin from the measurement, in standard errors. 0 is exact; chance
+    alone explains 1. Absent if nothing was simulated.
     """

@@ -60,15 +60,15 @@ class Summary:
 
     mean_coverage: float
     """
-    The share of means that lie in their interval.
+    The share of measured means that lie in the predicted interval.
     """
     mean_error: float
     """
-    The median absolute relative error of the means.
+    The median absolute relative error of the mean response times.
     """
     p99_coverage: float
     """
-    The share of 99th percentiles that lie in their interval.
+    The share of measured 99th percentiles that lie in the predicted interval.
     """
     p99_error: float
     """
@@ -148,5 +148,5 @@ class Check:
     """
     summary: Summary | None = None
     """
-    Summary over all runs; absent if there are none.
+    The summary over all runs; absent if there are no runs.
     """

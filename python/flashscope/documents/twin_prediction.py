@@ -90,5 +90,5 @@ class TwinPrediction:
     """
     write_amplification: Range | None = None
     """
-    Pages programmed per page that the host wrote; absent if the host wrote none.
+    Pages programmed per page that the host wrote; absent if the host wrote no pages.
     """

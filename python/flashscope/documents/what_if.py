@@ -36,12 +36,12 @@ class Estimate:
     """
     high: float | None = None
     """
-    Upper end of the interval; absent if there is too little data for one, and for a ratio whose
-    denominator may be 0.
+    Upper end of the interval; null if there is too little data for an interval, and for a ratio
+    whose denominator may be 0.
     """
     low: float | None = None
     """
-    Lower end of the interval; absent if there is too little data for one.
+    Lower end of the interval; null if there is too little data for an interval.
     """
 
 
@@ -81,7 +81,7 @@ class Difference:
     """
     relative: float | None = None
     """
-    The mean difference relative to the mean of the baseline; absent if that is 0.
+    The mean difference relative to the mean of the baseline; absent if the latter mean is 0.
     """
 
 
@@ -178,7 +178,7 @@ class Variant:
     """
     simulated: list[SimulatedQuantity]
     """
-    The known quantities from the simulations.
+    The quantities that the simulations determined.
     """
     workload: str
     """
@@ -186,7 +186,7 @@ class Variant:
     """
     closed_form: ClosedForm | None = None
     """
-    The prediction of a model; absent until one was computed, or if no model applies.
+    The prediction of a model; absent before it is computed, or if no model applies.
     """
     not_predicted: str | None = None
     """
