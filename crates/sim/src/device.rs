@@ -315,7 +315,7 @@ impl Device for SimDevice {
     }
 
     fn submit(&mut self, io: &Io) {
-        if io.op == Op::Write {
+        if matches!(io.op, Op::Read | Op::Write) {
             self.ftl.expect(Lpn(
                 u32::try_from(self.page_size.quotient(io.offset.0)).unwrap_or(u32::MAX)
             ));

@@ -271,6 +271,9 @@ impl Array {
         if self.plain {
             return Ok(self.schedule.read_plain(self.schedule.place(page.block), at));
         }
+        if let Some(queued) = &self.queued {
+            queued.expect(page.block);
+        }
         let transfer = self.schedule.timing().page_transfer;
         let done = self.schedule_read(page, members.clone(), at, cause, transfer).done;
         if cause == Cause::Host && self.disturb.is_some() {

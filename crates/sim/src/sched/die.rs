@@ -20,8 +20,10 @@ pub(super) enum Queue {
 }
 
 /// A die: the commands that it carries out, and those that wait for it.
+///
+/// The first cache line holds the fields for decisions.
 #[derive(Debug)]
-#[repr(align(64))]
+#[repr(C, align(64))]
 pub(super) struct Die {
     pub(super) bus: u32,
     /// The waiting commands, by [`Queue`].
@@ -32,17 +34,18 @@ pub(super) struct Die {
     pub(super) suspended: u32,
     /// Is true if the die waits for its bus, to choose a command when the bus is granted.
     pub(super) asking: bool,
-    /// The time of the last suspension.
-    pub(super) suspended_since: Nanos,
+    pub(super) touched: bool,
     pub(super) cells_since: Nanos,
     pub(super) cells: Nanos,
+    /// The time of the last suspension.
+    pub(super) suspended_since: Nanos,
     pub(super) occupied_since: Option<Nanos>,
     pub(super) occupied: Nanos,
-    pub(super) touched: bool,
     pub(super) reads_arrived: u64,
     pub(super) reads_started: u64,
-    /// The time of the next check whether the die can suspend a command.
-    pub(super) check_at: Option<Nanos>,
+    /// The time of the last check whether the die can suspend a command that was scheduled; 0 before
+    /// the first one.
+    pub(super) check_at: Nanos,
 }
 
 impl Die {
@@ -62,7 +65,7 @@ impl Die {
             touched: false,
             reads_arrived: 0,
             reads_started: 0,
-            check_at: None,
+            check_at: Nanos(0),
         }
     }
 

@@ -42,6 +42,8 @@ pub(super) struct Node {
     pub(super) links: Links,
     /// The next command of the row. It follows without the die becoming free.
     pub(super) then: u32,
+    /// The label of the command in its chain: see [`Graph::chain`].
+    label: u32,
     /// `None` for a join.
     pub(super) task: Option<Task>,
     /// Returned when the node is done.
@@ -55,6 +57,8 @@ pub(super) struct Node {
     pub(super) number: u64,
     /// The number of reads that had arrived at the die before this node.
     pub(super) reads_before: u64,
+    /// The previous command of the chain.
+    previous: Ticket,
 }
 
 impl Node {
@@ -65,6 +69,7 @@ impl Node {
         edges: NONE,
         links: Links::NONE,
         then: NONE,
+        label: NONE,
         task: None,
         owner: NOBODY,
         arrived: Nanos(0),
@@ -72,6 +77,7 @@ impl Node {
         started: Nanos(0),
         number: 0,
         reads_before: 0,
+        previous: Ticket::DONE,
     };
 
     /// Returns when the node arrives at its die, if it waits for nothing else.
@@ -99,6 +105,8 @@ struct Tally {
     left: u32,
     /// The node that waits; or the next free tally.
     waiter: u32,
+    /// See [`Graph::count`]; [`NONE`] for a free tally.
+    key: u32,
 }
 
 /// The nodes, and the edges from each node to the nodes that wait for it.
@@ -205,9 +213,47 @@ impl Graph {
         }
     }
 
-    /// Returns a new tally, which counts nothing yet.
-    pub(super) fn add_tally(&mut self) -> u32 {
-        let new = Tally { left: 0, waiter: NONE };
+    /// Makes a command the newest of a chain. Each command of a chain is done before the next one.
+    /// `previous` is the newest one so far.
+    #[inline]
+    pub(super) fn chain(&mut self, command: Ticket, label: u32, previous: Ticket) {
+        let node = &mut self.nodes[command.node as usize];
+        (node.label, node.previous) = (label, previous);
+    }
+
+    /// Returns the command with this label in the chain that ends with `newest`, or
+    /// [`Ticket::DONE`] if there is none or if it is done.
+    #[inline]
+    pub(super) fn find_in_chain(&self, newest: Ticket, label: u32) -> Ticket {
+        let mut next = newest;
+        while let Some(node) = self.node_of(next) {
+            if node.label == label {
+                return next;
+            }
+            next = node.previous;
+        }
+        Ticket::DONE
+    }
+
+    /// Counts a command, unless it is done, in the tally of `key`. `tally` is the last known number
+    /// of that tally. Returns its number now. A tally is freed when all its commands are done, and
+    /// its number may then stand for the tally of another key. The tallies in use therefore stay
+    /// few, and in the processor's cache.
+    #[inline]
+    pub(super) fn count(&mut self, tally: u32, key: u32, command: Ticket) -> u32 {
+        if self.node_of(command).is_none() {
+            return tally;
+        }
+        let tally = if self.is_tally_empty(tally, key) { self.add_tally(key) } else { tally };
+        self.add_edge(command.node, tally | TALLY);
+        self.tallies[tally as usize].left += 1;
+        tally
+    }
+
+    /// Returns the number of a new tally, which counts nothing yet.
+    #[inline]
+    fn add_tally(&mut self, key: u32) -> u32 {
+        let new = Tally { left: 0, waiter: NONE, key };
         if let Some(free) = self.tallies.get_mut(self.free_tally as usize) {
             let index = std::mem::replace(&mut self.free_tally, free.waiter);
             *free = new;
@@ -219,30 +265,20 @@ impl Graph {
         index
     }
 
-    /// Counts a command in a tally, unless the command is done.
+    /// Returns true if every command that the tally of `key` counts is done.
     #[inline]
-    pub(super) fn count(&mut self, tally: u32, command: Ticket) {
-        if self.node_of(command).is_some() {
-            self.add_edge(command.node, tally | TALLY);
-            self.tallies[tally as usize].left += 1;
-        }
+    pub(super) fn is_tally_empty(&self, tally: u32, key: u32) -> bool {
+        self.tallies.get(tally as usize).is_none_or(|tally| tally.key != key)
     }
 
-    /// Returns true if all commands that a tally counts are done.
-    #[inline]
-    pub(super) fn is_tally_empty(&self, tally: u32) -> bool {
-        self.tallies[tally as usize].left == 0
-    }
-
-    /// Makes `later` wait for the commands that a tally counts. The tally must not count further
-    /// commands. It is freed when the last of its commands is done.
-    pub(super) fn follow_tally(&mut self, later: Ticket, tally: u32) {
-        let state = &mut self.tallies[tally as usize];
-        if state.left == 0 {
-            state.waiter = std::mem::replace(&mut self.free_tally, tally);
+    /// Makes `later` wait for the commands that the tally of `key` counts. The tally then no longer
+    /// belongs to the key.
+    pub(super) fn follow_tally(&mut self, later: Ticket, tally: u32, key: u32) {
+        if self.is_tally_empty(tally, key) {
             return;
         }
-        state.waiter = later.node;
+        let state = &mut self.tallies[tally as usize];
+        (state.waiter, state.key) = (later.node, NONE);
         self.nodes[later.node as usize].blockers += 1;
     }
 
@@ -276,15 +312,25 @@ impl Graph {
             if to & TALLY == 0 {
                 return Some(to);
             }
-            let tally = to & !TALLY;
-            let Tally { left, waiter } = &mut self.tallies[tally as usize];
-            *left -= 1;
-            if *left == 0 && *waiter != NONE {
-                let waiting = std::mem::replace(waiter, self.free_tally);
-                self.free_tally = tally;
+            if let Some(waiting) = self.count_down(to & !TALLY) {
                 return Some(waiting);
             }
         }
+    }
+
+    /// Records that a command of a tally is done. If it was the last one, frees the tally, and
+    /// returns the node that waits for it, if there is one.
+    #[inline]
+    fn count_down(&mut self, tally: u32) -> Option<u32> {
+        let state = &mut self.tallies[tally as usize];
+        state.left -= 1;
+        if state.left > 0 {
+            return None;
+        }
+        let waiter = std::mem::replace(&mut state.waiter, self.free_tally);
+        state.key = NONE;
+        self.free_tally = tally;
+        (waiter != NONE).then_some(waiter)
     }
 
     /// Frees a node that is done. Its tickets then stand for a command that is done.

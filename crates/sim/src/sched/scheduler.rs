@@ -155,27 +155,41 @@ impl Scheduler {
         ticket
     }
 
-    /// Adds a tally, which counts unfinished commands. A command can wait until the count is 0.
-    pub fn add_tally(&mut self) -> u32 {
-        self.graph.add_tally()
-    }
+    /// The number of no tally.
+    pub const NO_TALLY: u32 = NONE;
 
-    /// Counts a command in a tally, unless it is done.
+    /// Counts a command, unless it is done, in the tally of `key`, a number below `u32::MAX` that
+    /// the caller chooses. `tally` is what the last call for this key returned, or
+    /// [`Scheduler::NO_TALLY`]. Returns the number of the tally now.
     #[inline]
-    pub fn count(&mut self, tally: u32, command: Ticket) {
-        self.graph.count(tally, command);
+    pub fn count(&mut self, tally: u32, key: u32, command: Ticket) -> u32 {
+        self.graph.count(tally, key, command)
     }
 
-    /// Returns true if every command that a tally counts is done.
+    /// Returns true if every command that the tally of `key` counts is done.
     #[inline]
-    pub(crate) fn is_tally_empty(&self, tally: u32) -> bool {
-        self.graph.is_tally_empty(tally)
+    pub(crate) fn is_tally_empty(&self, tally: u32, key: u32) -> bool {
+        self.graph.is_tally_empty(tally, key)
     }
 
-    /// Makes `later`, which is not released, wait until all commands of a tally are done. The tally
-    /// must not be used afterwards, because its number may be reused.
-    pub fn follow_tally(&mut self, later: Ticket, tally: u32) {
-        self.graph.follow_tally(later, tally);
+    /// Makes `later`, which is not released, wait until all commands in the tally of `key` are done.
+    /// The next command with this key begins another tally.
+    pub fn follow_tally(&mut self, later: Ticket, tally: u32, key: u32) {
+        self.graph.follow_tally(later, tally, key);
+    }
+
+    /// Makes a command the newest of a chain, after `previous`, which must be done before this
+    /// command is. `label` identifies the command in the chain.
+    #[inline]
+    pub(crate) fn chain(&mut self, command: Ticket, label: u32, previous: Ticket) {
+        self.graph.chain(command, label, previous);
+    }
+
+    /// Returns the command with this label in the chain that ends with `newest`, or
+    /// [`Ticket::DONE`] if there is none or if it is done.
+    #[inline]
+    pub(crate) fn find_in_chain(&self, newest: Ticket, label: u32) -> Ticket {
+        self.graph.find_in_chain(newest, label)
     }
 
     /// Adds a command to the row whose last command is `before`. The die carries it out directly

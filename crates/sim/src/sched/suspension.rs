@@ -1,5 +1,7 @@
 //! Suspension of a program or an erase in the cells, for waiting reads.
 
+use flashscope_block::Nanos;
+
 use super::command::Op;
 use super::events::Event;
 use super::graph::{NOBODY, NONE};
@@ -18,9 +20,9 @@ impl Scheduler {
         let state = &mut self.dies[die as usize];
         let progress = now.0 - state.cells_since.0;
         if progress < rules.min_progress.0 {
-            if state.check_at.is_none_or(|at| at < now) {
+            if state.check_at == Nanos(0) || state.check_at < now {
                 let at = later(state.cells_since, rules.min_progress);
-                state.check_at = Some(at);
+                state.check_at = at;
                 self.schedule(at, Event::Check(die));
             }
             return;

@@ -39,6 +39,9 @@ impl Array {
     #[inline]
     pub fn expect_supersede(&self, slot: Slot) {
         self.blocks.expect_supersede(slot);
+        if let Some(queued) = &self.queued {
+            queued.expect(self.geometry().block(slot));
+        }
     }
 
     /// Returns the logical pages that the slots were last programmed with. The value for a slot

@@ -21,6 +21,7 @@ use flashscope_block::Nanos;
 
 use super::rows::Rows;
 use crate::footprint::{Size, fixed, grown};
+use crate::memory::prefetch;
 use crate::nand::due::{FAR, awaited, when_done};
 use crate::nand::schedule::Seat;
 use crate::nand::{BlockId, Cause, Page, later};
@@ -98,27 +99,19 @@ const OBSERVED: u64 = 1 << 32;
 /// The unfinished commands on a block of a package.
 #[derive(Debug, Clone, Copy)]
 struct Block {
-    /// The last program or erase.
+    /// The last program or erase. The programs since the last erase are a chain whose labels are
+    /// the pages.
     written: Ticket,
-    /// The tally of the commands that an erase of the block waits for.
+    /// The tally of the commands that an erase of the block waits for. Its key is the place of the
+    /// block.
     used: u32,
-    /// The first and the last entry of a list in [`QueuedArray::programs`]: the programs of the
-    /// block that are possibly unfinished, in page order.
-    first: u32,
-    last: u32,
+    /// Is true if a program was issued since the last erase.
+    begun: bool,
 }
 
 const NONE: u32 = u32::MAX;
 
-const UNUSED: Block = Block { written: Ticket::DONE, used: NONE, first: NONE, last: NONE };
-
-/// A program that is possibly unfinished; an entry in the list of its block.
-#[derive(Debug, Clone, Copy)]
-struct Program {
-    index: u32,
-    ticket: Ticket,
-    next: u32,
-}
+const UNUSED: Block = Block { written: Ticket::DONE, used: Scheduler::NO_TALLY, begun: false };
 
 /// The commands of an array that wait in queues.
 pub(super) struct QueuedArray {
@@ -129,8 +122,6 @@ pub(super) struct QueuedArray {
     blocks_per_package: usize,
     /// The ends of the parts of the last command, one for each package.
     parts: Vec<Nanos>,
-    programs: Vec<Program>,
-    free_programs: Vec<u32>,
     /// For each die, the last step of the drive's own work: see [`QueuedArray::is_step`].
     last_step: Vec<Ticket>,
     rows: Rows,
@@ -160,8 +151,6 @@ impl QueuedArray {
             blocks: vec![UNUSED; (blocks * queues.span) as usize],
             blocks_per_package: blocks as usize,
             parts: Vec::new(),
-            programs: Vec::new(),
-            free_programs: Vec::new(),
             last_step: vec![Ticket::DONE; parts.bus_of.len()],
             rows: Rows::new(queues.steps_in_a_row, parts.bus_of.len()),
             erased: vec![Nanos(0); blocks.div_ceil(queues.blocks_per_lane) as usize],
@@ -209,6 +198,18 @@ impl QueuedArray {
         block.0 as usize + member as usize * self.blocks_per_package
     }
 
+    /// Returns the key of the tally of a block.
+    fn key(place: usize) -> u32 {
+        u32::try_from(place).expect("fewer blocks than a u32 counts")
+    }
+
+    /// Prefetches the state of a block to which a command will soon be issued, in the first package
+    /// of its element.
+    #[inline]
+    pub(super) fn expect(&self, block: BlockId) {
+        prefetch(&self.blocks, block.0 as usize);
+    }
+
     /// Begins a command, to which [`QueuedArray::give`] adds a part for each package.
     pub(super) fn begin(&mut self) {
         self.parts.clear();
@@ -234,13 +235,13 @@ impl QueuedArray {
         let erases = given.op == Op::Erase && given.from.is_none();
         let ticket = self.add(given, &command, erases);
         let block = self.place(given.page.block, given.member);
-        match given.op {
-            Op::Read => {}
-            Op::Erase if erases => self.forget_programs(block),
-            Op::Program | Op::Erase => self.note_program(block, given.page.index, ticket),
-        }
         if given.op != Op::Read {
-            self.blocks[block].written = ticket;
+            let state = &mut self.blocks[block];
+            if !erases {
+                let previous = if state.begun { state.written } else { Ticket::DONE };
+                self.scheduler.chain(ticket, given.page.index, previous);
+            }
+            (state.written, state.begun) = (ticket, !erases);
         }
         if erases {
             let lane = self.lane_of(given.page.block);
@@ -267,16 +268,18 @@ impl QueuedArray {
 
     /// Hands a command to the scheduler, after those that it depends on.
     fn add(&mut self, given: &FlashRequest, command: &Command, erases: bool) -> Ticket {
-        let (needs, die) = (self.needs(given, erases), given.seat.die);
+        let (mut apart, die) = (self.needs(given, erases), given.seat.die);
         let is_step = self.is_step(command.class, command.level);
         // The steps of a die are executed in the order in which they are given, without other
         // dependencies.
-        let chained =
-            |other: &Task| is_step && other.die == die && self.is_step(other.class, other.level);
-        let apart = needs.map(|earlier| {
-            let is_chained = self.scheduler.task(earlier).is_some_and(chained);
-            if is_chained { Ticket::DONE } else { earlier }
-        });
+        if is_step {
+            let chained = |other: &Task| other.die == die && self.is_step(other.class, other.level);
+            for earlier in &mut apart {
+                if self.scheduler.task(*earlier).is_some_and(chained) {
+                    *earlier = Ticket::DONE;
+                }
+            }
+        }
         // An erase is a row of its own.
         if is_step && !erases {
             let needs = apart.iter().copied().filter(|ticket| *ticket != Ticket::DONE);
@@ -293,19 +296,17 @@ impl QueuedArray {
             self.raise_for(command.level, last);
             self.scheduler.follow(ticket, last);
         }
-        for earlier in apart {
+        for earlier in apart.into_iter().filter(|earlier| *earlier != Ticket::DONE) {
             at = self.order(ticket, command, earlier, at);
         }
         if erases {
             let block = self.place(given.page.block, given.member);
-            let used = std::mem::replace(&mut self.blocks[block].used, NONE);
-            if used != NONE {
-                // A tally may count several commands.
-                if command.level != Level::Low && !self.scheduler.is_tally_empty(used) {
-                    self.raise();
-                }
-                self.scheduler.follow_tally(ticket, used);
+            let (used, key) = (self.blocks[block].used, QueuedArray::key(block));
+            // A tally may count several commands.
+            if command.level != Level::Low && !self.scheduler.is_tally_empty(used, key) {
+                self.raise();
             }
+            self.scheduler.follow_tally(ticket, used, key);
         }
         match is_step {
             true => self.rows.begin(&mut self.scheduler, command, ticket, at),
@@ -315,7 +316,8 @@ impl QueuedArray {
     }
 
     /// Returns the commands that a command depends on, without the tally that an erase waits for.
-    fn needs(&self, given: &FlashRequest, erases: bool) -> [Ticket; 4] {
+    #[inline]
+    fn needs(&mut self, given: &FlashRequest, erases: bool) -> [Ticket; 4] {
         let block = self.place(given.page.block, given.member);
         let before = match given.op {
             Op::Read => self.program_of(block, given.page.index),
@@ -323,7 +325,7 @@ impl QueuedArray {
         };
         let from = given.from.map(|from| self.blocks[self.place(from, given.member)].written);
         // The first program of a block need not be the one of its first page.
-        let begins_block = self.blocks[block].first == NONE && !erases && given.op != Op::Read;
+        let begins_block = !self.blocks[block].begun && !erases && given.op != Op::Read;
         let erased = awaited(self.erased[self.lane_of(given.page.block)]);
         let erased = erased.filter(|_| begins_block);
         [awaited(given.at), Some(before), from, erased].map(|need| need.unwrap_or(Ticket::DONE))
@@ -378,9 +380,11 @@ impl QueuedArray {
             && !setup.cache_program
             && !setup.multi_plane
             && !self.scheduler.has_gangs();
+        if !in_order || self.queues.steps {
+            return None;
+        }
         let there = |task: &Task| task.die == die && task.level == level;
-        let follows =
-            in_order && !self.queues.steps && self.scheduler.task(earlier).is_none_or(there);
+        let follows = self.scheduler.task(earlier).is_none_or(there);
         self.scheduler.arrival(earlier).filter(|_| follows)
     }
 
@@ -420,65 +424,23 @@ impl QueuedArray {
         }
         let place = self.place(block, member);
         let state = &mut self.blocks[place];
-        if state.used == NONE {
-            state.used = self.scheduler.add_tally();
-        }
-        self.scheduler.count(state.used, ticket);
+        state.used = self.scheduler.count(state.used, QueuedArray::key(place), ticket);
     }
 
-    /// Returns the program of a page if it is possibly unfinished, otherwise [`Ticket::DONE`].
-    fn program_of(&self, block: usize, index: u32) -> Ticket {
-        let Block { written, first, .. } = self.blocks[block];
-        // Programs of a block complete in order: when the last one is done, all are done.
-        if first == NONE || self.scheduler.status(written) == Status::Done {
+    /// Returns the program of a page if it is unfinished, otherwise [`Ticket::DONE`].
+    #[inline]
+    fn program_of(&mut self, block: usize, index: u32) -> Ticket {
+        let Block { written, begun, .. } = self.blocks[block];
+        if !begun || written == Ticket::DONE {
             return Ticket::DONE;
         }
-        let mut next = first;
-        while let Some(program) = self.programs.get(next as usize) {
-            if program.index == index {
-                return program.ticket;
-            }
-            next = program.next;
+        // Programs of a block complete in order: when the last one is done, all are done. Later
+        // reads then need not look at that command, which is rarely in the processor's cache.
+        if self.scheduler.status(written) == Status::Done {
+            self.blocks[block].written = Ticket::DONE;
+            return Ticket::DONE;
         }
-        Ticket::DONE
-    }
-
-    /// Appends a program to the list of its block, and removes finished ones from the front of the
-    /// list.
-    fn note_program(&mut self, block: usize, index: u32, ticket: Ticket) {
-        while let Some(program) = self.programs.get(self.blocks[block].first as usize) {
-            if self.scheduler.status(program.ticket) != Status::Done {
-                break;
-            }
-            self.free_programs.push(self.blocks[block].first);
-            self.blocks[block].first = program.next;
-        }
-        let program = Program { index, ticket, next: NONE };
-        let place = match self.free_programs.pop() {
-            Some(place) => {
-                self.programs[place as usize] = program;
-                place
-            }
-            None => {
-                self.programs.push(program);
-                u32::try_from(self.programs.len() - 1).expect("fewer programs than pages")
-            }
-        };
-        let state = &mut self.blocks[block];
-        if state.first == NONE {
-            state.first = place;
-        } else {
-            self.programs[state.last as usize].next = place;
-        }
-        state.last = place;
-    }
-
-    fn forget_programs(&mut self, block: usize) {
-        let mut next = std::mem::replace(&mut self.blocks[block].first, NONE);
-        while let Some(program) = self.programs.get(next as usize) {
-            self.free_programs.push(next);
-            next = program.next;
-        }
+        self.scheduler.find_in_chain(written, index)
     }
 
     /// Returns the time at which all programs and erases issued for a block are done.
@@ -621,8 +583,6 @@ impl QueuedArray {
     pub(super) fn reset(&mut self, now: Nanos) {
         self.scheduler.reset(now);
         self.blocks.fill(UNUSED);
-        self.programs.clear();
-        self.free_programs.clear();
         self.last_step.fill(Ticket::DONE);
         self.rows.clear();
         self.erased.fill(Nanos(0));

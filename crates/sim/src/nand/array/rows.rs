@@ -78,7 +78,14 @@ impl Rows {
     }
 
     /// Closes every row and releases it to the scheduler.
+    #[inline]
     pub(super) fn close_all(&mut self, scheduler: &mut Scheduler) {
+        if !self.open.is_empty() {
+            self.close_open(scheduler);
+        }
+    }
+
+    fn close_open(&mut self, scheduler: &mut Scheduler) {
         for die in self.open.drain(..) {
             if let Some(row) = self.rows[die as usize].take() {
                 scheduler.release(row.first, row.at);

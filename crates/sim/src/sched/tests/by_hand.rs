@@ -167,10 +167,9 @@ fn a_command_waits_for_what_it_follows() {
     let program = scheduler.add(command(P, 1));
     scheduler.follow(program, read);
     scheduler.release(program, Nanos(0));
-    let tally = scheduler.add_tally();
-    scheduler.count(tally, program);
+    let tally = scheduler.count(Scheduler::NO_TALLY, 5, program);
     let erase = scheduler.add(Command { owner: Some(7), ..command(E, 0) });
-    scheduler.follow_tally(erase, tally);
+    scheduler.follow_tally(erase, tally, 5);
     scheduler.release(erase, Nanos(0));
     assert_eq!(scheduler.status(erase), Status::Waiting);
     let (arrived, started) = (Nanos(570_000), Nanos(570_000));
@@ -179,6 +178,24 @@ fn a_command_waits_for_what_it_follows() {
     assert_eq!(scheduler.now(), Nanos(3_570_000));
     assert_eq!(scheduler.status(read), Status::Done);
     assert_eq!(scheduler.status(erase), Status::Done);
+}
+
+// The number of a freed tally may stand for the tally of another key.
+#[test]
+fn a_command_does_not_wait_for_a_tally_of_another_key() {
+    let mut scheduler = scheduler(policy("fcfs"), 2, 1);
+    let read = scheduler.submit(command(R, 0), Nanos(0));
+    let freed = scheduler.count(Scheduler::NO_TALLY, 5, read);
+    assert_eq!(scheduler.advance(Nanos::MAX), None);
+    let now = scheduler.now();
+    let program = scheduler.submit(command(P, 1), now);
+    assert_eq!(scheduler.count(Scheduler::NO_TALLY, 6, program), freed);
+    let erase = scheduler.add(Command { owner: Some(7), ..command(E, 0) });
+    scheduler.follow_tally(erase, freed, 5);
+    scheduler.release(erase, now);
+    let done = SchedulerEvent::Done { owner: 7, arrived: now, started: now, together: 1 };
+    assert_eq!(scheduler.advance(Nanos::MAX), Some(done));
+    assert_eq!(scheduler.now(), Nanos(now.0 + 3_000_000));
 }
 
 #[test]
