@@ -33,7 +33,7 @@ web/dist/report.html: web/node_modules/.package-lock.json $(WEB_SOURCES)
 # Tests of the page run while cargo compiles, and those of the registry and of Python beside those of Rust: none of them keeps two
 # cores busy alone.
 test: tools web    ## run everything that CI checks
-	$(MAKE) --jobs 2 --output-sync=line test-web check test-rust test-fuzz test-readers test-registry test-python
+	$(MAKE) --jobs 2 test-web check test-rust test-fuzz test-readers test-registry test-python
 
 # Some tests need a virtual machine, root, or an hour.
 test-all: test test-wheel test-attach test-trust test-nvme test-baselines test-guards test-sanitizers check-elsewhere ## run all tests
