@@ -43,6 +43,8 @@ pub(super) struct Die {
     pub(super) reads_started: u64,
     /// The time of the next check whether the die can suspend a command.
     pub(super) check_at: Option<Nanos>,
+    /// Is true if the first low command goes next: see [`Scheduler::give_turns`].
+    pub(super) has_turn: bool,
 }
 
 impl Die {
@@ -63,6 +65,7 @@ impl Die {
             reads_arrived: 0,
             reads_started: 0,
             check_at: None,
+            has_turn: false,
         }
     }
 
@@ -115,8 +118,12 @@ impl Scheduler {
         if state.has_waiting(Queue::Urgent) {
             return Some(Queue::Urgent);
         }
+        let low = state.has_waiting(Queue::Low);
+        if state.has_turn && low {
+            return Some(Queue::Low);
+        }
         match (state.has_waiting(Queue::Reads), state.has_waiting(Queue::Others)) {
-            (false, false) => state.has_waiting(Queue::Low).then_some(Queue::Low),
+            (false, false) => (low && !self.low_held).then_some(Queue::Low),
             (false, true) => Some(Queue::Others),
             (true, false) => Some(Queue::Reads),
             (true, true) => match (self.setup.policy.choose)(&self.waiting_at(die)) {
@@ -204,7 +211,7 @@ impl Scheduler {
 
     /// Starts the first command of a queue. If the die chooses when it gets the bus, requests the
     /// bus instead.
-    fn begin_or_ask(&mut self, die: u32, queue: Queue) {
+    pub(super) fn begin_or_ask(&mut self, die: u32, queue: Queue) {
         let state = &self.dies[die as usize];
         if state.asking {
             return;
