@@ -1,12 +1,14 @@
 mod groups;
 mod power;
 mod requests;
+mod turns;
 
 use flashscope_block::{
     Bytes, Completion, Device, DeviceInfo, DeviceKind, Errno, Flash, Io, Nanos, Op,
 };
 
 use groups::Groups;
+use turns::Turns;
 
 use crate::arithmetic::Divisor;
 use crate::budget::{Budget, Reservation};
@@ -66,6 +68,9 @@ pub struct SimDevice {
     quiet_until: Nanos,
     /// The queued flash commands that the present request waits for.
     awaited: Vec<Nanos>,
+    /// True if reads and background work take turns.
+    takes_turns: bool,
+    turns: Turns,
     /// The memory reserved for the drive; `None` if the array of the drive holds the reservation.
     _memory: Option<Reservation>,
 }
@@ -148,6 +153,8 @@ impl SimDevice {
             queued: layout.queues.is_some(),
             quiet_until: Nanos(0),
             awaited: Vec::new(),
+            takes_turns: layout.queues.is_some_and(|queues| queues.turns),
+            turns: Turns::default(),
             _memory: None,
         })
     }
@@ -323,23 +330,22 @@ impl Device for SimDevice {
         // A write or a trim may leave background work.
         self.quiet_until = Nanos(0);
         let submitted = self.now.max(io.at);
-        let switch = match &mut self.groups {
-            Some(groups) => groups.switch_to(io),
-            None => Nanos(0),
-        };
-        let mut request = Request {
-            io,
-            submitted,
-            sequence: self.submitted,
-            result: self.check(io),
-            ready: later(self.interface.receive_command(submitted), switch),
-        };
+        let result = self.check(io);
+        let in_turn = self.takes_turns && io.op == Op::Read && result.is_ok();
+        let ready = if in_turn { submitted } else { self.receive(io, submitted) };
+        let mut request = Request { io, submitted, sequence: self.submitted, result, ready };
         self.submitted += 1;
         self.heed();
         self.nand.next_request();
         match (request.result, io.op) {
-            (Err(_), _) => self.interface.acknowledge(&request),
+            (Err(_), op) => {
+                if self.takes_turns && op == Op::Read {
+                    self.count_read();
+                }
+                self.interface.acknowledge(&request);
+            }
             (Ok(()), Op::Write) => self.write(&mut request),
+            (Ok(()), Op::Read) if in_turn => self.read_in_turn(&mut request),
             (Ok(()), Op::Read) => self.read(&mut request),
             (Ok(()), Op::Trim) => self.trim(&mut request),
             (Ok(()), Op::Flush) => self.flush(&mut request),
@@ -366,6 +372,9 @@ impl Device for SimDevice {
             self.cache.settle(&self.nand, self.now);
         }
         if let Some(completion) = &completion {
+            if self.takes_turns && completion.io.op == Op::Read {
+                self.end_read();
+            }
             self.nand.notify(|observer| observer.request(completion));
         }
         completion

@@ -107,6 +107,10 @@ pub struct BufferCore<R> {
     /// The number of slots to keep free in the background.
     keep_free: u32,
     protected: bool,
+    /// The number of free slots at which a buffer that was full has drained; 0 disables draining.
+    drain: u32,
+    /// True from the time at which the buffer is full until it has drained.
+    draining: bool,
     replacement: R,
 }
 
@@ -138,6 +142,8 @@ impl<R: Replacement> BufferCore<R> {
             requested: Nanos(0),
             keep_free: layout.cache.keep_free,
             protected: layout.cache.protected,
+            drain: layout.cache.drain,
+            draining: false,
             replacement: R::new(layout),
         }
     }
@@ -178,6 +184,7 @@ impl<R: Replacement> BufferCore<R> {
             ready,
         };
         let used = u32::try_from(self.slots.len()).expect("at most the capacity");
+        let drained = self.drained(nand, at);
         let room = match self.free.is_empty() && used == self.capacity {
             true => self.evict_batch(ftl, nand, at)?,
             false => at,
@@ -185,6 +192,8 @@ impl<R: Replacement> BufferCore<R> {
         // Prefers an unused slot to one that becomes free later.
         let slot = match self.free.take(nand, at, used == self.capacity) {
             Some((ready, slot)) => {
+                nand.hurry(ready);
+                let ready = nand.both(ready, drained);
                 *self.slot(slot) = page(nand.both(ready, room));
                 slot
             }
@@ -196,6 +205,18 @@ impl<R: Replacement> BufferCore<R> {
         self.slot_of[slice.lpn.0 as usize] = slot + 1;
         self.replacement.inserted(slot, slice.lpn);
         Ok(slot)
+    }
+
+    /// Returns the time from which a buffer that drains accepts a page that arrives at `at`: all
+    /// evictions in progress are done by then.
+    fn drained(&mut self, nand: &mut Array, at: Nanos) -> Nanos {
+        if self.drain == 0 {
+            return at;
+        }
+        let unused = self.capacity as usize - self.slots.len();
+        let free = unused + self.free.count(nand, at);
+        self.draining = free == 0 || self.draining && free < self.drain as usize;
+        if self.draining { self.under_way.all_done(nand) } else { at }
     }
 
     /// Removes the page from `slot`, which is free from time `free` on.
@@ -401,7 +422,10 @@ impl<R: Replacement> Buffer for BufferCore<R> {
             if idle >= until {
                 return quiet.min(idle);
             }
-            if self.evict(ftl, nand, idle).is_err() {
+            nand.set_background(nand.takes_turns());
+            let evicted = self.evict(ftl, nand, idle);
+            nand.set_background(false);
+            if evicted.is_err() {
                 break;
             }
             quiet = until;
@@ -447,6 +471,7 @@ impl<R: Replacement> Buffer for BufferCore<R> {
         self.slots.clear();
         self.free.clear();
         self.under_way.clear();
+        self.draining = false;
         self.leaving.iter_mut().for_each(VecDeque::clear);
         (self.programmed, self.requested) = (Nanos(0), Nanos(0));
     }

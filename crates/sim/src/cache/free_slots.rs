@@ -43,9 +43,14 @@ impl FreeSlots {
         }
     }
 
-    /// Takes the slot that is free first, provided that it is free at `at` or `any` is true. Slots
-    /// whose program waits in a queue come last, in the order of issue.
-    pub(super) fn take(&mut self, nand: &Array, at: Nanos, any: bool) -> Option<(Nanos, u32)> {
+    /// Returns the number of slots that are free at `at`.
+    pub(super) fn count(&mut self, nand: &Array, at: Nanos) -> usize {
+        self.sort_out(nand, at);
+        self.known.iter().filter(|Reverse((free, _))| *free <= at).count()
+    }
+
+    /// Moves the slots whose program is done to the known ones.
+    fn sort_out(&mut self, nand: &Array, at: Nanos) {
         let known = &mut self.known;
         self.awaited.retain(|(free, slot)| {
             let past = nand.is_past(*free, at);
@@ -54,8 +59,14 @@ impl FreeSlots {
             }
             !past
         });
-        match known.peek() {
-            Some(Reverse((free, _))) if any || *free <= at => known.pop().map(|slot| slot.0),
+    }
+
+    /// Takes the slot that is free first, provided that it is free at `at` or `any` is true. Slots
+    /// whose program waits in a queue come last, in the order of issue.
+    pub(super) fn take(&mut self, nand: &Array, at: Nanos, any: bool) -> Option<(Nanos, u32)> {
+        self.sort_out(nand, at);
+        match self.known.peek() {
+            Some(Reverse((free, _))) if any || *free <= at => self.known.pop().map(|slot| slot.0),
             None if any => self.awaited.pop_front(),
             _ => None,
         }
@@ -98,6 +109,12 @@ impl UnderWay {
         if self.known.len() > self.most {
             self.known.pop();
         }
+    }
+
+    /// Returns the time at which all of these programs are done.
+    pub(super) fn all_done(&self, nand: &mut Array) -> Nanos {
+        let known = self.known.iter().map(|Reverse(done)| *done).max().unwrap_or(Nanos(0));
+        self.awaited.iter().fold(known, |all, done| nand.both(all, *done))
     }
 
     /// Returns the time from which another program may begin.

@@ -16,6 +16,10 @@
 //! than `cache.batch` of its programs are unfinished. A request waits at most for these programs,
 //! and takes the slot that becomes free first.
 //!
+//! *Draining.* With `cache.drain`, a buffer that was full drains: until that share is free, each page
+//! that needs a slot waits until all evictions in progress are done. Slow writes are then followed by
+//! as many fast ones as fit in the freed slots.
+//!
 //! *What is on flash.* A flush writes out every page and is done when all programs are done,
 //! including the programs of earlier evictions. A buffer that is protected against power cuts
 //! answers a flush at once. Trimming a page drops it from the buffer. A read of a page whose
@@ -223,6 +227,8 @@ pub struct Setup {
     pub keep_free: u32,
     /// The number of victims that are evicted at once, at least one.
     pub batch: u32,
+    /// The number of free slots at which a buffer that was full has drained; 0 disables draining.
+    pub drain: u32,
     /// True if the buffer survives a power cut.
     pub protected: bool,
     /// The number of pages that are read ahead; 0 disables reading ahead.

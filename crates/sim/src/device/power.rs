@@ -3,6 +3,7 @@
 use flashscope_block::{Errno, Nanos};
 
 use super::SimDevice;
+use super::turns::Turns;
 use crate::ftl::{Ftl, Recovery};
 use crate::nand::later;
 
@@ -43,6 +44,7 @@ impl SimDevice {
         assert!(self.expects_power_cuts, "call expect_power_cuts on the new drive first");
         self.heed();
         self.interface.reset(self.now);
+        self.turns = Turns::default();
         let cut = self.now;
         self.cache.settle(&self.nand, cut);
         let mut recovery = self.recover(cut)?;

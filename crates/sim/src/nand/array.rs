@@ -3,6 +3,7 @@ mod ledger;
 mod queued;
 mod rows;
 mod scheduling;
+mod turns;
 
 use std::ops::Range;
 

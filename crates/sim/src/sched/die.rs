@@ -46,6 +46,8 @@ pub(super) struct Die {
     /// The time of the last check whether the die can suspend a command that was scheduled; 0 before
     /// the first one.
     pub(super) check_at: Nanos,
+    /// Is true if the first low command goes next: see [`Scheduler::give_turns`].
+    pub(super) has_turn: bool,
 }
 
 impl Die {
@@ -66,6 +68,7 @@ impl Die {
             reads_arrived: 0,
             reads_started: 0,
             check_at: Nanos(0),
+            has_turn: false,
         }
     }
 
@@ -118,8 +121,12 @@ impl Scheduler {
         if state.has_waiting(Queue::Urgent) {
             return Some(Queue::Urgent);
         }
+        let low = state.has_waiting(Queue::Low);
+        if state.has_turn && low {
+            return Some(Queue::Low);
+        }
         match (state.has_waiting(Queue::Reads), state.has_waiting(Queue::Others)) {
-            (false, false) => state.has_waiting(Queue::Low).then_some(Queue::Low),
+            (false, false) => (low && !self.low_held).then_some(Queue::Low),
             (false, true) => Some(Queue::Others),
             (true, false) => Some(Queue::Reads),
             (true, true) => match (self.setup.policy.choose)(&self.waiting_at(die)) {
@@ -207,7 +214,7 @@ impl Scheduler {
 
     /// Starts the first command of a queue. If the die chooses when it gets the bus, requests the
     /// bus instead.
-    fn begin_or_ask(&mut self, die: u32, queue: Queue) {
+    pub(super) fn begin_or_ask(&mut self, die: u32, queue: Queue) {
         let state = &self.dies[die as usize];
         if state.asking {
             return;

@@ -157,6 +157,11 @@ impl Graph {
         node
     }
 
+    /// Returns the ticket of an unfinished node.
+    pub(super) fn ticket(&self, node: u32) -> Ticket {
+        Ticket { node, generation: self.nodes[node as usize].generation }
+    }
+
     /// Returns the node of a ticket, or `None` if its command is done.
     #[inline]
     pub(super) fn node_of(&self, ticket: Ticket) -> Option<&Node> {

@@ -37,6 +37,7 @@ mod suspend;
 mod suspension;
 #[cfg(test)]
 mod tests;
+mod turns;
 
 pub(crate) use command::Task;
 pub use command::{Class, Command, Level, Op, Ticket};

@@ -30,6 +30,8 @@ pub(super) struct Group {
     pub(super) op: Op,
     /// Is true if several commands are carried out one after the other.
     pub(super) is_row: bool,
+    /// Is true if its first command was of [`super::Level::Low`] when it began.
+    pub(super) is_low: bool,
     /// Number of commands.
     pub(super) count: u8,
     pub(super) die: u32,
@@ -63,6 +65,7 @@ impl Scheduler {
         let mut group = Group {
             op: task.op,
             is_row,
+            is_low: queue == Queue::Low,
             count: 1,
             die,
             bus: self.dies[die as usize].bus,
@@ -87,6 +90,7 @@ impl Scheduler {
         let index = self.add_group(group);
         let state = &mut self.dies[die as usize];
         state.occupied_since.get_or_insert(self.now);
+        state.has_turn &= queue != Queue::Low;
         if program && !is_row && self.setup.cache_program {
             state.cache = index;
         } else {

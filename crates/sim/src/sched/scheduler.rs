@@ -74,7 +74,7 @@ pub struct Scheduler {
     pub(super) touched_dies: Vec<u32>,
     pub(super) touched_buses: Vec<u32>,
     /// Is true if an event has happened since the last decisions.
-    stirred: bool,
+    pub(super) stirred: bool,
     pub(super) happened: VecDeque<SchedulerEvent>,
     /// The number of arrivals at dies so far.
     pub(super) arrivals: u64,
@@ -83,6 +83,8 @@ pub struct Scheduler {
     pub(super) reports_idle: bool,
     /// Is true if suspended commands are reported when they resume.
     pub(super) reports_suspensions: bool,
+    /// Is true while low commands begin only in their turn: see [`Scheduler::hold_low`].
+    pub(super) low_held: bool,
 }
 
 impl Scheduler {
@@ -107,6 +109,7 @@ impl Scheduler {
             totals: Totals::default(),
             reports_idle: false,
             reports_suspensions: false,
+            low_held: false,
         }
     }
 
@@ -476,6 +479,7 @@ impl Scheduler {
         self.touched_dies.clear();
         self.touched_buses.clear();
         self.stirred = false;
+        self.low_held = false;
         let now = self.now;
         self.totals.classes.iter_mut().for_each(|class| class.drop_waiting(now));
         self.dies.iter_mut().for_each(Die::reset);

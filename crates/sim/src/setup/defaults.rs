@@ -143,6 +143,7 @@ impl Default for Cache {
             protected: false,
             write_back: 0.0,
             batch: 1,
+            drain: 0.0,
             read_ahead: 0,
         }
     }

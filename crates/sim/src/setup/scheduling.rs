@@ -70,6 +70,13 @@ pub struct Scheduling {
     /// commands, `equal` like them, `low` after them. Background work is always `low`.
     /// Default: `equal`. Source: none.
     pub cleaning_priority: Level,
+    /// True if reads and background work take turns, as on a controller that does one thing at a time.
+    /// While a read is in progress, from its command to its last byte, no step of background work
+    /// begins. After a read, each die carries out one step, or one row of `steps_in_a_row`, and the next read
+    /// begins when they are done. The evictions of `cache.write_back` and their merges are then
+    /// background work, too. Writes take no turns. Default: false. Source: none; fitted to uFLIP's
+    /// Figure 5.
+    pub turns: bool,
 }
 
 /// The unit in which the drive queues its own work.
@@ -103,6 +110,7 @@ impl Default for Scheduling {
             cleaning: CleaningUnit::ByPolicy,
             steps_in_a_row: 1,
             cleaning_priority: Level::Equal,
+            turns: false,
         }
     }
 }
@@ -143,14 +151,35 @@ impl Profile {
         require((1..=pages).contains(&in_a_row), field, in_a_row, rule)?;
         let rule = "all commands for a block are in a row: set scheduling.cleaning to step, or another policy than fcfs";
         require(steps || in_a_row == 1, field, in_a_row, rule)?;
+        self.check_turns(steps, kind.suspends)?;
         Ok(Some(Queues {
             setup,
             steps,
             steps_in_a_row: in_a_row,
             foreground: scheduling.cleaning_priority,
+            turns: scheduling.turns,
             blocks_per_lane: 1,
             span: 1,
         }))
+    }
+
+    /// Checks that reads can take turns with background work.
+    fn check_turns(&self, steps: bool, suspends: bool) -> Result<(), ProfileError> {
+        let (scheduling, field) = (&self.scheduling, "scheduling.turns");
+        if !scheduling.turns {
+            return Ok(());
+        }
+        let works = self.cache.write_back > 0.0 || self.background_cleaning;
+        let rule = "the drive has no background work: set cache.write_back or background_cleaning";
+        require(works, field, true, rule)?;
+        let rule = "work for a whole block takes no turns: set scheduling.cleaning to step";
+        require(steps, field, true, rule)?;
+        let rule = "reads do not wait for a step that they suspend: choose another policy";
+        require(!suspends, field, true, rule)?;
+        let rule = "a read may need a step at once: scheduling.cleaning_priority must not be low";
+        require(scheduling.cleaning_priority != Level::Low, field, true, rule)?;
+        let rule = "a step begins with its turn: scheduling.choice_time must be die-free";
+        require(scheduling.choice_time == ChoiceTime::DieFree, field, true, rule)
     }
 }
 

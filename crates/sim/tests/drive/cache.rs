@@ -250,6 +250,32 @@ fn the_background_works_side_by_side() {
     }
 }
 
+// A buffer that drains makes a few writes wait for a batch each, and then accepts many at once. Without
+// draining, every write waits for its own slot. Both take as long in total.
+#[test]
+fn a_full_buffer_drains_in_one_go() {
+    let [each, drained] = [0.0, 0.5].map(|drain| {
+        let mut profile = buffered("lru", 16);
+        (profile.cache.batch, profile.cache.write_back) = (4, 0.75);
+        profile.cache.drain = drain;
+        let mut drive = drive(&profile);
+        let all: Vec<bool> = (0..160).map(|page| write(&mut drive, page) == Nanos(0)).collect();
+        let fast = all[16..].split(|fast| !fast).map(<[bool]>::len).max();
+        (fast.unwrap_or_default(), drive.now().0)
+    });
+    assert!(each.0 <= 1 && (4..=8).contains(&drained.0), "{each:?} {drained:?}");
+    assert!(drained.1.abs_diff(each.1) * 10 < each.1, "{each:?} {drained:?}");
+}
+
+#[test]
+fn draining_more_than_the_background_frees_is_refused() {
+    for options in ["cache.drain=0.1", "cache.write_back=0.5&cache.drain=0.6", "cache.drain=-1"] {
+        let spec = format!("demo?cache.kind=lru&{options}");
+        let error = flashscope_sim::open(&spec).err().expect("it is refused").to_string();
+        assert!(error.contains("cache.drain"), "{error}");
+    }
+}
+
 // `fifo` programs every write. Before a page is rewritten, its older version is evicted, with all
 // pages that came before it.
 #[test]

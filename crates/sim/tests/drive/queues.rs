@@ -236,11 +236,10 @@ fn urgent_cleaning_spares_the_slowest_writes() {
 }
 
 /// Reads sequentially after random writes on the Mtron of uFLIP, whose buffer causes merges in the
-/// background. Returns the number of slow reads, and the longest latency.
-fn lingering_reads(cleaning: &str) -> (usize, Nanos) {
+/// background. Returns the latencies of the reads.
+fn reads_after_writes(options: &str) -> Vec<Nanos> {
     const IO: u64 = 32 << 10;
-    let spec = format!("mtron?scheduling.cleaning={cleaning}");
-    let mut drive = flashscope_sim::open(&spec).expect("the profile works");
+    let mut drive = flashscope_sim::open(&format!("mtron?{options}")).expect("the profile works");
     let units = drive.info().capacity.0 / IO;
     let mut random = fastrand::Rng::with_seed(1);
     let mut latency = |op: Op, unit: u64| {
@@ -250,10 +249,14 @@ fn lingering_reads(cleaning: &str) -> (usize, Nanos) {
     for unit in 0..units {
         latency(Op::Write, unit);
     }
-    for _ in 0..units / 2 {
+    for _ in 0..1024 {
         latency(Op::Write, random.u64(..units));
     }
-    let reads: Vec<Nanos> = (0..4096).map(|unit| latency(Op::Read, unit % units)).collect();
+    (0..4096).map(|unit| latency(Op::Read, unit % units)).collect()
+}
+
+/// Returns the number of reads that are slower than usual, and the longest latency.
+fn lingering(reads: &[Nanos]) -> (usize, Nanos) {
     let usual = reads[reads.len() - 1];
     let slow = reads.iter().filter(|read| read.0 > usual.0 * 6 / 5);
     (slow.count(), reads.iter().copied().max().unwrap_or_default())
@@ -263,10 +266,63 @@ fn lingering_reads(cleaning: &str) -> (usize, Nanos) {
 // few reads by tens of milliseconds; a merge in steps delays many reads by one step.
 #[test]
 fn merges_in_steps_linger_over_many_reads() {
-    let (few, longest) = lingering_reads("block");
-    let (many, step) = lingering_reads("step");
-    assert!(few < 20 && longest > Nanos::millis(50), "{few} reads, up to {longest}");
+    let block = reads_after_writes("scheduling.cleaning=block&scheduling.turns=false");
+    let steps = reads_after_writes("scheduling.cleaning=step&scheduling.turns=false");
+    let [(few, longest), (many, step)] = [block, steps].map(|reads| lingering(&reads));
+    assert!(few < 20 && longest > Nanos::millis(25), "{few} reads, up to {longest}");
     assert!(many > 100 && step < Nanos::millis(6), "{many} reads, up to {step}");
+}
+
+// If reads take turns with background steps, each read between two steps is delayed, and the work
+// lasts longer than without the reads: its steps do not overlap with them.
+#[test]
+fn turns_delay_every_read_until_the_work_is_done() {
+    let [turns, steps] = [true, false].map(|turns| {
+        let options = format!("scheduling.cleaning=step&scheduling.turns={turns}");
+        reads_after_writes(&options)
+    });
+    let affected = |reads: &[Nanos]| {
+        let usual = reads[reads.len() - 1];
+        1 + reads.iter().rposition(|read| *read > usual).unwrap_or_default()
+    };
+    let (long, short) = (affected(&turns), affected(&steps));
+    let usual = turns[turns.len() - 1];
+    let delayed = turns[..long].iter().filter(|read| **read > usual).count();
+    assert!(delayed * 20 > long * 19, "{delayed} of {long} reads");
+    assert!(long > 2 * short && long < turns.len(), "{long} reads instead of {short}");
+}
+
+// A drive that is always busy with reads still does its background work: a step after each read.
+#[test]
+fn reads_do_not_starve_background_work() {
+    let mut profile = dies_on_a_bus(4, "fcfs");
+    profile.flash.blocks_per_plane = 32;
+    (profile.background_cleaning, profile.cleaning.background_threshold) = (true, 0.2);
+    profile.scheduling.cleaning = CleaningUnit::Step;
+    profile.scheduling.turns = true;
+    for depth in [1, 8] {
+        let mut drive = drive(&profile);
+        fill(&mut drive, 1);
+        closed_loop(&mut drive, depth, 0.0, 3000);
+        let before = drive.counters().flash.erases.total();
+        closed_loop(&mut drive, depth, 1.0, 20_000);
+        let during = drive.counters().flash.erases.total() - before;
+        assert!(during > 3, "{during} erases during reads at depth {depth}");
+    }
+}
+
+#[test]
+fn turns_without_steps_or_background_work_are_refused() {
+    for options in [
+        "demo?scheduling.turns=true",
+        "demo?scheduling.turns=true&scheduling.cleaning=step&background_cleaning=false",
+        "demo?scheduling.turns=true&scheduling.policy=suspend",
+        "demo?scheduling.turns=true&scheduling.cleaning=step&scheduling.cleaning_priority=low",
+        "demo?scheduling.turns=true&scheduling.cleaning=step&scheduling.choice_time=bus-granted",
+    ] {
+        let error = flashscope_sim::open(options).err().expect("it is refused").to_string();
+        assert!(error.contains("scheduling.turns"), "{error}");
+    }
 }
 
 #[test]

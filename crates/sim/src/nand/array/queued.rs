@@ -44,6 +44,8 @@ pub struct Queues {
     pub steps_in_a_row: u32,
     /// The priority level of the drive's own work when a write of the host waits for that work.
     pub foreground: Level,
+    /// True if background work and the reads of the host take turns.
+    pub turns: bool,
     /// The number of consecutive blocks in a lane, a part of the array with its own free blocks.
     pub blocks_per_lane: u32,
     /// The number of packages in an element.
@@ -116,7 +118,7 @@ const UNUSED: Block = Block { written: Ticket::DONE, used: Scheduler::NO_TALLY, 
 /// The commands of an array that wait in queues.
 pub(super) struct QueuedArray {
     pub(super) scheduler: Scheduler,
-    queues: Queues,
+    pub(super) queues: Queues,
     /// The blocks of the first package of each element, then those of the second, and so on.
     blocks: Vec<Block>,
     blocks_per_package: usize,
@@ -356,7 +358,7 @@ impl QueuedArray {
 
     /// Raises the low commands if a command of a higher level waits for an unfinished one of them:
     /// background work moves to the foreground when a write needs it.
-    fn raise_for(&mut self, level: Level, earlier: Ticket) {
+    pub(super) fn raise_for(&mut self, level: Level, earlier: Ticket) {
         if !self.has_low || level == Level::Low || self.scheduler.status(earlier) == Status::Done {
             return;
         }

@@ -25,7 +25,8 @@ impl Profile {
         let (protected, read_ahead) = (cache.protected, cache.read_ahead);
         let keep_free = self.write_back(pages)?;
         let batch = self.batch(pages)?;
-        Ok(cache::Setup { kind, pages, keep_free, batch, protected, read_ahead })
+        let drain = self.drain(pages)?;
+        Ok(cache::Setup { kind, pages, keep_free, batch, drain, protected, read_ahead })
     }
 
     /// Returns the number of logical pages that the write buffer holds.
@@ -45,6 +46,18 @@ impl Profile {
     fn write_back(&self, pages: u32) -> Result<u32, ProfileError> {
         let (field, value) = ("cache.write_back", self.cache.write_back);
         require((0.0..=1.0).contains(&value), field, value, "it must be from 0 to 1")?;
+        match value {
+            0.0 => Ok(0),
+            1.0 => Ok(pages),
+            _ => share(field, value, pages, f64::ceil),
+        }
+    }
+
+    /// Returns how many of the write buffer's `pages` are free when a full buffer has drained.
+    fn drain(&self, pages: u32) -> Result<u32, ProfileError> {
+        let (field, value, most) = ("cache.drain", self.cache.drain, self.cache.write_back);
+        let rule = format!("it must be from 0 to cache.write_back, which is {most}");
+        require((0.0..=most.min(1.0)).contains(&value), field, value, rule)?;
         match value {
             0.0 => Ok(0),
             1.0 => Ok(pages),

@@ -200,6 +200,12 @@ pub(crate) fn wait_in_queues(profile: &mut Profile, policy: &str) {
         scheduling.steps_in_a_row = 1 + u32::try_from(way % 5).expect("below 5");
         scheduling.steps_in_a_row = scheduling.steps_in_a_row.min(profile.flash.pages_per_block);
     }
+    let works = profile.cache.write_back > 0.0 || profile.background_cleaning;
+    scheduling.turns = works
+        && way % 7 < 3
+        && policy != "suspend"
+        && scheduling.cleaning == CleaningUnit::Step
+        && scheduling.cleaning_priority != Level::Low;
     if policy != "fcfs" {
         scheduling.overtake_limit = u32::try_from(way % 5).expect("below 5");
         scheduling.overtake_wait = micros(way % 3 * 500);
