@@ -104,8 +104,8 @@ fn simulate(run: &Run, requests: impl Iterator<Item = Io>) -> RunStatistics {
     RunStatistics { requests: answered, responses, longest, counters }
 }
 
-/// Asserts that `found` is within the relative `tolerance` of `theirs`, the value of the paper's
-/// simulator, and prints both values.
+/// Asserts that `found` is within the relative `tolerance` of the value of the paper's simulator,
+/// and prints both values.
 #[track_caller]
 #[allow(clippy::print_stdout)] // for whoever runs the tests with --nocapture
 fn assert_near(what: &str, found: f64, theirs: f64, tolerance: f64) {
