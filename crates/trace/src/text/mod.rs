@@ -83,8 +83,8 @@ pub(super) fn sniff<F: TextFormat>(head: &[u8]) -> u32 {
 
 /// Returns the first line that is neither empty nor a comment, without its ending.
 pub(super) fn first_line(head: &[u8]) -> &[u8] {
-    let lines = head.split(|byte| *byte == b'\n').map(trimmed);
-    lines.filter(|line| !is_aside(line)).next().unwrap_or_default()
+    let mut lines = head.split(|byte| *byte == b'\n').map(trimmed);
+    lines.find(|line| !is_aside(line)).unwrap_or_default()
 }
 
 fn trimmed(line: &[u8]) -> &[u8] {
