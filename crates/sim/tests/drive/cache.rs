@@ -250,8 +250,9 @@ fn the_background_works_side_by_side() {
     }
 }
 
-// A buffer that drains makes a few writes wait for a batch each, and then accepts many at once. Without
-// draining, every write waits for its own slot. Both take as long in total.
+// A full buffer evicts a batch of 4, so that at most 3 writes in a row find room. A buffer that drains
+// makes several writes wait, and then accepts as many at once as half of it holds. Both take as long
+// in total.
 #[test]
 fn a_full_buffer_drains_in_one_go() {
     let [each, drained] = [0.0, 0.5].map(|drain| {
@@ -263,7 +264,7 @@ fn a_full_buffer_drains_in_one_go() {
         let fast = all[16..].split(|fast| !fast).map(<[bool]>::len).max();
         (fast.unwrap_or_default(), drive.now().0)
     });
-    assert!(each.0 <= 1 && (4..=8).contains(&drained.0), "{each:?} {drained:?}");
+    assert!(each.0 <= 3 && (8..=10).contains(&drained.0), "{each:?} {drained:?}");
     assert!(drained.1.abs_diff(each.1) * 10 < each.1, "{each:?} {drained:?}");
 }
 
