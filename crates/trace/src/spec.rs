@@ -3,14 +3,11 @@
 use flashscope_block::{Bytes, nearest};
 use flashscope_workload::playback::FIELDS;
 
-use super::format::{self, Columns, Format};
+use super::format::{self, CSV, Columns, Format};
 use super::merge::Merge;
 use super::opened::{Progress, Trace};
 use super::transform;
 use super::{Error, OnBad, Options, Source};
-
-/// The format whose columns the user names.
-const CSV: &str = "csv";
 
 /// An invalid field or value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -128,14 +125,14 @@ impl Spec {
     /// A source is not a trace.
     pub fn open_sources(&self, sources: Vec<Source>) -> Result<Trace, Error> {
         let named = !self.options.columns.is_empty();
-        if let Some(format) = self.format.filter(|format| named && format.name != CSV) {
+        if let Some(format) = self.format.filter(|format| named && format.name != CSV.name) {
             return Err(Error::Field(FieldError::Invalid {
                 name: "format",
                 value: format.name.into(),
-                rule: format!("the columns of a trace can only be given with `{CSV}`"),
+                rule: format!("the columns of a trace can only be given with `{}`", CSV.name),
             }));
         }
-        let format = if named { format::find(CSV) } else { self.format };
+        let format = if named { Some(&CSV) } else { self.format };
         let mut progress = Progress::default();
         let mut readers = Vec::new();
         let mut formats = Vec::new();

@@ -10,7 +10,7 @@ use super::super::text::{self, Fields, Lines, Output, TextFormat, checked, decim
 use super::super::{Error, Request, Source};
 use super::{Format, UNIX_EPOCH};
 
-pub(super) const FORMAT: Format = Format {
+pub(in super::super) const FORMAT: Format = Format {
     name: "csv",
     summary: "delimited text: the fields `time`, `offset`, `size` and `op` name its columns and units, \
               or its first line does, such as `time_us,op,offset_sectors,size`",
@@ -154,7 +154,7 @@ impl Unit {
                 _ => return Err("its unit is bytes, sectors or a length such as `4KiB`".into()),
             },
             (OP, Some(_)) => Unit::ReadsAre(unit.unwrap_or_default().into()),
-            (OP, None) | (_, None) => Unit::Plain,
+            (_, None) => Unit::Plain,
             (_, Some(_)) => return Err("a volume has no unit".into()),
         })
     }
@@ -324,9 +324,10 @@ impl Csv {
     fn open(source: Source, options: Options) -> Result<Box<dyn Reader>, Error> {
         // Without options, the first line is at fault, and the reader names it.
         let asked = !options.columns.is_empty() && !source.head().is_empty();
-        match Layout::new(&options, source.head()) {
+        let csv = Csv::new(&options, source.head());
+        match csv.layout {
             Err(reason) if asked => Err(Error::Damaged { name: source.name().into(), reason }),
-            _ => Ok(Lines::<Csv>::open(source, options)),
+            _ => Ok(Lines::read_by(csv, source, options)),
         }
     }
 }

@@ -23,6 +23,7 @@ mod wiscsee;
 mod wpa;
 
 pub use csv::Columns;
+pub(super) use csv::FORMAT as CSV;
 pub(super) use msr::UNIX_EPOCH;
 
 use super::binary::{BinaryFormat, Records};

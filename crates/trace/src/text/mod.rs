@@ -118,8 +118,13 @@ pub(super) struct Lines<F> {
 
 impl<F: TextFormat> Lines<F> {
     pub(super) fn open(source: Source, options: Options) -> Box<dyn Reader> {
+        Lines::read_by(F::new(&options, source.head()), source, options)
+    }
+
+    /// Opens a trace whose lines `format` parses.
+    pub(super) fn read_by(format: F, source: Source, options: Options) -> Box<dyn Reader> {
         Box::new(Lines {
-            format: F::new(&options, source.head()),
+            format,
             source,
             options,
             buffer: vec![0; CHUNK],
