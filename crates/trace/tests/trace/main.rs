@@ -3,4 +3,5 @@
 mod changes;
 mod damaged;
 mod formats;
+mod manifest;
 mod statistics;

@@ -1,64 +1,16 @@
 //! Compares the statistics of real traces with their manifest.
-//!
-//! The traces are in `$FLASHSCOPE_DATA/traces`, or in `shared/data/traces` next to the checkout. Without them, the test is
-//! skipped with a message.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use flashscope_document::trace::DoubtKind;
 use flashscope_document::trace::TraceFacts;
 use flashscope_trace::statistics::Characteristics;
 use flashscope_trace::{Reader, Spec};
 
-/// A row of the manifest.
-struct Entry {
-    fields: Vec<(String, String)>,
-}
+use crate::manifest::{Entry, manifest};
 
-impl Entry {
-    fn text(&self, name: &str) -> &str {
-        let found = self.fields.iter().find(|(column, _)| column == name);
-        found.map_or_else(|| panic!("no column {name}"), |(_, value)| value)
-    }
-
-    fn number(&self, name: &str) -> f64 {
-        self.text(name).parse().unwrap_or_else(|_| panic!("{name} is {}", self.text(name)))
-    }
-}
-
-fn manifest() -> Option<(PathBuf, Vec<Entry>)> {
-    #[allow(clippy::disallowed_methods)] // a test may be told where its data are
-    let told = std::env::var_os("FLASHSCOPE_DATA").map(PathBuf::from);
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    let folder = told.clone().unwrap_or_else(beside).join("traces");
-    let text = match std::fs::read_to_string(folder.join("MANIFEST.csv")) {
-        Ok(text) => text,
-        Err(error) => {
-            assert!(told.is_none(), "FLASHSCOPE_DATA: {}: {error}", folder.display());
-            #[allow(clippy::print_stderr)] // how a test says that it did not run
-            {
-                eprintln!("skipped: {}: {error}; set FLASHSCOPE_DATA", folder.display());
-            }
-            return None;
-        }
-    };
-    let mut rows = text.lines().map(fields);
-    let names = rows.next().expect("a manifest has a header");
-    let entries = rows.map(|row| Entry { fields: names.iter().cloned().zip(row).collect() });
-    Some((folder, entries.collect()))
-}
-
-/// Returns the fields of a line of CSV, without quotes.
-fn fields(line: &str) -> Vec<String> {
-    let (mut fields, mut quoted) = (vec![String::new()], false);
-    for character in line.chars() {
-        match character {
-            '"' => quoted = !quoted,
-            ',' if !quoted => fields.push(String::new()),
-            other => fields.last_mut().expect("there is one at least").push(other),
-        }
-    }
-    fields
+fn number(entry: &Entry, name: &str) -> f64 {
+    entry[name].parse().unwrap_or_else(|_| panic!("{name} is {}", entry[name]))
 }
 
 fn facts(path: &Path) -> TraceFacts {
@@ -106,13 +58,13 @@ fn differences(entry: &Entry, found: &TraceFacts) -> Vec<String> {
         ("overwrite_x", overwrite, 6e-4),
     ];
     let differs = |(name, value, within): (&str, f64, f64)| {
-        if entry.text(name).is_empty() && value.is_nan() {
+        if entry[name].is_empty() && value.is_nan() {
             return None;
         }
-        let wanted = entry.number(name);
+        let wanted = number(entry, name);
         // Written without `>`, so that NaN counts as a difference.
         let same = (value - wanted).abs() <= within;
-        (!same).then(|| format!("{}: {name} is {value}, not {wanted}", entry.text("file")))
+        (!same).then(|| format!("{}: {name} is {value}, not {wanted}", entry["file"]))
     };
     checks.into_iter().filter_map(differs).collect()
 }
@@ -123,11 +75,11 @@ fn real_traces_are_as_their_manifest_says() {
     let Some((folder, entries)) = manifest() else { return };
     let mut wrong = Vec::new();
     for entry in &entries {
-        let found = facts(&folder.join(entry.text("file")));
+        let found = facts(&folder.join(&entry["file"]));
         assert_eq!((found.sampling.rate, found.sampling.coverage), (1.0, Some(1.0)));
         let backwards = found.doubts.iter().any(|doubt| doubt.kind == DoubtKind::Backwards);
-        if backwards != (entry.text("time_monotonic") == "False") {
-            wrong.push(format!("{}: whether time goes backwards", entry.text("file")));
+        if backwards != (entry["time_monotonic"] == "False") {
+            wrong.push(format!("{}: whether time goes backwards", entry["file"]));
         }
         wrong.extend(differences(entry, &found));
     }
