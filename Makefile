@@ -39,7 +39,7 @@ test: tools web    ## run everything that CI checks
 test-all: test test-wheel test-attach test-trust test-nvme test-baselines test-guards test-sanitizers check-elsewhere ## run all tests
 
 test-web: web      ## test the page: types, units, and in a real browser
-	cd web && npm run --silent check && npx vitest run
+	cd web && npm run --silent verify
 
 check: web         ## check formatting, lints, architecture, prose, licenses and generated files
 	$(CARGO) xtask check

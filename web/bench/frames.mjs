@@ -5,6 +5,7 @@
 // `node bench/frames.mjs URL RESULT RUN BENCHMARK EXPERIMENT` measures a running `flashscope serve`.
 import { readFile } from 'node:fs/promises';
 import { chromium } from 'playwright-core';
+import { chromiumPath } from '../fixtures/chromium.mjs';
 import { makeLongRun, serveLongRun } from './long-run.mjs';
 
 const IOS = 10_000_000;
@@ -69,7 +70,7 @@ const template = await readFile(new URL('../dist/report.html', import.meta.url),
 const served = url === undefined ? await serveLongRun(template, makeLongRun(IOS)) : undefined;
 const address = url ?? served?.address;
 const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+  executablePath: chromiumPath(),
   args: ['--headless', '--no-sandbox', '--disable-gpu'],
 });
 const part = encodeURIComponent;

@@ -4,6 +4,7 @@
 // `node bench/levels.mjs URL RESULT RUN BENCHMARK EXPERIMENT` needs the URL of a `flashscope serve`
 // that has just started and has an empty cache.
 import { chromium } from 'playwright-core';
+import { chromiumPath } from '../fixtures/chromium.mjs';
 
 /** The limit from the shelf to the first chart in ms. */
 const FIRST_LIMIT = 1000;
@@ -63,7 +64,7 @@ function open(hash) {
 }
 
 const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+  executablePath: chromiumPath(),
   args: ['--headless', '--no-sandbox', '--disable-gpu'],
 });
 const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });

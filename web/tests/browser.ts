@@ -7,12 +7,11 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { expect } from 'vitest';
+import { chromiumPath } from '../fixtures/chromium.mjs';
 import { insertReport, makeJson, makeReport, onePage } from '../fixtures/make-fixture.mjs';
 
 const TEMPLATE = new URL('../dist/report.html', import.meta.url);
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
-/** The shell draws pages as the browser does, without its user interface: a third less processor time. */
-const BROWSERS = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'];
 const FLAGS = [
   '--headless',
   '--no-sandbox',
@@ -44,9 +43,7 @@ export class Bench {
   ) {}
 
   static async start(): Promise<Bench> {
-    const executablePath = process.env.CHROMIUM ?? BROWSERS.find(existsSync);
-    if (!executablePath) throw new Error('Chromium is missing: run `make tools`, or set CHROMIUM');
-    const browser = await chromium.launch({ executablePath, args: FLAGS });
+    const browser = await chromium.launch({ executablePath: chromiumPath(), args: FLAGS });
     return new Bench(browser, await mkdtemp(join(tmpdir(), 'flashscope-web-')));
   }
 
