@@ -30,10 +30,11 @@ web/node_modules/.package-lock.json: web/package-lock.json
 web/dist/report.html: web/node_modules/.package-lock.json $(WEB_SOURCES)
 	cd web && npm run --silent build
 
-# Tests of the page run while cargo compiles, and those of the registry and of Python beside those of Rust: none of them keeps two
-# cores busy alone.
-test: tools web    ## run everything that CI checks
-	$(MAKE) --jobs 2 test-web check test-rust test-fuzz test-readers test-registry test-python
+# The last ones mostly wait for servers or use one core, so two of them run side by side. Those of the page run alone: beside a
+# compiler or other tests, waits of the browser ran out.
+test: tools        ## run everything that CI checks
+	$(MAKE) test-web check test-rust
+	$(MAKE) --jobs 2 test-fuzz test-readers test-registry test-python
 
 # Some tests need a virtual machine, root, or an hour.
 test-all: test test-wheel test-attach test-trust test-nvme test-baselines test-guards test-sanitizers check-elsewhere ## run all tests
