@@ -68,9 +68,8 @@ pub struct SimDevice {
     quiet_until: Nanos,
     /// The queued flash commands that the present request waits for.
     awaited: Vec<Nanos>,
-    /// True if reads and background work take turns.
-    takes_turns: bool,
-    turns: Turns,
+    /// `None` unless reads and background work take turns.
+    turns: Option<Turns>,
     /// The memory reserved for the drive; `None` if the array of the drive holds the reservation.
     _memory: Option<Reservation>,
 }
@@ -153,8 +152,7 @@ impl SimDevice {
             queued: layout.queues.is_some(),
             quiet_until: Nanos(0),
             awaited: Vec::new(),
-            takes_turns: layout.queues.is_some_and(|queues| queues.turns),
-            turns: Turns::default(),
+            turns: layout.queues.filter(|queues| queues.turns).map(|_| Turns::default()),
             _memory: None,
         })
     }
@@ -331,7 +329,7 @@ impl Device for SimDevice {
         self.quiet_until = Nanos(0);
         let submitted = self.now.max(io.at);
         let result = self.check(io);
-        let in_turn = self.takes_turns && io.op == Op::Read && result.is_ok();
+        let in_turn = self.turns.is_some() && io.op == Op::Read && result.is_ok();
         let ready = if in_turn { submitted } else { self.receive(io, submitted) };
         let mut request = Request { io, submitted, sequence: self.submitted, result, ready };
         self.submitted += 1;
@@ -339,7 +337,7 @@ impl Device for SimDevice {
         self.nand.next_request();
         match (request.result, io.op) {
             (Err(_), op) => {
-                if self.takes_turns && op == Op::Read {
+                if op == Op::Read {
                     self.count_read();
                 }
                 self.interface.acknowledge(&request);
@@ -372,7 +370,7 @@ impl Device for SimDevice {
             self.cache.settle(&self.nand, self.now);
         }
         if let Some(completion) = &completion {
-            if self.takes_turns && completion.io.op == Op::Read {
+            if completion.io.op == Op::Read {
                 self.end_read();
             }
             self.nand.notify(|observer| observer.request(completion));

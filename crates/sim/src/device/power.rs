@@ -44,7 +44,7 @@ impl SimDevice {
         assert!(self.expects_power_cuts, "call expect_power_cuts on the new drive first");
         self.heed();
         self.interface.reset(self.now);
-        self.turns = Turns::default();
+        self.turns = self.turns.take().map(|_| Turns::default());
         let cut = self.now;
         self.cache.settle(&self.nand, cut);
         let mut recovery = self.recover(cut)?;

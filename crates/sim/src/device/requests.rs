@@ -105,7 +105,7 @@ impl SimDevice {
     /// last command of a part, starts the next part of the request, if any.
     pub(super) fn part_done(&mut self, number: u32, at: Nanos) {
         let Some(part) = self.interface.part_done(number, at) else { return };
-        if self.takes_turns && self.end_delay(&part) {
+        if self.turns.is_some() && self.end_delay(&part) {
             return;
         }
         let mut request = part.request();

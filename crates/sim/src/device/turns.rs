@@ -52,10 +52,12 @@ impl SimDevice {
         self.read(request);
     }
 
-    /// Records that a read is in progress.
+    /// Records that a read is in progress, if reads take turns.
     pub(super) fn count_read(&mut self) {
-        self.turns.reads += 1;
-        self.nand.hold_background(true);
+        if let Some(turns) = &mut self.turns {
+            turns.reads += 1;
+            self.nand.hold_background(true);
+        }
     }
 
     /// Lets a read wait until `done`, as if it had an empty part before its first one.
@@ -79,11 +81,13 @@ impl SimDevice {
         true
     }
 
-    /// Records that a read was answered. Background work has its turn now.
+    /// Records that a read was answered, if reads take turns. Background work has its turn now.
     pub(super) fn end_read(&mut self) {
-        self.turns.reads -= 1;
+        let Some(turns) = &mut self.turns else { return };
+        turns.reads -= 1;
+        let was_last = turns.reads == 0;
         self.nand.give_turns();
-        if self.turns.reads == 0 {
+        if was_last {
             self.nand.hold_background(false);
         }
     }

@@ -5,13 +5,13 @@ use std::ops::Range;
 
 use flashscope_block::{Errno, Nanos};
 
-use super::{Role, Room};
+use super::Role;
+use super::grouping::logical_blocks;
+use super::log::Log;
 use crate::arithmetic::Divisor;
 use crate::footprint::{Size, fixed, grown};
 use crate::ftl::Health;
-use crate::nand::{
-    Array, BlockId, Cause, Entry, Event, Fault, Lpn, NOWHERE, Page, Place, Slot, Stamp,
-};
+use crate::nand::{Array, BlockId, Cause, Entry, Event, Fault, Lpn, NOWHERE, Page, Slot, Stamp};
 use crate::setup::Layout;
 
 /// A logical page with its position. Logical blocks are numbered over the drive, pool by pool.
@@ -23,102 +23,6 @@ pub struct HostPage {
     pub(in crate::ftl) logical: u32,
     /// The index of the page in that logical block.
     pub(in crate::ftl) index: u32,
-}
-
-/// A log block.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Log {
-    pub(in crate::ftl) block: BlockId,
-    pub(in crate::ftl) place: Place,
-    pub(in crate::ftl) role: Role,
-    /// The logical block of its first page.
-    pub(in crate::ftl) logical: u32,
-    /// Index of the next page to program.
-    pub(in crate::ftl) next: u32,
-    /// Is true if each slot programmed so far holds the page of `logical` with the index of the
-    /// slot. Always false for shared log blocks.
-    pub(in crate::ftl) in_order: bool,
-    /// Is true if a program has failed and the block must be retired.
-    pub(in crate::ftl) failed: bool,
-}
-
-impl Log {
-    /// Creates a log block without data, whose first page will belong to `logical`.
-    pub(in crate::ftl) fn new(nand: &Array, block: BlockId, role: Role, logical: u32) -> Self {
-        let (place, in_order) = (nand.place(block), role == Role::Log);
-        Log { block, place, role, logical, next: 0, in_order, failed: false }
-    }
-
-    /// Returns the next slot of the log block, which is available from `at` on.
-    #[inline]
-    pub(in crate::ftl) fn room(&self, at: Nanos) -> Room {
-        Room { block: self.block, place: self.place, index: self.next, at }
-    }
-
-    /// Records that a page was programmed at `index`.
-    #[inline]
-    pub(in crate::ftl) fn append(&mut self, page: HostPage, index: u32) {
-        let follows = page.logical == self.logical && page.index == index && self.next == index;
-        self.in_order &= follows;
-        self.next = index + 1;
-    }
-
-    /// Records that a program has failed.
-    pub(in crate::ftl) fn fail(&mut self, nand: &Array) {
-        self.failed = true;
-        self.next = nand.written(self.block);
-    }
-
-    /// Returns true if the log block, with a maximum of `places` pages, takes another page.
-    #[inline]
-    pub(in crate::ftl) fn has_room(&self, places: u32) -> bool {
-        self.next < places && !self.failed
-    }
-}
-
-/// The division of logical blocks into groups. A group is consecutive logical blocks of a pool; the
-/// last group of a pool may be smaller.
-#[derive(Debug, Clone, Copy)]
-pub(in crate::ftl) struct Grouping {
-    size: u32,
-    /// Logical blocks in each pool.
-    blocks: u32,
-    /// Groups in each pool.
-    pub(in crate::ftl) groups: u32,
-}
-
-impl Grouping {
-    /// Returns the number of groups in all pools.
-    pub(in crate::ftl) fn all(layout: &Layout, size: u32) -> u64 {
-        u64::from(layout.pools) * u64::from(Grouping::new(layout, size).groups)
-    }
-
-    pub(in crate::ftl) fn new(layout: &Layout, size: u32) -> Self {
-        let blocks = logical_blocks(layout);
-        Grouping { size, blocks, groups: blocks.div_ceil(size) }
-    }
-
-    /// Returns the group of a logical block. Groups are numbered over the drive, pool by pool.
-    #[inline]
-    pub(in crate::ftl) fn group_of(&self, logical: u32) -> u32 {
-        let (pool, within) = (logical / self.blocks, logical % self.blocks);
-        pool * self.groups + within / self.size
-    }
-
-    /// Returns the pool of a group.
-    pub(in crate::ftl) fn pool_of(&self, group: u32) -> u32 {
-        group / self.groups
-    }
-
-    /// Returns the number of logical blocks in group `nth` of a pool.
-    pub(in crate::ftl) fn blocks_in(&self, nth: u32) -> u32 {
-        self.size.min(self.blocks - nth * self.size)
-    }
-}
-
-/// Returns the number of logical blocks in each pool.
-fn logical_blocks(layout: &Layout) -> u32 {
-    layout.logical_pages_per_pool.div_ceil(layout.slots_per_block())
 }
 
 /// The blocks of an allocation pool.

@@ -16,12 +16,15 @@
 //! unfinished, and recovery relies on this.
 
 pub(super) mod core;
+pub(super) mod grouping;
+pub(super) mod log;
 mod recovery;
 pub(super) mod tied_logs;
 
 use flashscope_block::{Errno, Nanos};
 
-use self::core::{Core, HostPage, Log};
+use self::core::{Core, HostPage};
+use self::log::Log;
 use super::{Ftl, Health, Recovery, Slice};
 use crate::nand::{Array, BlockId, Cause, Fault, Lpn, Page, Place, Slot};
 use crate::setup::Layout;

@@ -11,7 +11,8 @@ use std::collections::BTreeSet;
 use flashscope_block::{Errno, Nanos};
 
 use super::Role;
-use super::core::{Core, Log};
+use super::core::Core;
+use super::log::Log;
 use crate::ftl::Recovery;
 use crate::nand::{Array, BlockId, Cause, NOWHERE, Slot};
 

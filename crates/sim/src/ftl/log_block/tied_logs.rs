@@ -4,7 +4,9 @@
 
 use flashscope_block::{Errno, Nanos};
 
-use super::core::{Core, Grouping, HostPage, Log};
+use super::core::{Core, HostPage};
+use super::grouping::Grouping;
+use super::log::Log;
 use super::{Role, Room, Scheme};
 use crate::footprint::{Size, fixed};
 use crate::list::List;

@@ -46,11 +46,7 @@ impl Profile {
     fn write_back(&self, pages: u32) -> Result<u32, ProfileError> {
         let (field, value) = ("cache.write_back", self.cache.write_back);
         require((0.0..=1.0).contains(&value), field, value, "it must be from 0 to 1")?;
-        match value {
-            0.0 => Ok(0),
-            1.0 => Ok(pages),
-            _ => share(field, value, pages, f64::ceil),
-        }
+        pages_in(field, value, pages)
     }
 
     /// Returns how many of the write buffer's `pages` are free when a full buffer has drained.
@@ -58,11 +54,7 @@ impl Profile {
         let (field, value, most) = ("cache.drain", self.cache.drain, self.cache.write_back);
         let rule = format!("it must be from 0 to cache.write_back, which is {most}");
         require((0.0..=most.min(1.0)).contains(&value), field, value, rule)?;
-        match value {
-            0.0 => Ok(0),
-            1.0 => Ok(pages),
-            _ => share(field, value, pages, f64::ceil),
-        }
+        pages_in(field, value, pages)
     }
 
     /// Returns the number of victims that a write buffer of `pages` evicts together.
@@ -71,5 +63,14 @@ impl Profile {
         let rule = format!("it must be from 1 to the {most} logical pages of cache.size");
         require(pages == 0 || (1..=most).contains(&value), field, value, rule)?;
         Ok(value)
+    }
+}
+
+/// Returns the pages in a share of the write buffer, rounded up. The share may be 0 or all of it.
+fn pages_in(field: &'static str, value: f64, pages: u32) -> Result<u32, ProfileError> {
+    match value {
+        0.0 => Ok(0),
+        1.0 => Ok(pages),
+        _ => share(field, value, pages, f64::ceil),
     }
 }
