@@ -41,12 +41,12 @@ describe('the contents', () => {
     ]);
     expect(chapters).toEqual([
       ['uflip', [], 1],
-      ['agrawal', ['agrawal-table3 explained'], 1],
-      ['boboila', ['boboila-figure2 fail', 'boboila-figure3 missing'], 0],
+      ['agrawal', ['agrawal-table3 print-wrong'], 1],
+      ['boboila', ['boboila-figure2 not-reproduced', 'boboila-figure3 missing'], 0],
     ]);
-    expect(tallyOf(['fail', 'pass', 'pass'])).toEqual([
-      ['pass', 2],
-      ['fail', 1],
+    expect(tallyOf(['not-reproduced', 'as-printed', 'as-printed'])).toEqual([
+      ['as-printed', 2],
+      ['not-reproduced', 1],
     ]);
   });
 
@@ -136,7 +136,7 @@ describe('in a browser', () => {
       expect(await page.title()).toBe('Reproduced papers · flashscope');
       await page.getByText('1 of 3 items did not run').waitFor();
       expect(await page.getByRole('link', { name: /Figure 3/ }).count()).toBe(0);
-      await page.getByRole('link', { name: /Table 3.*explained/ }).click();
+      await page.getByRole('link', { name: /Table 3.*print is wrong/ }).click();
       await page.getByRole('heading', { level: 1, name: 'Table 3' }).waitFor();
       await page.keyboard.press('ArrowRight');
       await page.getByRole('heading', { level: 1, name: 'Figure 2' }).waitFor();
@@ -152,7 +152,7 @@ describe('in a browser', () => {
       const numbers = page.getByRole('region', { name: 'Numbers', exact: true });
       const row = numbers.getByRole('row', { name: /random write/ });
       expect((await row.textContent())?.replaceAll(/\s+/g, ' ')).toMatch(
-        /433 µs ?500 µs ?\+15\.5 % ?1 % ?explained ?, note ?1/,
+        /433 µs ?500 µs ?\+15\.5 % ?1 % ?print is wrong ?, note ?1/,
       );
       await page.getByText('it is <fast>').waitFor();
       const why = page.getByRole('region', { name: 'Reasons for differences' });

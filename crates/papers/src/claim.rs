@@ -3,24 +3,26 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// The state of a claim or an item, from best to worst.
+/// The verdict on a claim or an item, from best to worst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 pub enum State {
     /// The measured result agrees with the printed one.
-    Pass,
-    /// The two results differ for a stated reason.
-    Explained,
-    /// The two results differ without a known reason.
-    Fail,
+    AsPrinted,
+    /// The two results differ, and a derivation that predicts the measured one shows that the print
+    /// is wrong.
+    PrintWrong,
+    /// flashscope does not reproduce the claim: the results differ, or a substitute replaces
+    /// something that the paper used. The explanation says what is missing, if it is known.
+    NotReproduced,
 }
 
 impl fmt::Display for State {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
-            State::Pass => "pass",
-            State::Explained => "explained",
-            State::Fail => "FAIL",
+            State::AsPrinted => "as printed",
+            State::PrintWrong => "print is wrong",
+            State::NotReproduced => "not reproduced",
         })
     }
 }
@@ -95,9 +97,10 @@ pub enum Finding {
 pub struct Claim {
     /// The printed and the measured result.
     pub finding: Finding,
-    /// The reason for a difference, or the reason why the claim is wrong in print, if it is known.
+    /// The reason for the verdict: the derivation if the print is wrong; if the claim is not
+    /// reproduced, what is missing, unless that is unknown; a note if the claim is as printed.
     pub explanation: Option<String>,
-    /// The state of the claim.
+    /// The verdict.
     pub state: State,
 }
 
@@ -140,40 +143,96 @@ impl Claim {
     }
 
     fn of(finding: Finding, holds: bool) -> Claim {
-        let state = if holds { State::Pass } else { State::Fail };
+        let state = if holds { State::AsPrinted } else { State::NotReproduced };
         Claim { finding, explanation: None, state }
     }
 
-    /// Explains a claim: if it does not hold and `applies` is true, its state becomes `Explained`.
+    /// Returns true if the claim is not reproduced for an unknown reason.
     #[must_use]
-    pub(crate) fn explained_if(mut self, applies: bool, why: &str) -> Claim {
-        if self.state == State::Fail && applies {
-            self.state = State::Explained;
+    pub fn is_unexplained(&self) -> bool {
+        self.state == State::NotReproduced && self.explanation.is_none()
+    }
+
+    /// Gives an unexplained claim this verdict for this reason, if `applies` is true.
+    fn settle(mut self, applies: bool, state: State, why: &str) -> Claim {
+        if self.is_unexplained() && applies {
+            self.state = state;
+            self.explanation = Some(why.into());
         }
-        self.explanation = Some(why.into());
+        self
+    }
+
+    /// Returns true if the measured number is `expected` within `tolerance`.
+    fn is_near(&self, expected: f64, tolerance: Tolerance) -> bool {
+        matches!(&self.finding, Finding::Number(number) if tolerance.holds(expected, number.found))
+    }
+
+    /// Marks the print of a claim that does not hold as wrong, if `applies` is true. `derivation`
+    /// shows it.
+    #[must_use]
+    pub(crate) fn print_wrong_if(self, applies: bool, derivation: &str) -> Claim {
+        self.settle(applies, State::PrintWrong, derivation)
+    }
+
+    /// Marks the print of a number as wrong, if the measured value is `expected` within `tolerance`.
+    /// `derivation` leads to the expected value.
+    #[must_use]
+    pub(crate) fn print_wrong_by(
+        self,
+        expected: f64,
+        tolerance: Tolerance,
+        derivation: &str,
+    ) -> Claim {
+        let near = self.is_near(expected, tolerance);
+        self.print_wrong_if(near, derivation)
+    }
+
+    /// States why a claim that does not hold is not reproduced, if `applies` is true.
+    #[must_use]
+    pub(crate) fn not_reproduced_if(self, applies: bool, missing: &str) -> Claim {
+        self.settle(applies, State::NotReproduced, missing)
+    }
+
+    /// States why a number is not reproduced, if the reason predicts the measured value: `expected`
+    /// within `tolerance`.
+    #[must_use]
+    pub(crate) fn not_reproduced_by(
+        self,
+        expected: f64,
+        tolerance: Tolerance,
+        missing: &str,
+    ) -> Claim {
+        let near = self.is_near(expected, tolerance);
+        self.not_reproduced_if(near, missing)
+    }
+
+    /// Accepts a number whose measured value rounds to the printed one: it differs by at most `half`
+    /// of the last printed digit.
+    #[must_use]
+    pub(crate) fn rounded(self, half: f64, rounding: &str) -> Claim {
+        let Finding::Number(number) = &self.finding else { return self };
+        let near = self.is_near(number.published, Tolerance::Absolute(half));
+        self.settle(near, State::AsPrinted, rounding)
+    }
+
+    /// Adds a note to a claim that holds.
+    #[must_use]
+    pub(crate) fn with_note(mut self, note: &str) -> Claim {
+        if self.state == State::AsPrinted {
+            self.explanation = Some(note.into());
+        }
         self
     }
 
     /// Marks a claim that was checked on a substitute for what the paper used: another workload,
-    /// geometry or threshold. Even if the claim holds, the test is not the paper's, and the state
-    /// is `Explained`.
+    /// geometry or threshold. Even if the claim holds, the test is not the paper's, and the paper's
+    /// result is not reproduced.
     #[must_use]
     pub(crate) fn on_substitute(mut self, substitute: &str) -> Claim {
-        self.state = self.state.max(State::Explained);
-        self.explanation = Some(substitute.into());
-        self
-    }
-
-    /// Explains a number that differs from the printed one: its state becomes `Explained` if the
-    /// measured value is `expected` within `tolerance`, where `expected` is derived by the
-    /// explanation.
-    #[must_use]
-    pub(crate) fn explained_by(mut self, expected: f64, tolerance: Tolerance, why: &str) -> Claim {
-        let Finding::Number(number) = &self.finding else { return self };
-        if self.state == State::Fail && tolerance.holds(expected, number.found) {
-            self.state = State::Explained;
+        if self.state == State::AsPrinted {
+            self.state = State::NotReproduced;
+            self.explanation = Some(substitute.into());
         }
-        self.explanation = Some(why.into());
         self
     }
 }
@@ -183,24 +242,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_claim_about_a_substitute_never_passes() {
+    fn a_claim_about_a_substitute_is_never_as_printed() {
         let claim = |holds| Claim::statement("it rises", "it rises", holds);
-        let states = [true, false].map(|holds| claim(holds).on_substitute("another drive").state);
-        assert_eq!(states, [State::Explained, State::Fail]);
+        let found = [true, false].map(|holds| claim(holds).on_substitute("another drive"));
+        assert!(found.iter().all(|claim| claim.state == State::NotReproduced));
+        assert_eq!(found.map(|claim| claim.is_unexplained()), [false, true]);
     }
 
     #[test]
-    fn a_number_outside_its_tolerance_passes_only_as_the_explained_value() {
+    fn a_number_outside_its_tolerance_is_explained_only_by_the_expected_value() {
         let claim = |found| Claim::number(("x", "us"), 100.0, found, Tolerance::Share(0.01));
-        let explained =
-            |found| claim(found).explained_by(110.0, Tolerance::Absolute(1.0), "a summary").state;
+        let wrong = |found| claim(found).print_wrong_by(110.0, Tolerance::Absolute(1.0), "summary");
         assert_eq!(
-            [claim(101.0), claim(101.1)].map(|claim| claim.state),
-            [State::Pass, State::Fail]
+            [99.5, 110.5, 112.0].map(|found| wrong(found).state),
+            [State::AsPrinted, State::PrintWrong, State::NotReproduced]
         );
-        assert_eq!(
-            [99.5, 110.5, 112.0].map(explained),
-            [State::Pass, State::Explained, State::Fail]
-        );
+        assert!(wrong(112.0).is_unexplained());
+        let missing = claim(110.5).not_reproduced_by(110.0, Tolerance::Absolute(1.0), "merges");
+        assert_eq!((missing.state, missing.is_unexplained()), (State::NotReproduced, false));
+    }
+
+    #[test]
+    fn a_number_that_rounds_to_the_printed_one_is_as_printed() {
+        let claim = |found| Claim::number(("x", ""), 2.0, found, Tolerance::Share(0.01));
+        let states = [2.4, 1.6, 2.6].map(|found| claim(found).rounded(0.5, "whole numbers").state);
+        assert_eq!(states, [State::AsPrinted, State::AsPrinted, State::NotReproduced]);
     }
 }

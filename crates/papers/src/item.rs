@@ -47,7 +47,7 @@ pub struct Item {
     pub place: &'static str,
     /// The subject.
     pub title: &'static str,
-    /// The expected state, which a test verifies.
+    /// The expected verdict, which a test verifies.
     pub expected: State,
     /// The inputs that users can change.
     pub inputs: &'static [Input],
@@ -135,7 +135,7 @@ impl Error {
 }
 
 /// The format version of [`Reproductions`].
-pub const REPRODUCTION_VERSION: u32 = 1;
+pub const REPRODUCTION_VERSION: u32 = 2;
 
 /// The document that `flashscope reproduce --json` prints.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -148,7 +148,7 @@ pub struct Reproductions {
     pub missing: Vec<MissingItem>,
     /// The errata of the papers that the requested items belong to.
     pub errata: Vec<Erratum>,
-    /// The worst state of the reproduced items.
+    /// The worst verdict of the reproduced items.
     pub state: State,
 }
 
@@ -170,7 +170,7 @@ impl Reproductions {
     /// the rest as missing.
     #[must_use]
     pub fn new(items: Vec<Reproduction>, requested: &[&Item]) -> Reproductions {
-        let state = items.iter().map(|item| item.state).max().unwrap_or(State::Pass);
+        let state = items.iter().map(|item| item.state).max().unwrap_or(State::AsPrinted);
         let missing = requested.iter().skip(items.len()).map(|item| {
             let Item { id, paper, place, title, .. } = **item;
             MissingItem { id, paper, place, title }
@@ -208,7 +208,7 @@ pub struct Reproduction {
     pub claims: Vec<Claim>,
     /// The redrawn figures.
     pub figures: Vec<Figure>,
-    /// The worst state of the claims.
+    /// The worst verdict of the claims.
     pub state: State,
 }
 
@@ -220,7 +220,7 @@ impl Item {
     pub fn reproduce(&self, run: &Run<'_>) -> Result<Reproduction, Error> {
         run.check_interrupt()?;
         let Outcome { claims, figures } = (self.run)(run)?;
-        let state = claims.iter().map(|claim| claim.state).max().unwrap_or(State::Fail);
+        let state = claims.iter().map(|claim| claim.state).max().unwrap_or(State::NotReproduced);
         let inputs = run.inputs.values(self.inputs);
         let Item { id, paper, place, title, .. } = *self;
         let (full, command) = (run.full, command(id, &inputs, run.full));

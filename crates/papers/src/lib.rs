@@ -43,6 +43,7 @@ pub const ITEMS: &[&Item] = &[
     &uflip::FIGURE_8,
     &uflip::TABLE_3,
     &uflip::OTHER_RESULTS,
+    &uflip::MIXES,
     &uflip::HINTS,
     &uflip::CHIPS,
     &uflip::SCREENS,

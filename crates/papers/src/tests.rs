@@ -15,10 +15,14 @@ fn reproduce_in(item: &Item, inputs: Inputs, full: bool) -> Reproduction {
     reproduction.unwrap_or_else(|error| panic!("{}: {error}", item.id))
 }
 
-/// Lists the failed claims of an item, unless it is known to fail, and its state if it differs from the expected one.
+/// Items with claims that are not reproduced for an unknown reason.
+const UNEXPLAINED: [&str; 4] = ["uflip-section5.1", "uflip-figure3", "uflip-table3", "uflip-mixes"];
+
+/// Lists the unexplained claims of an item, unless it is known to have some, and its verdict if it
+/// differs from the expected one.
 fn failures(item: &Item, actual: &Reproduction) -> Vec<String> {
-    let fails = |state| state == State::Fail && item.expected != State::Fail;
-    let claims = actual.claims.iter().filter(|claim| fails(claim.state));
+    let known = UNEXPLAINED.contains(&item.id);
+    let claims = actual.claims.iter().filter(|claim| claim.is_unexplained() && !known);
     let state = (actual.state != item.expected).then(|| format!("{}: {:?}", item.id, actual.state));
     let claims = claims.map(|claim| format!("{}: {:?}", item.id, claim.finding));
     state.into_iter().chain(claims).collect()

@@ -38,14 +38,14 @@ export const PAPERS: Record<Paper, { name: string; cited: string }> = {
   },
 };
 
-/** The status of an item or a claim; a missing item was not run. */
+/** The verdict on an item or a claim; a missing item was not run. */
 export type Standing = State | 'missing';
 
-/** The names of the statuses. */
+/** The names of the verdicts. */
 export const STANDINGS: Record<Standing, string> = {
-  pass: 'as printed',
-  explained: 'explained',
-  fail: 'fails',
+  'as-printed': 'as printed',
+  'print-wrong': 'print is wrong',
+  'not-reproduced': 'not reproduced',
   missing: 'not run',
 };
 
@@ -75,7 +75,7 @@ export function chaptersOf({ items, missing, errata }: Reproductions): Chapter[]
   return chapters.filter((chapter) => chapter.entries.length + chapter.errata.length > 0);
 }
 
-/** The number of items by status, in the order of `STANDINGS`. */
+/** The number of items by verdict, in the order of `STANDINGS`. */
 export function tallyOf(standings: Standing[]): [Standing, number][] {
   return (Object.keys(STANDINGS) as Standing[])
     .map((standing): [Standing, number] => [
@@ -85,7 +85,7 @@ export function tallyOf(standings: Standing[]): [Standing, number][] {
     .filter(([, count]) => count > 0);
 }
 
-/** A claim with its state and the number of its note, from 1. */
+/** A claim with its verdict and the number of its note, from 1. */
 export type WithNote<T> = T & { state: State; note: number | undefined };
 
 /** Splits claims into numbers and statements, and collects their notes without duplicates. */

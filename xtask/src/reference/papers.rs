@@ -13,7 +13,7 @@ const INTRODUCTION: &str = "\
 <!-- Written by `cargo xtask schemas` from crates/papers. -->
 
 `flashscope reproduce` recomputes tables and figures of the papers. Each item shows the printed value, the computed value and the
-tolerance, and explains every difference.
+tolerance, and states the reason of a difference.
 
     flashscope reproduce                        # the items, with their verdicts
     flashscope reproduce agrawal-table3         # printed and computed values, and the difference
@@ -21,8 +21,14 @@ tolerance, and explains every difference.
     flashscope reproduce all --json > found.json
     flashscope reproduce agrawal-table3 --set 'drive=agrawal-2008?flash.page_program=250us'
 
-An item passes if it reproduces every printed value. It is explained if a value differs for a stated reason that predicts the
-computed value. The source contains only published values. Tests run every item, and run it again with each of its
+Each claim has one of three verdicts, and an item has the worst of its claims:
+
+- *as printed*: the computed value agrees with the printed one, within the tolerance or by rounding to the printed digits.
+- *print is wrong*: the values differ, and a derivation that predicts the computed value shows the error in print.
+- *not reproduced*: the difference is flashscope's. The item says what is missing, such as a trace that is not public or a mechanism of
+  the drive. A claim that was checked on a substitute (another workload, geometry or threshold) is never as printed.
+
+The program fails if a claim is not reproduced for an unknown reason. The source contains only published values. Tests run every item, and run it again with each of its
 inputs changed, which must change the result.
 
 The verdict of an item is the same in its quick form and at the papers' own lengths (`--full`). With `--full`, `boboila-figure3`

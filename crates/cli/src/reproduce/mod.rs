@@ -9,9 +9,7 @@ use std::io::Write;
 use anyhow::anyhow;
 use flashscope_command::{Progress, Step, Unit};
 use flashscope_drive::Clock;
-use flashscope_papers::{
-    Error, ITEMS, Inputs, Item, Reproduction, Reproductions, Run, State, item,
-};
+use flashscope_papers::{Error, ITEMS, Inputs, Item, Reproduction, Reproductions, Run, item};
 
 pub use self::args::ReproduceArgs;
 use crate::progress::LateBar;
@@ -45,9 +43,14 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     if let Some(failure) = failure {
         return Err(failure);
     }
-    match reproductions.state {
-        State::Fail => Err(Failure::Failed(anyhow!("not all items agree with the papers"))),
-        State::Pass | State::Explained => Ok(()),
+    let unexplained = reproductions.items.iter().flat_map(|item| &item.claims);
+    match unexplained.filter(|claim| claim.is_unexplained()).count() {
+        0 => Ok(()),
+        1 => Err(Failure::Failed(anyhow!("1 claim is not reproduced for an unknown reason"))),
+        count => {
+            let text = format!("{count} claims are not reproduced for unknown reasons");
+            Err(Failure::Failed(anyhow!(text)))
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Formats reproduced items as text.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use flashscope_block::Nanos;
@@ -12,27 +13,27 @@ pub fn list() -> String {
     let mut text = String::new();
     for item in ITEMS {
         let Item { id, expected, paper, place, title, .. } = item;
-        let _ = writeln!(text, "{id:<20} {expected:<10} {paper}, {place}: {title}");
+        let _ = writeln!(text, "{id:<20} {expected:<14} {paper}, {place}: {title}");
     }
     text
 }
 
-/// Formats an item in a line, with its duration and its failed claims.
+/// Formats an item in a line, with its duration and its unexplained claims.
 pub fn line(item: &Reproduction, took: Nanos) -> String {
     let Reproduction { id, state, paper, place, title, .. } = item;
     let took = format!("{:.1} s", took.as_secs_f64());
-    let mut text = format!("{id:<20} {state:<10} {took:>8}  {paper}, {place}: {title}\n");
-    for failed in item.claims.iter().filter(|claim| claim.state == State::Fail) {
-        claim(&mut text, failed);
+    let mut text = format!("{id:<20} {state:<14} {took:>8}  {paper}, {place}: {title}\n");
+    for unexplained in item.claims.iter().filter(|claim| claim.is_unexplained()) {
+        claim(&mut text, unexplained);
     }
     text
 }
 
-/// Formats the number of items by their state.
+/// Formats the number of items by their verdict.
 pub fn sum(reproductions: &Reproductions) -> String {
     let count = |state| reproductions.items.iter().filter(|item| item.state == state).count();
     let mut text = format!("\n{} items:", reproductions.items.len());
-    for state in [State::Pass, State::Explained, State::Fail] {
+    for state in STATES {
         let _ = write!(text, " {} {state},", count(state));
     }
     text.pop();
@@ -60,21 +61,35 @@ fn one(item: &Reproduction) -> String {
     for each in &item.claims {
         claim(&mut text, each);
     }
-    let mut shown: Vec<&str> = Vec::new();
-    for why in item.claims.iter().filter_map(|claim| claim.explanation.as_deref()) {
-        if !shown.contains(&why) {
-            shown.push(why);
-            let _ = writeln!(text, "\n  Why they differ: {why}.");
+    for state in STATES {
+        let of = item.claims.iter().filter(|claim| claim.state == state);
+        let whys: BTreeSet<&str> = of.filter_map(|claim| claim.explanation.as_deref()).collect();
+        for why in whys {
+            let _ = writeln!(text, "\n  {}: {why}.", heading(state));
         }
     }
-    let passed = item.claims.iter().filter(|claim| claim.state == State::Pass).count();
-    let _ = writeln!(
-        text,
-        "\n  {}: {passed} of {} agree with the paper",
-        item.state,
-        item.claims.len()
-    );
-    text
+    let count = |state| item.claims.iter().filter(|claim| claim.state == state).count();
+    let [printed, wrong, missing] = STATES.map(count);
+    let (state, all) = (item.state, item.claims.len());
+    let _ = write!(text, "\n  {state}: {printed} of {all} claims as printed");
+    for (count, verdict) in [(wrong, "wrong in print"), (missing, "not reproduced")] {
+        if count > 0 {
+            let _ = write!(text, ", {count} {verdict}");
+        }
+    }
+    text + "\n"
+}
+
+/// The verdicts, from best to worst.
+const STATES: [State; 3] = [State::AsPrinted, State::PrintWrong, State::NotReproduced];
+
+/// Returns the words before the reason for a verdict.
+fn heading(state: State) -> &'static str {
+    match state {
+        State::AsPrinted => "Note",
+        State::PrintWrong => "Wrong in print",
+        State::NotReproduced => "Not reproduced",
+    }
 }
 
 fn claim(text: &mut String, claim: &Claim) {

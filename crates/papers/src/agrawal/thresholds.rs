@@ -11,7 +11,7 @@ pub const FIGURE_8: Item = Item {
     paper: Paper::Agrawal,
     place: "Figure 8",
     title: "impact of minimum free blocks, with other workloads than the traces, on one plane",
-    expected: State::Explained,
+    expected: State::NotReproduced,
     inputs: &[Input {
         name: "drive",
         summary: "the simulated drive: a plane of the baseline",

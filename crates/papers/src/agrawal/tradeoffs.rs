@@ -15,7 +15,7 @@ pub const TABLE_6: Item = Item {
     paper: Paper::Agrawal,
     place: "Table 6",
     title: "SSD design tradeoffs in brief",
-    expected: State::Explained,
+    expected: State::NotReproduced,
     inputs: &[
         Input {
             name: "drive",
@@ -174,7 +174,7 @@ fn independence(sweep: &Sweep) -> Claim {
         )
     });
     let published = "We believe that these tradeoffs are largely independent of each other";
-    Claim::statement(published, measured, most_size < least / 2.0).explained_if(
+    Claim::statement(published, measured, most_size < least / 2.0).not_reproduced_if(
         most.is_some_and(|one| {
             one.sign < 0 && one.steps.iter().all(|step| SHARED.contains(&&*step.factor))
         }),

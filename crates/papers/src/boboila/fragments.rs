@@ -11,7 +11,7 @@ pub const FIGURE_1: Item = Item {
     paper: Paper::Boboila,
     place: "Figure 1, equations 1 to 3",
     title: "division of a request into head, middle and tail fragments",
-    expected: State::Explained,
+    expected: State::PrintWrong,
     inputs: &[
         Input { name: "block", summary: "pages of an erase block, B", value: "64", other: "128" },
         Input {
@@ -62,14 +62,14 @@ fn run(run: &Run<'_>) -> Result<Outcome, Error> {
     let chance = Tolerance::Share(CHANCE);
     let geometric = (1.0 - 1.0 / w).powf(b - 1.0) / b;
     Ok(vec![
-        per_page("heads per page, equation 1", 1.0 / w, heads).explained_by(
+        per_page("heads per page, equation 1", 1.0 / w, heads).print_wrong_by(
             (1.0 - 1.0 / b) / w,
             chance,
             BOUNDARY,
         ),
         per_page("middles per page, equation 2", whole / b, middles)
-            .explained_by(geometric, chance, WHOLE),
-        per_page("tails per page, equation 3", (1.0 - whole) / b, tails).explained_by(
+            .print_wrong_by(geometric, chance, WHOLE),
+        per_page("tails per page, equation 3", (1.0 - whole) / b, tails).print_wrong_by(
             1.0 / b - geometric,
             chance,
             WHOLE,

@@ -14,7 +14,7 @@ pub const FIGURE_4: Item = Item {
     paper: Paper::SunZhang,
     place: "Figure 4",
     title: "random writes over the whole drive",
-    expected: State::Pass,
+    expected: State::AsPrinted,
     inputs: &[
         DRIVE,
         Input {
@@ -33,7 +33,7 @@ pub const FIGURE_5: Item = Item {
     paper: Paper::SunZhang,
     place: "Figures 5 and 6",
     title: "sequential writes, individual and cumulative",
-    expected: State::Explained,
+    expected: State::PrintWrong,
     inputs: &[DRIVE],
     run: in_order,
 };
@@ -99,7 +99,7 @@ fn at_random(run: &Run<'_>) -> Result<Outcome, Error> {
             format!("{few} of {TRIALS} take less than 4 ms"),
             few > 0,
         )
-        .explained_if(
+        .not_reproduced_if(
             profile.log.blocks.saturating_mul(TRIALS) < 2 * profile.flash.blocks_per_plane,
             "with a log list of 3 and 3840 segments, one random write in 1280 addresses a segment with a log block",
         ),
@@ -130,7 +130,7 @@ fn in_order(run: &Run<'_>) -> Result<Outcome, Error> {
     let sums = cumulative(&times, 4.0);
     let claims = vec![
         Claim::within(("the slow writes", "ms"), MERGE, mean(&slow), READ_OFF),
-        Claim::within(("all others", "ms"), 1.5, mean(&fast), READ_OFF).explained_by(
+        Claim::within(("all others", "ms"), 1.5, mean(&fast), READ_OFF).print_wrong_by(
             WRITE,
             Tolerance::Share(0.1),
             ONE_TIME,

@@ -14,7 +14,7 @@ pub const FIGURE_6: Item = Item {
     paper: Paper::Uflip,
     place: "Figure 6",
     title: "granularity for the Memoright SSD",
-    expected: State::Explained,
+    expected: State::NotReproduced,
     inputs: &[MEMORIGHT, SEED],
     run: memoright,
 };
@@ -25,7 +25,7 @@ pub const FIGURE_7: Item = Item {
     paper: Paper::Uflip,
     place: "Figure 7",
     title: "granularity for the Kingston DTI (SR, RR, SW)",
-    expected: State::Explained,
+    expected: State::NotReproduced,
     inputs: &[DTI, SEED],
     run: dti,
 };
@@ -101,7 +101,7 @@ fn memoright(run: &Run<'_>) -> Result<Outcome, Error> {
     for (kib, count) in [(8, 2.0), (4, 4.0)] {
         let what = format!("{count} random writes of {kib} KB relative to one of 16 KB");
         let together = count * rw(kib) / rw(16);
-        claims.push(Claim::within((what, ""), 1.0, together, 2.0 * OFF).explained_by(
+        claims.push(Claim::within((what, ""), 1.0, together, 2.0 * OFF).not_reproduced_by(
             count,
             Tolerance::Share(2.0 * OFF),
             WHOLE_PAGES,
@@ -110,7 +110,7 @@ fn memoright(run: &Run<'_>) -> Result<Outcome, Error> {
     let others =
         [SequentialRead, RandomRead, SequentialWrite].map(|of| rw(32) / at(&found, of, 32));
     let [_, factor] = range(others);
-    claims.push(Claim::within(("slowdown of random writes", ""), 5.0, factor, OFF).explained_by(
+    claims.push(Claim::within(("slowdown of random writes", ""), 5.0, factor, OFF).print_wrong_by(
         16.7,
         Tolerance::Share(2.0 * OFF),
         FIVE,
@@ -150,9 +150,9 @@ fn dti(run: &Run<'_>) -> Result<Outcome, Error> {
             format!("up to {slowest:.2} ms, {whole:.2} ms for 32 KB"),
             slowest > 1.25 * whole,
         )
-        .explained_if((0.8..1.25).contains(&by_byte), GATHERED),
+        .not_reproduced_if((0.8..1.25).contains(&by_byte), GATHERED),
         Claim::within(("random writes of 32 KB", "ms"), 260.0, at(&found, RandomWrite, 32), OFF)
-            .explained_by(256.0, Tolerance::Share(OFF), IN_TABLE_3),
+            .print_wrong_by(256.0, Tolerance::Share(OFF), IN_TABLE_3),
         Claim::statement(
             "the response time of random writes is a rather constant value",
             format!("{least:.0} to {most:.0} ms from 4 to 32 KB"),

@@ -10,7 +10,7 @@ pub const HINTS: Item = Item {
     paper: Paper::Uflip,
     place: "Section 5.3",
     title: "the seven design hints",
-    expected: State::Explained,
+    expected: State::NotReproduced,
     inputs: &[
         MEMORIGHT,
         SAMSUNG,
@@ -90,7 +90,7 @@ fn hint(nth: usize, published: &str, scope: Scope, all: &[DriveFacts]) -> Claim 
     let number = |of| all.iter().filter(|(_, _, facts)| judged(facts) == of).count();
     let undecided = number(Judgement::Undecided) > 0 && number(Judgement::DoesNotHold) <= 1;
     Claim::statement(published, measured.collect::<Vec<_>>().join(", "), applies)
-        .explained_if(undecided, UNDECIDED)
+        .not_reproduced_if(undecided, UNDECIDED)
 }
 
 fn word(judgement: Judgement) -> &'static str {

@@ -11,7 +11,7 @@ pub const TABLE_1: Item = Item {
     paper: Paper::Uflip,
     place: "Table 1, section 3.1",
     title: "micro-benchmark definitions: the issued IOs, compared with the formulas",
-    expected: State::Explained,
+    expected: State::PrintWrong,
     inputs: &[
         Input { name: "io_size", summary: "IOSize", value: "32KiB", other: "16KiB" },
         Input {
@@ -168,7 +168,7 @@ fn as_printed(setup: &Setup) -> Vec<Claim> {
             "t(IO_{i-1}) + rt(IO_{i-1})",
             false,
         )
-        .explained_if(true, AFTER),
+        .print_wrong_if(true, AFTER),
         Claim::statement(
             "partitioning: O_i = floor((i / Partitions) x IOSize) mod PS",
             format!(
@@ -177,12 +177,12 @@ fn as_printed(setup: &Setup) -> Vec<Claim> {
             ),
             odd == 0,
         )
-        .explained_if(odd > 0, FLOOR),
+        .print_wrong_if(odd > 0, FLOOR),
         Claim::statement(
             "bursts: t(IO_i) = t(IO_{i-1}) + rt(IO_{i-1}) + (i mod Burst) x Pause",
             format!("a burst of {burst} IOs would then have {pauses} pauses"),
             pauses == 1,
         )
-        .explained_if(pauses == burst * (burst - 1) / 2, GROUPS),
+        .print_wrong_if(pauses == burst * (burst - 1) / 2, GROUPS),
     ]
 }

@@ -10,7 +10,7 @@ pub const TABLE_2: Item = Item {
     paper: Paper::Uflip,
     place: "Table 2",
     title: "selected flash devices, and the simulated drives in their place",
-    expected: State::Explained,
+    expected: State::NotReproduced,
     inputs: &[
         Input { other: "mtron", ..MEMORIGHT },
         Input { other: "samsung", ..MTRON },
@@ -47,11 +47,13 @@ fn run(run: &Run<'_>) -> Result<Outcome, Error> {
         let drive = drive.map_err(|error| Error::input(input, &error))?;
         #[allow(clippy::cast_precision_loss, reason = "bytes of a small drive")]
         let gib = drive.info().capacity.0 as f64 / f64::from(1 << 30);
-        claims.push(Claim::within((format!("{model}: size"), "GB"), size, gib, 0.1).explained_by(
-            1.0,
-            Tolerance::Share(0.03),
-            SCALED,
-        ));
+        claims.push(
+            Claim::within((format!("{model}: size"), "GB"), size, gib, 0.1).not_reproduced_by(
+                1.0,
+                Tolerance::Share(0.03),
+                SCALED,
+            ),
+        );
     }
     Ok(claims.into())
 }

@@ -1,0 +1,103 @@
+use flashscope_workload::uflip::Baseline;
+
+use super::bench::{Measurement, Method, measure};
+use super::{DTHX, DTI, MEMORIGHT, MLC, MODULE, MTRON, SAMSUNG, SEED};
+use crate::times::range;
+use crate::{Axis, Claim, Error, Figure, Item, Outcome, Paper, Run, Series, State};
+
+/// The statement about mixes at the end of section 5.2.
+pub const MIXES: Item = Item {
+    id: "uflip-mixes",
+    paper: Paper::Uflip,
+    place: "Section 5.2, other results: Mix",
+    title: "mixes of two baseline patterns, compared with the mean of the two",
+    expected: State::NotReproduced,
+    inputs: &[MEMORIGHT, MTRON, SAMSUNG, MODULE, MLC, DTHX, DTI, SEED],
+    run,
+};
+
+/// The drives, and true for those that the paper measures with 512 IOs.
+const DRIVES: [(&str, bool); 7] = [
+    (MEMORIGHT.name, false),
+    (MTRON.name, false),
+    (SAMSUNG.name, false),
+    (MODULE.name, true),
+    (MLC.name, false),
+    (DTHX.name, true),
+    (DTI.name, true),
+];
+
+/// The mixes of Table 1. With a ratio of n, n IOs of the first pattern precede one of the second.
+const PAIRS: [[Baseline; 2]; 6] = {
+    use Baseline::{RandomRead, RandomWrite, SequentialRead, SequentialWrite};
+    [
+        [SequentialRead, RandomRead],
+        [SequentialRead, RandomWrite],
+        [SequentialRead, SequentialWrite],
+        [RandomRead, SequentialWrite],
+        [RandomRead, RandomWrite],
+        [SequentialWrite, RandomWrite],
+    ]
+};
+
+/// The measured ratios: one IO of the second pattern after each of the first, and after four of
+/// them.
+const RATIOS: [i64; 2] = [1, 4];
+
+/// The largest cost of a mix, relative to that of its patterns, that is not significant. It is the
+/// limit of hint 6: see docs/judgement.md.
+const SIGNIFICANT: f64 = 1.25;
+
+fn run(run: &Run<'_>) -> Result<Outcome, Error> {
+    let (mut claims, mut series) = (Vec::new(), Vec::new());
+    for (drive, small) in DRIVES {
+        let method = if small { Method::small(run) } else { Method::few(run) };
+        let found = measure(drive, method, select, run)?;
+        let costs = PAIRS.map(|pair| cost(&found, pair));
+        let [least, most] = range(costs.iter().copied());
+        let dearest = PAIRS.iter().zip(costs).max_by(|(_, a), (_, b)| a.total_cmp(b));
+        claims.push(Claim::statement(
+            format!("{drive}: the Mix patterns did not affect significantly the overall cost of the workloads"),
+            format!(
+                "{least:.2} to {most:.2} times the cost of the two patterns; most in {}",
+                dearest.map(|(pair, _)| name(*pair)).unwrap_or_default()
+            ),
+            most <= SIGNIFICANT,
+        ));
+        series.push(Series::dots(
+            drive,
+            (1..).zip(costs).map(|(at, cost)| [f64::from(at), cost]).collect(),
+        ));
+    }
+    let figure = Figure {
+        title: format!("Cost of mixes in the order {}", PAIRS.map(name).join(", ")),
+        x: Axis::linear("mix"),
+        y: Axis::linear("cost relative to the two patterns"),
+        series,
+    };
+    Ok(Outcome { claims, figures: vec![figure] })
+}
+
+fn select(benchmark: &str, _: &str, value: i64) -> bool {
+    match benchmark {
+        "mix" => RATIOS.contains(&value),
+        "alignment" => value == 0,
+        _ => false,
+    }
+}
+
+fn name(pair: [Baseline; 2]) -> String {
+    pair.map(Baseline::name).join("/")
+}
+
+/// Returns the largest cost of a mix by ratio, relative to the mean of its patterns that is weighted
+/// by their IOs.
+#[allow(clippy::cast_precision_loss, reason = "small ratios")]
+fn cost(found: &Measurement, pair: [Baseline; 2]) -> f64 {
+    let [first, second] = pair.map(|baseline| found.baseline(baseline));
+    let relative = RATIOS.map(|ratio| {
+        let each = (ratio as f64 * first + second) / (ratio as f64 + 1.0);
+        found.mean("mix", &name(pair), ratio) / each
+    });
+    relative.into_iter().fold(f64::NAN, f64::max)
+}
