@@ -29,18 +29,23 @@ pub fn line(item: &Reproduction, took: Nanos) -> String {
     text
 }
 
-/// Formats the number of items by their verdict.
+/// Formats the number of items, and of their claims, by verdict.
 pub fn sum(reproductions: &Reproductions) -> String {
-    let count = |state| reproductions.items.iter().filter(|item| item.state == state).count();
-    let mut text = format!("\n{} items:", reproductions.items.len());
-    for state in STATES {
-        let _ = write!(text, " {} {state},", count(state));
-    }
-    text.pop();
+    let items = &reproductions.items;
+    let counts = |states: &[State]| {
+        let count = |of: &State| states.iter().filter(|state| *state == of).count();
+        let counts = STATES.iter().map(|state| format!("{} {state}", count(state)));
+        counts.collect::<Vec<_>>().join(", ")
+    };
+    let states: Vec<State> = items.iter().map(|item| item.state).collect();
+    let claims = items.iter().flat_map(|item| &item.claims).map(|claim| claim.state);
+    let claims: Vec<State> = claims.collect();
+    let mut text = format!("\n{} items: {}", items.len(), counts(&states));
     if !reproductions.missing.is_empty() {
         let _ = write!(text, "; {} not run", reproductions.missing.len());
     }
-    text + "\n"
+    let _ = writeln!(text, "\n{} claims: {}", claims.len(), counts(&claims));
+    text
 }
 
 /// Formats items with their inputs and all claims.

@@ -117,7 +117,8 @@ fn all_prints_a_line_for_each_item_and_ctrl_c_keeps_them() {
     assert_eq!(what.trim_start(), format!("{}, {}: {}", item.paper, item.place, item.title));
     let book = held(&place, "papers.html");
     let count = |part: &str| book[part].as_array().unwrap().len();
-    assert!(text.contains(&format!("; {} not run\npapers.html\n", count("missing"))), "{text}");
+    assert!(text.contains(&format!("; {} not run\n", count("missing"))), "{text}");
+    assert!(text.contains(" claims: ") && text.ends_with("\npapers.html\n"), "{text}");
     assert_eq!(count("items") + count("missing"), flashscope_papers::ITEMS.len());
     assert!(count("items") >= 2 && count("missing") >= 1, "{text}");
     assert!(count("errata") > 10);
