@@ -59,7 +59,7 @@ fn run(run: &Run<'_>) -> Result<Outcome, Error> {
         claims.push(Claim::statement(
             format!("{drive}: the Mix patterns did not affect significantly the overall cost of the workloads"),
             format!(
-                "{least:.2} to {most:.2} times the cost of the two patterns; most in {}",
+                "{least:.3} to {most:.3} times the cost of the two patterns; most in {}",
                 dearest.map(|(pair, _)| name(*pair)).unwrap_or_default()
             ),
             most <= SIGNIFICANT,
